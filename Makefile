@@ -1,0 +1,50 @@
+# The two commands of the README are `make demo` and `make test`. Both build .venv by themselves.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: demo test check evidence bench mutate lock system-deps clean
+
+demo: $(READY)
+	@$(BIN)/privet demo
+
+test: check
+	$(BIN)/python -m pytest --cov --cov-report=term:skip-covered
+
+check: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+# The long proofs. Everything that a page claims as measured is written to docs/evidence by these.
+evidence: $(READY) bench mutate
+	$(BIN)/python benchmarks/law.py --draws 1000000000 --json docs/evidence/noise-law.json
+
+bench: $(READY)
+	$(BIN)/python benchmarks/noise.py --json docs/evidence/noise-speed.json
+
+mutate: $(READY)
+	$(BIN)/python benchmarks/mutation.py --json docs/evidence/mutation.json
+
+$(READY): requirements.lock pyproject.toml
+	@echo "building .venv (once)"
+	@if command -v uv >/dev/null 2>&1; then uv venv --quiet --clear --python $(PYTHON) .venv \
+	  && uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements.lock \
+	  && uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e . ; \
+	else ($(PYTHON) -m venv --clear .venv || $(PYTHON) -m virtualenv --clear .venv) >/dev/null \
+	  && $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock \
+	  && $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . ; fi
+	@touch $(READY)
+
+# Exact versions with hashes and without addresses, for every platform and Python that we support.
+lock:
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
+	  --extra dev pyproject.toml --output-file requirements.lock
+
+# What some tests use when it is there; needs root. `make test` never calls it.
+system-deps:
+	@echo "nothing to install yet"
+
+clean:
+	rm -rf .venv .venv-peers .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage dist

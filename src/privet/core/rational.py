@@ -1,0 +1,90 @@
+"""Numbers that users write, read exactly: 0.1 means one tenth, not the double nearest to it."""
+
+from __future__ import annotations
+
+import numbers
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+
+from privet.core.claim import claim
+from privet.errors import InvalidInputError
+
+# Longer or more extreme numbers are never meant, and 1e999999999 would fill the memory.
+MAX_DIGITS = 400
+
+
+@claim("floats-are-decimals")
+def rational(value: object, name: str) -> Fraction:
+    """The exact value of an int, Fraction, Decimal, float or text such as "0.1" or "1/3"."""
+    if isinstance(value, bool):
+        raise _not_a_number(value, name)
+    if isinstance(value, numbers.Rational):
+        return Fraction(int(value.numerator), int(value.denominator))
+    if isinstance(value, str) and "/" in value:
+        top, _, bottom = value.partition("/")
+        divisor = _decimal(bottom, name)
+        if divisor == 0:
+            raise _not_a_number(value, name)
+        return Fraction(_decimal(top, name)) / Fraction(divisor)
+    if isinstance(value, str | Decimal | numbers.Real):
+        return Fraction(_decimal(value, name))
+    raise _not_a_number(value, name)
+
+
+def positive(value: object, name: str) -> Fraction:
+    """A rational above zero."""
+    number = rational(value, name)
+    if number <= 0:
+        raise InvalidInputError(f"{name} must be above 0, not {show(value)}", f"give {name} as a positive number")
+    return number
+
+
+def probability(value: object, name: str) -> Fraction:
+    """A rational strictly between zero and one."""
+    number = rational(value, name)
+    if not 0 < number < 1:
+        raise InvalidInputError(
+            f"{name} must lie strictly between 0 and 1, not {show(value)}", f"give {name} such as 1e-9"
+        )
+    return number
+
+
+def whole(value: object, name: str, least: int | None = None) -> int:
+    """An integer, of at least `least` if that is given; 3.0 and True are not integers."""
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool):
+        raise InvalidInputError(f"{name} must be a whole number, not {show(value)}", f"give {name} as an int")
+    if least is not None and value < least:
+        raise InvalidInputError(
+            f"{name} must be at least {least}, not {show(value)}", f"give {name} as an int of {least} or more"
+        )
+    return int(value)
+
+
+def show(value: object) -> str:
+    """A short text of a caller's own argument, for an error."""
+    text = str(value) if isinstance(value, numbers.Number) else repr(value)
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+def _decimal(value: object, name: str) -> Decimal:
+    text = str(value)  # for a float the shortest decimal that reads back as the same float
+    if len(text) > MAX_DIGITS:
+        raise InvalidInputError(f"{name} has {len(text)} characters", f"give {name} with at most {MAX_DIGITS} digits")
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        raise _not_a_number(value, name) from None
+    if not number.is_finite():
+        raise _not_a_number(value, name)
+    if number and abs(number.adjusted()) > MAX_DIGITS:
+        raise InvalidInputError(
+            f"{name} is too extreme: {show(value)}", f"give {name} between 1e-{MAX_DIGITS} and 1e{MAX_DIGITS}"
+        )
+    return number
+
+
+def _not_a_number(value: object, name: str) -> InvalidInputError:
+    return InvalidInputError(
+        f"{name} must be a finite number, not {show(value)}",
+        f'give {name} as an int, a Fraction, a Decimal, a float or text such as "0.1" or "1/3"',
+    )

@@ -1,0 +1,23 @@
+"""One tree of errors. Each says what is wrong and what to do about it, from public facts only."""
+
+from __future__ import annotations
+
+
+class PrivetError(Exception):
+    """Anything Privet refuses. `problem` says what, `remedy` says what to write instead."""
+
+    def __init__(self, problem: str, remedy: str) -> None:
+        super().__init__(problem, remedy)
+        self.problem = problem
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return f"{self.problem}\n  remedy: {self.remedy}"
+
+
+class InvalidInputError(PrivetError, ValueError):
+    """A value that a function cannot take."""
+
+
+class NoiseOverflowError(PrivetError, OverflowError):
+    """A draw that its integer type cannot hold. Nothing is wrapped around or clipped."""

@@ -1,0 +1,185 @@
+"""TRUSTED: private choices, in exact arithmetic.
+
+docs/claims.md has the proofs; tests/test_selection.py enumerates the output probabilities. How long a choice
+takes does not depend on the scores (but for decisions closer than floats can tell, a few in a million).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import accumulate
+
+import numpy as np
+import numpy.typing as npt
+
+from privet.core.claim import claim
+from privet.core.exponential import exp_enclosure
+from privet.core.laws import DiscreteLaplace
+from privet.core.rational import positive, rational, whole
+from privet.errors import InvalidInputError
+from privet.noise.entropy import KEYSTREAM, Bits, Source
+from privet.noise.fast import Bools, Ints, exp_float, keep, sampler
+
+Codes = npt.NDArray[np.integer]
+
+FAR_SQUARINGS = 11  # exp_float then reaches to gamma = 512
+CUMULATIVE_ERROR = 2.0**-17  # bounds the relative error of a float sum of float weights
+LARGEST_SCORE = 1 << 61
+
+
+@claim("exponential-mechanism")
+def exponential(scores: Sequence[object], *, epsilon: object, sensitivity: object, monotone: bool = False) -> int:
+    """The index i with probability proportional to exp(epsilon * score[i] / (2 * sensitivity)).
+
+    `monotone`: adding a person never lowers a score, or never raises one; then the 2 is not needed.
+    """
+    exact = [rational(score, "a score") for score in scores]
+    if not exact:
+        raise _nothing_to_choose()
+    rate = positive(epsilon, "epsilon") / positive(sensitivity, "sensitivity") / (1 if monotone else 2)
+    best = max(exact)
+    return choose([rate * (best - score) for score in exact])
+
+
+@claim("choose-exactly")
+def choose(gammas: Sequence[Fraction], source: Source = KEYSTREAM) -> int:
+    """The index i with probability proportional to exp(-gammas[i]); one gamma must be 0, none below.
+
+    With C[i] the sum of the first weights, i is drawn if C[i - 1] <= U * C[last] < C[i] for a uniform U.
+    """
+    bits = Bits(source)
+    u = bits.take(64)
+    sums = np.cumsum(exp_float(np.array([float(min(gamma, Fraction(1 << 20))) for gamma in gammas]), FAR_SQUARINGS))
+    target = u * 2.0**-64 * sums[-1]
+    low, high = np.searchsorted(sums, [target * (1 - CUMULATIVE_ERROR), target * (1 + CUMULATIVE_ERROR)], "right")
+    if low == high and target > sums[-1] * CUMULATIVE_ERROR:
+        return int(low)
+    known = 64
+    while (index := _choice(u, known, gammas)) is None:
+        u, known = u << 64 | bits.take(64), known + 64
+    return index
+
+
+def _choice(u: int, known: int, gammas: Sequence[Fraction]) -> int | None:
+    """The index that the first `known` bits of U settle, in integers; None if they do not."""
+    enclosures = [exp_enclosure(gamma, known + 32) for gamma in gammas]
+    lows = list(accumulate(low for low, _ in enclosures))
+    highs = list(accumulate(high for _, high in enclosures))
+    index = next(i for i, high in enumerate(highs) if u * lows[-1] < high << known)
+    after = index == 0 or u * lows[-1] >= highs[index - 1] << known
+    before = index == len(gammas) - 1 or (u + 1) * highs[-1] <= lows[index] << known
+    return index if after and before else None
+
+
+@claim("noisy-max")
+def noisy_max(scores: Sequence[object] | Codes, *, epsilon: object, sensitivity: int, monotone: bool = False) -> int:
+    """The index of the largest score after one-sided geometric noise. Ties go to the first; only the index.
+
+    Errs no more than `exponential` at the same price. Scores are whole numbers; `monotone` as there.
+    """
+    if not isinstance(scores, np.ndarray):
+        scores = np.array([whole(score, "a score") for score in scores] or [0.0])
+    if not scores.size:
+        raise _nothing_to_choose()
+    if scores.dtype.kind not in "iu" or not -LARGEST_SCORE < scores.min() <= scores.max() < LARGEST_SCORE:
+        raise InvalidInputError("scores must be whole numbers below 2**61", "use a coarser step for the scores")
+    law = DiscreteLaplace(
+        whole(sensitivity, "sensitivity", 1) * (1 if monotone else 2) / positive(epsilon, "epsilon")
+    )
+    return int(np.argmax(scores.astype(np.int64) + geometric(law, len(scores))))
+
+
+@claim("one-sided-geometric")
+def geometric(law: DiscreteLaplace, size: int) -> Ints:
+    """Draws with P[x] proportional to exp(-x / scale) on x >= 0.
+
+    A Laplace draw given x >= 0 has this law, and so has -1 - x given x < 0.
+    """
+    x = sampler(law).draw(size)
+    return x ^ (x >> 63)
+
+
+@claim("above-threshold")
+class AboveThreshold:
+    """Sparse vector: says of one value after another whether it is (noisily) at or above the threshold.
+
+    The whole price is paid when it opens, however many values are tested, and it closes after `positives`
+    times yes. Half of epsilon goes to the threshold, which is drawn once; half to the answers.
+    """
+
+    def __init__(
+        self, threshold: int, *, epsilon: object, sensitivity: int, positives: int = 1, monotone: bool = False
+    ) -> None:
+        half = positive(epsilon, "epsilon") / 2
+        step = whole(sensitivity, "sensitivity", 1)
+        self.positives_left = whole(positives, "positives", 1)
+        self._sampler = sampler(DiscreteLaplace((1 if monotone else 2) * self.positives_left * step / half))
+        noise = sampler(DiscreteLaplace(step / half)).draw(1)
+        self._threshold = whole(threshold, "threshold") + int(noise[0])
+
+    def is_above(self, value: int) -> bool:
+        """Test one more value, a whole number that moves by at most `sensitivity` between neighbors."""
+        exact = whole(value, "value")
+        if self.positives_left == 0:
+            raise InvalidInputError("this sparse vector is closed", "open a new one; it has a price of its own")
+        above = exact + int(self._sampler.draw(1)[0]) >= self._threshold
+        self.positives_left -= above
+        return above
+
+
+@claim("key-threshold")
+def select_keys(counts: Codes, law: DiscreteLaplace, threshold: int) -> tuple[Ints, Bools]:
+    """Noisy numbers of people per key, and which keys may be shown, with core.mechanisms.key_threshold's threshold.
+
+    `counts` holds the keys that occur; a key that nobody has is never shown.
+    """
+    noisy = counts.astype(np.int64) + sampler(law).draw(len(counts))
+    return noisy, noisy >= threshold
+
+
+@claim("randomized-response")
+def randomized_response(codes: Codes, *, categories: int, epsilon: object) -> Ints:
+    """Each person's code 0 ... categories - 1, kept with exp(epsilon) times the chance of any other code."""
+    kinds, price = whole(categories, "categories", 2), positive(epsilon, "epsilon")
+    if codes.dtype.kind not in "iu" or (codes.size and not 0 <= codes.min() <= codes.max() < kinds):
+        raise InvalidInputError(
+            f"codes must be whole numbers from 0 to {kinds - 1}", "number the categories from 0, as integers"
+        )
+    truth = codes.ravel()
+    answers = np.empty(truth.size, np.int64)
+    pending = np.arange(truth.size)
+    while len(pending):
+        proposed = _uniform(kinds, len(pending), KEYSTREAM)
+        kept = (proposed == truth[pending]) | flips_exp(price, len(pending), KEYSTREAM)
+        answers[pending[kept]] = proposed[kept]
+        pending = pending[~kept]
+    return answers.reshape(codes.shape)
+
+
+@claim("flips-exp")
+def flips_exp(gamma: Fraction, count: int, source: Source) -> Bools:
+    """`count` independent truths, each with probability exp(-gamma)."""
+    words = np.empty(count, np.uint64)
+    source.fill(words)
+    low, high = exp_enclosure(gamma, 64)
+    kept = words < low
+    bits = Bits(source)
+    for i in np.flatnonzero(~kept & (words < high)):
+        kept[i] = keep(int(words[i]), 64, Fraction(1), gamma, bits)
+    return kept
+
+
+def _uniform(limit: int, count: int, source: Source) -> Ints:
+    """`count` uniform integers below `limit` >= 2: just enough bits each, drawn again where too large."""
+    words = np.empty(count, np.uint64)
+    source.fill(words)
+    values = (words >> np.uint64(64 - (limit - 1).bit_length())).view(np.int64)
+    too_large = np.flatnonzero(values >= limit)
+    if len(too_large):
+        values[too_large] = _uniform(limit, len(too_large), source)
+    return values
+
+
+def _nothing_to_choose() -> InvalidInputError:
+    return InvalidInputError("there is nothing to choose from", "give at least one score")
