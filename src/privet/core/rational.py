@@ -19,7 +19,10 @@ def rational(value: object, name: str) -> Fraction:
     if isinstance(value, bool):
         raise _not_a_number(value, name)
     if isinstance(value, numbers.Rational):
-        return Fraction(int(value.numerator), int(value.denominator))
+        top_and_bottom = int(value.numerator), int(value.denominator)
+        if max(map(abs, top_and_bottom)) > 10**MAX_DIGITS:
+            raise InvalidInputError(f"{name} is too long", f"give {name} with at most {MAX_DIGITS} digits")
+        return Fraction(*top_and_bottom)
     if isinstance(value, str) and "/" in value:
         top, _, bottom = value.partition("/")
         divisor = _decimal(bottom, name)
@@ -62,6 +65,8 @@ def whole(value: object, name: str, least: int | None = None) -> int:
 
 def show(value: object) -> str:
     """A short text of a caller's own argument, for an error."""
+    if isinstance(value, int) and value.bit_length() > 128:  # Python refuses to print very long integers
+        return "a very large number" if value > 0 else "a very small number"
     text = str(value) if isinstance(value, numbers.Number) else repr(value)
     return text if len(text) <= 40 else text[:37] + "..."
 

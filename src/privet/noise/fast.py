@@ -34,8 +34,9 @@ Bools = npt.NDArray[np.bool_]
 
 CELL_BITS = 16
 TAIL_BITS = 6  # beyond the blocks, strides of 2**(shift + 6) >= the scale, over which f falls by half or more
+PIECE = 1 << 18  # draws at a time in large requests
 CHUNK = 1 << 14  # words at a time: stays in the cache
-FIRST_POOL, LARGEST_POOL = 1 << 9, 1 << 16  # small requests are served from batches that grow to this size
+FIRST_POOL, LARGEST_POOL = 1 << 9, 1 << 17  # small requests are served from batches that grow to this size
 MARGIN = 2.0**-20  # added to f's upper, taken from its lower bounds in the table
 SLACK = 2.0**-18  # how close U and the float may come before integers decide
 CELL_SHIFT, U_SHIFT = np.uint64(64 - CELL_BITS), np.uint64(CELL_BITS)
@@ -188,7 +189,7 @@ class Sampler:
 
     def draw(self, size: int) -> Ints:
         if size > LARGEST_POOL // 4:
-            return self._batch(size)
+            return self._large(size)
         # A thread, a signal handler or a forked child that finds the pool in use draws for itself: never waits.
         if not self._lock.acquire(blocking=False):
             return self._batch(max(size, FIRST_POOL))[:size]
@@ -199,6 +200,14 @@ class Sampler:
         finally:
             self._lock.release()
         return taken
+
+    def _large(self, size: int) -> Ints:
+        """Piece by piece, so that only the result itself has to leave the cache."""
+        out = np.empty(size, np.int64)
+        for start in range(0, size, PIECE):
+            piece = out[start : start + PIECE]
+            piece[:] = self._batch(len(piece))
+        return out
 
     def _refill(self, size: int) -> None:
         self._epoch = self._source.epoch

@@ -78,10 +78,10 @@ def noisy_max(scores: Sequence[object] | Codes, *, epsilon: object, sensitivity:
 
     Errs no more than `exponential` at the same price. Scores are whole numbers; `monotone` as there.
     """
-    if not isinstance(scores, np.ndarray):
-        scores = np.array([whole(score, "a score") for score in scores] or [0.0])
-    if not scores.size:
+    if not len(scores):
         raise _nothing_to_choose()
+    if not isinstance(scores, np.ndarray):
+        scores = np.array([whole(score, "a score") for score in scores])
     if scores.dtype.kind not in "iu" or not -LARGEST_SCORE < scores.min() <= scores.max() < LARGEST_SCORE:
         raise InvalidInputError("scores must be whole numbers below 2**61", "use a coarser step for the scores")
     law = DiscreteLaplace(
@@ -150,7 +150,7 @@ def randomized_response(codes: Codes, *, categories: int, epsilon: object) -> In
     answers = np.empty(truth.size, np.int64)
     pending = np.arange(truth.size)
     while len(pending):
-        proposed = _uniform(kinds, len(pending), KEYSTREAM)
+        proposed = uniform(kinds, len(pending))
         kept = (proposed == truth[pending]) | flips_exp(price, len(pending), KEYSTREAM)
         answers[pending[kept]] = proposed[kept]
         pending = pending[~kept]
@@ -170,14 +170,14 @@ def flips_exp(gamma: Fraction, count: int, source: Source) -> Bools:
     return kept
 
 
-def _uniform(limit: int, count: int, source: Source) -> Ints:
+def uniform(limit: int, count: int, source: Source = KEYSTREAM) -> Ints:
     """`count` uniform integers below `limit` >= 2: just enough bits each, drawn again where too large."""
     words = np.empty(count, np.uint64)
     source.fill(words)
     values = (words >> np.uint64(64 - (limit - 1).bit_length())).view(np.int64)
     too_large = np.flatnonzero(values >= limit)
     if len(too_large):
-        values[too_large] = _uniform(limit, len(too_large), source)
+        values[too_large] = uniform(limit, len(too_large), source)
     return values
 
 

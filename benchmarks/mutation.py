@@ -1,0 +1,200 @@
+"""Change the trusted rooms one token at a time and see whether the tests notice.
+
+    python benchmarks/mutation.py [--only noise/fast.py] [--json FILE]
+
+Written here because mutmut leaves decorated functions alone, and every trusted function carries @claim. A mutant is a
+copy of src/privet with one change, tested in a forked process that has pytest, NumPy and SciPy loaded already. What
+survives is listed; docs/testing.md explains each survivor.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import contextlib
+import copy
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+ROOMS = ("core", "noise")
+PATIENCE = 4  # a mutant that takes so many times as long as the unchanged code hangs: noticed
+
+# Which tests can notice a change, quickest first.
+TESTS = {
+    "core/claim.py": ["claims"],
+    "core/rational.py": ["rational", "package"],
+    "core/exponential.py": ["fast_words", "selection", "mechanisms"],
+    "core/laws.py": ["mechanisms", "fast_words"],
+    "core/mechanisms.py": ["mechanisms"],
+    "core/calibration.py": ["calibration"],
+    "noise/__init__.py": ["package"],
+    "noise/entropy.py": ["entropy", "fast_words"],
+    "noise/reference.py": ["reference"],
+    "noise/fast.py": ["package", "fast_words", "entropy", "law"],
+    "noise/selection.py": ["package", "selection"],
+}
+
+COMPARISONS = {
+    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
+}  # fmt: skip
+OPERATORS = {
+    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Add, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult,
+    ast.Mod: ast.FloorDiv, ast.Pow: ast.Mult, ast.LShift: ast.RShift, ast.RShift: ast.LShift,
+    ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd, ast.BitXor: ast.BitAnd,
+}  # fmt: skip
+NAMES = {"min": "max", "max": "min", "floor": "ceil", "ceil": "floor", "any": "all", "all": "any"}
+
+
+def mutate(node: ast.AST) -> ast.AST | None:
+    """The node with one change, or None where there is nothing to change."""
+    changed = copy.copy(node)
+    match changed:
+        case ast.Compare(ops=[op, *rest]):
+            changed.ops = [COMPARISONS[type(op)](), *rest]
+        case ast.BinOp(op=op) | ast.AugAssign(op=op):
+            changed.op = OPERATORS[type(op)]()
+        case ast.BoolOp(op=op):
+            changed.op = ast.Or() if isinstance(op, ast.And) else ast.And()
+        case ast.UnaryOp(op=ast.Not() | ast.USub() | ast.Invert()):
+            return changed.operand
+        case ast.Constant(value=bool(value)):
+            changed.value = not value
+        case ast.Constant(value=int(value)):
+            changed.value = value + 1
+        case ast.Constant(value=float(value)):
+            changed.value = value * 2 + 1
+        case ast.Name(id=name) if name in NAMES:
+            changed.id = NAMES[name]
+        case ast.Attribute(attr=name) if name in NAMES:
+            changed.attr = NAMES[name]
+        case ast.Expr(value=ast.Call()):
+            return ast.Pass()
+        case _:
+            return None
+    return changed
+
+
+def skipped(node: ast.AST, field: str) -> bool:
+    """Types, decorators and messages do not run, or only speak."""
+    return field in {"annotation", "returns", "decorator_list"} or isinstance(node, ast.JoinedStr)
+
+
+def sites(node: ast.AST) -> Iterator[tuple[ast.AST, str, int | None, ast.AST]]:
+    """(parent, field, place in a list, child) of every node, in the order of the text."""
+    for field, value in ast.iter_fields(node):
+        if skipped(node, field):
+            continue
+        for i, child in enumerate(value) if isinstance(value, list) else [(None, value)]:
+            if isinstance(child, ast.AST):
+                yield node, field, i, child
+                yield from sites(child)
+
+
+def mutants(path: Path) -> Iterator[tuple[int, str, str]]:
+    """(line, what changed, whole text) for every mutant of a file."""
+    tree = ast.parse(path.read_text())
+    for parent, field, i, child in list(sites(tree)):
+        changed = mutate(child)
+        if changed is None:
+            continue
+        before = ast.unparse(child)
+        put(parent, field, i, changed)
+        yield getattr(child, "lineno", 0), f"{before} -> {ast.unparse(changed)}", ast.unparse(tree)
+        put(parent, field, i, child)
+
+
+def put(parent: ast.AST, field: str, i: int | None, child: ast.AST) -> None:
+    if i is None:
+        setattr(parent, field, child)
+    else:
+        getattr(parent, field)[i] = child
+
+
+def noticed(file: str, text: str, seconds: float) -> bool:
+    """Run the file's tests against a copy of the package in which `file` has this text."""
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copytree(ROOT / "src" / "privet", Path(folder) / "privet")
+        (Path(folder) / "privet" / file).write_text(text)
+        child = os.fork()
+        if child == 0:
+            run_tests(folder, [str(ROOT / "tests" / f"test_{name}.py") for name in TESTS[file]])
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            done, status = os.waitpid(child, os.WNOHANG)
+            if done:
+                return os.waitstatus_to_exitcode(status) != 0
+            time.sleep(0.05)
+        os.killpg(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        return True
+
+
+def run_tests(folder: str, tests: list[str]) -> None:
+    """In the child: never returns."""
+    os.setsid()
+    os.environ["PYTHONPATH"] = folder
+    sys.path.insert(0, folder)
+    with open(os.devnull, "w") as nowhere:  # noqa: PTH123
+        os.dup2(nowhere.fileno(), 1)
+        os.dup2(nowhere.fileno(), 2)
+        import pytest  # noqa: PLC0415
+
+        os._exit(int(pytest.main(["-x", "-q", "-p", "no:cacheprovider", "--rootdir", str(ROOT), *tests])))
+
+
+def preload() -> None:
+    """Import what every mutant needs, so that a fork starts at once. Never privet itself."""
+    import mpmath  # noqa: F401, PLC0415
+    import scipy.special  # noqa: PLC0415
+    import scipy.stats  # noqa: F401, PLC0415
+
+    assert "privet" not in sys.modules
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", help="one file, such as noise/fast.py")
+    parser.add_argument("--json", type=Path)
+    arguments = parser.parse_args()
+    preload()
+    files = [arguments.only] if arguments.only else list(TESTS)
+    started, results = time.time(), []
+    for file in files:
+        path = ROOT / "src" / "privet" / file
+        begun = time.monotonic()
+        assert not noticed(file, path.read_text(), 600), f"tests of {file} fail unchanged"
+        limit = PATIENCE * (time.monotonic() - begun) + 5
+        jobs = list(mutants(path))
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            verdicts = list(pool.map(lambda job, file=file, limit=limit: noticed(file, job[2], limit), jobs))
+        alive = [f"{file}:{line}  {what}" for (line, what, _), caught in zip(jobs, verdicts, strict=True) if not caught]
+        results.append({"file": file, "mutants": len(jobs), "noticed": sum(verdicts), "survivors": alive})
+        print(f"{file}: {sum(verdicts)} of {len(jobs)} noticed", *alive, sep="\n  ", flush=True)
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    report = {
+        "commit": commit.stdout.strip(),
+        "seconds": round(time.time() - started),
+        "mutants": sum(r["mutants"] for r in results),
+        "noticed": sum(r["noticed"] for r in results),
+        "files": results,
+    }
+    if arguments.json:
+        arguments.json.write_text(json.dumps({"privet": 1, "kind": "mutation", "result": report}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    with contextlib.suppress(KeyboardInterrupt):
+        main()

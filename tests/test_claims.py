@@ -1,0 +1,67 @@
+"""Every claim in the code stands in docs/claims.md with its statement, source and test, and the other way round."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import pkgutil
+from pathlib import Path
+
+import pytest
+
+import privet
+from privet.core.claim import CLAIMS
+
+ROOT = Path(__file__).parent.parent
+TRUSTED = ("core", "noise")
+
+
+def rows() -> dict[str, list[str]]:
+    """id -> [statement, source, code, test] from the table of docs/claims.md."""
+    table = {}
+    for line in (ROOT / "docs" / "claims.md").read_text().splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split(" | ")]
+        if line.startswith("| `") and len(cells) == 5:
+            assert cells[0] not in table, f"{cells[0]} stands there twice"
+            table[cells[0].strip("`")] = cells[1:]
+    return table
+
+
+@pytest.fixture(scope="module", autouse=True)
+def import_all() -> None:
+    for room in TRUSTED:
+        package = importlib.import_module(f"privet.{room}")
+        for module in pkgutil.iter_modules(package.__path__):
+            importlib.import_module(f"privet.{room}.{module.name}")
+
+
+def test_both_sides_name_the_same_claims() -> None:
+    assert set(rows()) == set(CLAIMS)
+
+
+def test_each_row_names_the_code_that_claims_it() -> None:
+    for name, (statement, source, code, _) in rows().items():
+        listed = {f"privet.{place.strip('` ')}" for place in code.split(",")}
+        assert listed == set(CLAIMS[name]), name
+        assert len(statement) > 20, name
+        assert len(source) > 5, name
+
+
+def test_each_row_names_tests_that_exist() -> None:
+    for name, (*_, tests) in rows().items():
+        for place in tests.split(","):
+            file, _, function = place.strip("` ").partition("::")
+            tree = ast.parse((ROOT / "tests" / file).read_text())
+            functions = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+            assert function in functions, f"{name}: tests/{file} has no {function}"
+
+
+def test_each_claim_has_its_reason_on_the_page() -> None:
+    page = (ROOT / "docs" / "claims.md").read_text()
+    for name in CLAIMS:
+        assert f"\n### {name}\n" in page, f"docs/claims.md lacks the section '### {name}'"
+
+
+def test_a_claim_can_be_made_twice() -> None:
+    assert len(CLAIMS["laplace-pure-loss"]) == 2
+    assert privet.__version__

@@ -1,0 +1,154 @@
+"""The command line as people and programs meet it."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+import privet
+from privet import cli, demo
+
+PRIVET = [sys.executable, "-m", "privet"]
+
+
+@pytest.fixture
+def no_drawing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(demo, "chart", lambda: "<svg/>")
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[str, str]:
+    """The line and the remedy with which the words are refused: nothing else may be printed."""
+    assert cli.main(words) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    line, remedy = err.splitlines()
+    assert line.startswith("privet: ")
+    assert remedy.startswith("  remedy: ")
+    return line, remedy
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as leaving:
+        cli.main(["--version"])
+    assert leaving.value.code == 0
+    assert capsys.readouterr().out == f"privet {privet.__version__}\n"
+
+
+def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as leaving:
+        cli.main(["--help"])
+    assert leaving.value.code == 0
+    text = capsys.readouterr().out
+    assert all(verb in text for verb in cli.VERBS)
+
+
+def test_demo_prints_the_story_and_draws_the_picture_here(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["privet", "demo"])
+    assert cli.main() == 0
+    out, err = capsys.readouterr()
+    assert out.startswith("Privet demo")
+    assert "demo.svg" in out
+    assert "\x1b" not in out
+    assert err == ""
+    assert ElementTree.parse("demo.svg").getroot().tag.endswith("svg")
+
+
+@pytest.mark.usefixtures("no_drawing")
+def test_json_has_the_envelope_and_the_place_of_the_picture(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    picture = tmp_path / "Bild ü.SVG"
+    assert cli.main(["demo", "--json", "--out", str(picture)]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["privet"], answer["kind"]) == (1, "demo")
+    assert answer["result"]["picture"] == str(picture)
+    assert answer["result"]["uniform"]["certain_one_week"] == 1 / 7
+    assert answer["result"]["runs"] == 10_000
+    assert picture.read_text(encoding="utf-8").startswith("<svg")
+
+
+@pytest.mark.parametrize(
+    ("words", "problem", "cure"),
+    [
+        ([], "no command was given", "privet demo"),
+        (["frobnicate"], "there is no command 'frobnicate'", "demo"),
+        (["fro\nb\x1b[2J"], r"there is no command 'fro\nb\x1b[2J'", "demo"),
+        (["--frobnicate"], "--frobnicate", "privet --help"),
+        (["demo", "--frob\nnicate"], "--frob?nicate", "privet --help"),
+        (["demo", "--js"], "--js", "privet --help"),
+        (["demo", "--out"], "--out", "privet demo --help"),
+        (["demo", "--out", "chart.png"], "chart.png", ".svg"),
+        (["demo", "--out", "no/such\nfolder/x.svg"], "no/such?folder/x.svg", "--out FOLDER/demo.svg"),
+    ],
+)  # fmt: skip
+@pytest.mark.usefixtures("no_drawing")
+def test_bad_input_is_one_line_and_a_remedy(
+    words: list[str], problem: str, cure: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line, remedy = refused(words, capsys)
+    assert problem in line
+    assert cure in remedy
+
+
+@pytest.mark.usefixtures("no_drawing")
+def test_a_folder_in_the_place_of_the_picture(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "x.svg").mkdir()
+    line, _ = refused(["demo", "--out", str(tmp_path / "x.svg")], capsys)
+    assert str(tmp_path / "x.svg") in line
+
+
+@pytest.mark.parametrize(
+    ("stream", "setting", "expected"),
+    [(Terminal(), None, True), (Terminal(), "", True), (Terminal(), "1", False), (io.StringIO(), None, False)],
+)
+def test_color_only_for_a_terminal_whose_owner_wants_it(
+    stream: io.StringIO, setting: str | None, expected: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    if setting is not None:
+        monkeypatch.setenv("NO_COLOR", setting)
+    assert cli.wants_color(stream) is expected
+
+
+def test_a_reader_who_leaves_early_is_no_error(tmp_path: Path) -> None:
+    """`privet demo | head -0`: the pipe is closed before anything is written."""
+    code = "from privet import cli, demo; demo.chart = lambda: '<svg/>'; raise SystemExit(cli.main(['demo']))"
+    command = [sys.executable, "-c", code]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        running.stdout.close()
+        complaint = running.stderr.read()
+        assert running.wait(timeout=30) == cli.READER_GONE
+    assert complaint == b""
+
+
+def test_python_m_privet_says_the_same_and_nothing_breaks_in_ascii(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [*PRIVET, "nonsense"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={"PYTHONIOENCODING": "ascii"},
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "privet: there is no command 'nonsense'\n  remedy: the commands are: demo\n"
+
+
+def test_the_command_line_loads_nothing_heavy() -> None:
+    code = "import sys, privet.cli; print(sorted({'numpy', 'altair', 'vl_convert', 'cryptography'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

@@ -1,0 +1,109 @@
+"""Ten million draws a scale: the law is accepted, and a scale 5 % off is rejected, at a false-alarm rate of 1e-9."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from fit import FALSE_ALARM, p_value
+from scipy import special
+
+import privet as pv
+
+DRAWS = 10_000_000
+BINS = 200
+
+SCALES = [
+    *map(
+        Fraction,
+        ("1/3", "0.7", "1.7", "5.3", "19.9", "63.3", "64.7", "1000/3", "10000/3", "1000000/7", "1000000000/3"),
+    ),
+    Fraction(1001, 1000) * 2**40,
+]
+LAPLACE_SCALES = [Fraction(1, 10), *SCALES]
+GAUSSIAN_SCALES = [Fraction(1, 4), *SCALES]
+
+Floats = npt.NDArray[np.float64]
+
+
+def laplace_cdf(x: Floats, scale: float) -> Floats:
+    """P[X <= x] for whole x: 1 - q**(x + 1) / (1 + q) on the right, q**-x / (1 + q) on the left."""
+    tail = np.exp(-np.where(x >= 0, x + 1, -x) / scale) / (1 + math.exp(-1 / scale))
+    return np.where(x >= 0, 1 - tail, tail)
+
+
+def gaussian_cdf(x: Floats, sigma: float) -> Floats:
+    """P[X <= x] for whole x: summed for small sigma; for large sigma the integral, off by less than 1e-7."""
+    if sigma > 1000:
+        return np.asarray(special.ndtr((x + 0.5) / sigma))
+    reach = math.ceil(12 * sigma) + 3
+    law = np.exp(-0.5 * (np.arange(-reach, reach + 1) / sigma) ** 2)
+    sums = np.cumsum(law) / law.sum()
+    return sums[np.clip(x + reach, 0, 2 * reach).astype(int)]
+
+
+def bin_edges(scale: float, cdf: object) -> Floats:
+    """Whole numbers that cut the law into about 200 equally likely bins."""
+    grid = np.unique(np.round(np.sinh(np.linspace(-5, 5, 4001)) / math.sinh(5) * 14 * scale + 0.0))
+    grid = np.unique(np.concatenate([grid, np.arange(-60, 61)]))
+    keep = np.unique(np.round(cdf(grid, scale) * BINS, 0 if scale > 3 else 9), return_index=True)[1]
+    return grid[keep]
+
+
+def check(draws: npt.NDArray[np.int64], scale: float, cdf: object) -> None:
+    edges = bin_edges(scale, cdf)
+    counts = np.bincount(np.searchsorted(edges, draws, side="left"), minlength=len(edges) + 1)
+
+    def fits(claimed: float) -> float:
+        return p_value(counts, np.diff(cdf(edges, claimed), prepend=0, append=1))
+
+    assert fits(scale) > FALSE_ALARM
+    assert fits(scale * 1.05) < FALSE_ALARM
+    assert fits(scale / 1.05) < FALSE_ALARM
+
+
+@pytest.mark.parametrize("scale", LAPLACE_SCALES, ids=lambda s: f"{float(s):.6g}")
+def test_laplace(scale: Fraction) -> None:
+    draws = pv.noise.discrete_laplace(scale, DRAWS)
+    assert draws.dtype == np.int64
+    check(draws, float(scale), laplace_cdf)
+    q = math.exp(-1 / scale)
+    residues = np.arange(64)  # the low bits have a law of their own: P[x = r mod 64]
+    mod_law = (q**residues + np.where(residues, q ** (64 - residues), q**64)) / (1 - q**64) * (1 - q) / (1 + q)
+    if scale > 2**30:  # 1 - q loses its digits; the residues are uniform to 1e-17
+        mod_law = np.full(64, 1 / 64)
+    assert p_value(np.bincount(draws & 63, minlength=64), mod_law) > FALSE_ALARM
+
+
+@pytest.mark.parametrize("sigma", GAUSSIAN_SCALES, ids=lambda s: f"{float(s):.6g}")
+def test_gaussian(sigma: Fraction) -> None:
+    draws = pv.noise.discrete_gaussian(sigma, DRAWS)
+    assert draws.dtype == np.int64
+    check(draws, float(sigma), gaussian_cdf)
+    if sigma > 60:  # the residues are uniform to exp(-2 (pi sigma / 64)**2) ...
+        bits = 6 if sigma > 500 else 3  # ... which is nothing for 8 at sigma 60 and for 64 at sigma 500
+        counts = np.bincount(draws & (2**bits - 1), minlength=2**bits)
+        assert p_value(counts, np.full(2**bits, 2.0**-bits)) > FALSE_ALARM
+
+
+def test_draws_are_independent() -> None:
+    """Signs and low bits of neighbors, and of draws a chunk or a pool apart: all 16 patterns equally likely."""
+    draws = pv.noise.discrete_laplace("1000.3", 4_000_000)
+    code = (draws >= 0).astype(np.int64) * 2 + (draws & 1)
+    one = np.bincount(code, minlength=4) / len(code)
+    for lag in (1, 2, 512, 2**14, 2**16):
+        pairs = np.bincount(code[:-lag] * 4 + code[lag:], minlength=16)
+        assert p_value(pairs, np.outer(one, one).ravel()) > FALSE_ALARM
+
+
+def test_small_requests_have_the_same_law() -> None:
+    draws = np.concatenate([pv.noise.discrete_laplace("1.7", size) for size in (0, 1, 2, 7, 63, 500) * 400])
+    check_scale = 1.7
+    edges = np.arange(-12.0, 13.0)
+    counts = np.bincount(np.searchsorted(edges, draws, side="left"), minlength=len(edges) + 1)
+    assert len(draws) == 573 * 400
+    assert p_value(counts, np.diff(laplace_cdf(edges, check_scale), prepend=0, append=1)) > FALSE_ALARM
+    assert p_value(counts, np.diff(laplace_cdf(edges, check_scale * 1.1), prepend=0, append=1)) < FALSE_ALARM

@@ -1,0 +1,103 @@
+"""Sensitivity and price to a law and back, by enumeration of the law itself."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import mpmath as mp
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from privet.core.laws import DiscreteGaussian, DiscreteLaplace
+from privet.core.mechanisms import (
+    Grid,
+    gaussian_for_rho,
+    gaussian_rho,
+    key_threshold,
+    laplace_epsilon,
+    laplace_for,
+)
+
+fractions = st.fractions(min_value=-50, max_value=50, max_denominator=40)
+steps = st.fractions(min_value=Fraction(1, 40), max_value=5, max_denominator=40)
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1, 100), Fraction(1, 3), Fraction(1), Fraction(7, 2)])
+@pytest.mark.parametrize("sensitivity", [1, 2, 5, 17])
+def test_laplace_loss_is_the_price_at_every_shift(epsilon: Fraction, sensitivity: int) -> None:
+    """log P(x) / P(x + shift) = exponent(x + shift) - exponent(x): enumerated, at most epsilon, and attained."""
+    law = laplace_for(epsilon, sensitivity)
+    losses = {
+        shift: max(law.exponent(x + shift) - law.exponent(x) for x in range(-60, 61))
+        for shift in range(-sensitivity, sensitivity + 1)
+    }
+    assert max(losses.values()) == losses[sensitivity] == losses[-sensitivity] == epsilon
+    assert laplace_epsilon(law, sensitivity) == epsilon
+
+
+@given(fractions, fractions, steps)
+def test_rounding_moves_neighbors_apart_by_no_more_than_the_grid_says(a: Fraction, b: Fraction, step: Fraction) -> None:
+    grid = Grid(step)
+    assert abs(grid.steps(a) - grid.steps(b)) <= grid.sensitivity(abs(a - b))
+    assert abs(grid.value(grid.steps(a)) - a) <= step / 2
+
+
+@given(steps, steps)
+def test_some_neighbors_are_that_far_apart(sensitivity: Fraction, step: Fraction) -> None:
+    """The witness: just below a rounding border, and `sensitivity` above it."""
+    grid = Grid(step)
+    bound = grid.sensitivity(sensitivity)
+    low = step / 2 - min(step, sensitivity, step - sensitivity % step) / 1000
+    assert grid.steps(low + sensitivity) - grid.steps(low) == bound
+
+
+def test_pythons_round_would_double_the_sensitivity() -> None:
+    assert round(Fraction(3, 2)) - round(Fraction(1, 2)) == 2
+    assert Grid(Fraction(1)).steps(Fraction(3, 2)) - Grid(Fraction(1)).steps(Fraction(1, 2)) == 1
+
+
+def test_gaussian_rho_goes_both_ways_without_rounding() -> None:
+    law = gaussian_for_rho(Fraction(1, 8), 3)
+    assert law == DiscreteGaussian(Fraction(12))
+    assert gaussian_rho(law, 3) == Fraction(1, 8)
+
+
+@pytest.mark.parametrize("variance", [Fraction(1, 9), Fraction(1, 2), Fraction(4), Fraction(150)])
+@pytest.mark.parametrize("shift", [1, 2, 9])
+def test_gaussian_renyi_divergences_stay_below_rho_alpha(variance: Fraction, shift: int) -> None:
+    """zCDP by enumeration: the Renyi divergence of order alpha is at most rho * alpha, and attains it."""
+    law = DiscreteGaussian(variance)
+    rho = gaussian_rho(law, shift**2)
+    with mp.workprec(300):
+        reach = int(30 * mp.sqrt(float(variance))) + 40 * shift + 20
+        f = {x: mp.exp(-mp.mpf(x * x) / (2 * mp.mpf(variance.numerator) / variance.denominator))
+             for x in range(-reach, reach + 1)}  # fmt: skip
+        total = mp.fsum(f.values())
+        closest = mp.mpf(0)
+        for alpha in (Fraction(101, 100), Fraction(3, 2), Fraction(2), Fraction(5), Fraction(16)):
+            a = mp.mpf(alpha.numerator) / alpha.denominator
+            moment = mp.fsum(f[x] ** a * f[x + shift] ** (1 - a) for x in range(-reach, reach + 1 - shift)) / total
+            ratio = mp.log(moment) / (a - 1) / (a * mp.mpf(rho.numerator) / rho.denominator)
+            assert ratio <= 1 + mp.mpf(10) ** -40
+            closest = max(closest, ratio)
+        assert closest > 1 - mp.mpf(10) ** -40
+
+
+@pytest.mark.parametrize("scale", [Fraction(1, 5), Fraction(1), Fraction(10, 3), Fraction(200)])
+@pytest.mark.parametrize("delta", [Fraction(1, 3), Fraction(1, 1000), Fraction(1, 10**9), Fraction(1, 2**60)])
+@pytest.mark.parametrize("max_keys", [1, 4, 1000])
+def test_key_threshold_is_the_smallest_safe_one(scale: Fraction, delta: Fraction, max_keys: int) -> None:
+    threshold = key_threshold(DiscreteLaplace(scale), delta, max_keys)
+    with mp.workprec(200):
+        q = mp.exp(-mp.mpf(scale.denominator) / scale.numerator)
+
+        def shown(t: int) -> mp.mpf:
+            """P[1 + X >= t] summed over the law (1 - q) / (1 + q) * q**|x|, the far end as a geometric series."""
+            near = mp.fsum(q**x for x in range(t - 1, t + 400))
+            return (1 - q) / (1 + q) * (near + q ** (t + 400) / (1 - q))
+
+        limit = mp.mpf(delta.numerator) / delta.denominator / max_keys
+        assert shown(threshold) <= limit
+        assert threshold == 2 or shown(threshold - 1) > limit
+        assert shown(1) > mp.mpf(1) / 2
