@@ -130,6 +130,44 @@ def test_a_fork_that_python_was_not_told_of_is_noticed() -> None:
     assert pooled.shape == (1,)
 
 
+def test_a_failed_reseed_is_tried_again_and_never_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python swallows what a fork hook raises. The process id is only taken over after a new key is in place."""
+    stream = Keystream()
+    monkeypatch.setattr(stream, "_pid", -1)  # as in a child
+    cipher = stream._cipher
+
+    def no_entropy(_count: int) -> bytes:
+        raise OSError("no entropy")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "urandom", no_entropy)
+        for attempt in (stream._reseed, lambda: stream.epoch, lambda: words(stream, 1)):
+            with pytest.raises(OSError, match="no entropy"):
+                attempt()
+    assert stream._cipher is cipher
+    words(stream, 1)
+    assert stream._cipher is not cipher
+
+
+def test_a_child_forked_off_in_the_middle_of_a_draw_starts_over() -> None:
+    """A signal handler may fork. Here the process id changes while a batch is being drawn."""
+    stream = Keystream()
+    sampler = Sampler(DiscreteLaplace(Fraction(2**40)), stream)
+    drawn = []
+
+    def draw_and_fork(size: int) -> np.ndarray:
+        drawn.append(Sampler._draw(sampler, size))
+        if len(drawn) == 1:
+            stream._pid = -1
+        return drawn[-1]
+
+    sampler._draw = draw_and_fork  # type: ignore[method-assign]
+    result = sampler.draw(40)
+    assert len(drawn) == 2
+    assert np.array_equal(result, drawn[1])
+    assert not np.any(np.isin(drawn[0], drawn[1]))
+
+
 def test_systems_without_fork(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(os, "register_at_fork", raising=False)
     assert len(set(words(Keystream(), 100))) == 100

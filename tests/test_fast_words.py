@@ -309,7 +309,7 @@ def test_the_output_law_is_proportional_to_f_to_thirty_digits(law: Law) -> None:
 
 @pytest.mark.parametrize("squarings", [6, 11])
 def test_exp_float_error_bound(squarings: int) -> None:
-    cap, bound = 2.0 ** (squarings - 2), 2.0 ** (squarings - 30)
+    cap, bound = 2.0 ** (squarings - 2), 2.0 ** (squarings - 44)
     dense = np.linspace(0, cap, 400_001)
     assert np.max(np.abs(exp_float(dense, squarings) / np.exp(-dense) - 1)) < bound - 1e-12
     tiny = [0.0, 5e-324, 1e-300, 2.0**-60, 2.0**-53, 2.0**-30, 1e-9]
@@ -321,7 +321,7 @@ def test_exp_float_error_bound(squarings: int) -> None:
         for gamma, got in zip(hard.tolist(), exp_float(hard, squarings).tolist(), strict=True)
     ]
     assert max(errors) < bound
-    assert max(errors) > bound / 8  # a witness: the bound is not slack
+    assert max(errors) > 2.0 ** (squarings - 54)  # the proof itself arrives at 2**(squarings - 49)
     assert exp_float(np.zeros(1), squarings)[0] == 1
     above = np.array([np.nextafter(cap, np.inf), cap + 1, 1e300, np.inf])
     assert np.all(exp_float(above, squarings) == exp_float(np.array([cap]), squarings))

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import copy
 import itertools
 import math
+import pickle
+import sys
+import threading
 from collections.abc import Iterator
 from fractions import Fraction
 
@@ -110,7 +115,7 @@ def test_choose_decides_right_at_every_border(gammas: list[Fraction]) -> None:
 
 
 def noisy_max_law(scores: tuple[int, ...], monotone: bool) -> list[mp.mpf]:
-    """P[i wins]: i has noise r, those before it stay strictly below, those after it at or below."""
+    """P[i wins]: i has noise r, nobody is above it, and of k others who tie with it one is drawn by lot."""
     q = mp.exp(-E / (1 if monotone else 2))
 
     def at_most(bound: int) -> mp.mpf:
@@ -120,8 +125,11 @@ def noisy_max_law(scores: tuple[int, ...], monotone: bool) -> list[mp.mpf]:
     for i, s in enumerate(scores):
         wins = mp.mpf(0)
         for r in range(140):
-            others = (at_most(s + r - t - (j < i)) for j, t in enumerate(scores) if j != i)
-            wins += (1 - q) * q**r * mp.fprod(others)
+            ties = [(1 - q) * q**r]  # ties[k]: nobody above, k others level
+            for t in scores[:i] + scores[i + 1 :]:
+                below, level = at_most(s + r - t - 1), at_most(s + r - t) - at_most(s + r - t - 1)
+                ties = [a * below + b * level for a, b in zip([*ties, 0], [0, *ties], strict=True)]
+            wins += mp.fsum(p / (k + 1) for k, p in enumerate(ties))
         law.append(wins)
     return law
 
@@ -148,20 +156,51 @@ def test_noisy_max_has_its_law(monotone: bool) -> None:
     assert p_value(counts, wrong / wrong.sum()) < FALSE_ALARM
 
 
+def test_noisy_max_errs_no_more_than_exponential() -> None:
+    """Expected score, for all small score vectors: the permute-and-flip mechanism dominates."""
+    for scores in itertools.product(range(4), repeat=3):
+        ours, theirs = (
+            mp.fsum(p * s for p, s in zip(law(scores, False), scores, strict=True))
+            for law in (noisy_max_law, exponential_law)
+        )
+        assert ours >= theirs - mp.mpf(10) ** -12
+
+
 def test_noisy_max_takes_arrays_and_refuses_what_it_cannot_add() -> None:
     assert noisy_max(np.array([0, 10**9], np.int32), epsilon=1, sensitivity=1) == 1
     assert noisy_max([-(2**61) + 1, 2**61 - 1], epsilon=1, sensitivity=1) == 1
-    for scores in ([2**61, 0], [0, -(2**61)], [2**63, 0], [2**70, 0], np.array([1.0, 2.0]), np.array([True, False])):
-        with pytest.raises(InvalidInputError, match="scores must be whole numbers below"):
+    for scores in (
+        [2**61, 0],
+        [0, -(2**61)],
+        [2**63, 0],
+        [2**70, 0],
+        np.array([1.0, 2.0]),
+        np.array([True, False]),
+        np.array([[0, 5, 3]]),
+    ):
+        with pytest.raises(InvalidInputError, match="scores must be a list of whole numbers below"):
             noisy_max(scores, epsilon=1, sensitivity=1)
-    with pytest.raises(InvalidInputError, match="a score must be a whole number"):
-        noisy_max([1.5, 2], epsilon=1, sensitivity=1)
     for nothing in (
         lambda: noisy_max([], epsilon=1, sensitivity=1),
         lambda: exponential([], epsilon=1, sensitivity=1),
     ):
         with pytest.raises(InvalidInputError, match="nothing to choose from"):
             nothing()
+
+
+def test_errors_never_quote_scores() -> None:
+    secret = 123.456
+    sparse = AboveThreshold(0, epsilon=1, sensitivity=1)
+    for ask in (
+        lambda: noisy_max([secret, 2], epsilon=1, sensitivity=1),
+        lambda: exponential([secret, float("nan")], epsilon=1, sensitivity=1),
+        lambda: exponential([1, "123.456x"], epsilon=1, sensitivity=1),
+        lambda: sparse.is_above(secret),
+    ):
+        with pytest.raises(InvalidInputError, match=r"is not a (whole|finite) number\n  remedy: give each") as caught:
+            ask()
+        assert "123" not in str(caught.value)
+        assert caught.value.__suppress_context__
 
 
 def test_geometric_is_one_sided() -> None:
@@ -248,6 +287,40 @@ def test_sparse_vector_closes() -> None:
     assert sparse.positives_left == 0
 
 
+def test_sparse_vector_answers_for_one_process_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    sparse = AboveThreshold(0, epsilon=1, sensitivity=1)
+    for duplicate in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError, match="two copies would answer for one price"):
+            duplicate(sparse)
+    monkeypatch.setattr(KEYSTREAM, "_pid", -1)  # as after a fork
+    with pytest.raises(InvalidInputError, match=r"another process\n  remedy: open a new one"):
+        sparse.is_above(0)
+
+
+def test_threads_share_the_positives() -> None:
+    """Eight threads ask a sure question of many sparse vectors: each says yes exactly as often as it was paid for."""
+    opened = [AboveThreshold(0, epsilon=50, sensitivity=1, positives=2) for _ in range(200)]
+    yes = [0] * len(opened)
+
+    def ask() -> None:
+        for i, sparse in enumerate(opened):
+            with contextlib.suppress(InvalidInputError):
+                yes[i] += sparse.is_above(10**6)
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(before)
+    assert max(yes) <= 2
+    assert all(sparse.positives_left == 0 for sparse in opened)
+
+
 # ---- keys
 
 
@@ -263,6 +336,8 @@ def test_select_keys_shows_rare_keys_as_rarely_as_promised() -> None:
     assert chance <= delta
     assert p_value([revealed, people - revealed], [chance, 1 - chance]) > FALSE_ALARM
     assert select_keys(np.array([10**6]), law, threshold)[1].all()
+    with pytest.raises(InvalidInputError, match="one number for each key"):
+        select_keys(np.ones((1, 4), int), law, threshold)  # would share one draw among four keys
 
 
 # ---- randomized response
@@ -287,6 +362,9 @@ def test_randomized_response_keeps_shape_and_checks_codes() -> None:
     for codes in (np.array([0, 2]), np.array([-1, 0]), np.array([0.0]), np.array([True])):
         with pytest.raises(InvalidInputError, match=r"codes must be whole numbers from 0 to 1\n  remedy: number"):
             randomized_response(codes, categories=2, epsilon=1)
+    assert 0 <= randomized_response(np.zeros(1, int), categories=2**62, epsilon=1)[0] < 2**62
+    with pytest.raises(InvalidInputError, match=r"more than 2\*\*62 categories"):
+        randomized_response(np.zeros(1, int), categories=2**62 + 1, epsilon=1)
 
 
 def test_flips_exp_decides_right_at_the_border() -> None:
@@ -303,4 +381,5 @@ def test_flips_exp_decides_right_at_the_border() -> None:
 def test_uniform_draws_again_what_is_too_large() -> None:
     """Three bits for seven values: 7 is drawn again."""
     assert uniform(7, 2, Scripted(7 << 61, 6 << 61, 5 << 61)).tolist() == [5, 6]
-    assert np.bincount(uniform(3, 3000)).min() > 700
+    assert uniform(1, 4).tolist() == [0, 0, 0, 0]
+    assert p_value(np.bincount(uniform(7, 70_000)), np.full(7, 1 / 7)) > FALSE_ALARM

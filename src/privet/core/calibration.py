@@ -100,31 +100,40 @@ def _whole_below(law: DiscreteGaussian, width: int, edge: int) -> Fraction:
 @claim("gaussian-calibration")
 @lru_cache(maxsize=1024)
 def gaussian_for(epsilon: Fraction, delta: Fraction, sensitivity: int) -> DiscreteGaussian:
-    """The discrete Gaussian of smallest sigma, to five digits, that is (epsilon, delta)-DP."""
+    """The discrete Gaussian of smallest sigma that `gaussian_delta` certifies as (epsilon, delta)-DP.
+
+    Sigma has five digits. Below 256 it is the smallest there is; above, blocks make it up to 0.5 % larger.
+    """
+    _check_certifiable(delta)
+
+    def law(sigma: Fraction) -> DiscreteGaussian:
+        return DiscreteGaussian(sigma**2)
+
+    guess = Fraction(_continuous_sigma(float(min(epsilon, Fraction(10**6))), float(delta))) * sensitivity
+    return law(_smallest(guess, lambda s: gaussian_delta(law(s), sensitivity, epsilon) <= delta))
+
+
+@claim("gaussian-calibration")
+def gaussian_epsilon(law: DiscreteGaussian, sensitivity: int, delta: Fraction) -> Fraction:
+    """The smallest epsilon, to five digits, at which `gaussian_delta` certifies the law as (epsilon, delta)-DP."""
+    _check_certifiable(delta)
+    rho = sensitivity**2 / (2 * law.variance)
+    guess = rho + Fraction(2 * math.sqrt(-math.log(delta) * float(min(rho, Fraction(10**12)))))
+    return _smallest(guess, lambda e: gaussian_delta(law, sensitivity, e) <= delta)
+
+
+def _check_certifiable(delta: Fraction) -> None:
     if delta < SMALLEST_DELTA:
         raise InvalidInputError(
             "delta below 2**-150 is finer than the Gaussian's certificate",
             "ask for pure privacy (delta = 0, Laplace noise) or a delta such as 1e-30",
         )
 
-    def law(sigma: Fraction) -> DiscreteGaussian:
-        return DiscreteGaussian(sigma**2)
-
-    guess = Fraction(_continuous_sigma(float(epsilon), float(delta))) * sensitivity
-    return law(_smallest(guess, lambda s: gaussian_delta(law(s), sensitivity, epsilon) <= delta))
-
-
-@claim("gaussian-calibration")
-def gaussian_epsilon(law: DiscreteGaussian, sensitivity: int, delta: Fraction) -> Fraction:
-    """The smallest epsilon, to five digits, at which the law is (epsilon, delta)-DP."""
-    rho = sensitivity**2 / (2 * law.variance)
-    guess = rho + Fraction(2 * math.sqrt(float(rho) * -math.log(max(float(delta), 1e-300))))
-    return _smallest(guess, lambda e: gaussian_delta(law, sensitivity, e) <= delta)
-
 
 def _smallest(guess: Fraction, good: Callable[[Fraction], bool]) -> Fraction:
     """The smallest n * 10**k that is good, near the guess, with `DIGITS` digits: double the step, then halve."""
-    unit = Fraction(10) ** (math.floor(math.log10(guess)) + 1 - DIGITS)
+    magnitude = math.log10(guess.numerator) - math.log10(guess.denominator)
+    unit = Fraction(10) ** (math.floor(magnitude) + 1 - DIGITS)
     n = max(1, round(guess / unit))
     step = 1
     if good(n * unit):

@@ -59,7 +59,7 @@ def gaussian_rho(law: DiscreteGaussian, sensitivity_squared: int) -> Fraction:
 
 @claim("key-threshold")
 def key_threshold(law: DiscreteLaplace, delta: Fraction, max_keys: int) -> int:
-    """The smallest threshold at which keys that only one person has show up with probability <= delta.
+    """The smallest threshold above 1 at which keys that only one person has show up with probability <= delta.
 
     A key is shown when (number of people) + noise >= threshold; one person adds at most `max_keys` keys.
     Tail: P[1 + X >= threshold] = q**(threshold - 1) / (1 + q) with q = exp(-1 / scale).

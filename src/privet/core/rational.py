@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import operator
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 
@@ -16,19 +17,23 @@ MAX_DIGITS = 400
 @claim("floats-are-decimals")
 def rational(value: object, name: str) -> Fraction:
     """The exact value of an int, Fraction, Decimal, float or text such as "0.1" or "1/3"."""
-    if isinstance(value, bool):
-        raise _not_a_number(value, name)
-    if isinstance(value, numbers.Rational):
-        top_and_bottom = int(value.numerator), int(value.denominator)
-        if max(map(abs, top_and_bottom)) > 10**MAX_DIGITS:
-            raise InvalidInputError(f"{name} is too long", f"give {name} with at most {MAX_DIGITS} digits")
-        return Fraction(*top_and_bottom)
+    number = _read(value, name)
+    if max(abs(number.numerator), number.denominator) > 10**MAX_DIGITS:
+        raise InvalidInputError(f"{name} is too long", f"give {name} with at most {MAX_DIGITS} digits")
+    return number
+
+
+def _read(value: object, name: str) -> Fraction:
     if isinstance(value, str) and "/" in value:
         top, _, bottom = value.partition("/")
         divisor = _decimal(bottom, name)
         if divisor == 0:
             raise _not_a_number(value, name)
         return Fraction(_decimal(top, name)) / Fraction(divisor)
+    if isinstance(value, numbers.Integral):
+        return Fraction(whole(value, name))
+    if isinstance(value, numbers.Rational):
+        return Fraction(int(value.numerator), int(value.denominator))
     if isinstance(value, str | Decimal | numbers.Real):
         return Fraction(_decimal(value, name))
     raise _not_a_number(value, name)
@@ -54,20 +59,25 @@ def probability(value: object, name: str) -> Fraction:
 
 def whole(value: object, name: str, least: int | None = None) -> int:
     """An integer, of at least `least` if that is given; 3.0 and True are not integers."""
-    if not isinstance(value, numbers.Integral) or isinstance(value, bool):
+    try:
+        number = None if isinstance(value, bool) else operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        number = None
+    if number is None:
         raise InvalidInputError(f"{name} must be a whole number, not {show(value)}", f"give {name} as an int")
-    if least is not None and value < least:
+    if least is not None and number < least:
         raise InvalidInputError(
             f"{name} must be at least {least}, not {show(value)}", f"give {name} as an int of {least} or more"
         )
-    return int(value)
+    return number
 
 
 def show(value: object) -> str:
     """A short text of a caller's own argument, for an error."""
-    if isinstance(value, int) and value.bit_length() > 128:  # Python refuses to print very long integers
-        return "a very large number" if value > 0 else "a very small number"
-    text = str(value) if isinstance(value, numbers.Number) else repr(value)
+    try:
+        text = str(value) if isinstance(value, numbers.Number) else repr(value)
+    except ValueError:  # Python does not print integers of thousands of digits
+        return "a very long number"
     return text if len(text) <= 40 else text[:37] + "..."
 
 

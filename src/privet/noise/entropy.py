@@ -33,6 +33,7 @@ class Keystream:
 
     def __init__(self) -> None:
         self._epoch = 0
+        self._pid = -1
         self._reseed()
         os_fork_hook = getattr(os, "register_at_fork", None)  # absent on Windows, which does not fork
         if os_fork_hook is not None:
@@ -59,10 +60,12 @@ class Keystream:
         self._cipher.update_into(ZEROS[: len(part)], part)
 
     def _reseed(self) -> None:
+        """Take a new key. The process id comes last: if anything fails before it, the next use tries again."""
+        material = os.urandom(KEY_BYTES + NONCE_BYTES)
         self._lock = threading.RLock()  # the parent's lock may be held by a thread that the child lacks
-        self._pid = os.getpid()
+        self._set_key(material)
         self._epoch += 1
-        self._set_key(os.urandom(KEY_BYTES + NONCE_BYTES))
+        self._pid = os.getpid()
 
     def _set_key(self, material: bytes) -> None:
         key, nonce = material[:KEY_BYTES], material[KEY_BYTES:]

@@ -9,7 +9,7 @@ height * (the largest f in the block), where f(x) = exp(-exponent(x)); the low `
 
 x is kept if U < height * f(x) / weight, so P[x] is proportional to f(x), exactly. For 19 draws in 20, V alone
 settles it against an integer of the table (`quick`). Otherwise U gets 64 more bits and is compared with f in
-floating point, good to 2**-18; what is closer than that is settled in integers, with as many bits as it takes.
+floating point, good to 2**-28; what is closer than that is settled in integers, with as many bits as it takes.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ TAIL_BITS = 6  # beyond the blocks, strides of 2**(shift + 6) >= the scale, over
 PIECE = 1 << 18  # draws at a time in large requests
 CHUNK = 1 << 14  # words at a time: stays in the cache
 FIRST_POOL, LARGEST_POOL = 1 << 9, 1 << 17  # small requests are served from batches that grow to this size
-MARGIN = 2.0**-20  # added to f's upper, taken from its lower bounds in the table
-SLACK = 2.0**-18  # how close U and the float may come before integers decide
+MARGIN = 2.0**-30  # added to f's upper, taken from its lower bounds in the table
+SLACK = 2.0**-28  # how close U and the float may come before integers decide
 CELL_SHIFT, U_SHIFT = np.uint64(64 - CELL_BITS), np.uint64(CELL_BITS)
-TAYLOR = [1 / math.factorial(n) for n in range(7, -1, -1)]
+TAYLOR = [1 / math.factorial(n) for n in range(12, -1, -1)]
 SQUARINGS = 6
 FARTHEST = 2.0 ** (SQUARINGS - 2)  # exponents above this are only known to be above
 MAX_SCALE = 1 << 50
@@ -49,7 +49,7 @@ LIMIT = 1 << 62  # every draw is smaller than this
 
 @claim("float-exp")
 def exp_float(gamma: Floats, squarings: int) -> Floats:
-    """exp(-gamma) with a relative error below 2**(squarings - 30); gammas above 2**(squarings - 2) count as that.
+    """exp(-gamma) with a relative error below 2**(squarings - 44); gammas above 2**(squarings - 2) count as that.
 
     Taylor on gamma / 2**squarings <= 1/4, then squared.
     """
@@ -70,6 +70,11 @@ class Blocks:
     def __init__(self, law: Law) -> None:
         self.law = law
         scale, reach = _size(law)
+        if scale >= MAX_SCALE:
+            raise InvalidInputError(
+                f"the noise scale is {MAX_SCALE} or more: a draw might not fit into 64 bits",
+                "use a coarser step for the values or a larger epsilon, so that the noise is smaller in steps",
+            )
         self.shift = max(0, scale.bit_length() - TAIL_BITS)
         self.half = math.ceil(Fraction(reach * (scale + 1), 1 << self.shift))  # blocks on either side of zero
         self.edge = self.half << self.shift
@@ -188,6 +193,14 @@ class Sampler:
         self._epoch = source.epoch
 
     def draw(self, size: int) -> Ints:
+        """`size` fresh draws. A process that was forked off in the middle of this starts over with its own words."""
+        while True:
+            epoch = self._source.epoch
+            drawn = self._draw(size)
+            if self._source.epoch == epoch:
+                return drawn
+
+    def _draw(self, size: int) -> Ints:
         if size > LARGEST_POOL // 4:
             return self._large(size)
         # A thread, a signal handler or a forked child that finds the pool in use draws for itself: never waits.
@@ -246,9 +259,4 @@ class Sampler:
 @lru_cache(maxsize=32)
 def sampler(law: Law) -> Sampler:
     """The process's sampler for a law."""
-    if _size(law)[0] >= MAX_SCALE:
-        raise InvalidInputError(
-            f"the noise scale is {MAX_SCALE} or more: a draw might not fit into 64 bits",
-            "use a coarser step for the values or a larger epsilon, so that the noise is smaller in steps",
-        )
     return Sampler(law)

@@ -1,14 +1,17 @@
 """TRUSTED: private choices, in exact arithmetic.
 
-docs/claims.md has the proofs; tests/test_selection.py enumerates the output probabilities. How long a choice
-takes does not depend on the scores (but for decisions closer than floats can tell, a few in a million).
+docs/claims.md has the proofs; tests/test_selection.py enumerates the output probabilities. How long a choice takes
+does not depend on the scores, except where a decision is closer than floats can tell: about n in 2**30 choices among
+n candidates. Scores and tested values are data, so errors never quote them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import accumulate
+from typing import NoReturn, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,19 +25,21 @@ from privet.noise.entropy import KEYSTREAM, Bits, Source
 from privet.noise.fast import Bools, Ints, exp_float, keep, sampler
 
 Codes = npt.NDArray[np.integer]
+Number = TypeVar("Number", int, Fraction)
 
 FAR_SQUARINGS = 11  # exp_float then reaches to gamma = 512
-CUMULATIVE_ERROR = 2.0**-17  # bounds the relative error of a float sum of float weights
 LARGEST_SCORE = 1 << 61
+LARGEST_CATEGORIES = 1 << 62
 
 
 @claim("exponential-mechanism")
 def exponential(scores: Sequence[object], *, epsilon: object, sensitivity: object, monotone: bool = False) -> int:
     """The index i with probability proportional to exp(epsilon * score[i] / (2 * sensitivity)).
 
-    `monotone`: adding a person never lowers a score, or never raises one; then the 2 is not needed.
+    `monotone`: neighbors add or remove a person, and adding one never lowers a score (or never raises one); then
+    the 2 is not needed.
     """
-    exact = [rational(score, "a score") for score in scores]
+    exact = [_score(rational, score) for score in scores]
     if not exact:
         raise _nothing_to_choose()
     rate = positive(epsilon, "epsilon") / positive(sensitivity, "sensitivity") / (1 if monotone else 2)
@@ -51,9 +56,10 @@ def choose(gammas: Sequence[Fraction], source: Source = KEYSTREAM) -> int:
     bits = Bits(source)
     u = bits.take(64)
     sums = np.cumsum(exp_float(np.array([float(min(gamma, Fraction(1 << 20))) for gamma in gammas]), FAR_SQUARINGS))
+    error = 2.0**-31 + len(sums) * 2.0**-51  # relative, of a float sum of float weights, twice over
     target = u * 2.0**-64 * sums[-1]
-    low, high = np.searchsorted(sums, [target * (1 - CUMULATIVE_ERROR), target * (1 + CUMULATIVE_ERROR)], "right")
-    if low == high and target > sums[-1] * CUMULATIVE_ERROR:
+    low, high = np.searchsorted(sums, [target * (1 - error), target * (1 + error)], "right")
+    if low == high and target > sums[-1] * error:
         return int(low)
     known = 64
     while (index := _choice(u, known, gammas)) is None:
@@ -74,20 +80,26 @@ def _choice(u: int, known: int, gammas: Sequence[Fraction]) -> int | None:
 
 @claim("noisy-max")
 def noisy_max(scores: Sequence[object] | Codes, *, epsilon: object, sensitivity: int, monotone: bool = False) -> int:
-    """The index of the largest score after one-sided geometric noise. Ties go to the first; only the index.
+    """The index of the largest score after one-sided geometric noise, ties broken by lot. Only the index.
 
-    Errs no more than `exponential` at the same price. Scores are whole numbers; `monotone` as there.
+    This is the permute-and-flip mechanism; it errs no more than `exponential` at the same price. Scores are whole
+    numbers; `monotone` as there.
     """
     if not len(scores):
         raise _nothing_to_choose()
-    if not isinstance(scores, np.ndarray):
-        scores = np.array([whole(score, "a score") for score in scores])
-    if scores.dtype.kind not in "iu" or not -LARGEST_SCORE < scores.min() <= scores.max() < LARGEST_SCORE:
-        raise InvalidInputError("scores must be whole numbers below 2**61", "use a coarser step for the scores")
-    law = DiscreteLaplace(
-        whole(sensitivity, "sensitivity", 1) * (1 if monotone else 2) / positive(epsilon, "epsilon")
-    )
-    return int(np.argmax(scores.astype(np.int64) + geometric(law, len(scores))))
+    exact = scores if isinstance(scores, np.ndarray) else np.array([_score(whole, score) for score in scores])
+    if (
+        exact.dtype.kind not in "iu"
+        or exact.ndim != 1
+        or not -LARGEST_SCORE < exact.min() <= exact.max() < LARGEST_SCORE
+    ):
+        raise InvalidInputError(
+            "scores must be a list of whole numbers below 2**61", "round the scores, or use a coarser step for them"
+        )
+    law = DiscreteLaplace(whole(sensitivity, "sensitivity", 1) * (1 if monotone else 2) / positive(epsilon, "epsilon"))
+    noisy = exact.astype(np.int64) + geometric(law, len(exact))
+    winners = np.flatnonzero(noisy == noisy.max())
+    return int(winners[uniform(len(winners), 1)[0]])
 
 
 @claim("one-sided-geometric")
@@ -113,19 +125,32 @@ class AboveThreshold:
     ) -> None:
         half = positive(epsilon, "epsilon") / 2
         step = whole(sensitivity, "sensitivity", 1)
-        self.positives_left = whole(positives, "positives", 1)
-        self._sampler = sampler(DiscreteLaplace((1 if monotone else 2) * self.positives_left * step / half))
+        self._positives_left = whole(positives, "positives", 1)
+        self._sampler = sampler(DiscreteLaplace((1 if monotone else 2) * self._positives_left * step / half))
         noise = sampler(DiscreteLaplace(step / half)).draw(1)
         self._threshold = whole(threshold, "threshold") + int(noise[0])
+        self._lock = threading.Lock()
+        self._epoch = KEYSTREAM.epoch
+
+    @property
+    def positives_left(self) -> int:
+        """How often it can still say yes."""
+        return self._positives_left
 
     def is_above(self, value: int) -> bool:
         """Test one more value, a whole number that moves by at most `sensitivity` between neighbors."""
-        exact = whole(value, "value")
-        if self.positives_left == 0:
-            raise InvalidInputError("this sparse vector is closed", "open a new one; it has a price of its own")
-        above = exact + int(self._sampler.draw(1)[0]) >= self._threshold
-        self.positives_left -= above
+        exact = _score(whole, value)
+        if self._epoch != KEYSTREAM.epoch:  # forked: both processes would answer for one price
+            raise InvalidInputError("this sparse vector belongs to another process", "open a new one, at its own price")
+        with self._lock:  # or two threads could both get the last yes
+            if self._positives_left == 0:
+                raise InvalidInputError("this sparse vector is closed", "open a new one, at its own price")
+            above = exact + int(self._sampler.draw(1)[0]) >= self._threshold
+            self._positives_left -= above
         return above
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a sparse vector cannot be copied or pickled: two copies would answer for one price")
 
 
 @claim("key-threshold")
@@ -134,6 +159,8 @@ def select_keys(counts: Codes, law: DiscreteLaplace, threshold: int) -> tuple[In
 
     `counts` holds the keys that occur; a key that nobody has is never shown.
     """
+    if counts.ndim != 1:
+        raise InvalidInputError("counts must be one number for each key", "give a one-dimensional array")
     noisy = counts.astype(np.int64) + sampler(law).draw(len(counts))
     return noisy, noisy >= threshold
 
@@ -142,6 +169,8 @@ def select_keys(counts: Codes, law: DiscreteLaplace, threshold: int) -> tuple[In
 def randomized_response(codes: Codes, *, categories: int, epsilon: object) -> Ints:
     """Each person's code 0 ... categories - 1, kept with exp(epsilon) times the chance of any other code."""
     kinds, price = whole(categories, "categories", 2), positive(epsilon, "epsilon")
+    if kinds > LARGEST_CATEGORIES:
+        raise InvalidInputError("there are more than 2**62 categories", "give the number of categories that can occur")
     if codes.dtype.kind not in "iu" or (codes.size and not 0 <= codes.min() <= codes.max() < kinds):
         raise InvalidInputError(
             f"codes must be whole numbers from 0 to {kinds - 1}", "number the categories from 0, as integers"
@@ -171,14 +200,23 @@ def flips_exp(gamma: Fraction, count: int, source: Source) -> Bools:
 
 
 def uniform(limit: int, count: int, source: Source = KEYSTREAM) -> Ints:
-    """`count` uniform integers below `limit` >= 2: just enough bits each, drawn again where too large."""
+    """`count` uniform integers below `limit`: just enough bits each, drawn again where too large."""
     words = np.empty(count, np.uint64)
     source.fill(words)
-    values = (words >> np.uint64(64 - (limit - 1).bit_length())).view(np.int64)
+    values = (words >> np.uint64(64 - max(1, (limit - 1).bit_length()))).view(np.int64)
     too_large = np.flatnonzero(values >= limit)
     if len(too_large):
         values[too_large] = uniform(limit, len(too_large), source)
     return values
+
+
+def _score(read: Callable[[object, str], Number], value: object) -> Number:
+    """A score or a tested value, read without quoting it in an error."""
+    try:
+        return read(value, "a score")
+    except InvalidInputError:
+        kind = "a whole number" if read is whole else "a finite number"
+        raise InvalidInputError(f"a score or tested value is not {kind}", f"give each one as {kind}") from None
 
 
 def _nothing_to_choose() -> InvalidInputError:
