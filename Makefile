@@ -9,7 +9,7 @@ demo: $(READY)
 	@$(BIN)/privet demo
 
 test: check
-	$(BIN)/python -m pytest --cov --cov-report=term:skip-covered
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --cov --cov-report=term:skip-covered
 
 check: $(READY)
 	$(BIN)/ruff check .

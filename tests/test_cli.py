@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -152,3 +153,11 @@ def test_the_command_line_loads_nothing_heavy() -> None:
     code = "import sys, privet.cli; print(sorted({'numpy', 'altair', 'vl_convert', 'cryptography'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_the_module_is_the_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "argv", ["privet", "--version"])
+    with pytest.raises(SystemExit) as leaving:
+        runpy.run_module("privet", run_name="__main__")
+    assert leaving.value.code == 0
+    assert capsys.readouterr().out == f"privet {privet.__version__}\n"

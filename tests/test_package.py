@@ -103,6 +103,23 @@ def test_the_pool_grows_with_use_up_to_its_limit() -> None:
     assert max(sizes) == LARGEST_POOL
 
 
+def test_a_batch_with_too_many_refusals_is_filled_all_the_same() -> None:
+    """As if far fewer proposals were kept than usual: the gaps get draws of their own."""
+    own = Sampler(DiscreteLaplace(Fraction("63.3")))
+    own.blocks.kept_share = 1.0
+    refuse = own._propose
+
+    def refuse_more(out: np.ndarray) -> np.ndarray:
+        refused = refuse(out)
+        out[::2] = 10**15  # refused values must never come out
+        return np.union1d(refused, np.arange(0, len(out), 2))
+
+    own._propose = refuse_more  # type: ignore[method-assign]
+    draws = own._batch(5000)
+    assert len(draws) == 5000
+    assert np.abs(draws).max() < 10**6
+
+
 def test_handed_out_draws_are_the_callers_own() -> None:
     first = pv.noise.discrete_laplace(2**30, 3)
     kept = first.copy()

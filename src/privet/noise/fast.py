@@ -18,6 +18,7 @@ import math
 import threading
 from fractions import Fraction
 from functools import lru_cache
+from typing import assert_never
 
 import numpy as np
 import numpy.typing as npt
@@ -174,6 +175,8 @@ def _size(law: Law) -> tuple[int, Fraction]:
             return math.floor(scale), Fraction(25, 2)
         case DiscreteGaussian(variance=variance):
             return math.isqrt(math.floor(variance)), Fraction(5)
+        case _:
+            assert_never(law)
 
 
 def _rate(law: Law) -> float:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import assert_never
 
 from privet.core.claim import claim
 from privet.core.laws import DiscreteGaussian, DiscreteLaplace, Law
@@ -22,6 +23,8 @@ def draw(law: Law, bits: Bits) -> int:
             return _laplace(scale, bits)
         case DiscreteGaussian(variance=variance):
             return _gaussian(variance, bits)
+        case _:
+            assert_never(law)
 
 
 def below(limit: int, bits: Bits) -> int:
