@@ -12,13 +12,14 @@ from privet.errors import InvalidInputError
 
 # Longer or more extreme numbers are never meant, and 1e999999999 would fill the memory.
 MAX_DIGITS = 400
+LARGEST = 10**MAX_DIGITS
 
 
 @claim("floats-are-decimals")
 def rational(value: object, name: str) -> Fraction:
     """The exact value of an int, Fraction, Decimal, float or text such as "0.1" or "1/3"."""
     number = _read(value, name)
-    if max(abs(number.numerator), number.denominator) > 10**MAX_DIGITS:
+    if max(abs(number.numerator), number.denominator) > LARGEST:
         raise InvalidInputError(f"{name} is too long", f"give {name} with at most {MAX_DIGITS} digits")
     return number
 
@@ -30,11 +31,13 @@ def _read(value: object, name: str) -> Fraction:
         if divisor == 0:
             raise _not_a_number(value, name)
         return Fraction(_decimal(top, name)) / Fraction(divisor)
+    if isinstance(value, float | str | Decimal):
+        return Fraction(_decimal(value, name))
     if isinstance(value, numbers.Integral):
         return Fraction(whole(value, name))
     if isinstance(value, numbers.Rational):
         return Fraction(int(value.numerator), int(value.denominator))
-    if isinstance(value, str | Decimal | numbers.Real):
+    if isinstance(value, numbers.Real):
         return Fraction(_decimal(value, name))
     raise _not_a_number(value, name)
 
