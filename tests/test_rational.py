@@ -133,7 +133,8 @@ def test_errors_quote_little() -> None:
     assert show("x" * 100) == "'" + "x" * 36 + "..."
     assert show(0.5) == "0.5"
     assert show(10**5000) == show(Fraction(10**5000, 3)) == "a very long number"
-    assert len(show("y" * 38)) == 40
+    assert show("y" * 38) == repr("y" * 38)  # 40 characters with its quotes
+    assert show("y" * 39) == "'" + "y" * 36 + "..."
 
 
 def test_an_error_is_a_problem_and_a_remedy() -> None:
