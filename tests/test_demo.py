@@ -159,18 +159,6 @@ def test_many_runs_tell_epsilon_from_one_a_fifth_larger() -> None:
     assert laplace.simulated_surest == pytest.approx(float(laplace.belief_ceiling), abs=1e-15)
 
 
-@pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(1), Fraction(10), Fraction(37, 2)])
-@pytest.mark.parametrize("share", [Fraction(1, 100), Fraction(1, 2), Fraction(95, 100), Fraction(999, 1000)])
-def test_typical_error_is_the_smallest_that_holds_the_share(scale: Fraction, share: Fraction) -> None:
-    with mpmath.workdps(50):
-        q = mpmath.exp(-mpmath.mpf(scale.denominator) / scale.numerator)
-        mass, k = (1 - q) / (1 + q), 0
-        while mass < mpmath.mpf(share.numerator) / share.denominator:
-            k += 1
-            mass += 2 * (1 - q) / (1 + q) * q**k
-    assert demo.typical_error(DiscreteLaplace(scale), share) == k
-
-
 def test_the_price(story: demo.Story) -> None:
     assert story.laplace.within == 30
     assert story.big_error == Fraction(30, 40_000) < Fraction(1, 1000)

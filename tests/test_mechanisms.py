@@ -17,6 +17,7 @@ from privet.core.mechanisms import (
     key_threshold,
     laplace_epsilon,
     laplace_for,
+    laplace_half_width,
 )
 
 fractions = st.fractions(min_value=-50, max_value=50, max_denominator=40)
@@ -101,3 +102,19 @@ def test_key_threshold_is_the_smallest_safe_one(scale: Fraction, delta: Fraction
         assert shown(threshold) <= limit
         assert threshold == 2 or shown(threshold - 1) > limit
         assert shown(1) > mp.mpf(1) / 2
+
+
+@pytest.mark.parametrize("scale", [Fraction(1, 5), Fraction(1), Fraction(10), Fraction(3001, 7), Fraction(2**40)])
+@pytest.mark.parametrize("share", [Fraction(1, 10), Fraction(1, 2), Fraction(95, 100), 1 - Fraction(1, 10**12)])
+def test_laplace_half_width_is_the_smallest(scale: Fraction, share: Fraction) -> None:
+    k = laplace_half_width(DiscreteLaplace(scale), share)
+    with mp.workprec(300):
+        q = mp.exp(-mp.mpf(scale.denominator) / scale.numerator)
+        wanted = mp.mpf(share.numerator) / share.denominator
+
+        def inside(width: int) -> mp.mpf:
+            """sum of (1 - q) / (1 + q) q**|x| over |x| <= width, as a finite geometric series."""
+            return (1 - q) / (1 + q) * (1 + 2 * (q - q ** (width + 1)) / (1 - q))
+
+        assert inside(k) >= wanted
+        assert k == 0 or inside(k - 1) < wanted

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from privet import noise
 from privet.core.exponential import exp_enclosure
 from privet.core.laws import DiscreteLaplace
-from privet.core.mechanisms import laplace_epsilon, laplace_for
+from privet.core.mechanisms import laplace_epsilon, laplace_for, laplace_half_width
 from privet.noise.selection import uniform
 from privet.report.charts import Panel, likelihood_panels, svg
 from privet.report.terminal import Pen, at_least, at_most, percent
@@ -169,15 +169,6 @@ def belief_in_illness(published: Ints, law: DiscreteLaplace) -> Floats:
     return belief
 
 
-def typical_error(law: DiscreteLaplace, share: Fraction) -> int:
-    """The smallest k with P[|X| <= k] >= share; P[|X| > k] = 2 * q**(k + 1) / (1 + q) with q = exp(-1 / scale)."""
-    bottom = (1 << PRECISION) + exp_enclosure(1 / law.scale, PRECISION)[0]
-    k = 0
-    while 2 * exp_enclosure((k + 1) / law.scale, PRECISION)[1] > (1 - share) * bottom:
-        k += 1
-    return k
-
-
 def exact_counts() -> Exact:
     return Exact(
         first=FIRST,
@@ -230,7 +221,7 @@ def laplace_noise(runs: int) -> Laplace:
         simulated_mean=float(right.mean()),
         simulated_right=float((right > 0.5).mean() + (right == 0.5).mean() / 2),
         share=SHARE,
-        within=typical_error(law, SHARE),
+        within=laplace_half_width(law, SHARE),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -57,6 +58,21 @@ def gaussian_rho(law: DiscreteGaussian, sensitivity_squared: int) -> Fraction:
     return sensitivity_squared / (2 * law.variance)
 
 
+@claim("laplace-interval")
+def laplace_half_width(law: DiscreteLaplace, share: Fraction) -> int:
+    """The smallest k with P[|X| <= k] >= share, for 0 < share < 1.
+
+    P[|X| > k] = 2 q**(k + 1) / (1 + q) with q = exp(-1 / scale).
+    """
+    bits = 128 + math.ceil(1 / (1 - share)).bit_length()
+    bottom = (1 << bits) + exp_enclosure(1 / law.scale, bits)[0]
+
+    def enough(k: int) -> bool:
+        return 2 * exp_enclosure((k + 1) / law.scale, bits)[1] <= (1 - share) * bottom
+
+    return 0 if enough(0) else _first(enough)
+
+
 @claim("key-threshold")
 def key_threshold(law: DiscreteLaplace, delta: Fraction, max_keys: int) -> int:
     """The smallest threshold above 1 at which keys that only one person has show up with probability <= delta.
@@ -70,11 +86,16 @@ def key_threshold(law: DiscreteLaplace, delta: Fraction, max_keys: int) -> int:
         bottom = (1 << bits) + exp_enclosure(1 / law.scale, bits)[0]
         return max_keys * top <= delta * bottom
 
-    bits = 128 + (max_keys / delta).__ceil__().bit_length()
-    low, high = 1, 2  # at threshold 1 a key held by one person shows with probability above one half
-    while not safe(high):
+    bits = 128 + math.ceil(max_keys / delta).bit_length()
+    return 1 + _first(lambda n: safe(n + 1))  # at threshold 1 a lone key would show more often than not
+
+
+def _first(good: Callable[[int], bool]) -> int:
+    """The smallest n >= 1 that is good, where all larger ones are good, too: double, then halve."""
+    low, high = 0, 1
+    while not good(high):
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if safe(middle) else (middle, high)
+        low, high = (low, middle) if good(middle) else (middle, high)
     return high

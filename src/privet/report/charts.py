@@ -38,7 +38,7 @@ def likelihood_panels(panels: Sequence[Panel], title: str, subtitle: Sequence[st
     domain = [min(numbers) - 0.7, max(numbers) + 0.7]
     charts = [_panel(panel, domain, first=panel is panels[0]) for panel in panels]
     heading = alt.TitleParams(text=title, subtitle=list(subtitle), anchor="start", offset=18)
-    return alt.HConcatChart(hconcat=charts, title=heading, spacing=26, background=PAPER, config=_house_style())
+    return alt.HConcatChart(hconcat=charts, title=heading, spacing=26, background=PAPER, config=house_style())
 
 
 def svg(chart: alt.TopLevelMixin) -> str:
@@ -116,7 +116,7 @@ def _note(rows: list[dict[str, Any]], x: alt.X, y: alt.Y, diagnosis: str) -> alt
     return text.encode(x=x, y=y, text="proof:N", description="spoken:N")
 
 
-def _house_style() -> alt.Config:
+def house_style() -> alt.Config:
     text: dict[str, Any] = {"labelFontSize": 13, "titleFontSize": 13, "titleFontWeight": "normal"}
     text |= {"labelColor": INK, "titleColor": INK}
     return alt.Config(

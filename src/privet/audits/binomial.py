@@ -1,0 +1,50 @@
+"""Clopper–Pearson bounds on a probability, from how often an event came up. Rounded outward."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+HALVINGS = 64
+TINY = 1e-15
+
+
+def lower(hits: int, draws: int, miss: float) -> float:
+    """At most the probability of the event, except with chance `miss`."""
+    return max(0.0, math.nextafter(1 - upper(draws - hits, draws, miss), 0.0))
+
+
+def upper(hits: int, draws: int, miss: float) -> float:
+    """At least the probability of the event, except with chance `miss`: the p with P[Bin(draws, p) <= hits] = miss."""
+    if hits == draws:
+        return 1.0
+    tail = _LogTail(hits, draws)
+    goal = math.log(miss) - tail.error
+    low, high = hits / draws, 1.0
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if tail.at(middle) > goal else (low, middle)
+    return min(1.0, high * (1 + TINY))
+
+
+class _LogTail:
+    """log P[Bin(n, p) <= k] for p >= k/n, where the terms fall from k downward.
+
+    The term d below k is the top term times products of (k - i) / (n - k + 1 + i) * (1 - p) / p for i < d, and is at
+    most exp(-d * (d - 1) / 2k) of it: beyond 12 * sqrt(k) terms less than 1e-30 is left.
+    """
+
+    def __init__(self, k: int, n: int) -> None:
+        self._k, self._n = k, n
+        self._log_choices = math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+        i = np.arange(min(k, 12 * math.isqrt(k) + 12), dtype=np.float64)
+        self._ratios = (k - i) / (n - k + 1 + i)
+        # three log-gammas of at most n log n, two products of that size, and one rounding for each term
+        self.error = 1e-15 * (4 * n * math.log(n + 1) + len(i) + 40)
+
+    def at(self, p: float) -> float:
+        if p >= 1:
+            return -math.inf
+        top = self._log_choices + self._k * math.log(p) + (self._n - self._k) * math.log1p(-p)
+        return top + math.log1p(float(np.cumprod(self._ratios * ((1 - p) / p)).sum()))

@@ -1,0 +1,70 @@
+"""What k releases of the same price cost together, by each theorem, and what each of k releases may cost."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from privet.core.accountant import Budget, how_many
+from privet.core.claim import claim
+from privet.core.loss import NOTHING, pure
+from privet.core.mechanisms import laplace_for, laplace_half_width
+
+DIGITS = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Total:
+    """The epsilon of k epsilon0-DP releases at a total delta, by three theorems; rounded up. Smallest is best."""
+
+    basic: float
+    advanced: float
+    zcdp: float
+
+
+@claim("composition-theorems")
+def total(releases: int, epsilon: Fraction, delta: Fraction) -> Total:
+    """Basic: k eps. Advanced: sqrt(2 k ln(1/delta)) eps + k eps (e^eps - 1). zCDP: rho = k eps^2 / 2, converted.
+
+    The zCDP figure uses rho + 2 sqrt(rho ln(1/delta)); the ledger's own conversion is tighter still.
+    """
+    k, eps, log_delta = releases, float(epsilon), -math.log(delta)
+    rho = k * eps**2 / 2
+    figures = (
+        k * eps,
+        math.sqrt(2 * k * log_delta) * eps + k * eps * math.expm1(eps),
+        rho + 2 * math.sqrt(rho * log_delta),
+    )
+    basic, advanced, zcdp = (math.nextafter(figure * (1 + 1e-12), math.inf) for figure in figures)
+    return Total(basic=basic, advanced=advanced, zcdp=zcdp)
+
+
+@claim("planner")
+def per_release(budget: Budget, releases: int) -> Fraction:
+    """The most epsilon that each of k pure releases may cost so that all k fit into the budget. To four digits."""
+    low = Fraction(0)
+    unit = Fraction(10) ** (math.floor(math.log10(budget.epsilon / releases)) + 1 - DIGITS)
+    high = budget.epsilon + unit  # k >= 1 of these never fit by the basic gauge; the zCDP gauge is below it too
+    while high - low > unit:
+        middle = low + (high - low) // (2 * unit) * unit
+        low, high = (middle, high) if how_many(budget, NOTHING, pure(middle)) >= releases else (low, middle)
+    return low
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What each of `releases` counts may cost, and how far 95 of 100 of them are from the truth at most."""
+
+    releases: int
+    epsilon: Fraction
+    error: int
+    equal_split_error: int
+
+
+def plan(budget: Budget, releases: int) -> Plan:
+    """k counts (sensitivity 1) from one budget: by the filter, beside an equal split of epsilon."""
+    epsilon = per_release(budget, releases)
+    share = Fraction(95, 100)
+    errors = [laplace_half_width(laplace_for(price, 1), share) for price in (epsilon, budget.epsilon / releases)]
+    return Plan(releases=releases, epsilon=epsilon, error=errors[0], equal_split_error=errors[1])

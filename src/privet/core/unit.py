@@ -1,0 +1,35 @@
+"""Who is protected, and what "neighbors" means. The owner says both; they are never mixed silently."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from privet.core.rational import show
+from privet.errors import InvalidInputError
+
+
+class Neighbors(StrEnum):
+    """Two tables are neighbors if one unit is added or removed, or if one unit's rows are replaced (n is public)."""
+
+    ADD_REMOVE = "add-remove"
+    REPLACE = "replace"
+
+
+def neighbors_from(text: object) -> Neighbors:
+    """The relation that a user wrote."""
+    try:
+        return Neighbors(text)  # type: ignore[arg-type]
+    except ValueError:
+        raise InvalidInputError(
+            f"neighbors must be 'add-remove' or 'replace', not {show(text)}",
+            "say 'add-remove' if a person may be there or not, 'replace' if the number of people is public",
+        ) from None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unit:
+    """One protected unit: all rows with the same value of `column`, or each row by itself if that is None."""
+
+    column: str | None
+    neighbors: Neighbors

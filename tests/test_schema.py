@@ -1,0 +1,54 @@
+"""Declared columns: exact bounds on a grid of whole steps, and clear refusals."""
+
+from __future__ import annotations
+
+import datetime as dt
+from fractions import Fraction
+
+import pytest
+
+from privet.core.schema import Boolean, Category, Date, Integer, Number, Text, Timestamp
+from privet.errors import InvalidInputError
+
+
+def test_steps() -> None:
+    assert Integer(-5, 120).steps == (-5, 120)
+    assert Number(0, 5000, step="0.01").steps == (0, 500_000)
+    assert Number(-0.3, 0.6, step=0.1).steps == (-3, 6)
+    assert Boolean().steps == (0, 1)
+    assert Date("1970-01-02", dt.date(1971, 1, 1)).steps == (1, 365)
+    assert Timestamp("1970-01-01T00:00:01", dt.datetime(1970, 1, 2)).steps == (10**6, 86_400 * 10**6)
+    assert Integer(3, 3).steps == (3, 3)
+
+
+def test_kinds_are_values() -> None:
+    assert Number(0, 1, step="0.5") == Number(0, 1, step=Fraction(1, 2))
+    assert len({Integer(0, 1), Integer(0, 1), Category(["a", "b"]), Category(("a", "b")), Text(), Text()}) == 3
+    assert Category("only").values == ("only",)
+
+
+@pytest.mark.parametrize(
+    ("make", "problem"),
+    [
+        (lambda: Integer(0, 1.5), "high must be a whole number"),
+        (lambda: Integer(2, 1), "low 2 is above high 1"),
+        (lambda: Number(1, 0, step=1), "low 1 is above high 0"),
+        (lambda: Number(0, 1, step=0), "step must be above 0"),
+        (lambda: Number(0, 1, step="0.3"), "high 1 is not a multiple of step 3/10"),
+        (lambda: Number("0.5", 1, step=1), "low 1/2 is not a multiple of step 1"),
+        (lambda: Number(0, float("inf"), step=1), "high must be a finite number"),
+        (lambda: Category([]), "needs a list of texts"),
+        (lambda: Category(["a", 1]), "needs a list of texts"),
+        (lambda: Category(["a", "a"]), "lists a value twice"),
+        (lambda: Date("2020-13-01", "2021-01-01"), "low '2020-13-01' is not a date"),
+        (lambda: Date("2020-01-01", 5), "high 5 is not a date"),
+        (lambda: Date(dt.datetime(2020, 1, 1), "2021-01-01"), "is not a date"),
+        (lambda: Date("2021-01-02", "2021-01-01"), "low .* is above high"),
+        (lambda: Timestamp("noon", "2021-01-01"), "low 'noon' is not a date or time"),
+        (lambda: Timestamp("2020-01-01T00:00+02:00", "2021-01-01"), "low has a time zone"),
+        (lambda: Timestamp("2021-01-02", "2021-01-01"), "low .* is above high"),
+    ],
+)
+def test_refusals(make: object, problem: str) -> None:
+    with pytest.raises(InvalidInputError, match=problem + r".*\n  remedy: "):
+        make()

@@ -1,0 +1,126 @@
+"""Sensitivities against all neighboring tables over small domains, and the witnesses that attain them."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from privet.core import sensitivity as s
+from privet.core.unit import Neighbors, Unit, neighbors_from
+from privet.errors import InvalidInputError
+
+Table = tuple[Fraction, ...]
+
+
+def variance(table: Table) -> Fraction:
+    middle = sum(table) / len(table)
+    return sum((x - middle) ** 2 for x in table) / len(table)
+
+
+def at_top(declared: s.Range) -> Callable[[Table], Fraction]:
+    return lambda table: Fraction(sum(x == declared.high for x in table))
+
+
+# The statistics themselves, written again from their definitions.
+DEFINITIONS: dict[object, Callable[[s.Range], Callable[[Table], Fraction]]] = {
+    s.count: at_top,
+    s.clamped_sum: lambda _: lambda table: sum(table, Fraction(0)),
+    s.mean: lambda _: lambda table: sum(table) / len(table),
+    s.variance: lambda _: variance,
+    s.median: lambda _: lambda table: sorted(table)[(len(table) - 1) // 2],
+    s.maximum: lambda _: max,
+}
+
+
+def are_neighbors(one: Table, other: Table, relation: Neighbors) -> bool:
+    removed, added = Counter(one) - Counter(other), Counter(other) - Counter(one)
+    moved = (removed.total(), added.total())
+    return moved in ({(0, 1), (1, 0)} if relation is Neighbors.ADD_REMOVE else {(1, 1)})
+
+
+def pairs(values: list[Fraction], people: int, relation: Neighbors) -> Iterator[tuple[Table, Table]]:
+    """All neighboring tables over a few values; the smaller one has `people` rows."""
+    for table in itertools.combinations_with_replacement(values, people):
+        for value in values:
+            if relation is Neighbors.ADD_REMOVE:
+                yield table, (*table, value)
+            else:
+                yield from ((table, (*table[:i], value, *table[i + 1 :])) for i in range(people))
+
+
+@pytest.mark.parametrize("relation", list(Neighbors))
+@pytest.mark.parametrize("statistic", s.STATISTICS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("bounds", [(0, 3), (-2, 1), (-5, -1), (2, 2)])
+@pytest.mark.parametrize("people", [1, 2, 3, 4, 5])
+def test_bound_is_the_largest_change_over_all_neighbors(
+    relation: Neighbors, statistic: Callable[..., s.Sensitivity], bounds: tuple[int, int], people: int
+) -> None:
+    declared = s.range_of(*bounds, people)
+    claimed = statistic(declared, relation)
+    f = DEFINITIONS[statistic](declared)
+    grid = [declared.low + declared.width * i / 4 for i in range(5)] if declared.width else [declared.low]
+    worst = max(abs(f(a) - f(b)) for a, b in pairs(grid, people, relation))
+    one, other = claimed.witness
+    assert min(len(one), len(other)) == people
+    assert declared.low == declared.high or are_neighbors(one, other, relation)
+    if statistic is s.count and declared.low == declared.high:
+        assert claimed.bound == 1  # whatever the condition may be
+    else:
+        assert worst == claimed.bound == abs(f(one) - f(other))
+
+
+@pytest.mark.parametrize("relation", list(Neighbors))
+@pytest.mark.parametrize("statistic", s.STATISTICS, ids=lambda f: f.__name__)
+@given(data=st.data())
+def test_no_neighbors_exceed_the_bound(
+    relation: Neighbors, statistic: Callable[..., s.Sensitivity], data: st.DataObject
+) -> None:
+    low = data.draw(st.fractions(-20, 20, max_denominator=4))
+    high = low + data.draw(st.fractions(0, 20, max_denominator=4))
+    values = st.fractions(low, high, max_denominator=48)
+    table = tuple(data.draw(st.lists(values, min_size=1, max_size=12)))
+    declared = s.range_of(low, high, len(table))
+    moved = (*table, data.draw(values)) if relation is Neighbors.ADD_REMOVE else (*table[1:], data.draw(values))
+    f = DEFINITIONS[statistic](declared)
+    assert abs(f(table) - f(moved)) <= statistic(declared, relation).bound
+
+
+def test_verdicts_tell_what_laplace_noise_is_good_for() -> None:
+    for relation in Neighbors:
+        verdicts = {f.__name__: f(s.range_of(0, 120, 2000), relation).useful for f in s.STATISTICS}
+        assert verdicts == {
+            "count": True,
+            "clamped_sum": True,
+            "mean": True,
+            "variance": True,
+            "median": False,
+            "maximum": False,
+        }
+        assert not s.mean(s.range_of(0, 120, 3), relation).useful
+        assert all(f(s.range_of(0, 120, 5), relation).advice for f in s.STATISTICS)
+    assert "noisy sum and a noisy count" in s.mean(s.range_of(0, 1, 5), Neighbors.ADD_REMOVE).advice
+
+
+def test_an_unbounded_sum_is_refused() -> None:
+    for bounds in ((None, 5), (0, None)):
+        with pytest.raises(InvalidInputError, match=r"can move a sum by any amount\n  remedy: declare a range"):
+            s.range_of(*bounds, 10)
+    with pytest.raises(InvalidInputError, match="low is above high"):
+        s.range_of(3, 2, 10)
+    with pytest.raises(InvalidInputError, match="people must be at least 1"):
+        s.range_of(0, 1, 0)
+
+
+def test_units_say_what_neighbors_are() -> None:
+    assert neighbors_from("replace") is Neighbors.REPLACE
+    assert neighbors_from(Neighbors.ADD_REMOVE) is Neighbors.ADD_REMOVE
+    assert Unit(column=None, neighbors=Neighbors.REPLACE).column is None
+    for wrong in ("Replace", None, 3, ["replace"]):
+        with pytest.raises(InvalidInputError, match=r"'add-remove' or 'replace', not .*\n  remedy: say 'add-remove'"):
+            neighbors_from(wrong)
