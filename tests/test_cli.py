@@ -80,6 +80,30 @@ def test_json_has_the_envelope_and_the_place_of_the_picture(capsys: pytest.Captu
     assert picture.read_text(encoding="utf-8").startswith("<svg")
 
 
+def test_meaning_prints_the_text_and_draws_nothing(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["meaning", "--epsilon", "1", "--prior", "0.01"]) == 0
+    out, err = capsys.readouterr()
+    assert out == f"{privet.meaning(epsilon=1, prior='0.01')}\n"
+    assert err == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_meaning_for_a_program_and_with_a_picture(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    asked = ["meaning", "--epsilon", "0.1", "--delta", "1e-6", "--neighbors", "add-remove", "--about", "value"]
+    assert cli.main([*asked, "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["privet"], answer["kind"]) == (1, "meaning")
+    expected = privet.meaning(epsilon="0.1", delta="1e-6", about="value").to_json()
+    assert answer["result"] == {**expected, "picture": None}
+    picture = tmp_path / "x.svg"
+    assert cli.main([*asked, "--json", "--out", str(picture)]) == 0
+    assert json.loads(capsys.readouterr().out)["result"]["picture"] == str(picture)
+    assert ElementTree.parse(picture).getroot().tag.endswith("svg")
+
+
 @pytest.mark.parametrize(
     ("words", "problem", "cure"),
     [
@@ -92,6 +116,12 @@ def test_json_has_the_envelope_and_the_place_of_the_picture(capsys: pytest.Captu
         (["demo", "--out"], "--out", "privet demo --help"),
         (["demo", "--out", "chart.png"], "chart.png", ".svg"),
         (["demo", "--out", "no/such\nfolder/x.svg"], "no/such?folder/x.svg", "--out FOLDER/demo.svg"),
+        (["meaning"], "--epsilon", "privet meaning --help"),
+        (["meaning", "--epsilon", "-1"], "epsilon must be above 0", "positive"),
+        (["meaning", "--epsilon", "1", "--prior", "1.5"], "prior", "0.01"),
+        (["meaning", "--epsilon", "1", "--neighbors", "x"], "neighbors", "add-remove"),
+        (["meaning", "--epsilon", "1", "--out", "chart.png"], "chart.png", ".svg"),
+        (["meaning", "--epsilon", "1", "--out", "no/such/x.svg"], "no/such/x.svg", "--out FOLDER/meaning.svg"),
     ],
 )  # fmt: skip
 @pytest.mark.usefixtures("no_drawing")
@@ -146,7 +176,7 @@ def test_python_m_privet_says_the_same_and_nothing_breaks_in_ascii(tmp_path: Pat
         check=False,
     )
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "privet: there is no command 'nonsense'\n  remedy: the commands are: demo\n"
+    assert done.stderr == "privet: there is no command 'nonsense'\n  remedy: the commands are: demo, meaning\n"
 
 
 def test_the_command_line_loads_nothing_heavy() -> None:

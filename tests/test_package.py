@@ -24,7 +24,7 @@ def test_import_is_light() -> None:
 
 
 def test_public_names() -> None:
-    assert dir(pv) == ["__version__", "errors", "noise"]
+    assert dir(pv) == ["Budget", "__version__", "audits", "errors", "meaning", "noise"]
     assert issubclass(pv.errors.InvalidInputError, pv.errors.PrivetError)
     assert issubclass(NoiseOverflowError, OverflowError)
     with pytest.raises(AttributeError, match="module 'privet' has no attribute 'magic'"):

@@ -45,7 +45,8 @@ def accuracy_chart(budget: Budget, largest: int = LARGEST) -> alt.Chart:
         color=color,
         description=alt.value("error of each count against the number of counts"),
     )
-    return chart.configure(**house_style().to_dict())
+    chart.config = house_style()
+    return chart
 
 
 def _short(number: Fraction) -> str:

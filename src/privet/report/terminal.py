@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
 
@@ -44,3 +45,38 @@ def at_least(bound: Fraction) -> str:
 def one_line(text: str) -> str:
     """Text from outside, safe to show: no line breaks and no terminal commands."""
     return "".join(letter if letter.isprintable() else "?" for letter in text)
+
+
+def ceiling(bound: Fraction, digits: int = 3) -> str:
+    """The bound to a few digits, never below it; 1.9e+130 where it is long."""
+    return _plain(_divide(bound, digits, ROUND_CEILING))
+
+
+def share_at_most(share: Fraction) -> str:
+    """A probability as a percentage to three digits (of what is missing, if it is near 100 %), never below it."""
+    return _share(share, ROUND_CEILING, ROUND_FLOOR)
+
+
+def share_at_least(share: Fraction) -> str:
+    """The same, never above it."""
+    return _share(share, ROUND_FLOOR, ROUND_CEILING)
+
+
+def _share(share: Fraction, here: str, beyond: str) -> str:
+    percentage = 100 * share
+    if percentage <= 90:
+        return _plain(_divide(percentage, 3, here)) + " %"
+    missing = _divide(100 - percentage, 3, beyond)
+    return _plain(Context(prec=8, rounding=here).subtract(Decimal(100), missing)) + " %"
+
+
+def _divide(number: Fraction, digits: int, rounding: str) -> Decimal:
+    """Rounded once, in the direction asked for."""
+    return Context(prec=digits, rounding=rounding).divide(Decimal(number.numerator), Decimal(number.denominator))
+
+
+def _plain(number: Decimal) -> str:
+    """0.00268, 1, 730 or 1.9e+130: without zeros at the end."""
+    extreme = number and not -5 < number.adjusted() < 7
+    digits, mark, power = (f"{number:e}" if extreme else f"{number:f}").partition("e")
+    return (digits.rstrip("0").rstrip(".") if "." in digits else digits) + mark + power
