@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privet.core.rational import MAX_DIGITS, positive, probability, rational, show, whole
+from privet.core.rational import MAX_DIGITS, below_one, positive, rational, show, whole
 from privet.errors import InvalidInputError, PrivetError
 
 
@@ -104,15 +104,16 @@ def test_refuses_very_long_texts_and_integers() -> None:
     assert rational(f"1e{MAX_DIGITS}", "x") == 10**MAX_DIGITS
 
 
-def test_positive_and_probability() -> None:
+def test_positive_and_below_one() -> None:
     assert positive("0.5", "x") == Fraction(1, 2)
-    assert probability("0.5", "d") == Fraction(1, 2)
+    assert below_one("0.5", "d") == Fraction(1, 2)
+    assert below_one(0, "d") == 0
     for value in (0, -1, "-0.0"):
         with pytest.raises(InvalidInputError, match=r"x must be above 0, not .*\n  remedy: give x as a positive"):
             positive(value, "x")
-    for value in (0, 1, -0.5, 1.5):
-        with pytest.raises(InvalidInputError, match=r"d must lie strictly between 0 and 1.*\n  remedy: give d such"):
-            probability(value, "d")
+    for value in (1, -0.5, 1.5):
+        with pytest.raises(InvalidInputError, match=r"d must be at least 0 and below 1, not .*\n  remedy: give d=0"):
+            below_one(value, "d")
 
 
 def test_whole() -> None:

@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from privet.core.exponential import exp_enclosure
-from privet.core.rational import positive, rational, show, whole
+from privet.core.rational import below_one, positive, rational, show, whole
 from privet.core.unit import Neighbors, neighbors_from
 from privet.errors import InvalidInputError
 from privet.report.meaning_text import GUIDANCE, NO_POSTERIOR, NOT_PROMISED, main_figures, page
@@ -152,7 +152,7 @@ def meaning(  # noqa: PLR0913  all by name, and each a question that only the ca
     `prior` is what somebody believed before; `neighbors` is the relation that the price was computed for. Under
     add-remove, `about="value"` counts twice: taking one value out and putting the other in are two steps.
     """
-    price, slack = _epsilon(epsilon), _delta(delta)
+    price, slack = _epsilon(epsilon), below_one(delta, "delta")
     believed = None if prior is None else _prior(prior)
     relation = neighbors_from(neighbors)
     _choice(about, "about", ABOUT)
@@ -266,15 +266,6 @@ def _epsilon(value: object) -> Fraction:
             f"give an epsilon of at most {LARGEST_EPSILON}",
         )
     return epsilon
-
-
-def _delta(value: object) -> Fraction:
-    delta = rational(value, "delta")
-    if not 0 <= delta < 1:
-        raise InvalidInputError(
-            f"delta must be at least 0 and below 1, not {show(value)}", "give delta=0, or a small number such as 1e-9"
-        )
-    return delta
 
 
 def _prior(value: object) -> Fraction:

@@ -7,8 +7,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from privet.core.rational import positive, rational, show
-from privet.errors import InvalidInputError
+from privet.core.rational import below_one, positive
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -20,11 +19,7 @@ class Claim:
 
     def __init__(self, epsilon: object, delta: object = 0) -> None:
         object.__setattr__(self, "epsilon", positive(epsilon, "epsilon"))
-        object.__setattr__(self, "delta", rational(delta, "delta"))
-        if not 0 <= self.delta < 1:
-            raise InvalidInputError(
-                f"delta must be at least 0 and below 1, not {show(delta)}", "give delta such as 0 or 1e-9"
-            )
+        object.__setattr__(self, "delta", below_one(delta, "delta"))
 
     def __str__(self) -> str:
         return f"epsilon = {float(self.epsilon):g}, delta = {float(self.delta):g}"

@@ -16,8 +16,7 @@ from functools import lru_cache
 from privet.core.claim import claim
 from privet.core.exponential import exp_enclosure
 from privet.core.loss import Amount, Loss, sequential
-from privet.core.rational import positive, rational, show
-from privet.errors import InvalidInputError
+from privet.core.rational import below_one, positive
 
 ORDER_STEP = 64  # orders of the conversion are multiples of 1/64 ...
 LARGE_ORDER = 64  # ... and whole numbers from here on
@@ -34,11 +33,7 @@ class Budget:
 
     def __init__(self, epsilon: object, delta: object = 0) -> None:
         object.__setattr__(self, "epsilon", positive(epsilon, "epsilon"))
-        object.__setattr__(self, "delta", rational(delta, "delta"))
-        if not 0 <= self.delta < 1:
-            raise InvalidInputError(
-                f"delta must be at least 0 and below 1, not {show(delta)}", "give 0, or such as 1e-9"
-            )
+        object.__setattr__(self, "delta", below_one(delta, "delta"))
 
     @property
     def rho(self) -> Fraction:

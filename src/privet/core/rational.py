@@ -50,12 +50,12 @@ def positive(value: object, name: str) -> Fraction:
     return number
 
 
-def probability(value: object, name: str) -> Fraction:
-    """A rational strictly between zero and one."""
+def below_one(value: object, name: str) -> Fraction:
+    """A rational of at least zero and below one, as a delta is."""
     number = rational(value, name)
-    if not 0 < number < 1:
+    if not 0 <= number < 1:
         raise InvalidInputError(
-            f"{name} must lie strictly between 0 and 1, not {show(value)}", f"give {name} such as 1e-9"
+            f"{name} must be at least 0 and below 1, not {show(value)}", f"give {name}=0, or a small one such as 1e-9"
         )
     return number
 
