@@ -19,6 +19,7 @@ from privet.core.mechanisms import (
     laplace_for,
     laplace_half_width,
 )
+from privet.errors import InvalidInputError
 
 fractions = st.fractions(min_value=-50, max_value=50, max_denominator=40)
 steps = st.fractions(min_value=Fraction(1, 40), max_value=5, max_denominator=40)
@@ -104,11 +105,16 @@ def test_key_threshold_is_the_smallest_safe_one(scale: Fraction, delta: Fraction
         assert shown(1) > mp.mpf(1) / 2
 
 
-@pytest.mark.parametrize("scale", [Fraction(1, 5), Fraction(1), Fraction(10), Fraction(3001, 7), Fraction(2**40)])
+def test_without_a_delta_no_key_is_selected() -> None:
+    with pytest.raises(InvalidInputError, match=r"no undeclared key may be shown\n  remedy: declare the keys"):
+        key_threshold(DiscreteLaplace(Fraction(1)), Fraction(0), 1)
+
+
+@pytest.mark.parametrize("scale", [Fraction(1, 5), Fraction(1), Fraction(10), Fraction(3001, 7), Fraction(10**60)])
 @pytest.mark.parametrize("share", [Fraction(1, 10), Fraction(1, 2), Fraction(95, 100), 1 - Fraction(1, 10**12)])
 def test_laplace_half_width_is_the_smallest(scale: Fraction, share: Fraction) -> None:
     k = laplace_half_width(DiscreteLaplace(scale), share)
-    with mp.workprec(300):
+    with mp.workprec(900):
         q = mp.exp(-mp.mpf(scale.denominator) / scale.numerator)
         wanted = mp.mpf(share.numerator) / share.denominator
 

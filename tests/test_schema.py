@@ -40,6 +40,8 @@ def test_kinds_are_values() -> None:
         (lambda: Category([]), "needs a list of texts"),
         (lambda: Category(["a", 1]), "needs a list of texts"),
         (lambda: Category(["a", "a"]), "lists a value twice"),
+        (lambda: Category(5), "needs a list of texts"),
+        (lambda: Category({"a", "b"}), "needs a list of texts"),  # a set has no order
         (lambda: Date("2020-13-01", "2021-01-01"), "low '2020-13-01' is not a date"),
         (lambda: Date("2020-01-01", 5), "high 5 is not a date"),
         (lambda: Date(dt.datetime(2020, 1, 1), "2021-01-01"), "is not a date"),

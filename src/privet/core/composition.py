@@ -10,6 +10,7 @@ from privet.core.accountant import Budget, how_many
 from privet.core.claim import claim
 from privet.core.loss import NOTHING, pure
 from privet.core.mechanisms import laplace_for, laplace_half_width
+from privet.core.rational import whole
 
 DIGITS = 4
 
@@ -29,12 +30,12 @@ def total(releases: int, epsilon: Fraction, delta: Fraction) -> Total:
 
     The zCDP figure uses rho + 2 sqrt(rho ln(1/delta)); the ledger's own conversion is tighter still.
     """
-    k, eps, log_delta = releases, float(epsilon), -math.log(delta)
-    rho = k * eps**2 / 2
+    k, eps, log_delta = whole(releases, "releases", 1), float(epsilon), -math.log(delta)
+    root = eps * math.sqrt(2 * k * log_delta)
     figures = (
         k * eps,
-        math.sqrt(2 * k * log_delta) * eps + k * eps * math.expm1(eps),
-        rho + 2 * math.sqrt(rho * log_delta),
+        root + k * eps * (math.expm1(eps) if eps < 700 else math.inf),
+        k * eps**2 / 2 + root,
     )
     basic, advanced, zcdp = (math.nextafter(figure * (1 + 1e-12), math.inf) for figure in figures)
     return Total(basic=basic, advanced=advanced, zcdp=zcdp)
@@ -43,13 +44,21 @@ def total(releases: int, epsilon: Fraction, delta: Fraction) -> Total:
 @claim("planner")
 def per_release(budget: Budget, releases: int) -> Fraction:
     """The most epsilon that each of k pure releases may cost so that all k fit into the budget. To four digits."""
-    low = Fraction(0)
-    unit = Fraction(10) ** (math.floor(math.log10(budget.epsilon / releases)) + 1 - DIGITS)
-    high = budget.epsilon + unit  # k >= 1 of these never fit by the basic gauge; the zCDP gauge is below it too
-    while high - low > unit:
-        middle = low + (high - low) // (2 * unit) * unit
-        low, high = (middle, high) if how_many(budget, NOTHING, pure(middle)) >= releases else (low, middle)
-    return low
+    k = whole(releases, "releases", 1)
+    unit = Fraction(10) ** (math.floor(math.log10(budget.epsilon / k)) + 1 - DIGITS)
+    n = budget.epsilon / k // unit  # an equal split always fits
+    step = 1
+    while _all_fit(budget, (n + step) * unit, k):
+        n, step = n + step, 2 * step
+    while step > 1:
+        step //= 2
+        if _all_fit(budget, (n + step) * unit, k):
+            n += step
+    return n * unit
+
+
+def _all_fit(budget: Budget, epsilon: Fraction, releases: int) -> bool:
+    return how_many(budget, NOTHING, pure(epsilon)) >= releases
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,8 @@ from fractions import Fraction
 
 from privet.core.claim import claim
 from privet.core.exponential import exp_enclosure
-from privet.core.unit import Neighbors
+from privet.core.rational import whole
+from privet.errors import InvalidInputError
 
 Amount = Fraction | None
 ZERO = Fraction(0)
@@ -17,12 +18,23 @@ BITS = 128
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loss:
-    """(epsilon, delta)-DP by the basic gauge, and delta-approximate rho-zCDP by the other."""
+    """(epsilon, delta)-DP by the basic gauge, and rho_delta-approximate rho-zCDP by the other.
+
+    Nothing is negative, or a refund would slip through the filter; and what costs nothing on one gauge costs nothing
+    at all, or it could be repeated for ever.
+    """
 
     epsilon: Amount
     delta: Fraction = ZERO
     rho: Amount
     rho_delta: Fraction = ZERO
+
+    def __post_init__(self) -> None:
+        amounts = (self.epsilon, self.delta, self.rho, self.rho_delta)
+        if not all(amount is None or (isinstance(amount, Fraction) and amount >= 0) for amount in amounts):
+            raise InvalidInputError("a price has a part that is not a fraction of at least 0", "give exact prices")
+        if (self.epsilon == 0) != (self.rho == 0):
+            raise InvalidInputError("a price is 0 on one gauge only", "price the release on both gauges, above 0")
 
 
 NOTHING = Loss(epsilon=ZERO, rho=ZERO)
@@ -39,10 +51,9 @@ def zcdp(rho: Fraction) -> Loss:
     return Loss(epsilon=None, rho=rho)
 
 
-def approximate(epsilon: Fraction, delta: Fraction, rho: Amount = None) -> Loss:
-    """The loss of an (epsilon, delta)-DP release; with its own rho if it has one, else approximate zCDP."""
-    if rho is not None:
-        return Loss(epsilon=epsilon, delta=delta, rho=rho)
+@claim("approximate-zcdp")
+def approximate(epsilon: Fraction, delta: Fraction) -> Loss:
+    """The loss of an (epsilon, delta)-DP release of which nothing more is known."""
     return Loss(epsilon=epsilon, delta=delta, rho=epsilon**2 / 2, rho_delta=delta)
 
 
@@ -58,42 +69,61 @@ def sequential(losses: Sequence[Loss]) -> Loss:
 
 
 @claim("parallel")
-def parallel(losses: Sequence[Loss], neighbors: Neighbors) -> Loss:
-    """Each release saw its own part of the units, and no unit is in two parts.
+def parallel(losses: Sequence[Loss]) -> Loss:
+    """Add-remove prices of releases that each saw their own part of the units: the largest.
 
-    Adding or removing a unit changes one part: the largest price. Replacing one can change two: the two largest.
+    No unit is in two parts, so adding or removing one changes one part.
     """
-    parts = 1 if neighbors is Neighbors.ADD_REMOVE else 2
-    return Loss(
-        epsilon=_largest([loss.epsilon for loss in losses], parts),
-        delta=_largest([loss.delta for loss in losses], parts) or ZERO,
-        rho=_largest([loss.rho for loss in losses], parts),
-        rho_delta=_largest([loss.rho_delta for loss in losses], parts) or ZERO,
-    )
+    return _of_the_largest(losses, 1)
+
+
+@claim("parallel")
+def parallel_replace(losses: Sequence[Loss]) -> Loss:
+    """The same when a unit is replaced, which can take it from one part to another: the two largest.
+
+    Each price must hold for adding a unit to its part, removing one AND replacing one there. Prices that hold for
+    add-remove only do not qualify: use as_replace(parallel(losses)). Nor do prices that hold for replacing only.
+    """
+    return _of_the_largest(losses, 2)
 
 
 @claim("group-privacy")
 def for_group(loss: Loss, people: int) -> Loss:
-    """What the release costs a group of people together: k * epsilon, k**2 * rho, delta * (1 + ... + e^(k-1)eps)."""
-    if people == 1:
+    """What the release costs a group together: k * epsilon, k**2 * rho, delta * (1 + e^eps + ... + e^((k-1) eps))."""
+    size = whole(people, "people", 1)
+    if size == 1 or loss == NOTHING:
         return loss
-    epsilon, delta = loss.epsilon, loss.delta
-    return Loss(
-        epsilon=None if epsilon is None else people * epsilon,
-        delta=ZERO if epsilon is None else min(Fraction(1), delta * sum(exp_above(i * epsilon) for i in range(people))),
-        rho=None if loss.rho is None or loss.rho_delta else people**2 * loss.rho,
-    )
+    epsilon = None if loss.epsilon is None else size * loss.epsilon
+    delta = _chain(loss.delta, loss.epsilon, size)
+    if not loss.rho_delta:
+        return Loss(epsilon=epsilon, delta=delta, rho=None if loss.rho is None else size**2 * loss.rho)
+    return Loss(epsilon=epsilon, delta=delta, rho=None if epsilon is None else epsilon**2 / 2, rho_delta=delta)
 
 
+@claim("group-privacy")
 def for_entries(epsilon: Fraction, entries: int) -> Fraction:
-    """The epsilon of a release that protects `entries` entries of one person together with `epsilon`."""
-    return epsilon / entries
+    """The epsilon with which to protect one entry, so that `entries` of a person together have `epsilon`."""
+    return epsilon / whole(entries, "entries", 1)
 
 
 @claim("relation-conversion")
 def as_replace(loss: Loss) -> Loss:
     """An add-remove price read under replace-one: a replacement is a removal and an addition. There is no way back."""
     return for_group(loss, 2)
+
+
+def _chain(delta: Fraction, epsilon: Amount, steps: int) -> Fraction:
+    """delta * (1 + e^epsilon + ...), rounded up, at most 1. Without an epsilon nothing is known but 1."""
+    if not delta:
+        return ZERO
+    total, power = ZERO, Fraction(1)
+    factor = None if epsilon is None or epsilon > 700 else exp_above(epsilon)
+    for _ in range(steps):
+        total += delta * power
+        if factor is None or total >= 1:
+            return Fraction(1)
+        power = Fraction(-(-(power * factor).numerator * 2**BITS // (power * factor).denominator), 2**BITS)
+    return total
 
 
 def exp_above(exponent: Fraction) -> Fraction:
@@ -107,6 +137,19 @@ def _sum(amounts: Sequence[Amount]) -> Amount:
     return sum(finite, ZERO) if len(finite) == len(amounts) else None
 
 
-def _largest(amounts: Sequence[Amount], count: int) -> Amount:
-    finite = sorted(amount for amount in amounts if amount is not None)
-    return sum(finite[-count:], ZERO) if len(finite) == len(amounts) else None
+def _of_the_largest(losses: Sequence[Loss], count: int) -> Loss:
+    """On each gauge the sum of the `count` largest amounts."""
+
+    def largest(amounts: Sequence[Fraction]) -> Fraction:
+        return sum(sorted(amounts)[-count:], ZERO)
+
+    def largest_or_none(amounts: Sequence[Amount]) -> Amount:
+        finite = [amount for amount in amounts if amount is not None]
+        return largest(finite) if len(finite) == len(amounts) else None
+
+    return Loss(
+        epsilon=largest_or_none([loss.epsilon for loss in losses]),
+        delta=largest([loss.delta for loss in losses]),
+        rho=largest_or_none([loss.rho for loss in losses]),
+        rho_delta=largest([loss.rho_delta for loss in losses]),
+    )

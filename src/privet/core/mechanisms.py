@@ -10,6 +10,7 @@ from fractions import Fraction
 from privet.core.claim import claim
 from privet.core.exponential import exp_enclosure
 from privet.core.laws import DiscreteGaussian, DiscreteLaplace
+from privet.errors import InvalidInputError
 
 
 @claim("grid-rounding")
@@ -64,7 +65,7 @@ def laplace_half_width(law: DiscreteLaplace, share: Fraction) -> int:
 
     P[|X| > k] = 2 q**(k + 1) / (1 + q) with q = exp(-1 / scale).
     """
-    bits = 128 + math.ceil(1 / (1 - share)).bit_length()
+    bits = _bits(law, 1 / (1 - share))
     bottom = (1 << bits) + exp_enclosure(1 / law.scale, bits)[0]
 
     def enough(k: int) -> bool:
@@ -86,8 +87,15 @@ def key_threshold(law: DiscreteLaplace, delta: Fraction, max_keys: int) -> int:
         bottom = (1 << bits) + exp_enclosure(1 / law.scale, bits)[0]
         return max_keys * top <= delta * bottom
 
-    bits = 128 + math.ceil(max_keys / delta).bit_length()
+    if delta <= 0:
+        raise InvalidInputError("without a delta no undeclared key may be shown", "declare the keys, or allow a delta")
+    bits = _bits(law, max_keys / delta)
     return 1 + _first(lambda n: safe(n + 1))  # at threshold 1 a lone key would show more often than not
+
+
+def _bits(law: DiscreteLaplace, odds: Fraction) -> int:
+    """A precision at which tails of probability 1 / odds of this law are told apart."""
+    return 128 + math.ceil(odds).bit_length() + math.ceil(law.scale).bit_length()
 
 
 def _first(good: Callable[[int], bool]) -> int:

@@ -73,7 +73,7 @@ class Category:
     values: tuple[str, ...]
 
     def __init__(self, values: Sequence[str]) -> None:
-        listed = (values,) if isinstance(values, str) else tuple(values)
+        listed = (values,) if isinstance(values, str) else tuple(values) if isinstance(values, list | tuple) else ()
         if not listed or not all(isinstance(value, str) for value in listed):
             raise InvalidInputError("a category needs a list of texts", 'give such as Category(["A", "B"])')
         if len(set(listed)) < len(listed):
@@ -125,7 +125,7 @@ Kind = Integer | Number | Boolean | Category | Date | Timestamp | Text
 
 
 def _check_order(low: object, high: object) -> None:
-    if low > high:  # type: ignore[operator]
+    if not low <= high:  # type: ignore[operator]  # also when they cannot be compared, as with NaT
         raise InvalidInputError(f"low {show(low)} is above high {show(high)}", "give the smaller bound first")
 
 

@@ -1,7 +1,8 @@
 """Global sensitivities of the textbook statistics: how far one person can move them, and who could.
 
-Each has a witness (two neighboring tables that attain the bound), a verdict on Laplace noise, and the better way.
-Values are clamped to the declared range first; without one there is no bound, and the question is refused.
+One row a person. Each statistic has a witness (two neighboring tables that attain the bound), a verdict on Laplace
+noise, and the better way. Values are clamped to the declared range first; without a range there is no bound and the
+question is refused. Under replace no row may be dropped by a condition or a NULL: a row that can vanish is add-remove.
 """
 
 from __future__ import annotations
@@ -11,27 +12,27 @@ from fractions import Fraction
 
 from privet.core.claim import claim
 from privet.core.rational import rational, whole
-from privet.core.unit import Neighbors
+from privet.core.unit import Neighbors, neighbors_from
 from privet.errors import InvalidInputError
 
-Table = tuple[Fraction, ...]
-USEFUL = Fraction(1, 10)  # noise at epsilon 1 should be a tenth of what the answer can be, or less
+Table = tuple[tuple[Fraction, int], ...]  # (value, how many rows have it)
+USEFUL = Fraction(1, 10)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sensitivity:
-    """`bound` is attained by the two tables of `witness`; `largest` is how far the answer itself can be from 0."""
+    """`bound` is attained by the two tables of `witness`; `spread` is how far apart two answers can be at all."""
 
     statistic: str
     bound: Fraction
     witness: tuple[Table, Table]
-    largest: Fraction
+    spread: Fraction
     advice: str
 
     @property
     def useful(self) -> bool:
-        """Is Laplace noise at epsilon 1 (an error of about `bound`) small beside the answer?"""
-        return self.bound <= USEFUL * self.largest
+        """Is Laplace noise at epsilon 1, an error of about `bound`, small beside what the answer can be?"""
+        return self.bound <= USEFUL * self.spread
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,13 +63,13 @@ def range_of(low: object, high: object, people: object) -> Range:
 
 @claim("sensitivity-count")
 def count(declared: Range, neighbors: Neighbors) -> Sensitivity:
-    """How many rows satisfy a condition (here: lie at the upper bound). Replacing a row can change it by one, too."""
-    low, high, n = declared.low, declared.high, declared.people
-    before = (low,) * n
-    after = (*before, high) if neighbors is Neighbors.ADD_REMOVE else (*before[1:], high)
-    advice = "counts are what Laplace noise is made for"
+    """How many rows satisfy a condition; in the witness 1 says that a row does. Replacing a row changes it, too."""
     return Sensitivity(
-        statistic="count", bound=Fraction(1), witness=(before, after), largest=Fraction(n), advice=advice
+        statistic="count",
+        bound=Fraction(1),
+        witness=_one_at_the_top(Fraction(0), Fraction(1), declared.people, neighbors),
+        spread=Fraction(declared.people),
+        advice="counts are what Laplace noise is made for",
     )
 
 
@@ -76,65 +77,90 @@ def count(declared: Range, neighbors: Neighbors) -> Sensitivity:
 def clamped_sum(declared: Range, neighbors: Neighbors) -> Sensitivity:
     """A person's whole contribution comes or goes (add-remove), or moves from one bound to the other (replace)."""
     low, high, n = declared.low, declared.high, declared.people
-    far = max(low, high, key=abs)
-    if neighbors is Neighbors.ADD_REMOVE:
-        bound, witness = abs(far), ((far,) * n, (far,) * (n + 1))
+    if neighbors_from(neighbors) is Neighbors.REPLACE:
+        bound, witness = declared.width, _one_at_the_top(low, high, n, neighbors)
+        spread = n * declared.width
     else:
-        bound, witness = declared.width, ((low,) * n, (*((low,) * (n - 1)), high))
+        far = max(low, high, key=abs)
+        bound, witness = abs(far), (((far, n),), ((far, n + 1),))
+        spread = n * abs(far)
     advice = "for a mean, noise the sum of (value - middle of the range)"
-    return Sensitivity(statistic="sum", bound=bound, witness=witness, largest=n * abs(far), advice=advice)
+    return Sensitivity(statistic="sum", bound=bound, witness=witness, spread=spread, advice=advice)
 
 
 @claim("sensitivity-mean")
 def mean(declared: Range, neighbors: Neighbors) -> Sensitivity:
-    """Everybody at one bound, one at the other. Under add-remove n is not public: this is for tables of n or n + 1."""
-    low, high, n = declared.low, declared.high, declared.people
-    if neighbors is Neighbors.ADD_REMOVE:
-        bound, witness = declared.width / (n + 1), ((low,) * n, (*((low,) * n), high))
-        advice = "n is private under add-remove: release a noisy sum and a noisy count, and divide"
-    else:
-        bound, witness = declared.width / n, ((low,) * n, (*((low,) * (n - 1)), high))
-        advice = "with a public n the mean is a sum divided by n"
-    return Sensitivity(statistic="mean", bound=bound, witness=witness, largest=declared.width, advice=advice)
+    """Everybody at one bound, one at the other."""
+    return Sensitivity(
+        statistic="mean",
+        bound=declared.width / _larger(declared, neighbors),
+        witness=_one_at_the_top(declared.low, declared.high, declared.people, neighbors),
+        spread=declared.width,
+        advice=_with_private_size(neighbors, "release a noisy sum and a noisy count, and divide")
+        or "with a public n the mean is a sum divided by n",
+    )
 
 
 @claim("sensitivity-variance")
 def variance(declared: Range, neighbors: Neighbors) -> Sensitivity:
     """The population variance moves most when everybody is at one bound and one person is at the other."""
-    low, high, n = declared.low, declared.high, declared.people
-    larger = n + 1 if neighbors is Neighbors.ADD_REMOVE else n
-    after = (*((low,) * (larger - 1)), high)
-    bound = declared.width**2 * (larger - 1) / larger**2
-    advice = "release count, sum and sum of squares around the middle of the range, and combine them"
-    witness = ((low,) * n, after)
-    return Sensitivity(statistic="variance", bound=bound, witness=witness, largest=declared.width**2 / 4, advice=advice)
+    larger = _larger(declared, neighbors)
+    combine = "release count, sum and sum of squares around the middle of the range, and combine them"
+    return Sensitivity(
+        statistic="variance",
+        bound=declared.width**2 * (larger - 1) / larger**2,
+        witness=_one_at_the_top(declared.low, declared.high, declared.people, neighbors),
+        spread=declared.width**2 / 4,
+        advice=_with_private_size(neighbors, combine) or combine,
+    )
 
 
 @claim("sensitivity-median")
 def median(declared: Range, neighbors: Neighbors) -> Sensitivity:
     """The lower median can jump from one bound to the other, whatever n is."""
     low, high, n = declared.low, declared.high, declared.people
-    if neighbors is Neighbors.REPLACE:
-        lows = (n + 1) // 2
-        witness = ((low,) * lows + (high,) * (n - lows), (low,) * (lows - 1) + (high,) * (n - lows + 1))
-    elif n % 2:
-        witness = (((low,) * (n // 2) + (high,) * (n - n // 2)), ((low,) * (n // 2 + 1) + (high,) * (n - n // 2)))
-    else:
-        witness = (((low,) * (n // 2) + (high,) * (n // 2)), ((low,) * (n // 2) + (high,) * (n // 2 + 1)))
-    advice = "choose a value near the median with the exponential mechanism: its error is in ranks, not in values"
-    return Sensitivity(statistic="median", bound=declared.width, witness=witness, largest=declared.width, advice=advice)
+    lows = (n + 1) // 2 if neighbors_from(neighbors) is Neighbors.REPLACE or n % 2 == 0 else n // 2
+    before: Table = ((low, lows), (high, n - lows))
+    if neighbors_from(neighbors) is Neighbors.REPLACE:
+        after: Table = ((low, lows - 1), (high, n - lows + 1))
+    else:  # with an even n one more high person moves the middle up, with an odd n one more low person down
+        after = ((low, lows + n % 2), (high, n - lows + 1 - n % 2))
+    return Sensitivity(
+        statistic="median",
+        bound=declared.width,
+        witness=(before, after),
+        spread=declared.width,
+        advice="choose a value near the median with the exponential mechanism: it errs in ranks, not in values",
+    )
 
 
 @claim("sensitivity-max")
 def maximum(declared: Range, neighbors: Neighbors) -> Sensitivity:
     """The oldest patient: one person decides."""
-    low, high, n = declared.low, declared.high, declared.people
-    before = (low,) * n
-    after = (*before, high) if neighbors is Neighbors.ADD_REMOVE else (*before[1:], high)
-    advice = "ask for a high quantile (say 0.99) with the exponential mechanism"
     return Sensitivity(
-        statistic="max", bound=declared.width, witness=(before, after), largest=declared.width, advice=advice
+        statistic="max",
+        bound=declared.width,
+        witness=_one_at_the_top(declared.low, declared.high, declared.people, neighbors),
+        spread=declared.width,
+        advice="ask for a high quantile (say 0.99) with the exponential mechanism",
     )
 
 
 STATISTICS = (count, clamped_sum, mean, variance, median, maximum)
+
+
+def _one_at_the_top(low: Fraction, high: Fraction, people: int, neighbors: Neighbors) -> tuple[Table, Table]:
+    """Everybody at the lower bound; then one more person, or one of them, at the upper."""
+    lows = people if neighbors_from(neighbors) is Neighbors.ADD_REMOVE else people - 1
+    return ((low, people),), ((low, lows), (high, 1))
+
+
+def _larger(declared: Range, neighbors: Neighbors) -> int:
+    """The size of the larger of the two tables."""
+    return declared.people + (neighbors_from(neighbors) is Neighbors.ADD_REMOVE)
+
+
+def _with_private_size(neighbors: Neighbors, advice: str) -> str:
+    if neighbors_from(neighbors) is Neighbors.REPLACE:
+        return ""
+    return f"under add-remove n is private, so this bound is no noise scale: {advice}"
