@@ -19,7 +19,7 @@ check: $(READY)
 
 # The long proofs. Everything that a page claims as measured is written to docs/evidence by these.
 evidence: $(READY) bench mutate
-	$(BIN)/python benchmarks/law.py --draws 300000000 --json docs/evidence/noise-law.json
+	$(BIN)/python benchmarks/law.py --draws 100000000 --json docs/evidence/noise-law.json
 
 bench: $(READY)
 	$(BIN)/python benchmarks/noise.py --json docs/evidence/noise-speed.json

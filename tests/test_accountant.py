@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction as F
 
 import mpmath as mp
@@ -228,6 +229,20 @@ def test_budget_of_the_rules() -> None:
     assert Budget(1).rho == 0
     with pytest.raises(InvalidInputError, match="this charge is 0"):
         how_many(budget, NOTHING, NOTHING)
+
+
+def test_each_gauge_ends_exactly_at_its_cap() -> None:
+    budget = Budget(1, "0.4")
+    tiny = F(1, 10**30)
+    at_cap = {
+        "epsilon": Loss(epsilon=F(1), rho=None),
+        "delta": Loss(epsilon=F(1), delta=F(1, 10), rho=None),
+        "rho": Loss(epsilon=None, rho=budget.rho),
+        "rho_delta": Loss(epsilon=None, rho=budget.rho, rho_delta=F(1, 10)),
+    }
+    for amount, total_loss in at_cap.items():
+        assert within(budget, total_loss)
+        assert not within(budget, replace(total_loss, **{amount: getattr(total_loss, amount) + tiny}))
 
 
 def test_bad_budgets() -> None:
