@@ -157,6 +157,36 @@ def test_noisy_max_has_its_law(monotone: bool) -> None:
     assert p_value(counts, wrong / wrong.sum()) < FALSE_ALARM
 
 
+@pytest.mark.parametrize(("choice", "law"), [(exponential, exponential_law), (noisy_max, noisy_max_law)])
+def test_choices_scale_with_the_sensitivity(choice: object, law: object) -> None:
+    """Thirty times the scores at thirty times the sensitivity: the laws by their own formulas."""
+    scores = (1, 3, 2, 3)
+    draws = [choice([30 * s for s in scores], epsilon=EPSILON, sensitivity=30) for _ in range(20_000)]
+    counts = np.bincount(draws, minlength=4)
+    if choice is exponential:
+        expected = np.array(law(scores, False))
+    else:
+        q = math.exp(-E / 60)  # noise of scale 60 on scores that are 30 apart
+        expected = geometric_race([30 * s for s in scores], q)
+    assert p_value(counts, expected / expected.sum()) > FALSE_ALARM
+    assert p_value(counts, np.full(4, 0.25)) < FALSE_ALARM
+
+
+def geometric_race(scores: list[int], q: float) -> np.ndarray:
+    """P[i has the largest score + geometric noise], ties by lot, summed over the value m of the maximum."""
+    wins = np.zeros(len(scores))
+    for m in range(max(scores), max(scores) + 4000):
+        below = np.array([1 - q ** (m - s) for s in scores])  # P[stays below m]
+        level = np.array([(1 - q) * q ** (m - s) for s in scores])  # P[lands on m]
+        for i in range(len(scores)):
+            ties = np.array([1.0])
+            for j in range(len(scores)):
+                if j != i:
+                    ties = np.convolve(ties, [below[j], level[j]])
+            wins[i] += level[i] * (ties / np.arange(1, len(ties) + 1)).sum()
+    return wins
+
+
 def test_noisy_max_errs_no_more_than_exponential() -> None:
     """Expected score, for all small score vectors: the permute-and-flip mechanism dominates."""
     for scores in itertools.product(range(4), repeat=3):
