@@ -14,7 +14,9 @@ import ast
 import contextlib
 import copy
 import json
+import math
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -27,7 +29,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 ROOMS = ("core", "noise")
-PATIENCE = 2  # a mutant that takes so many times as long as the unchanged code hangs: noticed
+PATIENCE = 2  # a mutant that takes so many times the processor time of the unchanged code hangs: noticed
 
 # Which tests can notice a change, quickest first.
 TESTS = {
@@ -127,28 +129,29 @@ def put(parent: ast.AST, field: str, i: int | None, child: ast.AST) -> None:
         getattr(parent, field)[i] = child
 
 
-def noticed(file: str, text: str, seconds: float) -> bool:
-    """Run the file's tests against a copy of the package in which `file` has this text."""
+def trial(file: str, text: str, seconds: int) -> tuple[bool, float]:
+    """(noticed, processor seconds) of the file's tests on a copy of the package in which `file` has this text."""
     with tempfile.TemporaryDirectory() as folder:
         shutil.copytree(ROOT / "src" / "privet", Path(folder) / "privet")
         (Path(folder) / "privet" / file).write_text(text)
         child = os.fork()
         if child == 0:
-            run_tests(folder, [str(ROOT / "tests" / f"test_{name}.py") for name in TESTS[file]])
-        deadline = time.monotonic() + seconds
+            run_tests(folder, [str(ROOT / "tests" / f"test_{name}.py") for name in TESTS[file]], seconds)
+        deadline = time.monotonic() + 20 * seconds  # for those that sleep; the processor limit ends the others
         while time.monotonic() < deadline:
-            done, status = os.waitpid(child, os.WNOHANG)
+            done, status, usage = os.wait4(child, os.WNOHANG)
             if done:
-                return os.waitstatus_to_exitcode(status) != 0
+                return os.waitstatus_to_exitcode(status) != 0, usage.ru_utime + usage.ru_stime
             time.sleep(0.05)
         os.killpg(child, signal.SIGKILL)
         os.waitpid(child, 0)
-        return True
+        return True, seconds
 
 
-def run_tests(folder: str, tests: list[str]) -> None:
+def run_tests(folder: str, tests: list[str], seconds: int) -> None:
     """In the child: never returns."""
     os.setsid()
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     os.environ["PYTHONPATH"] = folder
     sys.path.insert(0, folder)
     with open(os.devnull, "w") as nowhere:  # noqa: PTH123
@@ -179,12 +182,12 @@ def main() -> None:
     started, results = time.time(), []
     for file in files:
         path = ROOT / "src" / "privet" / file
-        begun = time.monotonic()
-        assert not noticed(file, path.read_text(), 600), f"tests of {file} fail unchanged"
-        limit = PATIENCE * (time.monotonic() - begun) + 3
+        failed, needed = trial(file, path.read_text(), 600)
+        assert not failed, f"tests of {file} fail unchanged"
+        limit = math.ceil(PATIENCE * needed + 3)
         jobs = list(mutants(path))[:: arguments.every]
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            verdicts = list(pool.map(lambda job, file=file, limit=limit: noticed(file, job[2], limit), jobs))
+            verdicts = list(pool.map(lambda job, file=file, limit=limit: trial(file, job[2], limit)[0], jobs))
         alive = [f"{file}:{line}  {what}" for (line, what, _), caught in zip(jobs, verdicts, strict=True) if not caught]
         results.append({"file": file, "mutants": len(jobs), "noticed": sum(verdicts), "survivors": alive})
         print(f"{file}: {sum(verdicts)} of {len(jobs)} noticed", *alive, sep="\n  ", flush=True)
