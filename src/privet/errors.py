@@ -21,3 +21,27 @@ class InvalidInputError(PrivetError, ValueError):
 
 class NoiseOverflowError(PrivetError, OverflowError):
     """A draw that its integer type cannot hold. Nothing is wrapped around or clipped."""
+
+
+class RefusedQueryError(PrivetError):
+    """A question that Privet does not answer. Nothing was charged and no data were read."""
+
+
+class BudgetExceededError(PrivetError):
+    """A charge that no gauge certifies. Nothing was charged and no data were read."""
+
+
+class LedgerError(PrivetError):
+    """The ledger cannot be read or written. Nothing was delivered."""
+
+
+class TamperedError(LedgerError):
+    """The ledger's entries do not fit each other, or do not fit a receipt."""
+
+
+class SuspendedError(PrivetError):
+    """An analyst who may not ask for now."""
+
+
+class ReleaseFailedError(PrivetError):
+    """Something went wrong after the charge. The text never says what, since that may depend on the data."""
