@@ -1,0 +1,38 @@
+"""TRUSTED: from a task to bounded exact integers. `reference` is the definition; every engine is tested against it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from privet.catalog import Table
+from privet.core.cells import Cells
+from privet.core.contribution import Bounds
+from privet.core.parts import Measure
+from privet.core.plan import Plan
+from privet.core.shape import Shapes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """What to compute. `declared` are the columns as read, `passing` as they are in rows that pass the condition.
+
+    `secret` keys the hash that decides which rows and groups of a unit are kept; fresh for every release.
+    """
+
+    table: Table
+    plan: Plan
+    declared: Shapes
+    passing: Shapes
+    cells: Cells
+    measures: tuple[Measure, ...]
+    bounds: Bounds
+    secret: bytes
+
+
+class Backend(Protocol):
+    """The only part that sees data."""
+
+    def exact(self, task: Task) -> list[list[int]]:
+        """For every measure its value in every cell, in the order of `task.cells.keys()`."""
+        ...

@@ -1,0 +1,135 @@
+"""What an expression means, on exact values: the definition that every engine's SQL is tested against."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, assert_never
+
+from privet.core import calendar
+from privet.core.expression import (
+    Absolute,
+    And,
+    Arithmetic,
+    AsDate,
+    AsTime,
+    Case,
+    Coalesce,
+    Column,
+    Compare,
+    Expression,
+    Extracted,
+    Greatest,
+    In,
+    IsNull,
+    Least,
+    Literal,
+    Not,
+    Or,
+    Relation,
+    Rounded,
+    Sign,
+    Truncated,
+    Value,
+)  # fmt: skip
+from privet.core.ranges import round_to
+
+Row = Mapping[str, Value]
+
+
+def evaluate(expression: Expression, row: Row) -> Value:
+    """The value on one row. Never fails on an expression that `shape_of` accepts."""
+
+    def of(item: Expression) -> Any:
+        return evaluate(item, row)
+
+    match expression:
+        case Column(name):
+            return row[name]
+        case Literal(value):
+            return value
+        case Arithmetic(sign, left, right):
+            return _both(_ARITHMETIC[sign], of(left), of(right))
+        case Compare(relation, left, right):
+            return _both(_RELATIONS[relation], *_alike(of(left), of(right)))
+        case And(items):
+            return _all([of(item) for item in items])
+        case Or(items):
+            return _not(_all([_not(of(item)) for item in items]))
+        case Not(item):
+            return _not(of(item))
+        case IsNull(item):
+            return of(item) is None
+        case In(item, values):
+            return _not(_all([_not(evaluate(Compare(Relation.EQUAL, item, Literal(v)), row)) for v in values]))
+        case Case(branches, otherwise):
+            chosen = next((value for condition, value in branches if of(condition) is True), otherwise)
+            return evaluate(chosen, row)
+        case Coalesce(items):
+            return next((value for value in map(of, items) if value is not None), None)
+        case Least(items):
+            return min((value for value in map(of, items) if value is not None), default=None)
+        case Greatest(items):
+            return max((value for value in map(of, items) if value is not None), default=None)
+        case Absolute(item):
+            return _one(abs, of(item))
+        case Rounded(rounding, item, step):
+            return _one(lambda number: round_to(rounding, number / step) * step, of(item))
+        case Truncated(period, item):
+            return _one(lambda time: _truncated(period, time), of(item))
+        case Extracted(field, item):
+            return _one(lambda time: Fraction(calendar.field_of(field, time)), of(item))
+        case AsDate(item):
+            return _one(lambda time: time.date() if isinstance(time, dt.datetime) else time, of(item))
+        case AsTime(item):
+            return _one(_time, of(item))
+        case _:
+            assert_never(expression)
+
+
+_ARITHMETIC: dict[Sign, Callable[[Any, Any], Value]] = {
+    Sign.ADD: lambda a, b: a + b,
+    Sign.SUBTRACT: lambda a, b: a - b if isinstance(a, Fraction) else Fraction((a - b).days),
+    Sign.MULTIPLY: lambda a, b: a * b,
+}
+_RELATIONS: dict[Relation, Callable[[Any, Any], bool]] = {
+    Relation.EQUAL: lambda a, b: a == b,
+    Relation.UNEQUAL: lambda a, b: a != b,
+    Relation.LESS: lambda a, b: a < b,
+    Relation.LESS_EQUAL: lambda a, b: a <= b,
+    Relation.GREATER: lambda a, b: a > b,
+    Relation.GREATER_EQUAL: lambda a, b: a >= b,
+}
+
+
+def _both(function: Callable[[Any, Any], Value], left: Value, right: Value) -> Value:
+    return None if left is None or right is None else function(left, right)
+
+
+def _one(function: Callable[[Any], Value], item: Value) -> Value:
+    return None if item is None else function(item)
+
+
+def _all(items: Sequence[bool | None]) -> bool | None:
+    """SQL's AND: false wins, then NULL."""
+    return False if False in items else None if None in items else True
+
+
+def _not(item: Any) -> bool | None:
+    return None if item is None else not item
+
+
+def _alike(left: Value, right: Value) -> tuple[Value, Value]:
+    """A date beside a time is its first moment."""
+    if isinstance(left, dt.datetime) != isinstance(right, dt.datetime) and None not in (left, right):
+        return _time(left), _time(right)
+    return left, right
+
+
+def _time(value: Any) -> dt.datetime:
+    return value if isinstance(value, dt.datetime) else calendar.midnight(value)
+
+
+def _truncated(period: Any, time: Any) -> Value:
+    return calendar.start_of_time(period, time) if isinstance(time, dt.datetime) else calendar.start(period, time)

@@ -1,0 +1,109 @@
+"""What a condition says about the columns of the rows that pass it."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+
+from privet.core import calendar
+from privet.core.claim import claim
+from privet.core.expression import And, Column, Compare, Expression, In, IsNull, Literal, Not, Relation, Value
+from privet.core.shape import Form, Shape, Shapes, shape_of_value
+
+FLIPPED = {
+    Relation.LESS: Relation.GREATER, Relation.LESS_EQUAL: Relation.GREATER_EQUAL,
+    Relation.GREATER: Relation.LESS, Relation.GREATER_EQUAL: Relation.LESS_EQUAL,
+}  # fmt: skip
+
+
+@claim("narrowing")
+def narrowed(columns: Shapes, where: Expression | None) -> Shapes:
+    """The columns as they are in rows that pass the condition: conjuncts on a single column bound it."""
+    found = dict(columns)
+    for condition in _conjuncts(where):
+        name, shape = _bound(condition, found)  # an empty shape: no row passes, so any shape is true of them
+        if name is not None and shape.low <= shape.high and shape.values != ():
+            found[name] = shape
+    return found
+
+
+def _conjuncts(where: Expression | None) -> Iterator[Expression]:
+    match where:
+        case None:
+            return
+        case And(items):
+            for item in items:
+                yield from _conjuncts(item)
+        case _:
+            yield where
+
+
+def _bound(condition: Expression, columns: Shapes) -> tuple[str | None, Shape]:
+    """(column, its shape where the condition is true), or (None, anything) where it says nothing."""
+    match condition:
+        case Column(name):
+            return name, replace(columns[name], low=1, null=False)
+        case Not(Column(name)):
+            return name, replace(columns[name], high=0, null=False)
+        case Not(IsNull(Column(name))):
+            return name, replace(columns[name], null=False)
+        case Compare(relation, Column(name), Literal(value)) if value is not None:
+            return name, _compared(columns[name], relation, value)
+        case Compare(relation, Literal(value), Column(name)) if value is not None:
+            return name, _compared(columns[name], FLIPPED.get(relation, relation), value)
+        case In(Column(name), values):
+            return name, _listed(columns[name], values)
+        case _:
+            return None, shape_of_value(None)
+
+
+def _compared(shape: Shape, relation: Relation, value: Value) -> Shape:
+    there = replace(shape, null=False)
+    if relation is Relation.UNEQUAL:
+        return there
+    if isinstance(value, str):
+        return _listed(shape, (value,))
+    place = _place(shape, value)
+    if place is None:
+        return there
+    low, high = shape.low, shape.high
+    if relation in (Relation.EQUAL, Relation.GREATER_EQUAL, Relation.GREATER):
+        low = max(low, math.ceil(place) if relation is not Relation.GREATER else math.floor(place) + 1)
+    if relation in (Relation.EQUAL, Relation.LESS_EQUAL, Relation.LESS):
+        high = min(high, math.floor(place) if relation is not Relation.LESS else math.ceil(place) - 1)
+    return replace(there, low=low, high=high)
+
+
+def _listed(shape: Shape, values: tuple[Value, ...]) -> Shape:
+    """Where a column is one of these constants."""
+    there = replace(shape, null=False)
+    if shape.form is Form.WORD:
+        known = tuple(value for value in dict.fromkeys(values) if isinstance(value, str))
+        return replace(there, values=known if shape.values is None else tuple(v for v in shape.values if v in known))
+    places = [_place(shape, value) for value in values]
+    if not places or None in places:
+        return there
+    ends = [place for place in places if place is not None]
+    return replace(there, low=max(shape.low, math.ceil(min(ends))), high=min(shape.high, math.floor(max(ends))))
+
+
+def _place(shape: Shape, value: Value) -> Fraction | None:
+    """Where a constant stands on the column's grid, in steps."""
+    match shape.form, value:
+        case Form.TRUTH, bool():
+            return Fraction(int(value))
+        case Form.NUMBER, Fraction():
+            return value / shape.step
+        case Form.TIME, dt.datetime():
+            return Fraction(calendar.microseconds(value))
+        case Form.TIME, dt.date():
+            return Fraction(calendar.days(value) * calendar.DAY)
+        case Form.DATE, dt.datetime():
+            return Fraction(calendar.microseconds(value), calendar.DAY)
+        case Form.DATE, dt.date():
+            return Fraction(calendar.days(value))
+        case _:
+            return None

@@ -1,0 +1,88 @@
+"""A question as data: one table, a condition, groups over public keys, bounded aggregates, free post-processing.
+
+No price, engine or connection inside. Fronts make plans; the engine, the backends and the attacks read them.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import json
+from dataclasses import dataclass, fields, is_dataclass
+from enum import StrEnum
+from fractions import Fraction
+from typing import Any
+
+from privet.core.expression import Expression
+
+
+class Function(StrEnum):
+    COUNT = "COUNT"
+    SUM = "SUM"
+    AVG = "AVG"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Key:
+    """What to group by. Its values are public: they follow from the declarations."""
+
+    name: str
+    value: Expression
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Aggregate:
+    """COUNT(*) has no value; COUNT(x) counts where x is not NULL."""
+
+    name: str
+    function: Function
+    value: Expression | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """By an output or hidden column; NULLs come last either way."""
+
+    name: str
+    descending: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """`outputs` names the keys and aggregates to show, in order; others may serve HAVING and ORDER BY only.
+
+    HAVING, ORDER BY and LIMIT see published values, so they are free. In `having` a column is a key or an aggregate.
+    """
+
+    table: str
+    where: Expression | None = None
+    keys: tuple[Key, ...] = ()
+    aggregates: tuple[Aggregate, ...]
+    outputs: tuple[str, ...]
+    having: Expression | None = None
+    order: tuple[Order, ...] = ()
+    limit: int | None = None
+    offset: int = 0
+
+
+def canonical(value: Any) -> Any:
+    """Plans, prices and declarations as plain JSON values, the same for equal ones and never for unequal ones."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return [type(value).__name__, *(canonical(getattr(value, field.name)) for field in fields(value))]
+    match value:
+        case None | bool() | int() | str():
+            return value
+        case Fraction():
+            return ["fraction", str(value)]
+        case dt.date():
+            return [type(value).__name__, value.isoformat()]
+        case list() | tuple():
+            return ["list", *(canonical(item) for item in value)]
+        case _:
+            raise TypeError(f"no canonical form for {type(value).__name__}")
+
+
+def fingerprint(*values: Any) -> str:
+    """A digest that names a request for ever."""
+    text = json.dumps(canonical(values), separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()

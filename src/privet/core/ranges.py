@@ -1,0 +1,213 @@
+"""From the shapes of columns to the shape of an expression: ranges are propagated, never measured.
+
+Every value that `evaluate` gives lies in the shape that `shape_of` gives. Noise is scaled by that range, so this file
+carries the guarantee; what it does not understand it refuses.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import assert_never
+
+from privet.core import calendar
+from privet.core.claim import claim
+from privet.core.expression import (
+    Absolute,
+    And,
+    Arithmetic,
+    AsDate,
+    AsTime,
+    Case,
+    Coalesce,
+    Column,
+    Compare,
+    Expression,
+    Extracted,
+    Field,
+    Greatest,
+    In,
+    IsNull,
+    Least,
+    Literal,
+    Not,
+    Or,
+    Period,
+    Relation,
+    Rounded,
+    Rounding,
+    Sign,
+    Truncated,
+)  # fmt: skip
+from privet.core.shape import (
+    ORDERED,
+    TRUTH,
+    Form,
+    Shape,
+    Shapes,
+    checked,
+    common_step,
+    need,
+    on_one_grid,
+    shape_of_value,
+    union,
+)  # fmt: skip
+from privet.errors import RefusedQueryError
+
+
+@claim("range-propagation")
+def shape_of(expression: Expression, columns: Shapes) -> Shape:
+    """The shape of an expression over columns of these shapes."""
+
+    def of(item: Expression) -> Shape:
+        return shape_of(item, columns)
+
+    match expression:
+        case Column(name):
+            if name not in columns:
+                raise RefusedQueryError(
+                    f"there is no column {name}", f"the columns are: {', '.join(columns) or 'none'}"
+                )
+            return columns[name]
+        case Literal(value):
+            return shape_of_value(value)
+        case Arithmetic(sign, left, right):
+            return _arithmetic(sign, of(left), of(right))
+        case Compare(relation, left, right):
+            return _comparison(relation, of(left), of(right))
+        case And(items) | Or(items):
+            return replace(TRUTH, null=any(shape.null for shape in [need(of(item), Form.TRUTH) for item in items]))
+        case Not(item):
+            return need(of(item), Form.TRUTH)
+        case IsNull(item):
+            of(item)
+            return replace(TRUTH, null=False)
+        case In(item, values):
+            shapes = [_comparison(Relation.EQUAL, of(item), shape_of_value(value)) for value in values]
+            return replace(TRUTH, null=any(shape.null for shape in shapes))
+        case Case(branches, otherwise):
+            for condition, _ in branches:
+                need(of(condition), Form.TRUTH)
+            return union([*(of(value) for _, value in branches), of(otherwise)])
+        case Coalesce(items):
+            shapes = [of(item) for item in items]
+            return replace(union(shapes), null=all(shape.null for shape in shapes))
+        case Least(items) | Greatest(items):
+            return _extreme([of(item) for item in items], 1 if isinstance(expression, Least) else -1)
+        case Absolute(item):
+            inner = need(of(item), Form.NUMBER)
+            ends = sorted([abs(inner.low), abs(inner.high)])
+            return replace(inner, low=0 if inner.low <= 0 <= inner.high else ends[0], high=ends[1])
+        case Rounded(rounding, item, step):
+            return _rounded(rounding, need(of(item), Form.NUMBER), step)
+        case Truncated(period, item):
+            return _truncated(period, of(item))
+        case Extracted(field, item):
+            return _extracted(field, of(item))
+        case AsDate(item):
+            return _as_date(need(of(item), Form.TIME, Form.DATE))
+        case AsTime(item):
+            return _as_time(need(of(item), Form.TIME, Form.DATE))
+        case _:
+            assert_never(expression)
+
+
+def _arithmetic(sign: Sign, left: Shape, right: Shape) -> Shape:
+    null = left.null or right.null
+    if sign is Sign.SUBTRACT and left.form is right.form is Form.DATE:
+        return Shape(form=Form.NUMBER, low=left.low - right.high, high=left.high - right.low, null=null)
+    need(left, Form.NUMBER)
+    need(right, Form.NUMBER)
+    if sign is Sign.MULTIPLY:
+        ends = [a * b for a in (left.low, left.high) for b in (right.low, right.high)]
+        product = Shape(form=Form.NUMBER, low=min(ends), high=max(ends), step=left.step * right.step, null=null)
+        return checked(product)
+    (low, high), (low2, high2), step = *on_one_grid([left, right]), common_step([left, right])
+    if sign is Sign.SUBTRACT:
+        low2, high2 = -high2, -low2
+    return checked(Shape(form=Form.NUMBER, low=low + low2, high=high + high2, step=step, null=null))
+
+
+def _comparison(relation: Relation, left: Shape, right: Shape) -> Shape:
+    pair = {left.form, right.form} - {Form.NOTHING}
+    if not (len(pair) <= 1 or pair == {Form.DATE, Form.TIME}):
+        raise RefusedQueryError(f"{left.form} cannot be compared with {right.form}", "compare values of the same kind")
+    if relation not in (Relation.EQUAL, Relation.UNEQUAL) and not pair <= set(ORDERED):
+        raise RefusedQueryError(
+            f"{relation} is not defined for {min(pair)}", "use = , <> or IN, or compare numbers, dates or times"
+        )
+    if pair == {Form.NUMBER} and Form.NOTHING not in (left.form, right.form):
+        on_one_grid([left, right])
+    return replace(TRUTH, null=left.null or right.null)
+
+
+def _extreme(shapes: Sequence[Shape], sign: int) -> Shape:
+    """sign is 1 for the least, -1 for the greatest. An item that may be missing does not bound the others."""
+    whole = need(union(shapes), *ORDERED)
+    real = [shape for shape in shapes if shape.form is not Form.NOTHING]
+    ranges = on_one_grid(real) if whole.form is Form.NUMBER else [(s.low, s.high) for s in real]
+    sure = [ends for ends, shape in zip(ranges, real, strict=True) if not shape.null]
+    if not sure:
+        return whole
+    if sign > 0:
+        return replace(whole, high=min(high for _, high in sure), null=False)
+    return replace(whole, low=max(low for low, _ in sure), null=False)
+
+
+def _rounded(rounding: Rounding, inner: Shape, step: Fraction) -> Shape:
+    def to(steps: int) -> int:
+        return round_to(rounding, steps * inner.step / step)
+
+    return checked(replace(inner, low=to(inner.low), high=to(inner.high), step=step))
+
+
+def round_to(rounding: Rounding, number: Fraction) -> int:
+    """The whole number below, above or nearest; halves upwards, which never moves two numbers further apart."""
+    match rounding:
+        case Rounding.DOWN:
+            return math.floor(number)
+        case Rounding.UP:
+            return math.ceil(number)
+        case Rounding.NEAREST:
+            return math.floor(number + Fraction(1, 2))
+        case _:
+            assert_never(rounding)
+
+
+def _truncated(period: Period, inner: Shape) -> Shape:
+    """Truncation keeps the order, so the ends give the range."""
+    need(inner, Form.DATE, Form.TIME)
+    if inner.form is Form.TIME:
+        low, high = (
+            calendar.microseconds(calendar.start_of_time(period, calendar.time_at(end)))
+            for end in (inner.low, inner.high)
+        )
+        return replace(inner, low=low, high=high, period=period)
+    low, high = (calendar.days(calendar.start(period, calendar.day_at(end))) for end in (inner.low, inner.high))
+    return replace(inner, low=low, high=high, period=None if period in calendar.CLOCK else period)
+
+
+def _extracted(field: Field, inner: Shape) -> Shape:
+    need(inner, Form.DATE, Form.TIME)
+    if field is Field.YEAR:
+        day = _as_date(inner)
+        low, high = calendar.day_at(day.low).year, calendar.day_at(day.high).year
+    else:
+        low, high = calendar.FIELD_RANGES[field]
+    return Shape(form=Form.NUMBER, low=low, high=high, null=inner.null)
+
+
+def _as_date(inner: Shape) -> Shape:
+    if inner.form is not Form.TIME:
+        return inner
+    period = None if inner.period in calendar.CLOCK else inner.period
+    return replace(inner, form=Form.DATE, low=inner.low // calendar.DAY, high=inner.high // calendar.DAY, period=period)
+
+
+def _as_time(inner: Shape) -> Shape:
+    if inner.form is not Form.DATE:
+        return inner
+    period = inner.period or Period.DAY
+    return replace(inner, form=Form.TIME, low=inner.low * calendar.DAY, high=inner.high * calendar.DAY, period=period)
