@@ -36,3 +36,9 @@ class Backend(Protocol):
     def exact(self, task: Task) -> list[list[int]]:
         """For every measure its value in every cell, in the order of `task.cells.keys()`."""
         ...
+
+    def check(self, table: Table) -> None:
+        """Raise InvalidInputError unless the declared columns can be read. For the owner: it touches the data."""
+        ...
+
+    def close(self) -> None: ...

@@ -110,7 +110,7 @@ def gaussian_for(epsilon: Fraction, delta: Fraction, sensitivity: int) -> Discre
         return DiscreteGaussian(sigma**2)
 
     guess = Fraction(_continuous_sigma(float(min(epsilon, Fraction(10**6))), float(delta))) * sensitivity
-    return law(_smallest(guess, lambda s: gaussian_delta(law(s), sensitivity, epsilon) <= delta))
+    return law(smallest(guess, lambda s: gaussian_delta(law(s), sensitivity, epsilon) <= delta))
 
 
 @claim("gaussian-calibration")
@@ -119,7 +119,7 @@ def gaussian_epsilon(law: DiscreteGaussian, sensitivity: int, delta: Fraction) -
     _check_certifiable(delta)
     rho = sensitivity**2 / (2 * law.variance)
     guess = rho + Fraction(2 * math.sqrt(-math.log(delta) * float(min(rho, Fraction(10**12)))))
-    return _smallest(guess, lambda e: gaussian_delta(law, sensitivity, e) <= delta)
+    return smallest(guess, lambda e: gaussian_delta(law, sensitivity, e) <= delta)
 
 
 def _check_certifiable(delta: Fraction) -> None:
@@ -130,7 +130,7 @@ def _check_certifiable(delta: Fraction) -> None:
         )
 
 
-def _smallest(guess: Fraction, good: Callable[[Fraction], bool]) -> Fraction:
+def smallest(guess: Fraction, good: Callable[[Fraction], bool]) -> Fraction:
     """The smallest n * 10**k that is good, near the guess, with `DIGITS` digits: double the step, then halve."""
     magnitude = math.log10(guess.numerator) - math.log10(guess.denominator)
     unit = Fraction(10) ** (math.floor(magnitude) + 1 - DIGITS)

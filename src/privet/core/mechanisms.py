@@ -74,6 +74,20 @@ def laplace_half_width(law: DiscreteLaplace, share: Fraction) -> int:
     return 0 if enough(0) else _first(enough)
 
 
+@claim("gaussian-interval")
+def gaussian_half_width(law: DiscreteGaussian, share: Fraction) -> int:
+    """A k with P[|X| <= k] >= share, at most one or two above the smallest, for 0 < share < 1.
+
+    P[|X| > k] is at most P[|N| >= k] of the continuous normal law with the same sigma.
+    """
+    sigma, rest = math.sqrt(law.variance), float(1 - share)
+
+    def enough(k: int) -> bool:
+        return math.erfc(k / (sigma * math.sqrt(2))) * (1 + 1e-9) <= rest
+
+    return 0 if enough(0) else _first(enough)
+
+
 @claim("key-threshold")
 def key_threshold(law: DiscreteLaplace, delta: Fraction, max_keys: int) -> int:
     """The smallest threshold above 1 at which keys that only one person has show up with probability <= delta.

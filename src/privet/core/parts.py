@@ -26,6 +26,9 @@ class Role(StrEnum):
     SUM = "sum"
 
 
+Law = DiscreteLaplace | DiscreteGaussian
+
+
 class Gauge(StrEnum):
     """What a price is given in: pure epsilon is paid with Laplace noise, rho with Gaussian noise."""
 
@@ -54,16 +57,16 @@ class Part:
 
     measure: Measure
     reach: Reach
-    law: DiscreteLaplace | DiscreteGaussian
+    law: Law
     loss: Loss
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """Which measures an aggregate is made of, by number. An average is center + sum / count, between the bounds."""
+    """Which measures an aggregate is made of, by number: one, or for an average a centered sum and a count."""
 
     aggregate: Aggregate
-    total: int | None = None
+    measure: int
     count: int | None = None
 
 
@@ -78,13 +81,13 @@ def measures_of(plan: Plan, columns: Shapes) -> tuple[tuple[Measure, ...], tuple
     for aggregate in plan.aggregates:
         match aggregate.function:
             case Function.COUNT:
-                recipes.append(Recipe(aggregate=aggregate, count=number(_count(aggregate.value, columns))))
+                recipes.append(Recipe(aggregate=aggregate, measure=number(_count(aggregate.value, columns))))
             case Function.SUM:
-                recipes.append(Recipe(aggregate=aggregate, total=number(_sum(aggregate, columns, centered=False))))
+                recipes.append(Recipe(aggregate=aggregate, measure=number(_sum(aggregate, columns, centered=False))))
             case Function.AVG:
                 total = _sum(aggregate, columns, centered=True)
                 count = number(_count(aggregate.value, columns))
-                recipes.append(Recipe(aggregate=aggregate, total=number(total), count=count))
+                recipes.append(Recipe(aggregate=aggregate, measure=number(total), count=count))
     return tuple(found), tuple(recipes)
 
 
@@ -135,7 +138,7 @@ def priced(
 
 
 def _part(measure: Measure, far: Reach, gauge: Gauge, share: Fraction) -> Part:
-    law: DiscreteLaplace | DiscreteGaussian
+    law: Law
     if gauge is Gauge.EPSILON:
         law, loss = laplace_for(share, far.l1), pure(share)
         wide = law.scale >= WIDEST

@@ -1,0 +1,81 @@
+"""TRUSTED: the one gate. Whatever is released passes `run`, in this order, and nobody else holds all three parts.
+
+A crash at any line loses budget, never privacy: the charge is durable before data are touched, the answer is durable
+before it is delivered, and there are no refunds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from privet.core.claim import claim
+from privet.core.loss import Loss
+from privet.core.parts import Law
+from privet.errors import ReleaseFailedError
+from privet.ledger import Charge, Ledger, Receipt
+from privet.noise.fast import sampler
+
+Exact = TypeVar("Exact")
+
+
+class NoiseSource(Protocol):
+    """Where noise comes from: the operating system, but for vaults that were made for testing."""
+
+    def draw(self, law: Law, size: int) -> npt.NDArray[np.int64]: ...
+
+
+class FreshNoise:
+    """Exact draws from the operating system's entropy."""
+
+    def draw(self, law: Law, size: int) -> npt.NDArray[np.int64]:
+        return sampler(law).draw(size)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job(Generic[Exact]):
+    """One release: its price, how to compute what is protected, how to publish it.
+
+    `price` sees declarations only and refuses what is unbounded. `publish` adds the noise and gives what is stored.
+    """
+
+    price: Callable[[], Loss]
+    charge: Callable[[Loss], Charge]
+    exact: Callable[[], Exact]
+    publish: Callable[[Exact, NoiseSource], bytes]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Release:
+    receipt: Receipt
+    body: bytes
+
+
+@claim("spend-before-you-look")
+def run(job: Job[Exact], ledger: Ledger, noise: NoiseSource) -> Release:
+    """The path of every release."""
+    loss = job.price()  # 1 sensitivity and 2 price: refuses what is unbounded
+    receipt = ledger.spend(job.charge(loss))  # 3 durable, or raises: data still untouched
+    try:
+        exact = job.exact()  # 4 the only line that sees data
+        body = job.publish(exact, noise)  # 5 noise and free post-processing ...
+        ledger.store(receipt, body)  # ... durable before it is delivered
+        return Release(receipt=receipt, body=body)
+    except KeyboardInterrupt as stop:
+        stop.add_note(f"stopped after the charge: entry {receipt.entry} of the ledger stays charged, without an answer")
+        raise
+    except Exception:  # noqa: S110  what went wrong may quote data, so nobody is told
+        pass
+    ledger.fail(receipt)
+    raise _failed(receipt)
+
+
+def _failed(receipt: Receipt) -> ReleaseFailedError:
+    return ReleaseFailedError(
+        f"the release failed after its charge, which stays (entry {receipt.entry} of the ledger)",
+        "ask again; if it fails again, ask the owner to run `privet check`",
+    )

@@ -1,0 +1,326 @@
+"""The owner's object: a folder with declarations and a ledger. The data stay where they are."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from types import EllipsisType, TracebackType
+from typing import Any, Self
+
+from privet import catalog
+from privet.backends import Backend
+from privet.backends.duckdb import DuckDb
+from privet.core.accountant import Budget, how_many
+from privet.core.contribution import Bounds
+from privet.core.loss import Amount, Loss
+from privet.core.pricing import Wanted, ask
+from privet.core.question import outline
+from privet.core.rational import show
+from privet.core.schema import Kind
+from privet.core.unit import neighbors_from
+from privet.declarations import Catalog, Source, Table, portable
+from privet.engine import FreshNoise, NoiseSource
+from privet.errors import InvalidInputError
+from privet.ledger import Ledger, Policy, Terms
+from privet.ledger import sqlite as ledgers
+from privet.query import Gate, Query
+
+DECLARATIONS, LEDGER = "vault.toml", "ledger.sqlite"
+KINDS = {
+    ".csv": "csv", ".tsv": "csv", ".txt": "csv", ".parquet": "parquet", ".pq": "parquet",
+    ".xlsx": "excel", ".xls": "excel", ".xlsm": "excel", ".ods": "excel", ".duckdb": "duckdb", ".db": "duckdb",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Left:
+    """What is left on each gauge by itself; either may certify a question. None: this gauge never will again."""
+
+    epsilon: Amount
+    rho: Amount
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetReading:
+    """Where a budget stands. Spent epsilon is a reading; only the cap is guaranteed."""
+
+    cap: Budget
+    spent: Loss
+    over: Loss
+    holds: bool
+
+    @property
+    def remaining(self) -> Left:
+        return Left(epsilon=_left(self.cap.epsilon, self.spent.epsilon), rho=_left(self.cap.rho, self.spent.rho))
+
+    def about_n_more(self, query: Query) -> int:
+        """How many questions of this price fit."""
+        return how_many(self.cap, self.spent, query.cost)
+
+
+def _left(cap: Fraction, spent: Amount) -> Amount:
+    return None if spent is None else max(cap - spent, Fraction(0))
+
+
+class Vault:
+    """Made by `privet.create` and `privet.open`. Close it, or use it in a `with` block."""
+
+    def __init__(self, folder: Path, declared: Catalog, ledger: Ledger) -> None:
+        self.folder = folder
+        self.ledger = ledger
+        self._catalog = declared
+        self._memory: dict[str, object] = {}
+        self._backend: Backend = DuckDb(self.base, self._memory)
+        self._noise: NoiseSource = FreshNoise()
+
+    @property
+    def base(self) -> Path:
+        """Where relative paths start: the folder that holds the vault."""
+        return self.folder.absolute().parent
+
+    @property
+    def tables(self) -> Mapping[str, Table]:
+        return self._catalog.tables
+
+    @property
+    def terms(self) -> Terms:
+        return self.ledger.terms
+
+    @property
+    def budget(self) -> BudgetReading:
+        return self.budget_of(None)
+
+    def budget_of(self, analyst: str | None) -> BudgetReading:
+        """The budget of all (None), or of one analyst: a grant if there is one, otherwise the cap of all."""
+        cap = None if analyst is None else self.ledger.granted(analyst)
+        spent = self.ledger.spent(None if cap is None else analyst)
+        return BudgetReading(cap=cap or self.terms.budget, spent=spent.loss, over=spent.over, holds=spent.holds)
+
+    def add_table(  # noqa: PLR0913  the public contract
+        self,
+        name: str,
+        data: object,
+        *,
+        unit: str | EllipsisType | None = ...,
+        columns: Mapping[str, Kind],
+        max_groups: int = 1,
+        max_rows_per_group: int = 1,
+        **options: Any,
+    ) -> Table:
+        """Declare a table: where its rows are, whom to protect, which values there can be.
+
+        `data` is a path or a data frame (given again with `attach` in every process). `unit` is the column that names
+        a person, or None if each row by itself is one. `options` say how to read the data, such as delimiter=";",
+        encoding="cp1252", missing=["NA"].
+        """
+        if isinstance(unit, EllipsisType):
+            raise InvalidInputError(
+                f"table {show(name)} does not say whom to protect",
+                'give unit="patient_id" (all rows of a person), or unit=None if each row is one person',
+            )
+        table = Table(
+            name=name,
+            source=self._source(data, options),
+            unit=unit,
+            columns=columns,
+            max_groups=max_groups,
+            max_rows_per_group=max_rows_per_group,
+        )
+        self._check_one_domain(table)
+        self._keep(self._catalog.with_table(table), table, data)
+        return table
+
+    def update_table(self, name: str, data: object = None, **changes: Any) -> Table:
+        """New data or declarations under the same name. The version goes up; what was spent stays spent."""
+        old = self.table(name)
+        known = {"columns", "unit", "max_groups", "max_rows_per_group"}
+        options = {key: value for key, value in changes.items() if key not in known}
+        if data is not None or options:
+            given = data if data is not None else old.source.path
+            changes = {key: value for key, value in changes.items() if key in known}
+            changes["source"] = self._source(given, options)
+        table = replace(old, **changes, version=old.version + 1)
+        self._check_one_domain(table)
+        self._keep(self._catalog.updated(table), table, data)
+        return table
+
+    def attach(self, name: str, data: object) -> None:
+        """Give a table that lives in memory its data frame again. The declarations and the version stay."""
+        table = self.table(name)
+        if table.source.kind != "memory":
+            raise InvalidInputError(f"table {show(name)} is read from a file", "use update_table to change its data")
+        self._memory[name] = data
+        self._backend.check(table)
+
+    def table(self, name: str) -> Table:
+        if name not in self.tables:
+            raise InvalidInputError(
+                f"there is no table {show(name)}", f"the tables are: {', '.join(self.tables) or 'none'}"
+            )
+        return self.tables[name]
+
+    def sql(  # noqa: PLR0913  the public contract
+        self,
+        text: str,
+        *,
+        epsilon: object = None,
+        rho: object = None,
+        within: Wanted = None,
+        expected: Wanted = None,
+        analyst: str = "",
+    ) -> Query:
+        """A question in SQL at a price. Nothing is spent and no data are touched before its `release`."""
+        from privet.sql import plan_of  # noqa: PLC0415  sqlglot takes a while to import
+
+        plan = plan_of(text, {name: table.columns for name, table in self.tables.items()})
+        table = self.tables[plan.table]
+        bounds = Bounds(groups=table.max_groups, rows=table.max_rows_per_group, neighbors=self.terms.neighbors)
+        read = outline(plan, table.columns, bounds)
+        asked = ask(read, self.terms.budget, epsilon=epsilon, rho=rho, within=within, expected=expected)
+        gate = Gate(
+            ledger=self.ledger, backend=self._backend, noise=self._noise, secret=lambda: secrets.token_bytes(16)
+        )
+        return Query(text=text, question=asked, table=table, analyst=analyst, gate=gate)
+
+    def dummy(self, name: str, rows: int = 100, *, seed: int = 0) -> dict[str, list[object]]:
+        """Made-up rows from the declarations alone, to draft questions with. Not a release: it has never seen data."""
+        from privet.dummy import dummy  # noqa: PLC0415  rarely needed
+
+        return dummy(self.table(name), rows, seed=seed)
+
+    def grant(self, analyst: str, budget: Budget) -> None:
+        """Cap one analyst, beside the cap of all."""
+        self.ledger.grant(analyst, budget)
+
+    def replace_noise(self, noise: NoiseSource) -> None:
+        """For vaults made with testing=True, whose answers are for ever labelled NOT PRIVATE."""
+        if not self.terms.testing:
+            raise InvalidInputError("this vault is not for testing", "make one with pv.create(..., testing=True)")
+        self._noise = noise
+
+    def close(self) -> None:
+        self._backend.close()
+        self.ledger.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        mark = ", NOT PRIVATE (testing)" if self.terms.testing else ""
+        return f"<privet vault {self.folder.name}: {len(self.tables)} tables{mark}>"
+
+    def _gate(self) -> Gate:
+        return Gate(ledger=self.ledger, backend=self._backend, noise=self._noise, secret=_fresh_secret)
+
+    def _source(self, data: object, options: Mapping[str, Any]) -> Source:
+        """A path is told by its ending; everything else is a data frame."""
+        if not isinstance(data, str | os.PathLike):
+            return Source(kind="memory", **options)
+        path = Path(data)
+        kind: Any = options.get("kind") or ("parquet" if path.is_dir() else KINDS.get(path.suffix.lower()))
+        if kind is None:
+            raise InvalidInputError(
+                f"{show(str(path))} has no ending that says what it is",
+                f"give kind= as one of csv, parquet, excel, duckdb, or a file that ends in {', '.join(KINDS)}",
+            )
+        rest = {name: value for name, value in options.items() if name != "kind"}
+        return Source(kind=kind, path=portable(path, self.base), **rest)
+
+    def _check_one_domain(self, table: Table) -> None:
+        """Neighbors differ in one unit across all tables, so rows and people cannot both be units."""
+        others = [other for other in self.tables.values() if other.name != table.name]
+        if any((other.unit is None) != (table.unit is None) for other in others):
+            raise InvalidInputError(
+                f"table {show(table.name)} protects {'rows' if table.unit is None else 'people'}, the others do not",
+                "keep tables with another unit in a vault of their own",
+            )
+
+    def _keep(self, declared: Catalog, table: Table, data: object) -> None:
+        """Only what can be read is declared; the file is replaced as a whole."""
+        memory = dict(self._memory)
+        if table.source.kind == "memory" and data is not None:
+            self._memory[table.name] = data
+        try:
+            self._backend.check(table)
+        except BaseException:
+            self._memory.clear()
+            self._memory.update(memory)
+            raise
+        catalog.write(self.folder / DECLARATIONS, declared)
+        self._catalog = declared
+
+
+def _fresh_secret() -> bytes:
+    return secrets.token_bytes(16)
+
+
+def create(
+    path: str | os.PathLike[str],
+    *,
+    budget: Budget,
+    neighbors: str = "add-remove",
+    on_exhausted: str = "refuse",
+    testing: bool = False,
+) -> Vault:
+    """A new vault: an empty folder becomes one. The budget, the relation and the policy never change."""
+    folder = Path(path)
+    terms = Terms(
+        budget=_checked_budget(budget),
+        neighbors=neighbors_from(neighbors),
+        policy=_policy(on_exhausted),
+        testing=testing,
+    )
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        occupied = any(folder.iterdir())
+    except OSError as error:
+        raise InvalidInputError(
+            f"cannot make the folder {show(str(folder))}: {error.strerror}", "name a folder that you may write to"
+        ) from None
+    if occupied:
+        raise InvalidInputError(
+            f"{show(str(folder))} is not empty", "name a new folder, or open the vault that is there"
+        )
+    declared = Catalog(neighbors=terms.neighbors)
+    catalog.write(folder / DECLARATIONS, declared)
+    return Vault(folder, declared, ledgers.create(folder / LEDGER, terms))
+
+
+def open(path: str | os.PathLike[str]) -> Vault:
+    """The vault in a folder. Tables that live in memory need `attach` before they can be asked."""
+    folder = Path(path)
+    if not (folder / DECLARATIONS).is_file() or not (folder / LEDGER).is_file():
+        raise InvalidInputError(f"{show(str(folder))} is not a vault", "make one with pv.create or `privet init`")
+    declared = catalog.read(folder / DECLARATIONS)
+    ledger = ledgers.open(folder / LEDGER)
+    if ledger.terms.neighbors is not declared.neighbors:
+        ledger.close()
+        raise InvalidInputError(
+            f"{DECLARATIONS} says {declared.neighbors}, but the ledger was opened with {ledger.terms.neighbors}",
+            f'write neighbors = "{ledger.terms.neighbors}" there again: the relation never changes',
+        )
+    return Vault(folder, declared, ledger)
+
+
+def _checked_budget(budget: object) -> Budget:
+    if not isinstance(budget, Budget):
+        raise InvalidInputError(f"budget must be a Budget, not {show(budget)}", "give pv.Budget(epsilon=1, delta=1e-9)")
+    return budget
+
+
+def _policy(text: object) -> Policy:
+    try:
+        return Policy(text)  # type: ignore[arg-type]
+    except ValueError:
+        raise InvalidInputError(
+            f"on_exhausted must be 'refuse' or 'warn', not {show(text)}", "say 'refuse' to keep the promise"
+        ) from None
