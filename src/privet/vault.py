@@ -180,11 +180,9 @@ class Vault:
         table = self.tables[plan.table]
         bounds = Bounds(groups=table.max_groups, rows=table.max_rows_per_group, neighbors=self.terms.neighbors)
         read = outline(plan, table.columns, bounds)
-        asked = ask(read, self.terms.budget, epsilon=epsilon, rho=rho, within=within, expected=expected)
-        gate = Gate(
-            ledger=self.ledger, backend=self._backend, noise=self._noise, secret=lambda: secrets.token_bytes(16)
-        )
-        return Query(text=text, question=asked, table=table, analyst=analyst, gate=gate)
+        price = Price(epsilon=epsilon, rho=rho, within=within, expected=expected)
+        asked = ask(read, self.terms.budget, price)
+        return Query(text=text, question=asked, table=table, analyst=analyst, gate=self._gate())
 
     def dummy(self, name: str, rows: int = 100, *, seed: int = 0) -> dict[str, list[object]]:
         """Made-up rows from the declarations alone, to draft questions with. Not a release: it has never seen data."""

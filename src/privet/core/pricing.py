@@ -77,9 +77,7 @@ def _targets(read: Outline, price: Price) -> dict[int, Fraction]:
                 f"how far the average {name} may be off depends on the number of rows, which is private",
                 "give epsilon= and look at explain(), or ask for SUM and COUNT within= bounds",
             )
-        target = _absolute(
-            name, _of(within, name, "within"), None if expected is None else _of(expected, name, "expected")
-        )
+        target = _absolute(name, _of(price.within, name, "within"), _of(price.expected, name, "expected"))
         targets[recipe.measure] = min(target, targets.get(recipe.measure, target))
     return targets
 
