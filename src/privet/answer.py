@@ -39,16 +39,18 @@ class Answer:
     def columns(self) -> tuple[str, ...]:
         return self.question.outline.plan.outputs
 
+    def lines(self, share: object = SHARE) -> list[Line]:
+        """The rows as exact numbers: what the views are made of."""
+        return lines(self.question, self.noisy, _checked_share(share))
+
     @property
     def rows(self) -> list[dict[str, Any]]:
         """Plain values: whole numbers, floats, texts, dates, None."""
-        return [{name: _plain(item) for name, item in line.items()} for line in self._lines(SHARE)]
+        return [{name: _plain(item) for name, item in line.items()} for line in self.lines()]
 
     def interval(self, share: object = SHARE) -> list[dict[str, Any]]:
         """Row by row, {"value", "low", "high"} for every published number; each holds with probability `share`."""
-        return [
-            {name: _with_interval(item) for name, item in line.items()} for line in self._lines(_checked_share(share))
-        ]
+        return [{name: _with_interval(item) for name, item in line.items()} for line in self.lines(share)]
 
     def to_json(self) -> dict[str, Any]:
         """For `--json` and the server."""
@@ -93,9 +95,6 @@ class Answer:
         from privet.report.answer_text import html  # noqa: PLC0415
 
         return html(self)
-
-    def _lines(self, share: Fraction) -> list[Line]:
-        return lines(self.question, self.noisy, share)
 
     def _table(self, *, intervals: bool) -> dict[str, list[Any]]:
         rows = self.interval()

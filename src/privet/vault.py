@@ -17,7 +17,7 @@ from privet.backends.duckdb import DuckDb
 from privet.core.accountant import Budget, how_many
 from privet.core.contribution import Bounds
 from privet.core.loss import Amount, Loss
-from privet.core.pricing import Wanted, ask
+from privet.core.pricing import Price, Wanted, ask
 from privet.core.question import outline
 from privet.core.rational import show
 from privet.core.schema import Kind

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator
+from typing import assert_never
 
 from privet.core.expression import Field, Period
 
@@ -92,6 +93,8 @@ def field_of(field: Field, time: dt.date | dt.datetime) -> int:
             return time.timetuple().tm_yday
         case Field.HOUR | Field.MINUTE | Field.SECOND:
             return int(getattr(time, field, 0))
+        case _:
+            assert_never(field)
 
 
 FIELD_RANGES = {

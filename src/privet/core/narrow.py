@@ -7,12 +7,14 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from typing import assert_never, cast
 
 from privet.core import calendar
 from privet.core.claim import claim
 from privet.core.expression import And, Column, Compare, Expression, In, IsNull, Literal, Not, Relation, Value
 from privet.core.shape import Form, Shape, Shapes, shape_of_value
 
+Point = Fraction | bool | dt.date | dt.datetime
 FLIPPED = {
     Relation.LESS: Relation.GREATER, Relation.LESS_EQUAL: Relation.GREATER_EQUAL,
     Relation.GREATER: Relation.LESS, Relation.GREATER_EQUAL: Relation.LESS_EQUAL,
@@ -66,9 +68,7 @@ def _compared(shape: Shape, relation: Relation, value: Value) -> Shape:
         return there
     if isinstance(value, str):
         return _listed(shape, (value,))
-    place = _place(shape, value)
-    if place is None:
-        return there
+    place = _place(shape, cast(Point, value))  # the condition was checked: only what can be compared is
     low, high = shape.low, shape.high
     if relation in (Relation.EQUAL, Relation.GREATER_EQUAL, Relation.GREATER):
         low = max(low, math.ceil(place) if relation is not Relation.GREATER else math.floor(place) + 1)
@@ -83,27 +83,21 @@ def _listed(shape: Shape, values: tuple[Value, ...]) -> Shape:
     if shape.form is Form.WORD:
         known = tuple(value for value in dict.fromkeys(values) if isinstance(value, str))
         return replace(there, values=known if shape.values is None else tuple(v for v in shape.values if v in known))
-    places = [_place(shape, value) for value in values]
-    if not places or None in places:
-        return there
-    ends = [place for place in places if place is not None]
-    return replace(there, low=max(shape.low, math.ceil(min(ends))), high=min(shape.high, math.floor(max(ends))))
+    places = [_place(shape, cast(Point, value)) for value in values]
+    low, high = (math.ceil(min(places)), math.floor(max(places))) if places else (shape.low, shape.high)
+    return replace(there, low=max(shape.low, low), high=min(shape.high, high))
 
 
-def _place(shape: Shape, value: Value) -> Fraction | None:
-    """Where a constant stands on the column's grid, in steps."""
-    match shape.form, value:
-        case Form.TRUTH, bool():
+def _place(shape: Shape, value: Point) -> Fraction:
+    """Where a constant stands on the column's grid, in steps. A date beside a time is its first moment."""
+    match value:
+        case bool():
             return Fraction(int(value))
-        case Form.NUMBER, Fraction():
+        case Fraction():
             return value / shape.step
-        case Form.TIME, dt.datetime():
-            return Fraction(calendar.microseconds(value))
-        case Form.TIME, dt.date():
-            return Fraction(calendar.days(value) * calendar.DAY)
-        case Form.DATE, dt.datetime():
-            return Fraction(calendar.microseconds(value), calendar.DAY)
-        case Form.DATE, dt.date():
-            return Fraction(calendar.days(value))
+        case dt.datetime():
+            return Fraction(calendar.microseconds(value), 1 if shape.form is Form.TIME else calendar.DAY)
+        case dt.date():
+            return Fraction(calendar.days(value) * (calendar.DAY if shape.form is Form.TIME else 1))
         case _:
-            return None
+            assert_never(value)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from typing import assert_never
 
 from privet.core.claim import claim
 from privet.core.contribution import Bounds, Reach, reach
@@ -88,6 +89,8 @@ def measures_of(plan: Plan, columns: Shapes) -> tuple[tuple[Measure, ...], tuple
                 total = _sum(aggregate, columns, centered=True)
                 count = number(_count(aggregate.value, columns))
                 recipes.append(Recipe(aggregate=aggregate, measure=number(total), count=count))
+            case _:
+                assert_never(aggregate.function)
     return tuple(found), tuple(recipes)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
@@ -50,6 +51,29 @@ def one_line(text: str) -> str:
 def ceiling(bound: Fraction, digits: int = 3) -> str:
     """The bound to a few digits, never below it; 1.9e+130 where it is long."""
     return _plain(_divide(bound, digits, ROUND_CEILING))
+
+
+def floor(bound: Fraction, digits: int = 3) -> str:
+    """The bound to a few digits, never above it."""
+    return _plain(_divide(bound, digits, ROUND_FLOOR))
+
+
+def fixed(number: Fraction, decimals: int, turn: Callable[[Fraction], int] = round) -> str:
+    """1,234.50: so many decimals, rounded by `turn` (round, math.floor or math.ceil)."""
+    whole = turn(number * 10**decimals)
+    front, back = divmod(abs(whole), 10**decimals)
+    return f"{'-' if whole < 0 else ''}{front:,}" + (f".{back:0{decimals}}" if decimals else "")
+
+
+def decimals_for(width: Fraction) -> int:
+    """How many decimals show two digits of this width > 0; at most 12."""
+    power = math.floor(math.log10(width.numerator) - math.log10(width.denominator))
+    return min(max(1 - power, 0), 12)
+
+
+def step_decimals(step: Fraction) -> int:
+    """How many decimals write multiples of this step in full; 12 if no number of them does."""
+    return next((n for n in range(12) if 10**n % step.denominator == 0), 12)
 
 
 def share_at_most(share: Fraction) -> str:
