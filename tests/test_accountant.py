@@ -14,7 +14,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from privet.core.accountant import Budget, accepts, how_many, implies, rho_cap, within
+from privet.core.accountant import E_BELOW, Budget, accepts, how_many, implies, rho_cap, within
 from privet.core.calibration import gaussian_delta
 from privet.core.composition import per_release, plan, total
 from privet.core.laws import DiscreteGaussian, DiscreteLaplace
@@ -115,7 +115,9 @@ def test_groups_and_relations() -> None:
     assert for_group(Loss(epsilon=F(1), rho=None), 2).rho is None
     unknown = for_group(Loss(epsilon=None, delta=F(1, 9), rho=F(1), rho_delta=F(1, 9)), 2)
     assert (unknown.epsilon, unknown.delta, unknown.rho) == (None, 1, None)
+    assert for_group(approximate(F(1), F(1, 10**9)), 3).rho == F(9, 2)
     assert for_entries(F(1), 4) == F(1, 4)
+    assert for_entries(F(1), 1) == 1
     for wrong in (0, -1, 1.5):
         with pytest.raises(InvalidInputError, match="people must be"):
             for_group(one, wrong)
@@ -256,6 +258,7 @@ def test_bad_budgets() -> None:
         (1e-7, 0),
         (1001, 0),
         (1, 1e-41),
+        (1, 9.99e-41),
     ):
         with pytest.raises(InvalidInputError, match=r"\n  remedy: "):
             Budget(epsilon, delta)
@@ -408,3 +411,8 @@ def test_many_counts_are_more_accurate_than_an_equal_split() -> None:
     few, many = plan(Budget(3, 1e-9), 6), plan(Budget(3, 1e-9), 1000)
     assert (few.epsilon, few.error, few.equal_split_error) == (F(1, 2), 6, 6)
     assert many.error * 5 < many.equal_split_error
+
+
+def test_the_constant_of_large_orders_is_below_e() -> None:
+    """With a larger one `implies` would certify a little too much."""
+    assert math.e - 1e-5 < E_BELOW < mp.e

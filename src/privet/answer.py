@@ -80,8 +80,8 @@ class Answer:
 
         return pa.table(self._table(intervals=intervals))
 
-    def chart(self) -> alt.LayerChart:
-        """Bars with error bars."""
+    def chart(self) -> alt.LayerChart | alt.VConcatChart:
+        """Bars with error bars; one panel an aggregate."""
         from privet.report.answer_chart import chart  # noqa: PLC0415
 
         return chart(self)

@@ -33,7 +33,7 @@ class Budget:
     """
 
     epsilon: Fraction
-    delta: Fraction = Fraction(0)
+    delta: Fraction
 
     def __init__(self, epsilon: object, delta: object = 0) -> None:
         object.__setattr__(self, "epsilon", positive(epsilon, "epsilon"))
