@@ -9,20 +9,40 @@ if TYPE_CHECKING:
     from privet import audits as audits
     from privet import errors as errors
     from privet import noise as noise
+    from privet import testing as testing
     from privet.core.accountant import Budget as Budget
+    from privet.core.schema import Boolean as Boolean
+    from privet.core.schema import Category as Category
+    from privet.core.schema import Date as Date
+    from privet.core.schema import Integer as Integer
+    from privet.core.schema import Number as Number
+    from privet.core.schema import Text as Text
+    from privet.core.schema import Timestamp as Timestamp
     from privet.interpret import meaning as meaning
+    from privet.vault import create as create
+    from privet.vault import open as open
 
 __version__ = "0.1.0"
-__all__ = ["Budget", "audits", "errors", "meaning", "noise"]
 
-PLACES = {"Budget": "core.accountant", "meaning": "interpret"}  # where a name lives that is not itself a module
+ROOMS = ("audits", "errors", "noise", "testing")
+PLACES = {  # where a name lives that is not itself a module
+    "Budget": "core.accountant",
+    "create": "vault",
+    "meaning": "interpret",
+    "open": "vault",
+    **dict.fromkeys(("Boolean", "Category", "Date", "Integer", "Number", "Text", "Timestamp"), "core.schema"),
+}
+__all__ = [
+    "Boolean", "Budget", "Category", "Date", "Integer", "Number", "Text", "Timestamp",
+    "audits", "create", "errors", "meaning", "noise", "open", "testing",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
     """Names load when first used, so that `import privet` is quick."""
     if name in PLACES:
         return getattr(importlib.import_module(f"privet.{PLACES[name]}"), name)
-    if name in __all__:
+    if name in ROOMS:
         return importlib.import_module(f"privet.{name}")
     raise AttributeError(f"module 'privet' has no attribute '{name}'")
 
