@@ -68,10 +68,11 @@ class Query:
 
     @property
     def about_n_more(self) -> int:
-        """How many such questions still fit the budget."""
+        """How many such questions still fit the budget; none once the cap was passed."""
         ledger = self.gate.ledger
+        spent = ledger.spent()
         own = ledger.granted(self.analyst) if self.analyst else None
-        fits = [how_many(ledger.terms.budget, ledger.spent().loss, self.cost)]
+        fits = [how_many(ledger.terms.budget, spent.loss, self.cost) if spent.holds else 0]
         if own is not None:
             fits.append(how_many(own, ledger.spent(self.analyst).loss, self.cost))
         return min(fits)

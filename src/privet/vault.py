@@ -58,8 +58,8 @@ class BudgetReading:
         return Left(epsilon=_left(self.cap.epsilon, self.spent.epsilon), rho=_left(self.cap.rho, self.spent.rho))
 
     def about_n_more(self, query: Query) -> int:
-        """How many questions of this price fit."""
-        return how_many(self.cap, self.spent, query.cost)
+        """How many questions of this price fit; none once the cap was passed."""
+        return how_many(self.cap, self.spent, query.cost) if self.holds else 0
 
 
 def _left(cap: Fraction, spent: Amount) -> Amount:
@@ -133,6 +133,16 @@ class Vault:
         self._check_one_domain(table)
         self._keep(self._catalog.with_table(table), table, data)
         return table
+
+    def declare(self, table: Table) -> Table:
+        """The same for a declaration as it was read from a file, such as a draft that the owner has edited."""
+        self._check_one_domain(table)
+        self._keep(self._catalog.with_table(table), table, None)
+        return table
+
+    def check(self, name: str) -> None:
+        """For the owner: raise InvalidInputError unless the declared columns can be read. It touches the data."""
+        self._backend.check(self.table(name))
 
     def update_table(self, name: str, data: object = None, **changes: Any) -> Table:
         """New data or declarations under the same name. The version goes up; what was spent stays spent."""

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,19 @@ def decimals_for(width: Fraction) -> int:
 def step_decimals(step: Fraction) -> int:
     """How many decimals write multiples of this step in full; 12 if no number of them does."""
     return next((n for n in range(12) if 10**n % step.denominator == 0), 12)
+
+
+def plain_numbers(value: Any) -> Any:
+    """Fractions as floats, all the way down: for JSON."""
+    match value:
+        case dict():
+            return {key: plain_numbers(item) for key, item in value.items()}
+        case list() | tuple():
+            return [plain_numbers(item) for item in value]
+        case Fraction():
+            return float(value)
+        case _:
+            return value
 
 
 def share_at_most(share: Fraction) -> str:

@@ -1,0 +1,67 @@
+"""Does a killed process ever deliver what was not charged? `python benchmarks/kills.py --kills 200 --json FILE`.
+
+A worker charges, stores and delivers on eight threads, and is ended by SIGKILL at random moments. After each kill the
+ledger must verify, and every delivered answer must be among its charges. The negative control delivers before it
+charges; a harness that does not catch it would prove nothing. Another worker is given as --worker MODULE:FUNCTION
+(see tests/crash_harness.py), with --place and --ledger if it opens more than a ledger.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests"))
+
+import crash_harness  # noqa: E402
+
+from privet.core.accountant import Budget  # noqa: E402
+from privet.core.unit import Neighbors  # noqa: E402
+from privet.ledger import Policy, Terms  # noqa: E402
+from privet.ledger.sqlite import create  # noqa: E402
+
+TERMS = Terms(
+    budget=Budget(1000, 1e-9), neighbors=Neighbors.ADD_REMOVE, policy=Policy.REFUSE, testing=True
+)  # room for hundreds of thousands of charges
+
+
+def run(worker: str, kills: int, place: Path | None = None, ledger: Path | None = None) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory(dir=ROOT) as folder:
+        if ledger is None:
+            ledger = Path(folder) / "ledger.sqlite"
+            create(ledger, TERMS).close()
+        start = time.monotonic()
+        tally = crash_harness.kill_many(worker, place or ledger, ledger, kills)
+        return {"worker": worker, **asdict(tally), "seconds": round(time.monotonic() - start, 1)}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--kills", type=int, default=200)
+    parser.add_argument("--control-kills", type=int, default=20)
+    parser.add_argument("--worker", default="crash_workers:in_order")
+    parser.add_argument("--control", default="crash_workers:late")
+    parser.add_argument("--place", type=Path, help="what the worker opens, if not the ledger alone")
+    parser.add_argument("--ledger", type=Path, help="the ledger in that place")
+    parser.add_argument("--json", type=Path)
+    arguments = parser.parse_args()
+    git = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)
+    result = {"commit": git.stdout.strip(), **run(arguments.worker, arguments.kills, arguments.place, arguments.ledger)}
+    print(f"{result['kills']} kills, {result['delivered']} delivered, {result['uncharged']} not charged")
+    result["control"] = control = run(arguments.control, arguments.control_kills)
+    print(f"control: {control['kills']} kills, {control['delivered']} delivered, {control['uncharged']} not charged")
+    if arguments.json:
+        arguments.json.write_text(json.dumps({"privet": 1, "kind": "ledger-kills", "result": result}, indent=1) + "\n")
+    return 0 if result["uncharged"] == 0 < control["uncharged"] else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

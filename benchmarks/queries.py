@@ -1,0 +1,92 @@
+"""A private GROUP BY beside the plain one, on the same file, in the same run.
+
+    python benchmarks/queries.py --rows 1000000 [--json FILE]
+
+Row units, ten groups, COUNT(*), SUM and AVG. `plain` is DuckDB itself on the same Parquet file with the same number of
+threads; `privet` is a whole release: SQL, price, durable charge, bounded exact sums, noise, durable answer. Wall time,
+medians; the machine may be busy, so read the ratio. A table of 1,000 rows shows what one release costs at least.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+import privet as pv
+
+SQL = "SELECT ward, COUNT(*) AS n, SUM(cost) AS s, AVG(cost) AS m FROM visits GROUP BY ward"
+WARDS = [f"ward {n}" for n in range(10)]
+SMALL = 1_000
+
+
+def generate(path: Path, rows: int) -> None:
+    with duckdb.connect() as connection:
+        connection.execute(
+            f"""COPY (SELECT i AS id, 'ward ' || (hash(i) % 10) AS ward, (hash(i + 1) % 90) :: INTEGER AS age,
+                (hash(i + 2) % 500000) / 100.0 AS cost FROM range({rows}) t(i)) TO '{path}' (FORMAT parquet)"""
+        )
+
+
+def in_turns(plain: Callable[[], Any], private: Callable[[], Any], repeats: int) -> tuple[float, float, float]:
+    """Medians of both and of their ratio within a round: a slow moment of the machine slows both."""
+    plain(), private()  # the first runs open files and fill caches, on either side
+    rounds = [(seconds(plain), seconds(private)) for _ in range(repeats)]
+    first, second = zip(*rounds, strict=True)
+    return statistics.median(first), statistics.median(second), statistics.median(b / a for a, b in rounds)
+
+
+def seconds(work: Callable[[], Any]) -> float:
+    begun = time.perf_counter()
+    work()
+    return time.perf_counter() - begun
+
+
+def vault_on(folder: Path, data: Path) -> Any:
+    vault = pv.create(folder, budget=pv.Budget(epsilon=1000, delta=1e-9))
+    columns = {"ward": pv.Category(WARDS), "age": pv.Integer(0, 120), "cost": pv.Number(0, 5000, step="0.01")}
+    vault.add_table("visits", data, unit=None, columns=columns)
+    return vault
+
+
+def measure(rows: int, repeats: int) -> dict[str, float]:
+    with tempfile.TemporaryDirectory() as name:
+        data = Path(name) / "visits.parquet"
+        generate(data, rows)
+        with duckdb.connect() as connection, vault_on(Path(name) / "vault.privet", data) as vault:
+            connection.execute(f"CREATE VIEW visits AS SELECT * FROM read_parquet('{data}')")
+            plain, private, ratio = in_turns(
+                lambda: connection.execute(SQL).fetchall(),
+                lambda: vault.sql(SQL, epsilon="0.01").release(fresh=True),
+                repeats,
+            )
+    return {"rows": rows, "plain_ms": plain * 1e3, "privet_ms": private * 1e3, "ratio": ratio}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rows", type=int, nargs="+", default=[1_000_000, 10_000_000])
+    parser.add_argument("--repeats", type=int, default=15)
+    parser.add_argument("--json", type=Path)
+    arguments = parser.parse_args()
+    results = [measure(rows, arguments.repeats) for rows in [SMALL, *arguments.rows]]
+    for result in results:
+        print("{rows:>11,.0f} rows: plain {plain_ms:.2f} ms, privet {privet_ms:.2f} ms, {ratio:.2f} x".format(**result))
+    if arguments.json:
+        commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
+        found = {"commit": commit.stdout.strip(), "threads": os.cpu_count(), "sql": SQL, "results": results}
+        text = json.dumps({"privet": 1, "kind": "queries-speed", "result": found}, indent=1)
+        arguments.json.write_text(text + "\n")
+
+
+if __name__ == "__main__":
+    main()

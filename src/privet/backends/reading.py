@@ -1,0 +1,223 @@
+"""From raw values to canonical ones, in SQL: each rule looks at one value only and never fails.
+
+What a raw value means is defined by `values.read`. Numbers, dates and times become whole steps.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import assert_never
+
+from privet.backends import spelling, values
+from privet.backends.whole import Whole, clamped, constant, rounded
+from privet.core import calendar
+from privet.core.claim import claim
+from privet.core.expression import Rounding
+from privet.core.schema import Boolean, Category, Date, Integer, Kind, Number, Text, Timestamp
+from privet.core.shape import ONE
+
+BITS = {"TINYINT": 7, "SMALLINT": 15, "INTEGER": 31, "BIGINT": 63, "HUGEINT": 127}
+BITS |= {f"U{name}": bits + 1 for name, bits in BITS.items()}
+FLOATS = ("FLOAT", "DOUBLE")
+HUGE = 2**126
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """Two steps, so that nothing is computed twice: `first` from the raw column, `second` from the first's result."""
+
+    first: str
+    second: str
+    wide: bool = False
+
+
+@claim("reading-is-row-wise")
+def reading(kind: Kind, type_: str, raw: str, name: str) -> Reading:
+    """How to read the column `raw` of an engine's type as declared; the first step's result is called `name`."""
+    match kind:
+        case Integer() | Number():
+            return _number(kind, type_, raw, name)
+        case Boolean():
+            return _truth(type_, raw, name)
+        case Category():
+            listed = f"CASE WHEN {name} IN ({spelling.texts(kind.values)}) THEN {name} END"
+            return Reading(first=text_of(type_, raw), second=listed)
+        case Text():
+            return Reading(first=text_of(type_, raw), second=name)
+        case Date():
+            return _day(kind, type_, raw, name)
+        case Timestamp():
+            return _time(kind, type_, raw, name)
+        case _:
+            assert_never(kind)
+
+
+def text_of(type_: str, raw: str) -> str:
+    """The plain text of texts, truths, whole numbers and days; NULL for other types."""
+    if type_ == "VARCHAR":
+        return raw
+    if type_ == "BOOLEAN" or type_ in BITS:
+        return f"CAST({raw} AS VARCHAR)"
+    if type_ == "DATE":
+        return f"CASE WHEN {_in_calendar(type_, raw)} THEN CAST({raw} AS VARCHAR) END"
+    return spelling.null("VARCHAR")
+
+
+def unit_text(type_: str, raw: str) -> str:
+    """What the hash sees of a unit, see `reference.unit_text`."""
+    if type_ in FLOATS or type_.startswith("DECIMAL"):
+        number = f"CAST({raw} AS DOUBLE)"
+        whole = f"abs({number}) < {spelling.double(2.0**53)} AND {raw} = trunc({raw})"
+        return f"CASE WHEN {whole} THEN CAST(TRY_CAST({raw} AS BIGINT) AS VARCHAR) ELSE '' END"
+    if type_ == "TIMESTAMP":
+        return f"CASE WHEN {_in_calendar(type_, raw)} THEN CAST(epoch_us({raw}) AS VARCHAR) ELSE '' END"
+    return f"coalesce({text_of(type_, raw)}, '')"
+
+
+def is_unit(type_: str, raw: str) -> str:
+    """NULL and NaN are nobody."""
+    return f"{raw} IS NOT NULL" + (f" AND NOT isnan({raw})" if type_ in FLOATS else "")
+
+
+def _in_calendar(type_: str, raw: str) -> str:
+    """Years 1 to 9999: no infinity, nothing BC."""
+    write = spelling.day if type_ == "DATE" else spelling.moment
+    return f"{raw} BETWEEN {write(spelling.FIRST)} AND {write(spelling.LAST)}"
+
+
+def _matched(raw: str, pattern: str, *, strip: bool) -> tuple[str, str]:
+    """(condition, text) for texts that a pattern describes."""
+    inner = f"trim({raw}, {spelling.text(values.SPACES)})" if strip else raw
+    return f"regexp_full_match({inner}, {spelling.text(pattern)})", inner
+
+
+def _number(kind: Integer | Number, type_: str, raw: str, name: str) -> Reading:
+    if type_ in FLOATS:
+        return _from_double(kind, f"CAST({raw} AS DOUBLE)", name)
+    if type_ == "VARCHAR":
+        matches, inner = _matched(raw, values.NUMBER, strip=True)
+        return _from_double(kind, f"CASE WHEN {matches} THEN TRY_CAST({inner} AS DOUBLE) END", name)
+    whole, digits = _unscaled(type_, raw)
+    if whole is None:
+        return Reading(first=spelling.null("BIGINT"), second=name)
+    return _from_whole(kind, whole, name, Fraction(1, 10**digits))
+
+
+def _from_double(kind: Integer | Number, first: str, name: str) -> Reading:
+    """Between the bounds by arithmetic, beyond them the bound. NaN is above everything in DuckDB, so it is asked first."""
+    rule, (low, high) = values.doubles(kind), kind.steps
+    least, most = constant(low), constant(high)
+    ends = rule.steps(rule.low), rule.steps(rule.high)
+    wide = least.wide or most.wide
+    steps = f"floor({name} / {spelling.double(rule.step)} + {spelling.double(0.5)})"
+    inside = Whole(sql=f"TRY_CAST({steps} AS {'HUGEINT' if wide else 'BIGINT'})", low=ends[0], high=ends[1], wide=wide)
+    if ends[0] < low or ends[1] > high:  # the arithmetic keeps order, so otherwise nothing can leave the range
+        inside = clamped(inside, low, high)
+    second = (
+        f"CASE WHEN {name} BETWEEN {spelling.double(rule.low)} AND {spelling.double(rule.high)} THEN {inside.typed(wide)}"
+        f" WHEN isnan({name}) THEN NULL WHEN {name} > {spelling.double(rule.high)} THEN {most.typed(wide)}"
+        f" WHEN {name} < {spelling.double(rule.low)} THEN {least.typed(wide)} END"
+    )
+    return Reading(first=first, second=second, wide=wide)
+
+
+def _unscaled(type_: str, raw: str) -> tuple[Whole | None, int]:
+    """A truth, whole number or decimal as a whole number of 1 / 10**digits."""
+    if type_ == "BOOLEAN":
+        return Whole(sql=f"CAST({raw} AS BIGINT)", low=0, high=1), 0
+    if type_ in BITS:
+        bits = BITS[type_]
+        low, high = (0 if type_.startswith("U") else -(2**bits)), 2**bits - 1
+        if bits <= 63:
+            return Whole(sql=f"CAST({raw} AS BIGINT)", low=low, high=high), 0
+        if bits > 64:  # kept away from the ends of the type; LIMIT is far below
+            low, high = max(low, -HUGE), HUGE
+            least, most = f"CAST({low} AS {type_})", f"CAST({high} AS {type_})"
+            raw = f"CASE WHEN {raw} > {most} THEN {most} WHEN {raw} < {least} THEN {least} ELSE {raw} END"
+        return Whole(sql=f"CAST({raw} AS HUGEINT)", low=low, high=high, wide=True), 0
+    found = re.fullmatch(r"DECIMAL\((\d+),(\d+)\)", type_)
+    if found is None:
+        return None, 0
+    width, digits = int(found[1]), int(found[2])
+    wide = width > 18
+    name = "HUGEINT" if wide else "BIGINT"
+    if width + digits < 38:
+        room = width if width + digits < 18 else 38  # the engine does not widen a product of short decimals by itself
+        sql = f"CAST(CAST({raw} AS DECIMAL({room}, {digits})) * CAST({10**digits} AS DECIMAL({digits + 1}, 0)) AS {name})"
+    else:  # its text has all digits
+        sql = f"CAST(replace(CAST({raw} AS VARCHAR), '.', '') AS {name})"
+    return Whole(sql=sql, low=1 - 10**width, high=10**width - 1, wide=wide), digits
+
+
+def _from_whole(kind: Integer | Number, whole: Whole, name: str, unit: Fraction) -> Reading:
+    """Whole multiples of `unit`, rounded to steps with halves upwards. Bounds first, so that nothing overflows."""
+    low, high = kind.steps
+    ratio = unit / getattr(kind, "step", ONE)
+    least, most = constant(low), constant(high)
+    bottom = -((-(2 * low + 1) * ratio.denominator) // (2 * ratio.numerator)) - 1  # up to here the result is low
+    top = -((-(2 * high - 1) * ratio.denominator) // (2 * ratio.numerator))  # from here on it is high
+    between = Whole(sql=name, low=max(whole.low, bottom + 1), high=min(whole.high, top - 1), wide=whole.wide)
+    inside = rounded(between, ratio, Rounding.NEAREST) if between.low <= between.high else least
+    wide = inside.wide or least.wide or most.wide
+    cases = [f"WHEN {name} <= {min(bottom, whole.high)} THEN {least.typed(wide)}"] if bottom >= whole.low else []
+    cases += [f"WHEN {name} >= {max(top, whole.low)} THEN {most.typed(wide)}"] if top <= whole.high else []
+    cases += [f"WHEN {name} IS NOT NULL THEN {inside.typed(wide)}"]
+    return Reading(first=whole.sql, second=f"CASE {' '.join(cases)} END", wide=wide)
+
+
+def _truth(type_: str, raw: str, name: str) -> Reading:
+    if type_ == "BOOLEAN":
+        return Reading(first=raw, second=name)
+    if type_ == "VARCHAR":
+        yes, _ = _matched(raw, values.TRUE, strip=True)
+        no, _ = _matched(raw, values.FALSE, strip=True)
+        return Reading(first=f"CASE WHEN {yes} THEN TRUE WHEN {no} THEN FALSE END", second=name)
+    if type_ in FLOATS:
+        return Reading(first=raw, second=f"CASE WHEN {name} = 0 THEN FALSE WHEN {name} = 1 THEN TRUE END")
+    whole, digits = _unscaled(type_, raw)
+    if whole is None:
+        return Reading(first=spelling.null("BOOLEAN"), second=name)
+    return Reading(
+        first=whole.sql, second=f"CASE WHEN {name} = 0 THEN FALSE WHEN {name} = {10**digits} THEN TRUE END"
+    )
+
+
+def _day(kind: Date, type_: str, raw: str, name: str) -> Reading:
+    match type_:
+        case "DATE":
+            first = raw
+        case "TIMESTAMP":
+            first = f"CASE WHEN {_in_calendar(type_, raw)} THEN CAST({raw} AS DATE) END"
+        case "VARCHAR":
+            matches, inner = _matched(raw, values.DAY, strip=False)
+            first = f"CASE WHEN {matches} THEN TRY_CAST({inner} AS DATE) END"
+        case _:
+            return Reading(first=spelling.null("BIGINT"), second=name)
+    low, high = spelling.day(kind.low), spelling.day(kind.high)
+    return Reading(first=first, second=_within("DATE", name, low, high, f"{name} - DATE '1970-01-01'", kind.steps))
+
+
+def _time(kind: Timestamp, type_: str, raw: str, name: str) -> Reading:
+    match type_:
+        case "TIMESTAMP":
+            first = raw
+        case "DATE":
+            first = f"CASE WHEN {_in_calendar(type_, raw)} THEN CAST({raw} AS TIMESTAMP) END"
+        case "VARCHAR":
+            matches, inner = _matched(raw, values.TIME, strip=False)
+            first = f"CASE WHEN {matches} THEN TRY_CAST({inner} AS TIMESTAMP) END"
+        case _:
+            return Reading(first=spelling.null("BIGINT"), second=name)
+    low, high = spelling.moment(kind.low), spelling.moment(kind.high)
+    return Reading(first=first, second=_within("TIMESTAMP", name, low, high, f"epoch_us({name})", kind.steps))
+
+
+def _within(type_: str, name: str, low: str, high: str, steps: str, ends: tuple[int, int]) -> str:
+    least, most = constant(ends[0]).sql, constant(ends[1]).sql
+    return (
+        f"CASE WHEN {name} BETWEEN {low} AND {high} THEN CAST({steps} AS BIGINT)"
+        f" WHEN NOT {_in_calendar(type_, name)} THEN NULL"
+        f" WHEN {name} < {low} THEN {least} WHEN {name} > {high} THEN {most} END"
+    )

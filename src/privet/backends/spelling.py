@@ -1,0 +1,121 @@
+"""How DuckDB writes names, constants and dates. Other engines differ here and in `whole`."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Iterable
+
+from privet.backends.whole import Whole, constant, minus, plus, quotient, remainder, scaled
+from privet.core import calendar
+from privet.core.expression import Field, Period
+
+FIRST, LAST = dt.datetime(1, 1, 1), dt.datetime(9999, 12, 31, 23, 59, 59, 999999)
+MONDAY = -3  # a Monday in days since 1970-01-01
+LONE = re.compile("[\ud800-\udfff]")
+
+
+def quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def text(value: str) -> str:
+    """A constant. Half a surrogate pair cannot be in any data; it becomes a character that nobody uses."""
+    held = LONE.sub(lambda half: f"\U0010ffff{ord(half.group()):x}", value)
+    if "\0" in held:
+        return f"decode(unhex('{held.encode().hex()}'))"
+    return "'" + held.replace("'", "''") + "'"
+
+
+def texts(values: Iterable[str]) -> str:
+    return ", ".join(map(text, values))
+
+
+def double(value: float) -> str:
+    return f"CAST('{value!r}' AS DOUBLE)"
+
+
+def day(value: dt.date) -> str:
+    return f"CAST('{value:%Y-%m-%d}' AS DATE)" if value.year > 999 else f"CAST('{value.isoformat()}' AS DATE)"
+
+
+def moment(value: dt.datetime) -> str:
+    return f"CAST('{value.isoformat(sep=' ')}' AS TIMESTAMP)"
+
+
+def null(type_: str) -> str:
+    return f"CAST(NULL AS {type_})"
+
+
+def place_in(sql: str, values: Iterable[str]) -> str:
+    """The number of a text in a list, from 0; NULL if it is not there. A type's name cannot have NUL characters."""
+    listed = tuple(values)
+    if any("\0" in value for value in listed):
+        return f"CAST(list_position([{texts(listed)}], {sql}) - 1 AS BIGINT)"
+    return f"CAST(enum_code(TRY_CAST({sql} AS ENUM({texts(listed)}))) AS BIGINT)"
+
+
+def is_true(sql: str) -> str:
+    return f"coalesce({sql}, FALSE)"
+
+
+def digest(parts: Iterable[str]) -> str:
+    return f"md5({' || '.join(parts)})"
+
+
+def item(sql: str) -> str:
+    """A text with its length in bytes before it, so that no two lists of items look the same side by side."""
+    return f"coalesce(strlen({sql}) || ':' || {sql}, 'N')"
+
+
+def _date(days: Whole) -> str:
+    return f"(DATE '1970-01-01' + CAST({days.sql} AS INTEGER))"
+
+
+def _days(sql: str, low: int, high: int) -> Whole:
+    return Whole(sql=f"CAST({sql} - DATE '1970-01-01' AS BIGINT)", low=low, high=high)
+
+
+def _part(function: str, days: Whole, low: int, high: int) -> Whole:
+    return Whole(sql=f"CAST({function}({_date(days)}) AS BIGINT)", low=low, high=high)
+
+
+def weekday(days: Whole) -> Whole:
+    """Monday is 0."""
+    return remainder(minus(days, constant(MONDAY)), 7)
+
+
+def start(period: Period, days: Whole) -> Whole:
+    """The first day of the period that a day lies in."""
+    match period:
+        case Period.YEAR:
+            back = minus(_part("dayofyear", days, 1, 366), constant(1))
+        case Period.QUARTER:
+            return _days(f"CAST(date_trunc('quarter', {_date(days)}) AS DATE)", days.low - 91, days.high)
+        case Period.MONTH:
+            back = minus(_part("day", days, 1, 31), constant(1))
+        case Period.WEEK:
+            back = weekday(days)
+        case _:
+            return days
+    return minus(days, back)
+
+
+def field(name: Field, days: Whole, time: Whole | None) -> Whole:
+    """One number of a day, or of a moment on that day."""
+    match name:
+        case Field.DOW:
+            return remainder(plus(weekday(days), constant(1)), 7)
+        case Field.ISODOW:
+            return plus(weekday(days), constant(1))
+        case Field.HOUR | Field.MINUTE | Field.SECOND:
+            return scaled(days, 0) if time is None else _clock(name, time)
+        case _:
+            function = {Field.DOY: "dayofyear"}.get(name, str(name))
+            return _part(function, days, *calendar.FIELD_RANGES.get(name, (1, 9999)))
+
+
+def _clock(name: Field, time: Whole) -> Whole:
+    """Hours of the day, minutes of the hour, seconds of the minute."""
+    around = {Field.HOUR: Period.DAY, Field.MINUTE: Period.HOUR, Field.SECOND: Period.MINUTE}[name]
+    return quotient(remainder(time, calendar.CLOCK[around]), calendar.CLOCK[Period(str(name))])

@@ -1,0 +1,148 @@
+"""From a task to one SELECT statement. Nothing an analyst wrote is in it: names are quoted, constants are rendered.
+
+    raw columns -> r, read halfway -> c, canonical -> condition -> k, keys and v, values -> bounding -> a, sums -> cells
+
+Every function in it is total, so it does not matter which rows the engine looks at first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from privet.backends import Task, spelling
+from privet.backends.cellsql import cell_of
+from privet.backends.reading import is_unit, reading, unit_text
+from privet.backends.reference import used_columns
+from privet.backends.translate import Term, Translator, confined
+from privet.backends.whole import clamped
+from privet.core.claim import claim
+from privet.core.expression import Column, Expression
+from privet.core.parts import Measure, Role
+from privet.core.schema import Category
+from privet.sources import Raw
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """A query with one row for each cell that is not empty: its number, then sums.
+
+    `recipes` gives for each measure (place of its sum, center, place of the count to center by).
+    """
+
+    sql: str
+    recipes: tuple[tuple[int, int, int], ...]
+    cells: int
+
+    def dense(self, rows: Iterable[Sequence[Any]]) -> list[list[int]]:
+        """For every measure its value in every cell."""
+        totals = [[0] * self.cells for _ in self.recipes]
+        for cell, *sums in rows:
+            for total, (place, center, count) in zip(totals, self.recipes, strict=True):
+                total[cell] = (sums[place] or 0) - center * (sums[count] or 0)
+        return totals
+
+
+def statement(task: Task, raw: Raw) -> Statement:
+    """The query that computes a task over a readable table."""
+    values = list(dict.fromkeys(measure.value for measure in task.measures if measure.value is not None))
+    layer, terms = _values(task, raw, values)
+    sums = _Sums(values=dict(zip(values, terms, strict=True)))
+    recipes = tuple(map(sums.recipe, task.measures))
+    listed = "".join(f", {sql} AS a{place}" for place, sql in enumerate(sums.found))
+    if task.table.unit is not None:
+        kept = _bounded(task, f"SELECT *, {cell_of(task)} AS cell FROM ({layer})")
+        sql = f"SELECT cell{listed} FROM ({kept}) GROUP BY cell"
+    else:  # cells are numbered after grouping: that is cheap for groups and dear for rows
+        keys = ", ".join(f"k{place}" for place in range(len(task.plan.keys)))
+        grouped = f"SELECT {keys or '1 AS one'}{listed} FROM ({layer}){' GROUP BY ' if keys else ''}{keys}"
+        again = "".join(f", sum(a{place})" for place in range(len(sums.found)))
+        numbered = f"SELECT *, {cell_of(task)} AS cell FROM ({grouped})"
+        sql = f"SELECT cell{again} FROM ({numbered}) WHERE cell IS NOT NULL GROUP BY cell"
+    return Statement(sql=sql, recipes=recipes, cells=task.cells.count)
+
+
+class _Sums:
+    """The columns to sum, each once: a centered sum is the plain sum less the center for each value that is there."""
+
+    def __init__(self, *, values: dict[Expression, Term]) -> None:
+        self._values = values
+        self.found: dict[str, int] = {}
+
+    def recipe(self, measure: Measure) -> tuple[int, int, int]:
+        if measure.value is None:
+            return self._place("count(*)"), 0, 0
+        term = self._values[measure.value]
+        count = self._place(f"count({term.sql})")
+        if measure.role is Role.COUNT:
+            return count, 0, count
+        value = clamped(term.whole, measure.low + measure.center, measure.high + measure.center)
+        return self._place(f"sum({value.sql})"), measure.center, count
+
+    def _place(self, sql: str) -> int:
+        return self.found.setdefault(sql, len(self.found))
+
+
+@claim("reading-is-row-wise")
+def _values(task: Task, raw: Raw, values: Sequence[Expression]) -> tuple[str, list[Term]]:
+    """A SELECT of keys k0, ... and values v0, ... of the rows that pass, and the terms of the values."""
+    names = used_columns(task)
+    first, second, columns = ["1 AS one"], [], {}
+    for place, name in enumerate(names):
+        how = reading(task.table.columns[name], raw.types[name], _source(name), f"r{place}")
+        first.append(f"{how.first} AS r{place}")
+        second += [f"r{place}", f"{how.second} AS c{place}"]
+        columns[name] = Term(sql=f"c{place}", shape=task.declared[name], wide=how.wide)
+    source = f"{raw.relation} AS source"
+    unit = task.table.unit
+    if unit is not None:
+        column, type_ = _source(unit), raw.types[unit]
+        first += [f"{column} AS u", f"{spelling.item(unit_text(type_, column))} AS t"]
+        second += ["u", "t"]
+        source += f" WHERE {is_unit(type_, column)}"
+    where = Translator(columns).term(task.plan.where) if task.plan.where is not None else None
+    passing = Translator({name: confined(term, task.passing[name]) for name, term in columns.items()})
+    terms = [passing.term(value) for value in values]
+    keys = [_key(task, names, passing, key.value) for key in task.plan.keys]
+    layer = f"SELECT {', '.join(first)} FROM {source}"
+    layer = f"SELECT {', '.join(second or ['one'])} FROM ({layer})"
+    listed = [f"{sql} AS k{place}" for place, sql in enumerate(keys)]
+    listed += [f"{term.sql} AS v{place}" for place, term in enumerate(terms)]
+    if unit is not None:
+        listed += ["u", "t", f"{_row_text(len(names))} AS x"]
+    condition = f" WHERE {where.sql}" if where is not None else ""
+    named = [Term(sql=f"v{place}", shape=term.shape, wide=term.wide) for place, term in enumerate(terms)]
+    return f"SELECT {', '.join(listed or ['1 AS one'])} FROM ({layer}){condition}", named
+
+
+def _key(task: Task, names: Sequence[str], passing: Translator, value: Expression) -> str:
+    """A category is grouped by its raw text: what is not listed becomes NULL when the cells are numbered."""
+    if isinstance(value, Column) and isinstance(task.table.columns[value.name], Category):
+        return f"r{names.index(value.name)}"
+    return passing.term(value).sql
+
+
+def _row_text(columns: int) -> str:
+    """See `reference.row_text`."""
+    items = [spelling.item(f"CAST(c{place} AS VARCHAR)") for place in range(columns)]
+    return " || ".join(items) if items else "''"
+
+
+@claim("bounding")
+def _bounded(task: Task, rows: str) -> str:
+    """See `reference.bounded`."""
+    secret = spelling.text(task.secret.hex())
+    group = spelling.digest([secret, "t", spelling.item("CAST(cell AS VARCHAR)")])
+    row = spelling.digest([secret, "t", "x"])
+    ranked = (
+        f"SELECT *, dense_rank() OVER (PARTITION BY u ORDER BY g, cell) AS groups,"
+        f" row_number() OVER (PARTITION BY u, cell ORDER BY h, x) AS place"
+        f" FROM (SELECT *, {group} AS g, {row} AS h FROM ({rows}) WHERE cell IS NOT NULL)"
+    )
+    return f"SELECT * FROM ({ranked}) WHERE groups <= {task.bounds.groups} AND place <= {task.bounds.rows}"
+
+
+def _source(name: str) -> str:
+    """A raw column, also where it is called like one of ours."""
+    return f"source.{spelling.quoted(name)}"

@@ -1,0 +1,249 @@
+"""Expressions as SQL over canonical columns: numbers in whole steps, dates in days, times in microseconds."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import assert_never
+
+from privet.backends import spelling
+from privet.backends.whole import Whole, clamped, constant, minus, plus, quotient, rounded, scaled, times
+from privet.core import calendar
+from privet.core.expression import (
+    Absolute,
+    And,
+    Arithmetic,
+    AsDate,
+    AsTime,
+    Case,
+    Coalesce,
+    Column,
+    Compare,
+    Expression,
+    Extracted,
+    Greatest,
+    In,
+    IsNull,
+    Least,
+    Literal,
+    Not,
+    Or,
+    Relation,
+    Rounded,
+    Sign,
+    Truncated,
+    Value,
+)  # fmt: skip
+from privet.core.ranges import shape_of
+from privet.core.shape import ORDERED, Form, Shape, Shapes, common_step, shape_of_value
+
+TYPES = {Form.TRUTH: "BOOLEAN", Form.WORD: "VARCHAR", Form.NOTHING: "BIGINT"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Term:
+    """SQL of an expression and what it can be. Numbers, dates and times are BIGINT, or HUGEINT if wide."""
+
+    sql: str
+    shape: Shape
+    wide: bool = False
+
+    @property
+    def whole(self) -> Whole:
+        return Whole(sql=self.sql, low=self.shape.low, high=self.shape.high, wide=self.wide)
+
+    @property
+    def nothing(self) -> bool:
+        return self.shape.form is Form.NOTHING
+
+
+class Translator:
+    """Translates over columns of known SQL and shape."""
+
+    def __init__(self, columns: Mapping[str, Term]) -> None:
+        self._columns = columns
+        self._shapes: Shapes = {name: term.shape for name, term in columns.items()}
+
+    def term(self, expression: Expression) -> Term:
+        """The SQL of an expression that `shape_of` accepts; total, like `evaluate`."""
+        shape = shape_of(expression, self._shapes)
+        match expression:
+            case Column(name):
+                return self._columns[name]
+            case Literal(value):
+                return _literal(value)
+            case Arithmetic(sign, left, right):
+                return _arithmetic(sign, self.term(left), self.term(right), shape)
+            case Compare(relation, left, right):
+                return _comparison(relation, self.term(left), self.term(right), shape)
+            case And(items):
+                return _term(self._joined(items, " AND ", "TRUE"), shape)
+            case Or(items):
+                return _term(self._joined(items, " OR ", "FALSE"), shape)
+            case Not(item):
+                return _term(f"(NOT {self._truth(item)})", shape)
+            case IsNull(item):
+                return _term(f"({self.term(item).sql} IS NULL)", shape)
+            case In(item, values):
+                return _term(_listed(self.term(item), values), shape)
+            case Case(branches, otherwise):
+                return self._case(branches, otherwise, shape)
+            case Coalesce(items):
+                return self._chosen("coalesce", items, shape)
+            case Least(items):
+                return self._chosen("least", items, shape)
+            case Greatest(items):
+                return self._chosen("greatest", items, shape)
+            case Absolute(item) | Rounded(_, item) | Truncated(_, item) | Extracted(_, item) | AsDate(item) | AsTime(item):
+                inner = self.term(item)
+                return _null(shape) if inner.nothing else _unary(expression, inner, shape)
+            case _:
+                assert_never(expression)
+
+    def _truth(self, item: Expression) -> str:
+        term = self.term(item)
+        return spelling.null("BOOLEAN") if term.nothing else term.sql
+
+    def _joined(self, items: Sequence[Expression], word: str, empty: str) -> str:
+        return f"({word.join(self._truth(item) for item in items)})" if items else empty
+
+    def _case(self, branches: Sequence[tuple[Expression, Expression]], otherwise: Expression, shape: Shape) -> Term:
+        *terms, last = alike([self.term(item) for item in (*(value for _, value in branches), otherwise)], shape)
+        if not terms:
+            return last
+        conditions = [self._truth(condition) for condition, _ in branches]
+        cases = " ".join(f"WHEN {c} THEN {t.sql}" for c, t in zip(conditions, terms, strict=True))
+        return _term(f"(CASE {cases} ELSE {last.sql} END)", shape, wide=last.wide)
+
+    def _chosen(self, function: str, items: Sequence[Expression], shape: Shape) -> Term:
+        terms = alike([self.term(item) for item in items], shape)
+        sql = f"{function}({', '.join(term.sql for term in terms)})" if len(terms) > 1 else terms[0].sql
+        return _term(sql, shape, wide=terms[0].wide)
+
+
+def _term(sql: str, shape: Shape, *, wide: bool = False) -> Term:
+    return Term(sql=sql, shape=shape, wide=wide)
+
+
+def _from_whole(whole: Whole, shape: Shape) -> Term:
+    return Term(sql=whole.sql, shape=shape, wide=whole.wide)
+
+
+def _null(shape: Shape) -> Term:
+    return _term(spelling.null(TYPES.get(shape.form, "BIGINT")), shape)
+
+
+def alike(terms: Sequence[Term], shape: Shape) -> list[Term]:
+    """The same values on one grid and of one SQL type, as `union` gives it."""
+    real = [term for term in terms if not term.nothing]
+    if shape.form is Form.NUMBER:
+        step = common_step([term.shape for term in real])
+        wholes = [constant(0) if t.nothing else scaled(t.whole, int(t.shape.step / step)) for t in terms]
+    elif shape.form in ORDERED:
+        wholes = [constant(0) if t.nothing else t.whole for t in terms]
+    else:
+        return [_null(shape) if term.nothing else term for term in terms]
+    wide = any(whole.wide for whole in wholes)
+    missing = spelling.null("HUGEINT" if wide else "BIGINT")
+    return [
+        _term(missing if term.nothing else whole.typed(wide), shape, wide=wide)
+        for term, whole in zip(terms, wholes, strict=True)
+    ]
+
+
+def _literal(value: Value) -> Term:
+    shape = shape_of_value(value)
+    match value:
+        case None:
+            return _null(shape)
+        case bool():
+            return _term("TRUE" if value else "FALSE", shape)
+        case str():
+            return _term(spelling.text(value), shape)
+        case _:
+            return _from_whole(constant(shape.low), shape)
+
+
+def _arithmetic(sign: Sign, left: Term, right: Term, shape: Shape) -> Term:
+    if left.nothing or right.nothing:
+        return _null(shape)
+    if sign is Sign.MULTIPLY:
+        return _from_whole(times(left.whole, right.whole), shape)
+    a, b = _on_one_grid(left, right)
+    return _from_whole(plus(a, b) if sign is Sign.ADD else minus(a, b), shape)
+
+
+def _on_one_grid(left: Term, right: Term) -> tuple[Whole, Whole]:
+    """In common steps. A date beside a time is its first moment."""
+    if {left.shape.form, right.shape.form} == {Form.DATE, Form.TIME}:
+        return _moments(left), _moments(right)
+    step = common_step([left.shape, right.shape])
+    return scaled(left.whole, int(left.shape.step / step)), scaled(right.whole, int(right.shape.step / step))
+
+
+def _moments(term: Term) -> Whole:
+    return scaled(term.whole, calendar.DAY) if term.shape.form is Form.DATE else term.whole
+
+
+def _comparison(relation: Relation, left: Term, right: Term, shape: Shape) -> Term:
+    if left.nothing or right.nothing:
+        return _term(spelling.null("BOOLEAN"), shape)
+    if left.shape.form not in ORDERED:
+        return _term(f"({left.sql} {relation} {right.sql})", shape)
+    a, b = _on_one_grid(left, right)
+    wide = a.wide or b.wide
+    return _term(f"({a.typed(wide)} {relation} {b.typed(wide)})", shape)
+
+
+def _listed(item: Term, values: Sequence[Value]) -> str:
+    """SQL's IN. What cannot be a value of the item is left out, which changes nothing but NULLs."""
+    if not values:
+        return "FALSE"
+    if item.nothing:
+        return spelling.null("BOOLEAN")
+    found = [sql for value in values if value is not None and (sql := _constant(item, value)) is not None]
+    among = f"({item.sql} IN ({', '.join(found)}))" if found else f"(CASE WHEN {item.sql} IS NOT NULL THEN FALSE END)"
+    return f"(CASE WHEN {among} THEN TRUE END)" if None in values else among
+
+
+def _constant(item: Term, value: Value) -> str | None:
+    """A constant beside an item, in the item's steps; None if it lies between them or out of range."""
+    shape = shape_of_value(value)
+    if item.shape.form not in ORDERED:
+        return _literal(value).sql
+    place = shape.low * shape.step / item.shape.step
+    if {shape.form, item.shape.form} == {Form.DATE, Form.TIME}:
+        place = place * calendar.DAY if shape.form is Form.DATE else place / calendar.DAY
+    return str(int(place)) if place.denominator == 1 and item.shape.low <= place <= item.shape.high else None
+
+
+def _unary(expression: Expression, inner: Term, shape: Shape) -> Term:
+    whole, timed = inner.whole, inner.shape.form is Form.TIME
+    days = quotient(whole, calendar.DAY) if timed else whole
+    match expression:
+        case Absolute():
+            return _term(f"abs({whole.sql})", shape, wide=whole.wide)
+        case Rounded(rounding, _, step):
+            return _from_whole(rounded(whole, inner.shape.step / step, rounding), shape)
+        case Truncated(period) if timed and period in calendar.CLOCK:
+            unit = calendar.CLOCK[period]
+            return _from_whole(scaled(quotient(whole, unit), unit), shape)
+        case Truncated(period):
+            start = spelling.start(period, days)
+            return _from_whole(scaled(start, calendar.DAY) if timed else start, shape)
+        case Extracted(field):
+            return _from_whole(spelling.field(field, days, whole if timed else None), shape)
+        case AsDate():
+            return _from_whole(days, shape)
+        case _:
+            return _from_whole(whole if timed else scaled(whole, calendar.DAY), shape)
+
+
+def confined(term: Term, shape: Shape) -> Term:
+    """A column in rows that pass the condition. The clamp changes none of them; it keeps the arithmetic total on other
+    rows, should the engine compute before it filters."""
+    if shape.form not in ORDERED or (term.shape.low, term.shape.high) == (shape.low, shape.high):
+        return Term(sql=term.sql, shape=shape, wide=term.wide)
+    return _from_whole(clamped(term.whole, shape.low, shape.high), shape)

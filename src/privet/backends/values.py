@@ -1,0 +1,159 @@
+"""What a raw value means: the definition, in plain Python. `reading` says the same in SQL."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import TypeVar, assert_never
+
+from privet.core import calendar
+from privet.core.claim import claim
+from privet.core.expression import Value
+from privet.core.schema import Boolean, Category, Date, Integer, Kind, Number, Text, Timestamp
+
+NUMBER = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?"
+TRUE = "[tT]|[tT][rR][uU][eE]|[yY]|[yY][eE][sS]|1"
+FALSE = "[fF]|[fF][aA][lL][sS][eE]|[nN]|[nN][oO]|0"
+DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
+TIME = DAY + r"([ T]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,6})?)?)?"
+SPACES = " \t"
+LARGEST, SMALLEST = 1.7976931348623157e308, 5e-324
+HALF = Fraction(1, 2)
+Moment = TypeVar("Moment", dt.date, dt.datetime)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Doubles:
+    """How doubles are read: from `low` to `high` a number is floor(x / step + 0.5) steps, in IEEE arithmetic."""
+
+    low: float
+    high: float
+    step: float
+
+    def steps(self, number: float) -> int:
+        return math.floor(number / self.step + 0.5)
+
+
+def doubles(kind: Integer | Number) -> Doubles:
+    step = getattr(kind, "step", Fraction(1))
+    return Doubles(low=_double(Fraction(kind.low)), high=_double(Fraction(kind.high)), step=max(_double(step), SMALLEST))
+
+
+def _double(number: Fraction) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        return math.copysign(LARGEST, number)
+
+
+@claim("reading-is-row-wise")
+def read(raw: object, kind: Kind) -> Value:
+    """What a raw value means under a declaration. What it cannot mean is NULL; it never fails."""
+    match kind:
+        case Integer() | Number():
+            steps = _steps(raw, kind)
+            return None if steps is None else steps * getattr(kind, "step", Fraction(1))
+        case Boolean():
+            return _truth(raw)
+        case Category():
+            word = text_of(raw)
+            return word if word in kind.values else None
+        case Text():
+            return text_of(raw)
+        case Date():
+            day = _day(raw)
+            return None if day is None else min(max(day, kind.low), kind.high)
+        case Timestamp():
+            time = _time(raw)
+            return None if time is None else min(max(time, kind.low), kind.high)
+        case _:
+            assert_never(kind)
+
+
+def _steps(raw: object, kind: Integer | Number) -> int | None:
+    low, high = kind.steps
+    match raw:
+        case bool() | int() | Decimal() if raw == raw and abs(raw) != math.inf:
+            number = math.floor(Fraction(raw) / getattr(kind, "step", 1) + HALF)
+        case float() if raw == raw:
+            rule = doubles(kind)
+            number = low if raw < rule.low else high if raw > rule.high else rule.steps(raw)
+        case str() if re.fullmatch(NUMBER, raw.strip(SPACES)):
+            return _steps(float(raw.strip(SPACES)), kind)
+        case _:
+            return None
+    return min(max(number, low), high)
+
+
+def _truth(raw: object) -> bool | None:
+    match raw:
+        case bool():
+            return raw
+        case int() | float() | Decimal():
+            return {0: False, 1: True}.get(raw) if raw == raw else None  # type: ignore[call-overload,no-any-return]
+        case str():
+            text = raw.strip(SPACES)
+            return True if re.fullmatch(TRUE, text) else False if re.fullmatch(FALSE, text) else None
+        case _:
+            return None
+
+
+def text_of(raw: object) -> str | None:
+    """The plain text of texts, truths, whole numbers and days. Engines write other values in different ways."""
+    match raw:
+        case str():
+            return raw
+        case bool():
+            return "true" if raw else "false"
+        case int():
+            return str(raw)
+        case dt.date() if not isinstance(raw, dt.datetime):
+            return raw.isoformat()
+        case _:
+            return None
+
+
+def _day(raw: object) -> dt.date | None:
+    match raw:
+        case dt.datetime() if raw == raw:
+            time = _without_zone(raw)
+            return None if time is None else time.date()
+        case dt.date() if raw == raw:
+            return raw
+        case str() if re.fullmatch(DAY, raw):
+            return _parsed(raw, dt.date.fromisoformat)
+        case _:
+            return None
+
+
+def _time(raw: object) -> dt.datetime | None:
+    match raw:
+        case dt.datetime() if raw == raw:  # a missing time of pandas differs from itself
+            return _without_zone(raw)
+        case dt.date() if raw == raw:
+            return calendar.midnight(raw)
+        case str() if re.fullmatch(TIME, raw):
+            whole, _, rest = raw.partition(".")
+            return _parsed(whole + f".{rest:0<6}" * bool(rest), dt.datetime.fromisoformat)
+        case _:
+            return None
+
+
+def _without_zone(time: dt.datetime) -> dt.datetime | None:
+    """In UTC if it names a zone."""
+    try:
+        return time if time.tzinfo is None else time.astimezone(dt.UTC).replace(tzinfo=None)
+    except OverflowError:  # beyond the years 1 to 9999
+        return None
+
+
+def _parsed(text: str, read_text: Callable[[str], Moment]) -> Moment | None:
+    try:
+        return read_text(text)
+    except ValueError:  # the pattern fits, the day does not exist
+        return None

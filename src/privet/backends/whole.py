@@ -1,0 +1,146 @@
+"""Whole numbers as SQL that cannot overflow: every expression carries its bounds, and they choose its type.
+
+This file and `spelling` know how DuckDB writes things; the rest of the room does not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from privet.core.expression import Rounding
+from privet.core.ranges import round_to
+from privet.errors import RefusedQueryError
+
+NARROW = 2**62  # below it a number is a BIGINT
+WIDE = 2**127  # the end of HUGEINT
+FEW = 8  # thresholds that are written out
+LONGEST = 10_000  # characters of SQL that may be repeated; without a limit nested expressions could grow exponentially
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Whole:
+    """SQL of a whole number from low to high, or NULL; of type HUGEINT if wide, otherwise of BIGINT."""
+
+    sql: str
+    low: int
+    high: int
+    wide: bool = False
+
+    def typed(self, wide: bool) -> str:
+        return f"CAST({self.sql} AS HUGEINT)" if wide and not self.wide else self.sql
+
+
+def constant(number: int) -> Whole:
+    if abs(number) >= WIDE:
+        raise _too_long()
+    wide = abs(number) >= NARROW
+    sql = f"CAST({number} AS {'HUGEINT' if wide else 'BIGINT'})"
+    return Whole(sql=sql, low=number, high=number, wide=wide)
+
+
+def plus(a: Whole, b: Whole) -> Whole:
+    return _joined("+", a, b, a.low + b.low, a.high + b.high)
+
+
+def minus(a: Whole, b: Whole) -> Whole:
+    return _joined("-", a, b, a.low - b.high, a.high - b.low)
+
+
+def times(a: Whole, b: Whole) -> Whole:
+    ends = [x * y for x in (a.low, a.high) for y in (b.low, b.high)]
+    return _joined("*", a, b, min(ends), max(ends))
+
+
+def scaled(a: Whole, factor: int) -> Whole:
+    return a if factor == 1 else times(a, constant(factor))
+
+
+def _joined(sign: str, a: Whole, b: Whole, low: int, high: int) -> Whole:
+    if max(abs(low), abs(high)) >= WIDE:
+        raise _too_long()
+    wide = a.wide or b.wide or max(abs(low), abs(high)) >= NARROW
+    return Whole(sql=f"({a.typed(wide)} {sign} {b.typed(wide)})", low=low, high=high, wide=wide)
+
+
+def quotient(a: Whole, divisor: int) -> Whole:
+    """Rounded down. SQL rounds towards zero, so the number is moved above zero first, and back."""
+    if divisor == 1:
+        return a
+    turns = max(0, -(a.low // divisor))
+    if a.high + turns * divisor >= WIDE:
+        return _long_quotient(a, divisor)
+    above = plus(a, constant(turns * divisor)) if turns else a
+    whole = _joined("//", above, constant(divisor), above.low // divisor, above.high // divisor)
+    return minus(whole, constant(turns)) if turns else whole
+
+
+def _long_quotient(a: Whole, divisor: int) -> Whole:
+    """The same without a sum that would be too long."""
+    x = _repeated(a).typed(True)
+    sql = f"(CASE WHEN {x} >= 0 THEN {x} // {divisor} ELSE -(-({x} + 1) // {divisor}) - 1 END)"
+    return Whole(sql=sql, low=a.low // divisor, high=a.high // divisor, wide=True)
+
+
+def remainder(a: Whole, divisor: int) -> Whole:
+    """From 0 to divisor - 1."""
+    turns = max(0, -(a.low // divisor))
+    above = plus(a, constant(turns * divisor)) if turns else a
+    return _joined("%", above, constant(divisor), 0, divisor - 1)
+
+
+def _repeated(a: Whole) -> Whole:
+    if len(a.sql) > LONGEST:
+        raise _too_long()
+    return a
+
+
+def _too_long() -> RefusedQueryError:
+    return RefusedQueryError(
+        "a step of the calculation needs too many digits", "declare coarser steps, or round to simpler fractions"
+    )
+
+
+def rounded(a: Whole, ratio: Fraction, rounding: Rounding) -> Whole:
+    """a * ratio, rounded. Where the product could be too long, whole multiples of the divisor are taken out first."""
+    p, q = ratio.numerator, ratio.denominator
+    if q == 1:
+        return scaled(a, p)
+    if max(abs(a.low), abs(a.high)) * 2 * p + 4 * q >= WIDE:
+        x = _repeated(a).typed(True)
+        sql = f"(CASE WHEN {x} % {q} < 0 THEN {x} % {q} + {q} ELSE {x} % {q} END)"
+        rest = Whole(sql=sql, low=0, high=q - 1, wide=True)
+        result = plus(scaled(quotient(a, q), p), _thresholds(rest, p, q, rounding))
+    else:
+        result = _rounded(a, p, q, rounding)
+    return replace(result, low=round_to(rounding, a.low * ratio), high=round_to(rounding, a.high * ratio))
+
+
+def _rounded(a: Whole, p: int, q: int, rounding: Rounding) -> Whole:
+    if rounding is Rounding.NEAREST:
+        return quotient(plus(scaled(a, 2 * p), constant(q)), 2 * q)
+    top = scaled(a, p)
+    return quotient(plus(top, constant(q - 1)) if rounding is Rounding.UP else top, q)
+
+
+def _thresholds(rest: Whole, p: int, q: int, rounding: Rounding) -> Whole:
+    """rest * p / q, rounded, for 0 <= rest < q: as many as the numbers at or below it that the result grows at."""
+    if p > FEW:
+        return _rounded(rest, p, q, rounding)
+    at = {
+        Rounding.DOWN: [-(-turn * q // p) for turn in range(1, p)],
+        Rounding.UP: [turn * q // p + 1 for turn in range(p)],
+        Rounding.NEAREST: [-(-(2 * turn + 1) * q // (2 * p)) for turn in range(p)],
+    }[rounding]
+    cases = " ".join(f"WHEN {rest.sql} >= {point} THEN {at.index(point) + 1}" for point in reversed(at))
+    sql = f"CASE {cases} WHEN {rest.sql} IS NOT NULL THEN 0 END" if at else f"{rest.sql} * 0"
+    return Whole(sql=f"CAST({sql} AS BIGINT)", low=0, high=p)
+
+
+def clamped(a: Whole, low: int, high: int) -> Whole:
+    """Never left out, even where the bounds seem to make it so. A CASE is several times faster than LEAST."""
+    bottom, top = constant(low), constant(high)
+    wide = a.wide or bottom.wide or top.wide
+    x, least, most = a.typed(wide), bottom.typed(wide), top.typed(wide)
+    sql = f"CASE WHEN {x} BETWEEN {least} AND {most} THEN {x} WHEN {x} < {least} THEN {least} WHEN {x} > {most} THEN {most} END"
+    return Whole(sql=f"({sql})", low=low, high=high, wide=wide)

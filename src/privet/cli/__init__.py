@@ -1,0 +1,115 @@
+"""The command line. Verbs load what they need when they run, so that `privet --help` is quick.
+
+Exit codes, each with one line that says what is wrong and one with the remedy:
+  0    done
+  2    bad input, or a question that is not answered; nothing was charged
+  3    refused by the budget, or the analyst is suspended; nothing was charged
+  4    the ledger cannot be used, or a release failed after its charge
+  130  stopped with Ctrl-C; says whether something was charged
+  141  the reader of a pipe went away
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from privet import __version__
+from privet.cli import ask, book, owner, show
+from privet.cli.verb import Verb, envelope, plain_letters, wants_color
+from privet.core.rational import show as shown
+from privet.errors import (
+    BudgetExceededError,
+    InvalidInputError,
+    LedgerError,
+    PrivetError,
+    ReleaseFailedError,
+    SuspendedError,
+)
+from privet.report.terminal import one_line
+
+__all__ = ["envelope", "main", "wants_color"]
+
+BAD_INPUT, REFUSED, FAILED = 2, 3, 4
+STOPPED, READER_GONE = 130, 141  # what a shell reports for Ctrl-C, and for a program stopped by a closed pipe
+NOT_CHARGED = "nothing was charged"
+
+VERBS: dict[str, Verb] = {**show.VERBS, **owner.VERBS, **ask.VERBS, **book.VERBS}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one verb and return the exit code."""
+    plain_letters(sys.stdout, sys.stderr)
+    try:
+        try:
+            _run(sys.argv[1:] if arguments is None else arguments)
+        finally:
+            sys.stdout.flush()  # here, and not when Python exits, so that a closed pipe is met below
+    except PrivetError as error:
+        sys.stderr.write(f"privet: {one_line(error.problem)}\n  remedy: {one_line(error.remedy)}\n")
+        return _code(error)
+    except KeyboardInterrupt as stop:
+        sys.stderr.write(f"privet: {'; '.join(getattr(stop, '__notes__', [f'stopped: {NOT_CHARGED}']))}\n")
+        return STOPPED
+    except BrokenPipeError:  # `privet demo | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains when it exits
+        return READER_GONE
+    return 0
+
+
+def _code(error: PrivetError) -> int:
+    match error:
+        case BudgetExceededError() | SuspendedError():
+            return REFUSED
+        case LedgerError() | ReleaseFailedError():
+            return FAILED
+        case _:
+            return BAD_INPUT
+
+
+def _run(words: Sequence[str]) -> None:
+    _check_verb(words)
+    options = _parser().parse_args(words)
+    options.run(options)
+
+
+class _Parser(argparse.ArgumentParser):
+    """Raises what it does not understand, with a remedy."""
+
+    def error(self, message: str) -> NoReturn:
+        raise InvalidInputError(message, f"run `{self.prog} --help` to see what can be written")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="privet", description="Attack a release, answer under differential privacy, audit the promise."
+    )
+    parser.add_argument("--version", action="version", version=f"privet {__version__}")
+    parser.set_defaults(run=_no_verb)
+    verbs = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=_Parser)
+    for name, verb in VERBS.items():
+        command = verbs.add_parser(
+            name,
+            help=verb.text,
+            description=verb.text,
+            epilog=f"example:\n  {verb.example}",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        command.set_defaults(run=verb.run)
+        verb.options(command)
+    return parser
+
+
+def _check_verb(words: Sequence[str]) -> None:
+    """The first word is the command: no option before it takes a value."""
+    verb = next((word for word in words if not word.startswith("-")), None)
+    if verb is not None and verb not in VERBS:
+        raise InvalidInputError(f"there is no command {shown(verb)}", f"the commands are: {', '.join(VERBS)}")
+
+
+def _no_verb(_options: argparse.Namespace) -> NoReturn:
+    raise InvalidInputError("no command was given", "try `privet demo`, or `privet --help` for all commands")

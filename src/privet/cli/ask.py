@@ -1,0 +1,198 @@
+"""Verbs of the analyst: query and explain."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from privet.cli.verb import (
+    Verb,
+    check_picture,
+    check_writable,
+    json_option,
+    opened,
+    pen,
+    print_json,
+    read_text,
+    working,
+    write,
+)
+from privet.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from privet.answer import Answer
+    from privet.ledger import Ledger
+    from privet.query import Query
+    from privet.vault import Vault
+
+
+def _question_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("vault", metavar="VAULT")
+    command.add_argument("sql", metavar="SELECT", nargs="?", help="the question in quotes, or - to read it from stdin")
+    command.add_argument("--file", metavar="Q.sql", type=Path, help="read the question from a file")
+    price = command.add_argument_group("price (one of them; there is no default)")
+    price.add_argument("--epsilon", help="pure epsilon, paid with Laplace noise")
+    price.add_argument("--rho", help="zCDP, paid with Gaussian noise; the vault needs a delta")
+    price.add_argument(
+        "--within", action="append", metavar="N", help="how far off it may be: 50, or 5%% with --expected, or n=50"
+    )
+    price.add_argument("--expected", action="append", metavar="N", help="what 5%% is relative to: 1000, or n=1000")
+    command.add_argument("--analyst", metavar="NAME", default="", help="who asks; the owner if not given")
+    json_option(command)
+
+
+def _query_options(command: argparse.ArgumentParser) -> None:
+    _question_options(command)
+    command.add_argument("--key", help="a text used once: a retry with it never pays twice for one answer")
+    command.add_argument("--fresh", action="store_true", help="pay again although the answer is stored")
+    command.add_argument("--csv", metavar="FILE.csv", type=Path, help="write the rows with their intervals there")
+    command.add_argument("--chart", metavar="FILE.svg", type=Path, help="draw them there")
+
+
+def _query(options: argparse.Namespace) -> None:
+    with opened(options.vault) as vault:
+        asked = _asked(vault, options)
+        _check_files(options, asked)
+        with _charge_is_told(vault.ledger, asked.request), working("answering"):
+            answer = asked.release(key=options.key, fresh=options.fresh)
+    with _answer_is_kept(answer.receipt.entry):
+        _deliver(answer, options)
+
+
+def _check_files(options: argparse.Namespace, asked: Query) -> None:
+    """Whatever can go wrong with the files goes wrong before anything is paid."""
+    if options.csv is not None:
+        check_writable(options.csv, "--csv")
+    if options.chart is not None:
+        from privet.report.answer_chart import check_drawable  # noqa: PLC0415  brings Altair
+
+        check_picture(options.chart, "--chart")
+        check_writable(options.chart, "--chart")
+        check_drawable(asked.question)
+
+
+@contextmanager
+def _charge_is_told(ledger: Ledger, request: str) -> Iterator[None]:
+    """Ctrl-C may come at any moment of a release; the ledger knows whether that was after the charge."""
+    before = ledger.head().entry
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        if not getattr(stop, "__notes__", []):
+            new = [entry for entry in ledger.entries() if entry.number > before and entry.request == request]
+            charged = f"entry {new[0].number} of the ledger stays charged" if new else "nothing was charged"
+            stop.add_note(f"stopped: {charged}")
+        raise
+
+
+@contextmanager
+def _answer_is_kept(entry: int) -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        stop.add_note(f"stopped after the answer was stored (entry {entry}): the same question gives it again, free")
+        raise
+
+
+def _deliver(answer: Answer, options: argparse.Namespace) -> None:
+    """First to whoever asked; a file that fails then loses nothing."""
+    files = {name: str(path) for name in ("csv", "chart") if (path := getattr(options, name)) is not None}
+    if options.json:
+        print_json("answer", {**answer.to_json(), **files})
+    else:
+        from privet.report.answer_text import text  # noqa: PLC0415
+
+        print(text(answer, pen()))
+    if options.csv is not None:
+        write(options.csv, _csv(answer), "--csv", options.csv.name)
+    if options.chart is not None:
+        from privet.report.charts import svg  # noqa: PLC0415  brings Altair
+
+        write(options.chart, svg(answer.chart()), "--chart", options.chart.name)
+
+
+def _csv(answer: Answer) -> str:
+    """Numbers n with n_low and n_high beside them; a missing key is empty."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    rows = answer.interval()
+    numbers = {name for name in answer.columns if name not in {key.name for key in answer.question.outline.plan.keys}}
+    ends = {name: [name, f"{name}_low", f"{name}_high"] if name in numbers else [name] for name in answer.columns}
+    writer.writerow([column for columns in ends.values() for column in columns])
+    for row in rows:
+        cells = [list(row[name].values()) if name in numbers else [row[name]] for name in answer.columns]
+        writer.writerow([cell for part in cells for cell in part])
+    return text.getvalue()
+
+
+def _explain(options: argparse.Namespace) -> None:
+    with opened(options.vault) as vault:
+        asked = _asked(vault, options)
+        if options.json:
+            from privet.report.explanation import explanation  # noqa: PLC0415
+
+            print_json("explanation", explanation(asked).to_json())
+        else:
+            print(asked.explain(pen()))
+
+
+def _asked(vault: Vault, options: argparse.Namespace) -> Query:
+    return vault.sql(
+        _text(options),
+        epsilon=options.epsilon,
+        rho=options.rho,
+        within=_wanted(options.within, "--within"),
+        expected=_wanted(options.expected, "--expected"),
+        analyst=options.analyst,
+    )
+
+
+def _text(options: argparse.Namespace) -> str:
+    if (options.sql is None) == (options.file is None):
+        raise InvalidInputError(
+            "a question is needed, once", 'give "SELECT COUNT(*) AS n FROM visits" in quotes, or --file q.sql, or -'
+        )
+    if options.file is not None:
+        return read_text(options.file, "the question")
+    if options.sql != "-":
+        return str(options.sql)
+    try:
+        return sys.stdin.read()
+    except UnicodeDecodeError:
+        raise InvalidInputError("stdin is not text that can be read", "send the question as UTF-8") from None
+
+
+def _wanted(given: list[str] | None, option: str) -> Mapping[str, Any] | str | None:
+    """One number for all aggregates, or name=number for each."""
+    if given is None:
+        return None
+    if len(given) == 1 and "=" not in given[0]:
+        return given[0]
+    pairs = [text.rpartition("=") for text in given]
+    if any(not name for name, _, _ in pairs) or len({name for name, _, _ in pairs}) < len(pairs):
+        raise InvalidInputError(
+            f"{option} was given twice for the same number", f"give {option} 50 once, or {option} n=50 for each name"
+        )
+    return {name: number for name, _, number in pairs}
+
+
+VERBS = {
+    "explain": Verb(
+        "price, noise and expected error of a question; nothing is spent and no data are touched",
+        'privet explain clinic.privet "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward" --epsilon 0.5',
+        _question_options,
+        _explain,
+    ),
+    "query": Verb(
+        "ask: pay, compute, publish; the same question again is free",
+        'privet query clinic.privet "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward" --epsilon 0.5 --chart n.svg',
+        _query_options,
+        _query,
+    ),
+}

@@ -1,0 +1,186 @@
+"""Verbs about what was spent: budget and ledger."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from privet.cli.verb import Verb, json_option, opened, pen, print_json, working
+from privet.core.rational import show
+from privet.errors import InvalidInputError, TamperedError
+
+if TYPE_CHECKING:
+    from privet.ledger import Receipt
+    from privet.ledger.sqlite import SqliteLedger
+
+LEAST_DIGEST = 16  # hex digits of a receipt, as answers show it
+
+
+def _budget_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("vault", metavar="VAULT")
+    command.add_argument("--analyst", metavar="NAME", help="the budget that this analyst has")
+    change = command.add_mutually_exclusive_group()
+    change.add_argument("--grant", metavar="NAME", help="cap an analyst at --epsilon, beside the cap of all")
+    change.add_argument("--reinstate", metavar="NAME", help="let a suspended analyst ask again")
+    command.add_argument("--epsilon", help="of a grant")
+    command.add_argument("--delta", help="of a grant (0)")
+    json_option(command)
+
+
+def _budget(options: argparse.Namespace) -> None:
+    from privet.report.budget_text import budget_json, budget_text  # noqa: PLC0415
+
+    if (options.grant is None) != (options.epsilon is None) or (options.grant is None and options.delta is not None):
+        raise InvalidInputError(
+            "a grant has a name and an epsilon", "give --grant NAME --epsilon E [--delta D], all together"
+        )
+    with opened(options.vault) as vault:
+        if options.grant is not None:
+            from privet.core.accountant import Budget  # noqa: PLC0415
+
+            vault.grant(options.grant, Budget(options.epsilon, options.delta or "0"))
+        if options.reinstate is not None:
+            vault.ledger.reinstate(options.reinstate)
+        if options.json:
+            print_json("budget", budget_json(vault, options.analyst))
+        else:
+            print(budget_text(vault, options.analyst, pen()))
+
+
+def _ledger_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("vault", metavar="VAULT")
+    json_option(command)
+    actions = command.add_subparsers(title="actions", metavar="ACTION", required=True, dest="action")
+    for name, (text, run) in ACTIONS.items():
+        action = actions.add_parser(name, help=text, description=text, allow_abbrev=False)
+        action.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="for a program to read")
+        action.set_defaults(act=run)
+        if name == "verify":
+            action.add_argument(
+                "--receipt", metavar="ENTRY:DIGEST", help="of an answer: shows whether entries are gone"
+            )
+        if name in ("backup", "restore", "export"):
+            action.add_argument("file", metavar="FILE", type=Path)
+
+
+def _ledger(options: argparse.Namespace) -> None:
+    options.act(options)
+
+
+def _opened(options: argparse.Namespace) -> SqliteLedger:
+    """By itself: it can be looked at while declarations or data cannot be read."""
+    from privet.ledger import sqlite  # noqa: PLC0415
+
+    return sqlite.open(_path(options))
+
+
+def _path(options: argparse.Namespace) -> Path:
+    folder = Path(options.vault)
+    if not folder.is_dir():
+        raise InvalidInputError(f"{show(str(folder))} is not a vault", "name the folder of one")
+    return folder / "ledger.sqlite"
+
+
+def _list(options: argparse.Namespace) -> None:
+    from privet.report.budget_text import entry_json, entry_line  # noqa: PLC0415
+
+    with _opened(options) as ledger:
+        if options.json:
+            print_json("ledger", [entry_json(entry) for entry in ledger.entries()])
+            return
+        for entry in ledger.entries():
+            print(entry_line(entry))
+
+
+def _verify(options: argparse.Namespace) -> None:
+    with _opened(options) as ledger, working("replaying the ledger"):
+        ledger.verify(None if options.receipt is None else _receipt(options.receipt, ledger))
+        head = ledger.head()
+    _say(
+        options,
+        "verified",
+        head,
+        f"All {head.entry} entries fit each other" + (", and the receipt." if options.receipt is not None else "."),
+    )
+
+
+def _receipt(text: str, ledger: SqliteLedger) -> Receipt:
+    """The first 16 digits of a digest are enough to find the rest."""
+    from privet.ledger import Receipt  # noqa: PLC0415
+
+    found = re.fullmatch(rf"([0-9]{{1,15}}):([0-9a-f]{{{LEAST_DIGEST},64}})(\.\.\.)?", text.lower())
+    if found is None:
+        raise InvalidInputError(
+            f"{show(text)} is not a receipt",
+            f"give ENTRY:DIGEST as on the answer, such as 3:0123456789abcdef ({LEAST_DIGEST} digits or more)",
+        )
+    number, digest = int(found[1]), found[2]
+    full = next((entry.digest for entry in ledger.entries() if entry.number == number), None)
+    if full is not None and not full.startswith(digest):
+        raise TamperedError(
+            f"the ledger does not fit: entry {number} is not the one on the receipt",
+            "answer nothing from it; restore a backup and compare it with a receipt",
+        )
+    return Receipt(entry=number, digest=full or digest)
+
+
+def _backup(options: argparse.Namespace) -> None:
+    with _opened(options) as ledger, working("copying the ledger"):
+        head = ledger.backup(options.file)
+    _say(options, "backup", head, f"{options.file} has all {head.entry} entries.")
+
+
+def _restore(options: argparse.Namespace) -> None:
+    from privet.ledger import sqlite  # noqa: PLC0415
+
+    with working("restoring and replaying the ledger"):
+        sqlite.restore(options.file, _path(options))
+    with _opened(options) as ledger:
+        head = ledger.head()
+    _say(
+        options,
+        "restored",
+        head,
+        f"Restored {head.entry} entries. What was spent after that backup is forgotten here, but not by those who saw"
+        " the answers: compare with the last receipt you have (privet ledger VAULT verify --receipt ENTRY:DIGEST).",
+    )
+
+
+def _export(options: argparse.Namespace) -> None:
+    with _opened(options) as ledger:
+        head = ledger.head()
+        ledger.export(options.file)
+    _say(options, "export", head, f"{options.file} has the entries as lines of JSON, without the answers.")
+
+
+def _say(options: argparse.Namespace, kind: str, head: Receipt, words: str) -> None:
+    if options.json:
+        result: dict[str, Any] = {"entry": head.entry, "digest": head.digest}
+        print_json(kind, result)
+    else:
+        print(f"{words}\nReceipt of the last entry: {head.entry}:{head.digest}")
+
+
+ACTIONS = {
+    "list": ("all entries, oldest first", _list),
+    "verify": ("do all entries, sums and answers fit each other?", _verify),
+    "backup": ("copy everything into a new file", _backup),
+    "restore": ("make the ledger of a vault that has none from a backup", _restore),
+    "export": ("write the entries as lines of JSON", _export),
+}
+VERBS = {
+    "budget": Verb(
+        "the cap, what is spent and what is left; grants for analysts",
+        "privet budget clinic.privet --grant anna --epsilon 1",
+        _budget_options,
+        _budget,
+    ),
+    "ledger": Verb(
+        "list, verify, back up, restore or export the ledger",
+        "privet ledger clinic.privet verify --receipt 3:0123456789abcdef",
+        _ledger_options,
+        _ledger,
+    ),
+}

@@ -1,0 +1,249 @@
+"""Verbs of the owner: make a vault, describe a file, declare it as a table, check it, make up rows."""
+
+from __future__ import annotations
+
+import argparse
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from privet.cli.verb import Verb, json_option, opened, print_json, read_text, working, write_new
+from privet.core.rational import show
+from privet.errors import InvalidInputError, PrivetError
+from privet.report.terminal import ceiling, one_line
+
+if TYPE_CHECKING:
+    from privet.declarations import Table
+    from privet.vault import Vault
+
+READING = ("kind", "delimiter", "encoding", "skip", "sheet", "table", "missing", "decimal", "thousands", "date_format")
+
+
+def _init_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("vault", metavar="FOLDER", help="a new folder, such as clinic.privet")
+    command.add_argument("--epsilon", required=True, help="the most that all answers together may cost; no default")
+    command.add_argument("--delta", default="0", help="0 (the default), or a small one such as 1e-9")
+    command.add_argument("--neighbors", default="add-remove", help="add-remove (the default) or replace")
+    command.add_argument("--on-exhausted", default="refuse", help="refuse (the default), or warn: answer all the same")
+    json_option(command)
+
+
+def _init(options: argparse.Namespace) -> None:
+    from privet.core.accountant import Budget  # noqa: PLC0415
+    from privet.vault import create  # noqa: PLC0415  brings NumPy and DuckDB
+
+    budget = Budget(options.epsilon, options.delta)
+    with create(options.vault, budget=budget, neighbors=options.neighbors, on_exhausted=options.on_exhausted) as vault:
+        terms = vault.terms
+    if options.json:
+        cap = {"epsilon": float(budget.epsilon), "delta": float(budget.delta), "rho": float(budget.rho)}
+        result = {"vault": options.vault, **cap, "neighbors": terms.neighbors, "on_exhausted": terms.policy}
+        print_json("vault", result)
+        return
+    delta = f", delta {ceiling(budget.delta)}" if budget.delta else ""
+    print(
+        f"{one_line(options.vault)}: epsilon {ceiling(budget.epsilon, 6)}{delta} for everything that is ever answered."
+    )
+    print(f"Neighbors: {terms.neighbors}. When the budget is used up: {terms.policy}. None of this ever changes.")
+    print("Next: privet describe FILE --out table.toml")
+
+
+def _reading_options(command: argparse.ArgumentParser) -> None:
+    group = command.add_argument_group("how to read the file, where guessing is wrong")
+    group.add_argument("--kind", choices=("csv", "parquet", "excel", "duckdb"), help="if the ending does not say it")
+    group.add_argument("--delimiter", help="what stands between fields, such as ';'")
+    group.add_argument("--encoding", help="utf-8, cp1252, latin-1, ...")
+    group.add_argument("--skip", type=int, help="lines before the header")
+    group.add_argument("--sheet", help="of an Excel file")
+    group.add_argument("--table", help="of a DuckDB file")
+    group.add_argument("--missing", action="append", metavar="CODE", help='means "no value"; may be given again')
+    group.add_argument("--decimal", choices=(".", ","), help="the decimal mark")
+    group.add_argument("--thousands", help="the mark between thousands")
+    group.add_argument("--date-format", help="such as %%d.%%m.%%Y")
+
+
+def _reading(options: argparse.Namespace) -> dict[str, Any]:
+    """What was given of how to read the file."""
+    return {name: value for name in READING if (value := getattr(options, name)) is not None}
+
+
+def _describe_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("file", metavar="FILE", help="CSV, Parquet, Excel or DuckDB")
+    command.add_argument("--name", help="the table's name; the file's own if not given")
+    command.add_argument(
+        "--out", metavar="TABLE.toml", type=Path, help="write the draft there, to be checked and edited"
+    )
+    _reading_options(command)
+    json_option(command)
+
+
+def _describe(options: argparse.Namespace) -> None:
+    from privet.describe import describe  # noqa: PLC0415  brings DuckDB
+
+    with working("reading the file"):
+        draft = describe(options.file, name=options.name, **_reading(options))
+    if options.out is not None:
+        write_new(options.out, draft.toml(), "--out")
+    if options.json:
+        print_json("draft", {"toml": draft.toml(), "out": None if options.out is None else str(options.out)})
+        return
+    print(draft)
+    print("A draft for the owner alone: it was made from the data. Put there what anybody may know, then declare it.")
+    if options.out is not None:
+        print(f"Next: edit {options.out}, then privet add VAULT {options.file} --columns {options.out}")
+
+
+def _add_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("vault", metavar="VAULT")
+    command.add_argument("file", metavar="FILE", help="CSV, Parquet, Excel or DuckDB; it stays where it is")
+    command.add_argument(
+        "--columns", metavar="TABLE.toml", type=Path, help="the draft of `privet describe --out`, checked and edited"
+    )
+    command.add_argument("--name", help="the table's name; the draft's own if not given")
+    unit = command.add_mutually_exclusive_group()
+    unit.add_argument("--unit", metavar="COLUMN", help="the column that names a person; the draft's own if not given")
+    unit.add_argument("--rows-are-units", action="store_true", help="each row is another person")
+    command.add_argument("--max-groups", type=int, help="how many groups of an answer one person may count in")
+    command.add_argument("--max-rows-per-group", type=int, help="how many rows of one person count in a group")
+    _reading_options(command)
+    json_option(command)
+
+
+def _add(options: argparse.Namespace) -> None:
+    from privet.catalog import section  # noqa: PLC0415
+
+    with opened(options.vault) as vault:
+        table = _declared(options, vault)
+        with working("reading the file"):
+            vault.declare(table)
+    if options.json:
+        print_json("table", {"name": table.name, "unit": table.unit, "version": table.version, "toml": section(table)})
+        return
+    print(section(table), end="")
+    protects = "each row" if table.unit is None else f"each {table.unit}, with all its rows"
+    print(f"\nDeclared. Protected is {protects}. Everything above is public from now on.")
+    print(f'Next: privet explain {options.vault} "SELECT COUNT(*) AS n FROM {table.name}" --epsilon 0.1')  # noqa: S608
+
+
+def _declared(options: argparse.Namespace, vault: Vault) -> Table:
+    """The draft's table with what was given on the command line."""
+    from privet.declarations import portable  # noqa: PLC0415
+
+    if options.columns is None:
+        raise InvalidInputError(
+            "the columns are not declared",
+            f"run `privet describe {options.file} --out table.toml`, check the file, and give --columns table.toml",
+        )
+    table = _from_draft(options.columns, vault)
+    source = replace(table.source, path=portable(options.file, vault.base), **_reading(options))
+    limits = {name: getattr(options, name) for name in ("max_groups", "max_rows_per_group")}
+    changes: dict[str, Any] = {name: limit for name, limit in limits.items() if limit is not None}
+    if options.rows_are_units:
+        changes = {"unit": None, "max_groups": 1, "max_rows_per_group": 1, **changes}
+    elif options.unit is not None:
+        changes["unit"] = options.unit
+    return replace(table, name=options.name or table.name, source=source, **changes)
+
+
+def _from_draft(path: Path, vault: Vault) -> Table:
+    from privet.catalog import parse  # noqa: PLC0415
+
+    text = read_text(path, "the declarations")
+    try:
+        tomllib.loads(text)  # by itself, so that a line number in the error is that of the file
+        declared = parse(f'format = 1\nneighbors = "{vault.terms.neighbors}"\n{text}')
+    except tomllib.TOMLDecodeError as error:
+        raise InvalidInputError(f"{path} is not TOML: {error}", "correct that place") from None
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{path}: {error.problem}", error.remedy) from None
+    if len(declared.tables) != 1:
+        raise InvalidInputError(f"{path} has {len(declared.tables)} tables", "keep the one to add")
+    return next(iter(declared.tables.values()))
+
+
+def _check_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("vault", metavar="VAULT")
+    command.add_argument("table", metavar="TABLE", nargs="?", help="all tables if not given")
+    json_option(command)
+
+
+def _check(options: argparse.Namespace) -> None:
+    with opened(options.vault) as vault, working("reading the tables"):
+        names = [options.table] if options.table is not None else list(vault.tables)
+        problems = {name: problem for name in names if (problem := _problem(vault, name)) is not None}
+    if options.json:
+        print_json("check", {name: None if name not in problems else problems[name].problem for name in names})
+    else:
+        for name in names:
+            print(f"{one_line(name)}: {one_line(problems[name].problem) if name in problems else 'can be read'}")
+        if not names:
+            print("no table is declared yet")
+    if problems:
+        first = next(iter(problems.values()))
+        raise InvalidInputError(f"{len(problems)} of {len(names)} tables cannot be read", first.remedy)
+
+
+def _problem(vault: Vault, name: str) -> PrivetError | None:
+    if vault.table(name).source.kind == "memory":
+        return InvalidInputError(
+            f"table {show(name)} lives in the memory of another program", "check it there, with vault.attach"
+        )
+    try:
+        vault.check(name)
+    except PrivetError as error:
+        return error
+    return None
+
+
+def _dummy_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("vault", metavar="VAULT")
+    command.add_argument("table", metavar="TABLE")
+    command.add_argument("--rows", type=int, default=100, help="how many (100)")
+    command.add_argument("--seed", type=int, default=0, help="another seed gives other rows (0)")
+    command.add_argument("--out", metavar="FILE.csv", type=Path, required=True, help="where to write them")
+    json_option(command)
+
+
+def _dummy(options: argparse.Namespace) -> None:
+    from privet.dummy import write_csv  # noqa: PLC0415
+
+    if options.out.exists():
+        raise InvalidInputError(f"{options.out} exists already", "give --out another name")
+    with opened(options.vault) as vault:
+        write_csv(options.out, vault.table(options.table), options.rows, seed=options.seed)
+    if options.json:
+        print_json("dummy", {"rows": options.rows, "out": str(options.out)})
+    else:
+        print(
+            f"{options.rows:,} made-up rows in {options.out}. They come from the declarations and never saw the data."
+        )
+
+
+VERBS = {
+    "init": Verb(
+        "make a vault: a folder with a budget that never changes",
+        "privet init clinic.privet --epsilon 3 --delta 1e-9",
+        _init_options,
+        _init,
+    ),
+    "describe": Verb(
+        "draft the declaration of a file, for its owner to check",
+        "privet describe visits.csv --out visits.toml",
+        _describe_options,
+        _describe,
+    ),
+    "add": Verb(
+        "declare a file as a table of a vault: whom to protect, which values there can be",
+        "privet add clinic.privet visits.csv --columns visits.toml --unit patient_id --max-groups 5",
+        _add_options,
+        _add,
+    ),
+    "check": Verb("can the declared tables be read?", "privet check clinic.privet", _check_options, _check),
+    "dummy": Verb(
+        "made-up rows of a table, to draft questions with",
+        "privet dummy clinic.privet visits --rows 1000 --out dummy.csv",
+        _dummy_options,
+        _dummy,
+    ),
+}

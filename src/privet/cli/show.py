@@ -1,0 +1,71 @@
+"""Verbs that show something and need no vault: demo and meaning."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from privet.cli.verb import Verb, check_picture, json_option, pen, print_json, working, write
+from privet.report.terminal import one_line
+
+
+def _demo_options(command: argparse.ArgumentParser) -> None:
+    json_option(command)
+    command.add_argument(
+        "--out", metavar="FILE.svg", type=Path, default=Path("demo.svg"), help="where to draw the picture (demo.svg)"
+    )
+
+
+def _demo(options: argparse.Namespace) -> None:
+    picture: Path = options.out
+    check_picture(picture)
+    from privet import demo  # noqa: PLC0415  brings NumPy, DuckDB and Altair
+
+    with working("telling the story"):
+        story = demo.tell()
+        write(picture, demo.chart(story), "--out", "demo.svg")
+    if options.json:
+        print_json("demo", {**story.numbers(), "picture": str(picture)})
+    else:
+        print(demo.page(story, one_line(str(picture)), pen()), end="")
+
+
+def _meaning_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--epsilon", required=True, help="the price of everything released; there is no default")
+    command.add_argument("--delta", default="0", help="its delta (0)")
+    command.add_argument("--prior", help="what somebody believed before, such as 0.01")
+    command.add_argument("--neighbors", default="add-remove", help="add-remove (the default) or replace")
+    command.add_argument("--about", default="membership", help="membership (the default) or value")
+    command.add_argument("--out", metavar="FILE.svg", type=Path, help="draw the picture there as well")
+    json_option(command)
+
+
+def _meaning(options: argparse.Namespace) -> None:
+    from privet.interpret import meaning  # noqa: PLC0415  only this verb needs it
+
+    picture: Path | None = options.out
+    asked = ("epsilon", "delta", "prior", "neighbors", "about")
+    answer = meaning(**{name: getattr(options, name) for name in asked})
+    if picture is not None:
+        check_picture(picture)
+        write(picture, answer.svg(), "--out", "meaning.svg")
+    if options.json:
+        print_json("meaning", {**answer.to_json(), "picture": None if picture is None else str(picture)})
+    else:
+        print(answer.text(pen()))
+
+
+VERBS = {
+    "demo": Verb(
+        "a newcomer in a hospital: exact answers, noisy answers, private answers (a few seconds)",
+        "privet demo --out demo.svg",
+        _demo_options,
+        _demo,
+    ),
+    "meaning": Verb(
+        "what an epsilon says about a person, in words and numbers",
+        "privet meaning --epsilon 1 --prior 0.01",
+        _meaning_options,
+        _meaning,
+    ),
+}

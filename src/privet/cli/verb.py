@@ -1,0 +1,156 @@
+"""What all verbs share: their form, JSON, colors, files, and a sign of life while something takes long."""
+
+from __future__ import annotations
+
+import argparse
+import codecs
+import io
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+from privet.errors import InvalidInputError
+from privet.report.terminal import Pen
+
+if TYPE_CHECKING:
+    from privet.vault import Vault
+
+PATIENCE = 0.5  # seconds before a sign of life
+ASCII = {"±": "+/-"}
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """One command: what `--help` says, the options it takes, and what it does."""
+
+    text: str
+    example: str
+    options: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace], None]
+
+
+def envelope(kind: str, result: Any) -> dict[str, Any]:
+    """What every JSON answer of Privet is wrapped in."""
+    return {"privet": 1, "kind": kind, "result": result}
+
+
+def print_json(kind: str, result: Any) -> None:
+    print(json.dumps(envelope(kind, result), indent=2, allow_nan=False))
+
+
+def json_option(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--json", action="store_true", help="print it for a program to read")
+
+
+def wants_color(stream: TextIO) -> bool:
+    """Only for a person at a terminal who has not asked for none (https://no-color.org)."""
+    return stream.isatty() and not os.environ.get("NO_COLOR")
+
+
+def pen() -> Pen:
+    return Pen(wants_color(sys.stdout))
+
+
+def opened(path: str) -> Vault:
+    from privet.vault import open  # noqa: PLC0415  brings NumPy and DuckDB
+
+    return open(path)
+
+
+def plain_letters(*streams: TextIO) -> None:
+    """A letter that a terminal or a pipe does not know is replaced, and is no reason to fail after a charge."""
+    codecs.register_error("privet", _replaced)
+    for stream in streams:
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="privet")
+
+
+def _replaced(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return "".join(ASCII.get(letter, "?") for letter in error.object[error.start : error.end]), error.end
+
+
+def check_picture(path: Path, option: str = "--out") -> None:
+    """Before the work, not after it."""
+    if path.suffix.lower() != ".svg":
+        raise InvalidInputError(
+            f"the picture is an SVG file, which {path} is not", f"give {option} a name that ends in .svg"
+        )
+
+
+def check_writable(path: Path, option: str) -> None:
+    """Before something is paid for. Leaves nothing behind."""
+    new = not path.exists()
+    with _explained(path, option, path.name):
+        path.open("a").close()
+        if new:
+            path.unlink()
+
+
+def write(path: Path, text: str, option: str, name: str) -> None:
+    with _explained(path, option, name):
+        path.write_text(text, encoding="utf-8", newline="")
+
+
+def write_new(path: Path, text: str, option: str) -> None:
+    """What somebody may have edited by hand is not overwritten."""
+    if path.exists():
+        raise InvalidInputError(f"{path} exists already", f"give {option} another name, or move that file away first")
+    write(path, text, option, path.name)
+
+
+@contextmanager
+def _explained(path: Path, option: str, name: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise InvalidInputError(
+            f"cannot write {path}: {error.strerror}",
+            f"name a file in a folder that you may write to: {option} FOLDER/{name}",
+        ) from None
+
+
+def read_text(path: Path, what: str) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise InvalidInputError(f"cannot read {path}: {error.strerror}", f"name the file that has {what}") from None
+    except UnicodeDecodeError:
+        raise InvalidInputError(f"{path} is not in UTF-8", f"save the file that has {what} as UTF-8") from None
+
+
+@contextmanager
+def working(words: str, stream: TextIO | None = None) -> Iterator[None]:
+    """A line with the seconds so far, for a person at a terminal. It is wiped out at the end."""
+    stream = stream or sys.stderr
+    if not stream.isatty():
+        yield
+        return
+    done = threading.Event()
+    sign = threading.Thread(target=_tick, args=(words, stream, done), daemon=True)
+    sign.start()
+    try:
+        yield
+    finally:
+        done.set()
+        sign.join()
+
+
+def _tick(words: str, stream: TextIO, done: threading.Event) -> None:
+    start, wait, longest = time.monotonic(), PATIENCE, 0
+    while not done.wait(wait):
+        line = f"privet: {words}, {time.monotonic() - start:.0f} s"
+        stream.write(f"\r{line}")
+        stream.flush()
+        wait, longest = 1.0, max(longest, len(line))
+    if longest:
+        stream.write(f"\r{' ' * longest}\r")
+        stream.flush()

@@ -1,0 +1,260 @@
+"""What the owner declares: the tables, who is protected, how much of one unit counts, which values there can be."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from pathlib import Path
+from types import MappingProxyType
+from typing import Literal, cast
+
+from privet.core.rational import show, whole
+from privet.core.schema import Integer, Kind, Number
+from privet.core.unit import Neighbors, neighbors_from
+from privet.errors import InvalidInputError
+
+LARGEST_STEP = 10**38 // 2**40  # a sum over 2**40 rows then still fits 38 digits
+LONGEST_NAME = 200
+READING = {"missing", "decimal", "thousands", "date_format"}  # how a text becomes a value, wherever it is kept
+OPTIONS = {
+    "csv": READING | {"path", "delimiter", "encoding", "skip", "names"},
+    "excel": READING | {"path", "sheet", "skip", "names"},
+    "parquet": READING | {"path"},
+    "duckdb": READING | {"path", "table"},
+    "memory": READING,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Where a table's rows are and how their texts are read. Options that do not apply to the kind are refused."""
+
+    kind: Literal["csv", "parquet", "excel", "duckdb", "memory"]
+    path: str | None = None  # relative to the folder that holds the vault, or absolute; Parquet: also a folder or glob
+    delimiter: str = ","
+    encoding: str = "utf-8"
+    skip: int = 0  # lines or sheet rows before the header
+    names: tuple[str, ...] = ()  # the columns of a file without a header
+    sheet: str | None = None  # None: the first
+    table: str | None = None  # in a DuckDB file
+    missing: tuple[str, ...] = ()  # texts that mean "no value"; so does an empty field
+    decimal: str = "."
+    thousands: str = ""
+    date_format: str | None = None  # such as "%d.%m.%Y"; None: 2020-01-31
+
+    def __post_init__(self) -> None:
+        if self.kind not in OPTIONS:
+            raise InvalidInputError(f"there is no source of kind {show(self.kind)}", f"use one of {listed(OPTIONS)}")
+        for name, default in defaults(self).items():
+            if name not in OPTIONS[self.kind] and getattr(self, name) != default:
+                raise InvalidInputError(
+                    f"{name} does not apply to a source of kind {self.kind}",
+                    f"leave it out; {self.kind} takes {listed(OPTIONS[self.kind])}",
+                )
+        _check_path(self)
+        object.__setattr__(self, "names", texts(self.names, "names"))
+        object.__setattr__(self, "missing", texts(self.missing, "missing"))
+        _check_reading(self)
+        _check_different(self.names, "names", "column")
+
+    def locate(self, base: Path) -> Path:
+        """The file, folder or pattern, from the folder that holds the vault."""
+        return Path(os.path.abspath(base / cast(str, self.path)))  # noqa: PTH100  # resolve() would follow links
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """One table: the column that names the protected unit (None: each row is one), its limits and its columns."""
+
+    name: str
+    source: Source
+    unit: str | None
+    columns: Mapping[str, Kind]
+    max_groups: int = 1
+    max_rows_per_group: int = 1
+    missing: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # further codes of single columns
+    version: int = 1  # the owner counts it up
+
+    def __post_init__(self) -> None:
+        check_name(self.name, "a table")
+        try:
+            _check_table(self)
+        except InvalidInputError as error:
+            raise inside(f"table {show(self.name)}", error) from None
+        object.__setattr__(self, "columns", MappingProxyType(dict(self.columns)))
+        codes = {name: texts(given, "missing") for name, given in self.missing.items()}
+        object.__setattr__(self, "missing", MappingProxyType({name: given for name, given in codes.items() if given}))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Catalog:
+    """All declarations of one vault. One vault protects one kind of unit, under one relation."""
+
+    neighbors: Neighbors
+    tables: Mapping[str, Table] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "neighbors", neighbors_from(self.neighbors))
+        for name, table in self.tables.items():
+            if name != table.name:
+                raise InvalidInputError(f"table {show(table.name)} is listed as {show(name)}", "use its own name")
+        _check_different(self.tables, "the catalog", "table")
+        object.__setattr__(self, "tables", MappingProxyType(dict(self.tables)))
+
+    def with_table(self, table: Table) -> Catalog:
+        """One table more."""
+        if table.name in self.tables:
+            raise InvalidInputError(
+                f"there is already a table {show(table.name)}", "choose another name, or update the table"
+            )
+        return Catalog(neighbors=self.neighbors, tables={**self.tables, table.name: table})
+
+    def updated(self, table: Table) -> Catalog:
+        """The same table with other declarations or data: its version must grow, or old answers would be replayed."""
+        old = self.tables.get(table.name)
+        if old is None:
+            raise InvalidInputError(f"there is no table {show(table.name)}", f"use one of {listed(self.tables)}")
+        if table != old and table.version <= old.version:
+            raise InvalidInputError(
+                f"table {show(table.name)} changes, but its version is not above {old.version}",
+                f"give version={old.version + 1}",
+            )
+        return Catalog(neighbors=self.neighbors, tables={**self.tables, table.name: table})
+
+
+def portable(path: str | Path, base: Path) -> str:
+    """How vault.toml names a file: from the folder that holds the vault if it lies there, otherwise in full."""
+    full = Path(os.path.abspath(path))  # noqa: PTH100  # resolve() would follow links
+    start = Path(os.path.abspath(base))  # noqa: PTH100
+    return (full.relative_to(start) if full.is_relative_to(start) else full).as_posix()
+
+
+def _check_path(source: Source) -> None:
+    if source.kind == "memory":
+        return
+    if not isinstance(source.path, str) or not source.path.strip() or "\0" in source.path:
+        raise InvalidInputError(f"a {source.kind} source needs a path", 'give such as path = "visits.csv"')
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", source.path):
+        raise InvalidInputError(f"{show(source.path)} is not a file here", "copy the data to this machine")
+    for name in ("sheet", "table"):
+        if not isinstance(getattr(source, name), str | None):
+            raise InvalidInputError(f"{name} must be a text", f"give the {name}'s name")
+    if source.kind == "duckdb" and not source.table:
+        raise InvalidInputError("a duckdb source needs the table's name", 'give such as table = "visits"')
+
+
+def _check_reading(source: Source) -> None:
+    whole(source.skip, "skip", 0)
+    if not _is_mark(source.delimiter) or source.delimiter in '"\r\n':
+        raise InvalidInputError(
+            f"delimiter must be one character, not {show(source.delimiter)}", 'give such as ";" or "\\t"'
+        )
+    if source.decimal not in (".", ","):
+        raise InvalidInputError(f"decimal must be '.' or ',', not {show(source.decimal)}", 'give "." or ","')
+    if source.thousands != "" and (
+        not _is_mark(source.thousands) or source.thousands == source.decimal or source.thousands in "+-0123456789eE"
+    ):
+        raise InvalidInputError(
+            f"thousands must be one mark other than decimal, not {show(source.thousands)}", 'give such as "." or " "'
+        )
+    try:
+        codecs.lookup(source.encoding)
+        "".encode(source.encoding)  # some codecs are not for text
+    except (LookupError, TypeError, ValueError):
+        raise InvalidInputError(
+            f"there is no encoding {show(source.encoding)}", 'give such as "utf-8", "latin-1" or "cp1252"'
+        ) from None
+    _check_date_format(source.date_format)
+
+
+def _is_mark(text: object) -> bool:
+    return isinstance(text, str) and len(text) == 1 and text != "\0"
+
+
+def _check_date_format(text: object) -> None:
+    if text is None:
+        return
+    parts = re.findall("%.?", text, re.DOTALL) if isinstance(text, str) else []
+    codes = {"%d": "day", "%m": "month", "%b": "month", "%B": "month", "%Y": "year", "%y": "year"}
+    if sorted(codes.get(part, part) for part in parts) != ["day", "month", "year"]:
+        raise InvalidInputError(
+            f"date_format {show(text)} does not name day, month and year once each",
+            'use %d, %m (or %b, %B) and %Y (or %y), such as "%d.%m.%Y"',
+        )
+
+
+def _check_table(table: Table) -> None:
+    if not isinstance(table.source, Source):
+        raise InvalidInputError("source is not a Source", "say where the rows are")
+    if not isinstance(table.columns, Mapping) or not table.columns:
+        raise InvalidInputError("no column is declared", "declare each column that may be asked about")
+    for name, kind in table.columns.items():
+        _check_column(name, kind)
+    if table.unit is not None:
+        check_name(table.unit, "the unit column")
+    _check_different(dict.fromkeys([*table.columns, *([table.unit] if table.unit else [])]), "columns", "column")
+    for name, limit in (("max_groups", table.max_groups), ("max_rows_per_group", table.max_rows_per_group)):
+        whole(limit, name, 1)
+        if table.unit is None and limit != 1:
+            raise InvalidInputError(
+                f"each row is a unit, so {name} is 1, not {limit}", f"leave {name} out, or name a unit column"
+            )
+    whole(table.version, "version", 1)
+    unknown = [name for name in table.missing if name not in table.columns]
+    if unknown:
+        raise InvalidInputError(f"missing codes for {show(unknown[0])}, which is not declared", "declare the column")
+
+
+def _check_column(name: object, kind: object) -> None:
+    check_name(name, "a column")
+    if not isinstance(kind, Kind):
+        raise InvalidInputError(
+            f"column {show(name)}: {show(kind)} is not a kind of column", "use Integer(0, 120), Text() and the like"
+        )
+    if isinstance(kind, Integer | Number) and max(abs(bound) for bound in kind.steps) > LARGEST_STEP:
+        raise InvalidInputError(
+            f"column {show(name)}: a bound is more than {LARGEST_STEP} steps from 0", "use a coarser step or less range"
+        )
+
+
+def check_name(name: object, what: str) -> None:
+    if not isinstance(name, str) or not name.strip() or name != name.strip() or len(name) > LONGEST_NAME:
+        raise InvalidInputError(
+            f"{show(name)} cannot name {what}", f"use 1 to {LONGEST_NAME} characters, without spaces at the ends"
+        )
+    if any(unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp") for letter in name):
+        raise InvalidInputError(f"{show(name)} cannot name {what}", "use no line breaks or control characters")
+
+
+def _check_different(names: Iterable[str], where: str, what: str) -> None:
+    """SQL does not tell upper from lower case, and nobody tells composed from decomposed letters."""
+    seen: dict[str, str] = {}
+    for name in names:
+        key = unicodedata.normalize("NFC", name).casefold()
+        if key in seen:
+            raise InvalidInputError(
+                f"{where}: {what}s {show(seen[key])} and {show(name)} differ at most in case", f"rename one {what}"
+            )
+        seen[key] = name
+
+
+def texts(value: object, name: str) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple) or not all(isinstance(text, str) for text in value):
+        raise InvalidInputError(f"{name} must be a list of texts, not {show(value)}", f'give such as {name} = ["NA"]')
+    return tuple(value)
+
+
+def inside(place: str, error: InvalidInputError) -> InvalidInputError:
+    return InvalidInputError(f"{place}: {error.problem}", error.remedy)
+
+
+def listed(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names)) or "none"
+
+
+def defaults(source: Source) -> dict[str, object]:
+    return {part.name: part.default for part in fields(source) if part.default is not MISSING}

@@ -1,0 +1,203 @@
+"""TRUSTED: connections to a ledger's file that keep what they commit, and errors with a remedy."""
+
+from __future__ import annotations
+
+import os
+import random
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from privet.errors import LedgerError
+from privet.ledger.schema import APPLICATION, FORMAT, SCHEMA
+
+PATIENCE = 60.0  # seconds that we wait for other processes
+
+REASONS = {
+    sqlite3.SQLITE_FULL: ("the disk is full", "free some space, then ask again"),
+    sqlite3.SQLITE_IOERR: ("the disk reported an error", "look after the disk; restore a backup if `verify` fails"),
+    sqlite3.SQLITE_READONLY: ("the file may not be written", "give its owner the right to write the file and folder"),
+    sqlite3.SQLITE_CANTOPEN: ("the file cannot be opened", "check the path and the rights of its folder"),
+    sqlite3.SQLITE_NOTADB: ("the file is not a ledger", "give the path of a file that Privet created"),
+    sqlite3.SQLITE_CORRUPT: ("the file is damaged", "restore a backup, and compare it with a receipt"),
+    sqlite3.SQLITE_BUSY: ("another process holds it", "end the other process, or try again later"),
+}
+
+
+def ledger_error(error: sqlite3.Error, path: Path) -> LedgerError:
+    """What SQLite said, as a problem and its remedy."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    reason, remedy = REASONS.get(code, (f"SQLite refused ({error})", "check the file with `verify`"))
+    return LedgerError(f"the ledger {path.name} cannot be used: {reason}", remedy)
+
+
+@contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Turn SQLite's errors into ours."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise ledger_error(error, path) from error
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """A connection to an existing ledger. It may be used by any thread, one at a time."""
+    _check_exists(path)
+    uri = f"{path.absolute().as_uri()}?mode=rw"  # never creates a file
+    connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False, timeout=PATIENCE)
+    try:
+        connection.row_factory = sqlite3.Row
+        # A commit is durable when COMMIT returns: with a write-ahead log and FULL, SQLite appends the changed pages
+        # to the log and calls fsync on it before it reports success (NORMAL would leave that to a later moment).
+        # On macOS fsync does not empty the disk's own cache; fullfsync does.
+        pragmas = (
+            "synchronous=FULL",
+            "fullfsync=ON",
+            "checkpoint_fullfsync=ON",
+            "foreign_keys=ON",
+            "trusted_schema=OFF",
+        )
+        for pragma in pragmas:
+            connection.execute(f"PRAGMA {pragma}")
+        _check_format(connection, path)
+        if connection.execute("PRAGMA journal_mode=WAL").fetchone()[0] != "wal":
+            raise LedgerError(f"{path.name} lies where no log can be kept", "move it to a local disk")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def begin(connection: sqlite3.Connection) -> None:
+    """BEGIN IMMEDIATE, when the other processes let us. SQLite's own waiting sleeps longer each time; ours is fair."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > end:
+                raise
+        else:
+            return
+        time.sleep(random.uniform(0.0001, 0.002))  # noqa: S311 - only to take turns
+
+
+def _check_exists(path: Path) -> None:
+    if not path.is_file():
+        raise LedgerError(f"there is no ledger {path.name}", "give the path of an existing ledger, or create one")
+    if not path.stat().st_size:
+        raise LedgerError(f"{path.name} is empty: its creation was interrupted", "delete it and create it again")
+
+
+def _check_format(connection: sqlite3.Connection, path: Path) -> None:
+    """Is this a ledger, in a format that we know?"""
+    application, version = (
+        connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
+    )
+    if application != APPLICATION:
+        raise LedgerError(f"{path.name} is not a ledger", "give the path of a file that Privet created")
+    if version != FORMAT:
+        raise LedgerError(
+            f"the ledger {path.name} has format {version}; this Privet reads format {FORMAT}", "use a newer Privet"
+        )
+
+
+def build(path: Path) -> sqlite3.Connection:
+    """The empty tables, in an empty file."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.row_factory = sqlite3.Row
+    connection.execute(f"PRAGMA application_id={APPLICATION}")
+    connection.execute(f"PRAGMA user_version={FORMAT}")
+    connection.execute("PRAGMA journal_mode=WAL").fetchall()  # the file remembers this
+    connection.executescript(SCHEMA)
+    return connection
+
+
+def connect_backup(path: Path) -> sqlite3.Connection:
+    """A connection that only reads. A backup may lie where nothing can be written, not even a lock."""
+    _check_exists(path)
+    mode = "mode=ro" if _log(path).exists() else "immutable=1"
+    connection = sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True, timeout=PATIENCE)
+    try:
+        _check_format(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def copy(origin: sqlite3.Connection, target: Path) -> None:
+    """All pages, as of one moment, while others may write."""
+    destination = sqlite3.connect(target)
+    try:
+        origin.backup(destination)
+    finally:
+        destination.close()
+
+
+def structure(connection: sqlite3.Connection) -> list[tuple[str, ...]]:
+    """The tables, indexes and triggers, as text: with a trigger gone, the database enforces less."""
+    rows = connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'")
+    return sorted(tuple(row) for row in rows)
+
+
+def fresh_structure() -> list[tuple[str, ...]]:
+    connection = sqlite3.connect(":memory:")
+    try:
+        connection.executescript(SCHEMA)
+        return structure(connection)
+    finally:
+        connection.close()
+
+
+@contextmanager
+def new_file(path: Path) -> Iterator[Path]:
+    """A file to be filled, which takes the name `path` when it is complete and on the disk. Nothing is overwritten."""
+    part = path.with_name(path.name + ".part")
+    try:
+        _reserve(path)
+    except FileExistsError:
+        raise LedgerError(f"{path.name} exists already", "give a path that does not exist yet") from None
+    except OSError as error:
+        raise LedgerError(
+            f"{path.name} cannot be created: {error.strerror}", "check the folder and its rights"
+        ) from error
+    try:
+        if _log(path).exists():  # SQLite would read the log of an older file into the new one
+            raise LedgerError(f"{path.name} is gone, but its log {_log(path).name} is there", "move both, or neither")
+        part.unlink(missing_ok=True)  # `path` is ours, so nobody else is filling this one
+        _reserve(part)
+        yield part
+        with part.open("rb+") as file:
+            os.fsync(file.fileno())
+        part.replace(path)
+    except BaseException as error:
+        for rest in (part, path, _log(part)):
+            with suppress(OSError):
+                rest.unlink()
+        if isinstance(error, OSError):
+            raise LedgerError(
+                f"{path.name} cannot be written: {error.strerror}", "check the disk and the folder's rights"
+            ) from error
+        raise
+    _sync_folder(path.absolute().parent)
+
+
+def _log(path: Path) -> Path:
+    return path.with_name(path.name + "-wal")
+
+
+def _reserve(path: Path) -> None:
+    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))  # for the owner's eyes only
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make a new name durable, where folders can be opened (not on Windows)."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -1,0 +1,77 @@
+"""The words of a refusal: what it costs, what is left, what would still fit. Never anything from data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+from math import isqrt
+
+from privet.core.loss import Loss
+from privet.errors import BudgetExceededError
+from privet.ledger.units import EPSILON, RHO, Caps, Units, price
+
+DIGITS = 6
+MORE = "ask the owner for more"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Short:
+    """A budget that a charge does not fit, as we name it to the one who asked."""
+
+    name: str
+    cap: Caps
+    spent: Units
+
+
+def refusal(budgets: Sequence[Short], loss: Loss) -> BudgetExceededError:
+    """Speaks of the budget with the least left, so that what it offers fits all of them."""
+    gauge, units = ("rho", RHO) if loss.epsilon is None else ("epsilon", EPSILON)
+    amount = loss.rho if loss.epsilon is None else loss.epsilon
+    costs = f"this query costs {gauge} " + ("without limit" if amount is None else _shown(amount, ROUND_CEILING))
+    left, short = min(((_left(budget, loss), budget) for budget in budgets), key=lambda pair: pair[0])
+    if left:
+        fitting = _shown(Fraction(left, units), ROUND_FLOOR)
+        problem = f"{costs}; {fitting} is left of {short.name}"
+        return BudgetExceededError(problem, f"ask with {gauge}={fitting}, or {MORE}")
+    pure = min(_epsilon_left(budget, Units()) for budget in budgets)
+    if pure:
+        problem = f"{costs}; nothing of that kind is left of {short.name}"
+        fitting = _shown(Fraction(pure, EPSILON), ROUND_FLOOR)
+        return BudgetExceededError(problem, f"ask with epsilon={fitting} and no delta, or {MORE}")
+    return BudgetExceededError(f"{costs}; nothing is left of {short.name}", f"use what was released already, or {MORE}")
+
+
+def _left(short: Short, loss: Loss) -> int:
+    """The largest price of this kind that fits."""
+    charge = price(loss, short.cap.share)
+    return _rho_left(short, charge) if loss.epsilon is None else _epsilon_left(short, charge)
+
+
+def _epsilon_left(short: Short, charge: Units) -> int:
+    """The largest epsilon, with this charge's deltas, that either gauge takes: rho is at most epsilon**2 / 2."""
+    basic = _rest(short.cap.epsilon, short.spent.epsilon) if _room(short, short.spent.delta, charge.delta) else 0
+    rho = _rho_left(short, charge)
+    zcdp = isqrt(2 * rho * EPSILON**2 // RHO)
+    if charge.rho and charge.epsilon:  # a price whose rho is above epsilon**2 / 2 shrinks with it
+        zcdp = min(zcdp, isqrt(charge.epsilon**2 * rho // charge.rho))
+    return max(basic, zcdp)
+
+
+def _rho_left(short: Short, charge: Units) -> int:
+    return _rest(short.cap.rho, short.spent.rho) if _room(short, short.spent.rho_delta, charge.rho_delta) else 0
+
+
+def _rest(cap: int, spent: int | None) -> int:
+    return 0 if spent is None else max(0, cap - spent)
+
+
+def _room(short: Short, spent: int | None, charge: int | None) -> bool:
+    return spent is not None and charge is not None and spent + charge <= short.cap.delta
+
+
+def _shown(amount: Fraction, rounding: str) -> str:
+    """A few digits, rounded against the one who asks."""
+    number = Context(prec=DIGITS, rounding=rounding).divide(Decimal(amount.numerator), Decimal(amount.denominator))
+    return f"{number.normalize():f}" if abs(number.adjusted()) < DIGITS else f"{number.normalize():e}"

@@ -1,0 +1,214 @@
+"""TRUSTED: what each kind of entry does to the sums, inside one transaction of the database."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections import Counter
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from privet.core.accountant import Budget
+from privet.core.claim import claim
+from privet.core.loss import Loss
+from privet.errors import BudgetExceededError, InvalidInputError, SuspendedError
+from privet.ledger import FAILURES_ALLOWED, Charge, Kind, Policy, Receipt, Terms
+from privet.ledger.account import ROW, Account, account_from, budget_text, granted
+from privet.ledger.chain import START, digest, exact_from, exact_text
+from privet.ledger.refusal import Short, refusal
+from privet.ledger.schema import ALL, ENTRY
+from privet.ledger.units import LARGEST, Units, caps
+
+INSERT_ENTRY = f"INSERT INTO entry ({', '.join(ENTRY)}, digest) VALUES ({', '.join('?' * (len(ENTRY) + 1))})"  # noqa: S608
+INSERT_ACCOUNT = f"INSERT INTO account ({', '.join(ROW)}) VALUES ({', '.join('?' * len(ROW))})"  # noqa: S608
+EMPTY = dict.fromkeys(ENTRY) | {"analyst": "", "note": "", "over": 0, "detail": ""}
+
+
+def _update(prefix: str) -> str:
+    """Add a price to the account of everybody and to the analyst's own, both or none; too large is infinite.
+
+    The CHECK of the table refuses a sum that no gauge certifies. Deltas have other units in the analyst's account.
+    """
+
+    def grown(name: str, price: str) -> str:
+        column = prefix + name
+        return f"{column} = CASE WHEN {column} + {price} <= {LARGEST} THEN {column} + {price} END"
+
+    def of_row(name: str) -> str:
+        return f"(CASE name WHEN '{ALL}' THEN :{name} ELSE :own_{name} END)"
+
+    columns = [grown("epsilon", ":epsilon"), grown("rho", ":rho")]
+    columns += [grown(name, of_row(name)) for name in ("delta", "rho_delta")]
+    return f"UPDATE account SET {', '.join(columns)} WHERE name IN ('{ALL}', :own)"  # noqa: S608
+
+
+CHARGE, CHARGE_OVER = _update(""), _update("over_")
+
+
+class Transaction:
+    """One open transaction. It knows the head of the chain, which nobody else can move meanwhile."""
+
+    def __init__(self, connection: sqlite3.Connection, terms: Terms) -> None:
+        self.connection = connection
+        self.terms = terms
+        self._share = caps(terms.budget).share
+        row = connection.execute("SELECT number, digest FROM entry ORDER BY number DESC LIMIT 1").fetchone()
+        self._head = (
+            Receipt(entry=0, digest=START) if row is None else Receipt(entry=row["number"], digest=row["digest"])
+        )
+
+    def attempt(self, work: Callable[[Transaction], Receipt]) -> Receipt | Exception:
+        """Do one piece of work; or undo it alone, and say why. An error of the database is raised: it concerns all."""
+        before = self._head
+        self.connection.execute("SAVEPOINT work")
+        try:
+            outcome: Receipt | Exception = work(self)
+        except sqlite3.Error:
+            raise
+        except Exception as error:
+            self._head, outcome = before, error
+            self.connection.execute("ROLLBACK TO work")
+        self.connection.execute("RELEASE work")
+        return outcome
+
+    def open(self, detail: str) -> Receipt:
+        """The first entry and the account of everybody."""
+        self._insert(Account(name=ALL, policy=self.terms.policy, budget=self.terms.budget, share=self._share))
+        return self._append(kind=Kind.OPENING.value, detail=detail)
+
+    @claim("ledger-cap")
+    def charge(self, charge: Charge) -> Receipt:
+        """Add the price to the sums, or raise."""
+        if charge.key is not None:
+            check_key(self.connection, charge.key, charge.request)
+        everybody, own = self._accounts(charge.analyst)
+        if charge.analyst and own.failures > FAILURES_ALLOWED:
+            raise _suspended()
+        price = everybody.price(charge.loss)
+        own_price = price if own.share == everybody.share else own.price(charge.loss)
+        amounts = _columns(price)
+        prices = amounts | {"own": own.name, "own_delta": own_price.delta, "own_rho_delta": own_price.rho_delta}
+        over = everybody.over != Units()  # once over, always over: what is certified is what came before
+        if not over:
+            try:
+                self.connection.execute(CHARGE, prices)
+            except sqlite3.IntegrityError:  # the CHECK of the account of everybody, or of the analyst's
+                over = True
+        if over:
+            if charge.analyst or self.terms.policy is not Policy.WARN:
+                raise self._refused(everybody, own, charge.loss)
+            self.connection.execute(CHARGE_OVER, prices)
+        return self._append(
+            kind=Kind.CHARGE.value,
+            analyst=charge.analyst,
+            request=charge.request,
+            key=charge.key,
+            note=charge.note,
+            over=int(over),
+            exact=exact_text(charge.loss),
+            **amounts,
+        )
+
+    @staticmethod
+    def _refused(everybody: Account, own: Account, loss: Loss) -> BudgetExceededError:
+        if everybody.over != Units():
+            return BudgetExceededError(
+                "the owner's own queries passed the cap; nothing is left", "ask the owner for more"
+            )
+        names = {everybody.name: "the budget", own.name: "your share of the budget"}
+        short = [
+            Short(name=names[account.name], cap=account.caps, spent=account.total)
+            for account in (everybody, own)
+            if account.caps is not None and not account.takes(loss)
+        ]
+        return refusal(short, loss)
+
+    def answer(self, receipt: Receipt, body: bytes) -> Receipt:
+        """Keep an answer beside its charge."""
+        charge = self._open_charge(receipt)
+        self.connection.execute("INSERT INTO answer VALUES (?, ?, ?)", (receipt.entry, charge["request"], body))
+        return self._append(
+            kind=Kind.ANSWER.value,
+            analyst=charge["analyst"],
+            about=receipt.entry,
+            detail=hashlib.sha256(body).hexdigest(),
+        )
+
+    def failure(self, receipt: Receipt) -> Receipt:
+        """Count a failure."""
+        analyst = self._open_charge(receipt)["analyst"]
+        self.connection.execute("UPDATE account SET failures = failures + 1 WHERE name = ?", (f"by:{analyst}",))
+        return self._append(kind=Kind.FAILURE.value, analyst=analyst, about=receipt.entry)
+
+    def grant(self, analyst: str, budget: Budget) -> Receipt:
+        """Replace the analyst's account by one with this cap."""
+        _, old = self._accounts(analyst)
+        self.connection.execute("DELETE FROM account WHERE name = ?", (old.name,))
+        self._insert(granted(old, budget, self._losses(analyst)))
+        return self._append(kind=Kind.GRANT.value, analyst=analyst, detail=budget_text(budget))
+
+    def reinstate(self, analyst: str) -> Receipt:
+        """Forgive the failures so far."""
+        _, own = self._accounts(analyst)
+        self.connection.execute("UPDATE account SET failures = 0 WHERE name = ?", (own.name,))
+        return self._append(kind=Kind.REINSTATEMENT.value, analyst=analyst)
+
+    @claim("ledger-chain")
+    def _append(self, **columns: object) -> Receipt:
+        number = self._head.entry + 1
+        time = datetime.now(UTC).isoformat(timespec="microseconds")
+        record = EMPTY | {"number": number, "time": time} | columns
+        head = digest(self._head.digest, record)
+        self.connection.execute(INSERT_ENTRY, [record[name] for name in ENTRY] + [head])
+        self._head = Receipt(entry=number, digest=head)
+        return self._head
+
+    def _accounts(self, analyst: str) -> tuple[Account, Account]:
+        """Of everybody, and the analyst's own, which begins with the first use of the name."""
+        name = f"by:{analyst}"
+        rows = self.connection.execute("SELECT * FROM account WHERE name IN (?, ?)", (ALL, name))
+        found = {row["name"]: account_from(row, self._share) for row in rows}
+        if name not in found:
+            policy = Policy.REFUSE if analyst else self.terms.policy
+            found[name] = Account(name=name, policy=policy, budget=None, share=self._share)
+            self._insert(found[name])
+        return found[ALL], found[name]
+
+    def _insert(self, account: Account) -> None:
+        self.connection.execute(INSERT_ACCOUNT, account.row())
+
+    def _open_charge(self, receipt: Receipt) -> sqlite3.Row:
+        """The charge of a receipt, if nothing has come of it yet."""
+        query = "SELECT * FROM entry WHERE number = ? AND digest = ? AND kind = ?"
+        row = self.connection.execute(query, (receipt.entry, receipt.digest, Kind.CHARGE.value)).fetchone()
+        if row is None:
+            raise InvalidInputError(
+                "this receipt is of no charge in this ledger", "give the receipt that spend returned"
+            )
+        if self.connection.execute("SELECT 1 FROM entry WHERE about = ?", (receipt.entry,)).fetchone() is not None:
+            raise InvalidInputError(
+                f"charge {receipt.entry} has its answer or failure already", "spend again for another release"
+            )
+        return row  # type: ignore[no-any-return]
+
+    def _losses(self, analyst: str) -> Counter[Loss]:
+        query = "SELECT exact, count(*) FROM entry WHERE kind = ? AND analyst = ? GROUP BY exact"
+        rows = self.connection.execute(query, (Kind.CHARGE.value, analyst))
+        return Counter({exact_from(exact): count for exact, count in rows})
+
+
+def check_key(connection: sqlite3.Connection, key: str, request: str) -> None:
+    """A key belongs to one request for ever (RULES of soundness, 5)."""
+    query = "SELECT 1 FROM entry WHERE key = ? AND request <> ?"
+    if connection.execute(query, (key, request)).fetchone() is not None:
+        raise InvalidInputError("this idempotency key was used for another request", "use a new key for a new request")
+
+
+def _columns(units: Units) -> dict[str, int | None]:
+    return {"epsilon": units.epsilon, "delta": units.delta, "rho": units.rho, "rho_delta": units.rho_delta}
+
+
+def _suspended() -> SuspendedError:
+    return SuspendedError(
+        f"{FAILURES_ALLOWED + 1} of your queries failed, so you are suspended", "ask the owner to reinstate you"
+    )

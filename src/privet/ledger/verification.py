@@ -1,0 +1,132 @@
+"""TRUSTED: does everything in the ledger fit together? Replays all entries, in Python, beside the database's sums."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from privet.core.claim import claim
+from privet.errors import PrivetError, TamperedError
+from privet.ledger import FAILURES_ALLOWED, Kind, Policy, Receipt
+from privet.ledger.account import ROW, UNITS, Account, budget_from, granted
+from privet.ledger.chain import START, digest, exact_from, terms_from
+from privet.ledger.connection import fresh_structure, structure
+from privet.ledger.schema import ALL
+from privet.ledger.units import Units, caps
+
+
+@claim("ledger-chain")
+def verify(connection: sqlite3.Connection, receipt: Receipt | None) -> None:
+    """Raise TamperedError if anything does not fit. The caller holds a read transaction."""
+    if connection.execute("PRAGMA integrity_check").fetchone()[0] != "ok":
+        raise _tampered("the file is damaged")
+    if structure(connection) != fresh_structure():
+        raise _tampered("the tables or triggers were changed")
+    replay = Replay()
+    head = START
+    for record in connection.execute("SELECT * FROM entry ORDER BY number"):
+        number = record["number"]
+        if number != replay.entries + 1:
+            raise _tampered(f"entry {replay.entries + 1} is missing")
+        head = digest(head, dict(record))
+        if head != record["digest"]:
+            raise _tampered(f"entry {number} was changed, or one before it")
+        if receipt is not None and receipt.entry == number and receipt.digest != head:
+            raise _tampered(f"entry {number} is not the one on the receipt")
+        try:
+            replay.add(record)
+        except (ValueError, TypeError, KeyError, PrivetError) as error:
+            raise _tampered(f"entry {number} makes no sense") from error
+    if receipt is not None and not 1 <= receipt.entry <= replay.entries:
+        raise _tampered(f"the receipt is of entry {receipt.entry}; the ledger ends at {replay.entries}")
+    _compare(connection, replay)
+
+
+class Replay:
+    """Accounts as the entries say, by the same arithmetic that the database did."""
+
+    def __init__(self) -> None:
+        self.entries = 0
+        self.accounts: dict[str, Account] = {}
+        self.charges: dict[int, tuple[str, str]] = {}  # charge without an outcome yet -> analyst, request
+        self.answers: dict[int, tuple[str, str]] = {}  # charge -> request, SHA-256 of the body
+        self._exact: defaultdict[str, Counter[str]] = defaultdict(Counter)  # analyst -> prices
+
+    def add(self, record: Mapping[str, Any]) -> None:
+        kind, analyst = Kind(record["kind"]), record["analyst"]
+        self.entries += 1
+        if (kind is Kind.OPENING) != (self.entries == 1):
+            raise ValueError
+        if kind is Kind.OPENING:
+            self._open(record["detail"])
+            return
+        own = self.accounts.setdefault(f"by:{analyst}", self._fresh(analyst))
+        match kind:
+            case Kind.CHARGE:
+                self._charge(own, analyst, record)
+            case Kind.ANSWER:
+                request = self._outcome(analyst, record)
+                self.answers[record["about"]] = request, record["detail"]
+            case Kind.FAILURE:
+                self._outcome(analyst, record)
+                self.accounts[own.name] = replace(own, failures=own.failures + 1)
+            case Kind.GRANT:
+                losses = Counter({exact_from(text): count for text, count in self._exact[analyst].items()})
+                self.accounts[own.name] = granted(own, budget_from(record["detail"]), losses)
+            case Kind.REINSTATEMENT:
+                self.accounts[own.name] = replace(own, failures=0)
+
+    def _open(self, detail: str) -> None:
+        terms = terms_from(detail)
+        self.policy, self.share = terms.policy, caps(terms.budget).share
+        self.accounts[ALL] = Account(name=ALL, policy=terms.policy, budget=terms.budget, share=self.share)
+
+    def _fresh(self, analyst: str) -> Account:
+        policy = Policy.REFUSE if analyst else self.policy
+        return Account(name=f"by:{analyst}", policy=policy, budget=None, share=self.share)
+
+    def _charge(self, own: Account, analyst: str, record: Mapping[str, Any]) -> None:
+        loss, everybody = exact_from(record["exact"]), self.accounts[ALL]
+        if everybody.price(loss) != Units(**{name: record[name] for name in UNITS}):
+            raise ValueError
+        certified = everybody.takes(loss) and own.takes(loss) and everybody.over == Units()
+        allowed = certified or (self.policy is Policy.WARN and not analyst)
+        if not allowed or certified == bool(record["over"]) or (analyst and own.failures > FAILURES_ALLOWED):
+            raise ValueError
+        for account in (everybody, own):
+            self.accounts[account.name] = account.charged(loss, over=not certified)
+        self._exact[analyst][record["exact"]] += 1
+        self.charges[self.entries] = analyst, record["request"]
+
+    def _outcome(self, analyst: str, record: Mapping[str, Any]) -> str:
+        owner, request = self.charges.pop(record["about"])
+        if owner != analyst:
+            raise ValueError
+        return request
+
+
+def _compare(connection: sqlite3.Connection, replay: Replay) -> None:
+    """The database's sums and answers beside the replayed ones."""
+    if not replay.entries:
+        raise _tampered("there is no opening entry")
+    kept = {row["name"]: tuple(row[name] for name in ROW) for row in connection.execute("SELECT * FROM account")}
+    if kept != {name: account.row() for name, account in replay.accounts.items()}:
+        raise _tampered("the sums or caps are not those of the entries")
+    missing = set(replay.answers)
+    for row in connection.execute("SELECT * FROM answer"):
+        missing.discard(row["charge"])
+        said = row["request"], hashlib.sha256(row["body"]).hexdigest()
+        if replay.answers.get(row["charge"]) != said:
+            raise _tampered(f"the answer to charge {row['charge']} was changed")
+    if missing:
+        raise _tampered(f"the answer to charge {min(missing)} is missing")
+
+
+def _tampered(problem: str) -> TamperedError:
+    return TamperedError(
+        f"the ledger does not fit: {problem}", "answer nothing from it; restore a backup and compare it with a receipt"
+    )

@@ -1,0 +1,190 @@
+"""An answer as people read it: a table for a terminal, and the same facts as HTML for a notebook."""
+
+from __future__ import annotations
+
+import datetime as dt
+import html as markup
+import math
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from privet.core.estimate import Estimate, Line
+from privet.core.expression import Value
+from privet.core.loss import Amount, Loss
+from privet.report.terminal import Pen, ceiling, decimals_for, fixed, one_line, step_decimals
+
+if TYPE_CHECKING:
+    from privet.answer import Answer
+
+MISSING = "(missing)"
+SHOWN_DIGEST = 16  # hex digits of a receipt; the JSON has all 64
+PLAIN = Pen(color=False)
+ABOUT = (
+    "With probability 95 % the exact value lies within the ± or [low to high] beside it, each by itself.",
+    "Exact means after the owner's limits: rows beyond them are dropped, values outside a range moved to its end.",
+)
+STYLE = """\
+.privet-answer table{border-collapse:collapse;margin:.3em 0}
+.privet-answer th,.privet-answer td{padding:.15em .7em;text-align:left;border-bottom:1px solid rgba(128,128,128,.4)}
+.privet-answer .value{text-align:right;padding-right:.2em;font-variant-numeric:tabular-nums}
+.privet-answer .interval{padding-left:.2em;opacity:.75;white-space:nowrap}
+.privet-answer .warning{font-weight:bold;border-left:.4em solid #d62728;padding-left:.6em}
+.privet-answer p{margin:.2em 0;max-width:60em}"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """One column of the answer as text. Keys have no intervals."""
+
+    name: str
+    cells: list[str]
+    intervals: list[str] | None = None
+
+
+def text(answer: Answer, pen: Pen = PLAIN) -> str:
+    """All rows, whatever their number; warnings come first."""
+    lines = [pen.bad(f"!! {warning}") for warning in answer.warnings]
+    lines += [*([""] if lines else []), *_table(columns(answer), pen), ""]
+    return "\n".join([*lines, *notes(answer)])
+
+
+def html(answer: Answer) -> str:
+    """Colors are the notebook's own, so it can be read on light and dark ground. Nothing is fetched."""
+    shown = columns(answer)
+    warnings = [f'<p class="warning">{markup.escape(warning)}</p>' for warning in answer.warnings]
+    head = "".join(f"<th{' colspan=2' if c.intervals is not None else ''}>{markup.escape(c.name)}</th>" for c in shown)
+    rows = [f"<tr>{''.join(_html_cell(c, row) for c in shown)}</tr>" for row in range(len(shown[0].cells))]
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    about = [f"<p>{markup.escape(note)}</p>" for note in notes(answer)]
+    inside = "".join([f"<style>{STYLE}</style>", *warnings, table, *about])
+    return f'<div class="privet-answer">{inside}</div>'
+
+
+def notes(answer: Answer) -> list[str]:
+    """What to know besides the numbers."""
+    again = ["Answered again from the ledger, free of charge."] if answer.replayed else []
+    empty = [] if answer.lines() else ["No row is left after HAVING and LIMIT."]
+    digest = answer.receipt.digest[:SHOWN_DIGEST]
+    return [
+        *empty,
+        *ABOUT,
+        f"Price    {price_words(answer.cost)}" + (", paid when it was first answered" if again else ""),
+        f"Receipt  entry {answer.receipt.entry}, digest {digest}...",
+        *again,
+    ]
+
+
+def price_words(loss: Loss) -> str:
+    """Both gauges, rounded up."""
+    return (
+        f"{_amount('epsilon', loss.epsilon, loss.delta)} on the basic gauge;"
+        f" {_amount('rho', loss.rho, loss.rho_delta)} on the zCDP gauge"
+    )
+
+
+def _amount(name: str, amount: Amount, delta: Fraction) -> str:
+    if amount is None:
+        return f"no {name} price"
+    return f"{name} {ceiling(amount, 6)}" + (f" with delta {ceiling(delta)}" if delta else "")
+
+
+def columns(answer: Answer) -> list[Column]:
+    """Every output as text, row by row."""
+    lines = answer.lines()
+    plan = answer.question.outline.plan
+    keys = {key.name for key in plan.keys}
+    steps = {
+        recipe.aggregate.name: answer.question.parts[recipe.measure].measure.step
+        for recipe in answer.question.outline.recipes
+        if recipe.count is None
+    }
+    return [
+        _key_column(name, lines) if name in keys else _value_column(name, lines, steps.get(name))
+        for name in answer.columns
+    ]
+
+
+def key_text(value: Value) -> str:
+    """A key on one line. A text that could be mistaken for something else stands in quotes."""
+    match value:
+        case None:
+            return MISSING
+        case bool():
+            return "true" if value else "false"
+        case Fraction():
+            return str(value.numerator) if value.denominator == 1 else f"{float(value):.12g}"
+        case dt.datetime():
+            return value.isoformat(sep=" ")
+        case dt.date():
+            return value.isoformat()
+        case str():
+            shown = one_line(value)
+            return f'"{shown}"' if shown.strip() != shown or shown in ("", MISSING) else shown
+
+
+def _key_column(name: str, lines: Sequence[Line]) -> Column:
+    return Column(name=one_line(name), cells=[key_text(line[name]) for line in lines])  # type: ignore[arg-type]
+
+
+def _value_column(name: str, lines: Sequence[Line], step: Fraction | None) -> Column:
+    """`step` is that of a count or a sum, whose interval lies evenly around the value; an average has none."""
+    found = [item for line in lines if isinstance(item := line[name], Estimate)]
+    widths = [decimals_for(item.high - item.low) for item in found if item.high > item.low]
+    decimals = min([max(widths, default=6), *([] if step is None else [step_decimals(step)])])
+    around = _brackets if step is None else _plus_minus
+    return Column(
+        name=one_line(name),
+        cells=[fixed(item.value, decimals) for item in found],
+        intervals=[around(item, decimals) for item in found],
+    )
+
+
+def _plus_minus(item: Estimate, decimals: int) -> str:
+    """Rounded up, and wider by what rounding moved the value."""
+    moved = abs(item.value - Fraction(round(item.value * 10**decimals), 10**decimals))
+    return f"± {fixed(item.high - item.value + moved, decimals, math.ceil)}"
+
+
+def _brackets(item: Estimate, decimals: int) -> str:
+    return f"[{fixed(item.low, decimals, math.floor)} to {fixed(item.high, decimals, math.ceil)}]"
+
+
+def _table(shown: Sequence[Column], pen: Pen) -> list[str]:
+    blocks = [_block(column) for column in shown]
+    head, *rows = ["  ".join(cells).rstrip() for cells in zip(*blocks, strict=True)]
+    return [pen.head(head), *rows]
+
+
+def _block(column: Column) -> list[str]:
+    """The lines of one column, heading first, all equally wide."""
+    if column.intervals is None:
+        width = max(map(_width, [column.name, *column.cells]))
+        return [_padded(cell, width) for cell in [column.name, *column.cells]]
+    value, interval = (max(map(_width, ["", *texts])) for texts in (column.cells, column.intervals))
+    value = max(value, _width(column.name))
+    rows = zip(column.cells, column.intervals, strict=True)
+    lines = [_padded(column.name, value, right=True), *(f"{cell:>{value}} {around}" for cell, around in rows)]
+    return [_padded(line, value + 1 + interval) for line in lines]
+
+
+def _padded(line: str, width: int, *, right: bool = False) -> str:
+    spaces = " " * (width - _width(line))
+    return spaces + line if right else line + spaces
+
+
+def _width(line: str) -> int:
+    """Columns on a terminal: Chinese letters take two, accents that stand on another letter none."""
+    return sum(
+        0 if unicodedata.combining(letter) else 2 if unicodedata.east_asian_width(letter) in "WF" else 1
+        for letter in line
+    )
+
+
+def _html_cell(column: Column, row: int) -> str:
+    cell = markup.escape(column.cells[row])
+    if column.intervals is None:
+        return f"<td>{cell}</td>"
+    return f'<td class="value">{cell}</td><td class="interval">{markup.escape(column.intervals[row])}</td>'

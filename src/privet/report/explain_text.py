@@ -1,0 +1,217 @@
+"""`explain`: one page in plain words about a question that has not been asked. Errors are rounded up, against us."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from textwrap import wrap
+from typing import TYPE_CHECKING
+
+from privet.core.parts import Role
+from privet.core.plan import Plan
+from privet.core.unit import Neighbors
+from privet.report.answer_text import price_words
+from privet.report.explanation import Explanation, Noise, Outlook, Standing, explanation
+from privet.report.plan_words import words_of
+from privet.report.terminal import Pen, ceiling, decimals_for, fixed, floor, one_line
+
+if TYPE_CHECKING:
+    from privet.query import Query
+
+MANY_GROUPS = 100
+MANY_ROWS = 1_000  # a sum that needs more rows than this to be within 10 % is called wide
+MANY_OF_ONE = 10  # rows of one unit
+LONGEST = 400  # letters of a condition
+
+
+def explain(query: Query, pen: Pen) -> str:
+    """The page."""
+    facts = explanation(query)
+    parts = [
+        [pen.head("What is asked"), *_asked(query, facts)],
+        [pen.head("Who is protected"), *_protected(query)],
+        [pen.head("Noise, and how far off it leaves a number (with probability 95 %)"), *_noises(query, facts)],
+        [pen.head("Price"), *_price(facts, pen)],
+        [pen.head("Advice"), *(f"   - {line}" for line in _advice(query, facts))],
+        ["Nothing was spent, and no data were touched."],
+    ]
+    return "\n\n".join("\n".join(line for long in lines for line in _wrapped(long)) for lines in parts)
+
+
+def _asked(query: Query, facts: Explanation) -> list[str]:
+    plan = query.plan
+    groups = f"{facts.cells:,} groups by {_keys(plan)}" if plan.keys else "one group of all rows"
+    where = "" if plan.where is None else f", rows where {_short(words_of(plan.where))}"
+    lines = [f"   Table {one_line(plan.table)}{where}; {groups}."]
+    if any(None in domain for domain in query.question.outline.cells.domains):
+        lines.append("   Rows whose group is missing are a group of their own.")
+    lines += [f"     {one_line(outlook.name)} = {_short(outlook.call)}" for outlook in facts.outlooks]
+    if plan.having is not None or plan.order or plan.limit is not None:
+        lines.append("   HAVING, ORDER BY and LIMIT look at published numbers only: they are free.")
+    return lines
+
+
+def _keys(plan: Plan) -> str:
+    said = [(one_line(key.name), words_of(key.value)) for key in plan.keys]
+    return _short(", ".join(name if name == value else f"{name} = {value}" for name, value in said))
+
+
+def _protected(query: Query) -> list[str]:
+    table, bounds = query.table, query.question.outline.bounds
+    presence = {
+        Neighbors.ADD_REMOVE: "whether it is in the table at all (add-remove)",
+        Neighbors.REPLACE: "whatever its rows say; how many there are is public (replace)",
+    }[bounds.neighbors]
+    if table.unit is None:
+        return [f"   Each row by itself, {presence}."]
+    return [
+        f"   Each {one_line(table.unit)} with all its rows, {presence}.",
+        f"   At most {_times(bounds.groups, 'group')} of each {one_line(table.unit)} count, with"
+        f" {_times(bounds.rows, 'row')} in each: rows beyond that are dropped, and so are rows without one.",
+    ]
+
+
+def _noises(query: Query, facts: Explanation) -> list[str]:
+    unit = "row" if query.table.unit is None else one_line(query.table.unit)
+    return [line for outlook in facts.outlooks for line in _outlook(outlook, unit)]
+
+
+def _outlook(outlook: Outlook, unit: str) -> list[str]:
+    name = one_line(outlook.name)
+    if outlook.error is not None:
+        noise = outlook.noises[0]
+        return [f"   {name}: {_moves(noise, unit)}", f"     off by at most {up(outlook.error)}"]
+    total, count = outlook.noises
+    shown = [f"{rows:,} rows: {'the whole range' if error is None else up(error)}" for rows, error in outlook.errors]
+    return [
+        f"   {name}: a noisy sum around the middle of its range, divided by a noisy count",
+        f"     sum: {_moves(total, unit)}",
+        f"     count: {_moves(count, unit)}",
+        f"     off by at most, if its group has {'; '.join(shown)}",
+    ]
+
+
+def _moves(noise: Noise, unit: str) -> str:
+    word = "scale" if noise.mechanism == "discrete Laplace" else "sigma"
+    together = "in all groups together" if word == "scale" else "(root of the sum of squares over all groups)"
+    return (
+        f"one {unit} moves it by {up(noise.sensitivity)} {together}; {noise.mechanism} noise, {word} {up(noise.scale)}"
+    )
+
+
+def _price(facts: Explanation, pen: Pen) -> list[str]:
+    lines = [f"   {price_words(facts.cost)}. Either gauge may certify it."]
+    lines += [f"   Left of {one_line(standing.whose)}: {left_words(standing)}." for standing in facts.standings]
+    if facts.stored:
+        lines.append(f"   {pen.good('Answered before: asking again is free')} and gives the same numbers.")
+    if facts.suspended:
+        return [*lines, f"   {pen.bad('It would be refused')}: this analyst is suspended after three failures."]
+    if facts.fits:
+        return [*lines, f"   About {facts.more:,} more like this fit."]
+    if facts.may_pass:
+        return [*lines, f"   {pen.bad('It would pass the cap')}: it is answered, and the cap no longer holds."]
+    return [*lines, *_refused(facts, pen)]
+
+
+def _refused(facts: Explanation, pen: Pen) -> list[str]:
+    if facts.largest is None:
+        return [f"   {pen.bad('It would be refused')}: nothing is left for such a question."]
+    price, worse = facts.largest
+    return [
+        f"   {pen.bad('It would be refused.')} The largest price that fits is {price};"
+        f" errors would be about {ceiling(worse, 2)} times as large."
+    ]
+
+
+def left_words(standing: Standing) -> str:
+    """Rounded down."""
+    if not standing.holds:
+        return "nothing, the cap no longer holds"
+    cap, spent = standing.cap, standing.spent
+    gauges = [("epsilon", cap.epsilon, spent.epsilon), *([("rho", cap.rho, spent.rho)] if cap.delta else [])]
+    return ", ".join(
+        f"no {name}" if used is None else f"{name} {floor(max(most - used, Fraction(0)), 6)} of {floor(most, 6)}"
+        for name, most, used in gauges
+    )
+
+
+def _advice(query: Query, facts: Explanation) -> list[str]:
+    """What declarations and price alone tell; the data may be kinder."""
+    lines = [line for outlook in facts.outlooks for line in _useful(outlook)]
+    measures = len(query.question.parts)
+    if measures > 1:
+        lines.append(
+            f"{measures} noisy numbers a group share the price: ask for fewer of them to get each with less noise."
+        )
+    bounds = query.question.outline.bounds
+    most = min(bounds.groups, facts.cells) * bounds.rows
+    if most > MANY_OF_ONE:
+        lines.append(
+            f"One {one_line(query.table.unit or 'row')} may count {most:,} times: with lower max_groups or"
+            " max_rows_per_group (the owner's choice) there is less noise, but more rows are dropped."
+        )
+    if facts.cells >= MANY_GROUPS:
+        lines.append(
+            f"Of {facts.cells:,} groups about {math.ceil(facts.cells / 20):,} are further off than said here, and empty"
+            " groups get noise as well: ask for fewer and larger groups."
+        )
+    return lines
+
+
+def _useful(outlook: Outlook) -> list[str]:
+    name = one_line(outlook.name)
+    if outlook.error is None:
+        width = outlook.high - outlook.low
+        if not width:
+            return [f"{name}: its range has one value, so the average is known without asking."]
+        rows = about(outlook.rows_for(width / 20))
+        span = f"{nearest(outlook.low)} to {nearest(outlook.high)}"
+        return [
+            f"{name}: with fewer than about {rows} rows in a group it may be off by 5 % of its range, {span}, or more."
+        ]
+    if outlook.noises[0].role is Role.COUNT:
+        return [f"{name}: groups with fewer than about {about(10 * outlook.error)} rows may be off by more than 10 %."]
+    return _useful_sum(name, outlook, 10 * outlook.error)
+
+
+def _useful_sum(name: str, outlook: Outlook, least: Fraction) -> list[str]:
+    largest = max(abs(outlook.low), abs(outlook.high))
+    if not largest:
+        return [f"{name}: every value is 0, so the sum is known without asking."]
+    rows = least / largest * 2
+    useful = f"sums below {about(least)} may be off by more than 10 %"
+    lines = [f"{name}: {useful}; that is about {about(rows)} rows of half the largest value, {nearest(largest)}."]
+    if rows > MANY_ROWS:
+        lines.append(f"{name}: narrow the range with LEAST and GREATEST, or ask for the average.")
+    return lines
+
+
+def up(number: Fraction) -> str:
+    """Two digits at least, rounded up: 599, 0.013, 12,346."""
+    return fixed(number, decimals_for(number) if number else 0, math.ceil)
+
+
+def nearest(number: Fraction) -> str:
+    text = fixed(number, decimals_for(abs(number)) if number else 0)
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def about(number: Fraction | int) -> str:
+    """Rounded up to two digits and to a whole number."""
+    whole = math.ceil(number)
+    unit = 10 ** max(len(str(whole)) - 2, 0)
+    return f"{-(-whole // unit) * unit:,}"
+
+
+def _wrapped(line: str) -> list[str]:
+    """Lines of 100 columns; what follows is set in a little further."""
+    indent = " " * (len(line) - len(line.lstrip()) + 2)
+    return wrap(line, 100, subsequent_indent=indent, break_on_hyphens=False) if len(line) > 100 else [line]
+
+
+def _times(number: int, word: str) -> str:
+    return f"{number:,} {word}{'' if number == 1 else 's'}"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."

@@ -1,0 +1,215 @@
+"""What is known of a question before it is asked: noise, errors, price, what is left. No data, nothing spent."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from privet.answer import loss_json
+from privet.core.accountant import Budget, accepts
+from privet.core.accuracy import half_width
+from privet.core.laws import DiscreteLaplace
+from privet.core.loss import Loss
+from privet.core.parts import Part, Recipe, Role
+from privet.ledger import Policy
+from privet.report.plan_words import call
+from privet.report.terminal import floor, plain_numbers
+
+if TYPE_CHECKING:
+    from privet.query import Query
+
+SHARE = Fraction(95, 100)
+ASSUMED_ROWS = (100, 1_000, 10_000)
+DIGITS = 10**6  # a square root is shown to a millionth, rounded up
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noise:
+    """One noisy number a group, in its own unit: how far one unit moves all groups together, and the noise on each."""
+
+    role: Role
+    sensitivity: Fraction  # in sum for Laplace noise; the root of the sum of squares for Gaussian noise
+    mechanism: str
+    scale: Fraction  # of Laplace noise; sigma of Gaussian noise, rounded up
+    error: Fraction  # with probability 95 %; 97.5 % if another noisy number takes part
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outlook:
+    """One aggregate. `error` is for counts and sums; an average has an error for every assumed number of rows."""
+
+    name: str
+    call: str
+    noises: tuple[Noise, ...]
+    low: Fraction  # of the number that one row adds, or of an average
+    high: Fraction
+    error: Fraction | None = None
+    errors: tuple[tuple[int, Fraction | None], ...] = ()  # None: any average in the range is possible
+
+    def rows_for(self, error: Fraction) -> int:
+        """From how many rows on an average is off by at most `error`."""
+        total, count = self.noises
+        return math.ceil(count.error + _most_off(self, total, count) / error)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """One budget that the question must fit: that of all, or the analyst's own."""
+
+    whose: str
+    cap: Budget
+    spent: Loss
+    holds: bool
+
+    def takes(self, loss: Loss) -> bool:
+        return self.holds and accepts(self.cap, self.spent, loss)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """`largest` is the price that still fits, as text such as "epsilon=0.1", and how much further off it would be."""
+
+    outlooks: tuple[Outlook, ...]
+    cells: int
+    standings: tuple[Standing, ...]
+    cost: Loss
+    more: int
+    largest: tuple[str, Fraction] | None
+    may_pass: bool  # the owner's own questions, under the policy "warn"
+    stored: bool
+    suspended: bool
+
+    @property
+    def fits(self) -> bool:
+        return self.more > 0 and not self.suspended
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "cells": self.cells,
+            "confidence": float(SHARE),
+            "aggregates": [plain_numbers(asdict(outlook)) for outlook in self.outlooks],
+            "cost": loss_json(self.cost),
+            "budgets": [
+                {
+                    "whose": standing.whose,
+                    "epsilon": float(standing.cap.epsilon),
+                    "delta": float(standing.cap.delta),
+                    "rho": float(standing.cap.rho),
+                    "spent": loss_json(standing.spent),
+                    "holds": standing.holds,
+                }
+                for standing in self.standings
+            ],
+            "about_n_more": self.more,
+            "fits": self.fits,
+            "may_pass_the_cap": self.may_pass,
+            "largest_price": None if self.largest is None else self.largest[0],
+            "answered_before": self.stored,
+            "suspended": self.suspended,
+        }
+
+
+def explanation(query: Query) -> Explanation:
+    """Everything that `explain` says, as numbers."""
+    ledger, asked = query.gate.ledger, query.question
+    standings = _standings(query)
+    return Explanation(
+        outlooks=tuple(_outlook(recipe, asked.parts) for recipe in asked.outline.recipes),
+        cells=asked.outline.cells.count,
+        standings=standings,
+        cost=query.cost,
+        more=query.about_n_more,
+        largest=_largest(standings, query.cost),
+        may_pass=ledger.terms.policy is Policy.WARN and not query.analyst,
+        stored=ledger.stored(query.request) is not None,
+        suspended=ledger.suspended(query.analyst),
+    )
+
+
+def _outlook(recipe: Recipe, parts: tuple[Part, ...]) -> Outlook:
+    total = parts[recipe.measure]
+    measure = total.measure
+    low, high = ((measure.center + bound) * measure.step for bound in (measure.low, measure.high))
+    name, said = recipe.aggregate.name, call(recipe.aggregate)
+    if recipe.count is None:
+        noise = _noise(total, SHARE)
+        return Outlook(name=name, call=said, noises=(noise,), low=low, high=high, error=noise.error)
+    each = (1 + SHARE) / 2  # both hold together with probability SHARE
+    noises = (_noise(total, each), _noise(parts[recipe.count], each))
+    bare = Outlook(name=name, call=said, noises=noises, low=low, high=high)
+    errors = tuple((rows, _average_error(bare, rows)) for rows in ASSUMED_ROWS)
+    return Outlook(name=name, call=said, noises=noises, low=low, high=high, errors=errors)
+
+
+def _average_error(outlook: Outlook, rows: int) -> Fraction | None:
+    """With half widths a and b and half the range R: off by at most (a + R b) / (rows - b), and by the range."""
+    total, count = outlook.noises
+    if rows - count.error < 1:
+        return None
+    error = _most_off(outlook, total, count) / (rows - count.error)
+    return error if error < outlook.high - outlook.low else None
+
+
+def _most_off(outlook: Outlook, total: Noise, count: Noise) -> Fraction:
+    return total.error + (outlook.high - outlook.low) / 2 * count.error
+
+
+def _noise(part: Part, share: Fraction) -> Noise:
+    step, law = part.measure.step, part.law
+    error = half_width(law, share) * step
+    if isinstance(law, DiscreteLaplace):
+        mechanism, sensitivity, scale = "discrete Laplace", Fraction(part.reach.l1), law.scale
+    else:
+        mechanism, sensitivity, scale = "discrete Gaussian", _root(Fraction(part.reach.l2_squared)), _root(law.variance)
+    return Noise(
+        role=part.measure.role, sensitivity=sensitivity * step, mechanism=mechanism, scale=scale * step, error=error
+    )
+
+
+def _root(square: Fraction) -> Fraction:
+    """Exact for squares, otherwise rounded up."""
+    top, bottom = math.isqrt(square.numerator), math.isqrt(square.denominator)
+    if top**2 == square.numerator and bottom**2 == square.denominator:
+        return Fraction(top, bottom)
+    return Fraction(math.isqrt(math.ceil(square * DIGITS**2)) + 1, DIGITS)
+
+
+def _standings(query: Query) -> tuple[Standing, ...]:
+    ledger, name = query.gate.ledger, query.analyst
+    spent = ledger.spent()
+    found = [Standing(whose="the budget", cap=ledger.terms.budget, spent=spent.loss, holds=spent.holds)]
+    own = ledger.granted(name) if name else None
+    if own is not None:
+        used = ledger.spent(name)
+        found.append(Standing(whose=f"{name}'s share", cap=own, spent=used.loss, holds=used.holds))
+    return tuple(found)
+
+
+def _largest(standings: tuple[Standing, ...], cost: Loss) -> tuple[str, Fraction] | None:
+    """The same question at the part of its price that every budget takes. Errors grow as the price shrinks."""
+    pure, rho = cost.epsilon, cost.rho or Fraction(0)  # all noise that a query uses has a rho
+
+    def scaled(part: Fraction) -> Loss:
+        return Loss(epsilon=None, rho=rho * part) if pure is None else Loss(epsilon=pure * part, rho=rho * part**2)
+
+    parts = [part for standing in standings for part in _parts(standing, pure, rho)]
+    fitting = [part for part in parts if all(standing.takes(scaled(part)) for standing in standings)]
+    if not fitting:
+        return None
+    part = max(fitting)
+    if pure is None:
+        return f"rho={floor(rho * part, 6)}", _root(1 / part)
+    return f"epsilon={floor(pure * part, 6)}", 1 / part
+
+
+def _parts(standing: Standing, pure: Fraction | None, rho: Fraction) -> list[Fraction]:
+    """Which part of the price would use up one gauge: rho shrinks with the square of a Laplace price."""
+    found = []
+    if pure is not None and standing.spent.epsilon is not None:
+        found.append((standing.cap.epsilon - standing.spent.epsilon) / pure)
+    if standing.spent.rho is not None:
+        left = max(standing.cap.rho - standing.spent.rho, Fraction(0)) / rho
+        found.append(left if pure is None else Fraction(math.isqrt(int(left * DIGITS**4)), DIGITS**2))
+    return [part for part in found if part > 0]

@@ -1,0 +1,107 @@
+"""CSV and its relatives: every field is a text, and every file can be read.
+
+Python's csv module defines what a file means. The engine's own reader is faster but strict; it is used where it accepts
+the whole file, and then it reads the same: a malformed row must not change how the rows of others are read.
+"""
+# ruff: noqa: S608  every name in a statement is quoted or generated here
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import io
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any, TextIO
+
+import duckdb
+
+from privet.declarations import Source, Table
+from privet.sources.relation import Raw, positions, projection, relation_name, text, unreadable
+from privet.sources.rows import insert
+
+LONGEST = 131_072  # characters of a field in Python's reader, bytes of a row in the fast one
+LONGEST_LINE = 1 << 24  # longer lines are cut, or a file without line ends would fill the memory
+HINT = "check the name, and the source's delimiter, encoding and skip"
+
+
+def load(connection: duckdb.DuckDBPyConnection, table: Table, path: Path) -> Raw:
+    """Copy the declared columns into a table of texts."""
+    try:
+        with open_text(path, table.source.encoding) as file:
+            reader = open_reader(file, table.source)
+            rows = records(reader)
+            names = header(rows, table.source)
+            places = positions(table, names, HINT)
+            fast = _load_fast(connection, table, path, len(names), places) if reader.line_num <= 1 else None
+            return fast or insert(connection, table, places, rows)
+    except zlib.error:
+        raise unreadable() from None
+
+
+@contextmanager
+def open_text(path: Path, encoding: str, errors: str = "replace") -> Iterator[TextIO]:
+    """The file's text, unpacked if it is gzip. Bytes that the encoding does not know become U+FFFD."""
+    codec = "utf-8-sig" if codecs.lookup(encoding).name == "utf-8" else encoding
+    opened: Any = gzip.open(path) if path.suffix == ".gz" else path.open("rb")  # noqa: SIM115  two lines below
+    with opened, io.TextIOWrapper(opened, encoding=codec, errors=errors, newline="") as file:
+        yield file
+
+
+def open_reader(file: TextIO, source: Source) -> Any:
+    """A csv reader behind the lines to skip. Spaces around a quoted field do not count, as in the fast reader."""
+    for _ in range(source.skip):
+        file.readline()
+    lines = iter(partial(file.readline, LONGEST_LINE), "")
+    return csv.reader(lines, delimiter=source.delimiter, skipinitialspace=source.delimiter != " ")
+
+
+def header(rows: Iterator[list[str]], source: Source) -> tuple[str, ...]:
+    """The names of all columns. Spaces around them do not count."""
+    return source.names or tuple(name.strip() for name in next(rows, []))
+
+
+def records(reader: Iterator[list[str]]) -> Iterator[list[str]]:
+    """All rows but empty lines and rows with a field longer than the reader takes, such as after a lost quote."""
+    while True:
+        try:
+            row = next(reader)
+        except StopIteration:
+            return
+        except csv.Error:
+            continue
+        if row:
+            yield row
+
+
+def _load_fast(
+    connection: duckdb.DuckDBPyConnection, table: Table, path: Path, width: int, places: Sequence[int]
+) -> Raw | None:
+    """By the engine's reader, or None where it does not accept the file or might read it differently.
+
+    On one thread: with several it guesses where a row starts, and a text with line breaks could make it guess wrong.
+    """
+    source = table.source
+    encoding = codecs.lookup(source.encoding).name
+    if width < 2 or source.delimiter == " " or encoding not in ("utf-8", "utf-8-sig") or set("*?[") & set(str(path)):
+        return None
+    columns = ", ".join(f"'c{number}': 'VARCHAR'" for number in range(width))
+    select, types = projection(table, ["VARCHAR"] * len(places), [f"c{place}" for place in places], typed=False)
+    name = relation_name(table)
+    options = (
+        f"columns = {{{columns}}}, auto_detect = false, strict_mode = true, null_padding = false, parallel = false, "
+        f"header = {not source.names}, skip = {source.skip}, delim = {text(source.delimiter)}, quote = '\"', "
+        f"escape = '\"', nullstr = '', max_line_size = {LONGEST}, "
+        f"compression = {text('gzip' if path.suffix == '.gz' else 'none')}"
+    )
+    try:
+        connection.execute(
+            f"CREATE OR REPLACE TABLE {name} AS SELECT {select} FROM read_csv({text(str(path))}, {options})"
+        )
+    except duckdb.Error:
+        return None
+    return Raw(relation=name, types=types)

@@ -1,0 +1,126 @@
+"""Data frames that the owner hands in: pandas, polars, Arrow, or a dictionary of lists. They are copied once.
+
+Their libraries are not needed by Privet; whoever hands in a frame has loaded its library already.
+"""
+# ruff: noqa: S608  every name in a statement is quoted or generated here
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from importlib import import_module
+from typing import Any
+
+import duckdb
+import numpy as np
+
+from privet.core.rational import show
+from privet.core.schema import Kind
+from privet.declarations import Table
+from privet.errors import InvalidInputError
+from privet.sources.relation import Raw, described, positions, projection, relation_name, wanted
+from privet.sources.rows import as_text
+
+FRAME = "privet_frame"
+Pick = tuple[int, Kind | None]  # where a column stands, and its declared kind
+
+
+def load(connection: duckdb.DuckDBPyConnection, table: Table, memory: Mapping[str, object]) -> Raw:
+    """A copy of the declared columns: later changes of the frame do not reach the vault."""
+    if table.name not in memory:
+        raise InvalidInputError("the data are not in memory", "attach the data frame again after opening")
+    frame = memory[table.name]
+    names = wanted(table)
+    places = positions(table, _names(frame), "check the name")
+    picks = [(place, table.columns.get(name)) for place, name in zip(places, names, strict=True)]
+    types = [_type(connection, name, _picked(frame, [pick])) for name, pick in zip(names, picks, strict=True)]
+    inputs = [f"c{number}" for number in range(len(picks))]
+    select, read_as = projection(table, types, inputs, typed=True)
+    relation = relation_name(table)
+    connection.register(FRAME, _picked(frame, picks))
+    try:
+        connection.execute(f"CREATE OR REPLACE TABLE {relation} AS SELECT {select} FROM {FRAME}")
+    finally:
+        connection.unregister(FRAME)
+    return Raw(relation=relation, types=read_as)
+
+
+def _library(frame: object) -> str:
+    """Which library a frame comes from; "" for what is no frame."""
+    if isinstance(frame, dict):
+        return "dict"
+    name = type(frame).__module__.partition(".")[0]
+    known = {"pandas": {"DataFrame"}, "polars": {"DataFrame", "LazyFrame"}, "pyarrow": {"Table", "RecordBatch"}}
+    return name if type(frame).__name__ in known.get(name, ()) else ""
+
+
+def _names(frame: Any) -> list[str]:
+    match _library(frame):
+        case "dict":
+            return [str(name) for name in frame]
+        case "pandas":
+            return [str(name) for name in frame.columns]
+        case "polars":
+            return list(frame.collect_schema().names())
+        case "pyarrow":
+            return list(frame.schema.names)
+        case _:
+            raise InvalidInputError(
+                f"{type(frame).__name__} is not a data frame that Privet knows",
+                "give a pandas, polars or Arrow table, a dictionary of lists, or the path of a file",
+            )
+
+
+def _picked(frame: Any, picks: Sequence[Pick]) -> Any:
+    """These columns, named c0, c1, ..., as something that the engine can scan."""
+    new = [f"c{number}" for number in range(len(picks))]
+    match _library(frame):
+        case "dict":
+            values = list(frame.values())
+            return {name: _texts(values[place], kind) for name, (place, kind) in zip(new, picks, strict=True)}
+        case "pandas":
+            series = [_plain(frame.iloc[:, place], kind) for place, kind in picks]
+            return import_module("pandas").DataFrame(dict(zip(new, series, strict=True)))
+        case "polars":
+            _need_arrow()
+            names = frame.collect_schema().names()
+            old = [names[place] for place, _ in picks]
+            return frame.lazy().select(old).rename(dict(zip(old, new, strict=True))).collect()
+        case _:
+            return import_module("pyarrow").table([frame.column(place) for place, _ in picks], names=new)
+
+
+def _plain(series: Any, kind: Kind | None) -> Any:
+    """Typed columns as they are; mixed ones as texts. The index goes: it would align the columns."""
+    if series.dtype.name == "category":
+        series = series.astype(series.dtype.categories.dtype)
+    if series.dtype == object:
+        return _texts(series, kind)
+    return series.reset_index(drop=True)
+
+
+def _texts(values: Iterable[object], kind: Kind | None) -> Any:
+    return np.array([as_text(value, kind) for value in values], dtype=object)
+
+
+def _need_arrow() -> None:
+    try:
+        import_module("pyarrow")
+    except ImportError:
+        raise InvalidInputError(
+            "a polars frame is read through pyarrow, which is not installed",
+            "install pyarrow, or write the frame to a Parquet file and give its path",
+        ) from None
+
+
+def _type(connection: duckdb.DuckDBPyConnection, name: str, column: Any) -> str:
+    """The engine's type of a frame with one column."""
+    connection.register(FRAME, column)
+    try:
+        return described(connection, f"FROM {FRAME}")[0][1]
+    except duckdb.Error:
+        raise InvalidInputError(
+            f"column {show(name)} is of a type that cannot be read",
+            "convert it to numbers, texts, dates or times",
+        ) from None
+    finally:
+        connection.unregister(FRAME)

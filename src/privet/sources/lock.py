@@ -1,0 +1,43 @@
+"""A connection that spills to a private place, and one that can read nothing but the declared files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import duckdb
+
+from privet.sources.relation import text
+
+
+def connect(scratch: Path) -> duckdb.DuckDBPyConnection:
+    """A database in memory. What does not fit is kept, encrypted, in the folder `scratch` until it is closed."""
+    scratch.mkdir(mode=0o700, parents=True, exist_ok=True)
+    connection = duckdb.connect(":memory:")
+    for setting in (
+        f"temp_directory = {text(str(scratch))}",
+        "temp_file_encryption = true",
+        "preserve_insertion_order = false",  # rows have no order, and keeping one costs memory
+        "python_enable_replacements = false",  # or a query could name any variable of this process
+        "autoinstall_known_extensions = false",
+        "autoload_known_extensions = false",
+        "pandas_analyze_sample = 0",  # no type is guessed from the first rows
+    ):
+        connection.execute(f"SET {setting}")
+    return connection
+
+
+def harden(connection: duckdb.DuckDBPyConnection, allowed: Iterable[Path]) -> None:
+    """From here on the connection reads these files and nothing else, and nobody can change that."""
+    paths = ", ".join(text(str(path)) for path in allowed)
+    for setting in (
+        f"allowed_paths = [{paths}]",
+        "allow_community_extensions = false",
+        "allow_persistent_secrets = false",
+        "python_enable_replacements = false",
+        "autoinstall_known_extensions = false",
+        "autoload_known_extensions = false",
+        "enable_external_access = false",
+        "lock_configuration = true",
+    ):
+        connection.execute(f"SET {setting}")

@@ -1,0 +1,96 @@
+"""Proposes how a file is to be read: its kind, encoding, delimiter and header. For drafts only, never for reading."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from privet.core.rational import show
+from privet.declarations import Source
+from privet.errors import InvalidInputError
+from privet.sources.delimited import header, open_reader, open_text, records
+from privet.sources.excel import read_sheet
+from privet.sources.files import open_in_place
+from privet.sources.relation import NUMBER_TEXT, described
+
+ENDINGS = {
+    ".csv": "csv", ".tsv": "csv", ".tab": "csv", ".txt": "csv", ".gz": "csv",
+    ".parquet": "parquet", ".parq": "parquet", ".duckdb": "duckdb", ".db": "duckdb",
+    ".xlsx": "excel", ".xlsm": "excel", ".xlsb": "excel", ".xls": "excel", ".ods": "excel",
+}  # fmt: skip
+DELIMITERS = ",;\t|"
+SAMPLE = 200  # rows that are looked at for the delimiter
+BLOCK = 1 << 20
+UNDEFINED = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")  # bytes that cp1252 does not know
+
+
+def guess(path: Path, given: dict[str, Any]) -> Source:
+    """The source that a file seems to be. What is given is not guessed."""
+    kind = given.get("kind") or ("parquet" if path.is_dir() or "*" in path.name else ENDINGS.get(path.suffix.lower()))
+    if kind is None:
+        raise InvalidInputError(f"{show(path.name)} has an unknown ending", 'say what it is, such as kind="csv"')
+    source = Source(**{**given, "kind": kind, "path": str(path)})
+    if kind == "csv":
+        if "encoding" not in given:
+            source = replace(source, encoding=_encoding(path))
+        if "delimiter" not in given:
+            source = replace(source, delimiter=_delimiter(path, source))
+    if kind in ("csv", "excel") and "names" not in given:
+        source = replace(source, names=_numbered(_header(path, source)))
+    return source
+
+
+def schema(connection: duckdb.DuckDBPyConnection, source: Source, path: Path) -> list[tuple[str, str]]:
+    """Names and engine types of all columns."""
+    if source.kind in ("csv", "excel"):
+        return [(name, "VARCHAR") for name in _header(path, source)]
+    origin, _ = open_in_place(connection, source, path)
+    return described(connection, f"FROM {origin}")
+
+
+def _header(path: Path, source: Source) -> tuple[str, ...]:
+    if source.kind == "excel":
+        return read_sheet(path, source)[0]
+    with open_text(path, source.encoding) as file:
+        return header(records(open_reader(file, source)), source)
+
+
+def _numbered(first: tuple[str, ...]) -> tuple[str, ...]:
+    """Names for a file whose first row holds numbers, and so no names."""
+    if not any(NUMBER_TEXT.fullmatch(name) for name in first):
+        return ()
+    return tuple(f"column{number}" for number in range(1, len(first) + 1))
+
+
+def _encoding(path: Path) -> str:
+    with open_text(path, "latin-1") as file:  # every byte is one character, and gzip is unpacked
+        start = file.read(2)
+        if start in ("\xff\xfe", "\xfe\xff"):
+            return "utf-16"
+    try:
+        with open_text(path, "utf-8", errors="strict") as file:
+            while file.read(BLOCK):
+                pass
+    except UnicodeDecodeError:
+        with open_text(path, "latin-1") as file:
+            undefined = any(UNDEFINED.search(block.encode("latin-1")) for block in iter(lambda: file.read(BLOCK), ""))
+        return "latin-1" if undefined else "cp1252"
+    return "utf-8"
+
+
+def _delimiter(path: Path, source: Source) -> str:
+    """The one that splits most rows into the same number of fields, and into more than one."""
+    scores = {}
+    for mark in DELIMITERS:
+        with open_text(path, source.encoding) as file:
+            rows = islice(records(open_reader(file, replace(source, delimiter=mark))), SAMPLE)
+            widths = Counter(len(row) for row in rows if len(row) > 1)
+        width, rows_alike = max(widths.items(), key=lambda item: item[1], default=(0, 0))
+        scores[mark] = (rows_alike, width)
+    return max(DELIMITERS, key=lambda mark: scores[mark])

@@ -1,0 +1,66 @@
+"""How a syntax tree is read: one small rule for each kind of node. A node without a rule is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from sqlglot import ErrorLevel, exp
+
+from privet.core.rational import show
+from privet.errors import RefusedQueryError
+from privet.sql.terms import Term
+
+Read = Callable[[exp.Expr], Term]
+Make = Callable[[Read, Any], Term]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """How to read a kind of node that has these arguments and no others."""
+
+    make: Make
+    arguments: frozenset[str]
+
+
+RULES: dict[type[exp.Expr], Rule] = {}
+
+
+def rule(kind: type[exp.Expr], arguments: str = "this") -> Callable[[Make], Make]:
+    def register(make: Make) -> Make:
+        RULES[kind] = Rule(make, frozenset(arguments.split()))
+        return make
+
+    return register
+
+
+def reading(special: Callable[[exp.Expr], Term | None]) -> Read:
+    """A reader of expressions; `special` sees every node first, and knows the columns."""
+
+    def read(node: exp.Expr) -> Term:
+        found = special(node)
+        if found is not None:
+            return found
+        known = RULES.get(type(node))
+        if known is None or given(node) - known.arguments:
+            raise not_understood(node)
+        return known.make(read, node)
+
+    return read
+
+
+def given(node: exp.Expr) -> set[str]:
+    """The arguments that a node has."""
+    return {name for name, value in node.args.items() if value}
+
+
+def not_understood(node: exp.Expr) -> RefusedQueryError:
+    return RefusedQueryError(
+        f"{written(node)} is not understood", "use the operators and functions listed in docs/sql.md"
+    )
+
+
+def written(node: exp.Expr) -> str:
+    """Roughly what the user wrote, for an error."""
+    return show(node.sql("duckdb", comments=False, unsupported_level=ErrorLevel.IGNORE))

@@ -1,0 +1,246 @@
+"""The rules for constants, arithmetic, conditions and choices."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from sqlglot import exp
+
+from privet.core.expression import (
+    Absolute,
+    And,
+    Coalesce,
+    Greatest,
+    In,
+    IsNull,
+    Least,
+    Literal,
+    Not,
+    Or,
+    Relation,
+    Rounded,
+    Rounding,
+    Sign,
+)  # fmt: skip
+from privet.core.shape import Form
+from privet.errors import RefusedQueryError
+from privet.sql.constants import number_of, whole_of
+from privet.sql.registry import Make, Read, rule, written
+from privet.sql.terms import (
+    Term,
+    alike,
+    arithmetic,
+    chosen,
+    compared,
+    folded,
+    literal,
+    made,
+    number,
+    truth,
+    unified,
+)  # fmt: skip
+
+FINEST = 30  # decimal places
+
+
+# Constants and brackets
+
+
+@rule(exp.Paren)
+def _paren(read: Read, node: exp.Paren) -> Term:
+    return read(node.this)
+
+
+@rule(exp.Literal, "this is_string")
+def _literal(_: Read, node: exp.Literal) -> Term:
+    return literal(node.this if node.is_string else number_of(node.this))
+
+
+@rule(exp.Null, "")
+def _null(_: Read, __: exp.Null) -> Term:
+    return literal(None)
+
+
+@rule(exp.Boolean)
+def _boolean(_: Read, node: exp.Boolean) -> Term:
+    return literal(bool(node.this))
+
+
+# Arithmetic
+
+
+@rule(exp.Neg)
+def _negative(read: Read, node: exp.Neg) -> Term:
+    return arithmetic(Sign.MULTIPLY, literal(Fraction(-1)), read(node.this))
+
+
+def _sign(sign: Sign) -> Make:
+    return lambda read, node: arithmetic(sign, read(node.this), read(node.expression))
+
+
+rule(exp.Add, "this expression")(_sign(Sign.ADD))
+rule(exp.Sub, "this expression")(_sign(Sign.SUBTRACT))
+rule(exp.Mul, "this expression")(_sign(Sign.MULTIPLY))
+
+
+@rule(exp.Div, "this expression typed safe")
+def _division(read: Read, node: exp.Div) -> Term:
+    """Exact, never integer division."""
+    divisor = number(read(node.expression), "/")
+    match divisor.expression:
+        case Literal(Fraction() as value) if value:
+            return arithmetic(Sign.MULTIPLY, read(node.this), literal(1 / value))
+    raise RefusedQueryError(
+        f"{written(node)} does not divide by a constant other than 0",
+        "divide by a constant, or select the parts and divide the answers: that is free",
+    )
+
+
+@rule(exp.Abs)
+def _absolute(read: Read, node: exp.Abs) -> Term:
+    item = number(read(node.this), "ABS")
+    return folded(Absolute(item.expression), Form.NUMBER, item)
+
+
+def rounded(rounding: Rounding, item: Term, decimals: int = 0) -> Term:
+    item = number(item, str(rounding).upper())
+    return folded(Rounded(rounding, item.expression, Fraction(10) ** -decimals), Form.NUMBER, item)
+
+
+@rule(exp.Floor)
+def _floor(read: Read, node: exp.Floor) -> Term:
+    return rounded(Rounding.DOWN, read(node.this))
+
+
+@rule(exp.Ceil)
+def _ceil(read: Read, node: exp.Ceil) -> Term:
+    return rounded(Rounding.UP, read(node.this))
+
+
+@rule(exp.Round, "this decimals")
+def _round(read: Read, node: exp.Round) -> Term:
+    decimals = node.args.get("decimals")
+    digits = 0 if decimals is None else whole_of(_constant(read(decimals)), "ROUND(x, 2)", FINEST)
+    return rounded(Rounding.NEAREST, read(node.this), digits)
+
+
+def _constant(term: Term) -> object:
+    return term.expression.value if isinstance(term.expression, Literal) else term
+
+
+# Conditions
+
+
+def _relation(relation: Relation) -> Make:
+    def make(read: Read, node: exp.Binary) -> Term:
+        left, right = read(node.this), read(node.expression)
+        if Form.NOTHING in (left.form, right.form):
+            raise RefusedQueryError(f"{relation} NULL is never true", "write IS NULL or IS NOT NULL")
+        return compared(relation, left, right)
+
+    return make
+
+
+for _kind, _meaning in (
+    (exp.EQ, Relation.EQUAL), (exp.NEQ, Relation.UNEQUAL), (exp.LT, Relation.LESS), (exp.LTE, Relation.LESS_EQUAL),
+    (exp.GT, Relation.GREATER), (exp.GTE, Relation.GREATER_EQUAL),
+):  # fmt: skip
+    rule(_kind, "this expression")(_relation(_meaning))
+
+
+def _connective(kind: type[exp.Connector], combine: type[And] | type[Or], name: str) -> Make:
+    def make(read: Read, node: exp.Expr) -> Term:
+        items, waiting = [], [node]
+        while waiting:  # a chain of thousands is as deep as it is long: no recursion here
+            top = waiting.pop()
+            if isinstance(top, kind):
+                waiting += [top.expression, top.this]
+            else:
+                items.append(truth(read(top), name))
+        return made(combine(tuple(item.expression for item in items)), Form.TRUTH, *items)
+
+    return make
+
+
+rule(exp.And, "this expression")(_connective(exp.And, And, "AND"))
+rule(exp.Or, "this expression")(_connective(exp.Or, Or, "OR"))
+
+
+def _negated(item: Term) -> Term:
+    return made(Not(item.expression), Form.TRUTH, item)
+
+
+@rule(exp.Not)
+def _not(read: Read, node: exp.Not) -> Term:
+    return _negated(truth(read(node.this), "NOT"))
+
+
+@rule(exp.Between, "this low high")
+def _between(read: Read, node: exp.Between) -> Term:
+    item, low, high = (read(node.args[name]) for name in ("this", "low", "high"))
+    ends = compared(Relation.GREATER_EQUAL, item, low), compared(Relation.LESS_EQUAL, item, high)
+    return made(And(tuple(end.expression for end in ends)), Form.TRUTH, *ends)
+
+
+@rule(exp.In, "this expressions")
+def _in(read: Read, node: exp.In) -> Term:
+    listed = [read(item) for item in node.expressions]
+    if not listed or not all(item.constant for item in listed):
+        raise RefusedQueryError("IN needs a list of constants", "write x IN (1, 2), or x = y OR x = z")
+    if any(item.form is Form.NOTHING for item in listed):
+        raise RefusedQueryError("NULL in an IN list is never equal to anything", "write x IN (1, 2) OR x IS NULL")
+    item, *listed = alike([read(node.this), *listed], "IN")
+    values = tuple(one.expression.value for one in listed if isinstance(one.expression, Literal))
+    return made(In(item.expression, values), Form.TRUTH, item, *listed)
+
+
+@rule(exp.Is, "this expression")
+def _is(read: Read, node: exp.Is) -> Term:
+    item, other = read(node.this), read(node.expression)
+    match other.expression:
+        case Literal(None):
+            return made(IsNull(item.expression), Form.TRUTH, item)
+        case Literal(bool(value)):
+            item = truth(item, "IS TRUE")
+            item = item if value else _negated(item)
+            return made(Coalesce((item.expression, Literal(False))), Form.TRUTH, item)
+    raise RefusedQueryError(f"{written(node)} is not understood", "write IS NULL, IS TRUE or IS FALSE, or use =")
+
+
+# Choices
+
+
+@rule(exp.Case, "this ifs default")
+def _case(read: Read, node: exp.Case) -> Term:
+    subject, default = node.args.get("this"), node.args.get("default")
+    of = None if subject is None else read(subject)
+    branches = []
+    for branch in node.args["ifs"]:
+        when = read(branch.this)
+        branches.append((when if of is None else compared(Relation.EQUAL, of, when), read(branch.args["true"])))
+    return chosen(branches, literal(None) if default is None else read(default))
+
+
+@rule(exp.If, "this true false")
+def _if(read: Read, node: exp.If) -> Term:
+    other = node.args.get("false")
+    return chosen([(read(node.this), read(node.args["true"]))], literal(None) if other is None else read(other))
+
+
+@rule(exp.Nullif, "this expression")
+def _nullif(read: Read, node: exp.Nullif) -> Term:
+    item = read(node.this)
+    return chosen([(compared(Relation.EQUAL, item, read(node.expression)), literal(None))], item)
+
+
+def _listing(kind: type[Coalesce] | type[Least] | type[Greatest], name: str) -> Make:
+    def make(read: Read, node: exp.Expr) -> Term:
+        items, form = unified([read(item) for item in (node.this, *node.expressions)], name)
+        return made(kind(tuple(item.expression for item in items)), form, *items)
+
+    return make
+
+
+rule(exp.Coalesce, "this expressions")(_listing(Coalesce, "COALESCE"))
+rule(exp.Least, "this expressions ignore_nulls")(_listing(Least, "LEAST"))
+rule(exp.Greatest, "this expressions ignore_nulls")(_listing(Greatest, "GREATEST"))
