@@ -24,7 +24,10 @@ def test_import_is_light() -> None:
 
 
 def test_public_names() -> None:
-    assert dir(pv) == ["Budget", "__version__", "audits", "errors", "meaning", "noise"]
+    assert dir(pv) == [
+        "Boolean", "Budget", "Category", "Date", "Integer", "Number", "Text", "Timestamp", "__version__",
+        "audits", "create", "errors", "meaning", "noise", "open", "testing",
+    ]  # fmt: skip
     assert issubclass(pv.errors.InvalidInputError, pv.errors.PrivetError)
     assert issubclass(NoiseOverflowError, OverflowError)
     with pytest.raises(AttributeError, match="module 'privet' has no attribute 'magic'"):

@@ -1,59 +1,82 @@
-"""The first story: one newcomer in a hospital, and three ways to publish a count.
+"""The first story: one newcomer in a hospital; exact answers, a little noise, and a vault with a budget.
 
-Every number is computed here: probabilities exactly, simulations with real draws from `privet.noise`.
+Everything is computed here and now: the attack from the published numbers, probabilities exactly, simulations with
+real draws from `privet.noise`, private answers by a real vault in a temporary folder. The patients are made up.
 """
 
 from __future__ import annotations
 
+import csv
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+import random
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from privet import noise
+from privet.answer import Answer
+from privet.core.accountant import Budget
 from privet.core.exponential import exp_enclosure
 from privet.core.laws import DiscreteLaplace
-from privet.core.mechanisms import laplace_epsilon, laplace_for, laplace_half_width
+from privet.core.mechanisms import laplace_epsilon, laplace_for
+from privet.core.schema import Boolean, Category, Integer, Kind
+from privet.engine import FreshNoise
+from privet.errors import BudgetExceededError
+from privet.interpret import Belief, posterior
 from privet.noise.selection import uniform
 from privet.report.charts import Panel, likelihood_panels, svg
-from privet.report.terminal import Pen, at_least, at_most, percent
+from privet.report.demo_text import page
+from privet.report.terminal import at_most, plain_numbers
+from privet.vault import Vault, create
+
+__all__ = ["chart", "page", "tell"]
 
 WEEKS = 10
 RUNS = 10_000
 REACH = 3  # uniform noise from -3 to 3
-EPSILON = Fraction(1, 10)  # of one weekly count
-CHART_EPSILON = Fraction(1)  # bars of noise at 1/10 would be too flat to see
-SHARE = Fraction(95, 100)  # of the weekly counts, for the typical error
-BIG_COUNT = 40_000  # cases in a large group of hospitals
+DECIMALS = 4  # of a published average age
+WARDS = ("surgery", "heart", "lungs", "emergency")
+PATIENTS, ILL = 2436, 4
+BUDGET, PRICE = Fraction(3, 2), Fraction(1, 2)
+WEEKLY = "SELECT COUNT(*) AS patients, SUM(ill) AS ill, AVG(age) AS age FROM patients"
+BY_WARD = "SELECT ward, COUNT(*) AS patients, AVG(age) AS age FROM patients WHERE ward IS NOT NULL GROUP BY ward"
+CHART_EPSILON = Fraction(1)  # bars of noise at a smaller one would be too flat to see
 PRECISION = 64
+COLUMNS: Mapping[str, Kind] = {"ward": Category(WARDS), "age": Integer(0, 100), "ill": Boolean()}
 
 Law = Mapping[int, Fraction]  # the probability of every noise that can occur
 Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Patient:
+    patient_id: int
+    ward: str
+    age: int
+    ill: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Week:
-    ill: int
+    """What is published: counts, and an average rounded to four decimals."""
+
     patients: int
-
-
-FIRST, SECOND = Week(4, 2436), Week(5, 2437)
+    ill: int
+    age: Fraction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exact:
-    """Both counts published as they are."""
+    """Both weeks published as they are, and what follows about the newcomer."""
 
     first: Week
     second: Week
-    joined: int
-    new_cases: int
-    certain: Fraction
+    ages: list[int]  # that fit both averages
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +84,8 @@ class Uniform:
     """Noise from -reach to reach, each equally likely."""
 
     reach: int
+    weeks: int
+    runs: int
     proves_healthy: list[int]
     proves_ill: list[int]
     certain_one_week: Fraction
@@ -70,179 +95,230 @@ class Uniform:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Laplace:
-    """Discrete Laplace noise. Factors and ceilings are rounded up, floors down."""
+class Private:
+    """What a vault answered, and what the same attacker makes of it."""
 
-    epsilon: Fraction
-    epsilon_all_weeks: Fraction
-    factor_one_week: Fraction
-    factor_all_weeks: Fraction
-    belief_floor: Fraction
-    belief_ceiling: Fraction
-    example_truth: int
-    example: list[int]
-    simulated_surest: float
-    simulated_mean: float
-    simulated_right: float
-    share: Fraction
-    within: int
+    question: str
+    price: Fraction
+    budget: Fraction
+    weeks: list[Answer]
+    cases: int  # more in week 2, by the published numbers
+    age: Fraction  # of the newcomer, by the published numbers
+    best_guess: Fraction  # how often anybody can tell ill from healthy; rounded up
+    runs: int
+    simulated_guess: float
+    ward_question: str
+    wards: Answer
+    again_is_free: bool
+    refused: str
+    spent: Fraction
+    entries: int
+    receipt: str
+    belief: Belief
+
+    def numbers(self) -> dict[str, Any]:
+        plain = {part.name: getattr(self, part.name) for part in fields(self)}
+        answers = {"weeks": [week.to_json() for week in self.weeks], "wards": self.wards.to_json()}
+        return {**plain, **answers, "belief": asdict(self.belief)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Story:
-    weeks: int
-    runs: int
     exact: Exact
     uniform: Uniform
-    laplace: Laplace
-    big_count: int
-
-    @property
-    def big_error(self) -> Fraction:
-        """The typical error of the private count, as a part of the big count."""
-        return Fraction(self.laplace.within, self.big_count)
+    private: Private
 
     def numbers(self) -> dict[str, Any]:
         """Everything that the terminal prints, for a program to read."""
-        return {**_plain(asdict(self)), "big_error": float(self.big_error)}
+        told = {"exact": asdict(self.exact), "uniform": asdict(self.uniform), "private": self.private.numbers()}
+        return dict(plain_numbers(told))
 
 
 def tell(runs: int = RUNS) -> Story:
-    """Compute the whole story; the simulations draw fresh noise, so their numbers differ a little each time."""
-    return Story(
-        weeks=WEEKS,
-        runs=runs,
-        exact=exact_counts(),
-        uniform=uniform_noise(runs),
-        laplace=laplace_noise(runs),
-        big_count=BIG_COUNT,
-    )
+    """Compute the whole story; noise is fresh, so some numbers differ each time."""
+    week, newcomer = hospital()
+    first, second = week, [*week, newcomer]
+    exact = Exact(first=publish(first), second=publish(second), ages=fitting_ages(publish(first), publish(second)))
+    return Story(exact=exact, uniform=uniform_noise(runs, exact), private=ask_the_vault(first, second, runs, exact))
 
 
-def chart() -> str:
-    """The picture of the story, as SVG text."""
-    point, flat, law = {0: Fraction(1)}, uniform_law(REACH), laplace_for(CHART_EPSILON, 1)
-    edges = " and ".join(str(number) for proofs in proving(flat) for number in proofs)
-    panels = [
-        _panel("Exact count", ("Each number fits one diagnosis only:", "always a proof"), point),
-        _panel(
-            f"Uniform noise, -{REACH} to {REACH}",
-            (f"{edges} are proofs: one of them comes", f"with probability {certainty(flat)} every week"),
-            flat,
-        ),
-        _laplace_panel(law, range(FIRST.ill - REACH - 2, SECOND.ill + REACH + 3)),
-    ]
-    title = "Exact counts and noise with edges can prove the newcomer ill; discrete Laplace noise never does"
-    subtitle = (
-        f"How likely each published number is if the newcomer is healthy (true count {FIRST.ill})"
-        f" or ill (true count {SECOND.ill}),",
-        f"for an attacker who knows the other {FIRST.patients:,} patients. Heights are scaled per panel.",
-    )
-    return svg(likelihood_panels(panels, title, subtitle))
+def hospital() -> tuple[list[Patient], Patient]:
+    """Made-up patients, always the same ones, and the newcomer."""
+    chance = random.Random(PATIENTS)  # noqa: S311  not noise: it makes up a table
+    ill = set(chance.sample(range(PATIENTS), ILL))
+    ages = [min(100, max(0, round(chance.gauss(50, 20)))) for _ in range(PATIENTS)]
+    people = [Patient(number, chance.choice(WARDS), ages[number], number in ill) for number in range(PATIENTS)]
+    return people, Patient(PATIENTS, "heart", 86, True)
+
+
+def publish(people: Sequence[Patient]) -> Week:
+    average = Fraction(sum(person.age for person in people), len(people))
+    return Week(len(people), sum(person.ill for person in people), round(average, DECIMALS))
+
+
+def fitting_ages(first: Week, second: Week) -> list[int]:
+    """Ages of a newcomer for which both published averages can be true: each is rounded by up to half a digit."""
+    half = Fraction(1, 2 * 10**DECIMALS)
+    middle, off = implied_age(first, second), half * (first.patients + second.patients)
+    return list(range(math.ceil(middle - off), math.floor(middle + off) + 1))
+
+
+def implied_age(first: Week, second: Week) -> Fraction:
+    """What all ages add up to in week 2, less what they add up to in week 1."""
+    return second.patients * second.age - first.patients * first.age
 
 
 def uniform_law(reach: int) -> Law:
     return {x: Fraction(1, 2 * reach + 1) for x in range(-reach, reach + 1)}
 
 
-def proving(law: Law) -> tuple[list[int], list[int]]:
+def proving(law: Law, healthy: int) -> tuple[list[int], list[int]]:
     """The published numbers that occur only if the newcomer is healthy, and only if ill: infinite odds."""
-    healthy, ill = ({truth + x for x in law} for truth in (FIRST.ill, SECOND.ill))
-    return sorted(healthy - ill), sorted(ill - healthy)
+    if_healthy, if_ill = ({truth + x for x in law} for truth in (healthy, healthy + 1))
+    return sorted(if_healthy - if_ill), sorted(if_ill - if_healthy)
 
 
-def certainty(law: Law) -> Fraction:
+def certainty(law: Law, healthy: int) -> Fraction:
     """The probability that one published number proves the diagnosis; the same for either diagnosis here."""
-    healthy, ill = proving(law)
-    if_healthy = sum((law[number - FIRST.ill] for number in healthy), Fraction(0))
-    if_ill = sum((law[number - SECOND.ill] for number in ill), Fraction(0))
+    only_healthy, only_ill = proving(law, healthy)
+    if_healthy = sum((law[number - healthy] for number in only_healthy), Fraction(0))
+    if_ill = sum((law[number - healthy - 1] for number in only_ill), Fraction(0))
     return (if_healthy + if_ill) / 2
 
 
-def belief_in_illness(published: Ints, law: DiscreteLaplace) -> Floats:
-    """What an attacker who starts at 50:50 believes after each row of published numbers: Bayes' rule.
-
-    One number multiplies the odds of "ill" by exp((|number - healthy count| - |number - ill count|) / scale).
-    """
-    steps = np.abs(published - FIRST.ill) - np.abs(published - SECOND.ill)
-    belief: Floats = 1 / (1 + np.exp(-steps.sum(axis=1) / float(law.scale)))
-    return belief
-
-
-def exact_counts() -> Exact:
-    return Exact(
-        first=FIRST,
-        second=SECOND,
-        joined=SECOND.patients - FIRST.patients,
-        new_cases=SECOND.ill - FIRST.ill,
-        certain=certainty({0: Fraction(1)}),
-    )
-
-
-def uniform_noise(runs: int) -> Uniform:
+def uniform_noise(runs: int, exact: Exact) -> Uniform:
     """`runs` attackers watch ten weeks each; in every other run the newcomer is ill."""
-    law = uniform_law(REACH)
-    healthy, ill = proving(law)
-    truth = _truth(runs)
+    law, healthy = uniform_law(REACH), exact.first.ill
+    only_healthy, only_ill = proving(law, healthy)
+    truth = _truth(runs, healthy)
     published = truth[:, np.newaxis] + uniform(2 * REACH + 1, runs * WEEKS).reshape(runs, WEEKS) - REACH
-    says_healthy, says_ill = np.isin(published, healthy).any(axis=1), np.isin(published, ill).any(axis=1)
-    wrong = np.where(truth == SECOND.ill, says_healthy, says_ill)
-    certain = certainty(law)
+    says_healthy, says_ill = np.isin(published, only_healthy).any(axis=1), np.isin(published, only_ill).any(axis=1)
+    certain = certainty(law, healthy)
     return Uniform(
         reach=REACH,
-        proves_healthy=healthy,
-        proves_ill=ill,
+        weeks=WEEKS,
+        runs=runs,
+        proves_healthy=only_healthy,
+        proves_ill=only_ill,
         certain_one_week=certain,
         certain_all_weeks=1 - (1 - certain) ** WEEKS,
         simulated_certain=float((says_healthy | says_ill).mean()),
-        simulated_wrong=int(wrong.sum()),
+        simulated_wrong=int(np.where(truth > healthy, says_healthy, says_ill).sum()),
     )
 
 
-def laplace_noise(runs: int) -> Laplace:
-    law = laplace_for(EPSILON, sensitivity=1)
-    one_week = laplace_epsilon(law, sensitivity=1)
-    all_weeks = WEEKS * one_week
-    truth = _truth(runs)
-    published = truth[:, np.newaxis] + noise.discrete_laplace(law.scale, runs * WEEKS).reshape(runs, WEEKS)
-    ill = belief_in_illness(published, law)
-    right = np.where(truth == SECOND.ill, ill, 1 - ill)  # belief in what is true
-    ceiling = _odds(all_weeks) / (1 + _odds(all_weeks))
-    return Laplace(
-        epsilon=one_week,
-        epsilon_all_weeks=all_weeks,
-        factor_one_week=_odds(one_week),
-        factor_all_weeks=_odds(all_weeks),
-        belief_floor=1 - ceiling,
-        belief_ceiling=ceiling,
-        example_truth=int(truth[-1]),
-        example=[int(number) for number in published[-1]],
-        simulated_surest=float(np.maximum(ill, 1 - ill).max()),
-        simulated_mean=float(right.mean()),
-        simulated_right=float((right > 0.5).mean() + (right == 0.5).mean() / 2),
-        share=SHARE,
-        within=laplace_half_width(law, SHARE),
+def ask_the_vault(first: Sequence[Patient], second: Sequence[Patient], runs: int, exact: Exact) -> Private:
+    """Both weeks and one more question, until nothing is left."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        tables = [_write(Path(folder) / f"week{number}.csv", week) for number, week in ((1, first), (2, second))]
+        with create(Path(folder) / "hospital.privet", budget=Budget(BUDGET)) as vault:
+            vault.add_table("patients", tables[0], unit="patient_id", columns=COLUMNS)
+            answers = [vault.sql(WEEKLY, epsilon=PRICE).release()]
+            vault.update_table("patients", tables[1])
+            answers.append(vault.sql(WEEKLY, epsilon=PRICE).release())
+            return _told(vault, answers, runs, exact)
+
+
+def _told(vault: Vault, answers: Sequence[Answer], runs: int, exact: Exact) -> Private:
+    wards = vault.sql(BY_WARD, epsilon=PRICE).release()
+    again = vault.sql(WEEKLY, epsilon=PRICE).release()
+    refused = refusal(vault)
+    vault.ledger.verify()
+    noisy = [_noisy_week(answer) for answer in answers]
+    law = next(part.law for part in answers[0].question.parts if part.measure.value is not None)
+    assert isinstance(law, DiscreteLaplace)  # noqa: S101  a price in epsilon is paid with it
+    head, spent = vault.ledger.head(), vault.budget.spent.epsilon
+    return Private(
+        question=WEEKLY,
+        price=PRICE,
+        budget=BUDGET,
+        weeks=list(answers),
+        cases=noisy[1].ill - noisy[0].ill,
+        age=implied_age(*noisy),
+        best_guess=best_guess(law),
+        runs=runs,
+        simulated_guess=guesses(law, runs, exact.first.ill),
+        ward_question=BY_WARD,
+        wards=wards,
+        again_is_free=again.replayed and vault.budget.spent.epsilon == spent,
+        refused=refused,
+        spent=spent or Fraction(0),
+        entries=head.entry,
+        receipt=f"{head.entry}:{head.digest}",
+        belief=posterior(Fraction(1, 2), BUDGET),
     )
 
 
-def _truth(runs: int) -> Ints:
+def refusal(vault: Vault) -> str:
+    """What the vault says to one question too many."""
+    try:
+        vault.sql(WEEKLY, epsilon=PRICE).release(fresh=True)
+    except BudgetExceededError as error:
+        return error.problem
+    return "not refused"
+
+
+def _noisy_week(answer: Answer) -> Week:
+    row = answer.rows[0]
+    return Week(row["patients"], row["ill"], Fraction(row["age"]))
+
+
+def best_guess(law: DiscreteLaplace) -> Fraction:
+    """How often the best test between two counts that differ by 1 is right: 1 / (1 + exp(-1 / scale)), rounded up."""
+    return Fraction(1 << PRECISION, (1 << PRECISION) + exp_enclosure(1 / law.scale, PRECISION)[0])
+
+
+def guesses(law: DiscreteLaplace, runs: int, healthy: int) -> float:
+    """How often that test was right with fresh noise: it says "ill" from one case more on."""
+    truth = _truth(runs, healthy)
+    says_ill = truth + FreshNoise().draw(law, runs) > healthy
+    return float((says_ill == (truth > healthy)).mean())
+
+
+def _truth(runs: int, healthy: int) -> Ints:
     """The true count of each run: the newcomer is healthy in the first, ill in the second, and so on."""
-    return np.where(np.arange(runs) % 2, SECOND.ill, FIRST.ill).astype(np.int64)
+    return healthy + np.arange(runs, dtype=np.int64) % 2
 
 
-def _odds(epsilon: Fraction) -> Fraction:
-    """exp(epsilon), rounded up."""
-    return Fraction(1 << PRECISION, exp_enclosure(epsilon, PRECISION)[0])
+def _write(path: Path, people: Sequence[Patient]) -> Path:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["patient_id", "ward", "age", "ill"])
+        writer.writerows([person.patient_id, person.ward, person.age, str(person.ill).lower()] for person in people)
+    return path
+
+
+def chart() -> str:
+    """The picture of the story, as SVG text."""
+    flat, law = uniform_law(REACH), laplace_for(CHART_EPSILON, 1)
+    edges = " and ".join(str(number) for proofs in proving(flat, ILL) for number in proofs)
+    panels = [
+        _panel("Exact count", ("Each number fits one diagnosis only:", "always a proof"), {0: Fraction(1)}),
+        _panel(
+            f"Uniform noise, -{REACH} to {REACH}",
+            (f"{edges} are proofs: one of them comes", f"with probability {certainty(flat, ILL)} every week"),
+            flat,
+        ),
+        _laplace_panel(law, range(ILL - REACH - 2, ILL + REACH + 4)),
+    ]
+    title = "Exact counts and noise with edges can prove the newcomer ill; discrete Laplace noise never does"
+    subtitle = (
+        f"How likely each published number is if the newcomer is healthy (true count {ILL})"
+        f" or ill (true count {ILL + 1}),",
+        f"for an attacker who knows the other {PATIENTS:,} patients. Heights are scaled per panel.",
+    )
+    return svg(likelihood_panels(panels, title, subtitle))
 
 
 def _panel(title: str, finding: tuple[str, str], law: Law) -> Panel:
-    healthy, ill = ({truth + x: float(p) for x, p in law.items()} for truth in (FIRST.ill, SECOND.ill))
+    healthy, ill = ({truth + x: float(p) for x, p in law.items()} for truth in (ILL, ILL + 1))
     return Panel(title=title, finding=finding, healthy=healthy, ill=ill)
 
 
 def _laplace_panel(law: DiscreteLaplace, numbers: range) -> Panel:
     epsilon = laplace_epsilon(law, sensitivity=1)
     top = math.tanh(epsilon / 2)  # (1 - q) / (1 + q), so that all probabilities add up to 1
+    odds = Fraction(1 << PRECISION, exp_enclosure(epsilon, PRECISION)[0])
 
     def chances(truth: int) -> dict[int, float]:
         return {number: top * math.exp(-law.exponent(number - truth)) for number in numbers}
@@ -251,103 +327,9 @@ def _laplace_panel(law: DiscreteLaplace, numbers: range) -> Panel:
         title=f"Discrete Laplace noise, epsilon = {epsilon}",
         finding=(
             "Any number fits both diagnoses: the odds",
-            f"shift by a factor of at most e^{epsilon} = {at_most(_odds(epsilon))}",
+            f"shift by a factor of at most e^{epsilon} = {at_most(odds)}",
         ),
-        healthy=chances(FIRST.ill),
-        ill=chances(SECOND.ill),
+        healthy=chances(ILL),
+        ill=chances(ILL + 1),
         endless=True,
     )
-
-
-def _plain(value: Any) -> Any:
-    """Fractions as floats, all the way down."""
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    return float(value) if isinstance(value, Fraction) else value
-
-
-def page(story: Story, picture: str, pen: Pen) -> str:
-    """The story for a terminal of 100 columns, for somebody who has never heard of differential privacy."""
-    parts = [
-        [
-            pen.head("Privet demo: one newcomer, three ways to publish a count"),
-            "A hospital publishes every week how many of its patients have a certain disease. One person",
-            "joins. Can somebody who reads the published numbers find out whether that newcomer is ill?",
-        ],
-        _exact_lines(story.exact, pen),
-        _uniform_lines(story, pen),
-        _laplace_lines(story, pen),
-        _price_lines(story, pen),
-        [
-            "You have seen three releases and one attacker, not a proof. The number of patients was public.",
-            f"  picture, with epsilon {CHART_EPSILON}   {picture}",
-            "  the promise, and limits   docs/privacy-promise.md",
-            "  proofs, each with a test  docs/claims.md",
-            "  run those tests           make test",
-        ],
-    ]
-    return "\n\n".join("\n".join(lines) for lines in parts) + "\n"
-
-
-def _exact_lines(exact: Exact, pen: Pen) -> list[str]:
-    diagnosis = "is ill" if exact.new_cases else "is healthy"
-    return [
-        pen.head("1  The exact count"),
-        f"   week 1   {exact.first.ill} of {exact.first.patients:,} patients have the disease",
-        f"   week 2   {exact.second.ill} of {exact.second.patients:,}",
-        f"   {exact.joined} person joined, nobody else changed, {exact.new_cases} case more: the newcomer {diagnosis}."
-        f" Certainty: {pen.bad(percent(exact.certain, 0))}.",
-    ]
-
-
-def _uniform_lines(story: Story, pen: Pen) -> list[str]:
-    uniform, exact = story.uniform, story.exact
-    only_healthy, only_ill = (", ".join(map(str, x)) for x in (uniform.proves_healthy, uniform.proves_ill))
-    low, high = uniform.proves_healthy[-1] + 1, uniform.proves_ill[0] - 1
-    one, every = uniform.certain_one_week, uniform.certain_all_weeks
-    return [
-        pen.head(f"2  A little noise: add a whole number from -{uniform.reach} to {uniform.reach}, all equally likely"),
-        "   The worst case, which a promise must cover: the attacker knows everybody but the newcomer.",
-        f"   Only two true counts are left: {exact.first.ill} (newcomer healthy) and {exact.second.ill} (ill).",
-        f"   published {only_healthy:<9} possible only if healthy: {pen.bad('certain')}",
-        f"   published {f'{low} to {high}':<9} equally likely either way: nothing learned",
-        f"   published {only_ill:<9} possible only if ill:     {pen.bad('certain')}",
-        f"   Chance that the attacker becomes certain: {one} = {percent(one)} in one week,"
-        f" {pen.bad(percent(every))} within {story.weeks} weeks.",
-        f"   Tried with fresh noise, {story.runs:,} times {story.weeks} weeks: certain in"
-        f" {percent(uniform.simulated_certain)} of them, and wrong in {uniform.simulated_wrong}.",
-        "   It looks harmless and fails: noise with a smallest and a largest value has tell-tale edges.",
-    ]
-
-
-def _laplace_lines(story: Story, pen: Pen) -> list[str]:
-    laplace = story.laplace
-    one, every = float(laplace.epsilon), float(laplace.epsilon_all_weeks)
-    floor, ceiling = at_least(laplace.belief_floor * 100), at_most(laplace.belief_ceiling * 100)
-    return [
-        pen.head(f"3  Differential privacy: discrete Laplace noise, epsilon = {one:g} a week"),
-        f"   {story.weeks} weeks, true count {laplace.example_truth} in each, published as:"
-        f" {' '.join(map(str, laplace.example))}",
-        f"   Every whole number, even below zero, can come up either way: {pen.good('nothing is ever certain')}.",
-        f"   One week shifts the odds by a factor of at most e^{one:g} = {at_most(laplace.factor_one_week)};"
-        f" {story.weeks} weeks by e^{every:g} = {at_most(laplace.factor_all_weeks)}.",
-        f"   So a belief that starts at 50 % {pen.good(f'stays between {floor} % and {ceiling} %')},"
-        " whatever is published.",
-        f"   Tried with fresh noise, {story.runs:,} times {story.weeks} weeks:",
-        f"     surest the attacker ever was    {percent(laplace.simulated_surest, 2)}",
-        f"     belief in the truth, on average {percent(laplace.simulated_mean)}",
-        f"     best guess was right            {percent(laplace.simulated_right)}   (tossing a coin: 50 %)",
-    ]
-
-
-def _price_lines(story: Story, pen: Pen) -> list[str]:
-    laplace, small = story.laplace, story.exact.first
-    return [
-        pen.head(
-            f"   The price: {percent(laplace.share, 0)} of the weekly counts are within {laplace.within} of the truth"
-        ),
-        f"     {small.ill} cases of {small.patients:,}   the noise hides the count itself: useless here",
-        f"     {story.big_count:,} cases       {laplace.within} is {percent(story.big_error, 3)} of it: hardly noticed",
-        "   Differential privacy protects single people. It pays off for counts that are large compared",
-        f"   with 1/epsilon = {float(1 / laplace.epsilon):g}. Every further week adds its epsilon: keep a budget.",
-    ]

@@ -106,6 +106,8 @@ def rounded(a: Whole, ratio: Fraction, rounding: Rounding) -> Whole:
     p, q = ratio.numerator, ratio.denominator
     if q == 1:
         return scaled(a, p)
+    if q >= WIDE:
+        raise _too_long()
     if max(abs(a.low), abs(a.high)) * 2 * p + 4 * q >= WIDE:
         x = _repeated(a).typed(True)
         sql = f"(CASE WHEN {x} % {q} < 0 THEN {x} % {q} + {q} ELSE {x} % {q} END)"

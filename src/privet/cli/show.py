@@ -23,7 +23,7 @@ def _demo(options: argparse.Namespace) -> None:
 
     with working("telling the story"):
         story = demo.tell()
-        write(picture, demo.chart(story), "--out", "demo.svg")
+        write(picture, demo.chart(), "--out", "demo.svg")
     if options.json:
         print_json("demo", {**story.numbers(), "picture": str(picture)})
     else:

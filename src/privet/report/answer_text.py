@@ -47,7 +47,7 @@ class Column:
 def text(answer: Answer, pen: Pen = PLAIN) -> str:
     """All rows, whatever their number; warnings come first."""
     lines = [pen.bad(f"!! {warning}") for warning in answer.warnings]
-    lines += [*([""] if lines else []), *_table(columns(answer), pen), ""]
+    lines += [*([""] if lines else []), *table_lines(columns(answer), pen), ""]
     return "\n".join([*lines, *notes(answer)])
 
 
@@ -152,7 +152,8 @@ def _brackets(item: Estimate, decimals: int) -> str:
     return f"[{fixed(item.low, decimals, math.floor)} to {fixed(item.high, decimals, math.ceil)}]"
 
 
-def _table(shown: Sequence[Column], pen: Pen) -> list[str]:
+def table_lines(shown: Sequence[Column], pen: Pen = PLAIN) -> list[str]:
+    """Aligned columns, headings first."""
     blocks = [_block(column) for column in shown]
     head, *rows = ["  ".join(cells).rstrip() for cells in zip(*blocks, strict=True)]
     return [pen.head(head), *rows]

@@ -188,11 +188,15 @@ def _useful_sum(name: str, outlook: Outlook, least: Fraction) -> list[str]:
 
 def up(number: Fraction) -> str:
     """Two digits at least, rounded up: 599, 0.013, 12,346."""
-    return fixed(number, decimals_for(number) if number else 0, math.ceil)
+    return _bare(fixed(number, decimals_for(number) if number else 0, math.ceil))
 
 
 def nearest(number: Fraction) -> str:
-    text = fixed(number, decimals_for(abs(number)) if number else 0)
+    return _bare(fixed(number, decimals_for(abs(number)) if number else 0))
+
+
+def _bare(text: str) -> str:
+    """Without zeros behind the last digit that says something."""
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 

@@ -66,7 +66,7 @@ def header(rows: Iterator[list[str]], source: Source) -> tuple[str, ...]:
 
 
 def records(reader: Iterator[list[str]]) -> Iterator[list[str]]:
-    """All rows but empty lines and rows with a field longer than the reader takes, such as after a lost quote."""
+    """All rows with any text, but for those with a field longer than the reader takes, such as after a lost quote."""
     while True:
         try:
             row = next(reader)
@@ -74,7 +74,7 @@ def records(reader: Iterator[list[str]]) -> Iterator[list[str]]:
             return
         except csv.Error:
             continue
-        if row:
+        if any(field.strip(" ") for field in row):
             yield row
 
 
@@ -83,25 +83,31 @@ def _load_fast(
 ) -> Raw | None:
     """By the engine's reader, or None where it does not accept the file or might read it differently.
 
-    On one thread: with several it guesses where a row starts, and a text with line breaks could make it guess wrong.
+    On several threads it guesses where a row starts, and a text with line breaks could make it guess wrong; on one
+    thread it says nothing when a lost quote swallows the rest of the file. So one reads and the other counts.
     """
     source = table.source
     encoding = codecs.lookup(source.encoding).name
-    if width < 2 or source.delimiter == " " or encoding not in ("utf-8", "utf-8-sig") or set("*?[") & set(str(path)):
+    if source.delimiter == " " or encoding not in ("utf-8", "utf-8-sig") or set("*?[") & set(str(path)):
         return None
-    columns = ", ".join(f"'c{number}': 'VARCHAR'" for number in range(width))
-    select, types = projection(table, ["VARCHAR"] * len(places), [f"c{place}" for place in places], typed=False)
+    columns = [f"c{number}" for number in range(width)]
+    select, types = projection(table, ["VARCHAR"] * len(places), [columns[place] for place in places], typed=False)
     name = relation_name(table)
+    declared = ", ".join(f"{column}: 'VARCHAR'" for column in columns)
     options = (
-        f"columns = {{{columns}}}, auto_detect = false, strict_mode = true, null_padding = false, parallel = false, "
+        f"columns = {{{declared}}}, auto_detect = false, strict_mode = true, null_padding = false, "
         f"header = {not source.names}, skip = {source.skip}, delim = {text(source.delimiter)}, quote = '\"', "
         f"escape = '\"', nullstr = '', max_line_size = {LONGEST}, "
         f"compression = {text('gzip' if path.suffix == '.gz' else 'none')}"
     )
+    anything = ", ".join(f"nullif(trim({column}, ' '), '')" for column in columns)
+    one, many = (
+        f"FROM read_csv({text(str(path))}, parallel = {parallel}, {options}) WHERE coalesce({anything}) IS NOT NULL"
+        for parallel in (False, True)
+    )
     try:
-        connection.execute(
-            f"CREATE OR REPLACE TABLE {name} AS SELECT {select} FROM read_csv({text(str(path))}, {options})"
-        )
+        connection.execute(f"CREATE OR REPLACE TABLE {name} AS SELECT {select} {one}")
+        counts = connection.execute(f"SELECT (SELECT count(*) FROM {name}) = (SELECT count(*) {many})").fetchall()
     except duckdb.Error:
         return None
-    return Raw(relation=name, types=types)
+    return Raw(relation=name, types=types) if counts == [(True,)] else None

@@ -114,8 +114,8 @@ def _need_arrow() -> None:
 
 def _type(connection: duckdb.DuckDBPyConnection, name: str, column: Any) -> str:
     """The engine's type of a frame with one column."""
-    connection.register(FRAME, column)
     try:
+        connection.register(FRAME, column)
         return described(connection, f"FROM {FRAME}")[0][1]
     except duckdb.Error:
         raise InvalidInputError(

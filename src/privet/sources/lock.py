@@ -11,12 +11,11 @@ from privet.sources.relation import text
 
 
 def connect(scratch: Path) -> duckdb.DuckDBPyConnection:
-    """A database in memory. What does not fit is kept, encrypted, in the folder `scratch` until it is closed."""
+    """A database in memory. What does not fit is kept in the private folder `scratch` until it is closed."""
     scratch.mkdir(mode=0o700, parents=True, exist_ok=True)
     connection = duckdb.connect(":memory:")
     for setting in (
         f"temp_directory = {text(str(scratch))}",
-        "temp_file_encryption = true",
         "preserve_insertion_order = false",  # rows have no order, and keeping one costs memory
         "python_enable_replacements = false",  # or a query could name any variable of this process
         "autoinstall_known_extensions = false",

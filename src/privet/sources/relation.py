@@ -95,13 +95,13 @@ def _read(table: Table, name: str, given: str, sql: str, *, typed: bool) -> tupl
         sql, base = rule.format(sql), given
     _check_readable(table, name, base, given)
     if base in TEXT and not typed:
-        sql = f"nullif(trim({sql}), '')"
+        sql = f"nullif(trim({sql}, ' '), '')"
     sql = _without_codes(sql, base, [*table.source.missing, *table.missing.get(name, ())])
     declared = table.columns.get(name)
     if base in TEXT and isinstance(declared, Integer | Number):
         return _plain_number(sql, table.source.decimal, table.source.thousands), given
     if base in TEXT and isinstance(declared, Date) and table.source.date_format is not None:
-        return f"CAST(try_strptime(trim({sql}), {text(table.source.date_format)}) AS DATE)", "DATE"
+        return f"CAST(try_strptime(trim({sql}, ' '), {text(table.source.date_format)}) AS DATE)", "DATE"
     if base in FLOATS and name == table.unit:  # NaN is nobody, and -0.0 is the unit 0.0
         return f"CASE WHEN isnan({sql}) THEN NULL ELSE {sql} + 0 END", given
     return sql, given

@@ -68,7 +68,7 @@ def as_text(value: object, kind: Kind | None) -> str | None:
 
 
 def _number_text(value: float | Decimal) -> str | None:
-    if math.isnan(value):
+    if value.is_nan() if isinstance(value, Decimal) else math.isnan(value):
         return None
     if math.isinf(value):
         return _infinite(value > 0)
@@ -86,7 +86,10 @@ def _time_text(value: dt.date, kind: Kind | None) -> str | None:
         return None
     time = value if isinstance(value, dt.datetime) else dt.datetime.combine(value, dt.time())
     if time.tzinfo is not None:
-        time = time.astimezone(dt.UTC).replace(tzinfo=None)
+        try:
+            time = time.astimezone(dt.UTC).replace(tzinfo=None)
+        except OverflowError:  # in the year 0 or 10000
+            return None
     midnight = time.time() == dt.time()
     if isinstance(kind, Date) or (midnight and not isinstance(kind, Timestamp)):
         return time.date().isoformat()
