@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -28,25 +29,32 @@ from privet.core.unit import Neighbors  # noqa: E402
 from privet.ledger import Policy, Terms  # noqa: E402
 from privet.ledger.sqlite import create  # noqa: E402
 
+FEW = 25  # kills of one ledger; then a fresh one, for all of it is verified after each kill
 TERMS = Terms(
     budget=Budget(1000, 1e-9), neighbors=Neighbors.ADD_REMOVE, policy=Policy.REFUSE, testing=True
 )  # room for hundreds of thousands of charges
 
 
-def run(worker: str, kills: int, place: Path | None = None, ledger: Path | None = None) -> dict[str, Any]:
-    with tempfile.TemporaryDirectory(dir=ROOT) as folder:
-        if ledger is None:
-            ledger = Path(folder) / "ledger.sqlite"
-            create(ledger, TERMS).close()
-        start = time.monotonic()
-        tally = crash_harness.kill_many(worker, place or ledger, ledger, kills)
-        return {"worker": worker, **asdict(tally), "seconds": round(time.monotonic() - start, 1)}
+def run(
+    worker: str, kills: int, longest: float, place: Path | None = None, ledger: Path | None = None
+) -> dict[str, Any]:
+    start, sums = time.monotonic(), Counter[str]()
+    while sums["kills"] < kills:
+        few = min(FEW, kills - sums["kills"])
+        with tempfile.TemporaryDirectory(dir=ROOT) as folder:
+            used = ledger or Path(folder) / "ledger.sqlite"
+            if ledger is None:
+                create(used, TERMS).close()
+            sums.update(asdict(crash_harness.kill_many(worker, place or used, used, few, longest)))
+    numbers = {name: sums[name] for name in ("kills", "delivered", "uncharged")}
+    return {"worker": worker, **numbers, "seconds": round(time.monotonic() - start, 1)}
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--control-kills", type=int, default=20)
+    parser.add_argument("--longest", type=float, default=0.8, help="seconds that a worker may live")
     parser.add_argument("--worker", default="crash_workers:in_order")
     parser.add_argument("--control", default="crash_workers:late")
     parser.add_argument("--place", type=Path, help="what the worker opens, if not the ledger alone")
@@ -54,9 +62,10 @@ def main() -> int:
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     git = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)
-    result = {"commit": git.stdout.strip(), **run(arguments.worker, arguments.kills, arguments.place, arguments.ledger)}
+    tested = run(arguments.worker, arguments.kills, arguments.longest, arguments.place, arguments.ledger)
+    result = {"commit": git.stdout.strip(), **tested}
     print(f"{result['kills']} kills, {result['delivered']} delivered, {result['uncharged']} not charged")
-    result["control"] = control = run(arguments.control, arguments.control_kills)
+    result["control"] = control = run(arguments.control, arguments.control_kills, arguments.longest)
     print(f"control: {control['kills']} kills, {control['delivered']} delivered, {control['uncharged']} not charged")
     if arguments.json:
         arguments.json.write_text(json.dumps({"privet": 1, "kind": "ledger-kills", "result": result}, indent=1) + "\n")

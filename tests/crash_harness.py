@@ -19,7 +19,7 @@ from pathlib import Path
 from privet.ledger import Kind, Receipt
 from privet.ledger.sqlite import open as open_ledger
 
-LONGEST_RUN = 0.15  # seconds between the worker's start and its end
+LONGEST_RUN = 0.2  # seconds between the worker's start and its end
 
 
 @dataclass(slots=True, kw_only=True)
@@ -29,13 +29,13 @@ class Tally:
     uncharged: int = 0
 
 
-def kill_many(worker: str, place: Path, ledger: Path, kills: int) -> Tally:
+def kill_many(worker: str, place: Path, ledger: Path, kills: int, longest: float = LONGEST_RUN) -> Tally:
     """`ledger` is checked; `place` is what the worker opens. Raises TamperedError if the ledger does not verify."""
     tally, delivered = Tally(), ledger.with_name("delivered.jsonl")
     delivered.touch()
     for _ in range(kills):
         seen = delivered.stat().st_size
-        kill_one(worker, place, delivered)
+        kill_one(worker, place, delivered, longest)
         tally.kills += 1
         lines = delivered.read_bytes()[seen:].splitlines()
         tally.delivered += len(lines)
@@ -43,12 +43,12 @@ def kill_many(worker: str, place: Path, ledger: Path, kills: int) -> Tally:
     return tally
 
 
-def kill_one(worker: str, place: Path, delivered: Path) -> None:
+def kill_one(worker: str, place: Path, delivered: Path, longest: float) -> None:
     command = [sys.executable, __file__, worker, str(place), str(delivered)]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"ready\n", "the worker did not start"
-        time.sleep(random.uniform(0, LONGEST_RUN))
+        time.sleep(random.uniform(0, longest))
         assert process.poll() is None, "the worker ended by itself"
         process.kill()
 

@@ -61,7 +61,7 @@ from privet.errors import RefusedQueryError
 from privet.sources import Raw
 
 Row = dict[str, Any]
-FEW_CELLS = 500  # a plan with more is not made: the reference would be slow
+FEW_CELLS = 200  # a plan with more is not made: the reference would be slow
 
 
 @dataclass(frozen=True)
@@ -79,40 +79,127 @@ class Made:
 
 
 WORDS = [
-    "A", "B", "a", "A ", " A", "", "'", "''", '"', "\\", "%", "\0", "A\0", "é", "e\u0301", "שלום", "👩‍👩‍👧", "\U0010ffff", "\ufffd",
-    "NULL", "null", "NaN", "true", "1", "0", "x" * 5000, "a;DROP TABLE t", "a\nb", "\t", "--", "$1", "?",
+    "A", "B", "a", "A ", " A", "", "'", "''", '"', "\\", "%", "\0", "A\0", "é", "e\u0301", "שלום", "👩‍👩‍👧",
+    "\U0010ffff", "\ufffd", "NULL", "null", "NaN", "true", "1", "0", "x" * 5000, "a;DROP TABLE t", "a\nb", "\t", "--",
+    "$1", "?",
 ]  # fmt: skip
 NUMBER_TEXTS = [
-    "1e5", " 12 ", "\t7\t", "1_000", "0x10", "１２", "+", "-", ".", "", " ", "1.", ".5", "-.5", "+1.5e+001", "NaN", "nan", "inf",
-    "-inf", "Infinity", "-0", "0", "1e999", "-1e999", "1e-999", "1e1000", "9" * 400, "0." + "0" * 400 + "1", "1" + "0" * 330 + "e-330",
-    "4.9e-324", "2.4703282292062328e-324", "1,5", "1 2", "--1", "+-1", "1e", "1e+", "e5", "1\n", "\n1", "1\u00a0", "\u22121", "0.5",
-    "1.005", "2.675", "0.125", "0.145", "9007199254740993", "0.1e1", "1f", "1d", "true", "12abc", "1\0", "½", "٣",
+    "1e5", " 12 ", "\t7\t", "1_000", "0x10", "１２", "+", "-", ".", "", " ", "1.", ".5", "-.5", "+1.5e+001", "NaN",
+    "nan", "inf", "-inf", "Infinity", "-0", "0", "1e999", "-1e999", "1e-999", "1e1000", "9" * 400,
+    "0." + "0" * 400 + "1", "1" + "0" * 330 + "e-330", "4.9e-324", "2.4703282292062328e-324", "1,5", "1 2", "--1",
+    "+-1", "1e", "1e+", "e5", "1\n", "\n1", "1\u00a0", "\u22121", "0.5", "1.005", "2.675", "0.125", "0.145",
+    "9007199254740993", "0.1e1", "1f", "1d", "true", "12abc", "1\0", "½", "٣",
 ]  # fmt: skip
 FLOATS = [
-    0.0, -0.0, 5e-324, -5e-324, 2.2e-308, 1e308, -1e308, 1.7976931348623157e308, float("nan"), float("inf"), float("-inf"),
-    2.0**53 - 1, 2.0**53, 2.0**53 + 2, -(2.0**53), 2.0**62, 2.0**63, -(2.0**63), 2.0**64, 1e25, 1e26, 1e38, 0.5, 1.5, 2.5, -0.5, -1.5,
-    0.005, 0.015, 0.025, 1.005, 0.1, 0.3, 0.07, 0.145, 4999.995, 4999.994999, 1 / 3, 0.49999999999999994, 7.0, 100.0, -3.25,
+    0.0, -0.0, 5e-324, -5e-324, 2.2e-308, 1e308, -1e308, 1.7976931348623157e308, float("nan"), float("inf"),
+    float("-inf"), 2.0**53 - 1, 2.0**53, 2.0**53 + 2, -(2.0**53), 2.0**62, 2.0**63, -(2.0**63), 2.0**64, 1e25, 1e26,
+    1e38, 0.5, 1.5, 2.5, -0.5, -1.5, 0.005, 0.015, 0.025, 1.005, 0.1, 0.3, 0.07, 0.145, 4999.995, 4999.994999, 1 / 3,
+    0.49999999999999994, 7.0, 100.0, -3.25,
 ]  # fmt: skip
-DAYS = ["0001-01-01", "9999-12-31", "2020-02-29", "2023-02-28", "1969-12-31", "1970-01-01", "2000-02-29", "1900-03-01", "2021-01-03",
-        "2020-12-31", "2021-01-01", "2026-12-28"]  # fmt: skip
-DAY_TEXTS = [*DAYS, "2023-02-29", "0000-01-01", "10000-01-01", "2020-1-1", " 2020-01-01", "2020-01-01 ", "2020/01/01", "20200101",
-             "infinity", "-infinity", "2020-13-01", "2020-00-10", "2020-01-32", "２０２０-01-01", "2020-01-01 (BC)", "", "epoch"]  # fmt: skip
-TIMES = ["0001-01-01 00:00:00", "9999-12-31 23:59:59.999999", "1969-12-31 23:59:59.999999", "1970-01-01 00:00:00", "2020-02-29 12:30:15.5",
-         "2021-01-03 23:59:59", "2020-12-31 23:59:59.999999", "1899-12-31 00:00:00.000001", "2026-11-15 06:07:08"]  # fmt: skip
-TIME_TEXTS = [*TIMES, *DAYS, "2020-01-01T10:11", "2020-01-01 10:11", "2020-01-01 24:00:00", "2020-01-01 10:11:60", "2020-01-01T10:11:12.1234567",
-              "2020-01-01 10:11:12.", "2020-01-01 10:11:12.1", "2020-01-01 10:11:12Z", "2020-01-01 10:11:12+02", "2023-02-29 10:00",
-              "2020-01-01  10:11", "10:11", "infinity", "2020-01-01 1:02", "2020-01-01T", "now"]  # fmt: skip
-TRUTH_TEXTS = ["true", "TRUE", " t ", "Yes", "y", "1", "false", "F", "no", "N\t", "0", "on", "off", "01", "1.0", "", "ye", "nope", "ｔ", "t\n"]
-NAMES = ["cost", "a b", 'quo"te', "select", "größe", "名前", "r0", "c0", "u", "cell", "k0", "v0", "t", "x", "one", "source", "a.b", "'", "😀", "1", "%s", "$1"]
+DAYS = [
+    "0001-01-01", "9999-12-31", "2020-02-29", "2023-02-28", "1969-12-31", "1970-01-01", "2000-02-29", "1900-03-01",
+    "2021-01-03", "2020-12-31", "2021-01-01", "2026-12-28",
+]  # fmt: skip
+DAY_TEXTS = [
+    *DAYS, "2023-02-29", "0000-01-01", "10000-01-01", "2020-1-1", " 2020-01-01", "2020-01-01 ", "2020/01/01",
+    "20200101", "infinity", "-infinity", "2020-13-01", "2020-00-10", "2020-01-32", "２０２０-01-01", "2020-01-01 (BC)",
+    "", "epoch",
+]  # fmt: skip
+TIMES = [
+    "0001-01-01 00:00:00", "9999-12-31 23:59:59.999999", "1969-12-31 23:59:59.999999", "1970-01-01 00:00:00",
+    "2020-02-29 12:30:15.5", "2021-01-03 23:59:59", "2020-12-31 23:59:59.999999", "1899-12-31 00:00:00.000001",
+    "2026-11-15 06:07:08",
+]  # fmt: skip
+TIME_TEXTS = [
+    *TIMES, *DAYS, "2020-01-01T10:11", "2020-01-01 10:11", "2020-01-01 24:00:00", "2020-01-01 10:11:60",
+    "2020-01-01T10:11:12.1234567", "2020-01-01 10:11:12.", "2020-01-01 10:11:12.1", "2020-01-01 10:11:12Z",
+    "2020-01-01 10:11:12+02", "2023-02-29 10:00", "2020-01-01  10:11", "10:11", "infinity", "2020-01-01 1:02",
+    "2020-01-01T", "now",
+]  # fmt: skip
+TRUTH_TEXTS = [
+    "true",
+    "TRUE",
+    " t ",
+    "Yes",
+    "y",
+    "1",
+    "false",
+    "F",
+    "no",
+    "N\t",
+    "0",
+    "on",
+    "off",
+    "01",
+    "1.0",
+    "",
+    "ye",
+    "nope",
+    "ｔ",
+    "t\n",
+]
+NAMES = [
+    "cost",
+    "a b",
+    'quo"te',
+    "select",
+    "größe",
+    "名前",
+    "r0",
+    "c0",
+    "u",
+    "cell",
+    "k0",
+    "v0",
+    "t",
+    "x",
+    "one",
+    "source",
+    "a.b",
+    "'",
+    "😀",
+    "1",
+    "%s",
+    "$1",
+]
 BITS = {"TINYINT": 7, "SMALLINT": 15, "INTEGER": 31, "BIGINT": 63, "HUGEINT": 127,
         "UTINYINT": 8, "USMALLINT": 16, "UINTEGER": 32, "UBIGINT": 64, "UHUGEINT": 128}  # fmt: skip
-DECIMALS = ["DECIMAL(4,1)", "DECIMAL(9,2)", "DECIMAL(18,3)", "DECIMAL(18,18)", "DECIMAL(38,0)", "DECIMAL(38,10)", "DECIMAL(38,38)"]
+DECIMALS = [
+    "DECIMAL(4,1)",
+    "DECIMAL(9,2)",
+    "DECIMAL(18,3)",
+    "DECIMAL(18,18)",
+    "DECIMAL(38,0)",
+    "DECIMAL(38,10)",
+    "DECIMAL(38,38)",
+]
 
 
 def _whole(rng: Random, type_: str) -> int:
     bits, signed = BITS[type_], not type_.startswith("U")
     low, high = (-(2**bits) if signed else 0), 2**bits - 1
-    near = [low, low + 1, high, high - 1, 0, 1, 2, 3, 5, 7, 49, 50, 51, 100, 2**53 - 1, 2**53, 2**53 + 1, 2**62, 2**63 - 1, 2**126]
+    near = [
+        low,
+        low + 1,
+        high,
+        high - 1,
+        0,
+        1,
+        2,
+        3,
+        5,
+        7,
+        49,
+        50,
+        51,
+        100,
+        2**53 - 1,
+        2**53,
+        2**53 + 1,
+        2**62,
+        2**63 - 1,
+        2**126,
+    ]
     near += [-number for number in near] + [rng.randint(-20, 20)] * 20
     return rng.choice([number for number in near if low <= number <= high])
 
@@ -120,7 +207,19 @@ def _whole(rng: Random, type_: str) -> int:
 def _decimal(rng: Random, type_: str) -> Decimal:
     width, digits = map(int, type_[8:-1].split(","))
     most = 10**width - 1
-    near = [0, 1, -1, 5, -5, 10**digits, 5 * 10**digits // 10, 15 * 10**digits // 10, most, -most, rng.randint(-most, most)]
+    near = [
+        0,
+        1,
+        -1,
+        5,
+        -5,
+        10**digits,
+        5 * 10**digits // 10,
+        15 * 10**digits // 10,
+        most,
+        -most,
+        rng.randint(-most, most),
+    ]
     near += [rng.randint(-30, 30) * 10**digits // rng.choice([1, 2, 4, 8, 10])] * 12
     number = max(-most, min(most, rng.choice(near)))
     sign, places = ("-" if number < 0 else ""), f"{abs(number):0{digits + 1}}"
@@ -128,7 +227,15 @@ def _decimal(rng: Random, type_: str) -> Decimal:
 
 
 def _float(rng: Random, type_: str) -> float:
-    number = rng.choice([*FLOATS, rng.uniform(-5, 30), rng.randint(-40, 60) / 8, rng.randint(-400, 900) / 100, rng.randint(-400, 900) / 100])
+    number = rng.choice(
+        [
+            *FLOATS,
+            rng.uniform(-5, 30),
+            rng.randint(-40, 60) / 8,
+            rng.randint(-400, 900) / 100,
+            rng.randint(-400, 900) / 100,
+        ]
+    )
     if type_ == "DOUBLE":
         return number
     try:
@@ -138,7 +245,9 @@ def _float(rng: Random, type_: str) -> float:
 
 
 def _day(rng: Random) -> dt.date:
-    return rng.choice([dt.date.fromisoformat(rng.choice(DAYS)), dt.date(2020, 1, 1) + dt.timedelta(days=rng.randint(-400, 900))])
+    return rng.choice(
+        [dt.date.fromisoformat(rng.choice(DAYS)), dt.date(2020, 1, 1) + dt.timedelta(days=rng.randint(-400, 900))]
+    )
 
 
 def _time(rng: Random) -> dt.datetime:
@@ -160,10 +269,19 @@ def raw_value(rng: Random, type_: str, kind: Kind | None) -> Any:
         case "BOOLEAN":
             return rng.random() < 0.5
         case "DATE":
-            infinite = [Sql("'infinity'::DATE"), Sql("'-infinity'::DATE"), Sql("'0044-03-15 (BC)'::DATE"), Sql("'20000-01-01'::DATE")]
+            infinite = [
+                Sql("'infinity'::DATE"),
+                Sql("'-infinity'::DATE"),
+                Sql("'0044-03-15 (BC)'::DATE"),
+                Sql("'20000-01-01'::DATE"),
+            ]
             return rng.choice([*infinite, *(_day(rng) for _ in range(12))])
         case "TIMESTAMP":
-            infinite = [Sql("'infinity'::TIMESTAMP"), Sql("'-infinity'::TIMESTAMP"), Sql("'0044-03-15 (BC) 01:00'::TIMESTAMP")]
+            infinite = [
+                Sql("'infinity'::TIMESTAMP"),
+                Sql("'-infinity'::TIMESTAMP"),
+                Sql("'0044-03-15 (BC) 01:00'::TIMESTAMP"),
+            ]
             return rng.choice([*infinite, Sql("'290000-01-01'::TIMESTAMP"), *(_time(rng) for _ in range(12))])
         case _:
             return _text(rng, kind)
@@ -172,7 +290,9 @@ def raw_value(rng: Random, type_: str, kind: Kind | None) -> Any:
 def _text(rng: Random, kind: Kind | None) -> str:
     match kind:
         case Integer() | Number():
-            return rng.choice([*NUMBER_TEXTS, str(rng.randint(-20, 40)), repr(rng.randint(-400, 900) / 100), repr(rng.choice(FLOATS))])
+            return rng.choice(
+                [*NUMBER_TEXTS, str(rng.randint(-20, 40)), repr(rng.randint(-400, 900) / 100), repr(rng.choice(FLOATS))]
+            )
         case Boolean():
             return rng.choice(TRUTH_TEXTS)
         case Date():
@@ -196,7 +316,16 @@ TYPES: dict[type[Kind], list[str]] = {
 }
 UNIT_TYPES = [*BITS, "VARCHAR", "VARCHAR", "VARCHAR", "BOOLEAN", "DOUBLE", "FLOAT", "DECIMAL(9,2)", "DATE", "TIMESTAMP"]
 UNITS = ["p", "p ", "P", "q", "", "1", "1.0", "é", "e\u0301", "p\0"]
-STEPS = [Fraction(1), Fraction(1, 2), Fraction(1, 100), Fraction(1, 3), Fraction(5), Fraction(7, 10), Fraction(1, 10**9), Fraction(10**12)]
+STEPS = [
+    Fraction(1),
+    Fraction(1, 2),
+    Fraction(1, 100),
+    Fraction(1, 3),
+    Fraction(5),
+    Fraction(7, 10),
+    Fraction(1, 10**9),
+    Fraction(10**12),
+]
 
 
 def random_kind(rng: Random) -> Kind:
@@ -247,7 +376,14 @@ class Maker:
         self.rng = rng
         self.columns = columns
         self.nodes: dict[Form, list[Callable[[int], Expression]]] = {
-            Form.NUMBER: [self._arithmetic, self._arithmetic, self._difference, self._absolute, self._rounded, self._extracted],
+            Form.NUMBER: [
+                self._arithmetic,
+                self._arithmetic,
+                self._difference,
+                self._absolute,
+                self._rounded,
+                self._extracted,
+            ],
             Form.TRUTH: [self._compare, self._compare, self._and, self._or, self._not, self._is_null, self._in],
             Form.DATE: [self._cut_day, self._as_date],
             Form.TIME: [self._cut_time, self._as_time],
@@ -386,7 +522,9 @@ def random_plan(rng: Random, table: Table) -> Plan:
             continue
         passing = narrowed(declared, where)
         keys = [key for key in (_key(rng, maker, place, passing) for place in range(rng.choice([0, 1, 1, 2]))) if key]
-        aggregates = [one for one in (_aggregate(rng, maker, place, passing) for place in range(rng.randint(1, 3))) if one]
+        aggregates = [
+            one for one in (_aggregate(rng, maker, place, passing) for place in range(rng.randint(1, 3))) if one
+        ]
         names = tuple(item.name for item in [*keys, *aggregates])
         if not aggregates:
             continue
@@ -401,10 +539,12 @@ def _key(rng: Random, maker: Maker, place: int, passing: Shapes) -> Key | None:
         form = maker._form()
         value = Column(rng.choice(list(passing))) if rng.random() < 0.3 else maker.make(form, rng.randint(0, 2))
         plan = Plan(table="t", keys=(Key(name=f"k{place}", value=value),), aggregates=(), outputs=())
-        shape_ok = _accepted(lambda: shape_of(value, passing))  # noqa: B023
-        if shape_ok and (shape_of(value, passing).high - shape_of(value, passing).low < FEW_CELLS or shape_of(value, passing).period):
-            if _accepted(lambda: cells_of(plan, passing)) and cells_of(plan, passing).count <= FEW_CELLS:  # noqa: B023
-                return plan.keys[0]
+        if not _accepted(lambda: shape_of(value, passing)):  # noqa: B023
+            continue
+        shape = shape_of(value, passing)
+        small = shape.high - shape.low < FEW_CELLS or shape.period is not None
+        if small and _accepted(lambda: cells_of(plan, passing)) and cells_of(plan, passing).count <= FEW_CELLS:  # noqa: B023
+            return plan.keys[0]
     return None
 
 
@@ -421,7 +561,11 @@ def _aggregate(rng: Random, maker: Maker, place: int, passing: Shapes) -> Aggreg
 
 
 def task_of(
-    plan: Plan, table: Table, neighbors: Neighbors = Neighbors.ADD_REMOVE, secret: bytes = b"secret", bounds: Bounds | None = None
+    plan: Plan,
+    table: Table,
+    neighbors: Neighbors = Neighbors.ADD_REMOVE,
+    secret: bytes = b"secret",
+    bounds: Bounds | None = None,
 ) -> Task:
     """What the engine asks a backend for this plan."""
     declared = {name: shape_of_kind(kind) for name, kind in table.columns.items()}

@@ -46,6 +46,16 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"privet {privet.__version__}\n"
 
 
+@pytest.mark.parametrize("verb", cli.VERBS)
+def test_every_command_explains_itself_with_an_example(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as leaving:
+        cli.main([verb, "--help"])
+    assert leaving.value.code == 0
+    text = capsys.readouterr().out
+    assert f"example:\n  privet {verb} " in text
+    assert "--json" in text
+
+
 def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as leaving:
         cli.main(["--help"])
@@ -76,7 +86,7 @@ def test_json_has_the_envelope_and_the_place_of_the_picture(capsys: pytest.Captu
     assert (answer["privet"], answer["kind"]) == (1, "demo")
     assert answer["result"]["picture"] == str(picture)
     assert answer["result"]["uniform"]["certain_one_week"] == 1 / 7
-    assert answer["result"]["runs"] == 10_000
+    assert answer["result"]["private"]["again_is_free"] is True
     assert picture.read_text(encoding="utf-8").startswith("<svg")
 
 
@@ -176,11 +186,13 @@ def test_python_m_privet_says_the_same_and_nothing_breaks_in_ascii(tmp_path: Pat
         check=False,
     )
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "privet: there is no command 'nonsense'\n  remedy: the commands are: demo, meaning\n"
+    commands = "demo, meaning, init, describe, add, check, dummy, explain, query, budget, ledger"
+    assert done.stderr == f"privet: there is no command 'nonsense'\n  remedy: the commands are: {commands}\n"
 
 
 def test_the_command_line_loads_nothing_heavy() -> None:
-    code = "import sys, privet.cli; print(sorted({'numpy', 'altair', 'vl_convert', 'cryptography'} & set(sys.modules)))"
+    heavy = "{'numpy', 'altair', 'vl_convert', 'cryptography', 'duckdb', 'sqlglot', 'tomli_w'}"
+    code = f"import sys, privet.cli; privet.cli._parser(); print(sorted({heavy} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from xml.etree import ElementTree
 
 import mpmath
@@ -15,6 +14,7 @@ import numpy as np
 import pytest
 from fit import FALSE_ALARM
 
+import privet as pv
 from privet import demo
 from privet.core.laws import DiscreteLaplace
 from privet.report import charts
@@ -22,7 +22,8 @@ from privet.report.terminal import Pen, at_least, at_most, one_line, percent
 
 MANY = 400_000
 SVG = "{http://www.w3.org/2000/svg}"
-LAW = DiscreteLaplace(Fraction(10))
+LAW = DiscreteLaplace(Fraction(8))
+PLAIN = Pen(color=False)
 
 
 @pytest.fixture(scope="module")
@@ -40,30 +41,31 @@ def hoeffding(runs: int) -> float:
     return math.sqrt(math.log(2 / FALSE_ALARM) / (2 * runs))
 
 
-def expected(epsilon: float, score: Callable[[float], float]) -> float:
-    """The expectation of score(belief in the truth) after ten weeks.
-
-    A week's number is on the truth's side (ill: 5 or more; healthy: 4 or less) with probability 1 / (1 + q), and
-    then multiplies the odds by e^epsilon; on the other side it divides them.
-    """
-    side = 1 / (1 + math.exp(-epsilon))
-    return sum(
-        math.comb(10, votes) * side**votes * (1 - side) ** (10 - votes)
-        * score(1 / (1 + math.exp(-epsilon * (2 * votes - 10))))
-        for votes in range(11)
-    )  # fmt: skip
+# --- 1 exact answers
 
 
-def guess(belief: float) -> float:
-    return 0.5 if math.isclose(belief, 0.5) else float(belief > 0.5)
+def test_the_exact_answers_are_those_of_the_table(story: demo.Story) -> None:
+    people, newcomer = demo.hospital()
+    assert story.exact.first == demo.Week(2436, 4, round(Fraction(sum(p.age for p in people), 2436), 4))
+    assert (story.exact.second.patients, story.exact.second.ill) == (2437, 5)
+    assert story.exact.ages == [newcomer.age]
+    assert newcomer.ill
+    assert len({person.patient_id for person in (*people, newcomer)}) == 2437
 
 
-# --- 1 exact counts
+@pytest.mark.parametrize("age", [0, 1, 50, 86, 100])
+def test_two_averages_give_every_age_away(age: int) -> None:
+    """Four decimals of two averages leave one age: 0.00005 * 4873 is less than a half."""
+    people, newcomer = demo.hospital()
+    second = demo.publish([*people, replace(newcomer, age=age)])
+    assert demo.fitting_ages(demo.publish(people), second) == [age]
 
 
-def test_the_exact_counts_differ_by_the_newcomer_who_is_then_certainly_ill(story: demo.Story) -> None:
-    assert (story.exact.first, story.exact.second) == (demo.Week(4, 2436), demo.Week(5, 2437))
-    assert (story.exact.joined, story.exact.new_cases, story.exact.certain) == (1, 1, Fraction(1))
+def test_a_coarser_average_would_leave_several_ages() -> None:
+    weeks = demo.Week(100, 4, Fraction(50)), demo.Week(101, 4, Fraction("50.297"))
+    assert demo.fitting_ages(*weeks) == [80]
+    wide = demo.Week(30_000, 4, Fraction(50)), demo.Week(30_001, 4, Fraction("50.001"))
+    assert demo.fitting_ages(*wide) == [78, 79, 80, 81, 82, 83]
 
 
 # --- 2 uniform noise
@@ -76,11 +78,11 @@ def test_certainty_is_the_mass_where_the_other_diagnosis_has_none(reach: int) ->
     healthy = {y: law.get(y - 4, Fraction(0)) for y in numbers}
     ill = {y: law.get(y - 5, Fraction(0)) for y in numbers}
     assert sum(law.values()) == 1
-    assert demo.proving(law) == (
+    assert demo.proving(law, 4) == (
         [y for y in numbers if healthy[y] > ill[y] == 0],
         [y for y in numbers if ill[y] > healthy[y] == 0],
     )
-    assert demo.certainty(law) == sum(healthy[y] for y in numbers if not ill[y]) == Fraction(1, 2 * reach + 1)
+    assert demo.certainty(law, 4) == sum(healthy[y] for y in numbers if not ill[y]) == Fraction(1, 2 * reach + 1)
 
 
 def test_ten_weeks_of_uniform_noise(story: demo.Story) -> None:
@@ -93,146 +95,156 @@ def test_ten_weeks_of_uniform_noise(story: demo.Story) -> None:
 
 def test_the_simulation_agrees_and_would_not_with_noise_one_wider(story: demo.Story) -> None:
     """False alarm 1e-9; noise from -4 to 4 (or -2 to 2) would be told apart."""
-    slack = hoeffding(story.runs)
+    slack = hoeffding(story.uniform.runs)
     assert abs(story.uniform.simulated_certain - (1 - (6 / 7) ** 10)) < slack
     assert all(abs((1 - (1 - 1 / n) ** 10) - (1 - (6 / 7) ** 10)) > 2 * slack for n in (5, 9))
 
 
-def test_a_wrong_certainty_would_be_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_certainty_would_be_counted(story: demo.Story, monkeypatch: pytest.MonkeyPatch) -> None:
     """Noise one too high gives 8 for a healthy newcomer, too: the count of wrong proofs sees it."""
     monkeypatch.setattr(demo, "uniform", lambda limit, size: np.full(size, limit))
-    assert demo.uniform_noise(10).simulated_wrong == 5
+    assert demo.uniform_noise(10, story.exact).simulated_wrong == 5
 
 
-# --- 3 discrete Laplace noise
+# --- 3 a vault
 
 
-def test_beliefs_follow_bayes_rule() -> None:
-    """All releases of two weeks near the counts, with likelihoods multiplied out at 50 digits."""
-    releases = list(itertools.product(range(-3, 13), repeat=2))
+def test_the_vault_answered_what_was_asked(story: demo.Story) -> None:
+    """Each number within ten half widths: false alarm below 1e-9 each."""
+    private = story.private
+    for answer, week in zip(private.weeks, (story.exact.first, story.exact.second), strict=True):
+        row = answer.interval()[0]
+        for name in ("patients", "ill", "age"):
+            cell = row[name]
+            assert abs(cell["value"] - float(getattr(week, name))) <= 10 * (cell["high"] - cell["low"])
+        assert answer.cost.epsilon == private.price
+        assert not answer.replayed
+        assert answer.warnings == ()
+    wards = {row["ward"]: row["patients"] for row in private.wards.interval()}
+    people, newcomer = demo.hospital()
+    for ward, cell in wards.items():
+        true = sum(person.ward == ward for person in (*people, newcomer))
+        assert abs(cell["value"] - true) <= 10 * (cell["high"] - cell["low"])
+    assert set(wards) == set(demo.WARDS)
+
+
+def test_the_attack_on_the_vault_is_the_attack_on_the_table(story: demo.Story) -> None:
+    first, second = (answer.rows[0] for answer in story.private.weeks)
+    assert story.private.cases == second["ill"] - first["ill"]
+    assert float(story.private.age) == pytest.approx(
+        second["patients"] * second["age"] - first["patients"] * first["age"], abs=1e-6
+    )
+
+
+def test_the_best_guess_is_a_bound_that_is_reached(story: demo.Story) -> None:
+    """Bayes' rule over all published numbers, at 50 digits: the larger likelihood wins."""
+    law = next(part.law for part in story.private.weeks[0].question.parts if part.measure.value is not None)
+    assert law == LAW
     with mpmath.workdps(50):
-        for release, belief in zip(releases, demo.belief_in_illness(np.array(releases), LAW), strict=True):
-            healthy, ill = (
-                mpmath.fprod(mpmath.exp(-mpmath.mpf(abs(y - count)) / 10) for y in release) for count in (4, 5)
-            )
-            assert abs(belief - ill / (healthy + ill)) < 1e-15
+        q = mpmath.exp(-mpmath.mpf(1) / 8)
+        right = sum(max(q ** abs(y - 4), q ** abs(y - 5)) for y in range(-1500, 1500)) * (1 - q) / (1 + q) / 2
+        bound = story.private.best_guess
+        assert 0 <= mpmath.mpf(bound.numerator) / bound.denominator - right < 1e-15
 
 
-def test_the_promised_bounds_hold_and_are_reached(story: demo.Story) -> None:
-    floor, ceiling = float(story.laplace.belief_floor), float(story.laplace.belief_ceiling)
-    rng = np.random.default_rng(1)
-    wild = rng.integers(-(10**6), 10**6, size=(10_000, 10))
-    beliefs = demo.belief_in_illness(wild, LAW)
-    assert floor - 1e-15 < beliefs.min() < beliefs.max() < ceiling + 1e-15
-    witnesses = demo.belief_in_illness(np.array([[4] * 10, [5] * 10]), LAW)
-    assert witnesses == pytest.approx([floor, ceiling], abs=1e-15)
+def test_the_simulated_guess_agrees_and_tells_a_scale_a_fifth_off(story: demo.Story) -> None:
+    """False alarm 1e-9; power: 20 % more or less scale moves the share by over two slacks."""
+    slack = hoeffding(MANY)
+    assert abs(demo.guesses(LAW, MANY, 4) - float(demo.best_guess(LAW))) < slack
+    for wrong in (Fraction(32, 5), Fraction(48, 5)):
+        assert abs(float(demo.best_guess(DiscreteLaplace(wrong)) - demo.best_guess(LAW))) > slack
+    assert abs(story.private.simulated_guess - float(story.private.best_guess)) < hoeffding(story.private.runs)
 
 
-def test_factors_and_bounds_are_rounded_against_us(story: demo.Story) -> None:
-    laplace = story.laplace
-    assert (laplace.epsilon, laplace.epsilon_all_weeks) == (Fraction(1, 10), Fraction(1))
-    with mpmath.workdps(50):
-        for bound, truth in (
-            (laplace.factor_one_week, mpmath.exp(mpmath.mpf(1) / 10)),
-            (laplace.factor_all_weeks, mpmath.e),
-            (laplace.belief_ceiling, mpmath.e / (1 + mpmath.e)),
-            (-laplace.belief_floor, -1 / (1 + mpmath.e)),
-        ):
-            assert 0 <= mpmath.mpf(bound.numerator) / bound.denominator - truth < 1e-18
+# --- 4 the budget
 
 
-def test_the_story_stays_inside_the_bounds(story: demo.Story) -> None:
-    laplace, slack = story.laplace, hoeffding(story.runs)
-    assert 0.5 <= laplace.simulated_surest <= float(laplace.belief_ceiling) + 1e-15
-    assert abs(laplace.simulated_mean - expected(0.1, lambda belief: belief)) < slack
-    assert abs(laplace.simulated_right - expected(0.1, guess)) < slack
-    assert laplace.example_truth == 5
-    assert len(laplace.example) == story.weeks == 10
+def test_the_budget_was_used_up_and_the_ledger_verified(story: demo.Story) -> None:
+    private = story.private
+    assert private.spent == private.budget == Fraction(3, 2)
+    assert private.again_is_free
+    assert private.refused == "this query costs epsilon 0.5; nothing is left of the budget"
+    assert private.entries == 7  # the opening, three charges, three answers
+    assert private.receipt.startswith("7:")
+    assert float(private.belief.high) == pytest.approx(1 / (1 + math.exp(-1.5)))
 
 
-def test_many_runs_tell_epsilon_from_one_a_fifth_larger() -> None:
-    """False alarm 1e-9 each; power: 20 % more or less epsilon moves the share of right guesses by over 2 slacks."""
-    laplace, slack = demo.laplace_noise(MANY), hoeffding(MANY)
-    assert abs(laplace.simulated_right - expected(0.1, guess)) < slack
-    assert abs(laplace.simulated_mean - expected(0.1, lambda belief: belief)) < slack
-    assert all(abs(expected(wrong, guess) - expected(0.1, guess)) > 2 * slack for wrong in (0.08, 0.12))
-    assert laplace.simulated_surest == pytest.approx(float(laplace.belief_ceiling), abs=1e-15)
-
-
-def test_the_price(story: demo.Story) -> None:
-    assert story.laplace.within == 30
-    assert story.big_error == Fraction(30, 40_000) < Fraction(1, 1000)
+def test_a_budget_that_does_not_refuse_would_be_seen(tmp_path: Path) -> None:
+    with pv.create(tmp_path / "v", budget=pv.Budget(5)) as vault:
+        columns = {"ill": pv.Boolean(), "age": pv.Integer(0, 100)}
+        vault.add_table("patients", {"ill": [True], "age": [1]}, unit=None, columns=columns)
+        assert demo.refusal(vault) == "not refused"
 
 
 # --- what is shown
 
 
-def test_the_page_fits_a_small_terminal_and_every_alphabet(story: demo.Story) -> None:
-    lines = demo.page(story, "demo.svg", Pen(color=False)).splitlines()
-    assert len(lines) <= 45
-    assert max(map(len, lines)) <= 100
-    assert all(line.isascii() and line.isprintable() for line in lines)
+def test_the_page_fits_a_terminal(story: demo.Story) -> None:
+    lines = demo.page(story, "demo.svg", PLAIN).splitlines()
+    assert len(lines) <= 60
+    assert max(map(len, lines)) <= 105
+    assert all(line.replace("±", "").isascii() and line.isprintable() for line in lines)
 
 
 def test_the_page_says_what_was_computed_and_where_to_go(story: demo.Story) -> None:
-    text = demo.page(story, "folder/demo.svg", Pen(color=False))
+    text = demo.page(story, "folder/demo.svg", PLAIN)
     for words in (
-        "4 of 2,436", "5 of 2,437", "100 %", "1/7 = 14.3 %", "78.6 %", "10,000 times 10 weeks", "26.89 % and 73.11 %",
-        "within 30", "40,000", "0.075 %", "not a proof", "docs/privacy-promise.md", "docs/claims.md", "make test",
-        "folder/demo.svg", percent(story.uniform.simulated_certain), percent(story.laplace.simulated_right),
-    ):  # fmt: skip
-        assert words in text
-
-
-def test_no_result_is_printed_by_heart(story: demo.Story) -> None:
-    """Another story gives another page."""
-    other = replace(
-        story,
-        runs=77,
-        weeks=11,
-        big_count=60_000,
-        exact=replace(story.exact, new_cases=0, certain=Fraction(1, 4)),
-        uniform=replace(
-            story.uniform,
-            proves_healthy=[-2, -1],
-            proves_ill=[10, 11],
-            certain_one_week=Fraction(1, 3),
-            certain_all_weeks=Fraction(1, 8),
-            simulated_certain=0.123,
-            simulated_wrong=6,
-        ),
-        laplace=replace(
-            story.laplace,
-            example=[1, 2, 3],
-            belief_floor=Fraction(1, 3),
-            belief_ceiling=Fraction(2, 3),
-            simulated_surest=0.6543,
-            simulated_mean=0.5432,
-            simulated_right=0.4321,
-            within=33,
-        ),
-    )
-    text = demo.page(other, "x.svg", Pen(color=False))
-    for words in (
-        "77 times 11 weeks", "is healthy. Certainty: 25 %", "-2, -1", "10, 11", "0 to 9", "1/3 = 33.3 %", "12.5 %",
-        "12.3 %", "wrong in 6", "1 2 3\n", "33.33 % and 66.67 %", "65.43 %", "54.3 %", "43.2 %", "within 33",
-        "60,000", "0.055 %",
+        "2,436 patients, 4 ill", "2,437 patients, 5 ill", "the newcomer is ill", "the newcomer is 86 years old",
+        "1/7 = 14.3 %", "78.6 %", "10,000 times", "right 53.2 % of the time", "epsilon 1.5 of 1.5 spent",
+        "free, answered from the ledger", "refused: this query costs epsilon 0.5", "7 entries, verified",
+        "between 18.2 % and 81.8 %", "not a proof", "docs/privacy-promise.md", "docs/claims.md", "make test",
+        "folder/demo.svg", percent(story.uniform.simulated_certain), percent(story.private.simulated_guess),
+        f"finds {story.private.cases} cases more",
     ):  # fmt: skip
         assert words in text, words
 
 
+def test_no_result_is_printed_by_heart(story: demo.Story) -> None:
+    """Another story gives another page."""
+    other = demo.Story(
+        exact=replace(story.exact, second=replace(story.exact.second, ill=4), ages=[12, 13]),
+        uniform=replace(
+            story.uniform, runs=77, weeks=11, proves_healthy=[-2, -1], proves_ill=[10, 11],
+            certain_one_week=Fraction(1, 3), certain_all_weeks=Fraction(1, 8), simulated_certain=0.123,
+            simulated_wrong=6,
+        ),
+        private=replace(
+            story.private, cases=0, age=Fraction(12), best_guess=Fraction(2, 3), runs=66, simulated_guess=0.321,
+            again_is_free=False, refused="not refused", spent=Fraction(1, 2), entries=99,
+            belief=replace(story.private.belief, low=Fraction(1, 3), high=Fraction(2, 3)),
+        ),
+    )  # fmt: skip
+    text = demo.page(other, "x.svg", PLAIN)
+    for words in (
+        "0 case more: the newcomer is healthy", "is 12 or 13 years old", "-2 or -1 is published only if healthy",
+        "10 or 11 only if ill", "1/3 = 33.3 %", "12.5 % in 11 weeks", "77 times", "12.3 %", "wrong in 6",
+        "0 cases more and a newcomer aged 12: both right, by luck", "right 66.7 % of", "66 times", "32.1 %",
+        "[##########....................]  epsilon 0.5 of 1.5", "charged again", "refused: not refused", "99 entries",
+        "between 33.3 % and 66.7 %",
+    ):  # fmt: skip
+        assert words in text, words
+
+
+def test_luck_is_told(story: demo.Story) -> None:
+    one = replace(story.private, cases=1, age=Fraction(-900))
+    assert "one of them right, by luck" in demo.page(replace(story, private=one), "x.svg", PLAIN)
+    none = replace(story.private, cases=7, age=Fraction(-900))
+    assert "a newcomer aged -900: both wrong" in demo.page(replace(story, private=none), "x.svg", PLAIN)
+
+
 def test_colors_change_nothing_but_colors(story: demo.Story) -> None:
     plain, colored = (demo.page(story, "demo.svg", Pen(color=color)) for color in (False, True))
-    assert "\x1b[1;31m100 %\x1b[0m" in colored
+    assert "\x1b[1;31mis ill\x1b[0m" in colored
     assert re.sub(r"\x1b\[[0-9;]*m", "", colored) == plain
 
 
 def test_numbers_for_programs_are_the_same(story: demo.Story) -> None:
     numbers = story.numbers()
-    assert numbers["exact"]["second"] == {"ill": 5, "patients": 2437}
+    assert numbers["exact"]["second"] == {"patients": 2437, "ill": 5, "age": float(story.exact.second.age)}
     assert numbers["uniform"]["certain_one_week"] == 1 / 7
-    assert numbers["laplace"]["simulated_mean"] == story.laplace.simulated_mean
-    assert numbers["big_error"] == 0.00075
+    assert numbers["private"]["weeks"][1]["rows"] == story.private.weeks[1].to_json()["rows"]
+    assert numbers["private"]["simulated_guess"] == story.private.simulated_guess
+    assert numbers["private"]["belief"]["prior"] == 0.5
 
 
 def test_rounding_of_what_is_promised() -> None:

@@ -385,22 +385,30 @@ def test_backup_and_restore(ledger: SqliteLedger, tmp_path: Path) -> None:
         assert restored.head().entry == receipt.entry + 1
 
 
-def test_a_file_without_a_log_is_refused(ledger: SqliteLedger, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A read-only database cannot be put into WAL mode when it is not; nothing else gives the same answer here."""
-    ledger.close()
-    write(ledger.path, "PRAGMA journal_mode=DELETE")
-    with open_ledger(ledger.path) as opened:  # it is put back
-        opened.spend(charge())
-    write(ledger.path, "PRAGMA journal_mode=DELETE")
-    holder = sqlite3.connect(ledger.path, isolation_level=None)
+def test_a_place_where_no_log_can_be_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SQLite's file layer without shared memory stands for such a disk."""
+    path = tmp_path / "l.sqlite"
+    create(path, terms()).close()
+    write(path, "PRAGMA journal_mode=DELETE")
+    open_ledger(path).close()  # puts the log back
+    write(path, "PRAGMA journal_mode=DELETE")
+    real = sqlite3.connect
+    layer = "win32-none" if os.name == "nt" else "unix-dotfile"
+    monkeypatch.setattr(sqlite3, "connect", lambda place, **more: real(f"{place}&vfs={layer}", **more))
+    with pytest.raises(LedgerError, match="move it to a local disk"):
+        open_ledger(path)
+
+
+def test_a_file_that_another_process_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "l.sqlite"
+    create(path, terms()).close()
+    write(path, "PRAGMA journal_mode=DELETE")
+    holder = sqlite3.connect(path, isolation_level=None)
     holder.execute("BEGIN EXCLUSIVE")
     monkeypatch.setattr(connection, "PATIENCE", 0.1)
     with pytest.raises(LedgerError, match="another process holds it"):
-        open_ledger(ledger.path)
+        open_ledger(path)
     holder.close()
-    open_again = open_ledger(ledger.path)
-    ledger._closed = False  # for the fixture's last look
-    open_again.close()
 
 
 def test_a_commit_is_synced(ledger: SqliteLedger) -> None:
@@ -496,6 +504,30 @@ def test_who_waits_looks_again_after_a_while(monkeypatch: pytest.MonkeyPatch) ->
     batches.turn.acquire()
     threading.Timer(0.1, batches.turn.release).start()  # gives the turn back and calls nobody
     assert batches.submit("waiting") == "waiting"
+
+
+def test_who_waits_when_the_ledger_closes_is_told(tmp_path: Path) -> None:
+    ledger = create(tmp_path / "l.sqlite", terms())
+    errors: list[str] = []
+
+    def ask() -> None:
+        try:
+            ledger.spend(charge())
+        except LedgerError as error:
+            errors.append(error.problem)
+
+    thread = threading.Thread(target=ask)
+    with ledger._reading:  # keeps `close` from going on
+        closing = threading.Thread(target=ledger.close)
+        closing.start()
+        while not ledger._batches.turn.locked():
+            pass
+        thread.start()
+        while not ledger._batches._waiting:
+            pass
+    thread.join()
+    closing.join()
+    assert errors == ["the ledger l.sqlite is closed"]
 
 
 def test_an_interrupted_commit_tells_everybody(ledger: SqliteLedger) -> None:

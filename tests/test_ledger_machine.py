@@ -187,4 +187,4 @@ class Book(RuleBasedStateMachine):
 
 
 def test_any_order_of_calls_agrees_with_the_model() -> None:
-    run_state_machine_as_test(Book, settings=settings(max_examples=40, stateful_step_count=25, deadline=None))
+    run_state_machine_as_test(Book, settings=settings(max_examples=30, stateful_step_count=25, deadline=None))

@@ -13,7 +13,7 @@ from crash_harness import Tally, kill_many, uncharged
 from test_ledger import charge, terms
 
 from privet.errors import BudgetExceededError, LedgerError
-from privet.ledger import Receipt
+from privet.ledger import Receipt, sqlite
 from privet.ledger.batch import Job
 from privet.ledger.sqlite import create
 from privet.ledger.sqlite import open as open_ledger
@@ -158,13 +158,13 @@ def test_forked_processes_have_connections_of_their_own(tmp_path: Path) -> None:
 
 def test_what_waits_when_the_process_forks_is_the_parents(tmp_path: Path) -> None:
     with create(tmp_path / "l.sqlite", terms()) as ledger:
-        ledger.before_fork()
+        sqlite._before_fork()
         assert ledger._reader is None
         ledger._batches._waiting.append(Job(lambda t: t.charge(charge())))
-        ledger.after_fork(child=True)
+        sqlite._after_fork(child=True)
         assert ledger.spend(charge()).entry == 2, "the child does not charge for its parent's thread"
-        ledger.before_fork()
-        ledger.after_fork(child=False)
+        sqlite._before_fork()
+        sqlite._after_fork(child=False)
         assert ledger.spend(charge()).entry == 3
 
 

@@ -129,6 +129,29 @@ def test_the_schema_may_not_change_while_the_ledger_is_open(path: Path) -> None:
             ledger.verify()
 
 
+def test_entries_that_vanish_while_the_ledger_is_open_are_seen(path: Path) -> None:
+    with open_ledger(path) as ledger:
+        edit(path, EDITS["all entries"])
+        with pytest.raises(TamperedError, match="there is no opening entry"):
+            ledger.verify()
+
+
+def test_an_index_that_hides_a_key_is_seen(path: Path) -> None:
+    """The entry stays as it is, but a lookup by its key would not find it, and a retry would be charged again."""
+    other = sqlite3.connect(path, isolation_level=None)
+    row = other.execute("SELECT * FROM sqlite_master WHERE name = 'entry_key'").fetchone()
+    other.execute("PRAGMA writable_schema=ON")
+    other.execute("DELETE FROM sqlite_master WHERE name = 'entry_key'")
+    other.close()
+    edit(path, "UPDATE entry SET key = 'other' WHERE number = 2")
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("PRAGMA writable_schema=ON")
+    other.execute("INSERT INTO sqlite_master VALUES (?, ?, ?, ?, ?)", row)
+    other.close()
+    with pytest.raises(TamperedError, match="the file is damaged"):
+        verified(path)
+
+
 def test_reordered_entries_are_seen(path: Path) -> None:
     edit(
         path,

@@ -159,7 +159,7 @@ def _kind(name: str, type_: str, fact: Facts, source: Source) -> Kind:
     if "boolean" in fact.fits and fact.distinct > 1:
         return Boolean()
     if numeric in fact.fits and "padded" not in fact.some:  # 01234 is a code, not a number
-        return _number(name, fact, is_whole="whole" in fact.fits)
+        return _number(name, fact, is_whole="fraction" not in fact.some)
     if "timestamp" in fact.fits:
         return Timestamp(*_decades(fact))
     if (source.date_format or "date") in fact.fits:

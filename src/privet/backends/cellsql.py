@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from privet.backends import Task, spelling
-from privet.backends.whole import Whole, constant, minus, plus, quotient, scaled
+from privet.backends.whole import NARROW, Whole, constant, minus, plus, quotient, scaled
 from privet.core import calendar
 from privet.core.expression import Column, Field, Period, Value
+from privet.core.plan import Key
 from privet.core.ranges import shape_of
 from privet.core.schema import Category
 from privet.core.shape import Form, Shape
@@ -15,13 +16,16 @@ MONTHS = {Period.MONTH: 1, Period.QUARTER: 3, Period.YEAR: 12}
 
 def cell_of(task: Task) -> str:
     """The place of the keys in `task.cells.keys()`; NULL for keys that are not there, which drops the row."""
-    cell, size = constant(0), 1
+    cell = constant(0)
     for place, (key, domain) in enumerate(zip(task.plan.keys, task.cells.domains, strict=True)):
-        raw = isinstance(key.value, Column) and isinstance(task.table.columns[key.value.name], Category)
-        index = _index(f"k{place}", shape_of(key.value, task.passing), domain, raw=raw)
-        size *= len(domain)
+        index = _index(f"k{place}", shape_of(key.value, task.passing), domain, raw=is_raw(task, key))
         cell = plus(scaled(cell, len(domain)), index) if place else index
     return cell.sql
+
+
+def is_raw(task: Task, key: Key) -> bool:
+    """A category is grouped by its raw text: what is not listed becomes NULL when the cells are numbered."""
+    return isinstance(key.value, Column) and isinstance(task.table.columns[key.value.name], Category)
 
 
 def _index(name: str, shape: Shape, domain: tuple[Value, ...], *, raw: bool) -> Whole:
@@ -34,9 +38,11 @@ def _index(name: str, shape: Shape, domain: tuple[Value, ...], *, raw: bool) -> 
     elif shape.form is Form.WORD:
         sql = f"coalesce({spelling.place_in(name, map(str, listed))}, {last if raw else missing})"
     else:
-        key = Whole(sql=f"CAST({name} AS BIGINT)", low=shape.low, high=shape.high)
+        wide = max(abs(shape.low), abs(shape.high)) >= NARROW  # a cast that can fail would tell who is there
+        key = Whole(sql=f"CAST({name} AS {'HUGEINT' if wide else 'BIGINT'})", low=shape.low, high=shape.high, wide=wide)
         inside = f"{key.sql} BETWEEN {shape.low} AND {shape.high}"
-        sql = f"CASE WHEN {inside} THEN {_offset(key, shape).sql} WHEN {name} IS NULL THEN {last} END"
+        place = f"CAST({_offset(key, shape).sql} AS BIGINT)"
+        sql = f"CASE WHEN {inside} THEN {place} WHEN {name} IS NULL THEN {last} END"
     return Whole(sql=f"({sql})", low=0, high=len(domain) - 1)
 
 
@@ -48,7 +54,9 @@ def _offset(key: Whole, shape: Shape) -> Whole:
         return minus(key, constant(shape.low))
     timed = shape.form is Form.TIME
     days = quotient(key, calendar.DAY) if timed else key
-    first = calendar.start(shape.period or Period.DAY, calendar.day_at(shape.low // calendar.DAY if timed else shape.low))
+    first = calendar.start(
+        shape.period or Period.DAY, calendar.day_at(shape.low // calendar.DAY if timed else shape.low)
+    )
     if shape.period in MONTHS:
         months = plus(scaled(spelling.field(Field.YEAR, days, None), 12), spelling.field(Field.MONTH, days, None))
         return quotient(minus(months, constant(first.year * 12 + first.month)), MONTHS[shape.period])

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import duckdb
 
@@ -55,9 +55,9 @@ class DuckDb:
     def exact(self, task: Task) -> list[list[int]]:
         """For every measure its value in every cell, in the order of `task.cells.keys()`."""
         attached, cursor = self._open(task.table)
-        query = statement(task, attached.raw)
         with cursor:
-            return query.dense(cursor.execute(query.sql).fetchall())
+            query = statement(task, attached.raw)
+            return query.dense(_rows(cursor, query.sql))
 
     def check(self, table: Table) -> None:
         """Raise InvalidInputError unless the declared columns can be read. For the owner: it touches the data."""
@@ -115,6 +115,15 @@ class DuckDb:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _rows(cursor: duckdb.DuckDBPyConnection, sql: str) -> list[tuple[Any, ...]]:
+    try:
+        return cursor.execute(sql).fetchall()
+    except RuntimeError as error:
+        if str(error) == "Query interrupted":  # what the engine makes of a KeyboardInterrupt
+            raise KeyboardInterrupt from None
+        raise
 
 
 def _remove(folder: Path, process: int) -> None:

@@ -5,6 +5,7 @@ What a raw value means is defined by `values.read`. Numbers, dates and times bec
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from dataclasses import dataclass
 from fractions import Fraction
@@ -12,7 +13,6 @@ from typing import assert_never
 
 from privet.backends import spelling, values
 from privet.backends.whole import Whole, clamped, constant, rounded
-from privet.core import calendar
 from privet.core.claim import claim
 from privet.core.expression import Rounding
 from privet.core.schema import Boolean, Category, Date, Integer, Kind, Number, Text, Timestamp
@@ -106,7 +106,7 @@ def _number(kind: Integer | Number, type_: str, raw: str, name: str) -> Reading:
 
 
 def _from_double(kind: Integer | Number, first: str, name: str) -> Reading:
-    """Between the bounds by arithmetic, beyond them the bound. NaN is above everything in DuckDB, so it is asked first."""
+    """Between the bounds by arithmetic, beyond them the bound. In DuckDB NaN is above everything: it is asked first."""
     rule, (low, high) = values.doubles(kind), kind.steps
     least, most = constant(low), constant(high)
     ends = rule.steps(rule.low), rule.steps(rule.high)
@@ -115,10 +115,10 @@ def _from_double(kind: Integer | Number, first: str, name: str) -> Reading:
     inside = Whole(sql=f"TRY_CAST({steps} AS {'HUGEINT' if wide else 'BIGINT'})", low=ends[0], high=ends[1], wide=wide)
     if ends[0] < low or ends[1] > high:  # the arithmetic keeps order, so otherwise nothing can leave the range
         inside = clamped(inside, low, high)
+    bottom, top = spelling.double(rule.low), spelling.double(rule.high)
     second = (
-        f"CASE WHEN {name} BETWEEN {spelling.double(rule.low)} AND {spelling.double(rule.high)} THEN {inside.typed(wide)}"
-        f" WHEN isnan({name}) THEN NULL WHEN {name} > {spelling.double(rule.high)} THEN {most.typed(wide)}"
-        f" WHEN {name} < {spelling.double(rule.low)} THEN {least.typed(wide)} END"
+        f"CASE WHEN {name} BETWEEN {bottom} AND {top} THEN {inside.typed(wide)} WHEN isnan({name}) THEN NULL"
+        f" WHEN {name} > {top} THEN {most.typed(wide)} WHEN {name} < {bottom} THEN {least.typed(wide)} END"
     )
     return Reading(first=first, second=second, wide=wide)
 
@@ -145,7 +145,9 @@ def _unscaled(type_: str, raw: str) -> tuple[Whole | None, int]:
     name = "HUGEINT" if wide else "BIGINT"
     if width + digits < 38:
         room = width if width + digits < 18 else 38  # the engine does not widen a product of short decimals by itself
-        sql = f"CAST(CAST({raw} AS DECIMAL({room}, {digits})) * CAST({10**digits} AS DECIMAL({digits + 1}, 0)) AS {name})"
+        sql = (
+            f"CAST(CAST({raw} AS DECIMAL({room}, {digits})) * CAST({10**digits} AS DECIMAL({digits + 1}, 0)) AS {name})"
+        )
     else:  # its text has all digits
         sql = f"CAST(replace(CAST({raw} AS VARCHAR), '.', '') AS {name})"
     return Whole(sql=sql, low=1 - 10**width, high=10**width - 1, wide=wide), digits
@@ -179,9 +181,7 @@ def _truth(type_: str, raw: str, name: str) -> Reading:
     whole, digits = _unscaled(type_, raw)
     if whole is None:
         return Reading(first=spelling.null("BOOLEAN"), second=name)
-    return Reading(
-        first=whole.sql, second=f"CASE WHEN {name} = 0 THEN FALSE WHEN {name} = {10**digits} THEN TRUE END"
-    )
+    return Reading(first=whole.sql, second=f"CASE WHEN {name} = 0 THEN FALSE WHEN {name} = {10**digits} THEN TRUE END")
 
 
 def _day(kind: Date, type_: str, raw: str, name: str) -> Reading:
@@ -195,8 +195,7 @@ def _day(kind: Date, type_: str, raw: str, name: str) -> Reading:
             first = f"CASE WHEN {matches} THEN TRY_CAST({inner} AS DATE) END"
         case _:
             return Reading(first=spelling.null("BIGINT"), second=name)
-    low, high = spelling.day(kind.low), spelling.day(kind.high)
-    return Reading(first=first, second=_within("DATE", name, low, high, f"{name} - DATE '1970-01-01'", kind.steps))
+    return Reading(first=first, second=_within(kind, name, f"{name} - DATE '1970-01-01'"))
 
 
 def _time(kind: Timestamp, type_: str, raw: str, name: str) -> Reading:
@@ -210,14 +209,19 @@ def _time(kind: Timestamp, type_: str, raw: str, name: str) -> Reading:
             first = f"CASE WHEN {matches} THEN TRY_CAST({inner} AS TIMESTAMP) END"
         case _:
             return Reading(first=spelling.null("BIGINT"), second=name)
-    low, high = spelling.moment(kind.low), spelling.moment(kind.high)
-    return Reading(first=first, second=_within("TIMESTAMP", name, low, high, f"epoch_us({name})", kind.steps))
+    return Reading(first=first, second=_within(kind, name, f"epoch_us({name})"))
 
 
-def _within(type_: str, name: str, low: str, high: str, steps: str, ends: tuple[int, int]) -> str:
-    least, most = constant(ends[0]).sql, constant(ends[1]).sql
+def _within(kind: Date | Timestamp, name: str, steps: str) -> str:
+    """Between the bounds by arithmetic, beyond them the bound, beyond the calendar nothing."""
+    least, most = constant(kind.steps[0]).sql, constant(kind.steps[1]).sql
+    low, high = _moment(kind.low), _moment(kind.high)
+    calendar = _in_calendar("DATE" if isinstance(kind, Date) else "TIMESTAMP", name)
     return (
-        f"CASE WHEN {name} BETWEEN {low} AND {high} THEN CAST({steps} AS BIGINT)"
-        f" WHEN NOT {_in_calendar(type_, name)} THEN NULL"
+        f"CASE WHEN {name} BETWEEN {low} AND {high} THEN CAST({steps} AS BIGINT) WHEN NOT {calendar} THEN NULL"
         f" WHEN {name} < {low} THEN {least} WHEN {name} > {high} THEN {most} END"
     )
+
+
+def _moment(value: dt.date | dt.datetime) -> str:
+    return spelling.moment(value) if isinstance(value, dt.datetime) else spelling.day(value)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import Any, assert_never
 
 from privet.backends import Task
 from privet.backends.values import read, text_of
@@ -55,7 +55,7 @@ def _passing(task: Task, rows: Sequence[RawRow]) -> Iterator[Kept]:
     places = {key: place for place, key in enumerate(task.cells.keys())}
     for raw in rows:
         unit = None if task.table.unit is None else raw[task.table.unit]
-        if task.table.unit is not None and (unit is None or unit != unit):  # nobody's row, or NaN's
+        if task.table.unit is not None and (unit is None or unit != unit):  # noqa: PLR0124  # NULL and NaN are nobody
             continue
         row = {name: read(raw[name], task.table.columns[name]) for name in names}
         if task.plan.where is not None and evaluate(task.plan.where, row) is not True:
@@ -67,20 +67,20 @@ def _passing(task: Task, rows: Sequence[RawRow]) -> Iterator[Kept]:
 
 def used_columns(task: Task) -> list[str]:
     """The columns that the answer depends on, in the order of their declaration."""
-    used = set(_columns([task.plan.where, task.plan.keys, [measure.value for measure in task.measures]]))
+    used = set(columns_in([task.plan.where, task.plan.keys, [measure.value for measure in task.measures]]))
     return [name for name in task.table.columns if name in used]
 
 
-def _columns(thing: Any) -> Iterator[str]:
+def columns_in(thing: Any) -> Iterator[str]:
     """Every column below a node, whatever nodes there are."""
     if isinstance(thing, Column):
         yield thing.name
     elif isinstance(thing, list | tuple):
         for part in thing:
-            yield from _columns(part)
+            yield from columns_in(part)
     elif is_dataclass(thing):
         for field in fields(thing):
-            yield from _columns(getattr(thing, field.name))
+            yield from columns_in(getattr(thing, field.name))
 
 
 @claim("bounding")
@@ -112,7 +112,7 @@ def unit_text(unit: object) -> str:
     """What the hash sees of a unit. Two units may look alike to it; they are told apart by their values."""
     match unit:
         case float() | Decimal():
-            return str(int(unit)) if abs(unit) < 2**53 and unit == int(unit) else ""
+            return str(int(unit)) if -(2**53) < unit < 2**53 and unit == int(unit) else ""
         case dt.datetime():
             return str(calendar.microseconds(unit))
         case _:
@@ -136,6 +136,8 @@ def canonical(value: Value, shape: Shape) -> str | None:
             return str(calendar.microseconds(value))
         case dt.date():
             return str(calendar.days(value))
+        case _:
+            assert_never(value)
 
 
 def added(measure: Measure, row: Row) -> int:

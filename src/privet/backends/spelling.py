@@ -36,7 +36,7 @@ def double(value: float) -> str:
 
 
 def day(value: dt.date) -> str:
-    return f"CAST('{value:%Y-%m-%d}' AS DATE)" if value.year > 999 else f"CAST('{value.isoformat()}' AS DATE)"
+    return f"CAST('{value.isoformat()[:10]}' AS DATE)"
 
 
 def moment(value: dt.datetime) -> str:
@@ -53,10 +53,6 @@ def place_in(sql: str, values: Iterable[str]) -> str:
     if any("\0" in value for value in listed):
         return f"CAST(list_position([{texts(listed)}], {sql}) - 1 AS BIGINT)"
     return f"CAST(enum_code(TRY_CAST({sql} AS ENUM({texts(listed)}))) AS BIGINT)"
-
-
-def is_true(sql: str) -> str:
-    return f"coalesce({sql}, FALSE)"
 
 
 def digest(parts: Iterable[str]) -> str:

@@ -4,6 +4,7 @@
 
 Every function in it is total, so it does not matter which rows the engine looks at first.
 """
+# ruff: noqa: S608  # SQL from pieces is what this file is for; the pieces come from `spelling`, never from an analyst
 
 from __future__ import annotations
 
@@ -12,15 +13,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from privet.backends import Task, spelling
-from privet.backends.cellsql import cell_of
+from privet.backends.cellsql import cell_of, is_raw
 from privet.backends.reading import is_unit, reading, unit_text
-from privet.backends.reference import used_columns
+from privet.backends.reference import columns_in, used_columns
 from privet.backends.translate import Term, Translator, confined
 from privet.backends.whole import clamped
 from privet.core.claim import claim
-from privet.core.expression import Column, Expression
+from privet.core.expression import Expression
 from privet.core.parts import Measure, Role
-from privet.core.schema import Category
 from privet.sources import Raw
 
 
@@ -39,6 +39,8 @@ class Statement:
         """For every measure its value in every cell."""
         totals = [[0] * self.cells for _ in self.recipes]
         for cell, *sums in rows:
+            if cell is None:  # dropped here, since the engine would push the condition down to the rows
+                continue
             for total, (place, center, count) in zip(totals, self.recipes, strict=True):
                 total[cell] = (sums[place] or 0) - center * (sums[count] or 0)
         return totals
@@ -59,7 +61,7 @@ def statement(task: Task, raw: Raw) -> Statement:
         grouped = f"SELECT {keys or '1 AS one'}{listed} FROM ({layer}){' GROUP BY ' if keys else ''}{keys}"
         again = "".join(f", sum(a{place})" for place in range(len(sums.found)))
         numbered = f"SELECT *, {cell_of(task)} AS cell FROM ({grouped})"
-        sql = f"SELECT cell{again} FROM ({numbered}) WHERE cell IS NOT NULL GROUP BY cell"
+        sql = f"SELECT cell{again} FROM ({numbered}) GROUP BY cell"
     return Statement(sql=sql, recipes=recipes, cells=task.cells.count)
 
 
@@ -87,15 +89,15 @@ class _Sums:
 @claim("reading-is-row-wise")
 def _values(task: Task, raw: Raw, values: Sequence[Expression]) -> tuple[str, list[Term]]:
     """A SELECT of keys k0, ... and values v0, ... of the rows that pass, and the terms of the values."""
-    names = used_columns(task)
+    names, unit = used_columns(task), task.table.unit
+    needed = set(columns_in([task.plan.where, values, [key.value for key in task.plan.keys if not is_raw(task, key)]]))
     first, second, columns = ["1 AS one"], [], {}
     for place, name in enumerate(names):
         how = reading(task.table.columns[name], raw.types[name], _source(name), f"r{place}")
         first.append(f"{how.first} AS r{place}")
-        second += [f"r{place}", f"{how.second} AS c{place}"]
+        second += [f"r{place}", *([f"{how.second} AS c{place}"] if unit is not None or name in needed else [])]
         columns[name] = Term(sql=f"c{place}", shape=task.declared[name], wide=how.wide)
     source = f"{raw.relation} AS source"
-    unit = task.table.unit
     if unit is not None:
         column, type_ = _source(unit), raw.types[unit]
         first += [f"{column} AS u", f"{spelling.item(unit_text(type_, column))} AS t"]
@@ -104,7 +106,10 @@ def _values(task: Task, raw: Raw, values: Sequence[Expression]) -> tuple[str, li
     where = Translator(columns).term(task.plan.where) if task.plan.where is not None else None
     passing = Translator({name: confined(term, task.passing[name]) for name, term in columns.items()})
     terms = [passing.term(value) for value in values]
-    keys = [_key(task, names, passing, key.value) for key in task.plan.keys]
+    keys = [
+        f"r{names.index(key.value.name)}" if is_raw(task, key) else passing.term(key.value).sql  # type: ignore[union-attr]
+        for key in task.plan.keys
+    ]
     layer = f"SELECT {', '.join(first)} FROM {source}"
     layer = f"SELECT {', '.join(second or ['one'])} FROM ({layer})"
     listed = [f"{sql} AS k{place}" for place, sql in enumerate(keys)]
@@ -114,13 +119,6 @@ def _values(task: Task, raw: Raw, values: Sequence[Expression]) -> tuple[str, li
     condition = f" WHERE {where.sql}" if where is not None else ""
     named = [Term(sql=f"v{place}", shape=term.shape, wide=term.wide) for place, term in enumerate(terms)]
     return f"SELECT {', '.join(listed or ['1 AS one'])} FROM ({layer}){condition}", named
-
-
-def _key(task: Task, names: Sequence[str], passing: Translator, value: Expression) -> str:
-    """A category is grouped by its raw text: what is not listed becomes NULL when the cells are numbered."""
-    if isinstance(value, Column) and isinstance(task.table.columns[value.name], Category):
-        return f"r{names.index(value.name)}"
-    return passing.term(value).sql
 
 
 def _row_text(columns: int) -> str:
@@ -135,12 +133,14 @@ def _bounded(task: Task, rows: str) -> str:
     secret = spelling.text(task.secret.hex())
     group = spelling.digest([secret, "t", spelling.item("CAST(cell AS VARCHAR)")])
     row = spelling.digest([secret, "t", "x"])
-    ranked = (
-        f"SELECT *, dense_rank() OVER (PARTITION BY u ORDER BY g, cell) AS groups,"
-        f" row_number() OVER (PARTITION BY u, cell ORDER BY h, x) AS place"
-        f" FROM (SELECT *, {group} AS g, {row} AS h FROM ({rows}) WHERE cell IS NOT NULL)"
-    )
-    return f"SELECT * FROM ({ranked}) WHERE groups <= {task.bounds.groups} AND place <= {task.bounds.rows}"
+    kept = f"SELECT *, {row} AS h FROM ({rows}) WHERE cell IS NOT NULL"
+    kept = f"SELECT *, row_number() OVER (PARTITION BY u, cell ORDER BY h, x) AS n FROM ({kept})"
+    kept = f"SELECT * FROM ({kept}) WHERE n <= {task.bounds.rows}"
+    if task.cells.count <= task.bounds.groups:
+        return kept
+    # After the rows, so that there are fewer to order; every cell keeps at least one.
+    ranked = f"SELECT *, dense_rank() OVER (PARTITION BY u ORDER BY g, cell) AS m FROM (SELECT *, {group} AS g FROM ({kept}))"
+    return f"SELECT * FROM ({ranked}) WHERE m <= {task.bounds.groups}"
 
 
 def _source(name: str) -> str:

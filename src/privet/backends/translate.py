@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import assert_never
 
 from privet.backends import spelling
 from privet.backends.whole import Whole, clamped, constant, minus, plus, quotient, rounded, scaled, times
 from privet.core import calendar
+from privet.core.claim import claim
 from privet.core.expression import (
     Absolute,
     And,
@@ -59,6 +58,7 @@ class Term:
         return self.shape.form is Form.NOTHING
 
 
+@claim("exact-integers")
 class Translator:
     """Translates over columns of known SQL and shape."""
 
@@ -96,7 +96,14 @@ class Translator:
                 return self._chosen("least", items, shape)
             case Greatest(items):
                 return self._chosen("greatest", items, shape)
-            case Absolute(item) | Rounded(_, item) | Truncated(_, item) | Extracted(_, item) | AsDate(item) | AsTime(item):
+            case (
+                Absolute(item)
+                | Rounded(_, item)
+                | Truncated(_, item)
+                | Extracted(_, item)
+                | AsDate(item)
+                | AsTime(item)
+            ):
                 inner = self.term(item)
                 return _null(shape) if inner.nothing else _unary(expression, inner, shape)
             case _:

@@ -24,6 +24,7 @@ TIME = DAY + r"([ T]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,6})?)?)?
 SPACES = " \t"
 LARGEST, SMALLEST = 1.7976931348623157e308, 5e-324
 HALF = Fraction(1, 2)
+# ruff: noqa: PLR0124  # NaN and pandas' missing time are what differs from itself
 Moment = TypeVar("Moment", dt.date, dt.datetime)
 
 
@@ -41,19 +42,23 @@ class Doubles:
 
 def doubles(kind: Integer | Number) -> Doubles:
     step = getattr(kind, "step", Fraction(1))
-    return Doubles(low=_double(Fraction(kind.low)), high=_double(Fraction(kind.high)), step=max(_double(step), SMALLEST))
+    return Doubles(
+        low=_double(Fraction(kind.low)), high=_double(Fraction(kind.high)), step=max(_double(step), SMALLEST)
+    )
 
 
 def _double(number: Fraction) -> float:
     try:
         return float(number)
     except OverflowError:
-        return math.copysign(LARGEST, number)
+        return LARGEST if number > 0 else -LARGEST
 
 
 @claim("reading-is-row-wise")
 def read(raw: object, kind: Kind) -> Value:
     """What a raw value means under a declaration. What it cannot mean is NULL; it never fails."""
+    if isinstance(raw, Decimal) and not raw.is_finite():
+        return None
     match kind:
         case Integer() | Number():
             steps = _steps(raw, kind)
@@ -78,7 +83,7 @@ def read(raw: object, kind: Kind) -> Value:
 def _steps(raw: object, kind: Integer | Number) -> int | None:
     low, high = kind.steps
     match raw:
-        case bool() | int() | Decimal() if raw == raw and abs(raw) != math.inf:
+        case bool() | int() | Decimal():
             number = math.floor(Fraction(raw) / getattr(kind, "step", 1) + HALF)
         case float() if raw == raw:
             rule = doubles(kind)
@@ -95,7 +100,7 @@ def _truth(raw: object) -> bool | None:
         case bool():
             return raw
         case int() | float() | Decimal():
-            return {0: False, 1: True}.get(raw) if raw == raw else None  # type: ignore[call-overload,no-any-return]
+            return bool(raw) if raw in (0, 1) else None
         case str():
             text = raw.strip(SPACES)
             return True if re.fullmatch(TRUE, text) else False if re.fullmatch(FALSE, text) else None

@@ -5,16 +5,18 @@ This file and `spelling` know how DuckDB writes things; the rest of the room doe
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from privet.core.claim import claim
 from privet.core.expression import Rounding
 from privet.core.ranges import round_to
 from privet.errors import RefusedQueryError
 
 NARROW = 2**62  # below it a number is a BIGINT
 WIDE = 2**127  # the end of HUGEINT
-FEW = 8  # thresholds that are written out
+FEW = 8  # results that are written out one by one
 LONGEST = 10_000  # characters of SQL that may be repeated; without a limit nested expressions could grow exponentially
 
 
@@ -56,6 +58,7 @@ def scaled(a: Whole, factor: int) -> Whole:
     return a if factor == 1 else times(a, constant(factor))
 
 
+@claim("exact-integers")
 def _joined(sign: str, a: Whole, b: Whole, low: int, high: int) -> Whole:
     if max(abs(low), abs(high)) >= WIDE:
         raise _too_long()
@@ -101,42 +104,42 @@ def _too_long() -> RefusedQueryError:
     )
 
 
+@claim("exact-integers")
 def rounded(a: Whole, ratio: Fraction, rounding: Rounding) -> Whole:
-    """a * ratio, rounded. Where the product could be too long, whole multiples of the divisor are taken out first."""
+    """a * ratio, rounded. Where the product could be too long there are two ways around it."""
+    low, high = round_to(rounding, a.low * ratio), round_to(rounding, a.high * ratio)
     p, q = ratio.numerator, ratio.denominator
-    if q == 1:
-        return scaled(a, p)
-    if q >= WIDE:
-        raise _too_long()
-    if max(abs(a.low), abs(a.high)) * 2 * p + 4 * q >= WIDE:
+    if max(abs(a.low), abs(a.high), 1) * 2 * p + 4 * q < WIDE:
+        result = _rounded(a, p, q, rounding)
+    elif high - low <= FEW:
+        result = _thresholds(_repeated(a), ratio, rounding, range(low, high))
+    else:  # whole multiples of the divisor are taken out first
         x = _repeated(a).typed(True)
         sql = f"(CASE WHEN {x} % {q} < 0 THEN {x} % {q} + {q} ELSE {x} % {q} END)"
         rest = Whole(sql=sql, low=0, high=q - 1, wide=True)
-        result = plus(scaled(quotient(a, q), p), _thresholds(rest, p, q, rounding))
-    else:
-        result = _rounded(a, p, q, rounding)
-    return replace(result, low=round_to(rounding, a.low * ratio), high=round_to(rounding, a.high * ratio))
+        result = plus(scaled(quotient(a, q), p), _rounded(rest, p, q, rounding))
+    return replace(result, low=low, high=high)
 
 
 def _rounded(a: Whole, p: int, q: int, rounding: Rounding) -> Whole:
+    if q == 1:
+        return scaled(a, p)
     if rounding is Rounding.NEAREST:
         return quotient(plus(scaled(a, 2 * p), constant(q)), 2 * q)
     top = scaled(a, p)
     return quotient(plus(top, constant(q - 1)) if rounding is Rounding.UP else top, q)
 
 
-def _thresholds(rest: Whole, p: int, q: int, rounding: Rounding) -> Whole:
-    """rest * p / q, rounded, for 0 <= rest < q: as many as the numbers at or below it that the result grows at."""
-    if p > FEW:
-        return _rounded(rest, p, q, rounding)
-    at = {
-        Rounding.DOWN: [-(-turn * q // p) for turn in range(1, p)],
-        Rounding.UP: [turn * q // p + 1 for turn in range(p)],
-        Rounding.NEAREST: [-(-(2 * turn + 1) * q // (2 * p)) for turn in range(p)],
-    }[rounding]
-    cases = " ".join(f"WHEN {rest.sql} >= {point} THEN {at.index(point) + 1}" for point in reversed(at))
-    sql = f"CASE {cases} WHEN {rest.sql} IS NOT NULL THEN 0 END" if at else f"{rest.sql} * 0"
-    return Whole(sql=f"CAST({sql} AS BIGINT)", low=0, high=p)
+def _thresholds(a: Whole, ratio: Fraction, rounding: Rounding, results: range) -> Whole:
+    """The few possible results, written out: each holds up to the last number that gives it."""
+    shift = {Rounding.DOWN: Fraction(1), Rounding.NEAREST: Fraction(1, 2), Rounding.UP: Fraction(0)}[rounding]
+    cases = []
+    for result in results:
+        end = (result + shift) / ratio  # from here on it is more; rounding up, only beyond it
+        last = math.floor(end) if rounding is Rounding.UP else math.ceil(end) - 1
+        cases.append(f"WHEN {a.sql} <= {last} THEN {constant(result).typed(True)}")
+    cases.append(f"WHEN {a.sql} IS NOT NULL THEN {constant(results.stop).typed(True)}")
+    return Whole(sql=f"(CASE {' '.join(cases)} END)", low=results.start, high=results.stop, wide=True)
 
 
 def clamped(a: Whole, low: int, high: int) -> Whole:
@@ -144,5 +147,6 @@ def clamped(a: Whole, low: int, high: int) -> Whole:
     bottom, top = constant(low), constant(high)
     wide = a.wide or bottom.wide or top.wide
     x, least, most = a.typed(wide), bottom.typed(wide), top.typed(wide)
-    sql = f"CASE WHEN {x} BETWEEN {least} AND {most} THEN {x} WHEN {x} < {least} THEN {least} WHEN {x} > {most} THEN {most} END"
+    inside = f"CASE WHEN {x} BETWEEN {least} AND {most} THEN {x}"
+    sql = f"{inside} WHEN {x} < {least} THEN {least} WHEN {x} > {most} THEN {most} END"
     return Whole(sql=f"({sql})", low=low, high=high, wide=wide)

@@ -1,13 +1,4 @@
-"""The command line. Verbs load what they need when they run, so that `privet --help` is quick.
-
-Exit codes, each with one line that says what is wrong and one with the remedy:
-  0    done
-  2    bad input, or a question that is not answered; nothing was charged
-  3    refused by the budget, or the analyst is suspended; nothing was charged
-  4    the ledger cannot be used, or a release failed after its charge
-  130  stopped with Ctrl-C; says whether something was charged
-  141  the reader of a pipe went away
-"""
+"""The command line. Verbs load what they need when they run, so that `privet --help` is quick."""
 
 from __future__ import annotations
 
@@ -35,7 +26,14 @@ __all__ = ["envelope", "main", "wants_color"]
 
 BAD_INPUT, REFUSED, FAILED = 2, 3, 4
 STOPPED, READER_GONE = 130, 141  # what a shell reports for Ctrl-C, and for a program stopped by a closed pipe
-NOT_CHARGED = "nothing was charged"
+EXIT_CODES = """\
+exit codes:
+  0    done
+  2    bad input, or a question that is not answered; nothing was charged
+  3    refused by the budget, or the analyst is suspended; nothing was charged
+  4    the ledger cannot be used, or a release failed after its charge
+  130  stopped with Ctrl-C; says whether something was charged
+  141  the reader of a pipe went away"""
 
 VERBS: dict[str, Verb] = {**show.VERBS, **owner.VERBS, **ask.VERBS, **book.VERBS}
 
@@ -52,7 +50,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"privet: {one_line(error.problem)}\n  remedy: {one_line(error.remedy)}\n")
         return _code(error)
     except KeyboardInterrupt as stop:
-        sys.stderr.write(f"privet: {'; '.join(getattr(stop, '__notes__', [f'stopped: {NOT_CHARGED}']))}\n")
+        notes = getattr(stop, "__notes__", ["stopped: nothing was charged"])
+        sys.stderr.write(f"privet: {'; '.join(notes)}\n")
         return STOPPED
     except BrokenPipeError:  # `privet demo | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains when it exits
@@ -85,7 +84,10 @@ class _Parser(argparse.ArgumentParser):
 
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
-        prog="privet", description="Attack a release, answer under differential privacy, audit the promise."
+        prog="privet",
+        description="Attack a release, answer under differential privacy, audit the promise.",
+        epilog=EXIT_CODES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"privet {__version__}")
     parser.set_defaults(run=_no_verb)

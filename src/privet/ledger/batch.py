@@ -50,6 +50,11 @@ class Batches(Generic[Work, Result]):
         self._waiting: deque[Job[Work, Result]] = deque()
         self.turn = threading.Lock()
 
+    def give_back(self) -> None:
+        """End our turn; the first who waits is next."""
+        self.turn.release()
+        self._call_next()
+
     def submit(self, work: Work) -> Result:
         """Do the work, with whatever else is waiting; raises what went wrong with it."""
         job: Job[Work, Result] = Job(work)
@@ -62,8 +67,7 @@ class Batches(Generic[Work, Result]):
                     try:
                         self._lead()
                     finally:
-                        self.turn.release()
-                        self._call_next()
+                        self.give_back()
                 else:
                     job.sleep()
         except BaseException:  # interrupted: take the work back, unless somebody has begun it

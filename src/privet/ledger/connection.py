@@ -71,7 +71,8 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def begin(connection: sqlite3.Connection) -> None:
-    """BEGIN IMMEDIATE, when the other processes let us. SQLite's own waiting sleeps longer each time; ours is fair."""
+    """BEGIN IMMEDIATE, when others let us. SQLite's own waiting sleeps longer each time; the last would starve."""
+    connection.execute("PRAGMA busy_timeout=0")
     end = time.monotonic() + PATIENCE
     while True:
         try:
@@ -174,7 +175,7 @@ def new_file(path: Path) -> Iterator[Path]:
             os.fsync(file.fileno())
         part.replace(path)
     except BaseException as error:
-        for rest in (part, path, _log(part)):
+        for rest in (path, part, *(part.with_name(part.name + side) for side in ("-wal", "-shm", "-journal"))):
             with suppress(OSError):
                 rest.unlink()
         if isinstance(error, OSError):

@@ -188,9 +188,13 @@ class SqliteLedger:
 
     def close(self) -> None:
         """Give the files back. A closed ledger refuses everything."""
-        with self._batches.turn, self._reading:
-            self._closed = True
-            self._disconnect()
+        self._batches.turn.acquire()
+        try:
+            with self._reading:
+                self._closed = True
+                self._disconnect()
+        finally:
+            self._batches.give_back()  # who still waits is told that it is closed
         OPEN.discard(self)
 
     def __enter__(self) -> Self:
@@ -281,7 +285,7 @@ class SqliteLedger:
         if child:
             self._batches.forget()
         self._reading.release()
-        self._batches.turn.release()
+        self._batches.give_back()
 
 
 OPEN: weakref.WeakSet[SqliteLedger] = weakref.WeakSet()
@@ -299,12 +303,11 @@ def _after_fork(child: bool) -> None:
         FORKING.pop().after_fork(child)
 
 
-if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
-    os.register_at_fork(
-        before=_before_fork,
-        after_in_parent=lambda: _after_fork(False),
-        after_in_child=lambda: _after_fork(True),
-    )
+getattr(os, "register_at_fork", dict)(  # Windows has no forks to be told of
+    before=_before_fork,
+    after_in_parent=lambda: _after_fork(False),
+    after_in_child=lambda: _after_fork(True),
+)
 
 
 def _opening(connection: sqlite3.Connection) -> Terms:

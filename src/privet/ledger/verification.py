@@ -7,7 +7,7 @@ import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, assert_never
 
 from privet.core.claim import claim
 from privet.errors import PrivetError, TamperedError
@@ -79,6 +79,8 @@ class Replay:
                 self.accounts[own.name] = granted(own, budget_from(record["detail"]), losses)
             case Kind.REINSTATEMENT:
                 self.accounts[own.name] = replace(own, failures=0)
+            case _:
+                assert_never(kind)
 
     def _open(self, detail: str) -> None:
         terms = terms_from(detail)

@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 from privet.core.estimate import Estimate, Line
 from privet.core.expression import Value
@@ -123,6 +123,8 @@ def key_text(value: Value) -> str:
         case str():
             shown = one_line(value)
             return f'"{shown}"' if shown.strip() != shown or shown in ("", MISSING) else shown
+        case _:
+            assert_never(value)
 
 
 def _key_column(name: str, lines: Sequence[Line]) -> Column:

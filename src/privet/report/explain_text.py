@@ -118,8 +118,8 @@ def _refused(facts: Explanation, pen: Pen) -> list[str]:
         return [f"   {pen.bad('It would be refused')}: nothing is left for such a question."]
     price, worse = facts.largest
     return [
-        f"   {pen.bad('It would be refused.')} The largest price that fits is {price};"
-        f" errors would be about {ceiling(worse, 2)} times as large."
+        f"   {pen.bad('It would be refused.')} The largest price that fits is {price};",
+        f"   errors would then be about {ceiling(worse, 2)} times as large.",
     ]
 
 
@@ -208,9 +208,9 @@ def about(number: Fraction | int) -> str:
 
 
 def _wrapped(line: str) -> list[str]:
-    """Lines of 100 columns; what follows is set in a little further."""
+    """Lines of 100 columns; what follows is set in a little further. Colored lines are short."""
     indent = " " * (len(line) - len(line.lstrip()) + 2)
-    return wrap(line, 100, subsequent_indent=indent, break_on_hyphens=False) if len(line) > 100 else [line]
+    return wrap(line, 100, subsequent_indent=indent, break_on_hyphens=False) if "\x1b" not in line else [line]
 
 
 def _times(number: int, word: str) -> str:

@@ -96,6 +96,8 @@ def constant(value: Value) -> str:
             return f"'{value.isoformat()}'"
         case str():
             return "'" + one_line(value).replace("'", "''") + "'"
+        case _:
+            assert_never(value)
 
 
 def _joined(items: Sequence[Expression], between: str) -> str:

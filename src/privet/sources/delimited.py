@@ -26,6 +26,7 @@ from privet.sources.rows import insert
 
 LONGEST = 131_072  # characters of a field in Python's reader, bytes of a row in the fast one
 LONGEST_LINE = 1 << 24  # longer lines are cut, or a file without line ends would fill the memory
+BLOCK = 1 << 20
 HINT = "check the name, and the source's delimiter, encoding and skip"
 
 
@@ -47,9 +48,12 @@ def load(connection: duckdb.DuckDBPyConnection, table: Table, path: Path) -> Raw
 def open_text(path: Path, encoding: str, errors: str = "replace") -> Iterator[TextIO]:
     """The file's text, unpacked if it is gzip. Bytes that the encoding does not know become U+FFFD."""
     codec = "utf-8-sig" if codecs.lookup(encoding).name == "utf-8" else encoding
-    opened: Any = gzip.open(path) if path.suffix == ".gz" else path.open("rb")  # noqa: SIM115  two lines below
-    with opened, io.TextIOWrapper(opened, encoding=codec, errors=errors, newline="") as file:
+    with _open_bytes(path) as opened, io.TextIOWrapper(opened, encoding=codec, errors=errors, newline="") as file:
         yield file
+
+
+def _open_bytes(path: Path) -> Any:
+    return gzip.open(path) if path.suffix == ".gz" else path.open("rb")
 
 
 def open_reader(file: TextIO, source: Source) -> Any:
@@ -90,6 +94,8 @@ def _load_fast(
     encoding = codecs.lookup(source.encoding).name
     if source.delimiter == " " or encoding not in ("utf-8", "utf-8-sig") or set("*?[") & set(str(path)):
         return None
+    if _spaces_beside_quotes(path):
+        return None
     columns = [f"c{number}" for number in range(width)]
     select, types = projection(table, ["VARCHAR"] * len(places), [columns[place] for place in places], typed=False)
     name = relation_name(table)
@@ -111,3 +117,14 @@ def _load_fast(
     except duckdb.Error:
         return None
     return Raw(relation=name, types=types) if counts == [(True,)] else None
+
+
+def _spaces_beside_quotes(path: Path) -> bool:
+    """Does the file have any? The two readers differ on whether such a quote opens or closes a field."""
+    before = b""
+    with _open_bytes(path) as file:
+        while block := file.read(BLOCK):
+            if b' "' in (piece := before + block) or b'" ' in piece:
+                return True
+            before = block[-1:]
+    return False

@@ -19,6 +19,7 @@ FORMATS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%Y/%m/%d")
 MOST_CATEGORIES = 50
 OFTEN = 20  # rows that must have a text before a draft lists it
 
+VALUES = "privet_values"  # the different texts of a column, and how many rows have each
 DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 PATTERNS = {
     "boolean": r"(?i)true|false|yes|no|t|f|y|n",
@@ -36,7 +37,7 @@ class Facts:
     """`fits` names patterns of all values, or of all but one text; `some` those of at least one value."""
 
     filled: int
-    distinct: int  # about
+    distinct: int  # about, in typed columns
     fits: frozenset[str] = frozenset()
     some: frozenset[str] = frozenset()
     low: float = 0
@@ -68,32 +69,33 @@ def _range(number: str, time: str) -> str:
 
 
 def _of_texts(connection: duckdb.DuckDBPyConnection, relation: str, column: str) -> Facts:
-    codes = ", ".join(text(code) for code in CODES)
-    values = f"(SELECT trim({column}) AS q FROM {relation} WHERE trim({column}) NOT IN ({codes}))"
-    tests = {name: f"regexp_full_match(q, {text(pattern)})" for name, pattern in PATTERNS.items()}
-    tests |= {form: f"(try_strptime(q, {text(form)}) IS NOT NULL)" for form in FORMATS}
-    counts = ", ".join(
-        f"count_if({test}), count_if(NOT {test}) = 0, "
-        f"coalesce(min(q) FILTER (WHERE NOT {test}) = max(q) FILTER (WHERE NOT {test}), true)"
-        for test in tests.values()
+    connection.execute(
+        f"CREATE OR REPLACE TEMP TABLE {VALUES} AS SELECT trim({column}, ' ') AS q, count(*) AS n "
+        f"FROM {relation} WHERE {column} IS NOT NULL GROUP BY q"
     )
+    codes = ", ".join(text(code) for code in CODES)
+    seen = connection.execute(f"DELETE FROM {VALUES} WHERE q IN ({codes}) RETURNING q").fetchall()
+    tests = {name: f"regexp_full_match(q, {text(pattern)})" for name, pattern in PATTERNS.items()}
+    tests["fraction"] = f"(({tests['number']} OR {tests['comma']}) AND NOT {tests['whole']})"
+    tests |= {form: f"(try_strptime(q, {text(form)}) IS NOT NULL)" for form in FORMATS}
+    counts = ", ".join(f"count_if({test})" for test in tests.values())
     number = f"TRY_CAST(CASE WHEN {tests['number']} THEN q ELSE replace(replace(q, '.', ''), ',', '.') END AS DOUBLE)"
     # The forms of dates are not told apart here: of the result only the decade is used.
     plain = f"TRY_CAST(CASE WHEN {tests['date']} OR {tests['timestamp']} THEN q END AS TIMESTAMP)"
     time = f"coalesce({', '.join([plain, *(f'try_strptime(q, {text(form)})' for form in FORMATS)])})"
-    row = _row(connection, f"SELECT count(*), approx_count_distinct(q), {_range(number, time)}, {counts} FROM {values}")
-    found = {name: row[6 + 3 * place : 9 + 3 * place] for place, name in enumerate(tests)}
-    loose = ("whole", "number", "comma")
-    fits = {name for name, (some, every, one) in found.items() if some and (every or (one and name in loose))}
-    known = connection.execute(f"SELECT DISTINCT trim({column}) FROM {relation} WHERE trim({column}) IN ({codes})")
-    seen = {code for (code,) in known.fetchall()}
+    totals = "coalesce(sum(n), 0)::BIGINT, count(*)"
+    filled, distinct, low, high, first, last, *found = _row(
+        connection, f"SELECT {totals}, {_range(number, time)}, {counts} FROM {VALUES}"
+    )
+    some = {name: count for name, count in zip(tests, found, strict=True) if count}
+    loose = ("number", "comma")  # one other text may be a code for "missing"
     common = connection.execute(
-        f"SELECT q FROM {values} GROUP BY q HAVING count(*) >= {OFTEN} ORDER BY q LIMIT {MOST_CATEGORIES + 1}"
+        f"SELECT q FROM {VALUES} WHERE n >= {OFTEN} ORDER BY q LIMIT {MOST_CATEGORIES + 1}"
     ).fetchall()
     return Facts(
-        filled=row[0], distinct=row[1], low=row[2] or 0, high=row[3] or 0, first=row[4], last=row[5],
-        fits=frozenset(fits), some=frozenset(name for name, (some, *_) in found.items() if some),
-        codes=tuple(code for code in CODES if code in seen), common=tuple(value for (value,) in common),
+        filled=filled, distinct=distinct, low=low or 0, high=high or 0, first=first, last=last, some=frozenset(some),
+        fits=frozenset(name for name, count in some.items() if distinct - count <= (name in loose)),
+        codes=tuple(code for code in CODES if (code,) in seen), common=tuple(value for (value,) in common),
     )  # fmt: skip
 
 

@@ -85,7 +85,7 @@ class Scope:
             )
         if node.this.args.get("quoted") and "'" not in node.name and len(node.name) <= 40:
             error = missing(node.name, self.columns, "column")
-            raise RefusedQueryError(error.problem, f"texts stand in single quotes: '{node.name}'; {error.remedy}")
+            raise RefusedQueryError(error.problem, f"texts stand in single quotes: {show(node.name)}; {error.remedy}")
         raise missing(node.name, self.columns, "column")
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Collection, Sequence
+from typing import cast
 
 from sqlglot import exp
 from sqlglot.dialects.duckdb import DuckDB
@@ -100,12 +101,10 @@ def tree_of(text: str, names: Collection[str]) -> exp.Select:
     """The syntax tree of the one SELECT in a text. `names` are the declared names, in lower case."""
     tokens = _checked(_tokens(text), names)
     try:
-        trees = _DIALECT.parser().parse(tokens, text)
+        (tree,) = _DIALECT.parser().parse(tokens, text)  # no semicolon, one tree
     except ParseError as problem:
         raise _unreadable(text, problem) from None
-    if len(trees) != 1 or not isinstance(trees[0], exp.Select):
-        raise RefusedQueryError("this is not one SELECT", HOW)
-    return trees[0]
+    return cast(exp.Select, tree)  # of other trees `plan_from` refuses the arguments
 
 
 def _unreadable(text: str, problem: ParseError) -> RefusedQueryError:

@@ -1,0 +1,90 @@
+"""Questions and answers for tests of what people see: made from the core alone, without a vault or data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from privet.answer import Answer
+from privet.core.accountant import Budget
+from privet.core.contribution import Bounds
+from privet.core.expression import Column, Expression, Period, Truncated
+from privet.core.plan import Aggregate, Function, Key, Plan
+from privet.core.pricing import Price, ask
+from privet.core.question import Question, outline
+from privet.core.schema import Boolean, Category, Date, Integer, Number, Text, Timestamp
+from privet.core.unit import Neighbors
+from privet.declarations import Source, Table
+from privet.ledger import Policy, Receipt, Terms, sqlite
+from privet.query import Gate, Query
+
+BUDGET = Budget(3, "1e-9")
+KINDS = {
+    "ward": Category(["A", "Emergency <script>alert(1)</script>", "", "日本語"]),
+    "sex": Category(["f", "m"]),
+    "smoker": Boolean(),
+    "cost": Number(0, 5000, step="0.01"),
+    "change": Number(-10, 10, step="0.5"),
+    "nothing": Integer(0, 0),
+    "age": Integer(0, 120),
+    "day": Date("2026-01-01", "2026-12-31"),
+    "time": Timestamp("2026-01-01", "2026-01-01T05:59"),
+    "city": Text(),
+}
+N = Aggregate(name="n", function=Function.COUNT)
+
+
+def key(name: str, value: Expression | None = None) -> Key:
+    return Key(name=name, value=value or Column(name))
+
+
+def total(name: str, column: str) -> Aggregate:
+    return Aggregate(name=name, function=Function.SUM, value=Column(column))
+
+
+def average(name: str, column: str) -> Aggregate:
+    return Aggregate(name=name, function=Function.AVG, value=Column(column))
+
+
+def month() -> Key:
+    return key("month", Truncated(Period.MONTH, Column("day")))
+
+
+def plan(keys: tuple[Key, ...], *aggregates: Aggregate, **rest: Any) -> Plan:
+    names = tuple(item.name for item in (*keys, *aggregates))
+    return Plan(**{"table": "visits", "keys": keys, "aggregates": aggregates, "outputs": names, **rest})
+
+
+def bounds(groups: int = 2, rows: int = 3, neighbors: Neighbors = Neighbors.ADD_REMOVE) -> Bounds:
+    return Bounds(groups=groups, rows=rows, neighbors=neighbors)
+
+
+def question(asked: Plan, limits: Bounds | None = None, **price: object) -> Question:
+    return ask(outline(asked, KINDS, limits or bounds()), BUDGET, Price(**(price or {"epsilon": 1})))
+
+
+def answer(asked: Question, *noisy: list[int], **facts: Any) -> Answer:
+    """With these noisy numbers; the same number in every cell where a list has one."""
+    cells = asked.outline.cells.count
+    vectors = tuple(tuple(numbers * cells if len(numbers) == 1 else numbers) for numbers in noisy)
+    return Answer(question=asked, noisy=vectors, receipt=Receipt(entry=3, digest="ab12" * 16), cost=asked.loss, **facts)
+
+
+def ledger(folder: Path, policy: Policy = Policy.REFUSE, budget: Budget = BUDGET) -> sqlite.SqliteLedger:
+    terms = Terms(budget=budget, neighbors=Neighbors.ADD_REMOVE, policy=policy, testing=False)
+    return sqlite.create(folder / "ledger.sqlite", terms)
+
+
+def query(asked: Question, book: sqlite.SqliteLedger, *, unit: str | None = "patient_id", analyst: str = "") -> Query:
+    """Without a backend: whoever touches data fails."""
+    limits = asked.outline.bounds
+    table = Table(
+        name="visits",
+        source=Source(kind="csv", path="visits.csv"),
+        unit=unit,
+        columns=KINDS,
+        max_groups=1 if unit is None else limits.groups,
+        max_rows_per_group=1 if unit is None else limits.rows,
+    )
+    gate = Gate(ledger=book, backend=None, noise=None, secret=lambda: b"")  # type: ignore[arg-type]
+    return Query(text="SELECT", question=asked, table=table, analyst=analyst, gate=gate)

@@ -1,0 +1,472 @@
+"""The verbs of a vault, in this process: what is printed, what a program reads, and the exit codes."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from privet import cli
+from privet.backends.duckdb import DuckDb
+from privet.cli import ask, verb
+from privet.core.accountant import Budget
+from privet.core.schema import Integer
+from privet.ledger import sqlite
+from privet.vault import create
+from privet.vault import open as open_vault
+
+Run = Callable[..., str]
+COUNT = "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"
+DRAFT = """\
+[tables.visits]
+source = {kind = "csv", path = "elsewhere.csv"}
+unit = "pid"
+
+[tables.visits.columns]
+ward = {kind = "category", values = ["A", "B"]}
+cost = {kind = "number", low = 0, high = 100, step = 0.5}
+"""
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{n // 2},{'AB'[n % 2]},{n % 100}" for n in range(400)]
+    Path("visits.csv").write_text("\n".join(["pid,ward,cost", *rows]) + "\n")
+    Path("visits.toml").write_text(DRAFT)
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run a command that must succeed; what it printed."""
+
+    def one(*words: str) -> str:
+        assert cli.main(list(words)) == 0, capsys.readouterr().err
+        out, err = capsys.readouterr()
+        assert err == ""
+        return out
+
+    return one
+
+
+@pytest.fixture
+def fails(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """Run a command that must end with this code; its two lines."""
+
+    def one(code: int, *words: str) -> str:
+        assert cli.main(list(words)) == code
+        err = capsys.readouterr().err
+        line, remedy = err.splitlines()
+        assert line.startswith("privet: ")
+        assert remedy.startswith("  remedy: ")
+        return err
+
+    return one
+
+
+@pytest.fixture
+def vault(run: Run) -> str:
+    run("init", "v", "--epsilon", "1", "--delta", "1e-6")
+    run("add", "v", "visits.csv", "--columns", "visits.toml", "--max-groups", "2")
+    return "v"
+
+
+def result(text: str, kind: str) -> Any:
+    answer = json.loads(text)
+    assert (answer["privet"], answer["kind"]) == (1, kind)
+    return answer["result"]
+
+
+# --- the owner's verbs
+
+
+def test_init_says_what_never_changes(run: Run) -> None:
+    out = run("init", "v", "--epsilon", "1/2", "--delta", "1e-9", "--neighbors", "replace", "--on-exhausted", "warn")
+    assert "v: epsilon 0.5, delta 1e-9 for everything that is ever answered." in out
+    assert "Neighbors: replace. When the budget is used up: warn." in out
+    told = result(run("init", "w", "--epsilon", "2", "--json"), "vault")
+    assert told == {
+        "vault": "w", "epsilon": 2.0, "delta": 0.0, "rho": 0.0, "neighbors": "add-remove", "on_exhausted": "refuse",
+    }  # fmt: skip
+    assert "epsilon 2 for everything" in run("init", "x", "--epsilon", "2")
+
+
+def test_describe_prints_a_draft_and_never_overwrites_one(run: Run, fails: Callable[..., str]) -> None:
+    assert "A draft for the owner alone" in run("describe", "visits.csv")
+    out = run("describe", "visits.csv", "--out", "draft.toml", "--name", "people", "--delimiter", ",")
+    assert "Next: edit draft.toml, then privet add VAULT visits.csv --columns draft.toml" in out
+    assert "[tables.people]" in Path("draft.toml").read_text()
+    assert "draft.toml exists already" in fails(2, "describe", "visits.csv", "--out", "draft.toml")
+    told = result(run("describe", "visits.csv", "--json"), "draft")
+    assert told["out"] is None
+    assert told["toml"].startswith("[tables.visits]")
+    assert result(run("describe", "visits.csv", "--out", "b.toml", "--json"), "draft")["out"] == "b.toml"
+
+
+def test_add_prints_what_was_declared(run: Run) -> None:
+    run("init", "v", "--epsilon", "1")
+    out = run("add", "v", "visits.csv", "--columns", "visits.toml", "--max-groups", "2", "--max-rows-per-group", "3")
+    assert 'source = {kind = "csv", path = "visits.csv"}' in out
+    assert "max_groups = 2\nmax_rows_per_group = 3\n" in out
+    assert "Protected is each pid, with all its rows." in out
+    with open_vault("v") as opened:
+        assert opened.table("visits").max_rows_per_group == 3
+    told = result(
+        run("add", "v", "visits.csv", "--columns", "visits.toml", "--name", "two", "--unit", "pid", "--json"), "table"
+    )
+    assert (told["name"], told["unit"], told["version"]) == ("two", "pid", 1)
+
+
+def test_rows_can_be_units(run: Run) -> None:
+    run("init", "v", "--epsilon", "1")
+    Path("visits.toml").write_text(DRAFT + "\n")
+    out = run("add", "v", "visits.csv", "--columns", "visits.toml", "--rows-are-units")
+    assert "Protected is each row." in out
+    assert "rows_are_units = true" in out
+
+
+def test_what_cannot_be_added(run: Run, fails: Callable[..., str]) -> None:
+    run("init", "v", "--epsilon", "1")
+    add = ["add", "v", "visits.csv"]
+    assert "privet describe visits.csv --out table.toml" in fails(2, *add)
+    assert "cannot read no.toml" in fails(2, *add, "--columns", "no.toml")
+    for text, problem in (
+        ("x = [", "is not TOML: "),
+        ("[tables.a]\nsource = 1", "bad.toml: "),
+        (DRAFT + DRAFT.replace("visits", "b"), "has 2 tables"),
+        ("", "has 0 tables"),
+    ):
+        Path("bad.toml").write_text(text)
+        assert problem in fails(2, *add, "--columns", "bad.toml")
+    Path("bad.toml").write_bytes(b"\xff\xfe")
+    assert "is not in UTF-8" in fails(2, *add, "--columns", "bad.toml")
+    assert "is not a vault" in fails(2, "add", "nowhere", "visits.csv", "--columns", "visits.toml")
+    assert "not allowed with" in fails(2, *add, "--columns", "visits.toml", "--unit", "pid", "--rows-are-units")
+
+
+def test_check_tells_which_tables_can_be_read(vault: str, run: Run, fails: Callable[..., str]) -> None:
+    assert run("check", vault) == "visits: can be read\n"
+    assert result(run("check", vault, "visits", "--json"), "check") == {"visits": None}
+    assert "there is no table 'x'" in fails(2, "check", vault, "x")
+    Path("visits.csv").unlink()
+    assert "1 of 1 tables cannot be read" in fails(2, "check", vault)
+    assert run("init", "empty", "--epsilon", "1")
+    assert run("check", "empty") == "no table is declared yet\n"
+
+
+def test_a_table_in_memory_is_checked_elsewhere(fails: Callable[..., str]) -> None:
+    with create("m", budget=Budget(1)) as made:
+        made.add_table("t", {"x": [1, 2]}, unit=None, columns={"x": Integer(0, 9)})
+    assert "vault.attach" in fails(2, "check", "m")
+
+
+def test_dummy_rows(vault: str, run: Run, fails: Callable[..., str]) -> None:
+    assert "10 made-up rows in d.csv" in run("dummy", vault, "visits", "--rows", "10", "--out", "d.csv")
+    assert len(Path("d.csv").read_text().splitlines()) == 11
+    assert "d.csv exists already" in fails(2, "dummy", vault, "visits", "--out", "d.csv")
+    assert result(run("dummy", vault, "visits", "--out", "e.csv", "--json"), "dummy") == {"rows": 100, "out": "e.csv"}
+
+
+# --- asking
+
+
+def test_a_query_is_paid_once_and_then_free(vault: str, run: Run) -> None:
+    first = run("query", vault, COUNT, "--epsilon", "0.25")
+    again = run("query", vault, COUNT, "--epsilon", "0.25")
+    assert first.splitlines()[:4] == again.splitlines()[:4]
+    assert "free of charge" not in first
+    assert "Answered again from the ledger, free of charge." in again
+    paid = run("query", vault, COUNT, "--epsilon", "0.25", "--fresh", "--key", "k1")
+    assert "free of charge" not in paid
+    assert "free of charge" in run("query", vault, COUNT, "--epsilon", "0.25", "--fresh", "--key", "k1")
+    assert result(run("budget", vault, "--json"), "budget")["spent"]["epsilon"] == 0.5
+
+
+def test_a_query_for_a_program_with_files(vault: str, run: Run) -> None:
+    told = result(run("query", vault, COUNT, "--rho", "0.01", "--json", "--csv", "n.csv", "--chart", "n.svg"), "answer")
+    assert told["columns"] == ["ward", "n"]
+    assert len(told["receipt"]["digest"]) == 64
+    assert (told["csv"], told["chart"]) == ("n.csv", "n.svg")
+    rows = list(csv.DictReader(Path("n.csv").read_text().splitlines()))
+    assert [row["ward"] for row in rows] == ["A", "B", ""]
+    assert [float(row["n_low"]) for row in rows] == [row["n"]["low"] for row in told["rows"]]
+    assert ElementTree.parse("n.svg").getroot().tag.endswith("svg")
+
+
+def test_the_question_from_a_file_or_stdin(vault: str, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("q.sql").write_text("﻿" + COUNT, encoding="utf-8")
+    shown = run("query", vault, "--file", "q.sql", "--epsilon", "0.1")
+    monkeypatch.setattr(sys, "stdin", io.StringIO(COUNT))
+    assert run("query", vault, "-", "--epsilon", "0.1").splitlines()[1] == shown.splitlines()[1]
+
+
+def test_stdin_that_is_no_text(vault: str, fails: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"\xff"), encoding="utf-8"))
+    assert "stdin" in fails(2, "query", vault, "-", "--epsilon", "0.1")
+
+
+def test_accuracy_can_be_asked_for(vault: str, run: Run, fails: Callable[..., str]) -> None:
+    both = "SELECT COUNT(*) AS n, SUM(cost) AS s FROM visits"
+    told = result(run("query", vault, both, "--within", "n=40", "--within", "s=4000", "--json"), "answer")
+    row = told["rows"][0]
+    assert row["n"]["high"] - row["n"]["value"] <= 40
+    assert row["s"]["high"] - row["s"]["value"] <= 4000
+    assert run("explain", vault, COUNT, "--within", "10%", "--expected", "400")
+    assert "given twice" in fails(2, "query", vault, both, "--within", "1", "--within", "2")
+    assert "given twice" in fails(2, "query", vault, both, "--within", "n=1", "--within", "n=2")
+
+
+def test_explain_spends_nothing(vault: str, run: Run) -> None:
+    text = run("explain", vault, COUNT, "--epsilon", "0.5")
+    assert "3 groups by ward" in text
+    told = result(run("explain", vault, COUNT, "--epsilon", "0.5", "--json"), "explanation")
+    assert told["about_n_more"] == 2
+    assert "Nobody has asked yet." in run("budget", vault)
+
+
+@pytest.mark.parametrize(
+    ("code", "words", "problem"),
+    [
+        (2, ["query", "v"], "a question is needed"),
+        (2, ["query", "v", COUNT, "--file", "q.sql"], "a question is needed"),
+        (2, ["query", "v", COUNT], "a question needs one price"),
+        (2, ["query", "v", "DROP TABLE visits", "--epsilon", "1"], ""),
+        (2, ["query", "v", COUNT, "--epsilon", "x"], "epsilon must be a finite number"),
+        (2, ["query", "v", COUNT, "--epsilon", "0.1", "--chart", "x.png"], "SVG"),
+        (2, ["query", "v", COUNT, "--epsilon", "0.1", "--chart", "no/x.svg"], "--chart FOLDER/x.svg"),
+        (2, ["query", "v", COUNT, "--epsilon", "0.1", "--csv", "no/x.csv"], "--csv FOLDER/x.csv"),
+        (2, ["query", "v", "SELECT cost, COUNT(*) FROM visits GROUP BY cost", "--epsilon", "0.1", "--chart", "x.svg"],
+         "202 bars are too many"),
+        (3, ["query", "v", COUNT, "--epsilon", "2"], "this query costs epsilon 2; 1 is left of the budget"),
+    ],
+)  # fmt: skip
+@pytest.mark.usefixtures("vault")
+def test_what_is_refused_costs_nothing(
+    code: int, words: list[str], problem: str, run: Run, fails: Callable[..., str]
+) -> None:
+    assert problem in fails(code, *words)
+    assert result(run("budget", "v", "--json"), "budget")["spent"]["epsilon"] == 0
+    assert sorted(path.name for path in Path().iterdir()) == ["v", "visits.csv", "visits.toml"]
+
+
+def test_an_existing_file_is_not_lost_by_looking(vault: str, fails: Callable[..., str]) -> None:
+    Path("n.csv").write_text("old")
+    fails(3, "query", vault, COUNT, "--epsilon", "2", "--csv", "n.csv")
+    assert Path("n.csv").read_text() == "old"
+
+
+def test_a_failure_after_the_charge_has_its_own_code(vault: str, run: Run, fails: Callable[..., str]) -> None:
+    Path("visits.csv").unlink()
+    assert "entry 2 of the ledger" in fails(4, "query", vault, COUNT, "--epsilon", "0.1")
+    assert "failure" in run("ledger", vault, "list")
+
+
+# --- Ctrl-C
+
+
+def test_stopped_after_the_charge(
+    vault: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(DuckDb, "exact", stop)
+    assert cli.main(["query", vault, COUNT, "--epsilon", "0.1"]) == cli.STOPPED
+    assert capsys.readouterr().err == (
+        "privet: stopped after the charge: entry 2 of the ledger stays charged, without an answer\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("charged", "said"), [(False, "nothing was charged"), (True, "entry 2 of the ledger stays charged")]
+)
+def test_stopped_in_the_middle_of_the_charge(
+    charged: bool, said: str, vault: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nobody was told whether the charge came through: the ledger is asked."""
+    spend = sqlite.SqliteLedger.spend
+
+    def stop(self: sqlite.SqliteLedger, charge: Any) -> None:
+        if charged:
+            spend(self, charge)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sqlite.SqliteLedger, "spend", stop)
+    assert cli.main(["query", vault, COUNT, "--epsilon", "0.1"]) == cli.STOPPED
+    assert capsys.readouterr().err == f"privet: stopped: {said}\n"
+
+
+def test_stopped_before_or_after_everything(
+    vault: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ask, "_check_files", stop)
+        assert cli.main(["query", vault, COUNT, "--epsilon", "0.1"]) == cli.STOPPED
+    assert capsys.readouterr().err == "privet: stopped: nothing was charged\n"
+    monkeypatch.setattr(ask, "_deliver", stop)
+    assert cli.main(["query", vault, COUNT, "--epsilon", "0.1"]) == cli.STOPPED
+    assert "stopped after the answer was stored (entry 2)" in capsys.readouterr().err
+
+
+# --- the book
+
+
+def test_the_budget_in_words_and_numbers(vault: str, run: Run) -> None:
+    run("query", vault, COUNT, "--epsilon", "0.25")
+    out = run("budget", vault, "--grant", "anna", "--epsilon", "0.5", "--delta", "1e-7")
+    assert "Budget of v: epsilon 1, delta 1e-6" in out
+    assert "[########......................]  epsilon 0.25 of 1 spent, 0.75 left" in out
+    assert "zCDP gauge" in out
+    assert "The cap holds." in out
+    assert re.search(
+        r"\(owner\)  epsilon 0.25, rho 0.03125\n   anna     epsilon 0, rho 0 +epsilon 0.5, delta 1e-7$", out, re.M
+    )
+    own = run("budget", vault, "--analyst", "anna")
+    assert "Budget of v for anna: epsilon 0.5, delta 1e-7" in own
+    told = result(run("budget", vault, "--json"), "budget")
+    assert told["remaining"]["epsilon"] == 0.75
+    assert [who["analyst"] for who in told["analysts"]] == ["", "anna"]
+    assert result(run("budget", vault, "--analyst", "anna", "--json"), "budget")["analysts"] is None
+
+
+def test_gauges_that_are_gone_and_budgets_without_delta(run: Run) -> None:
+    run("init", "v", "--epsilon", "1", "--delta", "1e-6")
+    run("add", "v", "visits.csv", "--columns", "visits.toml")
+    run("query", "v", COUNT, "--rho", "0.001")
+    assert "certifies nothing any more: something without a price in epsilon was released" in run("budget", "v")
+    assert "epsilon without limit, rho 0.001" in run("ledger", "v", "list")
+    assert result(run("budget", "v", "--json"), "budget")["remaining"]["epsilon"] is None
+    run("init", "w", "--epsilon", "1")
+    assert "zCDP" not in run("budget", "w")
+
+
+def test_a_passed_cap_is_loud(run: Run) -> None:
+    run("init", "v", "--epsilon", "0.1", "--on-exhausted", "warn")
+    run("add", "v", "visits.csv", "--columns", "visits.toml")
+    assert run("query", "v", COUNT, "--epsilon", "0.2").startswith("!! the cap no longer holds")
+    out = run("budget", "v")
+    assert "The cap no longer holds: the policy let charges pass it, epsilon 0.2, rho 0.02 so far." in out
+    assert "BEYOND THE CAP epsilon 0.2, rho 0.02" in run("ledger", "v", "list")
+
+
+def test_a_vault_for_testing_says_so(run: Run) -> None:
+    create("t", budget=Budget(1), testing=True).close()
+    assert "NOT PRIVATE: this vault was made for testing" in run("budget", "t")
+
+
+def test_a_budget_too_small_for_rho_has_a_full_bar(run: Run) -> None:
+    create("t", budget=Budget("1e-6", "1e-40")).close()
+    assert "zCDP gauge" in run("budget", "t")
+
+
+def test_suspended_and_reinstated(vault: str, run: Run, fails: Callable[..., str]) -> None:
+    Path("visits.csv").rename("away.csv")
+    for _ in range(3):
+        fails(4, "query", vault, COUNT, "--epsilon", "0.01", "--analyst", "anna")
+    Path("away.csv").rename("visits.csv")
+    assert "suspended" in fails(3, "query", vault, COUNT, "--epsilon", "0.01", "--analyst", "anna")
+    assert re.search(r"^   anna .* suspended$", run("budget", vault), re.M)
+    run("budget", vault, "--reinstate", "anna")
+    run("query", vault, COUNT, "--epsilon", "0.01", "--analyst", "anna")
+
+
+@pytest.mark.parametrize(
+    "words", [["--grant", "anna"], ["--epsilon", "1"], ["--delta", "1e-9"], ["--grant", "a", "--reinstate", "b"]]
+)
+def test_half_a_grant_is_none(words: list[str], vault: str, fails: Callable[..., str]) -> None:
+    fails(2, "budget", vault, *words)
+
+
+def test_the_ledger_listed_and_verified(vault: str, run: Run, fails: Callable[..., str]) -> None:
+    told = result(
+        run("query", vault, "SELECT COUNT(*) AS n\nFROM visits -- " + "x" * 99, "--epsilon", "0.1", "--json"), "answer"
+    )
+    entry, digest = told["receipt"]["entry"], told["receipt"]["digest"]
+    lines = run("ledger", vault, "list").splitlines()
+    assert [line.split()[2] for line in lines] == ["opening", "charge", "answer"]
+    assert lines[1].endswith("...")
+    assert "to entry 2" in lines[2]
+    entries = result(run("ledger", vault, "--json", "list"), "ledger")
+    assert [one["number"] for one in entries] == [1, 2, 3]
+    assert entries[1]["digest"] == digest
+    assert run("ledger", vault, "verify").startswith("All 3 entries fit each other.\n")
+    for receipt in (f"{entry}:{digest}", f"{entry}:{digest[:16]}", f"{entry}:{digest[:16].upper()}..."):
+        assert "and the receipt." in run("ledger", vault, "verify", "--receipt", receipt)
+    assert result(run("ledger", vault, "verify", "--json"), "verified")["entry"] == 3
+    other = "0" * 64
+    assert "entry 2 is not the one on the receipt" in fails(4, "ledger", vault, "verify", "--receipt", f"2:{other}")
+    assert "ends at 3" in fails(4, "ledger", vault, "verify", "--receipt", f"9:{other}")
+    for wrong in ("2", "2:abc", "x:" + other, "2:" + "g" * 64, "2:" + other + "0"):
+        assert "is not a receipt" in fails(2, "ledger", vault, "verify", "--receipt", wrong)
+
+
+def test_backup_restore_and_export(vault: str, run: Run, fails: Callable[..., str]) -> None:
+    run("query", vault, COUNT, "--epsilon", "0.1")
+    assert "copy.sqlite has all 3 entries." in run("ledger", vault, "backup", "copy.sqlite")
+    told = result(run("query", vault, COUNT, "--epsilon", "0.2", "--json"), "answer")["receipt"]
+    assert "lines of JSON" in run("ledger", vault, "export", "all.jsonl")
+    assert len(Path("all.jsonl").read_text().splitlines()) == 5
+    assert "exists already" in fails(4, "ledger", vault, "restore", "copy.sqlite")
+    for old in Path(vault).glob("ledger.sqlite*"):
+        old.unlink()
+    assert "is not a vault" in fails(2, "budget", vault)
+    assert "Restored 3 entries. What was spent after that backup is forgotten" in run(
+        "ledger", vault, "restore", "copy.sqlite"
+    )
+    receipt = f"{told['entry']}:{told['digest']}"
+    assert "ends at 3" in fails(4, "ledger", vault, "verify", "--receipt", receipt)
+
+
+def test_ledgers_that_are_not_there(fails: Callable[..., str]) -> None:
+    assert "is not a vault" in fails(2, "ledger", "nowhere", "list")
+    Path("empty").mkdir()
+    fails(4, "ledger", "empty", "list")
+    assert "ACTION" in fails(2, "ledger", "empty")
+
+
+# --- signs of life, and letters
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_sign_of_life_for_people_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verb, "PATIENCE", 0.01)
+    screen, pipe = Terminal(), io.StringIO()
+    with verb.working("counting", screen), verb.working("counting", pipe):
+        while "counting, 0 s" not in screen.getvalue():
+            time.sleep(0.01)
+    assert screen.getvalue().endswith(" \r")
+    assert pipe.getvalue() == ""
+
+
+def test_what_is_quick_says_nothing() -> None:
+    screen = Terminal()
+    with verb.working("counting", screen):
+        pass
+    assert screen.getvalue() == ""
+
+
+def test_letters_that_a_stream_does_not_know() -> None:
+    raw = io.BytesIO()
+    stream = io.TextIOWrapper(raw, encoding="ascii")
+    verb.plain_letters(stream, io.StringIO())
+    stream.write("5 ± 2 日")
+    stream.flush()
+    assert raw.getvalue() == b"5 +/- 2 ?"
+    with pytest.raises(UnicodeDecodeError):
+        b"\xff".decode("utf-8", errors="privet")

@@ -1,0 +1,197 @@
+"""Drafts: what is proposed, and that nothing in a draft is a true extreme or a rare value."""
+
+from __future__ import annotations
+
+import datetime as dt
+import gzip
+import os
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import openpyxl
+import pytest
+
+from privet.catalog import parse
+from privet.core.schema import Boolean, Category, Date, Integer, Kind, Number, Text, Timestamp
+from privet.describe import Draft, describe
+from privet.errors import InvalidInputError
+
+DATA = os.environ.get("PRIVET_DATA")
+
+
+def column(folder: Path, values: list[str], **options: Any) -> Kind:
+    """The kind proposed for one column beside another."""
+    path = folder / "data.csv"
+    path.write_text("x;other\n" + "".join(f"{value};text {number}\n" for number, value in enumerate(values)))
+    return describe(path, **options).table().columns["x"]
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        (["3", "17", "88"], Integer(0, 100)),
+        (["-3", "17"], Integer(-100, 100)),
+        (["0", "1"], Integer(0, 1)),
+        (["1987", "2019"], Integer(1900, 2100)),
+        (["9" * 19, "1"], Number(0, 10**19, step=10**13)),
+        (["1.25", "88"], Number(0, 100, step="0.0001")),
+        (["3", "NA", "?", "17"], Integer(0, 100)),
+        (["3", "N", "17", "N"], Integer(0, 100)),  # one other text: a code for "missing"
+        (["3", "N", "17", "M"], Text()),
+        (["01234", "99999"], Text()),  # leading zeros: a code
+        (["1,25", "88"], Number(0, 100, step="0.0001")),
+        (["1.234,5", "88"], Number(0, 10_000, step="0.01")),
+        (["yes", "No"], Boolean()),
+        (["2021-03-04", "2034-01-01"], Date("2020-01-01", "2039-12-31")),
+        (["31.12.2021", "1.1.2020"], Date("2020-01-01", "2029-12-31")),
+        (["2021-03-04 12:00", "2021-03-04T13:00:01.5"], Timestamp("2020-01-01", "2029-12-31")),
+        (["A"] * 30 + ["B"] * 20 + ["rare"], Category(["A", "B"])),
+        (["A"] * 19, Text()),
+        ([f"name {number}" for number in range(100) for _ in range(20)], Text()),
+        ([], Text()),
+    ],
+)
+def test_kinds(values: list[str], kind: Kind, tmp_path: Path) -> None:
+    assert column(tmp_path, values) == kind
+
+
+def test_two_decimal_marks_in_one_file(tmp_path: Path) -> None:
+    (tmp_path / "data.csv").write_text("x;y\n1,5;2.5\n")
+    columns = describe(tmp_path / "data.csv").table().columns
+    assert columns == {"x": Text(), "y": Number(0, 10, step="0.00001")}
+
+
+@pytest.mark.parametrize("name", ["age", "Age", "age at entry", "entry_age"])
+def test_ages(name: str, tmp_path: Path) -> None:
+    (tmp_path / "data.csv").write_text(f"{name},page\n101,3\n7,4\n")
+    assert describe(tmp_path / "data.csv").table().columns == {name: Integer(0, 120), "page": Integer(0, 10)}
+
+
+def test_a_draft_says_what_to_check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [f"{n % 60};v{n};{n % 83};{'AB'[n % 2]};{'NA' if n % 9 else 'yes'};0{n % 10}" for n in range(120)]
+    monkeypatch.chdir(tmp_path)
+    Path("My visits.csv").write_text("\n".join(["patient id;visit_id;age;ward;ok;zip", *rows]))
+    draft = describe("My visits.csv")
+    table = draft.table()
+    assert (table.name, table.unit, table.max_groups, table.max_rows_per_group) == ("my_visits", "patient id", 5, 10)
+    assert "patient id" not in table.columns
+    assert table.source.path == "My visits.csv"
+    assert (table.source.delimiter, table.source.missing) == (";", ("NA",))
+    text = draft.toml()
+    assert all("# check: " in line for line in text.splitlines() if "low" in line or "values" in line or "unit" in line)
+    assert "82" not in text  # the true largest age
+    assert parse(f'format = 1\nneighbors = "replace"\n{text}').tables == {"my_visits": table}
+    lines = str(draft).splitlines()
+    assert lines[0].startswith("my_visits: unit patient id (check: is this the person to protect?)")
+    assert lines[1].split() == ["column", "kind", "to", "check"]
+    assert any(line.startswith("age ") and "Integer(0 to 120)" in line for line in lines)
+    assert any(line.startswith("ward ") and "Category(2 values)" in line for line in lines)
+
+
+def test_rows_are_units_without_a_name_that_says_so(tmp_path: Path) -> None:
+    (tmp_path / "data.csv").write_text("wide,valid\n1,2\n3,4\n")
+    draft = describe(tmp_path / "data.csv", name="people")
+    assert draft.table().unit is None or draft.table().unit == "valid"
+    (tmp_path / "data.csv").write_text("day,size\n2020-01-01,2\n2020-01-01,2020\n")
+    draft = describe(tmp_path / "data.csv", name="people")
+    assert draft.table().unit is None
+    assert "rows_are_units = true  # check: is each row another person?" in draft.toml()
+    assert str(draft).startswith("people: each row is a unit")
+    assert "Date(2020 to 2029)" in str(draft)
+
+
+def test_a_file_with_only_ids(tmp_path: Path) -> None:
+    (tmp_path / "data.csv").write_text("id\n1\n2\n")
+    assert list(describe(tmp_path / "data.csv").table().columns) == ["id"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252", "latin-1"])
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_encodings_and_delimiters(encoding: str, delimiter: str, tmp_path: Path) -> None:
+    word = "Zoë\x81" if encoding == "latin-1" else "Zoë"
+    path = tmp_path / "data.csv.gz"
+    path.write_bytes(gzip.compress(f"a{delimiter}b\n{word}{delimiter}x y. z\n".encode(encoding)))
+    source = describe(path).table().source
+    assert source.delimiter == delimiter
+    assert source.encoding == ("utf-8" if encoding == "utf-8-sig" else encoding)
+
+
+def test_what_is_given_is_not_guessed(tmp_path: Path) -> None:
+    (tmp_path / "data.bin").write_bytes(b"1;2,3\n4;5,6\n")
+    draft = describe(tmp_path / "data.bin", kind="csv", delimiter=",", encoding="cp1252", names=["p", "q"])
+    assert list(draft.table().columns) == ["p", "q"]
+    assert describe(tmp_path / "data.bin", kind="csv").table().source.names == ("column1", "column2")
+    with pytest.raises(InvalidInputError, match=r"'data.bin' has an unknown ending"):
+        describe(tmp_path / "data.bin")
+    with pytest.raises(InvalidInputError, match="an option is not one of a source"):
+        describe(tmp_path / "data.bin", kind="csv", color="red")
+    with pytest.raises(InvalidInputError, match="the data cannot be read"):
+        describe(tmp_path / "nothing.csv")
+    (tmp_path / "empty.csv").write_text("")
+    with pytest.raises(InvalidInputError, match="no column can be declared"):
+        describe(tmp_path / "empty.csv")
+
+
+def test_columns_that_cannot_be_declared_are_left_out(tmp_path: Path) -> None:
+    (tmp_path / "data.csv").write_text('a,A,"b\nc",,d\n1,2,3,4,5\n')
+    draft = describe(tmp_path / "data.csv")
+    assert list(draft.table().columns) == ["d"]
+    assert list(draft.left_out) == ["a", "A", "b\nc", ""]
+    assert "# left out: 'b\\nc' has a name" in draft.toml()
+    tomllib.loads(draft.toml())
+    assert "left out" in str(draft)
+
+
+def typed(folder: Path) -> Draft:
+    with duckdb.connect() as connection:
+        connection.execute(
+            "COPY (SELECT i AS n, i * 1.5 AS money, i * 1.5::DOUBLE AS x, i > 5 AS ok, DATE '2019-12-31' AS day, "
+            "TIMESTAMP '2019-12-31 10:00' AS time, [1] AS list, NULL::DATE AS never, 'q' || i % 2 AS ward, "
+            "'nan'::DOUBLE AS odd FROM range(100) t(i)) "
+            f"TO '{folder / 'data.parquet'}'"
+        )
+    return describe(folder / "data.parquet")
+
+
+def test_typed_files(tmp_path: Path) -> None:
+    draft = typed(tmp_path)
+    assert dict(draft.table().columns) == {
+        "n": Integer(0, 100),
+        "money": Number(0, 1000, step="0.001"),
+        "x": Number(0, 1000, step="0.001"),
+        "ok": Boolean(),
+        "day": Date("2010-01-01", "2019-12-31"),
+        "time": Timestamp(dt.datetime(2010, 1, 1), dt.datetime(2019, 12, 31)),
+        "never": Date("2000-01-01", "2029-12-31"),
+        "ward": Category(["q0", "q1"]),
+        "odd": Number(0, 1, step="0.000001"),
+    }
+    assert list(draft.left_out) == ["list"]
+    assert describe(tmp_path).table().source.kind == "parquet"
+    assert describe(tmp_path / "*.parquet", name="all").table().source.kind == "parquet"
+
+
+def test_excel_and_duckdb_files(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    book.active.append(["age", "town"])
+    book.active.append([17, "Ulm"])
+    book.save(tmp_path / "data.xlsx")
+    assert describe(tmp_path / "data.xlsx").table().columns == {"age": Integer(0, 120), "town": Text()}
+    with duckdb.connect(str(tmp_path / "data.duckdb")) as connection:
+        connection.execute("CREATE TABLE t AS SELECT 17 AS age")
+    assert describe(tmp_path / "data.duckdb", table="t").table().columns == {"age": Integer(0, 120)}
+    with pytest.raises(InvalidInputError, match="needs the table's name"):
+        describe(tmp_path / "data.duckdb")
+
+
+@pytest.mark.skipif(DATA is None, reason="PRIVET_DATA is not set: no real data here")
+def test_real_files() -> None:
+    folder = Path(DATA or "")
+    adult = describe(folder / "adult_full" / "adult_full_48842.csv.gz").table()
+    assert adult.columns["age"] == Integer(0, 120)
+    assert adult.source.missing == ("?",)
+    assert isinstance(adult.columns["native-country"], Category)
+    assert describe(folder / "adult_arx" / "adult.csv.gz").table().source.delimiter == ";"
+    assert describe(folder / "linkage_pair" / "data_medical.csv.gz").table().unit == "ID"

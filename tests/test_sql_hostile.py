@@ -1,0 +1,331 @@
+"""Whatever the text: a plan or one short refusal in our own words. Nothing else, and no long wait."""
+
+from __future__ import annotations
+
+import re
+import sys
+from random import Random
+
+import pytest
+import sqlglot
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sql_text import TABLES
+from test_sql import PAIRS
+
+import privet.sql
+from privet.core.plan import Plan, fingerprint
+from privet.errors import RefusedQueryError
+from privet.sql import plan_of
+from privet.sql.words import DEEPEST, LONGEST
+
+WHERE = "SELECT COUNT(*) FROM visits WHERE "
+# Words of engines and of the parser, which we do not use.
+FOREIGN = re.compile(
+    r"sqlglot|duckdb|traceback|exception|expected|token|invalid expression|required keyword|<class|0x\w{6}", re.I
+)
+
+
+def outcome(text: str) -> Plan | RefusedQueryError:
+    """A plan, or a refusal that is short and says nothing that neither we nor the user wrote."""
+    try:
+        plan = plan_of(text, TABLES)
+    except RefusedQueryError as caught:
+        error = caught
+    else:
+        assert plan.table in TABLES
+        assert fingerprint(plan)
+        return plan
+    for line in (error.problem, error.remedy):
+        assert 0 < len(line) <= 300, line
+        assert line.isprintable(), line
+        assert all(word.lower() in text.lower() for word in FOREIGN.findall(line)), line
+    assert error.__cause__ is None
+    assert error.__suppress_context__ or error.__context__ is None
+    return error
+
+
+def refusal(text: str) -> str:
+    found = outcome(text)
+    assert isinstance(found, RefusedQueryError), text
+    return found.problem
+
+
+ATTACKS = """
+ATTACH 'x.db'
+COPY visits TO 'x.csv'
+PRAGMA version
+SET threads = 1
+INSTALL httpfs
+LOAD httpfs
+EXPORT DATABASE 'x'
+IMPORT DATABASE 'x'
+CREATE TABLE x (a INT)
+DROP TABLE visits
+DELETE FROM visits
+INSERT INTO visits VALUES (1)
+UPDATE visits SET age = 1
+ALTER TABLE visits ADD COLUMN x INT
+CALL f()
+EXPLAIN SELECT COUNT(*) FROM visits
+DESCRIBE visits
+SHOW TABLES
+VACUUM
+BEGIN
+USE main
+PIVOT visits ON ward USING COUNT(*)
+SUMMARIZE visits
+VALUES (1)
+TABLE visits
+EXECUTE x
+GRANT ALL
+SELECT COUNT(*) FROM read_csv('/etc/passwd')
+SELECT COUNT(*) FROM read_text('/etc/passwd')
+SELECT COUNT(*) FROM glob('*')
+SELECT COUNT(*) FROM '/etc/passwd'
+SELECT COUNT(*) FROM 'x.parquet'
+SELECT COUNT(*) FROM "/etc/passwd"
+SELECT COUNT(*) FROM information_schema.tables
+SELECT COUNT(*) FROM duckdb_settings()
+SELECT COUNT(*) FROM range(9)
+SELECT COUNT(*) FROM (VALUES (1))
+SELECT getenv('HOME'), COUNT(*) FROM visits GROUP BY 1
+SELECT COUNT(*) FROM query('SELECT 1')
+SELECT COUNT(*) FROM visits WHERE age = (SELECT 1)
+SELECT COUNT(*) INTO x FROM visits
+SELECT COUNT(*) FROM visits FOR UPDATE
+SELECT COUNT(*) FROM visits WHERE random() < 0.5
+SELECT COUNT(*) FROM visits; SELECT 1
+SELECT COUNT(*) FROM visits;;DROP TABLE visits;
+SELECT COUNT(*) FROM visits /*! UNION SELECT 1 */ UNION SELECT 1
+SELECT COUNT(*) FROM visits /* open
+SELECT $$x$$, COUNT(*) FROM visits
+SELECT COUNT(*) FROM visits WHERE city = N'a'
+SELECT COUNT(*) FROM visits WHERE city = x'41'
+SELECT COUNT(*) FROM visits WHERE age = :age
+SELECT COUNT(*) FROM visits WHERE age = @age
+SELECT COUNT(*) FROM visits WHERE [x FOR x IN [1]] = 1
+SELECT COUNT(*) FROM visits WHERE {'a': 1} = 1
+SELECT COUNT(*) FROM visits WHERE list_transform(x -> 1)
+SELECT COLUMNS('.*'), COUNT(*) FROM visits
+SELECT COUNT(*) FROM visits TABLESAMPLE 1 ROWS
+SELECT COUNT(*) FROM visits WINDOW w AS ()
+SELECT COUNT(*) FROM visits QUALIFY 1
+SELECT TOP 3 COUNT(*) FROM visits
+SELECT COUNT(*) FROM visits ASOF JOIN visits
+SELECT COUNT(*) FROM visits LATERAL VIEW explode(x)
+SELECT COUNT(*) FROM visits@10
+SELECT COUNT(*) FROM visits.visits.visits.visits
+SELECT COUNT(*) FROM visits, LATERAL x
+SELECT COUNT(*) FROM visits WHERE age = 1e999999999
+SELECT COUNT(*) FROM visits LIMIT 1e300
+SELECT COUNT(*) FROM visits WHERE age = NaN
+SELECT COUNT(*) FROM visits WHERE age = 'inf'::DOUBLE
+SELECT COUNT(*) FROM visits WHERE day = DATE '0000-00-00'
+SELECT COUNT(*) FROM visits WHERE day = DATE '99999-01-01'
+"""
+BROKEN = (
+    WHERE + "age = 1\x00", WHERE + "city = '\ud800'", WHERE + "age = " + "9" * 5000, WHERE + "age = \u0661",
+    WHERE + "city = E'\\x41'",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", [*ATTACKS.strip().splitlines(), *BROKEN])
+def test_attacks_are_refused(text: str) -> None:
+    assert refusal(text)
+
+
+NESTED = """
+(|smoker|)
+NOT |smoker|
+NOT (|smoker|)
+- |age = 1|
++|age = 1|
+CASE WHEN |smoker| THEN TRUE END
+CASE |age| WHEN 1 THEN 1 END
+(||
+||)
+CASE WHEN smoker THEN |1| END
+COALESCE(|smoker|, TRUE)
+NULLIF(|smoker|, TRUE)
+ABS(|age|) = 1
+CAST(|age| AS INT)
+DATE(|day|)
+INT(|age|)
+ROW(|1|)
+ARRAY[|1|]
+STRUCT(|1|)
+f(|1|)
+EXTRACT(year FROM |day|)
+IF(|smoker|, 1, 2)
+smoker AND |smoker|
+age + |1 = 1|
+age * |1 = 1|
+smoker OR smoker AND |smoker|
+age = |1|
+|age|::INT
+|smoker| IS NULL
+age BETWEEN |1| AND 2
+age IN (|1|)
+age.|age|
+(SELECT |1|)
+/*|smoker|*/
+'||
+"|x|"
+1e-399 * |age = 1|
+date_trunc('day', |day|)
+DECIMAL(|1|)
+CAST(age AS DECIMAL(|1|))
+$$|x|
+"""  # what stands before, in the middle and after
+
+
+@pytest.mark.parametrize("levels", [DEEPEST - 5, 100, 1000, 10_000])
+@pytest.mark.parametrize("form", NESTED.strip("\n").splitlines())
+def test_depth_never_crashes(form: str, levels: int) -> None:
+    before, middle, after = form.split("|")
+    outcome(WHERE + before * levels + middle + after * levels)
+
+
+def test_depth_of_the_caller_does_not_matter() -> None:
+    """The parser is recursive: with little stack left there is still a refusal."""
+
+    def at(frames: int) -> Plan | RefusedQueryError:
+        return at(frames - 1) if frames else outcome(WHERE + "(" * 20 + "smoker" + ")" * 20)
+
+    assert isinstance(at(0), Plan)
+    found = at(sys.getrecursionlimit() - 250)
+    assert isinstance(found, RefusedQueryError)
+    assert found.problem == "the query is nested too deeply"
+
+
+def test_length_is_bounded() -> None:
+    assert "characters" in refusal(WHERE + "smoker AND " * 100_000)
+    assert "words" in refusal(WHERE + "+".join(["1"] * 10_000) + " = 1")
+    assert refusal(WHERE + "1" * (LONGEST - len(WHERE))).endswith("is not a number that can be read")
+
+
+def test_long_chains_of_conditions_are_answered() -> None:
+    for sign in ("AND", "OR"):
+        plan = outcome(WHERE + f" {sign} ".join(["age = 1"] * 2000))
+        assert isinstance(plan, Plan)
+    plan = outcome(WHERE + f"age IN ({', '.join(map(str, range(5000)))})")
+    assert isinstance(plan, Plan)
+
+
+def test_constants_do_not_grow() -> None:
+    assert refusal(WHERE + "1e300 * 1e300 = age") == "a constant is too large"
+
+
+def test_the_parser_s_surprises_are_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Any error of the code below is one refusal with constant words."""
+
+    def fails(*_: object) -> None:
+        raise ZeroDivisionError("secret")
+
+    monkeypatch.setattr(privet.sql, "tree_of", fails)
+    assert refusal("SELECT COUNT(*) FROM visits") == "the query cannot be read"
+
+
+# Fuzzing: mutations of good and bad queries, and soup of words
+
+GOOD = [text for text, _ in PAIRS]
+SOUP = sorted(
+    {word for text in GOOD for word in re.findall(r"\w+|'[^']*'|[^\w\s]", text)}
+    | set("()[]{}.,;*/'\"`$?@#|&^~<>=!%\\\u00a0\né🙂")
+    | {"::", "--", "/*", "*/", "UNION", "WITH", "LATERAL", "UNNEST", "STRUCT", "MAP", "OVER", "PIVOT", "TABLE"}
+)  # fmt: skip
+
+
+LIKELY = [
+    "age",
+    "cost",
+    "ward",
+    "day",
+    "arrived",
+    "smoker",
+    "1",
+    "20",
+    "NULL",
+    "TRUE",
+    "AND",
+    "OR",
+    "NOT",
+    "=",
+    "<",
+    "+",
+    "-",
+    "*",
+    "COUNT",
+    "SUM",
+    "AVG",
+    "ABS",
+    "YEAR",
+    "DESC",
+]
+
+
+def mutated(random: Random) -> str:
+    words = re.findall(r"\w+|'[^']*'|\s+|[^\w\s]", random.choice(GOOD))
+    for _ in range(random.randint(1, 3)):
+        place = random.randrange(len(words) + 1)
+        match random.randrange(6):
+            case 0:
+                words[place : place + 1] = []
+            case 1:
+                words[place:place] = [random.choice(SOUP)]
+            case 2:
+                names = [i for i, word in enumerate(words) if word.isalnum()]
+                words[random.choice(names)] = random.choice(LIKELY)
+            case 3:
+                other = random.choice(GOOD).split(" ")
+                start = random.randrange(len(other))
+                words[place:place] = [" ", *other[start : start + random.randint(1, 6)], " "]
+            case 4:
+                words[place:place] = words[place : place + random.randint(1, 9)] * random.randint(1, 4)
+            case _:
+                words[place : place + 1] = ["(", *words[place : place + 3], ")"]
+    return "".join(words)
+
+
+def soup(random: Random) -> str:
+    start = random.choice(
+        ["SELECT ", "SELECT COUNT(*) FROM visits WHERE ", "SELECT ward, COUNT(*) FROM visits GROUP BY ", ""]
+    )
+    return start + " ".join(random.choices(SOUP, k=random.randint(1, 25)))
+
+
+def broken(random: Random) -> str:
+    text = list(random.choice(GOOD))
+    for _ in range(random.randint(1, 5)):
+        text[random.randrange(len(text))] = chr(random.choice([random.randrange(128), random.randrange(0x11_0000)]))
+    return "".join(text)
+
+
+@pytest.mark.parametrize("kind", [mutated, soup, broken])
+def test_twenty_thousand_strings(kind: object) -> None:
+    random = Random(f"{kind.__name__} {sqlglot.__version__}")  # type: ignore[attr-defined]
+    plans = 0
+    for _ in range(7000):
+        plans += isinstance(outcome(kind(random)), Plan)  # type: ignore[operator]
+    if kind is mutated:
+        assert plans > 100  # the fuzzer also reaches what lies behind the parser
+
+
+WRAPPERS = (
+    "({})", "NOT ({})", "COALESCE({}, {})", "CASE WHEN {} THEN {} END", "CASE {} WHEN 1 THEN {} END", "IF({}, 1, {})",
+    "- ({})", "NULLIF({}, 1)", "CAST({} AS DATE)", "DATE({})", "YEAR({})", "EXTRACT(day FROM {})",
+    "{} BETWEEN {} AND 2", "{} IN (1)", "{}::DECIMAL(3, 1)", "date_trunc('day', {})", "SUM({})",
+    "COUNT(*) FILTER (WHERE {})", "{} IS NULL", "LEAST({}, 1)", "date_part('day', {})",
+)  # fmt: skip
+
+
+@settings(max_examples=150)
+@given(st.lists(st.sampled_from(WRAPPERS), min_size=DEEPEST, max_size=DEEPEST))
+def test_mixed_nesting_takes_no_exponential_time(wrappers: list[str]) -> None:
+    """Each level is one of the accepted forms; the parser must not try both sides of each again and again."""
+    text = "age"
+    for wrapper in wrappers[:-3]:
+        text = wrapper.replace("{}", text, 1).replace("{}", "day")
+    outcome(WHERE + text)
+    outcome(f"SELECT {text} FROM visits GROUP BY {text} HAVING {text}")
