@@ -41,7 +41,7 @@ def run(
     start, sums = time.monotonic(), Counter[str]()
     while sums["kills"] < kills:
         few = min(FEW, kills - sums["kills"])
-        with tempfile.TemporaryDirectory(dir=ROOT) as folder:
+        with tempfile.TemporaryDirectory() as folder:
             used = ledger or Path(folder) / "ledger.sqlite"
             if ledger is None:
                 create(used, TERMS).close()

@@ -114,7 +114,7 @@ def summary(times: Times, seconds: float) -> dict[str, float]:
 
 def measure(rounds: int, seconds: float) -> dict[str, dict[str, float]]:
     rows: dict[str, list[dict[str, float]]] = {name: [] for name in CONTENDERS}
-    with tempfile.TemporaryDirectory(dir=ROOT) as folder:
+    with tempfile.TemporaryDirectory(dir=ROOT, prefix=".ledger-") as folder:
         path = Path(folder) / "ledger.sqlite"
         create(path, TERMS).close()
         for _ in range(rounds):

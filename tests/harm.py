@@ -52,7 +52,8 @@ NUMBERS: list[Kind] = [
     Number(-7, 0, step="0.7"), Number(0, 5000, step="0.01"), Boolean(),
 ]  # fmt: skip
 GROUPS: list[Kind] = [
-    Category(["A", "B", "é"]), Category(["x"]), Category(list("abcdef")), Date("2020-02-27", "2020-03-02"), Integer(0, 3),
+    Category(["A", "B", "é"]), Category(["x"]), Category(list("abcdef")), Date("2020-02-27", "2020-03-02"),
+    Integer(0, 3),
 ]  # fmt: skip
 
 

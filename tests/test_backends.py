@@ -25,7 +25,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privet.backends import reading, sqlgen, values
+from privet.backends import reading, spelling, sqlgen, values
 from privet.backends.duckdb import _LEFT_TO_THE_PARENT, DuckDb, _remove, _rows
 from privet.backends.reference import Reference, _passing, bounded, canonical
 from privet.backends.whole import Whole, clamped, constant, quotient, remainder, rounded
@@ -300,6 +300,12 @@ def test_the_same_rows_are_kept_where_bounds_bind(store: nasty.Store, groups: in
         task = nasty.task_of(plan, table, secret=rng.randbytes(8))
         raw = store.put(nasty.Made(table=table, types=types, rows=made))
         assert store.exact(task, raw) == Reference({"t": made}).exact(task)
+
+
+def test_many_groups_of_a_unit(store: nasty.Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spelling, "LONGEST_LIST", 1)
+    for groups in (1, 2):
+        test_the_same_rows_are_kept_where_bounds_bind(store, groups, 1)
 
 
 def test_empty_and_missing(store: nasty.Store) -> None:

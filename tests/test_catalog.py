@@ -10,7 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from privet import catalog
@@ -177,6 +177,7 @@ KINDS = st.one_of(
 )
 
 
+@settings(max_examples=100)
 @given(
     st.dictionaries(NAMES, KINDS, min_size=1, max_size=6),
     NAMES,

@@ -112,6 +112,13 @@ def test_describe_prints_a_draft_and_never_overwrites_one(run: Run, fails: Calla
     assert result(run("describe", "visits.csv", "--out", "b.toml", "--json"), "draft")["out"] == "b.toml"
 
 
+def test_a_header_cannot_command_the_terminal(run: Run) -> None:
+    Path("bad.csv").write_text("pid,\x1b[2Jward\n" + "1,A\n" * 50)
+    out = run("describe", "bad.csv")
+    assert "\x1b" not in out
+    assert "?[2Jward" in out
+
+
 def test_add_prints_what_was_declared(run: Run) -> None:
     run("init", "v", "--epsilon", "1")
     out = run("add", "v", "visits.csv", "--columns", "visits.toml", "--max-groups", "2", "--max-rows-per-group", "3")

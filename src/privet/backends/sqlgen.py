@@ -115,7 +115,7 @@ def _values(task: Task, raw: Raw, values: Sequence[Expression]) -> tuple[str, li
     listed = [f"{sql} AS k{place}" for place, sql in enumerate(keys)]
     listed += [f"{term.sql} AS v{place}" for place, term in enumerate(terms)]
     if unit is not None:
-        listed += ["u", "t", f"{_row_text(len(names))} AS x"]
+        listed += ["u", "t", *(f"c{place}" for place in range(len(names)))]
     condition = f" WHERE {where.sql}" if where is not None else ""
     named = [Term(sql=f"v{place}", shape=term.shape, wide=term.wide) for place, term in enumerate(terms)]
     return f"SELECT {', '.join(listed or ['1 AS one'])} FROM ({layer}){condition}", named
@@ -129,18 +129,21 @@ def _row_text(columns: int) -> str:
 
 @claim("bounding")
 def _bounded(task: Task, rows: str) -> str:
-    """See `reference.bounded`."""
-    secret = spelling.text(task.secret.hex())
-    group = spelling.digest([secret, "t", spelling.item("CAST(cell AS VARCHAR)")])
-    row = spelling.digest([secret, "t", "x"])
-    kept = f"SELECT *, {row} AS h FROM ({rows}) WHERE cell IS NOT NULL"
-    kept = f"SELECT *, row_number() OVER (PARTITION BY u, cell ORDER BY h, x) AS n FROM ({kept})"
-    kept = f"SELECT * FROM ({kept}) WHERE n <= {task.bounds.rows}"
-    if task.cells.count <= task.bounds.groups:
-        return kept
-    # After the rows, so that there are fewer to order; every cell keeps at least one.
-    ranked = f"SELECT *, dense_rank() OVER (PARTITION BY u ORDER BY g, cell) AS m FROM (SELECT *, {group} AS g FROM ({kept}))"
-    return f"SELECT * FROM ({ranked}) WHERE m <= {task.bounds.groups}"
+    """See `reference.bounded`. Cells are chosen among groups, not rows; rows only where there are too many of them."""
+    secret, limit = spelling.text(task.secret.hex()), task.bounds.rows
+    groups = "SELECT u, cell, min(t) AS t, count(*) AS n FROM base GROUP BY u, cell"
+    if task.cells.count > task.bounds.groups:
+        digest = spelling.digest([secret, "t", spelling.item("CAST(cell AS VARCHAR)")])
+        groups = spelling.smallest(f"SELECT *, {digest} AS g FROM ({groups})", task.bounds.groups)
+    joined = "SELECT base.*, n FROM base JOIN kept ON base.u = kept.u AND base.cell = kept.cell"
+    texts = f"SELECT *, {_row_text(len(used_columns(task)))} AS x FROM ({joined}) WHERE n > {limit}"
+    order = f"{spelling.digest([secret, 't', 'x'])}, x"
+    ranked = f"SELECT *, row_number() OVER (PARTITION BY u, cell ORDER BY {order}) AS place FROM ({texts})"
+    return (
+        f"WITH base AS MATERIALIZED (SELECT * FROM ({rows}) WHERE cell IS NOT NULL), kept AS MATERIALIZED ({groups})"
+        f" SELECT * FROM ({joined}) WHERE n <= {limit}"
+        f" UNION ALL SELECT * EXCLUDE (x, place) FROM ({ranked}) WHERE place <= {limit}"
+    )
 
 
 def _source(name: str) -> str:

@@ -88,7 +88,7 @@ def _describe(options: argparse.Namespace) -> None:
     if options.json:
         print_json("draft", {"toml": draft.toml(), "out": None if options.out is None else str(options.out)})
         return
-    print(draft)
+    print("\n".join(one_line(line) for line in str(draft).splitlines()))  # a header may hold terminal commands
     print("A draft for the owner alone: it was made from the data. Put there what anybody may know, then declare it.")
     if options.out is not None:
         print(f"Next: edit {options.out}, then privet add VAULT {options.file} --columns {options.out}")

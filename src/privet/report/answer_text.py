@@ -46,9 +46,10 @@ class Column:
 
 def text(answer: Answer, pen: Pen = PLAIN) -> str:
     """All rows, whatever their number; warnings come first."""
+    shown = columns(answer)
     lines = [pen.bad(f"!! {warning}") for warning in answer.warnings]
-    lines += [*([""] if lines else []), *table_lines(columns(answer), pen), ""]
-    return "\n".join([*lines, *notes(answer)])
+    lines += [*([""] if lines else []), *table_lines(shown, pen), ""]
+    return "\n".join([*lines, *_notes(answer, shown)])
 
 
 def html(answer: Answer) -> str:
@@ -58,15 +59,15 @@ def html(answer: Answer) -> str:
     head = "".join(f"<th{' colspan=2' if c.intervals is not None else ''}>{markup.escape(c.name)}</th>" for c in shown)
     rows = [f"<tr>{''.join(_html_cell(c, row) for c in shown)}</tr>" for row in range(len(shown[0].cells))]
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
-    about = [f"<p>{markup.escape(note)}</p>" for note in notes(answer)]
+    about = [f"<p>{markup.escape(note)}</p>" for note in _notes(answer, shown)]
     inside = "".join([f"<style>{STYLE}</style>", *warnings, table, *about])
     return f'<div class="privet-answer">{inside}</div>'
 
 
-def notes(answer: Answer) -> list[str]:
+def _notes(answer: Answer, shown: Sequence[Column]) -> list[str]:
     """What to know besides the numbers."""
     again = ["Answered again from the ledger, free of charge."] if answer.replayed else []
-    empty = [] if answer.lines() else ["No row is left after HAVING and LIMIT."]
+    empty = [] if shown[0].cells else ["No row is left after HAVING and LIMIT."]
     digest = answer.receipt.digest[:SHOWN_DIGEST]
     return [
         *empty,

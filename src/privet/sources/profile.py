@@ -71,7 +71,7 @@ def _range(number: str, time: str) -> str:
 def _of_texts(connection: duckdb.DuckDBPyConnection, relation: str, column: str) -> Facts:
     connection.execute(
         f"CREATE OR REPLACE TEMP TABLE {VALUES} AS SELECT trim({column}, ' ') AS q, count(*) AS n "
-        f"FROM {relation} WHERE {column} IS NOT NULL GROUP BY q"
+        f"FROM {relation} WHERE {column} IS NOT NULL GROUP BY 1"
     )
     codes = ", ".join(text(code) for code in CODES)
     seen = connection.execute(f"DELETE FROM {VALUES} WHERE q IN ({codes}) RETURNING q").fetchall()

@@ -159,13 +159,22 @@ def _checked(tokens: list[Token], names: Collection[str]) -> list[Token]:
         following = tokens[i + 1] if i + 1 < len(tokens) else None
         if following is not None and following.token_type is TokenType.L_PAREN:
             _check_function(tokens, i)
-        _check_word(token, following, names)
+        elif token.text.lower() in names and token.token_type not in _GRAMMAR and not _typing(tokens, i):
+            token.token_type = TokenType.VAR  # a declared name that is a keyword: the parser would try other readings
+        _check_word(token, following)
     return tokens
 
 
-def _check_word(token: Token, following: Token | None, names: Collection[str]) -> None:
+def _typing(tokens: Sequence[Token], i: int) -> bool:
+    """DATE '2020-01-31', CAST(x AS DATE), x::DATE, and names in quotes."""
+    after_type = i + 1 < len(tokens) and tokens[i + 1].token_type is TokenType.STRING
+    cast_to = i > 0 and tokens[i - 1].token_type in (TokenType.ALIAS, TokenType.DCOLON)
+    return (tokens[i].token_type in _TYPES and (after_type or cast_to)) or tokens[i].token_type is TokenType.IDENTIFIER
+
+
+def _check_word(token: Token, following: Token | None) -> None:
     kind = token.token_type
-    if not (kind in _GRAMMAR or kind in _TYPES or kind in _NAMES or token.text.lower() in names):
+    if not (kind in _GRAMMAR or kind in _TYPES or kind in _NAMES):
         word = _word(token)
         raise RefusedQueryError(f"{word} is not answered", REMEDIES.get(word, HOW))
     glued = following is not None and following.start == token.end + 1
@@ -179,7 +188,7 @@ def _check_function(tokens: Sequence[Token], i: int) -> None:
     """The word before a parenthesis must be a known function or a word of the grammar."""
     token, kind = tokens[i], tokens[i].token_type
     before = tokens[i - 1].token_type if i else None
-    if kind in _OPENING or not token.text[:1].isalpha() or (kind in _TYPES and _sized(token, before)):
+    if kind in _OPENING or not re.match(r"\w", token.text) or _sized(token, before):
         return
     name = token.text.upper()
     if name not in FUNCTIONS:

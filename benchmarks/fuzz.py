@@ -1,0 +1,83 @@
+"""Does one unit ever move an answer further than its price says? `python benchmarks/fuzz.py --cases 100000 --json FILE`.
+
+Random tables, questions and units on the real engine, compared with the slow reference (see tests/fuzz_sensitivity.py).
+A case is a pair of neighboring tables and a question. `attained` says how near to its bound the largest change came, for
+each aggregate, relation and kind of unit: 1 means that the bound cannot be lowered. The seed can be given to repeat a run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import secrets
+import subprocess
+import sys
+import time
+from collections import Counter
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests"))
+
+from fuzz_sensitivity import CHANGES, Tally, fuzz  # noqa: E402
+
+PIECE = 500  # cases of one seed
+
+
+def run(cases: int, seed: int, processes: int) -> Tally:
+    """Pieces with seeds of their own, on several processes."""
+    pieces = -(-cases // PIECE)
+    total = Tally()
+    with multiprocessing.get_context("spawn").Pool(processes) as pool:
+        for number, tally in enumerate(pool.imap_unordered(partial(_piece, seed), range(pieces)), start=1):
+            total.add(tally)
+            if number % 10 == 0 or number == pieces:
+                print(f"{total.cases:,} cases, {len(total.violations)} violations", flush=True)
+    return total
+
+
+def _piece(seed: int, number: int) -> Tally:
+    return fuzz(hash((seed, number)), PIECE)
+
+
+def summary(total: Tally) -> dict[str, Any]:
+    cells = sorted(total.counts)
+    nearest = {cell: {limit: float(total.attained[f"{cell}/{limit}"]) for limit in CHANGES} for cell in cells}
+    return {
+        "cases": total.cases,
+        "violations": len(total.violations),
+        "violations_by_kind": dict(Counter(text.partition(":")[0] for text in total.violations)),
+        "questions": total.rounds,
+        "questions_from_sql": total.from_sql,
+        "questions_the_engine_refused": total.too_long,
+        "parts_compared": {cell: total.counts[cell] for cell in cells},
+        "attained": nearest,
+        "all_bounds_attained": all(share == 1 for limits in nearest.values() for share in limits.values()),
+    }
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--cases", type=int, default=100_000)
+    parser.add_argument("--seed", type=int, default=secrets.randbits(32))
+    parser.add_argument("--processes", type=int, default=multiprocessing.cpu_count())
+    parser.add_argument("--json", type=Path)
+    arguments = parser.parse_args()
+    git = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)
+    started = time.monotonic()
+    total = run(arguments.cases, arguments.seed, arguments.processes)
+    result = {"commit": git.stdout.strip(), "seed": arguments.seed, "seconds": round(time.monotonic() - started)}
+    result |= summary(total)
+    for text in total.violations[:5]:
+        print(text[:2000])
+    if arguments.json:
+        body = {"privet": 1, "kind": "sensitivity-fuzz", "result": result}
+        arguments.json.write_text(json.dumps(body, indent=1) + "\n")
+    return 0 if not total.violations and result["all_bounds_attained"] else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
