@@ -195,3 +195,11 @@ def test_real_files() -> None:
     assert isinstance(adult.columns["native-country"], Category)
     assert describe(folder / "adult_arx" / "adult.csv.gz").table().source.delimiter == ";"
     assert describe(folder / "linkage_pair" / "data_medical.csv.gz").table().unit == "ID"
+
+
+def test_given_codes_and_forms_stay(tmp_path: Path) -> None:
+    assert column(tmp_path, ["3", "17", "-9"]) == Integer(-100, 100)
+    assert column(tmp_path, ["3", "17", "-9", "NA"], missing=("-9",)) == Integer(0, 100)
+    path = tmp_path / "data.csv"
+    found = describe(path, missing=("-9",), date_format="%d/%m/%y").table().source
+    assert (found.missing, found.date_format) == (("-9", "NA"), "%d/%m/%y")

@@ -142,12 +142,12 @@ def _kind_of_type(type_: str) -> Kind | None:
 
 
 def _reading(source: Source, known: Mapping[str, Facts]) -> Source:
-    """The options that hold for all columns: codes for "missing", the decimal mark, the form of dates."""
-    codes = dict.fromkeys(code for fact in known.values() for code in fact.codes)
+    """The options that hold for all columns: codes for "missing", the decimal mark, the form of dates. Given ones stay."""
+    codes = dict.fromkeys([*source.missing, *(code for fact in known.values() for code in fact.codes)])
     forms = [form for form in FORMATS if any(form in fact.fits for fact in known.values())]
     comma = any("comma" in fact.fits and "number" not in fact.fits for fact in known.values())
     point = any("number" in fact.fits and "comma" not in fact.fits for fact in known.values())
-    source = replace(source, missing=tuple(codes), date_format=forms[0] if forms else None)
+    source = replace(source, missing=tuple(codes), date_format=source.date_format or (forms[0] if forms else None))
     return replace(source, decimal=",", thousands=".") if comma and not point else source
 
 
