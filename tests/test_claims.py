@@ -13,7 +13,7 @@ import privet
 from privet.core.claim import CLAIMS
 
 ROOT = Path(__file__).parent.parent
-TRUSTED = ("core", "noise")
+TRUSTED = ("core", "noise", "ledger", "backends", "sources")
 
 
 def rows() -> dict[str, list[str]]:
@@ -33,6 +33,7 @@ def import_all() -> None:
         package = importlib.import_module(f"privet.{room}")
         for module in pkgutil.iter_modules(package.__path__):
             importlib.import_module(f"privet.{room}.{module.name}")
+    importlib.import_module("privet.engine")
 
 
 def test_both_sides_name_the_same_claims() -> None:

@@ -1,7 +1,5 @@
 """How DuckDB writes names, constants and dates. Other engines differ here and in `whole`."""
 
-# ruff: noqa: S608  # SQL from pieces is what this file is for
-
 from __future__ import annotations
 
 import datetime as dt
@@ -14,7 +12,6 @@ from privet.core.expression import Field, Period
 
 FIRST, LAST = dt.datetime(1, 1, 1), dt.datetime(9999, 12, 31, 23, 59, 59, 999999)
 MONDAY = -3  # a Monday in days since 1970-01-01
-LONGEST_LIST = 1000
 LONE = re.compile("[\ud800-\udfff]")
 
 
@@ -65,19 +62,6 @@ def digest(parts: Iterable[str]) -> str:
 def item(sql: str) -> str:
     """A text with its length in bytes before it, so that no two lists of items look the same side by side."""
     return f"coalesce(strlen({sql}) || ':' || {sql}, 'N')"
-
-
-def smallest(groups: str, most: int) -> str:
-    """(u, cell, n) of the `most` groups of each u that come first by (g, cell).
-
-    A list of the smallest texts is two times faster than a window, up to the length that the engine allows.
-    """
-    if most > LONGEST_LIST:
-        ranked = f"SELECT *, row_number() OVER (PARTITION BY u ORDER BY g, cell) AS place FROM ({groups})"
-        return f"SELECT u, cell, n FROM ({ranked}) WHERE place <= {most}"
-    packed = "g || lpad(CAST(cell AS VARCHAR), 19, '0') || CAST(n AS VARCHAR)"  # g has 32 digits
-    listed = f"SELECT u, unnest(min({packed}, {most})) AS one FROM ({groups}) GROUP BY u"
-    return f"SELECT u, CAST(one[33:51] AS BIGINT) AS cell, CAST(one[52:] AS BIGINT) AS n FROM ({listed})"
 
 
 def _date(days: Whole) -> str:

@@ -54,7 +54,7 @@ def statement(task: Task, raw: Raw) -> Statement:
     recipes = tuple(map(sums.recipe, task.measures))
     listed = "".join(f", {sql} AS a{place}" for place, sql in enumerate(sums.found))
     if task.table.unit is not None:
-        kept = _bounded(task, f"SELECT *, {cell_of(task)} AS cell FROM ({layer})")
+        kept = _bounded(task, raw.types[task.table.unit], f"SELECT *, {cell_of(task)} AS cell FROM ({layer})")
         sql = f"SELECT cell{listed} FROM ({kept}) GROUP BY cell"
     else:  # cells are numbered after grouping: that is cheap for groups and dear for rows
         keys = ", ".join(f"k{place}" for place in range(len(task.plan.keys)))
@@ -100,8 +100,8 @@ def _values(task: Task, raw: Raw, values: Sequence[Expression]) -> tuple[str, li
     source = f"{raw.relation} AS source"
     if unit is not None:
         column, type_ = _source(unit), raw.types[unit]
-        first += [f"{column} AS u", f"{spelling.item(unit_text(type_, column))} AS t"]
-        second += ["u", "t"]
+        first.append(f"{column} AS u")
+        second.append("u")
         source += f" WHERE {is_unit(type_, column)}"
     where = Translator(columns).term(task.plan.where) if task.plan.where is not None else None
     passing = Translator({name: confined(term, task.passing[name]) for name, term in columns.items()})
@@ -115,7 +115,7 @@ def _values(task: Task, raw: Raw, values: Sequence[Expression]) -> tuple[str, li
     listed = [f"{sql} AS k{place}" for place, sql in enumerate(keys)]
     listed += [f"{term.sql} AS v{place}" for place, term in enumerate(terms)]
     if unit is not None:
-        listed += ["u", "t", *(f"c{place}" for place in range(len(names)))]
+        listed += ["u", *(f"c{place}" for place in range(len(names)))]
     condition = f" WHERE {where.sql}" if where is not None else ""
     named = [Term(sql=f"v{place}", shape=term.shape, wide=term.wide) for place, term in enumerate(terms)]
     return f"SELECT {', '.join(listed or ['1 AS one'])} FROM ({layer}){condition}", named
@@ -128,16 +128,17 @@ def _row_text(columns: int) -> str:
 
 
 @claim("bounding")
-def _bounded(task: Task, rows: str) -> str:
+def _bounded(task: Task, type_: str, rows: str) -> str:
     """See `reference.bounded`. Cells are chosen among groups, not rows; rows only where there are too many of them."""
-    secret, limit = spelling.text(task.secret.hex()), task.bounds.rows
-    groups = "SELECT u, cell, min(t) AS t, count(*) AS n FROM base GROUP BY u, cell"
+    head = [spelling.text(task.secret.hex()), spelling.item(unit_text(type_, "u"))]
+    groups, limit = "SELECT u, cell, count(*) AS n FROM base GROUP BY u, cell", task.bounds.rows
     if task.cells.count > task.bounds.groups:
-        digest = spelling.digest([secret, "t", spelling.item("CAST(cell AS VARCHAR)")])
-        groups = spelling.smallest(f"SELECT *, {digest} AS g FROM ({groups})", task.bounds.groups)
+        order = f"{spelling.digest([*head, spelling.item('CAST(cell AS VARCHAR)')])}, cell"
+        ranked = f"SELECT *, row_number() OVER (PARTITION BY u ORDER BY {order}) AS place FROM ({groups})"
+        groups = f"SELECT * FROM ({ranked}) WHERE place <= {task.bounds.groups}"
     joined = "SELECT base.*, n FROM base JOIN kept ON base.u = kept.u AND base.cell = kept.cell"
     texts = f"SELECT *, {_row_text(len(used_columns(task)))} AS x FROM ({joined}) WHERE n > {limit}"
-    order = f"{spelling.digest([secret, 't', 'x'])}, x"
+    order = f"{spelling.digest([*head, 'x'])}, x"
     ranked = f"SELECT *, row_number() OVER (PARTITION BY u, cell ORDER BY {order}) AS place FROM ({texts})"
     return (
         f"WITH base AS MATERIALIZED (SELECT * FROM ({rows}) WHERE cell IS NOT NULL), kept AS MATERIALIZED ({groups})"
