@@ -1,8 +1,8 @@
-"""Does one unit ever move an answer further than its price says? `python benchmarks/fuzz.py --cases 100000 --json FILE`.
+"""Does one unit ever move an answer further than its price says? `python benchmarks/fuzz.py --cases 100000`.
 
-Random tables, questions and units on the real engine, compared with the slow reference (see tests/fuzz_sensitivity.py).
-A case is a pair of neighboring tables and a question. `attained` says how near to its bound the largest change came, for
-each aggregate, relation and kind of unit: 1 means that the bound cannot be lowered. The seed can be given to repeat a run.
+Random tables, questions and units on the real engine, compared with the slow reference (tests/fuzz_sensitivity.py). A
+case is a pair of neighboring tables and a question. `attained` says how near to its bound the largest change came, for
+each aggregate, relation and kind of unit: 1 means that the bound cannot be lowered. Give the seed to repeat a run.
 """
 
 from __future__ import annotations

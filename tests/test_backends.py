@@ -26,7 +26,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from privet.backends import reading, sqlgen, values
-from privet.backends.duckdb import _LEFT_TO_THE_PARENT, DuckDb, _remove, _rows
+from privet.backends.duckdb import _LEFT_TO_THE_PARENT, DuckDb, _remove
 from privet.backends.reference import Reference, _passing, bounded, canonical
 from privet.backends.whole import Whole, clamped, constant, quotient, remainder, rounded
 from privet.catalog import Source, Table
@@ -550,13 +550,13 @@ def test_what_cannot_be_attached_leaves_nothing_open(tmp_path: Path) -> None:
         assert engine._attached == {}
 
 
-def test_other_errors_of_the_engine_pass_through() -> None:
-    class Cursor:
-        def execute(self, sql: str) -> None:
-            raise RuntimeError("broken")
+def test_other_errors_of_the_engine_pass_through(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("broken")
 
-    with pytest.raises(RuntimeError, match="broken"):
-        _rows(Cursor(), "SELECT 1")
+    monkeypatch.setattr("privet.backends.duckdb.statement", broken)
+    with DuckDb(Path(), {"t": FRAME}) as engine, pytest.raises(RuntimeError, match="broken"):
+        engine.exact(nasty.task_of(ASKED, VISITS))
 
 
 def test_threads_share_an_engine() -> None:

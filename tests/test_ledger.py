@@ -449,6 +449,53 @@ def test_a_refusal_leaves_its_neighbors_alone(ledger: SqliteLedger) -> None:
     assert ledger.spent().loss.epsilon == 2
 
 
+def commit(ledger: SqliteLedger, *works: Callable[..., Receipt]) -> list[object]:
+    """In one transaction; the entry of each, or its error."""
+    jobs = [Job(work) for work in works]
+    ledger._commit(iter(jobs))
+    return [type(job.error) if job.result is None else job.result.entry for job in jobs]
+
+
+def test_each_in_a_batch_sees_what_came_before_it(ledger: SqliteLedger) -> None:
+    first, second, third = (ledger.spend(charge("0.1", number, analyst="bob")) for number in range(3))
+
+    def ask(epsilon: object, analyst: str = "bob") -> Callable[..., Receipt]:
+        return lambda t: t.charge(charge(epsilon, analyst=analyst))
+
+    assert commit(
+        ledger,
+        ask("0.1"),
+        lambda t: t.failure(first),
+        lambda t: t.failure(second),
+        ask("0.1"),
+        lambda t: t.failure(third),
+        ask("0.1"),
+        lambda t: t.reinstate("bob"),
+        ask("0.1"),
+        lambda t: t.grant("bob", Budget("0.7")),
+        ask("0.1"),
+        ask("0.1"),
+        ask("0.1", "eve"),
+        lambda t: t.grant("bob", Budget("0.8", 1e-12)),
+        lambda t: t.charge(
+            Charge(loss=approximate(Fraction("0.1"), Fraction(1, 10**13)), request=sha(1), analyst="bob")
+        ),
+        ask("5"),
+        ask("2", ""),
+    ) == [5, 6, 7, 8, 9, SuspendedError, 10, 11, 12, 13, BudgetExceededError, 14, 15, 16, BudgetExceededError, 17]
+    ledger.verify()
+    assert ledger.spent("bob").loss.delta == Fraction(1, 10**13)
+
+
+def test_each_in_a_batch_sees_that_the_cap_was_passed(warn: SqliteLedger) -> None:
+    asks = [(lambda t, ask=ask: t.charge(charge(ask[0], analyst=ask[1]))) for ask in WARNED]
+    assert commit(warn, *asks) == [2, 3, 4, BudgetExceededError, 5]
+    assert warn.spent().over.epsilon == Fraction("0.6")
+
+
+WARNED = (("0.7", ""), ("0.1", "bob"), ("0.5", ""), ("0.1", "bob"), ("0.1", ""))
+
+
 def test_many_threads_never_pass_the_cap(tmp_path: Path) -> None:
     """600 charges of 1/200 race for a budget of 2: exactly 400 win, and each has an entry of its own."""
 

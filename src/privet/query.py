@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -90,10 +90,16 @@ class Query:
         With a `key` a retry after a crash never pays twice for one answer. With `fresh=True` it is paid for and
         computed again.
         """
-        stored = self._stored(key, fresh=fresh)
+        charge = Charge(loss=self.cost, request=self.request, analyst=self.analyst, key=key, note=self.text)
+        stored = self._stored(charge, fresh=fresh)
         if stored is not None:
             return self._answer(Release(receipt=stored.receipt, body=stored.body), replayed=True)
-        job = Job(price=lambda: self.question.loss, charge=self._charge(key), exact=self._exact, publish=self._publish)
+        job = Job(
+            price=lambda: self.cost,
+            charge=lambda loss: replace(charge, loss=loss),
+            exact=self._exact,
+            publish=self._publish,
+        )
         return self._answer(run(job, self.gate.ledger, self.gate.noise), replayed=False)
 
     @property
@@ -105,18 +111,15 @@ class Query:
         declared = [table.name, table.version, table.unit, [[name, repr(kind)] for name, kind in table.columns.items()]]
         return fingerprint(computed, parts, declared)
 
-    def _stored(self, key: str | None, *, fresh: bool) -> Stored | None:
-        ledger = self.gate.ledger
+    def _stored(self, charge: Charge, *, fresh: bool) -> Stored | None:
+        ledger, key = self.gate.ledger, charge.key
         if key is not None:
             if not isinstance(key, str) or not key:
                 raise InvalidInputError(f"a key is a text, not {show(key)}", "give a text that you use once")
-            found = ledger.replay(key, self.request)
+            found = ledger.replay(key, charge.request)
             if found is not None:
                 return found
-        return None if fresh else ledger.stored(self.request)
-
-    def _charge(self, key: str | None) -> Callable[[Loss], Charge]:
-        return lambda loss: Charge(loss=loss, request=self.request, analyst=self.analyst, key=key, note=self.text)
+        return None if fresh else ledger.stored(charge.request)
 
     def task(self, secret: bytes) -> Task:
         """What the backend computes."""

@@ -7,11 +7,12 @@ import shutil
 import tempfile
 import threading
 import weakref
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 import duckdb
 
@@ -54,14 +55,16 @@ class DuckDb:
 
     def exact(self, task: Task) -> list[list[int]]:
         """For every measure its value in every cell, in the order of `task.cells.keys()`."""
-        attached, cursor = self._open(task.table)
-        with cursor:
-            query = statement(task, attached.raw)
-            return query.dense(_rows(cursor, query.sql))
+        with _interrupts():
+            attached, cursor = self._open(task.table)
+            with cursor:
+                query = statement(task, attached.raw)
+                return query.dense(cursor.execute(query.sql).fetchall())
 
     def check(self, table: Table) -> None:
         """Raise InvalidInputError unless the declared columns can be read. For the owner: it touches the data."""
-        self._open(table)[1].close()
+        with _interrupts():
+            self._open(table)[1].close()
 
     def _open(self, table: Table) -> tuple[_Attached, duckdb.DuckDBPyConnection]:
         if self._process != os.getpid():
@@ -117,11 +120,13 @@ class DuckDb:
         self.close()
 
 
-def _rows(cursor: duckdb.DuckDBPyConnection, sql: str) -> list[tuple[Any, ...]]:
+@contextmanager
+def _interrupts() -> Iterator[None]:
+    """The engine makes a RuntimeError of a KeyboardInterrupt; here it becomes one again."""
     try:
-        return cursor.execute(sql).fetchall()
+        yield
     except RuntimeError as error:
-        if str(error) == "Query interrupted":  # what the engine makes of a KeyboardInterrupt
+        if str(error) == "Query interrupted":
             raise KeyboardInterrupt from None
         raise
 

@@ -52,6 +52,7 @@ class Transaction:
         self.connection = connection
         self.terms = terms
         self._share = caps(terms.budget).share
+        self._read: dict[str, Account] = {}  # as first read: for what charges within the cap do not change
         row = connection.execute("SELECT number, digest FROM entry ORDER BY number DESC LIMIT 1").fetchone()
         self._head = (
             Receipt(entry=0, digest=START) if row is None else Receipt(entry=row["number"], digest=row["digest"])
@@ -67,6 +68,7 @@ class Transaction:
             raise
         except Exception as error:
             self._head, outcome = before, error
+            self._read.clear()
             self.connection.execute("ROLLBACK TO work")
         self.connection.execute("RELEASE work")
         return outcome
@@ -81,7 +83,7 @@ class Transaction:
         """Add the price to the sums, or raise."""
         if charge.key is not None:
             check_key(self.connection, charge.key, charge.request)
-        everybody, own = self._accounts(charge.analyst)
+        everybody, own = self._as_first_read(charge.analyst)
         if charge.analyst and own.failures > FAILURES_ALLOWED:
             raise _suspended()
         price = everybody.price(charge.loss)
@@ -96,8 +98,9 @@ class Transaction:
                 over = True
         if over:
             if charge.analyst or self.terms.policy is not Policy.WARN:
-                raise self._refused(everybody, own, charge.loss)
+                raise _refused(*self._accounts(charge.analyst), charge.loss)
             self.connection.execute(CHARGE_OVER, prices)
+            self._read.clear()
         return self._append(
             kind=Kind.CHARGE.value,
             analyst=charge.analyst,
@@ -108,20 +111,6 @@ class Transaction:
             exact=exact_text(charge.loss),
             **amounts,
         )
-
-    @staticmethod
-    def _refused(everybody: Account, own: Account, loss: Loss) -> BudgetExceededError:
-        if everybody.over != Units():
-            return BudgetExceededError(
-                "the owner's own queries passed the cap; nothing is left", "ask the owner for more"
-            )
-        names = {everybody.name: "the budget", own.name: "your share of the budget"}
-        short = [
-            Short(name=names[account.name], cap=account.caps, spent=account.total)
-            for account in (everybody, own)
-            if account.caps is not None and not account.takes(loss)
-        ]
-        return refusal(short, loss)
 
     def answer(self, receipt: Receipt, body: bytes) -> Receipt:
         """Keep an answer beside its charge."""
@@ -137,12 +126,14 @@ class Transaction:
     def failure(self, receipt: Receipt) -> Receipt:
         """Count a failure."""
         analyst = self._open_charge(receipt)["analyst"]
+        self._read.clear()
         self.connection.execute("UPDATE account SET failures = failures + 1 WHERE name = ?", (f"by:{analyst}",))
         return self._append(kind=Kind.FAILURE.value, analyst=analyst, about=receipt.entry)
 
     def grant(self, analyst: str, budget: Budget) -> Receipt:
         """Replace the analyst's account by one with this cap."""
         _, old = self._accounts(analyst)
+        self._read.clear()
         self.connection.execute("DELETE FROM account WHERE name = ?", (old.name,))
         self._insert(granted(old, budget, self._losses(analyst)))
         return self._append(kind=Kind.GRANT.value, analyst=analyst, detail=budget_text(budget))
@@ -150,6 +141,7 @@ class Transaction:
     def reinstate(self, analyst: str) -> Receipt:
         """Forgive the failures so far."""
         _, own = self._accounts(analyst)
+        self._read.clear()
         self.connection.execute("UPDATE account SET failures = 0 WHERE name = ?", (own.name,))
         return self._append(kind=Kind.REINSTATEMENT.value, analyst=analyst)
 
@@ -173,6 +165,13 @@ class Transaction:
             found[name] = Account(name=name, policy=policy, budget=None, share=self._share)
             self._insert(found[name])
         return found[ALL], found[name]
+
+    def _as_first_read(self, analyst: str) -> tuple[Account, Account]:
+        """Policy, share, failures and whether we are over: right for the whole transaction. The sums may be old."""
+        name = f"by:{analyst}"
+        if name not in self._read:
+            self._read |= {account.name: account for account in self._accounts(analyst)}
+        return self._read[ALL], self._read[name]
 
     def _insert(self, account: Account) -> None:
         self.connection.execute(INSERT_ACCOUNT, account.row())
@@ -212,3 +211,15 @@ def _suspended() -> SuspendedError:
     return SuspendedError(
         f"{FAILURES_ALLOWED + 1} of your queries failed, so you are suspended", "ask the owner to reinstate you"
     )
+
+
+def _refused(everybody: Account, own: Account, loss: Loss) -> BudgetExceededError:
+    if everybody.over != Units():
+        return BudgetExceededError("the owner's own queries passed the cap; nothing is left", "ask the owner for more")
+    names = {everybody.name: "the budget", own.name: "your share of the budget"}
+    short = [
+        Short(name=names[account.name], cap=account.caps, spent=account.total)
+        for account in (everybody, own)
+        if account.caps is not None and not account.takes(loss)
+    ]
+    return refusal(short, loss)
