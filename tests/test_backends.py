@@ -550,12 +550,13 @@ def test_what_cannot_be_attached_leaves_nothing_open(tmp_path: Path) -> None:
         assert engine._attached == {}
 
 
-def test_other_errors_of_the_engine_pass_through(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("text", "kind"), [("broken", RuntimeError), ("Query interrupted", KeyboardInterrupt)])
+def test_a_failing_attachment_says_so(monkeypatch: pytest.MonkeyPatch, text: str, kind: type[BaseException]) -> None:
     def broken(*_: object) -> None:
-        raise RuntimeError("broken")
+        raise RuntimeError(text)
 
-    monkeypatch.setattr("privet.backends.duckdb.statement", broken)
-    with DuckDb(Path(), {"t": FRAME}) as engine, pytest.raises(RuntimeError, match="broken"):
+    monkeypatch.setattr("privet.backends.duckdb.attach", broken)
+    with DuckDb(Path(), {"t": FRAME}) as engine, pytest.raises(kind):
         engine.exact(nasty.task_of(ASKED, VISITS))
 
 
@@ -628,10 +629,12 @@ def test_a_key_press_stops_a_query(monkeypatch: pytest.MonkeyPatch, capfd: pytes
     )
     monkeypatch.setattr("privet.backends.duckdb.statement", lambda *_: endless)
     before = signal.signal(signal.SIGALRM, signal.default_int_handler)
-    signal.setitimer(signal.ITIMER_REAL, 0.3)
     try:
-        with DuckDb(Path(), {"t": FRAME}) as engine, pytest.raises(KeyboardInterrupt):
-            engine.exact(nasty.task_of(ASKED, VISITS))
+        with DuckDb(Path(), {"t": FRAME}) as engine:
+            engine.check(VISITS)
+            signal.setitimer(signal.ITIMER_REAL, 0.3)
+            with pytest.raises(KeyboardInterrupt):
+                engine.exact(nasty.task_of(ASKED, VISITS))
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)

@@ -265,10 +265,17 @@ def test_what_is_refused_costs_nothing(
     assert sorted(path.name for path in Path().iterdir()) == ["v", "visits.csv", "visits.toml"]
 
 
-def test_an_existing_file_is_not_lost_by_looking(vault: str, fails: Callable[..., str]) -> None:
-    Path("n.csv").write_text("old")
-    fails(3, "query", vault, COUNT, "--epsilon", "2", "--csv", "n.csv")
-    assert Path("n.csv").read_text() == "old"
+@pytest.mark.parametrize("option", ["--csv", "--chart"])
+def test_no_file_is_overwritten(vault: str, option: str, run: Run, fails: Callable[..., str]) -> None:
+    """Not even the ledger's own; and nothing is charged."""
+    for name in ("visits.csv", "v/ledger.sqlite", "old.svg"):
+        path = Path(name) if option == "--csv" else Path(name).with_suffix(".svg")
+        if not path.exists():
+            path.write_text("old")
+        before = path.read_bytes()
+        assert "exists already" in fails(2, "query", vault, COUNT, "--epsilon", "0.1", option, str(path))
+        assert path.read_bytes() == before
+    assert result(run("budget", vault, "--json"), "budget")["spent"]["epsilon"] == 0
 
 
 def test_a_failure_after_the_charge_has_its_own_code(vault: str, run: Run, fails: Callable[..., str]) -> None:

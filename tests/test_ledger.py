@@ -599,3 +599,16 @@ def test_batches_have_an_end(ledger: SqliteLedger, monkeypatch: pytest.MonkeyPat
     ledger._batches._waiting.extend(jobs)  # type: ignore[arg-type]
     assert ledger.spend(charge("0.01")).entry == 7
     assert all(job.done and job.error is None for job in jobs)
+
+
+def test_one_ledger_counts_for_one_kind_of_unit(ledger: SqliteLedger) -> None:
+    ledger.store(ledger.spend(charge(domain="people")), b"1")
+    for other in ("rows", ""):
+        with pytest.raises(InvalidInputError, match="learned about people, not"):
+            ledger.spend(charge(domain=other))
+    found = ledger.stored(sha("q"))
+    assert found is not None
+    assert found.charge.domain == "people"
+    with pytest.raises(InvalidInputError, match="the domain"):
+        ledger.spend(charge(domain="x" * 10_000))
+    assert ledger.spent().loss.epsilon == Fraction(1, 10)

@@ -174,6 +174,7 @@ FORGERIES = {
     "an answer to somebody else": "UPDATE entry SET analyst = 'eve' WHERE number = 9",
     "a cap that was never granted": """UPDATE entry SET detail = '{"delta": "0", "epsilon": "9"}' WHERE number = 4""",
     "a share too small": """UPDATE entry SET detail = '{"delta": "0", "epsilon": "1/8"}' WHERE number = 4""",
+    "a charge for another unit": "UPDATE entry SET detail = 'rows' WHERE number = 5",
     "an analyst over the cap": "UPDATE entry SET over = 1 WHERE number = 5",
     "over although it fits": "UPDATE entry SET over = 1 WHERE number = 2",
     "a lower cap": """UPDATE entry SET detail = replace(detail, '\\"3\\"', '\\"1/5\\"') WHERE number = 1""",

@@ -216,13 +216,11 @@ def test_a_broken_line_is_one_line(tmp_path: Path, line: bytes) -> None:
 
 REFUSED = [
     "", "SELECT", "SELECT * FROM t", "SELECT age FROM t", "SELECT MAX(age) AS m FROM t", "SELECT COUNT(*) FROM nobody",
-    "SELECT COUNT(*) FROM t WHERE salary > 1", "SELECT city, COUNT(*) FROM t GROUP BY city",
-    "SELECT at, COUNT(*) FROM t GROUP BY at", "SELECT SUM(1 / age) FROM t", "SELECT COUNT(*) FROM t WHERE age = (SELECT 1)", "DELETE FROM t",
-    "SELECT SUM(city) FROM t",
-    "SELECT SUM(age + 1e30) FROM t", "SELECT age, cost, COUNT(*) FROM t GROUP BY age, cost",
+    "SELECT COUNT(*) FROM t WHERE salary > 1", "SELECT city, COUNT(*) FROM t GROUP BY city", "DELETE FROM t",
+    "SELECT at, COUNT(*) FROM t GROUP BY at", "SELECT SUM(1 / age) FROM t", "SELECT SUM(city) FROM t",
+    "SELECT COUNT(*) FROM t WHERE age = (SELECT 1)", "SELECT SUM(age + 1e30) FROM t",
+    "SELECT age, cost, COUNT(*) FROM t GROUP BY age, cost",
 ]  # fmt: skip
-
-
 PRICES: list[dict[str, object]] = [
     {"epsilon": 0}, {"epsilon": 10**6}, {}, {"epsilon": 1, "rho": 1}, {"within": 0}, {"rho": 10**9}
 ]  # fmt: skip

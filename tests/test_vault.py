@@ -126,6 +126,8 @@ def test_a_new_version_is_a_new_question_and_the_spending_stays(vault: Vault, fo
     assert table.version == 2
     with pytest.raises(InvalidInputError, match="does not apply"):
         vault.update_table("visits", delimiter=";")
+    with pytest.raises(InvalidInputError, match="there is no option 'color'"):
+        vault.update_table("visits", color="red")
     assert not vault.sql(BY_WARD, epsilon="0.5").release().replayed
     assert vault.budget.spent.epsilon == 1
     with pv.open(folder / "v.privet") as again:
@@ -218,12 +220,14 @@ def test_a_frame_is_attached_again_after_opening(folder: Path) -> None:
     with pv.create(folder / "m.privet", budget=pv.Budget(10)) as vault:
         vault.add_table("visits", frame(), unit="id", columns=COLUMNS)
     with pv.open(folder / "m.privet") as vault:
-        with pytest.raises(ReleaseFailedError):
+        with pytest.raises(InvalidInputError, match="lives in memory"):
             vault.sql(BY_WARD, epsilon=1).release()
+        assert vault.budget.spent.epsilon == 0  # said before the charge
         vault.attach("visits", frame())
         assert len(vault.sql(BY_WARD, epsilon=1).release().rows) == 3
         with pytest.raises(InvalidInputError):
             vault.attach("visits", pd.DataFrame({"other": [1]}))
+        vault.sql(BY_WARD, epsilon=1).release(fresh=True)  # the frame that did not fit was not kept
         with pytest.raises(InvalidInputError, match="no table 'nope'"):
             vault.attach("nope", frame())
         vault.add_table("more", folder / "visits.parquet", unit="id", columns=COLUMNS)
@@ -288,7 +292,7 @@ def test_answers_in_other_forms(vault: Vault) -> None:
     assert answer.to_polars().shape == answer.to_arrow().shape == (3, 4)
     wide, narrow = answer.interval("0.99"), answer.interval(0.5)
     assert all(w["n"]["low"] < x["n"]["low"] for w, x in zip(wide, narrow, strict=True))
-    for share in (0, 1, "x"):
+    for share in (0, 1, 1 - F(1, 10**16), "x"):
         with pytest.raises(InvalidInputError, match="share"):
             answer.interval(share)
     found = json.loads(json.dumps(answer.to_json()))
@@ -338,7 +342,7 @@ def test_tables_that_cannot_be_added(vault: Vault, folder: Path) -> None:
     before = (vault.folder / "vault.toml").read_text()
     with pytest.raises(InvalidInputError, match="whom to protect"):
         vault.add_table("more", path, columns=COLUMNS)
-    with pytest.raises(InvalidInputError, match="protects people, the others do not"):
+    with pytest.raises(InvalidInputError, match="some tables protect people and others rows"):
         vault.add_table("more", path, unit="id", columns=COLUMNS)
     with pytest.raises(InvalidInputError, match="no ending"):
         vault.add_table("more", folder / "visits.zip", unit=None, columns=COLUMNS)
@@ -389,3 +393,41 @@ def test_refusals_touch_and_spend_nothing(vault: Vault, folder: Path) -> None:
 def test_the_folder_is_private(vault: Vault) -> None:
     assert vault.folder.stat().st_mode & 0o777 == 0o700
     assert (vault.folder / "ledger.sqlite").stat().st_mode & 0o777 == 0o600
+
+
+def test_what_a_vault_protects_never_changes(vault: Vault) -> None:
+    vault.sql(BY_WARD, epsilon="0.1").release()
+    with pytest.raises(InvalidInputError, match="that never changes"):
+        vault.update_table("visits", unit="id")
+    vault.close()
+    toml = vault.folder / "vault.toml"
+    toml.write_text(toml.read_text().replace("rows_are_units = true", 'unit = "id"'))
+    with pv.open(vault.folder) as edited:
+        with pytest.raises(InvalidInputError, match="counts what is learned about rows, not people"):
+            edited.sql(BY_WARD, epsilon="0.1").release()
+        assert edited.budget.spent.epsilon == F(1, 10)
+
+
+def test_two_owners_do_not_undo_each_other(vault: Vault) -> None:
+    with pv.open(vault.folder) as other:
+        other.update_table("visits", max_groups=1)
+    with pytest.raises(InvalidInputError, match="was changed since this vault was opened"):
+        vault.update_table("visits")
+    with pv.open(vault.folder) as again:
+        assert again.update_table("visits").version == 3
+
+
+def test_new_data_are_read_as_the_old_ones_were(folder: Path) -> None:
+    (folder / "old.csv").write_text("age;ward\n-9;A\n30;A\n")
+    (folder / "new.csv").write_text("age;ward\n-9;B\n40;B\n")
+    columns = {"age": pv.Integer(0, 120), "ward": pv.Category(["A", "B"])}
+    with pv.create(folder / "c.privet", budget=pv.Budget(10), testing=True) as vault:
+        vault.add_table("t", folder / "old.csv", unit=None, columns=columns, delimiter=";", missing=["-9"])
+        vault.replace_noise(NoNoise())
+        vault.update_table("t", folder / "new.csv")
+        rows = vault.sql("SELECT COUNT(age) AS n, SUM(age) AS s FROM t WHERE ward = 'B'", epsilon=1).release().rows
+        assert rows == [{"n": 1, "s": 40}]
+        vault.update_table("t", missing=["40"])
+        rows = vault.sql("SELECT COUNT(age) AS n, SUM(age) AS s FROM t", epsilon=1).release().rows
+        assert rows == [{"n": 1, "s": 0}]
+        assert vault.update_table("t", frame(), columns={"age": pv.Integer(0, 9)}).source.delimiter == ","

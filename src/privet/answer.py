@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 SHARE = Fraction(95, 100)
+SUREST = 1 - Fraction(1, 10**15)  # floats bound the tails, and end somewhere
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,8 +122,8 @@ def loss_json(loss: Loss) -> dict[str, float | None]:
 
 def _checked_share(share: object) -> Fraction:
     number = rational(share, "share")
-    if not 0 < number < 1:
-        raise InvalidInputError(f"share must lie between 0 and 1, not {show(share)}", "give such as 0.95")
+    if not 0 < number <= SUREST:
+        raise InvalidInputError(f"share must lie between 0 and 1 - 1e-15, not {show(share)}", "give such as 0.95")
     return number
 
 

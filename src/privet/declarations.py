@@ -79,6 +79,11 @@ class Table:
     missing: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # further codes of single columns
     version: int = 1  # the owner counts it up
 
+    @property
+    def domain(self) -> str:
+        """What is one unit here."""
+        return "rows" if self.unit is None else "people"
+
     def __post_init__(self) -> None:
         check_name(self.name, "a table")
         try:
@@ -103,6 +108,10 @@ class Catalog:
             if name != table.name:
                 raise InvalidInputError(f"table {show(table.name)} is listed as {show(name)}", "use its own name")
         _check_different(self.tables, "the catalog", "table")
+        if len({table.domain for table in self.tables.values()}) > 1:  # neighbors differ in one unit over all tables
+            raise InvalidInputError(
+                "some tables protect people and others rows", "keep tables with another unit in a vault of their own"
+            )
         object.__setattr__(self, "tables", MappingProxyType(dict(self.tables)))
 
     def with_table(self, table: Table) -> Catalog:
@@ -118,6 +127,11 @@ class Catalog:
         old = self.tables.get(table.name)
         if old is None:
             raise InvalidInputError(f"there is no table {show(table.name)}", f"use one of {listed(self.tables)}")
+        if table.unit != old.unit:
+            raise InvalidInputError(
+                f"table {show(table.name)} protects by {show(old.unit)}, and that never changes",
+                "make a new vault for another unit",
+            )
         if table != old and table.version <= old.version:
             raise InvalidInputError(
                 f"table {show(table.name)} changes, but its version is not above {old.version}",

@@ -142,7 +142,7 @@ def _kind_of_type(type_: str) -> Kind | None:
 
 
 def _reading(source: Source, known: Mapping[str, Facts]) -> Source:
-    """The options that hold for all columns: codes for "missing", the decimal mark, the form of dates. Given ones stay."""
+    """The options for all columns: codes for "missing", the decimal mark, the form of dates. Given ones win."""
     codes = dict.fromkeys([*source.missing, *(code for fact in known.values() for code in fact.codes)])
     forms = [form for form in FORMATS if any(form in fact.fits for fact in known.values())]
     comma = any("comma" in fact.fits and "number" not in fact.fits for fact in known.values())

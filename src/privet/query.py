@@ -35,6 +35,7 @@ class Gate:
     backend: Backend
     noise: NoiseSource
     secret: Callable[[], bytes]
+    ready: Callable[[], None] = lambda: None  # raises, before anything is charged, if this process lacks the data
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,10 +91,18 @@ class Query:
         With a `key` a retry after a crash never pays twice for one answer. With `fresh=True` it is paid for and
         computed again.
         """
-        charge = Charge(loss=self.cost, request=self.request, analyst=self.analyst, key=key, note=self.text)
+        charge = Charge(
+            loss=self.cost,
+            request=self.request,
+            analyst=self.analyst,
+            key=key,
+            note=self.text,
+            domain=self.table.domain,
+        )
         stored = self._stored(charge, fresh=fresh)
         if stored is not None:
             return self._answer(Release(receipt=stored.receipt, body=stored.body), replayed=True)
+        self.gate.ready()
         job = Job(
             price=lambda: self.cost,
             charge=lambda loss: replace(charge, loss=loss),
@@ -108,7 +117,8 @@ class Query:
         read, table = self.question.outline, self.table
         computed = [read.plan.where, [key.value for key in read.plan.keys], read.bounds]
         parts = [[part.measure, type(part.law).__name__, part.law] for part in self.question.parts]
-        declared = [table.name, table.version, table.unit, [[name, repr(kind)] for name, kind in table.columns.items()]]
+        kinds = [[name, repr(kind), table.missing.get(name, ())] for name, kind in table.columns.items()]
+        declared = [table.name, table.version, table.unit, kinds]
         return fingerprint(computed, parts, declared)
 
     def _stored(self, charge: Charge, *, fresh: bool) -> Stored | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from pathlib import Path
 from types import EllipsisType, TracebackType
@@ -22,7 +22,7 @@ from privet.core.question import outline
 from privet.core.rational import show
 from privet.core.schema import Kind
 from privet.core.unit import neighbors_from
-from privet.declarations import Catalog, Source, Table, portable
+from privet.declarations import Catalog, Source, Table, defaults, portable
 from privet.engine import FreshNoise, NoiseSource
 from privet.errors import InvalidInputError
 from privet.ledger import Ledger, Policy, Terms
@@ -130,13 +130,11 @@ class Vault:
             max_groups=max_groups,
             max_rows_per_group=max_rows_per_group,
         )
-        self._check_one_domain(table)
         self._keep(self._catalog.with_table(table), table, data)
         return table
 
     def declare(self, table: Table) -> Table:
         """The same for a declaration as it was read from a file, such as a draft that the owner has edited."""
-        self._check_one_domain(table)
         self._keep(self._catalog.with_table(table), table, None)
         return table
 
@@ -147,14 +145,15 @@ class Vault:
     def update_table(self, name: str, data: object = None, **changes: Any) -> Table:
         """New data or declarations under the same name. The version goes up; what was spent stays spent."""
         old = self.table(name)
-        known = {"columns", "unit", "max_groups", "max_rows_per_group"}
-        options = {key: value for key, value in changes.items() if key not in known}
-        if data is not None or options:
-            given = data if data is not None else old.source.path
-            changes = {key: value for key, value in changes.items() if key in known}
-            changes["source"] = self._source(given, options)
-        table = replace(old, **changes, version=old.version + 1)
-        self._check_one_domain(table)
+        known = ("columns", "unit", "max_groups", "max_rows_per_group")
+        declared: dict[str, Any] = {key: changes.pop(key) for key in known if key in changes}
+        if data is not None:
+            source = self._source(data, changes)
+            kept = {} if source.kind != old.source.kind else _given(old.source)
+            declared["source"] = self._source(data, {**kept, **changes})
+        elif changes:
+            declared["source"] = replace(old.source, **_options(changes))
+        table = replace(old, **declared, version=old.version + 1)
         self._keep(self._catalog.updated(table), table, data)
         return table
 
@@ -163,8 +162,7 @@ class Vault:
         table = self.table(name)
         if table.source.kind != "memory":
             raise InvalidInputError(f"table {show(name)} is read from a file", "use update_table to change its data")
-        self._memory[name] = data
-        self._backend.check(table)
+        self._try(table, data)
 
     def table(self, name: str) -> Table:
         if name not in self.tables:
@@ -192,7 +190,7 @@ class Vault:
         read = outline(plan, table.columns, bounds)
         price = Price(epsilon=epsilon, rho=rho, within=within, expected=expected)
         asked = ask(read, self.terms.budget, price)
-        return Query(text=text, question=asked, table=table, analyst=analyst, gate=self._gate())
+        return Query(text=text, question=asked, table=table, analyst=analyst, gate=self._gate(table))
 
     def dummy(self, name: str, rows: int = 100, *, seed: int = 0) -> dict[str, list[object]]:
         """Made-up rows from the declarations alone, to draft questions with. Not a release: it has never seen data."""
@@ -226,11 +224,26 @@ class Vault:
         mark = ", NOT PRIVATE (testing)" if self.terms.testing else ""
         return f"<privet vault {self.folder.name}: {len(self.tables)} tables{mark}>"
 
-    def _gate(self) -> Gate:
-        return Gate(ledger=self.ledger, backend=self._backend, noise=self._noise, secret=_fresh_secret)
+    def _gate(self, table: Table) -> Gate:
+        return Gate(
+            ledger=self.ledger,
+            backend=self._backend,
+            noise=self._noise,
+            secret=_fresh_secret,
+            ready=lambda: self._check_attached(table),
+        )
+
+    def _check_attached(self, table: Table) -> None:
+        """What this process lacks is said before the charge."""
+        if table.source.kind == "memory" and table.name not in self._memory:
+            raise InvalidInputError(
+                f"table {show(table.name)} lives in memory, and this process does not have it",
+                f"give it again: vault.attach({table.name!r}, frame)",
+            )
 
     def _source(self, data: object, options: Mapping[str, Any]) -> Source:
         """A path is told by its ending; everything else is a data frame."""
+        _options(options)
         if not isinstance(data, str | os.PathLike):
             return Source(kind="memory", **options)
         path = Path(data)
@@ -243,28 +256,40 @@ class Vault:
         rest = {name: value for name, value in options.items() if name != "kind"}
         return Source(kind=kind, path=portable(path, self.base), **rest)
 
-    def _check_one_domain(self, table: Table) -> None:
-        """Neighbors differ in one unit across all tables, so rows and people cannot both be units."""
-        others = [other for other in self.tables.values() if other.name != table.name]
-        if any((other.unit is None) != (table.unit is None) for other in others):
-            raise InvalidInputError(
-                f"table {show(table.name)} protects {'rows' if table.unit is None else 'people'}, the others do not",
-                "keep tables with another unit in a vault of their own",
-            )
-
     def _keep(self, declared: Catalog, table: Table, data: object) -> None:
-        """Only what can be read is declared; the file is replaced as a whole."""
-        memory = dict(self._memory)
-        if table.source.kind == "memory" and data is not None:
-            self._memory[table.name] = data
+        """Only what can be read is declared; the file is replaced as a whole, unless somebody else changed it."""
+        if catalog.read(self.folder / DECLARATIONS) != self._catalog:
+            raise InvalidInputError(
+                f"{DECLARATIONS} was changed since this vault was opened", "open the vault again, then change it"
+            )
+        self._try(table, data if table.source.kind == "memory" else None)
+        catalog.write(self.folder / DECLARATIONS, declared)
+        self._catalog = declared
+
+    def _try(self, table: Table, frame: object) -> None:
+        """Read the table once; a data frame that does not fit is not kept."""
+        before = dict(self._memory)
+        if frame is not None:
+            self._memory[table.name] = frame
         try:
             self._backend.check(table)
         except BaseException:
             self._memory.clear()
-            self._memory.update(memory)
+            self._memory.update(before)
             raise
-        catalog.write(self.folder / DECLARATIONS, declared)
-        self._catalog = declared
+
+
+def _options(options: Mapping[str, Any]) -> Mapping[str, Any]:
+    known = {part.name for part in fields(Source)}
+    for name in options:
+        if name not in known:
+            raise InvalidInputError(f"there is no option {show(name)}", f"the options are: {', '.join(sorted(known))}")
+    return options
+
+
+def _given(source: Source) -> dict[str, Any]:
+    """How the old data were read: the new ones are read the same way, unless told otherwise."""
+    return {name: getattr(source, name) for name in defaults(source) if name not in ("path", "kind")}
 
 
 def _fresh_secret() -> bytes:

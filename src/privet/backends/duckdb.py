@@ -8,11 +8,12 @@ import tempfile
 import threading
 import weakref
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import duckdb
 
@@ -55,22 +56,20 @@ class DuckDb:
 
     def exact(self, task: Task) -> list[list[int]]:
         """For every measure its value in every cell, in the order of `task.cells.keys()`."""
-        with _interrupts():
-            attached, cursor = self._open(task.table)
-            with cursor:
-                query = statement(task, attached.raw)
-                return query.dense(cursor.execute(query.sql).fetchall())
+        attached, cursor = self._open(task.table)
+        with cursor:
+            query = statement(task, attached.raw)
+            return query.dense(_rows(cursor, query.sql))
 
     def check(self, table: Table) -> None:
         """Raise InvalidInputError unless the declared columns can be read. For the owner: it touches the data."""
-        with _interrupts():
-            self._open(table)[1].close()
+        self._open(table)[1].close()
 
     def _open(self, table: Table) -> tuple[_Attached, duckdb.DuckDBPyConnection]:
         if self._process != os.getpid():
             _LEFT_TO_THE_PARENT.append(self._attached)
             self._begin()
-        with self._lock:
+        with self._lock, _interrupts():
             attached = self._fresh(table)
             return attached, attached.connection.cursor()
 
@@ -129,6 +128,18 @@ def _interrupts() -> Iterator[None]:
         if str(error) == "Query interrupted":
             raise KeyboardInterrupt from None
         raise
+
+
+def _rows(cursor: duckdb.DuckDBPyConnection, sql: str) -> list[tuple[Any, ...]]:
+    """Asked in a thread of its own: the engine ignores signals while it works, but a thread that waits does not."""
+    with ThreadPoolExecutor(max_workers=1) as worker:
+        waiting = worker.submit(lambda: cursor.execute(sql).fetchall())
+        try:
+            return waiting.result()
+        finally:
+            while not waiting.done():  # again and again, since the query may not have begun
+                cursor.interrupt()
+                wait([waiting], timeout=0.01)
 
 
 def _remove(folder: Path, process: int) -> None:

@@ -22,8 +22,6 @@ def quoted(name: str) -> str:
 def text(value: str) -> str:
     """A constant. Half a surrogate pair cannot be in any data; it becomes a character that nobody uses."""
     held = LONE.sub(lambda half: f"\U0010ffff{ord(half.group()):x}", value)
-    if "\0" in held:
-        return f"decode(unhex('{held.encode().hex()}'))"
     return "'" + held.replace("'", "''") + "'"
 
 

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 from privet.cli.verb import (
     Verb,
+    check_new,
     check_picture,
-    check_writable,
     json_option,
     opened,
     pen,
     print_json,
     read_text,
     working,
-    write,
+    write_new,
 )
 from privet.errors import InvalidInputError
 
@@ -68,12 +68,12 @@ def _query(options: argparse.Namespace) -> None:
 def _check_files(options: argparse.Namespace, asked: Query) -> None:
     """Whatever can go wrong with the files goes wrong before anything is paid."""
     if options.csv is not None:
-        check_writable(options.csv, "--csv")
+        check_new(options.csv, "--csv")
     if options.chart is not None:
         from privet.report.answer_chart import check_drawable  # noqa: PLC0415  brings Altair
 
         check_picture(options.chart, "--chart")
-        check_writable(options.chart, "--chart")
+        check_new(options.chart, "--chart")
         check_drawable(asked.question)
 
 
@@ -110,11 +110,11 @@ def _deliver(answer: Answer, options: argparse.Namespace) -> None:
 
         print(text(answer, pen()))
     if options.csv is not None:
-        write(options.csv, _csv(answer), "--csv", options.csv.name)
+        write_new(options.csv, _csv(answer), "--csv")
     if options.chart is not None:
         from privet.report.charts import svg  # noqa: PLC0415  brings Altair
 
-        write(options.chart, svg(answer.chart()), "--chart", options.chart.name)
+        write_new(options.chart, svg(answer.chart()), "--chart")
 
 
 def _csv(answer: Answer) -> str:

@@ -86,13 +86,12 @@ def check_picture(path: Path, option: str = "--out") -> None:
         )
 
 
-def check_writable(path: Path, option: str) -> None:
-    """Before something is paid for. Leaves nothing behind."""
-    new = not path.exists()
+def check_new(path: Path, option: str) -> None:
+    """Before something is paid for: a file that can be written, and that nobody would miss. Leaves nothing behind."""
+    _refuse_existing(path, option)
     with _explained(path, option, path.name):
-        path.open("a").close()
-        if new:
-            path.unlink()
+        path.open("x").close()
+        path.unlink()
 
 
 def write(path: Path, text: str, option: str, name: str) -> None:
@@ -101,10 +100,14 @@ def write(path: Path, text: str, option: str, name: str) -> None:
 
 
 def write_new(path: Path, text: str, option: str) -> None:
-    """What somebody may have edited by hand is not overwritten."""
+    """What somebody may have edited by hand, or a vault or its data, is not overwritten."""
+    _refuse_existing(path, option)
+    write(path, text, option, path.name)
+
+
+def _refuse_existing(path: Path, option: str) -> None:
     if path.exists():
         raise InvalidInputError(f"{path} exists already", f"give {option} another name, or move that file away first")
-    write(path, text, option, path.name)
 
 
 @contextmanager

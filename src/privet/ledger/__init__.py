@@ -55,6 +55,7 @@ class Charge:
     analyst: str = ""  # "" is the owner's own process
     key: str | None = None  # a retry with the same key replays the stored answer
     note: str = ""  # what was asked, for people
+    domain: str = ""  # what is one unit: the first charge fixes it for ever
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +102,7 @@ class Entry:
     note: str
     about: int | None  # the charge that an answer or a failure belongs to
     over: bool  # beyond the cap
-    detail: str  # terms of the opening, budget of a grant, SHA-256 of an answer
+    detail: str  # terms of the opening, domain of a charge, budget of a grant, SHA-256 of an answer
     digest: str
 
 

@@ -331,6 +331,7 @@ def _answer(connection: sqlite3.Connection, condition: str, value: str) -> Store
             analyst=row["analyst"],
             key=row["key"],
             note=row["note"],
+            domain=row["detail"],
         ),
         body=row["body"],
     )
@@ -344,6 +345,7 @@ def _checked(charge: Charge) -> Charge:
         raise InvalidInputError("a request is not the SHA-256 of something, in hex", "hash the canonical request")
     _check_text(charge.analyst, "the analyst's name", LONGEST_NAME)
     _check_text(charge.note, "the note", LONGEST_NOTE)
+    _check_text(charge.domain, "the domain", LONGEST_NAME)
     if charge.key is not None:
         _check_text(charge.key, "the idempotency key", LONGEST_NAME)
     return replace(charge, loss=writable(charge.loss))

@@ -83,6 +83,7 @@ class Transaction:
         """Add the price to the sums, or raise."""
         if charge.key is not None:
             check_key(self.connection, charge.key, charge.request)
+        self._check_domain(charge.domain)
         everybody, own = self._as_first_read(charge.analyst)
         if charge.analyst and own.failures > FAILURES_ALLOWED:
             raise _suspended()
@@ -109,6 +110,7 @@ class Transaction:
             note=charge.note,
             over=int(over),
             exact=exact_text(charge.loss),
+            detail=charge.domain,
             **amounts,
         )
 
@@ -154,6 +156,16 @@ class Transaction:
         self.connection.execute(INSERT_ENTRY, [record[name] for name in ENTRY] + [head])
         self._head = Receipt(entry=number, digest=head)
         return self._head
+
+    def _check_domain(self, domain: str) -> None:
+        """One ledger counts for one kind of unit (RULES of soundness, 12), whatever a declaration says later."""
+        query = "SELECT detail FROM entry WHERE kind = ? ORDER BY number LIMIT 1"
+        first = self.connection.execute(query, (Kind.CHARGE.value,)).fetchone()
+        if first is not None and first["detail"] != domain:
+            raise InvalidInputError(
+                f"this ledger counts what is learned about {first['detail'] or 'units'}, not {domain or 'units'}",
+                "make a vault of its own for another unit",
+            )
 
     def _accounts(self, analyst: str) -> tuple[Account, Account]:
         """Of everybody, and the analyst's own, which begins with the first use of the name."""

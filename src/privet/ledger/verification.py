@@ -55,6 +55,7 @@ class Replay:
         self.charges: dict[int, tuple[str, str]] = {}  # charge without an outcome yet -> analyst, request
         self.answers: dict[int, tuple[str, str]] = {}  # charge -> request, SHA-256 of the body
         self._exact: defaultdict[str, Counter[str]] = defaultdict(Counter)  # analyst -> prices
+        self.domain: str | None = None  # of the first charge
 
     def add(self, record: Mapping[str, Any]) -> None:
         kind, analyst = Kind(record["kind"]), record["analyst"]
@@ -98,6 +99,10 @@ class Replay:
         certified = everybody.takes(loss) and own.takes(loss) and everybody.over == Units()
         allowed = certified or (self.policy is Policy.WARN and not analyst)
         if not allowed or certified == bool(record["over"]) or (analyst and own.failures > FAILURES_ALLOWED):
+            raise ValueError
+        if self.domain is None:
+            self.domain = record["detail"]
+        if self.domain != record["detail"]:
             raise ValueError
         for account in (everybody, own):
             self.accounts[account.name] = account.charged(loss, over=not certified)

@@ -1,0 +1,69 @@
+"""Does a killed process ever deliver an answer that was not charged? `python benchmarks/query_kills.py --kills 200`.
+
+The worker opens a vault and asks for releases on four threads: SQL, durable charge, engine, noise, durable answer,
+delivery. It is ended by SIGKILL at random moments. After each kill the ledger must verify, and every delivered answer
+must be among its charges; at the end each must be stored as it was delivered. The negative control delivers before it
+charges. benchmarks/kills.py does the same to the ledger alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests"))
+
+import crash_harness  # noqa: E402
+from query_workers import make_vault, unstored  # noqa: E402
+
+import privet as pv  # noqa: E402
+
+crash_harness.LONGEST_RUN = 2.0  # a vault takes longer to open than a ledger
+
+
+def run(worker: str, kills: int, least: int = 0) -> dict[str, Any]:
+    """So many kills, and more until at least so many answers were delivered."""
+    with tempfile.TemporaryDirectory(dir=ROOT) as folder:
+        place = make_vault(Path(folder))
+        started, total = time.monotonic(), crash_harness.Tally()
+        while total.kills < kills or total.delivered < least:
+            tally = crash_harness.kill_many(f"query_workers:{worker}", place, place / "ledger.sqlite", 1)
+            total.kills += tally.kills
+            total.delivered += tally.delivered
+            total.uncharged += tally.uncharged
+        lines = [json.loads(line) for line in (place / "delivered.jsonl").read_text().splitlines()]
+        with pv.open(place) as vault:
+            missing = unstored(vault, lines)
+        seconds = round(time.monotonic() - started, 1)
+        return {"worker": worker, **asdict(total), "not_stored": missing, "seconds": seconds}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--kills", type=int, default=200)
+    parser.add_argument("--delivered", type=int, default=2000)
+    parser.add_argument("--control-kills", type=int, default=20)
+    parser.add_argument("--json", type=Path)
+    arguments = parser.parse_args()
+    git = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)
+    result = {"commit": git.stdout.strip(), **run("releases", arguments.kills, arguments.delivered)}
+    print(f"{result['kills']} kills, {result['delivered']} delivered, {result['uncharged']} not charged")
+    result["control"] = control = run("late", arguments.control_kills)
+    print(f"control: {control['kills']} kills, {control['delivered']} delivered, {control['uncharged']} not charged")
+    if arguments.json:
+        arguments.json.write_text(
+            json.dumps({"privet": 1, "kind": "full-path-kills", "result": result}, indent=1) + "\n"
+        )
+    return 0 if result["uncharged"] == result["not_stored"] == 0 < control["uncharged"] else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
