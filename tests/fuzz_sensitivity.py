@@ -86,6 +86,8 @@ class Numbers:
     def exact(self, task: Task) -> list[list[int]]:
         return self.vectors
 
+    def accepts(self, task: Task) -> None: ...
+
     def check(self, table: Table) -> None: ...
 
     def close(self) -> None: ...
@@ -284,9 +286,10 @@ def _plain_plan(rng: Random, table: Table) -> Plan:
         aggregates.append(
             Aggregate(name=f"a{place}", function=function, value=None if every else _twisted(rng, table, value))
         )
+    where = _near_an_end(rng, table, numbers)
+    if where is not None and rng.random() < 0.7:  # the narrowed column itself
+        aggregates[0] = Aggregate(name="a0", function=rng.choice([Function.SUM, Function.AVG]), value=where.left)
     names = tuple(item.name for item in [*keys, *aggregates])
-    summed = [item.value for item in aggregates if isinstance(item.value, Column) and item.value in numbers]
-    where = _near_an_end(rng, table, summed or numbers)
     plan = Plan(table=table.name, where=where, keys=tuple(keys), aggregates=tuple(aggregates), outputs=names)
     try:
         outline(plan, table.columns, _bounds(table, Neighbors.REPLACE))
@@ -312,7 +315,7 @@ def _twisted(rng: Random, table: Table, column: Column) -> Expression:
     ])  # fmt: skip
 
 
-def _near_an_end(rng: Random, table: Table, numbers: Sequence[Column]) -> Expression | None:
+def _near_an_end(rng: Random, table: Table, numbers: Sequence[Column]) -> Compare | None:
     """A condition that cuts a column's range at, or a step beside, one of its ends."""
     ranged = [column for column in numbers if isinstance(table.columns[column.name], Integer | Number)]
     if not ranged or rng.random() < 0.4:

@@ -18,6 +18,7 @@ import duckdb
 from hypothesis import strategies as st
 
 from privet.backends import Task
+from privet.backends.duckdb import SAME_FOR_ALL_DATA
 from privet.backends.sqlgen import statement
 from privet.catalog import Source, Table
 from privet.core.cells import cells_of
@@ -596,6 +597,7 @@ class Store:
 
     def __init__(self, threads: int = 1) -> None:
         self.connection = duckdb.connect(":memory:", config={"threads": threads})
+        self.connection.execute(SAME_FOR_ALL_DATA)
 
     def put(self, made: Made) -> Raw:
         columns = ", ".join(f"{_quoted(name)} {type_}" for name, type_ in made.types.items())

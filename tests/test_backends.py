@@ -370,6 +370,14 @@ def test_null_in_a_list_and_empty_nodes(store: nasty.Store) -> None:
             assert store.exact(task, raw) == Reference({"t": rows}).exact(task), where
 
 
+def test_a_constant_column_does_not_break_the_engine(tmp_path: Path) -> None:
+    """Knowing that a is always 5, DuckDB 2.0 fails to simplify this condition; on other data it would not fail."""
+    table = table_of({"a": Boolean()})
+    where = Compare(Relation.EQUAL, Case(((Column("a"), Literal("x")),), Literal(None)), Literal("y"))
+    with DuckDb(tmp_path, {"t": pd.DataFrame({"a": [5, 5]})}) as engine:
+        assert engine.exact(nasty.task_of(plan_of(count(), where=where), table)) == [[0]]
+
+
 def test_values_lie_in_their_shapes() -> None:
     for seed in range(80):
         rng = Random(seed)
@@ -378,12 +386,9 @@ def test_values_lie_in_their_shapes() -> None:
         rows = [{name: values.read(raw[name], kind) for name, kind in made.table.columns.items()} for raw in made.rows]
         for _ in range(6):
             found = nasty.random_expression(rng, declared)
-            if "Not" in nasty.nodes_in(found):
-                continue
             assert all(nasty.fits(evaluate(found, row), shape_of(found, declared)) for row in rows), (seed, found)
 
 
-@pytest.mark.xfail(reason="shape_of keeps the range of what is negated", strict=True)
 def test_not_lies_in_its_shape() -> None:
     assert nasty.fits(True, shape_of(Not(Literal(False)), {}))
 
@@ -639,3 +644,19 @@ def test_a_key_press_stops_a_query(monkeypatch: pytest.MonkeyPatch, capfd: pytes
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
     assert capfd.readouterr() == ("", "")
+
+
+def test_what_the_engine_cannot_write_down_is_refused_without_data() -> None:
+    columns = {"x": Number(0, 10**9, step=Fraction(1, 10**9))}
+    table = Table(name="t", source=Source(kind="memory"), unit=None, columns=columns)
+    fine = Aggregate(name="a", function=Function.SUM, value=Column("x"))
+    odd = expression.Rounded(expression.Rounding.NEAREST, Column("x"), Fraction(10**30 + 57, 10**31 + 33))
+    engine = DuckDb(Path(), {})  # no data anywhere
+    for value, refused in ((fine.value, False), (odd, True)):
+        plan = Plan(table="t", aggregates=(replace(fine, value=value),), outputs=("a",))
+        task = nasty.task_of(plan, table)
+        if refused:
+            with pytest.raises(RefusedQueryError, match="too many digits"):
+                engine.accepts(task)
+        else:
+            engine.accepts(task)

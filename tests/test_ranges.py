@@ -318,6 +318,13 @@ def test_every_key_that_occurs_has_a_cell_and_no_cell_twice(value: Expression) -
     assert domain[-1] is None  # last
 
 
+@pytest.mark.parametrize("where", [T, Not(T)])
+def test_what_is_negated_under_a_condition_has_its_cell(where: Expression) -> None:
+    """The key NOT t is false in every row that passes t: the cell must be the one that occurs."""
+    passing_rows = [row for row in rows(T) if evaluate(where, row) is True]
+    assert keyed(Not(T), where).domains[0] == tuple({evaluate(Not(T), row) for row in passing_rows})
+
+
 def test_a_condition_removes_the_missing_cell_and_lists_private_texts() -> None:
     assert keyed(CITY, In(CITY, ("p", "q"))).domains == (("p", "q"),)
     assert keyed(W, Not(IsNull(W))).domains == (("x", "y"),)

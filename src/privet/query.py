@@ -103,6 +103,7 @@ class Query:
         if stored is not None:
             return self._answer(Release(receipt=stored.receipt, body=stored.body), replayed=True)
         self.gate.ready()
+        self.gate.backend.accepts(self.task(b""))
         job = Job(
             price=lambda: self.cost,
             charge=lambda loss: replace(charge, loss=loss),

@@ -37,6 +37,10 @@ class Backend(Protocol):
         """For every measure its value in every cell, in the order of `task.cells.keys()`."""
         ...
 
+    def accepts(self, task: Task) -> None:
+        """Raise RefusedQueryError if this engine cannot compute it. Touches no data: asked before the charge."""
+        ...
+
     def check(self, table: Table) -> None:
         """Raise InvalidInputError unless the declared columns can be read. For the owner: it touches the data."""
         ...

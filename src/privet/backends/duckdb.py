@@ -7,6 +7,7 @@ import shutil
 import tempfile
 import threading
 import weakref
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
@@ -18,11 +19,19 @@ from typing import Any, Self
 import duckdb
 
 from privet.backends import Task
+from privet.backends.reading import reading, unit_text
+from privet.backends.spelling import quoted
 from privet.backends.sqlgen import statement
+from privet.core.rational import show
 from privet.declarations import Table
+from privet.errors import InvalidInputError
 from privet.sources import Raw, attach, connect, harden
 
 _LEFT_TO_THE_PARENT: list[object] = []  # closing a connection in a forked child would wait for threads it does not have
+
+# With it the engine simplifies a query by the least and largest values of its columns. In DuckDB 2.0 some of these
+# simplifications fail, so whether a question is answered could depend on the data.
+SAME_FOR_ALL_DATA = "SET GLOBAL disabled_optimizers = 'statistics_propagation'"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,9 +48,9 @@ class DuckDb:
     """One database in memory for each table, opened when it is first asked about and locked to that table's files.
 
     `base` is the folder that holds the vault; `memory` maps names of tables to data frames and may change: a table is
-    loaded again when its declaration or its data frame is another one. What does not fit into memory is kept,
-    encrypted, in `scratch` or a temporary folder. Threads may share the object; a forked process opens its own
-    databases. Nothing is printed; errors of the engine may quote data and are for the caller to hide.
+    loaded again when its declaration or its data frame is another one. What does not fit into memory is kept, not
+    encrypted, in `scratch` or a temporary folder of the owner alone. Threads may share the object; a forked process
+    opens its own databases. Nothing is printed; errors of the engine may quote data and are for the caller to hide.
     """
 
     def __init__(self, base: Path, memory: Mapping[str, object], *, scratch: Path | None = None) -> None:
@@ -56,14 +65,48 @@ class DuckDb:
 
     def exact(self, task: Task) -> list[list[int]]:
         """For every measure its value in every cell, in the order of `task.cells.keys()`."""
-        attached, cursor = self._open(task.table)
-        with cursor:
-            query = statement(task, attached.raw)
+        with self._asked(task.table) as (raw, cursor):
+            query = statement(task, raw)
             return query.dense(_rows(cursor, query.sql))
 
+    def accepts(self, task: Task) -> None:
+        """Raise RefusedQueryError if the statement could not be written, whatever the types of the data are."""
+        statement(task, Raw(relation="nothing", types=defaultdict(lambda: "VARCHAR")))
+
     def check(self, table: Table) -> None:
-        """Raise InvalidInputError unless the declared columns can be read. For the owner: it touches the data."""
-        self._open(table)[1].close()
+        """Raise InvalidInputError unless every value of the declared columns can be read as a question would read it.
+
+        For the owner: it touches the data.
+        """
+        with self._asked(table) as (raw, _):
+            if raw.unclosed:
+                raise InvalidInputError(
+                    f"table {show(table.name)}: the file ends inside a quoted field",
+                    "close the quote: it takes in every row behind it",
+                )
+        for name, trial in _trials(table, raw):
+            try:
+                with self._asked(table) as (_, cursor):
+                    _rows(cursor, trial)
+            except duckdb.Error:
+                raise InvalidInputError(
+                    f"table {show(table.name)}: column {show(name)} holds a value that the engine cannot read",
+                    "correct it: a question that meets the value would fail, and that would tell something",
+                ) from None
+
+    @contextmanager
+    def _asked(self, table: Table) -> Iterator[tuple[Raw, duckdb.DuckDBPyConnection]]:
+        """After an error of the engine the table is opened anew: the database may be of no use any more."""
+        attached, cursor = self._open(table)
+        try:
+            with cursor:
+                yield attached.raw, cursor
+        except duckdb.Error:
+            with self._lock:
+                if self._attached.get(table.name) is attached:
+                    del self._attached[table.name]
+                    attached.connection.close()
+            raise
 
     def _open(self, table: Table) -> tuple[_Attached, duckdb.DuckDBPyConnection]:
         if self._process != os.getpid():
@@ -84,6 +127,7 @@ class DuckDb:
         connection = connect(self._scratch_folder())
         try:
             raw = attach(connection, table, self._base, self._memory)
+            connection.execute(SAME_FOR_ALL_DATA)
             harden(connection, raw.files)
         except BaseException:
             connection.close()
@@ -128,6 +172,19 @@ def _interrupts() -> Iterator[None]:
         if str(error) == "Query interrupted":
             raise KeyboardInterrupt from None
         raise
+
+
+def _trials(table: Table, raw: Raw) -> Iterator[tuple[str, str]]:
+    """For every column a statement that reads all its values as questions do, and gives one number."""
+    steps = []
+    for name, kind in table.columns.items():
+        how = reading(kind, raw.types[name], f"source.{quoted(name)}", "r")
+        steps.append((name, how.first, how.second))
+    if table.unit is not None:
+        steps.append((table.unit, f"source.{quoted(table.unit)}", unit_text(raw.types[table.unit], "r")))
+    for name, first, second in steps:
+        read = f"SELECT {first} AS r FROM {raw.relation} AS source"  # noqa: S608  names are quoted
+        yield name, f"SELECT bit_xor(hash(r, {second})) FROM ({read})"  # noqa: S608
 
 
 def _rows(cursor: duckdb.DuckDBPyConnection, sql: str) -> list[tuple[Any, ...]]:

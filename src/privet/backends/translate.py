@@ -86,6 +86,8 @@ class Translator:
                 return _term(f"(NOT {self._truth(item)})", shape)
             case IsNull(item):
                 return _term(f"({self.term(item).sql} IS NULL)", shape)
+            case In(_, ()):
+                return _term("FALSE", shape)
             case In(item, values):
                 return _term(_listed(self.term(item), values), shape)
             case Case(branches, otherwise):
@@ -206,8 +208,6 @@ def _comparison(relation: Relation, left: Term, right: Term, shape: Shape) -> Te
 
 def _listed(item: Term, values: Sequence[Value]) -> str:
     """SQL's IN. What cannot be a value of the item is left out, which changes nothing but NULLs."""
-    if not values:
-        return "FALSE"
     if item.nothing:
         return spelling.null("BOOLEAN")
     found = [sql for value in values if value is not None and (sql := _constant(item, value)) is not None]

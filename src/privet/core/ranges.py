@@ -80,12 +80,14 @@ def shape_of(expression: Expression, columns: Shapes) -> Shape:
         case And(items) | Or(items):
             return replace(TRUTH, null=any(shape.null for shape in [need(of(item), Form.TRUTH) for item in items]))
         case Not(item):
-            return need(of(item), Form.TRUTH)
+            inner = need(of(item), Form.TRUTH)
+            return replace(inner, low=1 - inner.high, high=1 - inner.low)
         case IsNull(item):
             of(item)
             return replace(TRUTH, null=False)
         case In(item, values):
-            shapes = [_comparison(Relation.EQUAL, of(item), shape_of_value(value)) for value in values]
+            inner = of(item)
+            shapes = [_comparison(Relation.EQUAL, inner, shape_of_value(value)) for value in values]
             return replace(TRUTH, null=any(shape.null for shape in shapes))
         case Case(branches, otherwise):
             for condition, _ in branches:

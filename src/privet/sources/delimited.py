@@ -1,19 +1,21 @@
 """CSV and its relatives: every field is a text, and every file can be read.
 
-Python's csv module defines what a file means. The engine's own reader is faster but strict; it is used where it accepts
-the whole file, and then it reads the same: a malformed row must not change how the rows of others are read.
+The engine's own reader is faster than `records` but has its own mind about quotes. It is used where a file leaves it
+no choice, so that nobody's row decides how the rows of others are read. One thing no reader can help: a quote that is
+never closed takes in all that follows. `DuckDb.check` refuses a file that ends inside one.
 """
 # ruff: noqa: S608  every name in a statement is quoted or generated here
 
 from __future__ import annotations
 
 import codecs
-import csv
 import gzip
 import io
+import re
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
@@ -21,11 +23,11 @@ from typing import Any, TextIO
 import duckdb
 
 from privet.declarations import Source, Table
+from privet.sources.records import QUOTED, Records
 from privet.sources.relation import Raw, positions, projection, relation_name, text, unreadable
 from privet.sources.rows import insert
 
-LONGEST = 131_072  # characters of a field in Python's reader, bytes of a row in the fast one
-LONGEST_LINE = 1 << 24  # longer lines are cut, or a file without line ends would fill the memory
+LONGEST_FAST = 131_072  # bytes of a row in the fast reader; far below the other's limit, so that never decides
 BLOCK = 1 << 20
 HINT = "check the name, and the source's delimiter, encoding and skip"
 
@@ -34,12 +36,11 @@ def load(connection: duckdb.DuckDBPyConnection, table: Table, path: Path) -> Raw
     """Copy the declared columns into a table of texts."""
     try:
         with open_text(path, table.source.encoding) as file:
-            reader = open_reader(file, table.source)
-            rows = records(reader)
+            rows = open_records(file, table.source)
             names = header(rows, table.source)
             places = positions(table, names, HINT)
-            fast = _load_fast(connection, table, path, len(names), places) if reader.line_num <= 1 else None
-            return fast or insert(connection, table, places, rows)
+            fast = _load_fast(connection, table, path, len(names), places) if rows.lines <= 1 else None
+            return fast or replace(insert(connection, table, places, rows), unclosed=rows.unclosed)
     except zlib.error:
         raise unreadable() from None
 
@@ -56,12 +57,12 @@ def _open_bytes(path: Path) -> Any:
     return gzip.open(path) if path.suffix == ".gz" else path.open("rb")
 
 
-def open_reader(file: TextIO, source: Source) -> Any:
-    """A csv reader behind the lines to skip. Spaces around a quoted field do not count, as in the fast reader."""
+def open_records(file: TextIO, source: Source) -> Records:
+    """The records behind the lines to skip."""
     for _ in range(source.skip):
-        file.readline()
-    lines = iter(partial(file.readline, LONGEST_LINE), "")
-    return csv.reader(lines, delimiter=source.delimiter, skipinitialspace=source.delimiter != " ")
+        while (piece := file.readline(BLOCK)) and piece[-1] not in "\r\n":
+            pass
+    return Records(file, source.delimiter)
 
 
 def header(rows: Iterator[list[str]], source: Source) -> tuple[str, ...]:
@@ -69,32 +70,19 @@ def header(rows: Iterator[list[str]], source: Source) -> tuple[str, ...]:
     return source.names or tuple(name.strip() for name in next(rows, []))
 
 
-def records(reader: Iterator[list[str]]) -> Iterator[list[str]]:
-    """All rows with any text, but for those with a field longer than the reader takes, such as after a lost quote."""
-    while True:
-        try:
-            row = next(reader)
-        except StopIteration:
-            return
-        except csv.Error:
-            continue
-        if any(field.strip(" ") for field in row):
-            yield row
-
-
 def _load_fast(
     connection: duckdb.DuckDBPyConnection, table: Table, path: Path, width: int, places: Sequence[int]
 ) -> Raw | None:
     """By the engine's reader, or None where it does not accept the file or might read it differently.
 
-    On several threads it guesses where a row starts, and a text with line breaks could make it guess wrong; on one
-    thread it says nothing when a lost quote swallows the rest of the file. So one reads and the other counts.
+    On several threads it guesses where a row starts, and a text with line breaks could make it guess wrong. So one
+    thread reads and several count. It also skips lines in another way: a quote there would count.
     """
     source = table.source
     encoding = codecs.lookup(source.encoding).name
     if source.delimiter == " " or encoding not in ("utf-8", "utf-8-sig") or set("*?[") & set(str(path)):
         return None
-    if _spaces_beside_quotes(path):
+    if source.skip or not _well_quoted(path, source.delimiter.encode()):
         return None
     columns = [f"c{number}" for number in range(width)]
     select, types = projection(table, ["VARCHAR"] * len(places), [columns[place] for place in places], typed=False)
@@ -102,8 +90,8 @@ def _load_fast(
     declared = ", ".join(f"{column}: 'VARCHAR'" for column in columns)
     options = (
         f"columns = {{{declared}}}, auto_detect = false, strict_mode = true, null_padding = false, "
-        f"header = {not source.names}, skip = {source.skip}, delim = {text(source.delimiter)}, quote = '\"', "
-        f"escape = '\"', nullstr = '', max_line_size = {LONGEST}, "
+        f"header = {not source.names}, delim = {text(source.delimiter)}, quote = '\"', "
+        f"escape = '\"', nullstr = '', max_line_size = {LONGEST_FAST}, "
         f"compression = {text('gzip' if path.suffix == '.gz' else 'none')}"
     )
     anything = ", ".join(f"nullif(trim({column}, ' '), '')" for column in columns)
@@ -119,12 +107,25 @@ def _load_fast(
     return Raw(relation=name, types=types) if counts == [(True,)] else None
 
 
-def _spaces_beside_quotes(path: Path) -> bool:
-    """Does the file have any? The two readers differ on whether such a quote opens or closes a field."""
-    before = b""
+def _well_quoted(path: Path, delimiter: bytes) -> bool:
+    """Is every field that has a quote in it quoted as a whole, without spaces around, and every quote closed?"""
+    mark, quoted = re.escape(delimiter), QUOTED.encode()
+    fields = re.compile(rb'(?:[^"]*+(?:(?<=[\r\n])|(?<=%b))%b"(?=[\r\n]|%b))*+' % (mark, quoted, mark))
+    rest = b"\n"
+    for block in _blocks(path):
+        rest += block
+        found = fields.match(rest)
+        rest = rest[found.end() if found else 0 :]
+        quote = rest.find(b'"') if b'"' in rest else len(rest)
+        rest = rest[max(0, quote - len(delimiter)) :]
+        if len(rest) > LONGEST_FAST:
+            return False
+    return b'"' not in rest
+
+
+def _blocks(path: Path) -> Iterator[bytes]:
+    """The file without its mark of the encoding, and with the end of its last line."""
     with _open_bytes(path) as file:
-        while block := file.read(BLOCK):
-            if b' "' in (piece := before + block) or b'" ' in piece:
-                return True
-            before = block[-1:]
-    return False
+        yield file.read(BLOCK).removeprefix(codecs.BOM_UTF8)
+        yield from iter(partial(file.read, BLOCK), b"")
+    yield b"\n"

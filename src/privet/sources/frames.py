@@ -18,10 +18,10 @@ from privet.core.schema import Kind
 from privet.declarations import Table
 from privet.errors import InvalidInputError
 from privet.sources.relation import Raw, described, positions, projection, relation_name, wanted
-from privet.sources.rows import as_text
+from privet.sources.rows import PLAIN, as_text, plain
 
 FRAME = "privet_frame"
-Pick = tuple[int, Kind | None]  # where a column stands, and its declared kind
+Pick = tuple[int, str, Kind | None]  # where a column stands, its name and its declared kind
 
 
 def load(connection: duckdb.DuckDBPyConnection, table: Table, memory: Mapping[str, object]) -> Raw:
@@ -31,8 +31,8 @@ def load(connection: duckdb.DuckDBPyConnection, table: Table, memory: Mapping[st
     frame = memory[table.name]
     names = wanted(table)
     places = positions(table, _names(frame), "check the name")
-    picks = [(place, table.columns.get(name)) for place, name in zip(places, names, strict=True)]
-    types = [_type(connection, name, _picked(frame, [pick])) for name, pick in zip(names, picks, strict=True)]
+    picks = [(place, name, table.columns.get(name)) for place, name in zip(places, names, strict=True)]
+    types = [_type(connection, pick[1], _picked(frame, [pick])) for pick in picks]
     inputs = [f"c{number}" for number in range(len(picks))]
     select, read_as = projection(table, types, inputs, typed=True)
     relation = relation_name(table)
@@ -76,30 +76,38 @@ def _picked(frame: Any, picks: Sequence[Pick]) -> Any:
     match _library(frame):
         case "dict":
             values = list(frame.values())
-            return {name: _texts(values[place], kind) for name, (place, kind) in zip(new, picks, strict=True)}
+            texts = [_texts(values[place], name, kind) for place, name, kind in picks]
+            return dict(zip(new, texts, strict=True))
         case "pandas":
-            series = [_plain(frame.iloc[:, place], kind) for place, kind in picks]
+            series = [_plain(frame.iloc[:, place], name, kind) for place, name, kind in picks]
             return import_module("pandas").DataFrame(dict(zip(new, series, strict=True)))
         case "polars":
             _need_arrow()
             names = frame.collect_schema().names()
-            old = [names[place] for place, _ in picks]
+            old = [names[place] for place, _, _ in picks]
             return frame.lazy().select(old).rename(dict(zip(old, new, strict=True))).collect()
         case _:
-            return import_module("pyarrow").table([frame.column(place) for place, _ in picks], names=new)
+            return import_module("pyarrow").table([frame.column(place) for place, _, _ in picks], names=new)
 
 
-def _plain(series: Any, kind: Kind | None) -> Any:
+def _plain(series: Any, name: str, kind: Kind | None) -> Any:
     """Typed columns as they are; mixed ones as texts. The index goes: it would align the columns."""
     if series.dtype.name == "category":
         series = series.astype(series.dtype.categories.dtype)
     if series.dtype == object:
-        return _texts(series, kind)
+        return _texts(series, name, kind)
     return series.reset_index(drop=True)
 
 
-def _texts(values: Iterable[object], kind: Kind | None) -> Any:
-    return np.array([as_text(value, kind) for value in values], dtype=object)
+def _texts(values: Iterable[object], name: str, kind: Kind | None) -> Any:
+    own = [plain(value) for value in values]
+    strange = {type(value).__name__ for value in own if not isinstance(value, PLAIN)}
+    if strange:
+        raise InvalidInputError(
+            f"column {show(name)} holds Python values of type {min(strange)}, which have no plain text",
+            "convert them to numbers, texts, dates or times, or to None",
+        )
+    return np.array([as_text(value, kind) for value in own], dtype=object)
 
 
 def _need_arrow() -> None:

@@ -30,6 +30,14 @@ READABLE: dict[type[Kind], set[str]] = {
     Timestamp: TIMES | TEXT,
 }
 UNIT = NUMBERS | TEXT | TIMES | {"BOOLEAN"}
+CALENDAR = {
+    "DATE": ("DATE '0001-01-01'", "DATE '9999-12-31'"),
+    "TIMESTAMP": ("TIMESTAMP '0001-01-01 00:00:00'", "TIMESTAMP '9999-12-31 23:59:59.999999'"),
+}
+IN_UTC = (
+    "(CASE WHEN {0} BETWEEN TIMESTAMPTZ '0001-01-01 00:00:00+00' AND TIMESTAMPTZ '9999-12-31 23:59:59.999999+00'"
+    " THEN {0} END AT TIME ZONE 'UTC')"
+)
 # Types that are first read as one of the above. Each rule gives NULL rather than an error.
 FIRST = {
     "ENUM": ("CAST({} AS VARCHAR)", "VARCHAR"),
@@ -38,7 +46,8 @@ FIRST = {
     "TIMESTAMP_S": ("TRY_CAST({} AS TIMESTAMP)", "TIMESTAMP"),
     "TIMESTAMP_MS": ("TRY_CAST({} AS TIMESTAMP)", "TIMESTAMP"),
     "TIMESTAMP_NS": ("TRY_CAST({} AS TIMESTAMP)", "TIMESTAMP"),
-    "TIMESTAMP WITH TIME ZONE": ("({} AT TIME ZONE 'UTC')", "TIMESTAMP"),
+    "TIMESTAMP WITH TIME ZONE": (IN_UTC, "TIMESTAMP"),
+    "TIMESTAMPTZ_NS": (IN_UTC.format("TRY_CAST({0} AS TIMESTAMPTZ)"), "TIMESTAMP"),
 }
 NUMBER_TEXT = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
 
@@ -53,6 +62,7 @@ class Raw:
     relation: str
     types: Mapping[str, str]
     files: tuple[Path, ...] = ()  # read in place whenever a query runs
+    unclosed: bool = False  # the file ends inside a quoted field
 
 
 def relation_name(table: Table) -> str:
@@ -94,8 +104,13 @@ def _read(table: Table, name: str, given: str, sql: str, *, typed: bool) -> tupl
         rule, given = FIRST[base]
         sql, base = rule.format(sql), given
     _check_readable(table, name, base, given)
-    if base in TEXT and not typed:
+    if base in TEXT and typed:  # or a column's own collation would decide which texts are equal
+        sql = f'({sql} COLLATE "binary")'
+    elif base in TEXT:
         sql = f"nullif(trim({sql}, ' '), '')"
+    if base in CALENDAR:  # the engine fails on the text of some moments beyond it
+        low, high = CALENDAR[base]
+        sql = f"CASE WHEN {sql} BETWEEN {low} AND {high} THEN {sql} END"
     sql = _without_codes(sql, base, [*table.source.missing, *table.missing.get(name, ())])
     declared = table.columns.get(name)
     if base in TEXT and isinstance(declared, Integer | Number):

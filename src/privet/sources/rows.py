@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import datetime as dt
-import math
+import uuid
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from itertools import islice
+from types import NoneType
 
 import duckdb
 import numpy as np
@@ -18,6 +19,8 @@ from privet.sources.relation import Raw, projection, quoted, relation_name
 
 PIECE = 20_000  # rows at a time
 PIECE_NAME = "privet_piece"
+DIGITS = 400  # of a whole number that is written; no float reaches it
+PLAIN = (str, int, float, Decimal, dt.date, uuid.UUID, NoneType)  # what has a text, or is missing
 
 
 def insert(
@@ -48,41 +51,52 @@ def _put(connection: duckdb.DuckDBPyConnection, columns: dict[str, list[str | No
         connection.unregister(PIECE_NAME)
 
 
+def plain(value: object) -> object:
+    """A value of numpy or pandas as Python's own. Times go before all others: numpy calls a fine one a number."""
+    if isinstance(value, np.datetime64):
+        year = int(value.astype("datetime64[Y]").astype(np.int64)) + 1970  # NaT is far beyond the calendar
+        return value.astype("datetime64[us]").item() if dt.MINYEAR <= year <= dt.MAXYEAR else None
+    if isinstance(value, np.floating):
+        return float(value)
+    if isinstance(value, np.generic) and not isinstance(value, np.timedelta64):
+        return value.item()
+    return None if type(value).__name__ == "NAType" else value
+
+
 def as_text(value: object, kind: Kind | None) -> str | None:
-    """The text of a value from a sheet or a column of mixed values; None for what is missing or has no plain text."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    match value:
+    """The text of a value from a sheet or a column of mixed values; None for what is missing or has no plain text.
+
+    Values that are equal have equal texts, or one person could be many; true and false are not the numbers 1 and 0.
+    """
+    match value := plain(value):
         case str():
             return value.encode("utf-8", "replace").decode()  # half a surrogate pair becomes "?"
         case bool():
             return "true" if value else "false"
-        case int():
-            return str(value) if value.bit_length() < 10_000 else _infinite(value > 0)
-        case float() | Decimal():
+        case int() | float() | Decimal():
             return _number_text(value)
         case dt.datetime() | dt.date():
             return _time_text(value, kind)
+        case uuid.UUID():
+            return str(value)
         case _:
             return None
 
 
 def _number_text(value: float | Decimal) -> str | None:
-    if value.is_nan() if isinstance(value, Decimal) else math.isnan(value):
+    """Whole numbers by their digits, others as a float writes itself if one is equal, or by all their digits."""
+    exact = Decimal(value)
+    if exact.is_nan():
         return None
-    if math.isinf(value):
-        return _infinite(value > 0)
-    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
-        return str(int(value))  # 3.0 in a sheet is a 3
-    return str(value)
-
-
-def _infinite(above: bool) -> str:
-    return "1e999" if above else "-1e999"  # beyond every bound, so it is clamped
+    if exact.is_infinite() or exact.adjusted() >= DIGITS:
+        return "1e999" if exact > 0 else "-1e999"  # beyond every bound, so it is clamped
+    if exact.adjusted() < -DIGITS or exact == exact.to_integral_value():
+        return str(int(exact))
+    return repr(float(exact)) if float(exact) == exact else format(exact, "f").rstrip("0")
 
 
 def _time_text(value: dt.date, kind: Kind | None) -> str | None:
-    if value != value:  # noqa: PLR0124  pandas' NaT is a datetime, and unequal to itself
+    if not dt.MINYEAR <= value.year <= dt.MAXYEAR:  # pandas has later years, and NaT is in none
         return None
     time = value if isinstance(value, dt.datetime) else dt.datetime.combine(value, dt.time())
     if time.tzinfo is not None:

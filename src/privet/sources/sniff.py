@@ -14,7 +14,7 @@ import duckdb
 from privet.core.rational import show
 from privet.declarations import Source
 from privet.errors import InvalidInputError
-from privet.sources.delimited import header, open_reader, open_text, records
+from privet.sources.delimited import header, open_records, open_text
 from privet.sources.excel import read_sheet
 from privet.sources.files import open_in_place
 from privet.sources.relation import NUMBER_TEXT, described
@@ -58,7 +58,7 @@ def _header(path: Path, source: Source) -> tuple[str, ...]:
     if source.kind == "excel":
         return read_sheet(path, source)[0]
     with open_text(path, source.encoding) as file:
-        return header(records(open_reader(file, source)), source)
+        return header(open_records(file, source), source)
 
 
 def _numbered(first: tuple[str, ...]) -> tuple[str, ...]:
@@ -89,7 +89,7 @@ def _delimiter(path: Path, source: Source) -> str:
     scores = {}
     for mark in DELIMITERS:
         with open_text(path, source.encoding) as file:
-            rows = islice(records(open_reader(file, replace(source, delimiter=mark))), SAMPLE)
+            rows = islice(open_records(file, replace(source, delimiter=mark)), SAMPLE)
             widths = Counter(len(row) for row in rows if len(row) > 1)
         width, rows_alike = max(widths.items(), key=lambda item: item[1], default=(0, 0))
         scores[mark] = (rows_alike, width)
