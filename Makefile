@@ -20,9 +20,15 @@ check: $(READY)
 # The long proofs. Everything that a page claims as measured is written to docs/evidence by these.
 evidence: $(READY) bench mutate
 	$(BIN)/python benchmarks/law.py --draws 100000000 --json docs/evidence/noise-law.json
+	$(BIN)/python benchmarks/fuzz.py --cases 100000 --json docs/evidence/sensitivity-fuzz.json
+	$(BIN)/python benchmarks/kills.py --kills 200 --json docs/evidence/ledger-kills.json
+	$(BIN)/python benchmarks/query_kills.py --json docs/evidence/full-path-kills.json
+	$(BIN)/python benchmarks/audit_queries.py --json docs/evidence/full-path-audit.json
 
 bench: $(READY)
 	$(BIN)/python benchmarks/noise.py --json docs/evidence/noise-speed.json
+	$(BIN)/python benchmarks/ledger.py --json docs/evidence/ledger-speed.json
+	$(BIN)/python benchmarks/queries.py --json docs/evidence/queries-speed.json
 
 mutate: $(READY)
 	$(BIN)/python benchmarks/mutation.py --json docs/evidence/mutation.json
