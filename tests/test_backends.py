@@ -21,6 +21,8 @@ from typing import Any
 import duckdb
 import nasty
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -545,6 +547,96 @@ def test_a_table_is_loaded_again_when_it_changes() -> None:
         assert folder is not None
         assert not folder.exists()
         assert engine.exact(nasty.task_of(ASKED, VISITS)) == [[1, 0, 0], [2, 0, 0]]
+
+
+def test_values_that_the_engine_cannot_read_are_found_by_the_owner(tmp_path: Path) -> None:
+    late = pa.array([1_600_000_000_000, 2**63 - 3], pa.int64()).cast(pa.timestamp("ms"))
+    broken = pa.Array.from_buffers(pa.string(), 2, pa.array([b"SECRET", b"\xff\xfe"]).buffers())
+    pq.write_table(pa.table({"n": [1, 2], "late": late, "broken": broken}), tmp_path / "v.parquet")
+    moments = Timestamp("2000-01-01T00:00", "2030-01-01T00:00")
+    whole = replace(table_of({"n": Integer(0, 9)}), source=Source(kind="parquet", path="v.parquet"))
+    with DuckDb(tmp_path, {}) as engine:
+        engine.check(whole)
+        for table, name in (
+            (replace(whole, columns={"n": Integer(0, 9), "late": moments}), "late"),
+            (replace(whole, columns={"n": Integer(0, 9), "broken": Text()}), "broken"),
+            (replace(whole, unit="broken", max_groups=2), "broken"),
+            (replace(whole, columns={"n": Integer(0, 9), "late": moments}, missing={"late": ("NA",)}), "late"),
+        ):
+            with pytest.raises(
+                InvalidInputError, match=f"table 't': column '{name}': the engine cannot read"
+            ) as caught:
+                engine.check(table)
+            assert "SECRET" not in str(caught.value)
+            assert caught.value.__context__ is None
+        assert engine.exact(nasty.task_of(plan_of(total(Column("n"))), whole)) == [[3]]
+
+
+@pytest.mark.parametrize("codes", [(), ("NA",)])
+def test_no_moment_makes_a_question_fail(tmp_path: Path, codes: tuple[str, ...]) -> None:
+    """Neither it nor the next one: one value must not invalidate the whole database."""
+    moments = Timestamp("2000-01-01T00:00", "2030-01-01T00:00")
+    for unit, zone in itertools.product(("us", "ns"), (None, "UTC")):
+        ticks = [10**9 * (10**6 if unit == "us" else 10**9), -(2**63) + 5, 2**63 - 3, None]
+        column = pa.array(ticks, pa.int64()).cast(pa.timestamp(unit, zone))
+        pq.write_table(pa.table({"x": column, "id": ["a", "b", "c", "d"]}), tmp_path / "v.parquet")
+        source = Source(kind="parquet", path="v.parquet", missing=codes)
+        table = replace(table_of({"x": moments}, unit="id"), source=source)
+        asked = plan_of(count(), where=Compare(Relation.GREATER, Column("x"), Literal(dt.datetime(2001, 1, 1))))
+        with DuckDb(tmp_path, {}) as engine:
+            engine.check(table)
+            assert engine.exact(nasty.task_of(asked, table)) == [[1 + (unit == "ns")]]
+            assert engine.exact(nasty.task_of(plan_of(count()), table)) == [[4]]
+
+
+def test_after_an_error_of_the_engine_the_table_is_opened_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    with DuckDb(Path(), {"t": FRAME}) as engine:
+        engine.check(VISITS)
+        first = engine._attached["t"]
+        with monkeypatch.context() as patch:
+            broken = sqlgen.Statement(sql="SELECT error('SECRET')", recipes=(), cells=1)
+            patch.setattr("privet.backends.duckdb.statement", lambda *_: broken)
+            with pytest.raises(duckdb.Error):
+                engine.exact(nasty.task_of(ASKED, VISITS))
+        assert engine._attached == {}
+        assert engine.exact(nasty.task_of(ASKED, VISITS)) == ANSWER
+        second = engine._attached["t"]
+        assert second is not first
+        with pytest.raises(duckdb.Error):
+            _fail_beside_another_thread(engine)
+        third = engine._attached["t"]
+        assert third is not second
+        assert engine.exact(nasty.task_of(ASKED, VISITS)) == ANSWER
+        assert engine._attached["t"] is third
+        second.connection.close()
+
+
+def _fail_beside_another_thread(engine: DuckDb) -> None:
+    with engine._asked(VISITS) as (_, cursor):
+        del engine._attached["t"]  # the other thread has seen an error too, and asked again
+        engine.check(VISITS)
+        cursor.execute("SELECT error('SECRET')").fetchall()
+
+
+def test_an_error_that_comes_and_goes_names_no_column(monkeypatch: pytest.MonkeyPatch) -> None:
+    trials = iter(["SELECT error('SECRET')"])
+    monkeypatch.setattr("privet.backends.duckdb._trials", lambda *_: trials)
+    with DuckDb(Path(), {"t": FRAME}) as engine:
+        with pytest.raises(InvalidInputError, match="table 't': the engine cannot read every value"):
+            engine.check(VISITS)
+        assert engine.exact(nasty.task_of(ASKED, VISITS)) == ANSWER
+
+
+def test_a_file_that_ends_inside_a_quote_is_refused_when_it_is_checked(tmp_path: Path) -> None:
+    table = replace(table_of({"a": Integer(0, 9)}), source=Source(kind="csv", path="v.csv"))
+    with DuckDb(tmp_path, {}) as engine:
+        (tmp_path / "v.csv").write_text('a,b\n1,"x\n2,y"\n')
+        engine.check(table)
+        (tmp_path / "v.csv").write_text('a,b\n1,"x\n2,y\n')
+        engine.close()
+        with pytest.raises(InvalidInputError, match="table 't': the file ends inside a quoted field"):
+            engine.check(table)
+        assert engine.exact(nasty.task_of(plan_of(count()), table)) == [[1]]  # after a charge nothing is refused
 
 
 def test_what_cannot_be_attached_leaves_nothing_open(tmp_path: Path) -> None:

@@ -167,24 +167,30 @@ def test_a_merged_null_group_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_rows_of_nobody_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows without a unit, taken for the rows of one more person."""
     monkeypatch.setattr(sqlgen, "is_unit", lambda *_: "TRUE")
-    assert caught("replay", "failed")
+    monkeypatch.setattr(sqlgen, "_bounded", with_units("coalesce(CAST(u AS VARCHAR), '')", "VARCHAR"))
+    assert caught("replay")
 
 
 @pytest.mark.parametrize("limit", ["groups", "rows"])
 def test_skipped_bounding_is_found(monkeypatch: pytest.MonkeyPatch, limit: str) -> None:
     real = sqlgen._bounded
-    unbounded = lambda task, rows: real(replace(task, bounds=replace(task.bounds, **{limit: 1000})), rows)  # noqa: E731
+    unbounded = lambda task, *rest: real(replace(task, bounds=replace(task.bounds, **{limit: 1000})), *rest)  # noqa: E731
     monkeypatch.setattr(sqlgen, "_bounded", unbounded)
     assert caught("sensitivity")
 
 
 def test_units_told_apart_by_a_hash_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two units that are bounded as one can double the change."""
-    real = sqlgen._bounded
-    hashed = lambda task, rows: real(task, rows).replace("PARTITION BY u", "PARTITION BY strlen(t) % 2")  # noqa: E731
-    monkeypatch.setattr(sqlgen, "_bounded", hashed)
+    monkeypatch.setattr(sqlgen, "_bounded", with_units("strlen(CAST(u AS VARCHAR)) % 2", "BIGINT"))
     assert caught("sensitivity")
+
+
+def with_units(sql: str, type_: str) -> Callable[[Any, str, str], str]:
+    """The bounding of other units than those of the table."""
+    real = sqlgen._bounded
+    return lambda task, _, rows: real(task, type_, f"SELECT * REPLACE (CAST({sql} AS {type_}) AS u) FROM ({rows})")
 
 
 def test_a_replacement_at_the_price_of_a_removal_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

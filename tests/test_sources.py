@@ -10,6 +10,7 @@ import sys
 import uuid
 from collections.abc import Iterator
 from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +21,14 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import event, example, given, settings
 from hypothesis import strategies as st
 
 from privet.core.schema import Boolean, Category, Date, Integer, Kind, Number, Text, Timestamp
 from privet.declarations import Source, Table
 from privet.errors import InvalidInputError
-from privet.sources import Raw, attach, connect, delimited, harden
+from privet.sources import Raw, attach, connect, delimited, harden, records
+from privet.sources.records import Records
 from privet.sources.rows import PIECE, as_text
 
 NUMBER = Number(0, 100, step="0.01")
@@ -139,18 +141,65 @@ def test_gzip(connection: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
             attach(connection, table, tmp_path, {})
 
 
-def test_very_long_fields_and_lines_do_no_harm(
-    connection: duckdb.DuckDBPyConnection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_long_record_is_one_record(connection: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
+    people = "".join(f"p{number},{number}\n" for number in range(1000))
+    long = "x" * 140_000  # beyond the limit of Python's csv module
+    before = csv.field_size_limit(10)
+    try:
+        rows = read_csv(connection, tmp_path, f'a,b\n1,"{long}\n{people}"\n3,4\n')
+    finally:
+        csv.field_size_limit(before)
+    assert rows == [("1", f"{long}\n{people}"), ("3", "4")]
+
+
+@pytest.mark.parametrize("record", ['1,"{}\n{}"', "1,{}p1,2", '1,"{}""\r\n{}"', '1,"{}'])
+def test_a_record_beyond_the_limit_is_no_row_and_its_rest_neither(
+    record: str, connection: duckdb.DuckDBPyConnection, tmp_path: Path
 ) -> None:
-    long = "x" * 100_000
-    assert read_csv(connection, tmp_path, f"a,b\n{long},{long}\n1,2\n") == [(long, long), ("1", "2")]
-    lost = 'a,b\n1,2\n"' + "3,4\n" * 50_000 + "5,6\n"  # the quote swallows what the reader can hold, no more
-    rows = read_csv(connection, tmp_path, lost)
-    assert rows[0] == ("1", "2")
-    assert rows[-1] == ("5", "6")
-    assert len(rows) > 10_000
-    monkeypatch.setattr(delimited, "LONGEST_LINE", 10)
-    assert read_csv(connection, tmp_path, "a,b\n1,23456789123\n1\n") == [("1", "23456789"), ("123", None), ("1", None)]
+    long = record.format("x" * records.LONGEST, "p1,2\n" * 10)
+    read = read_csv(connection, tmp_path, f"a,b\n0,0\n{long}\n3,4\n")
+    assert read == [("0", "0"), ("3", "4")][: 1 if record.count('"') % 2 else 2]
+
+
+def csv_module(text: str, delimiter: str, longest: int) -> list[list[str]]:
+    """What Python's csv module makes of a text, without records that are too long and without spaces at the ends."""
+    taken: list[str] = []
+
+    def lines() -> Iterator[str]:
+        for line in io.StringIO(text, newline=""):
+            taken.append(line)
+            yield line
+
+    found = []
+    for row in csv.reader(lines(), delimiter=delimiter, skipinitialspace=delimiter != " "):
+        at_the_end = len(taken) == 1 and taken[0].endswith("\r\n") and not "".join(row).endswith("\n")
+        size = sum(map(len, taken)) - at_the_end  # a line's two last characters may come one by one
+        fields = [field.strip(" ") for field in row]
+        if size <= longest and any(fields):
+            found.append(fields)
+        taken.clear()
+    return found
+
+
+@settings(max_examples=500)
+@given(st.text(st.sampled_from(' ,x"\n\ra1ü'), max_size=40), st.sampled_from(",x 1"), st.integers(1, 60))
+@example('"a,b"c,d', ",", 7)
+@example('"a"\r\n', ",", 4)
+@example('a,"b""c"', ",", 5)
+def test_records_mean_what_the_csv_module_says(text: str, delimiter: str, longest: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(records, "LONGEST", longest)
+        made = Records(io.StringIO(text, newline=""), delimiter)
+        found = [[field.strip(" ") for field in row] for row in made]
+        assert found == csv_module(text, delimiter, longest)
+        options: Any = {"delimiter": delimiter, "skipinitialspace": delimiter != " "}
+        whole = list(csv.reader(io.StringIO(text + "\n", newline=""), **options))
+        more = list(csv.reader(io.StringIO(text + "\n\n\n", newline=""), **options))
+        assert made.unclosed == (len(more) == len(whole) and bool(text))
+
+
+def test_half_a_surrogate_pair_does_no_harm(connection: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
+    assert read_csv(connection, tmp_path, b'a,b\n+2AA-,"+2AA-\n"\n', encoding="utf-7") == [("\ufffd", "\ufffd\n")]
 
 
 def test_more_rows_than_one_piece(connection: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
@@ -168,25 +217,100 @@ def test_glob_characters_in_a_name_mean_themselves(connection: duckdb.DuckDBPyCo
     assert rows_of(connection, raw) == [("1",)]
 
 
-@settings(max_examples=300)
-@given(st.text(st.sampled_from(' ,;"\n\ra1ü\t\0'), max_size=40), st.booleans())
-@example(' "a" ,1\n', False)
-@example('"a" \t,1\n', False)
+PIECES = (
+    "\n", "\r", "\r\n", ",", ",,", '"', '""', '"a"', '"a,b"', '"a\nb"', '"a\r\nb"', '"a""b"', " ", "\t", "\0", "a", "1",
+    "ü", ";", "1,2\n", '"1","2"\n', "1,2,\n", "1,2\r\n", "\ufeff", "x" * 70_000, '"' + "y" * 140_000 + '"',
+)  # fmt: skip
+HEADS = (
+    "a,b\n", '"a","b"\n', "a,b\r\n", "a,b,c\n", 'a,b,c"\n', "a,b,\n", " a , b \n", "\na,b\n", 'a,b,"c\nd"\n', "",
+)  # fmt: skip
+FIELDS = st.sampled_from(
+    ["", "", "a", "1", " a ", "ü", "\t", '""', '"a"', '"a,b"', '"a\nb"', '"a\r\nb"', '"x ""y"""', '" "', '"\r"']
+)
+ENDS = st.sampled_from(["\n"] * 5 + ["\r\n", "\r", "\n\n", ",\n", ""])
+ROWS = st.builds("{},{}{}".format, FIELDS, FIELDS, ENDS)
+PREAMBLES = ("", '"title\n', "title\n", '"a\nb"\n', "\n", "x\ry\n", '"a ""b"" c"\r\n')
+
+
+@settings(max_examples=400)
+@given(
+    body=st.one_of(st.lists(st.sampled_from(PIECES), max_size=12), st.lists(ROWS, max_size=5)).map("".join),
+    head=st.sampled_from(HEADS),
+    start=st.sampled_from([*[("", 0)] * 20, *((preamble, skip) for preamble in PREAMBLES for skip in range(3))]),
+    mark=st.booleans(),
+)
+@example(body="1,2\n", head="a,b\n", start=('"title\n', 1), mark=False)
+@example(body=' "a" ,1\n', head="a,b\n", start=("", 0), mark=False)
+@example(body='"a" \t,1\n', head="a,b\n", start=("", 0), mark=False)
+@example(body='a",1\n"x,1\n', head="a,b\n", start=("", 0), mark=False)
+@example(body='"1",2\n', head="", start=("", 0), mark=True)
 def test_both_readers_agree(
-    shared: duckdb.DuckDBPyConnection, tmp_path_factory: pytest.TempPathFactory, body: str, crlf: bool
+    shared: duckdb.DuckDBPyConnection, tmp_path_factory: pytest.TempPathFactory, **file: Any
 ) -> None:
+    """Wherever the fast reader is used at all, it reads what the other one would."""
     path = tmp_path_factory.getbasetemp() / "fuzz.csv"
-    path.write_bytes(("a,b\n" + body).replace("\n", "\r\n" if crlf else "\n").encode())
-    table = table_of({"a": Text(), "b": Text()}, path=str(path))
-    fast = delimited._load_fast(shared, table, path, 2, [0, 1])
-    quick = sorted(map(str, rows_of(shared, fast))) if fast else None
+    preamble, skip = file["start"]
+    path.write_bytes(("\ufeff" * file["mark"] + preamble + file["head"] + file["body"]).encode())
+    names = {} if file["head"] else {"names": ["a", "b"]}
+    fast = compare_readers(shared, table_of({"a": Text(), "b": Text()}, path=str(path), skip=skip, **names), path)
+    event(f"read by the fast reader: {fast}")
+
+
+def compare_readers(connection: duckdb.DuckDBPyConnection, table: Table, path: Path) -> bool:
+    """Was the fast reader used?"""
     with delimited.open_text(path, "utf-8") as file:
-        rows = delimited.records(delimited.open_reader(file, table.source))
-        next(rows)
-        slow = delimited.insert(shared, table, [0, 1], rows)
+        rows = delimited.open_records(file, table.source)
+        width = len(delimited.header(rows, table.source))
+        fast = delimited._load_fast(connection, table, path, width, [0, 1]) if width > 1 >= rows.lines else None
+        quick = sorted(map(str, rows_of(connection, fast))) if fast else None
+        slow = delimited.insert(connection, table, [0, 1], iter(rows))
     if fast:
-        assert quick == sorted(map(str, rows_of(shared, slow)))
+        assert quick == sorted(map(str, rows_of(connection, slow)))
         assert fast == slow
+        assert not rows.unclosed
+    return fast is not None
+
+
+def test_the_fast_reader_is_used(shared: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
+    path = tmp_path / "data.csv"
+    for text in ("a,b\n1,2\n", '\ufeff"a","b"\r\n"x ""y"" \nz",2\r\n', "a,b\r1,2\r", "a,b\n1,2,\n\n3,4"):
+        path.write_text(text, newline="")
+        assert compare_readers(shared, table_of({"a": Text(), "b": Text()}, path=str(path)), path)
+
+
+@pytest.mark.parametrize(
+    ("preamble", "skip"), [('"Ward list\nof 2024"\n', 2), ('"Ward list\n', 1), ('"a ""b"" c"\n', 1), ("", 0)]
+)
+@pytest.mark.parametrize("row", ["evil,30,extra\n", 'evil,30" \n', "evil\n", 'evil,"30"x\n', '"evil" ,30\n'])
+def test_one_row_never_changes_how_others_are_read(
+    preamble: str, skip: int, row: str, connection: duckdb.DuckDBPyConnection, tmp_path: Path
+) -> None:
+    text = preamble + "a,b\n" + "".join(f"p{number},30\n" for number in range(10))
+    before = read_csv(connection, tmp_path, text, skip=skip)
+    assert len(before) == 10
+    after = read_csv(connection, tmp_path, text + row, skip=skip)
+    assert set(before) < set(after)
+    assert len(after) == 11
+
+
+@pytest.mark.parametrize("delimiter", [",", "§"])
+def test_the_fast_reader_is_given_well_quoted_files_only(delimiter: str, tmp_path: Path) -> None:
+    path = tmp_path / "data.csv"
+    row = f'"a""b"{delimiter}"c\nd"{delimiter}""{delimiter}e'
+    for size in (delimited.BLOCK - 5, delimited.BLOCK - 4, delimited.BLOCK - 1, delimited.BLOCK, 1):
+        path.write_text("x" * size + "\n" + row)
+        assert delimited._well_quoted(path, delimiter.encode())
+        for bad in (row + '"', row.replace("d", 'd" '), row.replace('"a', 'x"a'), row + f'{delimiter}"'):
+            path.write_text("x" * size + "\n" + bad)
+            assert not delimited._well_quoted(path, delimiter.encode())
+    path.write_text('"' + "x" * 3 * delimited.BLOCK + '"')
+    assert not delimited._well_quoted(path, delimiter.encode())
+
+
+def test_a_long_preamble_is_skipped(connection: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
+    long = "x" * (2 * delimited.BLOCK)
+    assert read_csv(connection, tmp_path, f"{long}\na,b\n1,2\n", skip=1) == [("1", "2")]
+    assert read_csv(connection, tmp_path, "x\n1,2\n", skip=1, names=["a", "b"]) == [("1", "2")]
 
 
 @settings(max_examples=50)
@@ -326,17 +450,31 @@ def test_excel(connection: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
         (np.int64(7), None, "7"),
         (3.0, None, "3"),
         (0.1, None, "0.1"),
-        (1e300, None, "1e+300"),
+        (1e16, None, "1" + "0" * 16),
+        (1e-7, None, "1e-07"),
+        (np.float32(0.1), None, "0.10000000149011612"),
+        (np.longdouble(2.5), None, "2.5"),
         (float("nan"), None, None),
         (float("inf"), None, "1e999"),
-        (Decimal("1.50"), None, "1.50"),
+        (Decimal("1.50"), None, "1.5"),
+        (Decimal("0.10"), None, "0.1"),
+        (Decimal("1E-7"), None, "0.0000001"),
+        (Decimal("1E-999999"), None, "0"),
+        (Decimal("-1E+999999"), None, "-1e999"),
+        (Decimal("-0.0"), None, "0"),
+        (uuid.UUID(int=1), None, "00000000-0000-0000-0000-000000000001"),
         (Decimal("NaN"), None, None),
         (Decimal("sNaN"), None, None),
         (Decimal("-Infinity"), None, "-1e999"),
         (pd.NaT, None, None),
         (pd.NA, None, None),
         (pd.Timestamp("2020-01-31T12:00:00.123456789"), None, "2020-01-31 12:00:00.123456"),
+        (pd.Timestamp(np.datetime64("20000-01-01", "s")), None, None),
         (np.datetime64("2020-01-31"), None, "2020-01-31"),
+        (np.datetime64("2020-01-31T12:00:00.123456789", "ns"), None, "2020-01-31 12:00:00.123456"),
+        (np.datetime64("NaT"), None, None),
+        (np.datetime64(2**62, "s"), None, None),
+        (np.timedelta64(5, "ns"), None, None),
         (dt.datetime(2020, 1, 31, 1, tzinfo=dt.timezone(dt.timedelta(hours=2))), TIME, "2020-01-30 23:00:00.000000"),
         (dt.datetime(1, 1, 1, tzinfo=dt.timezone(dt.timedelta(hours=2))), TIME, None),
         (dt.date(2020, 1, 31), TIME, "2020-01-31 00:00:00.000000"),
@@ -353,6 +491,51 @@ def test_the_text_of_a_value(value: object, kind: Kind | None, text: str | None)
 
 def test_whole_numbers_too_long_to_write_are_beyond_every_bound() -> None:
     assert (as_text(10**5000, None), as_text(-(10**5000), None)) == ("1e999", "-1e999")
+
+
+def same_number(value: Any) -> list[Any]:
+    """Values of other types that are equal to a number."""
+    exact = Decimal(value)
+    found = [value, exact, Decimal(f"{exact:f}000" if "." in f"{exact:f}" else f"{exact:f}.000")]
+    if float(exact) == exact:
+        found += [float(exact), np.float64(float(exact))]
+        with np.errstate(over="ignore"):
+            found += [np.float32(exact)] if float(np.float32(exact)) == exact else []
+    if exact == int(exact):
+        found += [int(exact)]
+        found += [np.int64(int(exact))] if -(2**63) <= exact < 2**63 else []
+    return found
+
+
+@given(
+    st.one_of(
+        st.integers(), st.floats(-1e15, 1e15), st.floats(allow_nan=False, allow_infinity=False, width=32),
+        st.integers(-50, 50).map(lambda power: 10.0**power), st.integers(-(10**60), 10**60),
+        st.decimals(allow_nan=False, allow_infinity=False, places=3),
+    )
+)  # fmt: skip
+@example(10**16)
+@example(Decimal(3))
+@example(-0.0)
+def test_equal_numbers_have_equal_texts(value: Any) -> None:
+    alike = same_number(value)
+    assert all(one == value for one in alike)
+    assert len({as_text(one, None) for one in alike}) == 1
+
+
+@given(
+    st.datetimes(dt.datetime(1700, 1, 2), dt.datetime(2200, 1, 1)),
+    st.integers(-14, 14),
+    st.sampled_from([None, DAY, TIME]),
+)
+def test_equal_times_have_equal_texts(time: dt.datetime, hours: int, kind: Kind | None) -> None:
+    fine = np.datetime64(time, "us")
+    day = np.datetime64(time.date(), "D")
+    alike = [time, fine, fine.astype("datetime64[ns]"), pd.Timestamp(time)]
+    zoned = time.replace(tzinfo=dt.UTC)
+    alike += [zoned, zoned.astimezone(dt.timezone(dt.timedelta(hours=hours))), pd.Timestamp(zoned)]
+    assert len({as_text(one, kind) for one in alike}) == 1
+    assert as_text(day, kind) == as_text(day.astype("datetime64[ns]"), kind) == as_text(time.date(), kind)
 
 
 # ---- Parquet and DuckDB files ----------------------------------------------------------------------------------------
@@ -499,6 +682,63 @@ def test_duckdb_files(connection: duckdb.DuckDBPyConnection, tmp_path: Path) -> 
     assert sorted(file.name for file in tmp_path.iterdir()) == ["data.duckdb", "scratch"]
 
 
+@pytest.mark.parametrize("collation", ["", "NOCASE", "NOACCENT", "NOCASE.NOACCENT", "de"])
+def test_a_collation_makes_no_texts_equal(
+    collation: str, connection: duckdb.DuckDBPyConnection, tmp_path: Path
+) -> None:
+    with duckdb.connect(str(tmp_path / "data.duckdb")) as other:
+        other.execute("SET default_collation = 'NOCASE'")
+        text = f"VARCHAR COLLATE {collation}" if collation else "VARCHAR"
+        other.execute(f"CREATE TABLE t (id {text}, a {text})")
+        other.execute("INSERT INTO t VALUES ('A', 'é'), ('a', 'e'), ('Á', 'E')")
+    table = table_of({"a": Text()}, kind="duckdb", path="data.duckdb", table="t", unit="id", missing={"a": ["E"]})
+    raw = attach(connection, table, tmp_path, {})
+    assert sorted(rows_of(connection, raw), key=str) == [("e", "a"), ("é", "A"), (None, "Á")]
+    for question in ("count(DISTINCT id)", "count(DISTINCT a) + count_if(a IN ('e'))", "count_if(id > 'Z') + 1"):
+        assert connection.execute(f"SELECT {question} FROM {raw.relation}").fetchall() == [(3,)]
+    assert connection.execute(f"SELECT count(*) FROM (SELECT id FROM {raw.relation} GROUP BY id)").fetchall() == [(3,)]
+
+
+MOMENTS = [-(2**63) + 1, -(2**63) + 5, -(2**62), 2**62, 2**63 - 3, 2**63 - 1]
+
+
+@pytest.mark.parametrize(
+    ("unit", "zone"), [("s", None), ("ms", None), ("us", None), ("ns", None), ("us", "UTC"), ("ns", "UTC")]
+)
+@pytest.mark.parametrize("kind", ["memory", "duckdb"])
+def test_times_beyond_the_calendar_are_missing(
+    unit: str, zone: str | None, kind: Any, connection: duckdb.DuckDBPyConnection, tmp_path: Path
+) -> None:
+    frame = pa.table({"a": pa.array([0, 10**9, *MOMENTS], pa.int64()).cast(pa.timestamp(unit, zone))})
+    where = {}
+    if kind == "duckdb":
+        where = {"path": "data.duckdb", "table": "t"}
+        with duckdb.connect(str(tmp_path / "data.duckdb")) as other:
+            other.register("frame", frame)
+            other.execute("CREATE TABLE t AS FROM frame")
+    for codes, start in (([], [dt.datetime(1970, 1, 1)]), (["NA", "1970-01-01 00:00:00"], [])):
+        table = table_of({"a": TIME}, kind=kind, missing={"a": codes}, **where)
+        raw = attach(connection, table, tmp_path, {"visits": frame})
+        assert raw.types == {"a": "TIMESTAMP"}
+        values = [value for (value,) in rows_of(connection, raw)]
+        assert len(values) == len(MOMENTS) + 2
+        found = sorted(value for value in values if value is not None)
+        if unit == "ns":  # its years all lie within the calendar
+            found = [value for value in found if 1900 < value.year < 2100]
+        seconds = {"s": 10**9, "ms": 10**6, "us": 1000, "ns": 1}[unit]
+        assert found == [*start, dt.datetime(1970, 1, 1) + dt.timedelta(seconds=seconds)]
+        texts = connection.execute(f"SELECT CAST(a AS VARCHAR) || CAST(a AS DATE) FROM {raw.relation}").fetchall()
+        assert len(texts) == len(values)
+
+
+def test_days_beyond_the_calendar_are_missing(connection: duckdb.DuckDBPyConnection) -> None:
+    days = pa.array([0, -(2**31), -(2**31) + 1, 2**31 - 1, 2**30], pa.int32()).cast(pa.date32())
+    for codes in ([], ["NA"]):
+        table = table_of({"a": DAY}, kind="memory", missing={"a": codes})
+        raw = attach(connection, table, Path(), {"visits": pa.table({"a": days})})
+        assert rows_of(connection, raw) == [(dt.date(1970, 1, 1),), *[(None,)] * 4]
+
+
 # ---- frames ----------------------------------------------------------------------------------------------------------
 
 
@@ -523,8 +763,8 @@ MOMENT = dt.datetime(2020, 1, 31, 12)
         (pd.Series([1, "A", None], dtype="category"), Text(), ("VARCHAR", ["1", "A", None])),
         (pd.Series([MOMENT, None]), TIME, ("TIMESTAMP", [MOMENT, None])),
         (pd.Series([MOMENT]).dt.tz_localize("Etc/GMT-2"), TIME, ("TIMESTAMP", [MOMENT - dt.timedelta(hours=2)])),
-        (pd.Series([1, "x", b"y", None, MOMENT, [2]], dtype=object), Text(),
-         ("VARCHAR", ["1", "x", None, None, "2020-01-31 12:00:00.000000", None])),
+        (pd.Series([1, "x", pd.NA, None, MOMENT, uuid.UUID(int=2)], dtype=object), Text(),
+         ("VARCHAR", ["1", "x", None, None, "2020-01-31 12:00:00.000000", str(uuid.UUID(int=2))])),
         (pd.Series([None, None], dtype=object), Text(), ("VARCHAR", [None, None])),
         (pd.Series([Decimal("1.5"), None], dtype=object), NUMBER, ("VARCHAR", ["1.5", None])),
         (pd.Series([7, None], dtype=pd.ArrowDtype(pa.int64())), Integer(0, 9), ("BIGINT", [7, None])),
@@ -587,6 +827,29 @@ def test_frames_that_are_refused(connection: duckdb.DuckDBPyConnection) -> None:
         read_frame(connection, pd.DataFrame([[1, 2]], columns=["a", "a"]), Text())
     with pytest.raises(InvalidInputError, match="the data cannot be read"):  # columns of different lengths
         attach(connection, table_of({"a": Text(), "b": Text()}, kind="memory"), Path(), {"visits": {"a": [1], "b": []}})
+
+
+@pytest.mark.parametrize(
+    ("value", "word"),
+    [(b"y", "bytes"), ([2], "list"), (object(), "object"), (dt.time(1), "time"), (1j, "complex"),
+     (np.timedelta64(1, "ns"), "timedelta64"), (Fraction(1, 3), "Fraction")],
+)  # fmt: skip
+def test_values_without_a_plain_text_are_refused(
+    value: object, word: str, connection: duckdb.DuckDBPyConnection
+) -> None:
+    for frame in ({"a": ["x", value]}, pd.DataFrame({"a": pd.Series(["x", value], dtype=object)})):
+        with pytest.raises(InvalidInputError, match=f"column 'a' holds Python values of type {word}"):
+            read_frame(connection, frame, Text())
+
+
+@pytest.mark.parametrize(
+    "units", [[Decimal("3." + "0" * zeros) for zeros in range(50)], [10**16, 1e16, np.float64(1e16)]]
+)
+def test_one_person_is_one_unit(units: list[Any], connection: duckdb.DuckDBPyConnection) -> None:
+    frame = pd.DataFrame({"id": pd.Series(units, dtype=object), "a": ["x"] * len(units)})
+    for source in (frame, {"id": units, "a": ["x"] * len(units)}):
+        raw = attach(connection, table_of({"a": Text()}, kind="memory", unit="id"), Path(), {"visits": source})
+        assert connection.execute(f"SELECT count(DISTINCT id) FROM {raw.relation}").fetchall() == [(1,)]
 
 
 def test_a_frame_is_copied(connection: duckdb.DuckDBPyConnection) -> None:

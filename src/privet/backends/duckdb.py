@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -84,15 +84,22 @@ class DuckDb:
                     f"table {show(table.name)}: the file ends inside a quoted field",
                     "close the quote: it takes in every row behind it",
                 )
-        for name, trial in _trials(table, raw):
-            try:
-                with self._asked(table) as (_, cursor):
+        if not self._reads(table):
+            column = next((name for name, alone in _alone(table) if not self._reads(alone)), None)
+            which = "" if column is None else f"column {show(column)}: "
+            raise InvalidInputError(
+                f"table {show(table.name)}: {which}the engine cannot read every value",
+                "correct the values: a question that meets one would fail, and that would tell something",
+            )
+
+    def _reads(self, table: Table) -> bool:
+        try:
+            with self._asked(table) as (raw, cursor):
+                for trial in _trials(table, raw):
                     _rows(cursor, trial)
-            except duckdb.Error:
-                raise InvalidInputError(
-                    f"table {show(table.name)}: column {show(name)} holds a value that the engine cannot read",
-                    "correct it: a question that meets the value would fail, and that would tell something",
-                ) from None
+        except duckdb.Error:
+            return False
+        return True
 
     @contextmanager
     def _asked(self, table: Table) -> Iterator[tuple[Raw, duckdb.DuckDBPyConnection]]:
@@ -174,17 +181,27 @@ def _interrupts() -> Iterator[None]:
         raise
 
 
-def _trials(table: Table, raw: Raw) -> Iterator[tuple[str, str]]:
+def _trials(table: Table, raw: Raw) -> Iterator[str]:
     """For every column a statement that reads all its values as questions do, and gives one number."""
-    steps = []
+    readings = []
     for name, kind in table.columns.items():
         how = reading(kind, raw.types[name], f"source.{quoted(name)}", "r")
-        steps.append((name, how.first, how.second))
+        readings.append((how.first, how.second))
     if table.unit is not None:
-        steps.append((table.unit, f"source.{quoted(table.unit)}", unit_text(raw.types[table.unit], "r")))
-    for name, first, second in steps:
+        readings.append((f"source.{quoted(table.unit)}", unit_text(raw.types[table.unit], "r")))
+    for first, second in readings:
         read = f"SELECT {first} AS r FROM {raw.relation} AS source"  # noqa: S608  names are quoted
-        yield name, f"SELECT bit_xor(hash(r, {second})) FROM ({read})"  # noqa: S608
+        yield f"SELECT bit_xor(hash(r, {second})) FROM ({read})"  # noqa: S608
+
+
+def _alone(table: Table) -> Iterator[tuple[str, Table]]:
+    """The table with one column at a time, as a bad one can spoil the others; then the unit beside a good one."""
+    for name, kind in table.columns.items():
+        codes = {name: table.missing[name]} if name in table.missing else {}
+        one = replace(table, columns={name: kind}, missing=codes)
+        yield name, replace(one, unit=None, max_groups=1, max_rows_per_group=1)
+    if table.unit is not None:
+        yield table.unit, one
 
 
 def _rows(cursor: duckdb.DuckDBPyConnection, sql: str) -> list[tuple[Any, ...]]:

@@ -65,9 +65,9 @@ def open_records(file: TextIO, source: Source) -> Records:
     return Records(file, source.delimiter)
 
 
-def header(rows: Iterator[list[str]], source: Source) -> tuple[str, ...]:
+def header(rows: Records, source: Source) -> tuple[str, ...]:
     """The names of all columns. Spaces around them do not count."""
-    return source.names or tuple(name.strip() for name in next(rows, []))
+    return source.names or tuple(name.strip() for name in next(iter(rows), []))
 
 
 def _load_fast(

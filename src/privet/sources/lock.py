@@ -11,7 +11,10 @@ from privet.sources.relation import text
 
 
 def connect(scratch: Path) -> duckdb.DuckDBPyConnection:
-    """A database in memory. What does not fit is kept in the private folder `scratch` until it is closed."""
+    """A database in memory. What does not fit is kept in the private folder `scratch` until it is closed.
+
+    It is not encrypted there: without an extension the engine refuses `temp_file_encryption`, but only when it spills.
+    """
     scratch.mkdir(mode=0o700, parents=True, exist_ok=True)
     connection = duckdb.connect(":memory:")
     for setting in (

@@ -12,6 +12,7 @@ from typing import TextIO
 
 LONGEST = 1 << 24  # characters of a record; a longer one is read to its end and is not a row
 QUOTED = '"(?:[^"]++|"")*+'  # a quoted field without its last quote
+LONE = re.compile("[\ud800-\udfff]")  # half a surrogate pair, which some encodings can write
 
 
 class Records:
@@ -32,31 +33,41 @@ class Records:
         )
         # For each way to end inside a record the shortest text that ends the same way.
         self._ends = (None, '""', '"', "", "y" if delimiter == "x" else "x")
-        self._field = re.compile(rf'(?:\A|{mark})(?:{spaces}"((?:[^"]++|"")*+)"?({inside})|({inside}))')
+        self._field = re.compile(rf'(?:\A|{mark})(?:{spaces}(")((?:[^"]++|"")*+)"?)?+({inside})')
         self._rows = self._read()
 
     def __iter__(self) -> Iterator[list[str]]:
-        return self
-
-    def __next__(self) -> list[str]:
-        return next(self._rows)
+        """Always the same iterator: a file is read once."""
+        return self._rows
 
     def _read(self) -> Iterator[list[str]]:
-        kept: list[str] = []
-        size, end = 0, ""
-        while piece := self._file.readline(LONGEST):
-            self.lines += 1
-            size += len(piece)
-            kept.append(piece)
+        delimiter, nothing = self._delimiter, self._delimiter + " \r\n"
+        while line := self._line():
+            if '"' in line or line[-1] not in "\r\n":
+                yield from self._record(line)
+            elif line.strip(nothing):  # most lines; `_record` gives the same, but takes longer
+                yield line.rstrip("\r\n").split(delimiter)
+
+    def _line(self) -> str:
+        """The next line, or a piece of it; nothing at the end."""
+        line = self._file.readline(LONGEST)
+        self.lines += 1
+        return line if line.isascii() else LONE.sub("\ufffd", line)
+
+    def _record(self, line: str) -> Iterator[list[str]]:
+        """The record that begins with this line or piece of a line, unless it is too long or without text."""
+        kept, size = [line], len(line)
+        goes_on = self._after("", line)
+        while goes_on is not None and (line := self._line()):
+            size += len(line)
+            kept.append(line)
             if size > LONGEST:
                 kept.clear()
-            goes_on = self._after(end, piece)
-            if goes_on is None:
-                yield from self._row("".join(kept))
-                kept, size = [], 0
-            end = goes_on or ""
-        self.unclosed = end == '"'
-        yield from self._row("".join(kept))
+            goes_on = self._after(goes_on, line)
+        self.unclosed = goes_on == '"'
+        fields = self._fields("".join(kept))
+        if any(field.strip(" ") for field in fields):
+            yield fields
 
     def _after(self, before: str, piece: str) -> str | None:
         """How a record goes on after a further line, or piece of a line; None if it ends there."""
@@ -68,13 +79,10 @@ class Records:
         found = self._end.match(before + piece)
         return self._ends[(found and found.lastindex) or 0]
 
-    def _row(self, text: str) -> Iterator[list[str]]:
+    def _fields(self, text: str) -> list[str]:
         if '"' not in text:
-            fields = text.rstrip("\r\n").split(self._delimiter)
-        else:
-            fields = [
-                found[3] if found[1] is None else found[1].replace('""', '"') + found[2]
-                for found in self._field.finditer(text)
-            ]
-        if any(field.strip(" ") for field in fields):
-            yield fields
+            return text.rstrip("\r\n").split(self._delimiter)
+        return [
+            inside.replace('""', '"') + behind if quote else behind
+            for quote, inside, behind in self._field.findall(text)
+        ]

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 import uuid
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
@@ -85,6 +86,8 @@ def as_text(value: object, kind: Kind | None) -> str | None:
 
 def _number_text(value: float | Decimal) -> str | None:
     """Whole numbers by their digits, others as a float writes itself if one is equal, or by all their digits."""
+    if isinstance(value, float) and math.isfinite(value) and not value.is_integer():
+        return repr(float(value))  # as below, but sooner
     exact = Decimal(value)
     if exact.is_nan():
         return None
