@@ -34,6 +34,8 @@ def run(cases: int, seed: int, processes: int) -> Tally:
     with multiprocessing.get_context("spawn").Pool(processes) as pool:
         for number, tally in enumerate(pool.imap_unordered(partial(_piece, seed), range(pieces)), start=1):
             total.add(tally)
+            for text in tally.violations[:2]:
+                print(text[:4000], flush=True)
             if number % 10 == 0 or number == pieces:
                 print(f"{total.cases:,} cases, {len(total.violations)} violations", flush=True)
     return total
@@ -71,8 +73,6 @@ def main() -> int:
     total = run(arguments.cases, arguments.seed, arguments.processes)
     result = {"commit": git.stdout.strip(), "seed": arguments.seed, "seconds": round(time.monotonic() - started)}
     result |= summary(total)
-    for text in total.violations[:5]:
-        print(text[:2000])
     if arguments.json:
         body = {"privet": 1, "kind": "sensitivity-fuzz", "result": result}
         arguments.json.write_text(json.dumps(body, indent=1) + "\n")

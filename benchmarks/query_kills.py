@@ -21,21 +21,19 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
-import crash_harness  # noqa: E402
-from query_workers import make_vault, unstored  # noqa: E402
+from crash_harness import Tally  # noqa: E402
+from query_workers import kill_many, make_vault, unstored  # noqa: E402
 
 import privet as pv  # noqa: E402
-
-crash_harness.LONGEST_RUN = 2.0  # a vault takes longer to open than a ledger
 
 
 def run(worker: str, kills: int, least: int = 0) -> dict[str, Any]:
     """So many kills, and more until at least so many answers were delivered."""
     with tempfile.TemporaryDirectory(dir=ROOT) as folder:
         place = make_vault(Path(folder))
-        started, total = time.monotonic(), crash_harness.Tally()
+        started, total = time.monotonic(), Tally()
         while total.kills < kills or total.delivered < least:
-            tally = crash_harness.kill_many(f"query_workers:{worker}", place, place / "ledger.sqlite", 1)
+            tally = kill_many(worker, place, 1)
             total.kills += tally.kills
             total.delivered += tally.delivered
             total.uncharged += tally.uncharged

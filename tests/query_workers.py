@@ -1,14 +1,24 @@
-"""What the crash harness kills, one floor up: loops that ask a vault for releases until somebody ends them."""
+"""What the crash harness kills, one floor up: loops that ask a vault for releases until somebody ends them.
+
+Opening a vault takes longer than opening a ledger, so the kill comes after a random number of deliveries.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
+import random
+import subprocess
+import sys
 import threading
+import time
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
+
+import crash_harness
+from crash_harness import Tally, uncharged
 
 import privet as pv
 import privet.sql  # before the clock starts
@@ -19,6 +29,8 @@ from privet.vault import Vault
 
 Deliver = Callable[..., None]
 THREADS = 4
+MOST_DELIVERIES = 30  # before a kill
+LATER = 0.05  # seconds
 COLUMNS = {"age": pv.Integer(0, 120), "ward": pv.Category(["A", "B"])}
 
 
@@ -75,6 +87,34 @@ def _loop(place: str, ask: Callable[[Query], None]) -> None:
             thread.start()
         for thread in threads:
             thread.join()
+
+
+def kill_many(worker: str, place: Path, kills: int) -> Tally:
+    """Every kill is at another moment: after so many deliveries, and a little later."""
+    tally, delivered = Tally(), place / "delivered.jsonl"
+    delivered.touch()
+    for _ in range(kills):
+        seen = delivered.stat().st_size
+        _kill_one(worker, place, delivered, random.randrange(MOST_DELIVERIES))
+        tally.kills += 1
+        lines = delivered.read_bytes()[seen:].splitlines()
+        tally.delivered += len(lines)
+        tally.uncharged += uncharged(place / "ledger.sqlite", [json.loads(line) for line in lines])
+    return tally
+
+
+def _kill_one(worker: str, place: Path, delivered: Path, after: int) -> None:
+    before = delivered.read_bytes().count(b"\n")
+    command = [sys.executable, crash_harness.__file__, f"query_workers:{worker}", str(place), str(delivered)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n", "the worker did not start"
+        while delivered.read_bytes().count(b"\n") < before + after:
+            assert process.poll() is None, "the worker ended by itself"
+            time.sleep(0.001)
+        time.sleep(random.uniform(0, LATER))
+        assert process.poll() is None, "the worker ended by itself"
+        process.kill()
 
 
 def unstored(vault: Vault, lines: list[dict[str, object]]) -> int:

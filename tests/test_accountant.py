@@ -32,6 +32,7 @@ from privet.core.loss import (
     sequential,
     zcdp,
 )
+from privet.core.mechanisms import laplace_half_width
 from privet.errors import InvalidInputError
 
 # ---- losses
@@ -416,3 +417,20 @@ def test_many_counts_are_more_accurate_than_an_equal_split() -> None:
 def test_the_constant_of_large_orders_is_below_e() -> None:
     """With a larger one `implies` would certify a little too much."""
     assert math.e - 1e-5 < E_BELOW < mp.e
+
+
+def test_composition_figures_by_hand() -> None:
+    figures = total(10, F(1, 2), F(1, 10**6))
+    root = 0.5 * math.sqrt(2 * 10 * math.log(10**6))
+    for found, by_hand in zip(
+        (figures.basic, figures.advanced, figures.zcdp),
+        (5.0, root + 5 * math.expm1(0.5), 10 * 0.25 / 2 + root),
+        strict=True,
+    ):
+        assert by_hand <= found <= by_hand * (1 + 1e-9)
+
+
+def test_planned_errors_hold_for_95_of_100() -> None:
+    found = plan(Budget(3, 1e-9), 6)
+    assert found.error == laplace_half_width(DiscreteLaplace(1 / found.epsilon), F(95, 100))
+    assert found.equal_split_error == laplace_half_width(DiscreteLaplace(F(2)), F(95, 100))

@@ -80,7 +80,7 @@ def test_bad_prices_get_one_clear_error(epsilon: object) -> None:
 
 def test_sizes() -> None:
     for size in (0, 1, LARGEST_POOL // 4, LARGEST_POOL // 4 + 1, 100_001):
-        assert pv.noise.discrete_laplace(3, size).shape == (size,)
+        assert pv.noise.discrete_laplace(3, size).shape == pv.noise.discrete_gaussian(3, size).shape == (size,)
 
 
 def test_a_busy_pool_is_not_waited_for() -> None:
