@@ -134,3 +134,9 @@ def test_handed_out_draws_are_the_callers_own() -> None:
 
 def test_the_widest_scale_works() -> None:
     assert np.abs(sampler(DiscreteLaplace(Fraction(MAX_SCALE - 1))).draw(20_000)).max() > MAX_SCALE
+
+
+def test_rooms_load_when_asked_for() -> None:
+    assert pv.__getattr__("errors") is pv.errors
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        pv.__getattr__("nothing")

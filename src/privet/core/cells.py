@@ -61,6 +61,8 @@ def _values(name: str, shape: Shape) -> Iterable[Value]:
             return ()
         case Form.TRUTH:
             return (bool(value) for value in span)
+        case Form.NUMBER if shape.high - shape.low >= MOST:
+            raise _too_many()
         case Form.NUMBER:
             return (value * shape.step for value in span)
         case Form.DATE:
