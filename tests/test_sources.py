@@ -92,7 +92,7 @@ def read_csv(connection: duckdb.DuckDBPyConnection, folder: Path, data: bytes | 
         ('a,b\n1,2\n"x,3\n', [("1", "2"), ("x,3\n", None)]),  # a lost quote
         ("a,b\n1,2\r\n3,4\n", [("1", "2"), ("3", "4")]),  # mixed ends of lines
         ('"a","b","c\nd"\n1,2,3\n', [("1", "2")]),  # a name of two lines
-        (b"a,b\n\xff,2\n", [("\ufffd", "2")]),  # not UTF-8
+        (b"a,b\n\xff,2\n", [("\\xff", "2")]),  # not UTF-8
         ("a,b\n1\0,2\n", [("1\0", "2")]),
         ("a,b\n", []),
         ("a,b", []),
@@ -199,7 +199,7 @@ def test_records_mean_what_the_csv_module_says(text: str, delimiter: str, longes
 
 
 def test_half_a_surrogate_pair_does_no_harm(connection: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
-    assert read_csv(connection, tmp_path, b'a,b\n+2AA-,"+2AA-\n"\n', encoding="utf-7") == [("\ufffd", "\ufffd\n")]
+    assert read_csv(connection, tmp_path, b'a,b\n+2AA-,"+2AA-\n"\n', encoding="utf-7") == [("\\ud800", "\\ud800\n")]
 
 
 def test_more_rows_than_one_piece(connection: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
@@ -443,7 +443,7 @@ def test_excel(connection: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
     [
         (None, None, None),
         ("x", None, "x"),
-        ("\ud800x", None, "?x"),
+        ("\ud800x", None, "\\ud800x"),
         (True, None, "true"),
         (np.bool_(False), None, "false"),
         (7, None, "7"),
@@ -934,3 +934,16 @@ def test_what_does_not_fit_is_spilled_to_the_scratch_folder_and_removed(tmp_path
     assert not list(scratch.iterdir())
     if sys.platform != "win32":
         assert scratch.stat().st_mode & 0o777 == 0o700
+
+
+def test_ids_in_another_encoding_stay_different(connection: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
+    """Read as UTF-8 by mistake, two people must not become one."""
+    rows = read_csv(connection, tmp_path, "a,b\nMüller,1\nMöller,2\n".encode("cp1252"))
+    assert rows == [("M\\xfcller", "1"), ("M\\xf6ller", "2")]
+
+
+def test_nanoseconds_name_nobody(connection: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
+    times = pd.DataFrame({"who": pd.to_datetime([0, 1], unit="ns"), "x": [1, 2]})
+    table = Table(name="t", source=Source(kind="memory"), unit="who", columns={"x": Integer(0, 9)})
+    with pytest.raises(InvalidInputError, match="holds nanoseconds, which cannot be read as a unit"):
+        attach(connection, table, tmp_path, {"t": times})

@@ -46,8 +46,9 @@ def load(connection: duckdb.DuckDBPyConnection, table: Table, path: Path) -> Raw
 
 
 @contextmanager
-def open_text(path: Path, encoding: str, errors: str = "replace") -> Iterator[TextIO]:
-    """The file's text, unpacked if it is gzip. Bytes that the encoding does not know become U+FFFD."""
+def open_text(path: Path, encoding: str, errors: str = "backslashreplace") -> Iterator[TextIO]:
+    """The file's text, unpacked if it is gzip. Bytes that the encoding does not know are
+    spelled out, so that different ids stay different."""
     codec = "utf-8-sig" if codecs.lookup(encoding).name == "utf-8" else encoding
     with _open_bytes(path) as opened, io.TextIOWrapper(opened, encoding=codec, errors=errors, newline="") as file:
         yield file

@@ -52,7 +52,7 @@ class Records:
         """The next line, or a piece of it; nothing at the end."""
         line = self._file.readline(LONGEST)
         self.lines += 1
-        return line if line.isascii() else LONE.sub("\ufffd", line)
+        return line if line.isascii() else LONE.sub(lambda half: f"\\u{ord(half.group()):04x}", line)
 
     def _record(self, line: str) -> Iterator[list[str]]:
         """The record that begins with this line or piece of a line, unless it is too long or without text."""

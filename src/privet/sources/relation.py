@@ -49,6 +49,7 @@ FIRST = {
     "TIMESTAMP WITH TIME ZONE": (IN_UTC, "TIMESTAMP"),
     "TIMESTAMPTZ_NS": (IN_UTC.format("TRY_CAST({0} AS TIMESTAMPTZ)"), "TIMESTAMP"),
 }
+NANOSECONDS = {"TIMESTAMP_NS", "TIMESTAMPTZ_NS"}
 NUMBER_TEXT = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
 
 
@@ -100,6 +101,8 @@ def projection(table: Table, types: Sequence[str], inputs: Sequence[str], *, typ
 
 def _read(table: Table, name: str, given: str, sql: str, *, typed: bool) -> tuple[str, str]:
     base = "" if given.endswith("]") else given.partition("(")[0]
+    if name == table.unit and base in NANOSECONDS:  # cut to microseconds, two units could become one
+        raise _wrong(name, "holds nanoseconds, which cannot be read as a unit", "store the unit as text or numbers")
     if base in FIRST:
         rule, given = FIRST[base]
         sql, base = rule.format(sql), given

@@ -71,7 +71,7 @@ def as_text(value: object, kind: Kind | None) -> str | None:
     """
     match value := plain(value):
         case str():
-            return value.encode("utf-8", "replace").decode()  # half a surrogate pair becomes "?"
+            return value.encode("utf-8", "backslashreplace").decode()  # half a surrogate pair is spelled out
         case bool():
             return "true" if value else "false"
         case int() | float() | Decimal():
