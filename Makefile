@@ -50,7 +50,8 @@ lock:
 
 # What some tests use when it is there; needs root. `make test` never calls it.
 system-deps:
-	@echo "nothing to install yet"
+	@command -v chromium >/dev/null 2>&1 || { export DEBIAN_FRONTEND=noninteractive; \
+	  apt-get update && apt-get install -y --no-install-recommends chromium; }
 
 clean:
 	rm -rf .venv .venv-peers .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage dist

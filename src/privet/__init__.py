@@ -6,6 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from privet import attacks as attacks
     from privet import audits as audits
     from privet import errors as errors
     from privet import noise as noise
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-ROOMS = ("audits", "errors", "noise", "testing")
+ROOMS = ("attacks", "audits", "errors", "noise", "testing")
 PLACES = {  # where a name lives that is not itself a module
     "Budget": "core.accountant",
     "create": "vault",
@@ -34,7 +35,7 @@ PLACES = {  # where a name lives that is not itself a module
 }
 __all__ = [
     "Boolean", "Budget", "Category", "Date", "Integer", "Number", "Text", "Timestamp",
-    "audits", "create", "errors", "meaning", "noise", "open", "testing",
+    "attacks", "audits", "create", "errors", "meaning", "noise", "open", "testing",
 ]  # fmt: skip
 
 

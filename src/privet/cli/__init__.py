@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from privet import __version__
-from privet.cli import ask, book, owner, show
+from privet.cli import ask, attack, book, owner, show
 from privet.cli.verb import Verb, envelope, plain_letters, wants_color
 from privet.core.rational import show as shown
 from privet.errors import (
@@ -29,13 +29,14 @@ STOPPED, READER_GONE = 130, 141  # what a shell reports for Ctrl-C, and for a pr
 EXIT_CODES = """\
 exit codes:
   0    done
+  1    preflight found somebody, or could not decide
   2    bad input, or a question that is not answered; nothing was charged
   3    refused by the budget, or the analyst is suspended; nothing was charged
   4    the ledger cannot be used, or a release failed after its charge
   130  stopped with Ctrl-C; says whether something was charged
   141  the reader of a pipe went away"""
 
-VERBS: dict[str, Verb] = {**show.VERBS, **owner.VERBS, **ask.VERBS, **book.VERBS}
+VERBS: dict[str, Verb] = {**show.VERBS, **owner.VERBS, **ask.VERBS, **book.VERBS, **attack.VERBS}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -43,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     plain_letters(sys.stdout, sys.stderr)
     try:
         try:
-            _run(sys.argv[1:] if arguments is None else arguments)
+            code = _run(sys.argv[1:] if arguments is None else arguments)
         finally:
             sys.stdout.flush()  # here, and not when Python exits, so that a closed pipe is met below
     except PrivetError as error:
@@ -56,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # `privet demo | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains when it exits
         return READER_GONE
-    return 0
+    return code
 
 
 def _code(error: PrivetError) -> int:
@@ -69,10 +70,10 @@ def _code(error: PrivetError) -> int:
             return BAD_INPUT
 
 
-def _run(words: Sequence[str]) -> None:
+def _run(words: Sequence[str]) -> int:
     _check_verb(words)
     options = _parser().parse_args(words)
-    options.run(options)
+    return options.run(options) or 0
 
 
 class _Parser(argparse.ArgumentParser):

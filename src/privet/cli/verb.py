@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from privet.vault import Vault
 
 PATIENCE = 0.5  # seconds before a sign of life
+NEWS = 0.2  # seconds between two of them
 ASCII = {"±": "+/-"}
 
 
@@ -33,7 +34,7 @@ class Verb:
     text: str
     example: str
     options: Callable[[argparse.ArgumentParser], None]
-    run: Callable[[argparse.Namespace], None]
+    run: Callable[[argparse.Namespace], int | None]  # an exit code, if it is not 0
 
 
 def envelope(kind: str, result: Any) -> dict[str, Any]:
@@ -157,3 +158,27 @@ def _tick(words: str, stream: TextIO, done: threading.Event) -> None:
     if longest:
         stream.write(f"\r{' ' * longest}\r")
         stream.flush()
+
+
+@contextmanager
+def counting(stream: TextIO | None = None) -> Iterator[Callable[[str, int, int], None]]:
+    """How far some work is, for a person at a terminal: call it with what is done, how much, and of how much."""
+    stream = stream or sys.stderr
+    longest, last = 0, 0.0
+
+    def show(what: str, done: int, of: int) -> None:
+        nonlocal longest, last
+        if not stream.isatty() or time.monotonic() - last < NEWS:
+            return
+        last = time.monotonic()
+        line = f"privet: {what}" + (f", {done:,} of {of:,}" if of > 1 else "")
+        stream.write(f"\r{line.ljust(longest)}")
+        stream.flush()
+        longest = max(longest, len(line))
+
+    try:
+        yield show
+    finally:
+        if longest:
+            stream.write(f"\r{' ' * longest}\r")
+            stream.flush()

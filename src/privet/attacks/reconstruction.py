@@ -1,0 +1,201 @@
+"""From published tables back to the people: the records that every data set behind the tables must contain.
+
+`reconstruct` is the attack. The unknowns are how many people there are of each kind; every published number is a
+linear statement about them. A solver finds data sets that fit; a kind of which no fitting data set has fewer than c
+people is certain c times, and each such claim carries a certificate that `certificate.check` accepts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from privet.attacks.certain import Certain, Progress, Search, silent
+from privet.attacks.certificate import check, narrowed
+from privet.attacks.clash import clash
+from privet.attacks.disclosure import disclosed
+from privet.attacks.encode import Encoded, kinds_of
+from privet.attacks.finding import Finding, Findings, Strength
+from privet.attacks.narrow import Prepared, prepare
+from privet.attacks.prover import Prover
+from privet.attacks.ranges import suppressed
+from privet.attacks.release import Knowledge, Tables
+from privet.attacks.repair import Repairs, best_repairs
+from privet.attacks.scoring import scored
+from privet.attacks.solver import Clock, Outcome, Values
+from privet.errors import InvalidInputError
+
+NOTHING = Knowledge()
+
+
+@dataclass(frozen=True, slots=True)
+class Reconstruction:
+    """What the solvers and provers found."""
+
+    tables: Tables
+    prepared: Prepared
+    certain: tuple[Certain, ...]
+    solutions: tuple[Values, ...]
+    complete: bool
+    undecided: int
+    seconds: float
+
+    @property
+    def encoded(self) -> Encoded:
+        return self.prepared.encoded
+
+    @property
+    def people(self) -> int:
+        return sum(count for _, count in self.encoded.people(self.solutions[0]))
+
+    @property
+    def proven(self) -> int:
+        return sum(one.count for one in self.certain)
+
+    def count(self) -> int:
+        """How many data sets these solutions stand for: people of one kind may differ where no statistic looks."""
+        sizes = [len(group) for group in self.encoded.kinds]
+        return sum(
+            math.prod(math.comb(count + sizes[kind] - 1, count) for kind, count in self.encoded.people(values))
+            for values in self.solutions
+        )
+
+    def checked(self) -> bool:
+        """Every certificate, once more, by the small checker alone."""
+        if narrowed(self.prepared.coarse.system, self.prepared.steps) is None:
+            return False
+        system = self.encoded.system
+        return all(one.proof is None or check(system, one.claim(), one.proof) for one in self.certain)
+
+    def sources(self, one: Certain) -> tuple[str, ...]:
+        """The statistics that a claim rests on, in the order of the release."""
+        used = self.prepared.sources(one.claim(), one.proof)
+        return tuple(statistic.name for statistic in self.tables.statistics if statistic.name in used)
+
+
+def solve(tables: Tables, clock: Clock, limit: int, progress: Progress = silent) -> Reconstruction:
+    """Narrow, find data sets, prove."""
+    kinds = kinds_of(tables)
+    progress("narrowing", 0, 1)
+    prepared = prepare(tables, kinds, clock.part(0.2))
+    system = prepared.encoded.system
+    search = Search(system, len(prepared.encoded.kinds), clock, progress)
+    progress("searching a data set that fits", 0, 1)
+    outcome = search.start(limit)
+    if outcome is Outcome.IMPOSSIBLE:
+        raise clash(tables, clock)
+    if outcome is Outcome.UNKNOWN:
+        raise InvalidInputError(
+            f"no data set that fits was found in {clock.spent:.0f} s, and none was ruled out: nothing is known",
+            "give it more seconds, or attack fewer tables at a time",
+        )
+    told_apart = len(kinds.groups) > 1  # else nothing is said about anybody
+    certain = search.certain(Prover(system)) if told_apart else []
+    return Reconstruction(
+        tables=tables,
+        prepared=prepared,
+        certain=tuple(certain),
+        solutions=tuple(search.solutions),
+        complete=search.complete,
+        undecided=search.undecided,
+        seconds=clock.spent,
+    )
+
+
+def reconstruct(  # noqa: PLR0913  what a user may want to say, by name
+    tables: Tables,
+    knowledge: Knowledge = NOTHING,
+    *,
+    seconds: float = 60,
+    limit: int = 1000,
+    repair: bool = True,
+    subject: str = "the release",
+    progress: Progress = silent,
+) -> Findings:
+    """Attack published tables. `limit` is how many data sets to list; `seconds` holds for the attack and, once more,
+    for looking for a repair."""
+    found = solve(tables, Clock(seconds), limit, progress)
+    clock = Clock(seconds)
+    hidden = suppressed(found, clock)
+    known = disclosed(found, knowledge, clock)
+    repairs = best_repairs(found, clock, progress) if repair and found.certain else None
+    return Findings(
+        attack="tables",
+        subject=subject,
+        headline=headline(found, known),
+        people=found.people,
+        certain=found.proven,
+        findings=(*_findings(found, repairs), *known),
+        tables=(*(repairs.shown() if repairs else ()), *((hidden,) if hidden else ())),
+        score=scored(found, knowledge),
+        assumptions=_assumptions(tables),
+        not_tried=_not_tried(found),
+        numbers=_numbers(found)
+        | {"disclosed": sum(finding.people for finding in known)}
+        | ({"repair": repairs.numbers()} if repairs else {}),
+        seconds=found.seconds,
+    )
+
+
+def headline(found: Reconstruction, known: Sequence[Finding] = ()) -> str:
+    """In people."""
+    people, proven, told = found.people, found.proven, sum(finding.people for finding in known)
+    more = f"; something follows about {told:,} whose public attributes are known" if told else ""
+    more += f"; for {found.undecided:,} time ran out" if found.undecided else ""
+    if not proven:
+        return f"None of {people:,} people is certain{more}"
+    certain = f"{proven:,} of {people:,} people {'is' if proven == 1 else 'are'} certain"
+    if proven == people and found.complete and found.count() == 1:
+        return f"{certain}: only one data set fits the tables"
+    return certain + more
+
+
+def _findings(found: Reconstruction, repairs: Repairs | None) -> list[Finding]:
+    """Worst first: the fewer people share a record, the worse."""
+    evidence = repairs.enough if repairs else tuple(found.sources(one) for one in found.certain)
+    listed = []
+    for one, cells in sorted(zip(found.certain, evidence, strict=True), key=lambda pair: pair[0].rank()):
+        record = found.encoded.domain.described(found.encoded.kinds[one.kind])
+        words = ", ".join(f"{name} {value}" for name, value in record.items() if value != "any")
+        who = "one person" if one.count == 1 else f"{one.count} people"
+        listed.append(
+            Finding(
+                claim=f"every data set that fits has at least {who} with {words}",
+                strength=Strength.PROOF if one.proof is not None else Strength.RESOLVED,
+                people=one.count,
+                record=record,
+                evidence=cells,
+                certificate=one.proof,
+            )
+        )
+    return listed
+
+
+def _assumptions(tables: Tables) -> tuple[str, ...]:
+    listed = ["every published number is true, up to the rounding or suppression that was declared for it"]
+    listed += [f"{name} has no other values than those declared" for name in tables.attributes]
+    return (*listed, *(f"rule “{name}” holds for everybody" for name in tables.rules))
+
+
+def _not_tried(found: Reconstruction) -> tuple[str, ...]:
+    listed = [f"not used: {reason}" for reason in found.encoded.unused]
+    if found.undecided:
+        listed.append(f"{found.undecided:,} further people may be certain: time ran out before it was decided")
+    if any(one.proof is None for one in found.certain):
+        listed.append("some claims rest on two solvers and have no certificate")
+    return (*listed, "what else an attacker knows about single people (linkage with other sources)")
+
+
+def _numbers(found: Reconstruction) -> dict[str, object]:
+    encoded = found.encoded
+    described = [(encoded.domain.record(encoded.kinds[k]), n) for k, n in encoded.people(found.solutions[0])]
+    return {
+        "solutions": found.count(),
+        "all_solutions": found.complete,
+        "records": [record for record, count in described for _ in range(count)],
+        "proven": found.proven,
+        "certificates": sum(one.proof is not None for one in found.certain),
+        "certificates_checked": found.checked(),
+        "undecided": found.undecided,
+    }

@@ -1,0 +1,198 @@
+"""Which statistics to leave out: the single one that protects most people, and the fewest that protect everybody.
+
+A claim stands as long as everything that its proof rests on is published. So whoever wants to protect everybody must
+leave out something from every proof; the fewest such statistics are a lower limit, found again after each try, until
+nobody is certain any more. Totals that say how many people there are stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from privet.attacks.certain import Progress, Search
+from privet.attacks.encode import kinds_of
+from privet.attacks.finding import Table
+from privet.attacks.narrow import prepare
+from privet.attacks.prover import Prover
+from privet.attacks.solver import Clock, Outcome, smallest_cover
+
+if TYPE_CHECKING:
+    from privet.attacks.reconstruction import Reconstruction
+
+POOL = 200  # solutions to look at before asking about single kinds
+SHOWN = 10
+SHARPENED = 50  # more proofs than that are not looked at one by one
+Names = frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """Without `left_out`, `certain` people are still certain."""
+
+    left_out: tuple[str, ...]
+    certain: int
+
+
+@dataclass(frozen=True, slots=True)
+class Repairs:
+    """`single` are all that were tried, best first. `smallest` protects everybody, with as few statistics as possible
+    if `is_smallest`; at least `at_least` are needed in any case."""
+
+    certain: int  # before any repair
+    single: tuple[Repair, ...]
+    tried_all: bool
+    smallest: Repair | None
+    at_least: int
+    enough: tuple[tuple[str, ...], ...]  # for each claim, statistics that prove it without the others
+
+    @property
+    def is_smallest(self) -> bool:
+        return self.smallest is not None and len(self.smallest.left_out) == self.at_least
+
+    def numbers(self) -> dict[str, Any]:
+        return {
+            "leave_out_one": [{"statistic": one.left_out[0], "still_certain": one.certain} for one in self.single],
+            "tried_all": self.tried_all,
+            "smallest": None if self.smallest is None else list(self.smallest.left_out),
+            "is_smallest": self.is_smallest,
+            "at_least": self.at_least,
+        }
+
+    def shown(self) -> tuple[Table, ...]:
+        rows = tuple(
+            (one.left_out[0], str(self.certain - one.certain), str(one.certain)) for one in self.single[:SHOWN]
+        )
+        text = "One statistic left out, the others published as they are."
+        if not self.tried_all:
+            text += " Time ran out before all were tried."
+        one = Table("Leave out one statistic", text, ("left out", "protected", "still certain"), rows)
+        return one, self._smallest_table()
+
+    def _smallest_table(self) -> Table:
+        title = "Smallest repair"
+        if self.smallest is None:
+            return Table(title, f"Not found in the time given; at least {self.at_least} statistics must be left out.")
+        number = len(self.smallest.left_out)
+        what = f"{number} statistic{'s' if number > 1 else ''}"
+        sure = "no smaller choice does" if self.is_smallest else f"at least {self.at_least} are needed"
+        text = f"Leaving out {what} protects everybody: nobody is certain then ({sure})."
+        return Table(title, text, ("leave out",), tuple((name,) for name in self.smallest.left_out))
+
+
+def best_repairs(found: Reconstruction, clock: Clock, progress: Progress) -> Repairs:
+    bench = _Bench(found)
+    if len(found.certain) <= SHARPENED:
+        bench.sharpen(clock.part(0.4), progress)
+    single, tried_all = _singles(bench, clock.part(0.6), progress)
+    smallest, at_least = _smallest(bench, clock, progress)
+    return Repairs(
+        certain=found.proven,
+        single=tuple(single),
+        tried_all=tried_all,
+        smallest=smallest,
+        at_least=at_least,
+        enough=tuple(bench.listed(names) for _, _, names in bench.proofs),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Tried:
+    """What is still certain when something is left out: how many people of which kind, and why."""
+
+    counts: dict[int, int]
+    cores: frozenset[Names]
+
+    @property
+    def certain(self) -> int:
+        return sum(self.counts.values())
+
+
+class _Bench:
+    """The whole release with its kinds, which stay the same whatever is left out."""
+
+    def __init__(self, found: Reconstruction) -> None:
+        self._tables = found.tables
+        self._kinds = kinds_of(found.tables)
+        self._limit = frozenset(found.encoded.limit)
+        self.names = [one.name for one in found.tables.statistics if one.name not in self._limit]
+        places = found.prepared.places
+        self.proofs = [
+            (places[one.kind], one.count, frozenset(found.sources(one)) - self._limit) for one in found.certain
+        ]
+        self._known: dict[Names, _Tried] = {}
+
+    def without(self, names: Iterable[str], clock: Clock, *, why: bool = False) -> _Tried | None:
+        """None if time ran out."""
+        left_out = frozenset(names)
+        if left_out in self._known:
+            return self._known[left_out]
+        kept = tuple(one for one in self._tables.statistics if one.name not in left_out)
+        small = prepare(replace(self._tables, statistics=kept), self._kinds, clock.part(0.3))
+        search = Search(small.encoded.system, len(small.encoded.kinds), clock)
+        if search.start(POOL) is not Outcome.SOLVED:
+            return None
+        certain = search.certain(Prover(search.system), prove=why)
+        if search.undecided or not clock.left:
+            return None
+        cores = [small.sources(one.claim(), one.proof) - self._limit for one in certain] if why else []
+        tried = _Tried({small.places[one.kind]: one.count for one in certain}, frozenset(cores))
+        if why:
+            self._known[left_out] = tried
+        return tried
+
+    def listed(self, names: Names) -> tuple[str, ...]:
+        """With the totals, in the order of the release."""
+        wanted = names | self._limit
+        return tuple(one.name for one in self._tables.statistics if one.name in wanted)
+
+    def sharpen(self, clock: Clock, progress: Progress) -> None:
+        """Finds, for every proof, a few statistics that are enough: any of them that can go, goes."""
+        for number, (kind, count, names) in enumerate(self.proofs):
+            progress("finding the cells that did it", number, len(self.proofs))
+            dropped = frozenset(self.names) - names
+            for name in sorted(names, key=self.names.index):
+                tried = self.without(dropped | {name}, clock, why=True) if clock.left else None
+                if tried is not None and tried.counts.get(kind, 0) >= count:
+                    dropped |= {name}
+            self.proofs[number] = kind, count, frozenset(self.names) - dropped
+
+
+def _singles(bench: _Bench, clock: Clock, progress: Progress) -> tuple[list[Repair], bool]:
+    """Most promising first. A statistic can protect at most the people whose proofs rest on it."""
+    promise = {name: sum(count for _, count, names in bench.proofs if name in names) for name in bench.names}
+    everybody = sum(count for _, count, _ in bench.proofs)
+    best, tried = 0, list[Repair]()
+    order = sorted(bench.names, key=lambda name: -promise[name])
+    for done, name in enumerate(order):
+        if promise[name] < max(best, 1):
+            break  # no statistic from here on can protect more
+        progress("trying repairs", done, len(order))
+        result = bench.without([name], clock) if clock.left else None
+        if result is None:
+            return sorted(tried, key=lambda one: one.certain), False
+        tried.append(Repair((name,), result.certain))
+        best = max(best, everybody - tried[-1].certain)
+    return sorted(tried, key=lambda one: one.certain), True
+
+
+def _smallest(bench: _Bench, clock: Clock, progress: Progress) -> tuple[Repair | None, int]:
+    """(a repair that protects everybody, how many statistics any such repair has at least)."""
+    cores = {names for _, _, names in bench.proofs}
+    at_least = 0
+    while clock.left:
+        if frozenset() in cores:
+            return None, at_least  # somebody is certain by the totals alone
+        progress("looking for the smallest repair", at_least, at_least + 1)
+        chosen = smallest_cover(cores, clock)
+        if chosen is None:
+            break
+        at_least = len(chosen)
+        result = bench.without(chosen, clock, why=True)
+        if result is None:
+            break
+        if not result.certain:
+            return Repair(tuple(name for name in bench.names if name in chosen), 0), at_least
+        cores |= result.cores
+    return None, at_least

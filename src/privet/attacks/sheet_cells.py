@@ -1,0 +1,125 @@
+"""The cells of a sheet: numbers as numbers, everything else as text, each at the place where a person finds it."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from numbers import Number
+from pathlib import Path
+from typing import Any
+
+from python_calamine import CalamineError, CalamineWorkbook
+
+from privet.core.rational import show
+from privet.errors import InvalidInputError
+from privet.sources.rows import as_text
+
+Cell = str | Decimal
+SPACES = " \u00a0\u2009\u202f"  # plain, unbreakable, thin and narrow
+GROUPED = r"[+-]?(?:\d{{1,3}}(?:{mark}\d{{3}})+|\d+)(?:{point}\d+)?"
+NUMBERS = {
+    point: re.compile("|".join(GROUPED.format(mark=mark, point=re.escape(point)) for mark in marks), re.ASCII)
+    for point, marks in ((".", (",", f"[{SPACES}]", "'")), (",", (r"\.", f"[{SPACES}]", "'")))
+}
+MINUS = re.compile("[\u2212\u2013]")
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """All rows from the first, and what errors and findings call the sheet."""
+
+    name: str
+    place: str
+    rows: Sequence[Sequence[Cell]]
+
+
+def open_sheet(entry: Mapping[str, Any], folder: Path, workbook: Path | None) -> Sheet:
+    """The cells that an entry of [[tables]] is about: a CSV file, a sheet of the workbook or a data frame."""
+    given = [key for key in ("file", "sheet", "frame") if key in entry]
+    if len(given) != 1:
+        raise InvalidInputError("it does not say where its cells are", 'write file = "x.csv" or sheet = "T1", not both')
+    if given == ["frame"]:
+        name = str(entry.get("name", "frame"))
+        return Sheet(name, name, _cells(_frame_rows(entry["frame"])))
+    name = entry[given[0]]
+    if not isinstance(name, str):
+        raise InvalidInputError(f"{given[0]} is {show(name)}", f'write a text: {given[0]} = "T1"')
+    delimiter = entry.get("delimiter", ",")
+    if given == ["file"]:
+        where = workbook if workbook is not None and workbook.is_dir() else folder
+        return Sheet(name, name, _cells(_csv_rows(where / name, delimiter)))
+    if workbook is None:
+        raise InvalidInputError(f"nobody said which workbook has the sheet {show(name)}", 'write workbook = "x.xlsx"')
+    if workbook.is_dir():
+        return Sheet(name, f"{name}.csv", _cells(_csv_rows(workbook / f"{name}.csv", delimiter)))
+    return Sheet(name, f"{workbook.name}, sheet {show(name)}", _cells(_excel_rows(workbook, name)))
+
+
+def _cells(rows: Iterable[Iterable[object]]) -> list[list[Cell]]:
+    return [[_cell(value) for value in row] for row in rows]
+
+
+def _cell(value: object) -> Cell:
+    text = as_text(value, None) or ""
+    if isinstance(value, Number) and not isinstance(value, bool) and text:
+        return Decimal(text)
+    return " ".join(text.split())
+
+
+def _csv_rows(path: Path, delimiter: object) -> list[list[str]]:
+    if not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n':
+        raise InvalidInputError(f"delimiter is {show(delimiter)}", 'write one character, such as delimiter = ";"')
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            return list(csv.reader(file, delimiter=delimiter))
+    except (OSError, UnicodeDecodeError, csv.Error):
+        raise InvalidInputError(
+            f"{path.name} cannot be read", "check that the file is there, as CSV in UTF-8"
+        ) from None
+
+
+def _excel_rows(path: Path, sheet: str) -> list[list[Any]]:
+    try:
+        with CalamineWorkbook.from_path(path) as book:
+            names = book.sheet_names
+            if sheet in names:
+                return book.get_sheet_by_name(sheet).to_python(skip_empty_area=False)
+    except (CalamineError, OSError):
+        raise InvalidInputError(
+            f"{path.name} cannot be read", "check that the file is there and is an Excel workbook"
+        ) from None
+    raise InvalidInputError(
+        f"{path.name} has no sheet {show(sheet)}", f"its sheets are {', '.join(map(show, names)) or 'none'}"
+    )
+
+
+def _frame_rows(frame: Any) -> list[Iterable[object]]:
+    """Of pandas or polars."""
+    if hasattr(frame, "itertuples"):
+        return [list(frame.columns), *frame.itertuples(index=False, name=None)]
+    if hasattr(frame, "iter_rows"):
+        return [list(frame.columns), *frame.iter_rows()]
+    raise InvalidInputError(f"frame is {type(frame).__name__}", "give a data frame of pandas or polars")
+
+
+def coordinate(row: int, column: int) -> str:
+    """B7, as a spreadsheet says it; both start at 0."""
+    letters = ""
+    column += 1
+    while column:
+        column, place = divmod(column - 1, 26)
+        letters = chr(ord("A") + place) + letters
+    return f"{letters}{row + 1}"
+
+
+def number_of(cell: Cell, point: str) -> Decimal | None:
+    """The number in a cell; None if it is none. Digits may stand in groups of three."""
+    if isinstance(cell, Decimal):
+        return cell
+    text = MINUS.sub("-", cell)
+    if not NUMBERS[point].fullmatch(text):
+        return None
+    return Decimal(re.sub(f"[^0-9{re.escape(point)}+-]", "", text).replace(point, "."))
