@@ -24,6 +24,7 @@ evidence: $(READY) bench mutate
 	$(BIN)/python benchmarks/kills.py --kills 200 --json docs/evidence/ledger-kills.json
 	$(BIN)/python benchmarks/query_kills.py --json docs/evidence/full-path-kills.json
 	$(BIN)/python benchmarks/audit_queries.py --json docs/evidence/full-path-audit.json
+	$(BIN)/python benchmarks/tables.py --json docs/evidence/tables.json
 
 bench: $(READY)
 	$(BIN)/python benchmarks/noise.py --json docs/evidence/noise-speed.json

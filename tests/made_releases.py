@@ -12,7 +12,17 @@ from hypothesis import strategies as st
 from table_oracle import published
 
 from privet.attacks.release import (
-    EVERYBODY, Between, Largest, Mean, Measure, Quantile, Share, Smallest, Statistic, Tables, Total,
+    EVERYBODY,
+    Between,
+    Largest,
+    Mean,
+    Measure,
+    Quantile,
+    Share,
+    Smallest,
+    Statistic,
+    Tables,
+    Total,
 )  # fmt: skip
 from privet.core.evaluate import evaluate
 from privet.core.expression import And, Column, Compare, Expression, Literal, Not, Or, Relation
@@ -97,7 +107,9 @@ def measures(draw: st.DrawFn, values: dict[str, tuple[Any, ...]]) -> Measure:
 def statistics(draw: st.DrawFn, name: str, values: dict[str, tuple[Any, ...]], people: list[Person]) -> Statistic:
     """What is true of these people. A group with no mean gets none published."""
     where = draw(conditions(values))
-    empty = Statistic(name=name, where=where, count=Between(), measures=tuple(draw(st.lists(measures(values), max_size=2))))
+    empty = Statistic(
+        name=name, where=where, count=Between(), measures=tuple(draw(st.lists(measures(values), max_size=2)))
+    )
     (_, size), *numbers = published(empty, people)
     said = [
         _with(measure, draw(around(number)))

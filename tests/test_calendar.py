@@ -31,6 +31,24 @@ def test_a_start_is_the_last_start_before(time: dt.datetime, period: Period) -> 
     assert time - begin < dt.timedelta(days=longest)
 
 
+def test_days_and_microseconds_are_counted_from_1970() -> None:
+    """The engines' SQL counts from there, too."""
+    assert calendar.days(dt.date(1970, 1, 1)) == 0
+    assert calendar.days(dt.date(1969, 12, 31)) == -1
+    assert calendar.days(dt.date(2000, 3, 1)) == 30 * 365 + 7 + 31 + 29
+    assert calendar.microseconds(dt.datetime(1970, 1, 2, 0, 0, 1)) == calendar.DAY + 10**6 == 86_401 * 10**6
+
+
+@given(TIMES)
+def test_a_clock_is_cut_by_clearing_what_is_smaller(time: dt.datetime) -> None:
+    smaller: dict[str, int] = {}
+    for period, name in (
+        (Period.SECOND, "microsecond"), (Period.MINUTE, "second"), (Period.HOUR, "minute"), (Period.DAY, "hour"),
+    ):  # fmt: skip
+        smaller[name] = 0
+        assert calendar.start_of_time(period, time) == time.replace(**smaller)
+
+
 @given(DATES, st.integers(0, 800), st.sampled_from(list(Period)))
 def test_starts_are_those_of_all_days_between(first: dt.date, length: int, period: Period) -> None:
     last = min(first.toordinal() + length, dt.date.max.toordinal())
@@ -60,3 +78,12 @@ def test_fields_by_hand() -> None:
 def test_fields_lie_in_their_ranges(time: dt.datetime, field: Field) -> None:
     low, high = calendar.FIELD_RANGES[field]
     assert low <= calendar.field_of(field, time) <= high
+
+
+def test_ranges_of_fields_are_attained() -> None:
+    """A range that is too wide would cost noise, and cells that nobody can be in."""
+    first = dt.datetime(2018, 1, 1)  # 2020 has 53 weeks and 366 days
+    times = [first + dt.timedelta(days=n, seconds=61 * n) for n in range(4 * 366)]
+    for field, (low, high) in calendar.FIELD_RANGES.items():
+        found = {calendar.field_of(field, time) for time in times}
+        assert (min(found), max(found)) == (low, high), field

@@ -13,7 +13,7 @@ import privet
 from privet.core.claim import CLAIMS
 
 ROOT = Path(__file__).parent.parent
-TRUSTED = ("core", "noise", "ledger", "backends", "sources")
+TRUSTED = ("core", "noise", "ledger", "backends", "sources", "attacks")
 
 
 def rows() -> dict[str, list[str]]:

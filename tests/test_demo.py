@@ -15,7 +15,7 @@ import pytest
 from fit import FALSE_ALARM
 
 import privet as pv
-from privet import demo
+from privet import demo, demo_table
 from privet.core.laws import DiscreteLaplace
 from privet.report import charts
 from privet.report.terminal import Pen, at_least, at_most, one_line, percent
@@ -181,7 +181,7 @@ def test_a_budget_that_does_not_refuse_would_be_seen(tmp_path: Path) -> None:
 
 def test_the_page_fits_a_terminal(story: demo.Story) -> None:
     lines = demo.page(story, "demo.svg", PLAIN).splitlines()
-    assert len(lines) <= 60
+    assert len(lines) <= 84
     assert max(map(len, lines)) <= 105
     assert all(line.replace("±", "").isascii() and line.isprintable() for line in lines)
 
@@ -192,7 +192,7 @@ def test_the_page_says_what_was_computed_and_where_to_go(story: demo.Story) -> N
         "2,436 patients, 4 ill", "2,437 patients, 5 ill", "the newcomer is ill", "the newcomer is 86 years old",
         "1/7 = 14.3 %", "78.6 %", "10,000 times", "right 53.2 % of the time", "epsilon 1.5 of 1.5 spent",
         "free, answered from the ledger", "refused: this query costs epsilon 0.5", "7 entries, verified",
-        "between 18.2 % and 81.8 %", "not a proof", "docs/privacy-promise.md", "docs/claims.md", "make test",
+        "between 18.2 % and 81.8 %", "is a theorem, not this", "docs/privacy-promise.md", "docs/claims.md", "make test",
         "folder/demo.svg", percent(story.uniform.simulated_certain), percent(story.private.simulated_guess),
         f"finds {story.private.cases} cases more",
     ):  # fmt: skip
@@ -213,6 +213,7 @@ def test_no_result_is_printed_by_heart(story: demo.Story) -> None:
             again_is_free=False, refused="not refused", spent=Fraction(1, 2), entries=99,
             belief=replace(story.private.belief, low=Fraction(1, 3), high=Fraction(2, 3)),
         ),
+        table=replace(story.table, certain=3, data_sets=1234, right=False, still_certain=2, people=9),
     )  # fmt: skip
     text = demo.page(other, "x.svg", PLAIN)
     for words in (
@@ -220,9 +221,37 @@ def test_no_result_is_printed_by_heart(story: demo.Story) -> None:
         "10 or 11 only if ill", "1/3 = 33.3 %", "12.5 % in 11 weeks", "77 times", "12.3 %", "wrong in 6",
         "0 cases more and a newcomer aged 12: both right, by luck", "right 66.7 % of", "66 times", "32.1 %",
         "[##########....................]  epsilon 0.5 of 1.5", "charged again", "refused: not refused", "99 entries",
-        "between 33.3 % and 66.7 %",
+        "between 33.3 % and 66.7 %", "the 9 (made-up) people", "1,234 data sets fit", "3 of 9 people, and not right",
+        "finds 2 who would follow if all intervals held",
     ):  # fmt: skip
         assert words in text, words
+
+
+def test_a_table_gives_seven_people_away_and_a_vault_does_not(story: demo.Story) -> None:
+    table = story.table
+    assert (table.people, table.certain, table.data_sets, table.right) == (7, 7, 1, True)
+    assert 0 <= table.still_certain <= demo_table.CROWD
+    assert [row.group for row in table.rows if row.count is None] == ["65 and over"]
+    text = demo.page(story, "x.svg", PLAIN)
+    for words in (
+        "Only one data set fits",
+        "7 of 7 people, and right about everybody",
+        "F 82 smokes, M 10, M 14, M 40",
+    ):
+        assert words in text
+    numbers = story.numbers()["table"]
+    assert numbers["records"][0] == {"sex": "F", "age": 9, "smokes": False}
+    assert numbers["rows"][0] == {"group": "everybody", "count": 7, "median": 31, "mean": 35.0}
+
+
+def test_answers_that_contradict_each_other_give_nobody_away(story: demo.Story) -> None:
+    """Noise may make the two tables disagree about how many people there are."""
+    first, second = story.table.answers
+    few, many = (replace(first, noisy=tuple(tuple([n] * len(v)) for v in first.noisy)) for n in (-1000, 10_000))
+    assert demo_table.attack_answers((few, many)) == (0, True)
+    text = demo.page(replace(story, table=replace(story.table, refused=True)), "x.svg", PLAIN)
+    assert "finds nothing: no data set fits noisy numbers" in text
+    assert second.columns == ("smokes", "people", "age")
 
 
 def test_luck_is_told(story: demo.Story) -> None:

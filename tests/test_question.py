@@ -21,7 +21,7 @@ from privet.core.expression import Arithmetic, Column, Compare, Expression, IsNu
 from privet.core.laws import DiscreteGaussian, DiscreteLaplace
 from privet.core.loss import NOTHING, Loss, sequential
 from privet.core.mechanisms import gaussian_half_width
-from privet.core.parts import Gauge, Role
+from privet.core.parts import Gauge, Role, priced
 from privet.core.plan import Aggregate, Function, Key, Order, Plan, canonical, fingerprint
 from privet.core.pricing import Price, ask
 from privet.core.question import Outline, Question, outline
@@ -124,7 +124,15 @@ def test_noise_wider_than_the_sampler_is_refused() -> None:
     for price in (Price(epsilon=1), Price(rho="1/2")):
         with pytest.raises(RefusedQueryError, match="wider than"):
             ask(found, BUDGET, price)
-    assert ask(found, BUDGET, Price(epsilon=2)).loss.epsilon == 2
+    for price in (Price(epsilon="1.00001"), Price(rho="0.50001")):
+        assert len(ask(found, BUDGET, price).parts) == 1
+
+
+def test_every_measure_needs_its_share() -> None:
+    found = read(aggregate(Function.COUNT, name="n"), aggregate(Function.SUM, "age", name="s"))
+    for shares in ([F(1)], [F(1)] * 3):
+        with pytest.raises(ValueError, match="zip"):
+            priced(found.measures, 1, ROWS, Gauge.EPSILON, shares)
 
 
 @pytest.mark.parametrize(
@@ -187,8 +195,14 @@ def test_within_picks_the_noise_that_leaves_more_room() -> None:
 
 def test_relative_accuracy_and_shared_measures() -> None:
     found = read(aggregate(Function.COUNT, name="n"), aggregate(Function.COUNT, name="m"))
-    strict = ask(found, Budget(3), Price(within={"n": 100, "m": "1%"}, expected={"m": 2000, "n": None}))
-    assert half_width(strict.parts[0].law, F(95, 100)) == 20
+    for percent, expected in (("1%", 2000), ("2.5%", 800), ("200%", 10)):
+        strict = ask(found, Budget(3), Price(within={"n": 100, "m": percent}, expected={"m": expected, "n": None}))
+        assert half_width(strict.parts[0].law, F(95, 100)) == 20
+
+
+def test_accuracy_is_given_in_units_of_the_column_not_in_steps() -> None:
+    asked = ask(read(aggregate(Function.SUM, "cost")), Budget(3), Price(within=70_000))
+    assert 69_990 * 100 < half_width(asked.parts[0].law, F(95, 100)) <= 70_000 * 100
 
 
 @pytest.mark.parametrize("variance", [F(1, 10), F(1), F(7, 3), F(100), F(10**4)])
@@ -241,6 +255,36 @@ def test_values_steps_and_missing_groups() -> None:
     assert [plain(line["s"]) for line in found] == [F("12.34"), F("-0.5"), F("0.03")]
 
 
+def test_an_interval_reaches_a_half_width_to_each_side() -> None:
+    asked = question_of(aggregate(Function.SUM, "cost", name="s"))
+    width = half_width(asked.parts[0].law, F(1, 2))
+    cell = lines(asked, [[1234]], F(1, 2))[0]["s"]
+    assert cell == Estimate(value=F("12.34"), low=F(1234 - width, 100), high=F(1234 + width, 100))
+
+
+@pytest.mark.parametrize("more", [0, 1, 2, 50])
+@pytest.mark.parametrize("middle", [-40, 0, 40])
+def test_the_interval_of_an_average_ends_where_sum_and_count_can_end(more: int, middle: int) -> None:
+    """Of all sums and counts within their half widths, the least and the largest quotient."""
+    asked = question_of(aggregate(Function.AVG, "age", name="a"), epsilon=6)
+    recipe = asked.outline.recipes[0]
+    assert recipe.count is not None
+    share = F(999, 1000)
+    a, b = (half_width(asked.parts[number].law, (1 + share) / 2) for number in (recipe.measure, recipe.count))
+    assert b > 1
+    people = b + more
+    noisy = {recipe.measure: [middle * people], recipe.count: [people]}
+    found = lines(asked, [noisy[i] for i in range(2)], share)[0]["a"]
+    assert isinstance(found, Estimate)
+    assert found.value == 60 + middle
+    if more == 0:  # perhaps nobody is there
+        assert (found.low, found.high) == (0, 120)
+        return
+    sums = range(middle * people - a, middle * people + a + 1)
+    every = [60 + F(total, count) for total in sums for count in range(people - b, people + b + 1)]
+    assert (found.low, found.high) == (max(min(every), F(0)), min(max(every), F(120)))
+
+
 def test_averages_stay_in_the_declared_range() -> None:
     asked = question_of(aggregate(Function.AVG, "age", name="a"), epsilon=1)
     recipe = asked.outline.recipes[0]
@@ -253,6 +297,8 @@ def test_averages_stay_in_the_declared_range() -> None:
 
     assert average(10**9, 3) == Estimate(value=F(120), low=F(0), high=F(120))
     assert average(-(10**9), -3).value == 0
+    assert average(7, 1).value == 67  # one person, or fewer: the sum is that person's
+    assert average(7, 0).value == 67
     sure = average(-10_000, 1000)
     assert sure.value == 50
     assert 40 < sure.low < 50 < sure.high < 60

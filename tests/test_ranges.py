@@ -197,6 +197,77 @@ def test_random_expressions_stay_in_their_ranges(expression: Expression) -> None
     check(expression)
 
 
+NUMBER, TRUTH = Column("x"), Column("t")
+MEANT: list[tuple[Expression, Row, Value]] = [
+    *(
+        (Compare(relation, NUMBER, Literal(F(2))), {"x": F(x)}, answer)
+        for relation, answers in {
+            Relation.EQUAL: (False, True, False), Relation.UNEQUAL: (True, False, True),
+            Relation.LESS: (True, False, False), Relation.LESS_EQUAL: (True, True, False),
+            Relation.GREATER: (False, False, True), Relation.GREATER_EQUAL: (False, True, True),
+        }.items()
+        for x, answer in zip((1, 2, 3), answers, strict=True)
+    ),
+    *((Case(((TRUTH, ONE),), ZERO), {"t": t}, F(t is True)) for t in (True, False, None)),
+    (Case(((Literal(False), ZERO), (TRUTH, ONE)), NULL), {"t": True}, F(1)),
+    *((And((TRUTH, NULL)), {"t": t}, None if t else False) for t in (True, False)),
+    *((Or((TRUTH, NULL)), {"t": t}, True if t else None) for t in (True, False)),
+    (In(NUMBER, (F(1), F(2))), {"x": F(2)}, True),
+    (In(NUMBER, (F(1), F(2))), {"x": F(3)}, False),
+    (In(NUMBER, (F(1), F(2))), {"x": None}, None),
+    (In(NUMBER, ()), {"x": None}, False),
+    (Least((NUMBER, ONE, NULL)), {"x": F(3)}, F(1)),
+    (Greatest((NUMBER, ONE, NULL)), {"x": F(3)}, F(3)),
+    (Coalesce((NULL, NUMBER, ONE)), {"x": F(3)}, F(3)),
+    *(
+        (Rounded(Rounding.NEAREST, NUMBER, F(5)), {"x": x}, F(nearest))  # halves upwards
+        for x, nearest in ((F(-26, 10), -5), (F(-5, 2), 0), (F(-1), 0), (F(1), 0), (F(24, 10), 0), (F(5, 2), 5))
+    ),
+    (Rounded(Rounding.DOWN, NUMBER, F(5)), {"x": F(-1)}, F(-5)),
+    (Rounded(Rounding.UP, NUMBER, F(5)), {"x": F(1)}, F(5)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("expression", "row", "answer"), MEANT, ids=repr)
+def test_meaning_by_hand(expression: Expression, row: Row, answer: Value) -> None:
+    found = evaluate(expression, row)
+    assert found == answer
+    assert type(found) is type(answer)
+
+
+@pytest.mark.parametrize(
+    ("expression", "ends"),
+    [
+        (Arithmetic(Sign.SUBTRACT, D, D), (-6, 6)),  # the same column twice is not looked into
+        (Arithmetic(Sign.SUBTRACT, D, Literal(dt.date(2021, 1, 1))), (-2, 4)),
+        (Absolute(Literal(F(1))), (1, 1)),
+        (Absolute(Greatest((A, ONE))), (1, 3)),
+        (Least((ONE, Literal(F(2)), A)), (-2, 1)),
+        (Greatest((ONE, Literal(F(2)), A)), (2, 3)),
+        (Arithmetic(Sign.ADD, NULL, A), (-2, 3)),
+    ],
+    ids=repr,
+)
+def test_ranges_by_hand(expression: Expression, ends: tuple[int, int]) -> None:
+    shape = shape_of(expression, SHAPES)
+    assert (shape.low, shape.high) == ends
+
+
+def test_what_can_be_null_by_hand() -> None:
+    maybe = (In(A, (F(1),)), Compare(Relation.LESS, A, ONE), Compare(Relation.LESS, ONE, NULL), And((T, Literal(True))))
+    never = (In(A, ()), IsNull(A), Compare(Relation.LESS, ONE, ONE), Coalesce((A, ONE)), Least((A, ONE)))
+    assert [shape_of(expression, SHAPES).null for expression in maybe] == [True] * len(maybe)
+    assert [shape_of(expression, SHAPES).null for expression in never] == [False] * len(never)
+
+
+def test_a_constant_of_any_size_can_stand_beside_null() -> None:
+    """NULL has no grid of its own to be brought to."""
+    huge = Literal(F(LIMIT * 2))
+    assert shape_of(Compare(Relation.EQUAL, huge, NULL), SHAPES).form is Form.TRUTH
+    with pytest.raises(RefusedQueryError, match="a value can be as large as"):
+        shape_of(Compare(Relation.EQUAL, huge, ONE), SHAPES)
+
+
 def test_wrong_product_corners_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """A planted bug: the ends multiplied pairwise, as if numbers were never negative."""
     real = ranges._arithmetic
@@ -222,6 +293,11 @@ REFUSED = [
     (Truncated(Period.DAY, A), "a number stands where"),
     (Least((W, W)), "a text stands where"),
     (Column("nope"), "there is no column nope"),
+    (IsNull(Column("nope")), "there is no column nope"),
+    (Case(((A, ONE),), ZERO), "a number stands where a boolean is needed"),
+    (Extracted(Field.MONTH, A), "a number stands where a date or timestamp is needed"),
+    (Extracted(Field.YEAR, A), "a number stands where a date or timestamp is needed"),
+    (Compare(Relation.LESS, A, Literal(F(1, LIMIT))), "a value can be as large as"),
     (Arithmetic(Sign.ADD, A, Literal(F(1, LIMIT))), "a value can be as large as"),
     (Arithmetic(Sign.MULTIPLY, A, Literal(F(LIMIT))), None),
 ]

@@ -25,6 +25,7 @@ from privet.core.exponential import exp_enclosure
 from privet.core.laws import DiscreteLaplace
 from privet.core.mechanisms import laplace_epsilon, laplace_for
 from privet.core.schema import Boolean, Category, Integer, Kind
+from privet.demo_table import Table, tell_table
 from privet.engine import FreshNoise
 from privet.errors import BudgetExceededError
 from privet.interpret import Belief, posterior
@@ -127,11 +128,12 @@ class Story:
     exact: Exact
     uniform: Uniform
     private: Private
+    table: Table
 
     def numbers(self) -> dict[str, Any]:
         """Everything that the terminal prints, for a program to read."""
         told = {"exact": asdict(self.exact), "uniform": asdict(self.uniform), "private": self.private.numbers()}
-        return dict(plain_numbers(told))
+        return dict(plain_numbers({**told, "table": self.table.numbers()}))
 
 
 def tell(runs: int = RUNS) -> Story:
@@ -139,7 +141,8 @@ def tell(runs: int = RUNS) -> Story:
     week, newcomer = hospital()
     first, second = week, [*week, newcomer]
     exact = Exact(first=publish(first), second=publish(second), ages=fitting_ages(publish(first), publish(second)))
-    return Story(exact=exact, uniform=uniform_noise(runs, exact), private=ask_the_vault(first, second, runs, exact))
+    private = ask_the_vault(first, second, runs, exact)
+    return Story(exact=exact, uniform=uniform_noise(runs, exact), private=private, table=tell_table())
 
 
 def hospital() -> tuple[list[Patient], Patient]:

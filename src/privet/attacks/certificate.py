@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from privet.core.claim import claim
+
 DENIAL = -1  # in place of a row's number: the denied claim
 Terms = tuple[tuple[int, int], ...]  # (variable, coefficient)
 
@@ -75,6 +77,7 @@ class Nobody:
         return Claim(tuple((at, -1) for at in self.variables), 0)
 
 
+@claim("nobody-steps")
 def narrowed(system: System, steps: Sequence[Nobody]) -> System | None:
     """The system after the steps, or None if one of them is not proven."""
     for step in steps:
@@ -91,6 +94,7 @@ def without(system: System, variables: Sequence[int]) -> System:
     return System(system.low, tuple(high), system.rows)
 
 
+@claim("proof-certificate")
 def check(system: System, claim: Claim, proof: Proof) -> bool:
     """Whether the proof shows that the claim holds in every solution of the system."""
     if not all(0 <= at < len(system.low) for at, _ in claim.terms):

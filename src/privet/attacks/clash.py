@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from privet.attacks.certificate import Claim, System, only, rows_used
-from privet.attacks.encode import encode, kinds_of
+from privet.attacks.encode import Encoded, encode, kinds_of
 from privet.attacks.prover import Prover
 from privet.attacks.release import Tables
 from privet.attacks.solver import Clock, Outcome, Solver
@@ -11,13 +11,14 @@ from privet.errors import InvalidInputError
 
 NO_SOLUTION = Claim((), 1)
 MOST_NAMES = 6
+ROOM = 1000
 
 
 def clash(tables: Tables, clock: Clock) -> InvalidInputError:
     """The error to raise. Leaving out any of the statistics that it names would end the contradiction among them, if
     there was time to make sure."""
     encoded = encode(tables, kinds_of(tables))
-    names = _smallest(_roomy(encoded.system, tables), Clock(max(clock.left, 10)))
+    names = _smallest(_roomy(encoded, tables), Clock(max(clock.left, 10)))
     names = list(dict.fromkeys([*names, *(encoded.leaning[name] for name in names if name in encoded.leaning)]))
     listed = ", ".join(f"“{name}”" for name in names[:MOST_NAMES])
     more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
@@ -28,11 +29,11 @@ def clash(tables: Tables, clock: Clock) -> InvalidInputError:
     )
 
 
-def _roomy(system: System, tables: Tables) -> System:
-    """The box must not speak for a statistic: it is made as large as all counts together."""
+def _roomy(encoded: Encoded, tables: Tables) -> System:
+    """The box must not speak for a statistic: there is room for many more people than it counts."""
     counts = [int(s.count.high) for s in tables.statistics if s.count is not None and s.count.high is not None]
-    room = max(sum(counts), 1)
-    return System(system.low, tuple(max(high, room) if high != 1 else 1 for high in system.high), system.rows)
+    system, kinds = encoded.system, len(encoded.kinds)
+    return System(system.low, (max(sum(counts), 0) + ROOM,) * kinds + system.high[kinds:], system.rows)
 
 
 def _smallest(system: System, clock: Clock) -> list[str]:

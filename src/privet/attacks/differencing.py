@@ -58,7 +58,7 @@ def differencing(
     control = settled.classes.control
     assert not {control} & {*exact, *narrow, *guessed}  # noqa: S101  whoever is in no query cannot be known
     found = [
-        *(_exact_finding(queries, settled, at, steps) for at, steps in exact.items()),
+        *(_exact_finding(queries, settled, at, steps) for at, steps in _fewest_first(settled, exact)),
         *(_range_finding(queries, settled, at, *narrow[at]) for at in _worst_first(narrow)),
         *(_likely_finding(queries, settled, at, *guessed[at]) for at in _surest_first(likely)),
     ]
@@ -83,7 +83,6 @@ def differencing(
             "up_to_noise": len(likely),
             "in_range": len(narrow),
             "unsettled": [name for at in settled.unsettled for name in settled.classes.names[at]],
-            "control": 0,
         },
         seconds=clock.spent,
     )
@@ -189,6 +188,11 @@ def _likely_finding(queries: Queries, settled: Settled, column: int, estimate: E
         f"a guess without them is right with {told.before * 100:.1f} %",
         confidence=told.confidence,
     )
+
+
+def _fewest_first(settled: Settled, exact: Mapping[int, int]) -> list[tuple[int, int]]:
+    """A person before a group."""
+    return sorted(exact.items(), key=lambda item: settled.classes.sizes[item[0]])
 
 
 def _worst_first(narrow: Mapping[int, tuple[Fraction, Fraction]]) -> list[int]:

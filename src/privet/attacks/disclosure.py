@@ -14,7 +14,6 @@ from privet.attacks.certificate import Claim, Proof, Terms
 from privet.attacks.domain import value_text
 from privet.attacks.finding import Finding, Strength
 from privet.attacks.prover import Prover
-from privet.attacks.ranges import certain_range
 from privet.attacks.release import Knowledge
 from privet.attacks.solver import Clock
 from privet.core.rational import show
@@ -25,12 +24,16 @@ if TYPE_CHECKING:
     from privet.attacks.reconstruction import Reconstruction
 
 
+Proofs = tuple[tuple[Claim, Proof], ...]
+
+
 @dataclass(frozen=True, slots=True)
 class _Group:
     """Everybody with the same public attributes."""
 
     known: dict[str, str]
     kinds: tuple[int, ...]
+    nobody: tuple[int, ...]  # kinds of the whole release that are gone, and might have had them
     people: int
 
 
@@ -40,7 +43,7 @@ class _Fact:
 
     attribute: str
     value: str
-    proofs: tuple[tuple[Claim, Proof], ...]
+    proofs: Proofs
 
 
 def disclosed(found: Reconstruction, knowledge: Knowledge, clock: Clock) -> list[Finding]:
@@ -58,12 +61,12 @@ def disclosed(found: Reconstruction, knowledge: Knowledge, clock: Clock) -> list
     others = [name for name in encoded.domain.names if name not in names]
     prover, findings = Prover(encoded.system, remembers=False), []
     for group in _groups(found, names):
-        ones = tuple((kind, 1) for kind in group.kinds)
-        if clock.left and certain_range(prover, ones, clock) == (group.people, group.people):
+        size = _size(prover, group, clock) if clock.left else None
+        if size is not None:
             facts = [_fact(prover, found, group, name, clock) for name in others]
             told = [fact for fact in facts if fact is not None]
             if told:
-                findings.append(_finding(found, group, told))
+                findings.append(_finding(found, group, told, size))
     return sorted(findings, key=lambda finding: finding.people)
 
 
@@ -81,7 +84,28 @@ def _groups(found: Reconstruction, public: Sequence[str]) -> Iterator[_Group]:
         if people:
             values = [encoded.domain.attributes[name][code] for name, code in zip(public, key, strict=True)]
             known = {name: value_text(value) for name, value in zip(public, values, strict=True)}
-            yield _Group(known, tuple(members), people)
+            yield _Group(known, tuple(members), tuple(_gone(found, public, key)), people)
+
+
+def _gone(found: Reconstruction, public: Sequence[str], key: Sequence[int]) -> Iterator[int]:
+    """The kinds with these public values that were shown to have nobody: the group's size rests on that."""
+    whole, left = found.prepared.whole, frozenset(found.prepared.places)
+    codes = [whole.domain.codes(name) for name in public]
+    for at, group in enumerate(whole.kinds):
+        if at not in left and all(code in column[group] for column, code in zip(codes, key, strict=True)):
+            yield at
+
+
+def _size(prover: Prover, group: _Group, clock: Clock) -> Proofs | None:
+    """That there are as many people in the group as in the first data set: neither fewer, nor more."""
+    proofs = []
+    for sign in (1, -1):
+        claim = Claim(tuple((kind, sign) for kind in group.kinds), sign * group.people)
+        proof = prover.at_least(claim, clock)
+        if proof is None:
+            return None
+        proofs.append((claim, proof))
+    return tuple(proofs)
 
 
 def _fact(prover: Prover, found: Reconstruction, group: _Group, name: str, clock: Clock) -> _Fact | None:
@@ -125,15 +149,16 @@ def _range(prover: Prover, encoded: Encoded, group: _Group, name: str, clock: Cl
     return _Fact(name, words, tuple(proofs))
 
 
-def _finding(found: Reconstruction, group: _Group, facts: Sequence[_Fact]) -> Finding:
+def _finding(found: Reconstruction, group: _Group, facts: Sequence[_Fact], size: Proofs) -> Finding:
     who = ", ".join(f"{name} {value}" for name, value in group.known.items())
     what = ", ".join(f"{fact.attribute} {fact.value}" for fact in facts)
-    proofs = tuple(pair for fact in facts for pair in fact.proofs)
-    used = frozenset().union(*(found.prepared.sources(claim, proof) for claim, proof in proofs))
+    proofs = (*size, *(pair for fact in facts for pair in fact.proofs))
+    used = frozenset().union(*(found.prepared.sources(claim, proof, group.nobody) for claim, proof in proofs))
     claim = f"the only person with {who} has {what}"
     return Finding(
         claim=claim if group.people == 1 else f"all {group.people} people with {who} have {what}",
-        strength=Strength.PROOF,
+        strength=Strength.PROOF if found.tables.confidence is None else Strength.CONFIDENCE,
+        confidence=None if found.tables.confidence is None else float(found.tables.confidence),
         people=group.people,
         record={**group.known, **{fact.attribute: fact.value for fact in facts}},
         evidence=tuple(one.name for one in found.tables.statistics if one.name in used),

@@ -18,6 +18,7 @@ import numpy as np
 from privet.attacks.certificate import Row, System, Terms, without
 from privet.attacks.domain import Codes, Domain, Mask
 from privet.attacks.release import Between, Largest, Mean, Quantile, Share, Smallest, Statistic, Tables, Total
+from privet.core.claim import claim
 from privet.core.rational import show
 from privet.errors import InvalidInputError
 from privet.predicate import columns_of
@@ -86,6 +87,7 @@ def _mentioned(tables: Tables) -> set[str]:
     return names.union(*(columns_of(condition) for condition in conditions))
 
 
+@claim("tables-as-rows")
 def encode(tables: Tables, kinds: Kinds, *, helpers: bool = True, gone: frozenset[int] = frozenset()) -> Encoded:
     """All statistics about these kinds. Without helpers: only what needs no further variables, which is less. Kinds
     that are gone are known to have nobody: they stay in the rows, so that it can be seen where that matters."""

@@ -7,7 +7,7 @@ every group are tried first, and what is left is small.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from privet.attacks.certificate import Claim, Nobody, Proof, Row, leaves, rows_used, weighted
@@ -28,14 +28,16 @@ class Prepared:
     encoded: Encoded
     places: tuple[int, ...]  # of the variables of `encoded` in `whole`
 
-    def sources(self, claim: Claim, proof: Proof | None) -> frozenset[str]:
-        """The statistics that a claim about `encoded` rests on, those of the steps that it needs included."""
+    def sources(self, claim: Claim, proof: Proof | None, nobody: Iterable[int] = ()) -> frozenset[str]:
+        """The statistics that a claim about `encoded` rests on, those of the steps that it needs included. `nobody` are
+        kinds of `whole` that are gone, which the claim is about, too."""
         rows = self.whole.system.rows
         if proof is None:
             return frozenset(row.source for row in rows)
         moved = Claim(tuple((self.places[at], weight) for at, weight in claim.terms), claim.least)
         by = {at: number for number, step in enumerate(self.steps) for at in step.variables}
         first = self._steps_used(rows, moved, proof, by) | self._steps_behind_helpers(proof, by)
+        first.update(by[at] for at in nobody)
         needed, todo = set[int](), [first]
         while todo:
             for number in todo.pop() - needed:

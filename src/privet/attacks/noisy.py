@@ -19,6 +19,7 @@ from privet.attacks.queries import Privacy, Queries
 DRAWS = 20_000
 CERTAINTY = 0.95
 CLOSE = 1e-8
+NEVER_SURE = 1e-9  # noise is no proof, however small
 Floats = npt.NDArray[np.float64]
 
 
@@ -155,7 +156,8 @@ def has_it(estimate: Estimate, rate: Fraction) -> float:
     """The probability that the secret is 1 and not 0, for somebody of whom that share was to be expected."""
     zero, one = estimate.law.density(np.array([estimate.value, estimate.value - 1]))
     share = float(rate)
-    return float(share * one / (share * one + (1 - share) * zero))
+    chance = float(share * one / (share * one + (1 - share) * zero))
+    return min(max(chance, NEVER_SURE), 1 - NEVER_SURE)
 
 
 def ceiling(prior: Fraction, privacy: Privacy | None) -> float:

@@ -78,8 +78,6 @@ class Prover:
 
     def _closed(self, claim: Claim, clock: Clock) -> Proof | None:
         """Depth first. A stack of decisions, each with the half that is done."""
-        program = self._elastic
-        assert program is not None  # noqa: S101
         path: list[tuple[int, int, bool, Proof | None]] = []  # variable, value, in the upper half, proof of the lower
         for _ in range(MOST_NODES):
             step = self._leaf_or_split(claim, path, clock)
@@ -190,7 +188,8 @@ class _Program:
 
     def deny(self, claim: Claim) -> None:
         if self._denial is not None:
-            self._denial.Clear()
+            self._denial.Clear()  # of its terms; a bound below 0 would then be missed for ever
+            self._denial.SetBounds(-self._solver.infinity(), self._solver.infinity())
         row = claim.denied()
         assert row.high is not None  # noqa: S101
         self._denial = self._constraint(row.terms, -self._solver.infinity(), row.high, -1)

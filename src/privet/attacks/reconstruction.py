@@ -125,7 +125,7 @@ def reconstruct(  # noqa: PLR0913  what a user may want to say, by name
         subject=subject,
         headline=headline(found, known),
         people=found.people,
-        certain=found.proven,
+        certain=found.proven if tables.confidence is None else 0,
         findings=(*_findings(found, repairs), *known),
         tables=(*(repairs.shown() if repairs else ()), *((hidden,) if hidden else ())),
         score=scored(found, knowledge),
@@ -143,6 +143,9 @@ def headline(found: Reconstruction, known: Sequence[Finding] = ()) -> str:
     people, proven, told = found.people, found.proven, sum(finding.people for finding in known)
     more = f"; something follows about {told:,} whose public attributes are known" if told else ""
     more += f"; for {found.undecided:,} time ran out" if found.undecided else ""
+    if found.tables.confidence is not None:
+        follow = f"; {proven:,} would follow if all intervals held" if proven else ""
+        return f"Nobody is certain, since the numbers are noisy{follow}{more}"
     if not proven:
         return f"None of {people:,} people is certain{more}"
     certain = f"{proven:,} of {people:,} people {'is' if proven == 1 else 'are'} certain"
@@ -158,11 +161,12 @@ def _findings(found: Reconstruction, repairs: Repairs | None) -> list[Finding]:
     for one, cells in sorted(zip(found.certain, evidence, strict=True), key=lambda pair: pair[0].rank()):
         record = found.encoded.domain.described(found.encoded.kinds[one.kind])
         words = ", ".join(f"{name} {value}" for name, value in record.items() if value != "any")
-        who = "one person" if one.count == 1 else f"{one.count} people"
+        who = "one person" if one.count == 1 else f"{one.count:,} people"
         listed.append(
             Finding(
-                claim=f"every data set that fits has at least {who} with {words}",
-                strength=Strength.PROOF if one.proof is not None else Strength.RESOLVED,
+                claim=f"{who} with {words}",
+                strength=_strength(found, one),
+                confidence=None if found.tables.confidence is None else float(found.tables.confidence),
                 people=one.count,
                 record=record,
                 evidence=cells,
@@ -172,8 +176,18 @@ def _findings(found: Reconstruction, repairs: Repairs | None) -> list[Finding]:
     return listed
 
 
+def _strength(found: Reconstruction, one: Certain) -> Strength:
+    if found.tables.confidence is not None:
+        return Strength.CONFIDENCE
+    return Strength.PROOF if one.proof is not None else Strength.RESOLVED
+
+
 def _assumptions(tables: Tables) -> tuple[str, ...]:
     listed = ["every published number is true, up to the rounding or suppression that was declared for it"]
+    if tables.confidence is not None:
+        listed = [
+            f"every noisy number lies in its interval: at least {float(tables.confidence):.0%} sure for all together"
+        ]
     listed += [f"{name} has no other values than those declared" for name in tables.attributes]
     return (*listed, *(f"rule “{name}” holds for everybody" for name in tables.rules))
 

@@ -82,12 +82,14 @@ class Statistic:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tables:
     """Attributes with all values that anybody can have (texts, truths or exact numbers); statistics; and rules that are
-    true of every record, whoever is counted. `public` are attributes that anybody can see of a person."""
+    true of every record, whoever is counted. `public` are attributes that anybody can see of a person. With
+    `confidence`, the statistics are noisy, and all of them hold with this probability only."""
 
     attributes: Mapping[str, tuple[Value, ...]]
     statistics: tuple[Statistic, ...]
     rules: Mapping[str, Expression] = field(default_factory=dict)
     public: tuple[str, ...] = ()
+    confidence: Fraction | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

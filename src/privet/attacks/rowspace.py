@@ -1,14 +1,14 @@
 """Which single columns a set of sums determines, by linear algebra alone, over the rationals.
 
 A row says the sum of some columns. Column i is determined if weights w of the rows give w.Q = e_i, a 1 at i and 0
-elsewhere. Two things can go wrong with a fast answer, and neither does here:
+elsewhere. Two things can go wrong with a fast answer; this is done about them:
 
 - "determined" without being so: a combination is only returned after w.Q = e_i has been computed in whole numbers.
 - "not determined" although it is: elimination is done modulo a prime, which can lose rank. Full rank modulo a prime is
   full rank; otherwise three primes are asked, and a column counts as inside if one of them says so. A prime misleads
   only if it divides one fixed number of at most n log2(n) / 2 bits, n being the smaller side: for n = 1000 at most 230
-  of the 270,000 primes of 23 bits do. All three, drawn once by lot, would have to: a chance below one in a billion,
-  and 0 in practice, since the attack confirms a "no" by two different solutions wherever it finds them.
+  of the 270,000 primes of 23 bits do. All three, drawn once by lot, would have to: less than one in a billion. The
+  attack also confirms a "no" by two different solutions wherever it finds them.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from privet.core.claim import claim
 
 Matrix = npt.NDArray[np.int64]
 Marks = npt.NDArray[np.uint64]
@@ -167,6 +169,7 @@ class Combinations:
         return None
 
 
+@claim("row-space")
 def verified(matrix: Matrix, column: int, combination: Combination) -> bool:
     """Whether w.Q = e_i, in whole numbers of any length."""
     scale = lcm(*(weight.denominator for _, weight in combination.weights))

@@ -12,12 +12,13 @@ from privet.report.terminal import Pen, fixed, percent, share_at_least, share_at
 if TYPE_CHECKING:
     from privet.answer import Answer
     from privet.demo import Exact, Private, Story, Uniform
+    from privet.demo_table import Table
 
 BAR = 30  # letters
 
 
 def page(story: Story, picture: str, pen: Pen) -> str:
-    """At most 60 lines."""
+    """At most 84 lines."""
     exact = story.exact
     parts = [
         [
@@ -30,8 +31,10 @@ def page(story: Story, picture: str, pen: Pen) -> str:
         _uniform(story.uniform, exact, pen),
         _private(story.private, exact, pen),
         _budget(story.private, pen),
+        _table(story.table, pen),
         [
-            "You have seen one hospital and a few attacks, not a proof.",
+            "You have seen one hospital, one house and a few attacks; that privacy holds is a theorem, not this.",
+            "  attack your own tables              privet attack tables FILE.toml, privet preflight WORKBOOK.xlsx",
             f"  picture: why noise needs no edges   {picture}",
             "  the promise, and its limits         docs/privacy-promise.md",
             "  proofs, each with a test            docs/claims.md",
@@ -122,6 +125,38 @@ def _budget(private: Private, pen: Pen) -> list[str]:
         "   So whatever is asked: who thinks it 50 % likely that a certain person is a patient there at all",
         f"   {pen.good(f'stays between {low} and {high}')} sure, whatever else they know.",
     ]
+
+
+def _table(table: Table, pen: Pen) -> list[str]:
+    """A small table, the people it gives away, and the same under privacy."""
+    shown = [row for row in table.rows if row.count is not None]
+    hidden = [row.group for row in table.rows if row.count is None]
+    columns_shown = [
+        Column(name="", cells=[row.group for row in shown]),
+        Column(name="people", cells=[f"{row.count:>6}" for row in shown]),
+        Column(name="median age", cells=[f"{row.median:>10g}" for row in shown]),
+        Column(name="mean age", cells=[f"{row.mean:>8.1f}" for row in shown]),
+    ]
+    people = ", ".join(f"{one.sex} {one.age}{' smokes' if one.smokes else ''}" for one in table.records)
+    fits = "Only one data set fits" if table.data_sets == 1 else f"{table.data_sets:,} data sets fit"
+    right = "right about everybody" if table.right else "not right about everybody"
+    return [
+        pen.head(f"5  A published table: the {table.people} (made-up) people of one house"),
+        *(f"   {line}" for line in table_lines(columns_shown)),
+        f"   Too few to be shown: {', '.join(hidden)}.",
+        f"   {fits}. Proven: {pen.bad(f'{table.certain} of {table.people} people')}, and {right}:",
+        f"   {people}",
+        f"   The same under privacy, epsilon {_number(table.price)} a question:",
+        *(f"   {line}" for answer in table.answers for line in table_lines(columns(answer))),
+        f"   {_still(table, pen)}",
+    ]
+
+
+def _still(table: Table, pen: Pen) -> str:
+    if table.refused:
+        return f"The same attack finds {pen.good('nothing')}: no data set fits noisy numbers."
+    certain = "nobody" if not table.still_certain else f"{table.still_certain} who would follow if all intervals held"
+    return f"The same attack finds {pen.good(certain)}. For seven people such numbers are useless; for thousands not."
 
 
 def _age(age: Fraction) -> str:

@@ -108,8 +108,9 @@ def _record(number: str, finding: f.Finding) -> list[str]:
     indent = " " * (len(MARGIN) + len(number) + 2)
     left = more(len(finding.evidence) - MOST_CELLS, "")
     people = "" if finding.people == 1 else f", {number_of_people(finding.people)}"
+    record = ", ".join(f"{name} {value}" for name, value in finding.record.items())
     facts = {
-        "record": ", ".join(f"{name} {value}" for name, value in finding.record.items()),
+        "record": "" if record in finding.claim else record,
         "sure": sureness(finding) + people,
         "from": "; ".join([*finding.evidence[:MOST_CELLS], *([left.strip()] if left else [])]),
         "because": finding.reasoning,

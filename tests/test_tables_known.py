@@ -1,0 +1,284 @@
+"""The census block and other small releases with known answers; what is refused; what running out of time leaves."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from made_releases import equal, exactly
+from table_oracle import fits
+
+from privet.attacks import read_tables, reconstruct
+from privet.attacks import reconstruction as reconstruction_module
+from privet.attacks import repair as repair_module
+from privet.attacks.certain import Certain, silent
+from privet.attacks.certificate import Leaf
+from privet.attacks.clash import MOST_NAMES
+from privet.attacks.finding import Findings, Strength
+from privet.attacks.prover import Prover
+from privet.attacks.ranges import certain_range
+from privet.attacks.reconstruction import Reconstruction, solve
+from privet.attacks.release import Between, Knowledge, Mean, Quantile, Share, Statistic, Tables, Total
+from privet.attacks.repair import best_repairs
+from privet.attacks.solver import Clock, Outcome
+from privet.core.evaluate import evaluate
+from privet.core.expression import Literal
+from privet.errors import InvalidInputError
+
+BLOCK = Path(__file__).parent.parent / "examples" / "census-block.toml"
+PEOPLE = [
+    ("F", "B", "S", 8), ("M", "W", "S", 18), ("F", "W", "S", 24), ("M", "W", "M", 30), ("F", "B", "M", 36),
+    ("F", "B", "M", 66), ("M", "B", "M", 84),
+]  # fmt: skip
+NAMES = ("sex", "race", "married", "age")
+WOMEN, MEN = equal("sex", "F"), equal("sex", "M")
+
+
+@pytest.fixture(scope="module")
+def block() -> Tables:
+    return read_tables(BLOCK)
+
+
+@pytest.fixture(scope="module")
+def attacked(block: Tables) -> Findings:
+    return reconstruct(block, repair=False)
+
+
+def people() -> list[dict[str, Any]]:
+    return [dict(zip(NAMES, (*words, Fraction(age)), strict=True)) for *words, age in PEOPLE]
+
+
+def test_the_block_has_one_solution_and_everybody_is_proven(block: Tables, attacked: Findings) -> None:
+    assert fits(block, people())
+    numbers = attacked.numbers
+    assert (numbers["solutions"], numbers["all_solutions"], numbers["proven"], numbers["certificates"]) == (
+        1,
+        True,
+        7,
+        7,
+    )
+    assert numbers["certificates_checked"] is True
+    assert numbers["undecided"] == 0
+    assert attacked.headline == "7 of 7 people are certain: only one data set fits the tables"
+    assert {one.strength for one in attacked.findings} == {Strength.PROOF}
+    shown = {(one.record["sex"], one.record["race"], one.record["married"], int(one.record["age"])) for one in attacked.findings}  # fmt: skip
+    assert shown == set(PEOPLE)
+
+
+def test_the_repair_of_the_block(block: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(repair_module, "SHARPENED", 0)  # which cells are enough is another question
+    repair = best_repairs(found_in(block), Clock(60), silent).numbers()
+    assert repair["leave_out_one"][0] == {"statistic": "Black female", "still_certain": 0}
+    assert repair["smallest"] == ["Black female"]
+    assert repair["is_smallest"] is True
+    assert repair["at_least"] == 1
+
+
+def test_means_rounded_to_whole_numbers(block: Tables) -> None:
+    rounded = tuple(replace(one, measures=tuple(map(_whole_mean, one.measures))) for one in block.statistics)
+    found = solve(replace(block, statistics=rounded), Clock(60), 1000)
+    assert found.complete
+    assert found.count() == 11
+
+
+def _whole_mean(measure: Any) -> Any:
+    """Halves to even numbers: 33.5 becomes 34, 48.5 becomes 48."""
+    if not isinstance(measure, Mean):
+        return measure
+    low, high = measure.value.low, measure.value.high
+    assert low is not None
+    assert high is not None
+    shown = Fraction(round((low + high) / 2))
+    return Mean(measure.attribute, Between(shown - Fraction(1, 2), shown + Fraction(1, 2)))
+
+
+def test_without_married_adults(block: Tables) -> None:
+    kept = tuple(one for one in block.statistics if one.name != "married adults")
+    found = solve(replace(block, statistics=kept), Clock(60), 1000)
+    assert found.complete
+    assert found.count() == 22
+    assert not found.encoded.unused
+
+
+def test_suppressed_cells_of_the_block_are_undone(block: Tables, attacked: Findings) -> None:
+    table = next(table for table in attacked.tables if table.title == "Suppressed and rounded counts")
+    assert ("Black male", "0 to 2", "1", "yes") in table.rows
+    hidden = {one.name: one.where for one in block.statistics}
+    for name, _, shown, undone in table.rows:
+        number = sum(evaluate(hidden[name], person) is True for person in people())
+        low, _, high = shown.partition(" to ")
+        assert int(low) <= number <= int(high or low)
+        assert bool(undone) == (not high)
+
+
+def release(*statistics: Statistic, **rules: Any) -> Tables:
+    ages = tuple(map(Fraction, (0, 30)))
+    return Tables(attributes={"sex": ("F", "M"), "age": ages}, statistics=statistics, rules=rules)
+
+
+def total(number: object) -> Statistic:
+    return Statistic(name="total", count=exactly(number))
+
+
+def women(*measures: Any, count: Between | None = None, name: str = "women") -> Statistic:
+    return Statistic(name=name, where=WOMEN, count=count, measures=measures)
+
+
+def problem(*statistics: Statistic, **named: Any) -> str:
+    with pytest.raises(InvalidInputError) as caught:
+        reconstruct(release(*statistics), **named)
+    return caught.value.problem
+
+
+def test_contradictions_name_who_clashes() -> None:
+    fine = Statistic(name="fine", where=MEN, count=Between(Fraction(0), Fraction(3)))
+    alone = women(Mean("age", exactly(31)), count=exactly(2))
+    assert problem(total(3), fine, alone) == "no data set fits: “women” contradicts itself"
+    said = problem(total(3), fine, women(count=exactly(4)))
+    assert said == "no data set fits: “total”, “women” contradict each other"
+    empty = Statistic(name="nobody", where=equal("age", Fraction(99)), count=exactly(2), measures=(Quantile("age", exactly(1)),))  # fmt: skip
+    assert problem(total(3), empty) == "no data set fits: “nobody” contradicts itself"
+
+
+def test_the_box_does_not_speak_for_a_statistic() -> None:
+    """Two women of 30 would do: only with a total of 1 is it a contradiction."""
+    said = problem(total(1), women(Total("age", exactly(60))))
+    assert "“total”" in said
+    assert "“women”" in said
+
+
+def test_a_long_list_of_clashing_statistics_is_cut() -> None:
+    ages = tuple(map(Fraction, range(MOST_NAMES + 2)))
+    cells = [Statistic(name=f"age {age}", where=equal("age", age), count=exactly(1)) for age in ages]
+    tables = Tables(attributes={"age": ages}, statistics=(total(MOST_NAMES + 1), *cells))
+    with pytest.raises(InvalidInputError, match="and 3 more contradict each other"):
+        solve(tables, Clock(60), 10)
+
+
+def test_a_contradiction_without_a_certificate_names_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Prover, "prove", lambda *_: None)
+    assert problem(total(3), women(count=exactly(4))) == "no data set fits: “total”, “women” contradict each other"
+
+
+def test_nobody_and_nothing() -> None:
+    """An empty data set; a release that tells nobody apart."""
+    none = reconstruct(release(total(0), women(Total("age", exactly(0)))))
+    assert none.headline == "None of 0 people is certain"
+    assert none.numbers["solutions"] == 1
+    plain = reconstruct(release(total(2)))
+    assert plain.certain == 0
+    assert plain.findings == ()
+    ruled = reconstruct(release(total(2), rule=equal("sex", "F")))
+    assert (ruled.certain, ruled.numbers["solutions"]) == (0, 1)
+
+
+def test_one_data_set_is_said_only_of_one() -> None:
+    """Nothing is said of a man's age: he may have two."""
+    found = reconstruct(release(total(1), women(Total("age", exactly(0)), count=exactly(0))), repair=False)
+    assert found.headline == "1 of 1 people is certain"
+    assert found.numbers["solutions"] == 2
+    assert [one.claim for one in found.findings] == ["one person with sex M"]
+    two = reconstruct(release(total(2), women(count=exactly(0))))
+    assert "2 people with sex M" in two.findings[0].claim
+
+
+@pytest.mark.parametrize("count", [Between(Fraction(0), Fraction(1)), None])
+def test_a_share_and_a_sum_of_nobody_are_no_proof_of_somebody(count: Between | None) -> None:
+    """A published 0 % to 100 %, or a sum of 0, does not show that there is a woman."""
+    for measure in (Share(Between(Fraction(0), Fraction(1))), Total("age", exactly(0))):
+        found = reconstruct(release(total(1), women(measure, count=count)))
+        assert not any(one.record["sex"] == "F" for one in found.findings)
+
+
+def test_no_time_is_said_and_claims_nothing(block: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever was finished in a thousandth of a second: each claim has a certificate, or a second solver."""
+    try:
+        found = solve(block, Clock(0.001), 1000)
+    except InvalidInputError as error:
+        assert "nothing is known" in error.problem
+    else:
+        assert found.checked()
+        assert all(one.proof is not None for one in found.certain)
+    monkeypatch.setattr("privet.attacks.certain.Search.start", lambda *_: Outcome.UNKNOWN)
+    with pytest.raises(InvalidInputError, match="nothing is known"):
+        reconstruct(block)
+
+
+def test_undecided_people_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Prover, "at_least", lambda *_: None)
+    monkeypatch.setattr(Prover, "prove", lambda *_: None)
+    monkeypatch.setattr("privet.attacks.certain.impossible", lambda *_: False)
+    found = reconstruct(release(total(2), women(count=exactly(2))))
+    assert found.headline == "None of 2 people is certain; for 2 time ran out"
+    assert found.findings == ()
+    assert found.not_tried[0].startswith("2 further people may be certain")
+
+
+def test_two_solvers_without_a_certificate_are_not_called_a_proof(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Prover, "at_least", lambda *_: None)
+    monkeypatch.setattr(Prover, "prove", lambda *_: None)
+    found = reconstruct(release(total(2), women(count=exactly(2))))
+    assert [one.strength for one in found.findings] == [Strength.RESOLVED]
+    assert found.numbers["certificates"] == 0
+    assert "some claims rest on two solvers and have no certificate" in found.not_tried
+    assert set(found.findings[0].evidence) == {"total", "women"}
+
+
+def found_in(tables: Tables) -> Reconstruction:
+    return solve(tables, Clock(60), 1000)
+
+
+def test_a_false_certificate_is_noticed() -> None:
+    found = found_in(release(total(2), women(count=exactly(2))))
+    assert found.checked()
+    assert not replace(found, certain=(Certain(found.certain[0].kind, 2, Leaf(())),)).checked()
+    block = found_in(read_tables(BLOCK))
+    first, *rest = block.prepared.steps
+    broken = replace(block.prepared, steps=(replace(first, proof=Leaf(())), *rest))
+    assert not replace(block, prepared=broken).checked()
+
+
+def test_what_is_assumed_and_left_out_is_said() -> None:
+    found = reconstruct(release(total(2), women(Quantile("age", exactly(30))), rule=Literal(True)), subject="mine")
+    assert found.subject == "mine"
+    assert any("women: the median of age" in line for line in found.not_tried)
+    assert "rule “rule” holds for everybody" in found.assumptions
+    assert any(line.startswith("age has no other values") for line in found.assumptions)
+
+
+def test_progress_is_told() -> None:
+    told = list[str]()
+    reconstruct(release(total(2), women(count=exactly(2))), progress=lambda what, _done, _of: told.append(what))
+    assert {"narrowing", "searching a data set that fits", "proving", "trying repairs"} <= set(told)
+
+
+def test_ranges_of_hidden_counts() -> None:
+    hidden = women(count=Between(None, Fraction(2)))
+    half = Statistic(name="half", where=equal("age", Fraction(0)), count=Between(Fraction(1, 2)))
+    nobody = Statistic(name="none", where=equal("age", Fraction(99)), count=Between(None, Fraction(5)))
+    found = found_in(release(total(3), hidden, half, nobody))
+    table = reconstruction_module.suppressed(found, Clock(60))
+    assert table is not None
+    assert table.rows == (
+        ("women", "0 to 2", "0 to 2", ""),
+        ("half", "0.5 or more", "1 to 3", ""),
+        ("none", "0 to 5", "0", "yes"),
+    )
+    assert reconstruction_module.suppressed(found_in(release(total(3), women(count=exactly(1)))), Clock(60)) is None
+
+
+def test_a_range_that_cannot_be_proven_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = found_in(release(total(3), women(count=Between(None, Fraction(2)))))
+    monkeypatch.setattr(Prover, "lowest", lambda *_: None)
+    table = reconstruction_module.suppressed(found, Clock(60))
+    assert table is not None
+    assert table.rows == ()
+    assert certain_range(Prover(found.encoded.system), ((0, 1),), Clock(60)) is None
+
+
+def test_an_unknown_public_attribute_is_named() -> None:
+    said = problem(total(1), women(count=exactly(1)), knowledge=Knowledge(public=("age",)))
+    assert said == "no statistic mentions the public attribute 'age'"
