@@ -59,15 +59,15 @@ def block() -> dict[str, Any]:
 
 
 def _integer_means(statistic: attacks.Statistic) -> attacks.Statistic:
-    half = Fraction(1, 2)
-    measures = []
-    for measure in statistic.measures:
-        if isinstance(measure, Mean):
-            middle = (measure.value.low + measure.value.high) / 2  # type: ignore[operator]
-            shown = (middle + half).__floor__()
-            measure = replace(measure, value=attacks.Between(shown - half, shown + half))
-        measures.append(measure)
-    return replace(statistic, measures=tuple(measures))
+    return replace(statistic, measures=tuple(_integer(measure) for measure in statistic.measures))
+
+
+def _integer(measure: Any) -> Any:
+    """A published mean rounded once more, halves to the even neighbor as Python does."""
+    if not isinstance(measure, Mean) or measure.value.low is None or measure.value.high is None:
+        return measure
+    shown, half = round((measure.value.low + measure.value.high) / 2), Fraction(1, 2)
+    return replace(measure, value=attacks.Between(shown - half, shown + half))
 
 
 def summary(found: Reconstruction) -> dict[str, Any]:
@@ -245,7 +245,7 @@ def main() -> None:
     for name, part in parts.items():
         if options.only in (None, name):
             kept[name] = part()
-            kept.setdefault("commits", {})[name] = commit.stdout.strip()
+            kept.setdefault("commits", {})[name] = commit
             print(json.dumps(kept[name], indent=1), flush=True)
     if options.json:
         options.json.write_text(json.dumps({"privet": 1, "kind": "tables", "result": kept}, indent=1) + "\n")

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from privet.attacks import determined
 from privet.attacks.determined import classes_of, settle
-from privet.attacks.differencing import NO_TIME, differencing
+from privet.attacks.difference import NO_TIME, differencing
 from privet.attacks.differencing_words import number_text
 from privet.attacks.finding import Findings, Strength
 from privet.attacks.noisy import Estimate, Law, ceiling, estimates, has_it, pooled_rate

@@ -26,12 +26,24 @@ def test_import_is_light() -> None:
 def test_public_names() -> None:
     assert dir(pv) == [
         "Boolean", "Budget", "Category", "Date", "Integer", "Number", "Text", "Timestamp", "__version__",
-        "audits", "create", "errors", "meaning", "noise", "open", "testing",
+        "attacks", "audits", "create", "errors", "meaning", "noise", "open", "testing",
     ]  # fmt: skip
     assert issubclass(pv.errors.InvalidInputError, pv.errors.PrivetError)
     assert issubclass(NoiseOverflowError, OverflowError)
     with pytest.raises(AttributeError, match="module 'privet' has no attribute 'magic'"):
         _ = pv.magic
+
+
+def test_names_of_the_attacks() -> None:
+    """Each is what it says, also after its module was imported; and no solver is loaded to read a file."""
+    assert dir(pv.attacks) == sorted(pv.attacks.__all__)
+    assert sorted(pv.attacks.WHERE) == dir(pv.attacks)
+    assert all(getattr(pv.attacks, name).__name__ == name for name in dir(pv.attacks))
+    with pytest.raises(AttributeError, match=r"module 'privet.attacks' has no attribute 'magic'"):
+        _ = pv.attacks.magic
+    code = "import sys, privet; privet.attacks.read_tables; print('ortools' in sys.modules)"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert result.stdout.strip() == "False"
 
 
 DRAWS = [pv.noise.discrete_laplace, pv.noise.discrete_gaussian]

@@ -6,30 +6,67 @@ the ledger and the data out of this room.
 
 from __future__ import annotations
 
-from privet.attacks.answers import tables_of_answers
-from privet.attacks.certificate import check
-from privet.attacks.differencing import differencing
-from privet.attacks.finding import Finding, Findings, Interval, Score, Strength
-from privet.attacks.margins import margins
-from privet.attacks.queries import Noise, Privacy, Queries, Query, Secret, number, privacy, two_means, two_releases
-from privet.attacks.queries_file import queries_of, read_queries
-from privet.attacks.reconstruction import reconstruct
-from privet.attacks.release import (
-    Between,
-    Knowledge,
-    Largest,
-    Mean,
-    Quantile,
-    Share,
-    Smallest,
-    Statistic,
-    Tables,
-    Total,
-)  # fmt: skip
-from privet.attacks.release_file import read_tables, tables, tables_of
-from privet.attacks.scoring import read_records, records_of
-from privet.predicate import holds
+import importlib
+from typing import TYPE_CHECKING, Any
 
+if TYPE_CHECKING:
+    from privet.attacks.answers import tables_of_answers as tables_of_answers
+    from privet.attacks.certificate import check as check
+    from privet.attacks.difference import differencing as differencing
+    from privet.attacks.finding import Finding as Finding
+    from privet.attacks.finding import Findings as Findings
+    from privet.attacks.finding import Interval as Interval
+    from privet.attacks.finding import Score as Score
+    from privet.attacks.finding import Strength as Strength
+    from privet.attacks.planned import margins as margins
+    from privet.attacks.queries import Noise as Noise
+    from privet.attacks.queries import Privacy as Privacy
+    from privet.attacks.queries import Queries as Queries
+    from privet.attacks.queries import Query as Query
+    from privet.attacks.queries import Secret as Secret
+    from privet.attacks.queries import number as number
+    from privet.attacks.queries import privacy as privacy
+    from privet.attacks.queries import two_means as two_means
+    from privet.attacks.queries import two_releases as two_releases
+    from privet.attacks.queries_file import queries_of as queries_of
+    from privet.attacks.queries_file import read_queries as read_queries
+    from privet.attacks.reconstruction import reconstruct as reconstruct
+    from privet.attacks.release import Between as Between
+    from privet.attacks.release import Knowledge as Knowledge
+    from privet.attacks.release import Largest as Largest
+    from privet.attacks.release import Mean as Mean
+    from privet.attacks.release import Quantile as Quantile
+    from privet.attacks.release import Share as Share
+    from privet.attacks.release import Smallest as Smallest
+    from privet.attacks.release import Statistic as Statistic
+    from privet.attacks.release import Tables as Tables
+    from privet.attacks.release import Total as Total
+    from privet.attacks.release_file import read_tables as read_tables
+    from privet.attacks.release_file import tables as tables
+    from privet.attacks.release_file import tables_of as tables_of
+    from privet.attacks.scoring import read_records as read_records
+    from privet.attacks.scoring import records_of as records_of
+    from privet.predicate import holds as holds
+
+PLACES = {  # the solvers take a second to load, so a release with a mistake in it is told so first
+    "answers": ("tables_of_answers",),
+    "certificate": ("check",),
+    "difference": ("differencing",),
+    "finding": ("Finding", "Findings", "Interval", "Score", "Strength"),
+    "planned": ("margins",),
+    "queries": (
+        "Noise", "Privacy", "Queries", "Query", "Secret", "number", "privacy", "two_means", "two_releases",
+    ),
+    "queries_file": ("queries_of", "read_queries"),
+    "reconstruction": ("reconstruct",),
+    "release": (
+        "Between", "Knowledge", "Largest", "Mean", "Quantile", "Share", "Smallest", "Statistic", "Tables", "Total",
+    ),
+    "release_file": ("read_tables", "tables", "tables_of"),
+    "scoring": ("read_records", "records_of"),
+}  # fmt: skip
+WHERE = {name: f"privet.attacks.{place}" for place, names in PLACES.items() for name in names}
+WHERE["holds"] = "privet.predicate"
 __all__ = [
     "Between", "Finding", "Findings", "Interval", "Knowledge", "Largest", "Mean", "Noise", "Privacy", "Quantile",
     "Queries", "Query", "Score", "Secret", "Share", "Smallest", "Statistic", "Strength", "Tables", "Total", "check",
@@ -37,3 +74,13 @@ __all__ = [
     "read_tables", "reconstruct", "records_of", "tables", "tables_of", "tables_of_answers", "two_means",
     "two_releases",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name not in WHERE:
+        raise AttributeError(f"module 'privet.attacks' has no attribute '{name}'")
+    return getattr(importlib.import_module(WHERE[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -166,10 +166,10 @@ class _Program:
         self._solver.Objective().SetMinimization()
 
     def _add(self, row: Row) -> list[Any]:
-        """An elastic row with two ends becomes two rows, so that each can be missed."""
+        """An elastic row with two ends becomes two rows, so that each can be missed; so does one whose ends cross."""
         endless = self._solver.infinity()
-        if self._slack is None:
-            low, high = -endless if row.low is None else row.low, endless if row.high is None else row.high
+        low, high = -endless if row.low is None else row.low, endless if row.high is None else row.high
+        if self._slack is None and low <= high:
             return [self._constraint(row.terms, low, high)]
         parts = [] if row.low is None else [self._constraint(row.terms, row.low, endless, 1)]
         return parts if row.high is None else [*parts, self._constraint(row.terms, -endless, row.high, -1)]
@@ -178,7 +178,7 @@ class _Program:
         constraint = self._solver.Constraint(low, high)
         for at, coefficient in terms:
             constraint.SetCoefficient(self._variables[at], coefficient)
-        if slack:
+        if self._slack is not None:
             constraint.SetCoefficient(self._slack, slack)
         return constraint
 
