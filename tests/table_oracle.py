@@ -51,7 +51,7 @@ def every_data_set(tables: Tables, names: tuple[str, ...] | None = None) -> Trut
     )
     seen = [_Seen(statistic, names, records) for statistic in tables.statistics]
     fitting = []
-    for number in range(_most(tables, seen, len(records)) + 1):
+    for number in range(_most(seen, len(records)) + 1):
         for places in itertools.combinations_with_replacement(range(len(records)), number):
             if all(one.fits(places) for one in seen):
                 fitting.append(tuple(records[place] for place in places))
@@ -141,7 +141,7 @@ class _Seen:
         return number_of(measure, [self.named[place][measure.attribute] for place in group])
 
 
-def _most(tables: Tables, seen: Sequence[_Seen], records: int) -> int:
+def _most(seen: Sequence[_Seen], records: int) -> int:
     """How many people there can be: the smallest count of everybody, or all counts together."""
     highs = [(one.member, math.floor(one.statistic.count.high)) for one in seen if _has_high(one.statistic)]
     everybody = [high for member, high in highs if all(member)]

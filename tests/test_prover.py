@@ -1,4 +1,4 @@
-"""Solvers and provers: what they find is true and, where a bound is reached, the best; running out of time is no proof."""
+"""Solvers and provers: what they find is true, a bound that is reached is the best, and no time is no proof."""
 
 from __future__ import annotations
 
@@ -134,6 +134,14 @@ def test_an_impossible_system_has_no_lowest_point() -> None:
     assert Prover(none).prove(Claim(((0, 1),), 1), Clock(SECONDS)) is not None
     empty = System((1,), (0,), ())
     assert Prover(empty).prove(NOTHING, Clock(SECONDS)) == Leaf(())
+
+
+def test_a_row_whose_ends_cross_is_a_contradiction() -> None:
+    crossed = System((0,), (5,), (Row(((0, 1),), 3, 2),))  # such as a count of exactly 2.5
+    proof = Prover(crossed).prove(NOTHING, Clock(SECONDS))
+    assert proof is not None
+    assert check(crossed, NOTHING, proof)
+    assert Prover(crossed).at_least(Claim(((0, 1),), 1), Clock(SECONDS)) is None
 
 
 def test_too_many_branches_prove_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

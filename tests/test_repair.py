@@ -152,15 +152,30 @@ def test_many_claims_are_not_sharpened(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_words_of_a_repair() -> None:
-    repairs = Repairs(3, (Repair(("a",), 1),), True, Repair(("a", "b"), 0), 1, ())
+    single, smallest_repair = (Repair(("a",), 1),), Repair(("a", "b"), 0)
+    repairs = Repairs(
+        certain=3, tables=(), single=single, tried_all=True, smallest=smallest_repair, at_least=1, enough=()
+    )
     one, smallest = repairs.shown()
     assert one.rows == (("a", "2", "1"),)
     assert (
         smallest.text == "Leaving out 2 statistics protects everybody: nobody is certain then (at least 1 are needed)."
     )
     assert smallest.rows == (("a",), ("b",))
-    single = replace(repairs, smallest=Repair(("a",), 0))
-    assert "1 statistic protects everybody: nobody is certain then (no smaller choice does)" in single.shown()[1].text
+    better = replace(repairs, smallest=Repair(("a",), 0))
+    assert "1 statistic protects everybody: nobody is certain then (no smaller choice does)" in better.shown()[1].text
+
+
+def test_a_whole_table_is_left_out() -> None:
+    """Two tables tell of women, each enough; one of them also of age."""
+    again = replace(BOTH_WOMEN, name="again", table="second")
+    tables = TOTAL, replace(BOTH_WOMEN, table="first"), again, replace(BOTH_OLD, table="second")
+    repairs = best_repairs(found_in(*tables), Clock(60), silent)
+    assert repairs.tables == (("second", 0), ("first", 2))
+    assert repairs.shown()[0].rows == (("second", "2", "0"), ("first", "0", "2"))
+    assert repairs.numbers()["leave_out_table"][0] == {"table": "second", "still_certain": 0}
+    late = best_repairs(found_in(*tables), Clock(0), silent)
+    assert late.tables == ()
 
 
 def person(sex: str, old: bool) -> dict[str, Any]:

@@ -126,6 +126,26 @@ def test_an_unbounded_sum_is_refused() -> None:
         s.range_of(0, 1, 0)
 
 
+def test_useful_means_at_most_a_tenth_of_what_the_answer_can_be() -> None:
+    """With a public n, one of n people moves a mean by 1 / n of the range: ten people are just enough."""
+    assert s.mean(s.range_of(0, 120, 10), Neighbors.REPLACE).useful
+    assert not s.mean(s.range_of(0, 120, 9), Neighbors.REPLACE).useful
+    assert s.mean(s.range_of(0, 120, 9), Neighbors.ADD_REMOVE).useful  # the larger table has ten
+
+
+@pytest.mark.parametrize("relation", list(Neighbors))
+def test_how_far_apart_two_answers_can_be_at_all(relation: Neighbors) -> None:
+    """Over all tables of four people; a sum under add-remove is compared with no people at all."""
+    declared = s.range_of(-3, 5, 4)
+    tables = list(itertools.combinations_with_replacement([Fraction(n) for n in range(-3, 6)], 4))
+    for statistic in s.STATISTICS:
+        answers = [DEFINITIONS[statistic](declared)(table) for table in tables]
+        apart = max(answers) - min(answers)
+        if statistic is s.clamped_sum and relation is Neighbors.ADD_REMOVE:
+            apart = max(map(abs, answers))
+        assert statistic(declared, relation).spread == apart, statistic.__name__
+
+
 def test_units_say_what_neighbors_are() -> None:
     assert neighbors_from("replace") is Neighbors.REPLACE
     assert neighbors_from(Neighbors.ADD_REMOVE) is Neighbors.ADD_REMOVE

@@ -163,7 +163,7 @@ class _Writer:
                     self._ranked((statistic.name, f"min {attribute}"), self._weighted(attribute, places), 1, value)
                 case Largest(attribute, value):
                     self._largest(statistic, attribute, value, places)
-                case Quantile():
+                case _:
                     self._quantile(statistic, measure, places, size)
             if not isinstance(measure, Total | Share):  # nobody adds up to 0, and is 0 % of the others
                 self._somebody(statistic, ones)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from privet.attacks.certain import Certain, Progress, Search, silent
-from privet.attacks.certificate import check, narrowed
+from privet.attacks.certificate import DENIAL, Leaf, check, narrowed
 from privet.attacks.clash import clash
 from privet.attacks.disclosure import disclosed
 from privet.attacks.encode import Encoded, kinds_of
@@ -27,6 +27,7 @@ from privet.attacks.solver import Clock, Outcome, Values
 from privet.errors import InvalidInputError
 
 NOTHING = Knowledge()
+LONGEST_SUM = 8  # weights of a proof that is shown as arithmetic
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,10 +171,33 @@ def _findings(found: Reconstruction, repairs: Repairs | None) -> list[Finding]:
                 people=one.count,
                 record=record,
                 evidence=cells,
+                reasoning=arithmetic(found, one),
                 certificate=one.proof,
             )
         )
     return listed
+
+
+def arithmetic(found: Reconstruction, one: Certain) -> str:
+    """The proof as a line that one can follow, where it is a short sum: "5 (women) − 4 (women who smoke) = 1"."""
+    if not isinstance(one.proof, Leaf) or len(one.proof.weights) > LONGEST_SUM:
+        return ""
+    rows, total, terms, share = found.encoded.system.rows, 0, list[str](), 1
+    for number, weight in one.proof.weights:
+        if number == DENIAL:
+            share = -weight
+            continue
+        row = rows[number]
+        bound = row.low if weight > 0 else row.high
+        if bound is None or row.part != "count":
+            return ""
+        total += weight * bound
+        times = f"{abs(weight)} × " if abs(weight) > 1 else ""
+        terms.append(f"{'+' if weight > 0 else '−'} {times}{bound} ({row.source})")
+    if total != share * one.count:
+        return ""
+    words = " ".join(sorted(terms)).removeprefix("+ ")
+    return f"({words}) / {share} = {one.count}" if share > 1 else f"{words} = {one.count}"
 
 
 def _strength(found: Reconstruction, one: Certain) -> Strength:

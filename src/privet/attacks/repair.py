@@ -41,6 +41,7 @@ class Repairs:
     if `is_smallest`; at least `at_least` are needed in any case."""
 
     certain: int  # before any repair
+    tables: tuple[tuple[str, int], ...]  # left out as a whole, and how many are then still certain
     single: tuple[Repair, ...]
     tried_all: bool
     smallest: Repair | None
@@ -54,6 +55,7 @@ class Repairs:
     def numbers(self) -> dict[str, Any]:
         return {
             "leave_out_one": [{"statistic": one.left_out[0], "still_certain": one.certain} for one in self.single],
+            "leave_out_table": [{"table": name, "still_certain": certain} for name, certain in self.tables],
             "tried_all": self.tried_all,
             "smallest": None if self.smallest is None else list(self.smallest.left_out),
             "is_smallest": self.is_smallest,
@@ -67,8 +69,10 @@ class Repairs:
         text = "One statistic left out, the others published as they are."
         if not self.tried_all:
             text += " Time ran out before all were tried."
-        one = Table("Leave out one statistic", text, ("left out", "protected", "still certain"), rows)
-        return one, self._smallest_table()
+        columns = ("left out", "protected", "still certain")
+        tables = tuple((name, str(self.certain - certain), str(certain)) for name, certain in self.tables)
+        whole = [Table("Leave out one table", "A whole table left out.", columns, tables)] if tables else []
+        return (*whole, Table("Leave out one statistic", text, columns, rows), self._smallest_table())
 
     def _smallest_table(self) -> Table:
         title = "Smallest repair"
@@ -85,10 +89,12 @@ def best_repairs(found: Reconstruction, clock: Clock, progress: Progress) -> Rep
     bench = _Bench(found)
     if len(found.certain) <= SHARPENED:
         bench.sharpen(clock.part(0.4), progress)
+    tables = _tables(bench, clock.part(0.3), progress)
     single, tried_all = _singles(bench, clock.part(0.6), progress)
     smallest, at_least = _smallest(bench, clock, progress)
     return Repairs(
         certain=found.proven,
+        tables=tuple(tables),
         single=tuple(single),
         tried_all=tried_all,
         smallest=smallest,
@@ -142,6 +148,14 @@ class _Bench:
             self._known[left_out] = tried
         return tried
 
+    def tables(self) -> dict[str, list[str]]:
+        """The cells of each table, totals apart."""
+        cells: dict[str, list[str]] = {}
+        for one in self._tables.statistics:
+            if one.table and one.name not in self._limit:
+                cells.setdefault(one.table, []).append(one.name)
+        return cells
+
     def listed(self, names: Names) -> tuple[str, ...]:
         """With the totals, in the order of the release."""
         wanted = names | self._limit
@@ -160,6 +174,18 @@ class _Bench:
                 if tried is not None and tried.counts.get(kind, 0) >= count:
                     dropped |= {name}
             self.proofs[number] = kind, count, frozenset(self.names) - dropped
+
+
+def _tables(bench: _Bench, clock: Clock, progress: Progress) -> list[tuple[str, int]]:
+    """Every table of several, left out as a whole; what protects most comes first."""
+    groups = bench.tables()
+    tried = []
+    for done, (name, cells) in enumerate(groups.items() if len(groups) > 1 else ()):
+        progress("leaving out tables", done, len(groups))
+        result = bench.without(cells, clock) if clock.left else None
+        if result is not None:
+            tried.append((name, result.certain))
+    return sorted(tried, key=lambda pair: pair[1])
 
 
 def _singles(bench: _Bench, clock: Clock, progress: Progress) -> tuple[list[Repair], bool]:
