@@ -3,13 +3,29 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privet.attacks import Between, Knowledge, holds, margins, reconstruct
+from privet.attacks import (
+    Between,
+    Knowledge,
+    Smallest,
+    Statistic,
+    holds,
+    margins,
+    read_records,
+    reconstruct,
+    records_of,
+)
+from privet.attacks.certain import Certain
+from privet.attacks.certificate import DENIAL, Leaf
+from privet.attacks.reconstruction import arithmetic, solve
+from privet.attacks.solver import Clock
 from privet.errors import InvalidInputError
 
 ATTRIBUTES = {"sex": ("F", "M"), "band": (Fraction(0), Fraction(1), Fraction(2)), "ill": (False, True)}
@@ -58,3 +74,51 @@ def test_what_cannot_be_counted_is_refused(records: list[dict[str, object]], by:
     with pytest.raises(InvalidInputError) as error:
         margins(records, ATTRIBUTES, by)  # type: ignore[arg-type]
     assert error.value.problem.startswith(problem)
+
+
+def test_the_arithmetic_of_a_short_proof_is_shown() -> None:
+    """Two women, one of whom is not ill: one ill woman. The sum is written out, and a longer one is not."""
+    records = [
+        {"sex": "F", "band": Fraction(0), "ill": True},
+        {"sex": "F", "band": Fraction(0), "ill": False},
+        {"sex": "M", "band": Fraction(0), "ill": False},
+    ]
+    found = reconstruct(margins(records, ATTRIBUTES, [["sex"], ["ill"], ["sex", "ill"]]), repair=False)
+    lines = {finding.claim: finding.reasoning for finding in found.findings}
+    assert lines["one person with sex F, ill yes"].endswith("= 1")
+    assert all(finding.people == 1 for finding in found.findings)
+
+
+class TestArithmetic:
+    """Leaves by hand: what is a plain sum of counts is shown, everything else is not."""
+
+    def line(self, weights: tuple[tuple[int, int], ...], count: int = 1) -> str:
+        people = [{"sex": "F", "band": Fraction(0), "ill": False}] * 3
+        tables = margins(people, {"sex": ("F", "M")}, 1)
+        smaller = replace(tables, statistics=(*tables.statistics, SMALLEST))
+        found = solve(replace(smaller, attributes=ATTRIBUTES), Clock(30), 5)
+        return arithmetic(found, Certain(0, count, Leaf(weights)))
+
+    def test_a_sum_and_a_share_of_one(self) -> None:
+        assert self.line(((0, 1), (2, -1), (DENIAL, -1)), 3) == "3 (total) − 0 (sex M) = 3"
+        assert self.line(((0, 2), (DENIAL, -2)), 3) == "(2 × 3 (total)) / 2 = 3"
+
+    def test_what_is_not_shown(self) -> None:
+        assert self.line(((0, 1), (DENIAL, -1)), 2) == ""  # the sum is 3
+        assert self.line(((3, 1), (DENIAL, -1))) == ""  # not a count
+        assert self.line(tuple((0, 1) for _ in range(9))) == ""
+
+
+SMALLEST = Statistic(name="youngest", measures=(Smallest("band", Between(Fraction(0), Fraction(0))),))
+
+
+def test_records_from_texts(tmp_path: Path) -> None:
+    tables = margins([], {**ATTRIBUTES, "code": ("07", "7")}, 1)
+    path = tmp_path / "r.csv"
+    path.write_text("sex,band,ill,code,name\nF,01,Yes,07,Ada\nX,2.0,0,7,Ben\nM,many,maybe,8,Cy\n")
+    assert read_records(path, tables) == (
+        {"sex": "F", "band": Fraction(1), "ill": True, "code": "07"},
+        {"sex": "X", "band": Fraction(2), "ill": False, "code": "7"},
+        {"sex": "M", "band": "many", "ill": "maybe", "code": "8"},
+    )
+    assert records_of([{"band": 1, "ill": True}], tables) == ({"band": Fraction(1), "ill": True},)

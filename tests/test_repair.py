@@ -126,7 +126,9 @@ def test_who_is_certain_by_totals_alone_cannot_be_protected() -> None:
     men = Statistic(name="men", where=equal("sex", "M"), count=exactly(1))
     repairs = best_repairs(found_in(women, men), Clock(60), silent)
     assert repairs.smallest is None
-    assert repairs.at_least == 0
+    assert repairs.at_least is None
+    assert not repairs.is_smallest
+    assert repairs.shown()[-1].text.startswith("Somebody is certain by the totals of everybody alone")
 
 
 def test_undecided_tries_are_no_repairs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -413,4 +413,6 @@ def test_uniform_draws_again_what_is_too_large() -> None:
     """Three bits for seven values: 7 is drawn again."""
     assert uniform(7, 2, Scripted(7 << 61, 6 << 61, 5 << 61)).tolist() == [5, 6]
     assert uniform(1, 4).tolist() == [0, 0, 0, 0]
+    for limit, bits in ((2, 1), (3, 2), (5, 3), (9, 4), (2**62, 62)):  # the largest value takes all of its bits
+        assert uniform(limit, 1, Scripted(limit - 1 << 64 - bits)).tolist() == [limit - 1]
     assert p_value(np.bincount(uniform(7, 70_000)), np.full(7, 1 / 7)) > FALSE_ALARM

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -42,13 +43,13 @@ class Search:
         self.floors: list[int] = []
         self._solver = Solver(system)
 
-    def start(self, limit: int) -> Outcome:
-        """A first solution, then more of them up to `limit`."""
+    def start(self, limit: int, patience: float = math.inf) -> Outcome:
+        """A first solution, then more of them, up to `limit` and for at most `patience` seconds."""
         first = self._solver.solve(self.clock.part(0.7))
         if first.values is None:
             return first.outcome
         self.floors = list(first.values[: self.kinds])
-        found, self.complete = self._solver.every(self.clock.part(0.1), limit)
+        found, self.complete = self._solver.every(Clock(min(self.clock.left / 10, patience)), limit)
         self.solutions = found if first.values in found else [first.values, *found][:limit]
         for values in self.solutions:
             self._met(values)
@@ -64,12 +65,13 @@ class Search:
         todo = sorted((count, kind) for kind, count in enumerate(self.floors) if count)
         for done, (_, kind) in enumerate(todo):
             self.progress("proving", done, len(todo))
-            one = self._decided(kind, prover, prove=prove)
+            one = self.decided(kind, prover, prove=prove)
             if one is not None:
                 found.append(one)
         return found
 
-    def _decided(self, kind: int, prover: Prover, *, prove: bool) -> Certain | None:
+    def decided(self, kind: int, prover: Prover, *, prove: bool) -> Certain | None:
+        """How many people of this kind are certain, if any are."""
         while self.floors[kind] and self.clock.left:
             one = Certain(kind, self.floors[kind], None)
             leaf = prover.at_least(one.claim(), self.clock)

@@ -140,6 +140,6 @@ def value_text(value: Value) -> str:
         case bool():
             return "yes" if value else "no"
         case Fraction():
-            return str(value.numerator) if value.denominator == 1 else f"{float(value):g}"
+            return str(value.numerator) if value.denominator == 1 else f"{float(value):.12g}"
         case _:
             return str(value)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from privet.attacks.certificate import Claim, Nobody, Proof, Row, leaves, rows_used, weighted
+from privet.attacks.certificate import Claim, Leaf, Nobody, Proof, Row, leaves, narrowed, rows_used, weighted
 from privet.attacks.encode import Encoded, Kinds, compact, encode
 from privet.attacks.prover import Prover
 from privet.attacks.release import Share, Tables
@@ -62,20 +62,39 @@ class Prepared:
         return {by[at] for total in totals for at, weight in total.items() if weight > 0 and at in by}
 
 
-def prepare(tables: Tables, kinds: Kinds, clock: Clock) -> Prepared:
-    """Tries the ends of each group, by each number that is summed or ranked, until nothing changes."""
+def prepare(tables: Tables, kinds: Kinds, clock: Clock, like: Prepared | None = None) -> Prepared:
+    """Tries the ends of each group, by each number that is summed or ranked, until nothing changes. The steps that
+    worked for a release like this one are tried first: that takes the checker only."""
     coarse = encode(tables, kinds, helpers=False)
     attributes = _ranked(tables)
-    steps = _steps(coarse, attributes, clock) if attributes else []
+    known = _again(like, coarse) if like is not None else []
+    steps = _steps(coarse, attributes, known, clock) if attributes else []
     gone = frozenset(at for step in steps for at in step.variables)
     whole = encode(tables, kinds, gone=gone)
     places = tuple(at for at in range(len(whole.system.low)) if at not in gone)
     return Prepared(coarse, tuple(steps), whole, compact(whole, gone), places)
 
 
-def _steps(coarse: Encoded, attributes: Sequence[str], clock: Clock) -> list[Nobody]:
-    steps, gone = list[Nobody](), set[int]()
+def _again(like: Prepared, coarse: Encoded) -> list[Nobody]:
+    """The steps of another release whose proofs hold here too."""
+    number = {row: place for place, row in enumerate(coarse.system.rows)}
+    system, steps = coarse.system, list[Nobody]()
+    for step in like.steps:
+        rows = {place: number.get(like.coarse.system.rows[place]) for place in rows_used(step.proof)}
+        if isinstance(step.proof, Leaf) and None not in rows.values():
+            moved = tuple((rows.get(place, place), weight) for place, weight in step.proof.weights)
+            same = Nobody(step.variables, Leaf(moved))  # type: ignore[arg-type]
+            after = narrowed(system, [same])
+            if after is not None:
+                system = after
+                steps.append(same)
+    return steps
+
+
+def _steps(coarse: Encoded, attributes: Sequence[str], known: Sequence[Nobody], clock: Clock) -> list[Nobody]:
+    steps, gone = list(known), {at for step in known for at in step.variables}
     prover = Prover(coarse.system, remembers=False)
+    prover.nobody(tuple(gone))
     orders = [_ordered(coarse, group, attribute) for attribute in attributes for group in _groups(coarse)]
     while clock.left:
         before = len(steps)

@@ -51,6 +51,17 @@ class Reconstruction:
         return sum(count for _, count in self.encoded.people(self.solutions[0]))
 
     @property
+    def number_known(self) -> bool:
+        """Whether the release says exactly how many people there are."""
+        kinds = len(self.encoded.kinds)
+        exact = [
+            one.name for one in self.tables.statistics if one.count is not None and one.count.low == one.count.high
+        ]
+        return any(len(self.prepared.whole.members[name]) == len(self.prepared.whole.kinds) for name in exact) or (
+            self.complete and len({sum(values[:kinds]) for values in self.solutions}) == 1
+        )
+
+    @property
     def proven(self) -> int:
         return sum(one.count for one in self.certain)
 
@@ -125,7 +136,7 @@ def reconstruct(  # noqa: PLR0913  what a user may want to say, by name
         attack="tables",
         subject=subject,
         headline=headline(found, known),
-        people=found.people,
+        people=found.people if found.number_known else None,
         certain=found.proven if tables.confidence is None else 0,
         findings=(*_findings(found, repairs), *known),
         tables=(*(repairs.shown() if repairs else ()), *((hidden,) if hidden else ())),
@@ -148,8 +159,9 @@ def headline(found: Reconstruction, known: Sequence[Finding] = ()) -> str:
         follow = f"; {proven:,} would follow if all intervals held" if proven else ""
         return f"Nobody is certain, since the numbers are noisy{follow}{more}"
     if not proven:
-        return f"None of {people:,} people is certain{more}"
-    certain = f"{proven:,} of {people:,} people {'is' if proven == 1 else 'are'} certain"
+        return (f"None of {people:,} people is certain" if found.number_known else "Nobody is certain") + more
+    of = f" of {people:,} people" if found.number_known else " person" if proven == 1 else " people"
+    certain = f"{proven:,}{of} {'is' if proven == 1 else 'are'} certain"
     if proven == people and found.complete and found.count() == 1:
         return f"{certain}: only one data set fits the tables"
     return certain + more

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 from privet.attacks.certain import Progress, Search
 from privet.attacks.encode import kinds_of
 from privet.attacks.finding import Table
-from privet.attacks.narrow import prepare
+from privet.attacks.narrow import Prepared, prepare
 from privet.attacks.prover import Prover
 from privet.attacks.solver import Clock, Outcome, smallest_cover
 
 if TYPE_CHECKING:
     from privet.attacks.reconstruction import Reconstruction
 
-POOL = 200  # solutions to look at before asking about single kinds
+POOL, PATIENCE = 50, 0.5  # solutions to look at, and seconds, before asking about single kinds
 SHOWN = 10
 SHARPENED = 50  # more proofs than that are not looked at one by one
 Names = frozenset[str]
@@ -45,7 +45,7 @@ class Repairs:
     single: tuple[Repair, ...]
     tried_all: bool
     smallest: Repair | None
-    at_least: int
+    at_least: int | None  # None: the totals alone make somebody certain
     enough: tuple[tuple[str, ...], ...]  # for each claim, statistics that prove it without the others
 
     @property
@@ -76,6 +76,8 @@ class Repairs:
 
     def _smallest_table(self) -> Table:
         title = "Smallest repair"
+        if self.smallest is None and self.at_least is None:
+            return Table(title, "Somebody is certain by the totals of everybody alone: publish those rounded, or not.")
         if self.smallest is None:
             return Table(title, f"Not found in the time given; at least {self.at_least} statistics must be left out.")
         number = len(self.smallest.left_out)
@@ -88,7 +90,7 @@ class Repairs:
 def best_repairs(found: Reconstruction, clock: Clock, progress: Progress) -> Repairs:
     bench = _Bench(found)
     if len(found.certain) <= SHARPENED:
-        bench.sharpen(clock.part(0.4), progress)
+        bench.sharpen(clock.part(0.3), progress)
     tables = _tables(bench, clock.part(0.3), progress)
     single, tried_all = _singles(bench, clock.part(0.6), progress)
     smallest, at_least = _smallest(bench, clock, progress)
@@ -128,18 +130,24 @@ class _Bench:
             (places[one.kind], one.count, frozenset(found.sources(one)) - self._limit) for one in found.certain
         ]
         self._known: dict[Names, _Tried] = {}
+        self._prepared = found.prepared
 
-    def without(self, names: Iterable[str], clock: Clock, *, why: bool = False) -> _Tried | None:
-        """None if time ran out."""
+    def without(
+        self, names: Iterable[str], clock: Clock, *, why: bool = False, wanted: int | None = None
+    ) -> _Tried | None:
+        """None if time ran out. Where one kind is wanted and not certain, the others are not looked at."""
         left_out = frozenset(names)
         if left_out in self._known:
             return self._known[left_out]
         kept = tuple(one for one in self._tables.statistics if one.name not in left_out)
-        small = prepare(replace(self._tables, statistics=kept), self._kinds, clock.part(0.3))
+        small = prepare(replace(self._tables, statistics=kept), self._kinds, clock.part(0.3), self._prepared)
         search = Search(small.encoded.system, len(small.encoded.kinds), clock)
-        if search.start(POOL) is not Outcome.SOLVED:
+        if search.start(POOL, PATIENCE) is not Outcome.SOLVED:
             return None
-        certain = search.certain(Prover(search.system), prove=why)
+        prover = Prover(search.system)
+        if wanted is not None and not self._is_certain(search, prover, small, wanted):
+            return _Tried({}, frozenset())
+        certain = search.certain(prover, prove=why)
         if search.undecided or not clock.left:
             return None
         cores = [small.sources(one.claim(), one.proof) - self._limit for one in certain] if why else []
@@ -147,6 +155,9 @@ class _Bench:
         if why:
             self._known[left_out] = tried
         return tried
+
+    def _is_certain(self, search: Search, prover: Prover, small: Prepared, kind: int) -> bool:
+        return kind in small.places and search.decided(small.places.index(kind), prover, prove=False) is not None
 
     def tables(self) -> dict[str, list[str]]:
         """The cells of each table, totals apart."""
@@ -170,7 +181,7 @@ class _Bench:
                 if len(left_out) > len(dropped) and known.counts.get(kind, 0) >= count:
                     dropped = left_out
             for name in sorted(frozenset(self.names) - dropped, key=self.names.index):
-                tried = self.without(dropped | {name}, clock, why=True) if clock.left else None
+                tried = self.without(dropped | {name}, clock, why=True, wanted=kind) if clock.left else None
                 if tried is not None and tried.counts.get(kind, 0) >= count:
                     dropped |= {name}
             self.proofs[number] = kind, count, frozenset(self.names) - dropped
@@ -206,13 +217,13 @@ def _singles(bench: _Bench, clock: Clock, progress: Progress) -> tuple[list[Repa
     return sorted(tried, key=lambda one: one.certain), True
 
 
-def _smallest(bench: _Bench, clock: Clock, progress: Progress) -> tuple[Repair | None, int]:
-    """(a repair that protects everybody, how many statistics any such repair has at least)."""
+def _smallest(bench: _Bench, clock: Clock, progress: Progress) -> tuple[Repair | None, int | None]:
+    """(a repair that protects everybody, how many statistics any such repair has at least: None if there is none)."""
     cores = {names for _, _, names in bench.proofs}
     at_least = 0
     while clock.left:
         if frozenset() in cores:
-            return None, at_least  # somebody is certain by the totals alone
+            return None, None  # somebody is certain by the totals alone
         progress("looking for the smallest repair", at_least, at_least + 1)
         chosen = smallest_cover(cores, clock)
         if chosen is None:

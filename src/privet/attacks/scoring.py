@@ -24,28 +24,32 @@ if TYPE_CHECKING:
 Record = Mapping[str, Value]
 DRAWS = 200  # of a guess without the release
 ERROR = 0.05
-TRUTHS = {"true": True, "yes": True, "false": False, "no": False}
+TRUTHS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
 def records_of(rows: Iterable[Mapping[str, object]], tables: Tables) -> tuple[Record, ...]:
-    """Rows of texts or numbers as records: a text that names a number is that number where the attribute has numbers.
-    What no statistic mentions may be missing."""
-    known = {
-        name: {_key(value): value for value in values if value is not None}
-        for name, values in tables.attributes.items()
-    }
+    """Rows of texts or numbers as records. Where an attribute has numbers, "07" is 7; where it has truths, "yes" is
+    true; texts are compared as they are. What no statistic mentions may be missing."""
+    known = {name: {_key(value, values[0]): value for value in values} for name, values in tables.attributes.items()}
     return tuple(
-        {name: known[name].get(_key(value), str(value)) for name, value in row.items() if name in known} for row in rows
-    )
+        {name: known[name].get(_key(value, tables.attributes[name][0]), str(value)) for name, value in row.items()
+         if name in known}
+        for row in rows
+    )  # fmt: skip
 
 
-def _key(value: object) -> object:
-    """The same for "07", 7, 7.0 and Fraction(7); and for "yes", "Yes" and True."""
+def _key(value: object, like: Value) -> object:
     text = str(value).strip()
-    try:
-        return Fraction(text)
-    except (ValueError, ZeroDivisionError):
-        return TRUTHS.get(text.lower(), text)
+    match like:
+        case bool():
+            return TRUTHS.get(text.lower(), text)
+        case Fraction():
+            try:
+                return Fraction(text)
+            except (ValueError, ZeroDivisionError):
+                return text
+        case _:
+            return text
 
 
 def read_records(path: Path | str, tables: Tables) -> tuple[Record, ...]:
