@@ -11,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made_findings import SAMPLES, block, likely, nasty, nobody, thousand
 
-from privet.attacks.finding import Table
+from privet.attacks.finding import Finding, Strength, Table
+from privet.report.findings_page import page_of
 from privet.report.findings_text import WIDTH, page, width, wrapped
+from privet.report.page import to_html
 from privet.report.terminal import Pen
 
 
@@ -109,3 +111,14 @@ def test_a_data_frame_has_a_row_a_finding() -> None:
     assert frame["evidence"][2] == ("table 0, row 2", "table 1, row 2")
     assert list(nobody().to_pandas().columns)[:2] == ["claim", "strength"]
     assert len(nobody().to_pandas()) == 0
+
+
+def test_what_the_claim_says_is_not_said_again() -> None:
+    line = "week 2 − week 1 = 5 − 4 = 1"
+    finding = Finding(
+        claim=f"Ada is ill: {line}, name Ada", strength=Strength.PROOF, record={"name": "Ada"}, reasoning=line
+    )
+    one = replace(nobody(), certain=1, findings=(finding,))
+    assert str(one).count(line) == 1
+    assert "record" not in str(one).split("Worst records")[1].split("sure")[0]
+    assert to_html(page_of(one)).count(line) == 1

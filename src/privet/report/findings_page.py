@@ -78,7 +78,7 @@ def _shared_attributes(shown: tuple[f.Finding, ...]) -> tuple[str, ...]:
 
 def _record(finding: f.Finding, names: tuple[str, ...], *, many: bool) -> tuple[Cell, ...]:
     known = "" if names else ", ".join(f"{name} {value}" for name, value in finding.record.items())
-    notes = tuple(note for note in (known, finding.reasoning) if note)
+    notes = tuple(note for note in (known, finding.reasoning) if note and note not in finding.claim)
     left = more(len(finding.evidence) - MOST_CELLS, "")
     cells = (*finding.evidence[:MOST_CELLS], *([left.strip()] if left else []))
     people = [f"{finding.people:,}"] if many else []

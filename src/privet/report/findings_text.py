@@ -113,7 +113,7 @@ def _record(number: str, finding: f.Finding) -> list[str]:
         "record": "" if record in finding.claim else record,
         "sure": sureness(finding) + people,
         "from": "; ".join([*finding.evidence[:MOST_CELLS], *([left.strip()] if left else [])]),
-        "because": finding.reasoning,
+        "because": "" if finding.reasoning in finding.claim else finding.reasoning,
     }
     claim = wrapped(finding.claim, f"{MARGIN}{number}  ", indent)
     lines = [wrapped(text, f"{indent}{name:<7}  ", f"{indent}{'':<7}  ") for name, text in facts.items() if text]
