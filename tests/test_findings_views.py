@@ -13,16 +13,16 @@ from made_findings import SAMPLES, block, likely, nasty, nobody, thousand
 
 from privet.attacks.finding import Finding, Strength, Table
 from privet.report.findings_page import page_of
-from privet.report.findings_text import WIDTH, page, width, wrapped
+from privet.report.findings_text import WIDTH, page, wrapped
 from privet.report.page import to_html
-from privet.report.terminal import Pen
+from privet.report.terminal import Pen, terminal_width
 
 
 @pytest.mark.parametrize("name", SAMPLES)
 def test_the_terminal_page_fits_and_is_safe(name: str) -> None:
     findings = SAMPLES[name]()
     lines = str(findings).split("\n")
-    assert max(map(width, lines)) <= WIDTH
+    assert max(map(terminal_width, lines)) <= WIDTH
     assert all(line.isprintable() and line == line.rstrip() for line in lines)
     assert page(findings, Pen(color=False)) == str(findings)
 
@@ -65,7 +65,7 @@ def test_a_wide_table_is_told_row_by_row() -> None:
 @given(st.text(max_size=400), st.sampled_from(["", "   - "]))
 def test_wrapping_loses_no_letter(text: str, margin: str) -> None:
     lines = wrapped(text, margin, " " * len(margin))
-    assert all(width(line) <= WIDTH for line in lines)
+    assert all(terminal_width(line) <= WIDTH for line in lines)
     shown = "".join(letter if letter.isprintable() else "?" for letter in text)
     assert "".join("".join(lines).removeprefix(margin.rstrip()).split()) == "".join(shown.split())
 
@@ -74,7 +74,7 @@ def test_wrapping_breaks_between_words_at_100_columns() -> None:
     assert wrapped("x" * 49 + " " + "y" * 50) == ["x" * 49 + " " + "y" * 50]
     assert wrapped("x" * 50 + " " + "y" * 50) == ["x" * 50, "y" * 50]
     assert wrapped("統" * 51) == ["統" * 50, "統"]
-    assert width("e\u0301") == 1
+    assert terminal_width("e\u0301") == 1
 
 
 def test_json_is_plain_and_complete() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import html as markup
 import math
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, assert_never
 from privet.core.estimate import Estimate, Line
 from privet.core.expression import Value
 from privet.core.loss import Amount, Loss
-from privet.report.terminal import Pen, ceiling, decimals_for, fixed, one_line, step_decimals
+from privet.report.terminal import Pen, ceiling, decimals_for, fixed, one_line, step_decimals, terminal_width
 
 if TYPE_CHECKING:
     from privet.answer import Answer
@@ -165,26 +164,18 @@ def table_lines(shown: Sequence[Column], pen: Pen = PLAIN) -> list[str]:
 def _block(column: Column) -> list[str]:
     """The lines of one column, heading first, all equally wide."""
     if column.intervals is None:
-        width = max(map(_width, [column.name, *column.cells]))
+        width = max(map(terminal_width, [column.name, *column.cells]))
         return [_padded(cell, width) for cell in [column.name, *column.cells]]
-    value, interval = (max(map(_width, ["", *texts])) for texts in (column.cells, column.intervals))
-    value = max(value, _width(column.name))
+    value, interval = (max(map(terminal_width, ["", *texts])) for texts in (column.cells, column.intervals))
+    value = max(value, terminal_width(column.name))
     rows = zip(column.cells, column.intervals, strict=True)
     lines = [_padded(column.name, value, right=True), *(f"{cell:>{value}} {around}" for cell, around in rows)]
     return [_padded(line, value + 1 + interval) for line in lines]
 
 
 def _padded(line: str, width: int, *, right: bool = False) -> str:
-    spaces = " " * (width - _width(line))
+    spaces = " " * (width - terminal_width(line))
     return spaces + line if right else line + spaces
-
-
-def _width(line: str) -> int:
-    """Columns on a terminal: Chinese letters take two, accents that stand on another letter none."""
-    return sum(
-        0 if unicodedata.combining(letter) else 2 if unicodedata.east_asian_width(letter) in "WF" else 1
-        for letter in line
-    )
 
 
 def _html_cell(column: Column, row: int) -> str:

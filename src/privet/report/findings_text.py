@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -20,7 +19,7 @@ from privet.report.findings_words import (
 )
 from privet.report.meaning_text import number_of_people
 from privet.report.page import is_number
-from privet.report.terminal import Pen, one_line
+from privet.report.terminal import Pen, letter_width, one_line, terminal_width
 
 if TYPE_CHECKING:
     from privet.attacks import finding as f
@@ -57,32 +56,22 @@ def wrapped(text: str, first: str = "", then: str = "") -> list[str]:
     lines, here = [], first
     empty = True  # nothing but the margin is on the line so far
     for word in one_line(text).split():
-        for piece in _pieces(word, WIDTH - max(width(first), width(then))):
-            if not empty and width(here) + 1 + width(piece) > WIDTH:
+        for piece in _pieces(word, WIDTH - max(terminal_width(first), terminal_width(then))):
+            if not empty and terminal_width(here) + 1 + terminal_width(piece) > WIDTH:
                 lines.append(here)
                 here, empty = then, True
             here, empty = here + ("" if empty else " ") + piece, False
     return [*lines, here.rstrip()]
 
 
-def width(text: str) -> int:
-    """Columns on a terminal."""
-    return sum(map(_columns, text))
-
-
-def _columns(letter: str) -> int:
-    """Chinese letters take two, accents that stand on another letter none."""
-    return 0 if unicodedata.combining(letter) else 2 if unicodedata.east_asian_width(letter) in "WF" else 1
-
-
 def _pieces(word: str, room: int) -> list[str]:
     """The word, cut where a line would end."""
     pieces, taken = [""], 0
     for letter in word:
-        taken += _columns(letter)
+        taken += letter_width(letter)
         if taken > room:
             pieces.append("")
-            taken = _columns(letter)
+            taken = letter_width(letter)
         pieces[-1] += letter
     return pieces
 
@@ -132,7 +121,7 @@ def _table(table: f.Table, pen: Pen) -> list[str]:
 def _rows(columns: Sequence[str], rows: Sequence[Sequence[str]], pen: Pen) -> list[str]:
     """Aligned if that fits; otherwise every row as a block of lines, each with the name of its column."""
     shown = [_column(name, [row[place] for row in rows]) for place, name in enumerate(columns)]
-    if all(width(line) <= WIDTH - len(MARGIN) for line in table_lines(shown)):
+    if all(terminal_width(line) <= WIDTH - len(MARGIN) for line in table_lines(shown)):
         return [f"{MARGIN}{line}" for line in table_lines(shown, pen)]
     return [
         line
@@ -145,5 +134,5 @@ def _rows(columns: Sequence[str], rows: Sequence[Sequence[str]], pen: Pen) -> li
 def _column(name: str, cells: Sequence[str]) -> Column:
     """Numbers end below each other."""
     name, texts = one_line(name), [one_line(cell) for cell in cells]
-    room = max(map(width, [name, *texts])) if all(map(is_number, texts)) else 0
+    room = max(map(terminal_width, [name, *texts])) if all(map(is_number, texts)) else 0
     return Column(name=name, cells=[text.rjust(room) for text in texts])

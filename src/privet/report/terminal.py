@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
@@ -42,6 +43,16 @@ def at_most(bound: Fraction) -> str:
 def at_least(bound: Fraction) -> str:
     """Two decimals, never above the bound."""
     return f"{math.floor(bound * 100) / 100:.2f}"
+
+
+def terminal_width(line: str) -> int:
+    """Columns on a terminal."""
+    return sum(map(letter_width, line))
+
+
+def letter_width(letter: str) -> int:
+    """Chinese letters take two columns, accents that stand on another letter none."""
+    return 0 if unicodedata.combining(letter) else 2 if unicodedata.east_asian_width(letter) in "WF" else 1
 
 
 def one_line(text: str) -> str:
