@@ -239,9 +239,8 @@ def main() -> None:
         "hard": lambda: hard(options.seconds),
     }
     kept = json.loads(options.json.read_text())["result"] if options.json and options.json.exists() else {}
-    commit = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=ROOT, check=True
-    )
+    asked = ["git", "rev-parse", "--short", "HEAD"]
+    commit = subprocess.run(asked, capture_output=True, text=True, cwd=ROOT, check=True).stdout.strip()
     for name, part in parts.items():
         if options.only in (None, name):
             kept[name] = part()

@@ -414,5 +414,5 @@ def test_uniform_draws_again_what_is_too_large() -> None:
     assert uniform(7, 2, Scripted(7 << 61, 6 << 61, 5 << 61)).tolist() == [5, 6]
     assert uniform(1, 4).tolist() == [0, 0, 0, 0]
     for limit, bits in ((2, 1), (3, 2), (5, 3), (9, 4), (2**62, 62)):  # the largest value takes all of its bits
-        assert uniform(limit, 1, Scripted(limit - 1 << 64 - bits)).tolist() == [limit - 1]
+        assert uniform(limit, 1, Scripted(limit - 1 << 64 - bits, 0)).tolist() == [limit - 1]
     assert p_value(np.bincount(uniform(7, 70_000)), np.full(7, 1 / 7)) > FALSE_ALARM

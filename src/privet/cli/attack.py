@@ -149,15 +149,16 @@ def _preflight(options: argparse.Namespace) -> int:
             tables, seconds=options.seconds, subject=options.workbook.name, progress=progress
         )
     _show(findings, options)
+    harmed = findings.certain + int(findings.numbers["disclosed"])
     undecided = int(findings.numbers["undecided"])
     if not options.json:
-        print(f"\n{_verdict(findings.certain, undecided)}")
-    return SOMEBODY if findings.certain or undecided else 0
+        print(f"\n{_verdict(harmed, undecided)}")
+    return SOMEBODY if harmed or undecided else 0
 
 
-def _verdict(certain: int, undecided: int) -> str:
-    if certain:
-        return f"preflight: do not publish these tables as they are ({certain:,} certain)"
+def _verdict(harmed: int, undecided: int) -> str:
+    if harmed:
+        return "preflight: do not publish these tables as they are"
     if undecided:
         return "preflight: not decided in the time given; try --seconds with more"
     return "preflight: nobody is certain from these tables alone"
