@@ -3,7 +3,8 @@
 A round is one table, one question and one unit with several possible sets of rows, chosen to do as much harm as they
 can. Every two sets make a pair of neighboring tables: one case. The exact parts of both, computed by the real engine
 with the bounding secret fixed, must have the same list of parts and differ by no more than the parts say; a slow second
-backend must give the same numbers.
+backend must give the same numbers. People are bounded twice, by portable SQL and by the kernel. Which rows the kernel
+keeps is another choice by the same law, so its numbers are compared with the slow backend where all rows are kept.
 """
 
 from __future__ import annotations
@@ -23,9 +24,11 @@ import nasty
 from sql_writer import sql_of
 
 import privet as pv
-from privet.backends import Task
+from privet.backends import Task, kernel
 from privet.backends.duckdb import DuckDb
 from privet.backends.reference import Reference
+from privet.backends.rowsql import Rows
+from privet.backends.rowsql import rows as rows_of
 from privet.backends.sqlgen import statement
 from privet.catalog import Table
 from privet.core.contribution import Bounds
@@ -140,6 +143,7 @@ class Fuzzer:
         try:
             sets = harm.row_sets(self.rng, task, pools, who)
             vectors = self._vectors(replace(made, rows=others), task, sets)
+            fused = self._fused(replace(made, rows=others), task, sets) if table.unit is not None else []
         except RefusedQueryError:
             self.tally.too_long += 1
             return
@@ -153,6 +157,9 @@ class Fuzzer:
             parts = [self._parts(question, table, numbers) for numbers in vectors]
             for one, two in _pairs(relation, len(sets)):
                 self._check_pair(question, (parts[one], parts[two]), "row" if table.unit is None else "unit", name)
+            parts = [self._parts(question, table, numbers) for numbers in fused]
+            for one, two in _pairs(relation, len(fused)):
+                self._check_moves(question, (parts[one], parts[two]), "kernel", f"the kernel, {name}")
 
     def _vectors(self, made: nasty.Made, task: Task, sets: Sequence[Sequence[Row]]) -> list[list[list[int]]]:
         """The exact numbers with each set of rows, by the engine; compared with the reference."""
@@ -176,10 +183,26 @@ class Fuzzer:
                     self.tally.violations.append(f"sources: not {expected} for {task}, {made.types}, {own}")
         return found
 
+    def _fused(self, made: nasty.Made, task: Task, sets: Sequence[Sequence[Row]]) -> list[list[list[int]]]:
+        """The same by the kernel; nothing if values are too long for it. `_vectors` has stored the rows."""
+        found = []
+        for side, own in enumerate(sets, start=1):
+            raw = Raw(relation=f'(SELECT * FROM stored WHERE "{SIDE}" IN (0, {side}))', types=made.types)
+            asked = rows_of(task, raw)
+            if asked is None:
+                return []
+            arrays = self._store.connection.execute(asked.statement.sql).fetchnumpy()
+            found.append(_bounded(task, asked, arrays))
+            every = replace(task, bounds=replace(task.bounds, groups=10**6, rows=10**6))
+            expected = Reference({task.table.name: [*made.rows, *own]}).exact(every)
+            if _bounded(every, asked, arrays) != expected:
+                self.tally.violations.append(f"replay: the kernel has not {expected} for {task}, {made.types}, {own}")
+        return found
+
     def _by_sources(self, relation: str, task: Task) -> list[list[int]]:
         """The same rows as a data frame, through the backend that vaults use."""
         frame = self._store.connection.sql(f"FROM {relation}").to_arrow_table()
-        with DuckDb(Path(self._folder.name), {task.table.name: frame}) as backend:
+        with DuckDb(Path(self._folder.name), {task.table.name: frame}, portable=True) as backend:
             return backend.exact(task)
 
     def _parts(self, question: Question, table: Table, numbers: list[list[int]]) -> Exact:
@@ -192,10 +215,14 @@ class Fuzzer:
             self.tally.violations.append(f"price: parts do not add up for {name}")
 
     def _check_pair(self, question: Question, pair: tuple[Exact, Exact], unit: str, name: str) -> None:
-        (one, two), relation = pair, question.outline.bounds.neighbors
+        one, two = pair
         self.tally.cases += 1
         if one.keys != two.keys or list(map(_without_values, one.parts)) != list(map(_without_values, two.parts)):
             self.tally.violations.append(f"parts: not the same list for {name}")
+        self._check_moves(question, pair, unit, name)
+
+    def _check_moves(self, question: Question, pair: tuple[Exact, Exact], unit: str, name: str) -> None:
+        (one, two), relation = pair, question.outline.bounds.neighbors
         kinds = _kinds(question.outline)
         for place, (a, b) in enumerate(zip(one.parts, two.parts, strict=True)):
             if not _pays(a):
@@ -212,6 +239,12 @@ class Fuzzer:
                     share = Fraction(change, most)
                     key = f"{cell}/{limit}"
                     self.tally.attained[key] = max(share, self.tally.attained.get(key, share))
+
+
+def _bounded(task: Task, asked: Rows, arrays: Any) -> list[list[int]]:
+    totals = kernel.nothing(task, asked)
+    kernel.add(totals, task, kernel.Fetched.of(asked, arrays))
+    return asked.statement.dense(kernel.sums(totals))
 
 
 def _as_sources_see(task: Task, rows: Sequence[Row]) -> list[Row]:

@@ -13,7 +13,7 @@ import pytest
 from fuzz_sensitivity import CHANGES, changes, fuzz
 
 import privet as pv
-from privet.backends import cellsql, sqlgen
+from privet.backends import cellsql, kernel, sqlgen
 from privet.backends.whole import Whole
 from privet.core import narrow, parts, ranges
 from privet.core.expression import Sign
@@ -178,6 +178,28 @@ def test_skipped_bounding_is_found(monkeypatch: pytest.MonkeyPatch, limit: str) 
     real = sqlgen._bounded
     unbounded = lambda task, *rest: real(replace(task, bounds=replace(task.bounds, **{limit: 1000})), *rest)  # noqa: E731
     monkeypatch.setattr(sqlgen, "_bounded", unbounded)
+    assert caught("sensitivity")
+
+
+@pytest.mark.parametrize("limit", ["groups", "rows"])
+def test_skipped_bounding_in_the_kernel_is_found(monkeypatch: pytest.MonkeyPatch, limit: str) -> None:
+    real = kernel._few
+
+    def unbounded(totals: Any, task: Any, rows: Any) -> None:
+        real(totals, replace(task, bounds=replace(task.bounds, **{limit: 1000})), rows)
+
+    monkeypatch.setattr(kernel, "_few", unbounded)
+    assert caught("sensitivity")
+
+
+def test_units_that_the_kernel_takes_for_one_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = kernel.Fetched.of
+
+    def merged(*given: Any) -> kernel.Fetched:
+        found = real(*given)
+        return replace(found, unit=found.unit // 4)
+
+    monkeypatch.setattr(kernel.Fetched, "of", merged)
     assert caught("sensitivity")
 
 

@@ -8,18 +8,19 @@ import tempfile
 import threading
 import weakref
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import duckdb
 
-from privet.backends import Task
+from privet.backends import Task, kernel
 from privet.backends.reading import reading, unit_text
+from privet.backends.rowsql import Rows, rows
 from privet.backends.spelling import quoted
 from privet.backends.sqlgen import statement
 from privet.core.rational import show
@@ -27,6 +28,7 @@ from privet.declarations import Table
 from privet.errors import InvalidInputError
 from privet.sources import Raw, attach, connect, harden
 
+Found = TypeVar("Found")
 _LEFT_TO_THE_PARENT: list[object] = []  # closing a connection in a forked child would wait for threads it does not have
 
 # With it the engine simplifies a query by the least and largest values of its columns. In DuckDB 2.0 some of these
@@ -51,10 +53,13 @@ class DuckDb:
     loaded again when its declaration or its data frame is another one. What does not fit into memory is kept, not
     encrypted, in `scratch` or a temporary folder of the owner alone. Threads may share the object; a forked process
     opens its own databases. Nothing is printed; errors of the engine may quote data and are for the caller to hide.
+    With `portable` nothing but SQL is used, as in engines that have no kernel.
     """
 
-    def __init__(self, base: Path, memory: Mapping[str, object], *, scratch: Path | None = None) -> None:
-        self._base, self._memory, self._scratch = base, memory, scratch
+    def __init__(
+        self, base: Path, memory: Mapping[str, object], *, scratch: Path | None = None, portable: bool = False
+    ) -> None:
+        self._base, self._memory, self._scratch, self._portable = base, memory, scratch, portable
         self._begin()
 
     def _begin(self) -> None:
@@ -66,12 +71,18 @@ class DuckDb:
     def exact(self, task: Task) -> list[list[int]]:
         """For every measure its value in every cell, in the order of `task.cells.keys()`."""
         with self._asked(task.table) as (raw, cursor):
+            asked = None if self._portable or task.table.unit is None else rows(task, raw)
+            if asked is not None:
+                return _waited_for(cursor, lambda: bounded(cursor, task, raw, asked))
             query = statement(task, raw)
             return query.dense(_rows(cursor, query.sql))
 
     def accepts(self, task: Task) -> None:
         """Raise RefusedQueryError if the statement could not be written, whatever the types of the data are."""
-        statement(task, Raw(relation="nothing", types=defaultdict(lambda: "VARCHAR")))
+        raw = Raw(relation="nothing", types=defaultdict(lambda: "VARCHAR"))
+        statement(task, raw)
+        if task.table.unit is not None:
+            rows(task, raw)
 
     def check(self, table: Table) -> None:
         """Raise InvalidInputError unless every value of the declared columns can be read as a question would read it.
@@ -204,10 +215,27 @@ def _alone(table: Table) -> Iterator[tuple[str, Table]]:
         yield table.unit, one
 
 
+def bounded(cursor: duckdb.DuckDBPyConnection, task: Task, raw: Raw, asked: Rows) -> list[list[int]]:
+    """The answer to a task about people, by the kernel. A large table is fetched in parts, so that memory suffices."""
+    counted = cursor.execute(f"SELECT count(*) FROM {raw.relation}").fetchall()  # noqa: S608  a name of ours
+    parts = kernel.parts(counted[0][0])
+    found = []
+    for number in range(parts):
+        sql = asked.part(number, parts) if parts > 1 else asked.statement.sql
+        totals = kernel.nothing(task, asked)
+        kernel.add(totals, task, kernel.Fetched.of(asked, cursor.execute(sql).fetchnumpy()))
+        found.append(asked.statement.dense(kernel.sums(totals)))
+    return [[sum(cell) for cell in zip(*vectors, strict=True)] for vectors in zip(*found, strict=True)]
+
+
 def _rows(cursor: duckdb.DuckDBPyConnection, sql: str) -> list[tuple[Any, ...]]:
-    """Asked in a thread of its own: the engine ignores signals while it works, but a thread that waits does not."""
+    return _waited_for(cursor, lambda: cursor.execute(sql).fetchall())
+
+
+def _waited_for(cursor: duckdb.DuckDBPyConnection, work: Callable[[], Found]) -> Found:
+    """Done in a thread of its own: the engine ignores signals while it works, but a thread that waits does not."""
     with ThreadPoolExecutor(max_workers=1) as worker:
-        waiting = worker.submit(lambda: cursor.execute(sql).fetchall())
+        waiting = worker.submit(work)
         try:
             return waiting.result()
         finally:

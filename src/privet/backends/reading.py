@@ -99,7 +99,7 @@ def _number(kind: Integer | Number, type_: str, raw: str, name: str) -> Reading:
     if type_ == "VARCHAR":
         matches, inner = _matched(raw, values.NUMBER, strip=True)
         return _from_double(kind, f"CASE WHEN {matches} THEN TRY_CAST({inner} AS DOUBLE) END", name)
-    whole, digits = _unscaled(type_, raw)
+    whole, digits = unscaled(type_, raw)
     if whole is None:
         return Reading(first=spelling.null("BIGINT"), second=name)
     return _from_whole(kind, whole, name, Fraction(1, 10**digits))
@@ -123,7 +123,7 @@ def _from_double(kind: Integer | Number, first: str, name: str) -> Reading:
     return Reading(first=first, second=second, wide=wide)
 
 
-def _unscaled(type_: str, raw: str) -> tuple[Whole | None, int]:
+def unscaled(type_: str, raw: str) -> tuple[Whole | None, int]:
     """A truth, whole number or decimal as a whole number of 1 / 10**digits."""
     if type_ == "BOOLEAN":
         return Whole(sql=f"CAST({raw} AS BIGINT)", low=0, high=1), 0
@@ -178,7 +178,7 @@ def _truth(type_: str, raw: str, name: str) -> Reading:
         return Reading(first=f"CASE WHEN {yes} THEN TRUE WHEN {no} THEN FALSE END", second=name)
     if type_ in FLOATS:
         return Reading(first=raw, second=f"CASE WHEN {name} = 0 THEN FALSE WHEN {name} = 1 THEN TRUE END")
-    whole, digits = _unscaled(type_, raw)
+    whole, digits = unscaled(type_, raw)
     if whole is None:
         return Reading(first=spelling.null("BOOLEAN"), second=name)
     return Reading(first=whole.sql, second=f"CASE WHEN {name} = 0 THEN FALSE WHEN {name} = {10**digits} THEN TRUE END")

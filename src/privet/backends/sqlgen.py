@@ -49,7 +49,7 @@ class Statement:
 def statement(task: Task, raw: Raw) -> Statement:
     """The query that computes a task over a readable table."""
     values = list(dict.fromkeys(measure.value for measure in task.measures if measure.value is not None))
-    layer, terms = _values(task, raw, values)
+    layer, terms = passing_rows(task, raw, values)
     sums = _Sums(values=dict(zip(values, terms, strict=True)))
     recipes = tuple(map(sums.recipe, task.measures))
     listed = "".join(f", {sql} AS a{place}" for place, sql in enumerate(sums.found))
@@ -87,7 +87,7 @@ class _Sums:
 
 
 @claim("reading-is-row-wise")
-def _values(task: Task, raw: Raw, values: Sequence[Expression]) -> tuple[str, list[Term]]:
+def passing_rows(task: Task, raw: Raw, values: Sequence[Expression]) -> tuple[str, list[Term]]:
     """A SELECT of keys k0, ... and values v0, ... of the rows that pass, and the terms of the values."""
     names, unit = used_columns(task), task.table.unit
     needed = set(columns_in([task.plan.where, values, [key.value for key in task.plan.keys if not is_raw(task, key)]]))
