@@ -613,3 +613,15 @@ def test_an_empty_table(store: nasty.Store, exact: Exact) -> None:
     ):
         raw = store.put(nasty.Made(table=task.table, types={"id": "INTEGER", **TYPES}, rows=rows))
         assert exact(task, raw) == Reference({"t": rows}).exact(task)
+
+
+def test_nobody_knows_where_time_makes_a_step() -> None:
+    """Drawn for each process; two that agree would be one chance in a million."""
+    code = "from privet.backends import kernel; print(kernel.WORTH_A_START, kernel.MOST)"
+    drawn = [
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+        for _ in range(3)
+    ]
+    assert len({start for start, _ in drawn}) > 1
+    assert len({most for _, most in drawn}) > 1
+    assert all(500_000 <= int(start) < 1_500_000 and 2**24 < int(most) <= 2**25 for start, most in drawn)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import secrets
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -25,8 +26,9 @@ from privet.core.claim import claim
 
 Whole = npt.NDArray[np.int64]
 Bits = npt.NDArray[np.uint64]
-MOST = 2**25  # rows in memory at a time, about; more are fetched in parts
-WORTH_A_START = 1_000_000  # rows from which on compiled loops pay for loading them, which takes a second or two
+# Where time makes a step, nobody knows exactly: at a known number of rows, one person more would show on a clock.
+MOST = 2**25 - secrets.randbelow(2**24)  # rows in memory at a time, about; more are fetched in parts
+WORTH_A_START = 500_000 + secrets.randbelow(1_000_000)  # rows from which on it pays to load compiled loops
 WORTH_A_CALL = 10_000  # rows from which on they are faster, once they are there
 BUCKET = 2**14  # rows that fit a processor's cache
 FIRST, SECOND, SHIFT = np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53), np.uint64(33)
