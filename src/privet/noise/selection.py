@@ -62,19 +62,18 @@ def choose(gammas: Sequence[Fraction], source: Source = KEYSTREAM) -> int:
     if low == high and target > sums[-1] * error:
         return int(low)
     known = 64
-    while (index := _choice(u, known, gammas)) is None:
+    while (index := settled(u, known, [exp_enclosure(gamma, known + 32) for gamma in gammas])) is None:
         u, known = u << 64 | bits.take(64), known + 64
     return index
 
 
-def _choice(u: int, known: int, gammas: Sequence[Fraction]) -> int | None:
-    """The index that the first `known` bits of U settle, in integers; None if they do not."""
-    enclosures = [exp_enclosure(gamma, known + 32) for gamma in gammas]
+def settled(u: int, known: int, enclosures: Sequence[tuple[int, int]]) -> int | None:
+    """The index that the first `known` bits of U settle, with each weight between two integers; None if they do not."""
     lows = list(accumulate(low for low, _ in enclosures))
     highs = list(accumulate(high for _, high in enclosures))
     index = next(i for i, high in enumerate(highs) if u * lows[-1] < high << known)
     after = index == 0 or u * lows[-1] >= highs[index - 1] << known
-    before = index == len(gammas) - 1 or (u + 1) * highs[-1] <= lows[index] << known
+    before = index == len(enclosures) - 1 or (u + 1) * highs[-1] <= lows[index] << known
     return index if after and before else None
 
 

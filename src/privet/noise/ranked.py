@@ -1,0 +1,206 @@
+"""TRUSTED: one value chosen by its rank among private values, in exact arithmetic: quantiles, MIN and MAX.
+
+Candidates with the same loss lie side by side. m different values cut low ... high into at most m + 2 such stretches,
+whose losses fall towards the one where the loss is smallest, and rise after it:
+
+    values         x0          x1          x2 (holds the target)       x3          x4
+    stretches [low    ) [x0       ) [x1       ) [x2] (x2            x3] (x3      x4] (x4      high]
+
+A stretch is drawn with weight size * exp(-rate * loss), then a place in it. Floats draw it where they can prove their
+decision; integers decide the rest (docs/claims.md, rank-choice). Every call computes every weight: how long it takes
+depends on the number of different values, and not on what they are, except where a decision is closer than floats can
+tell: at most n in 2**31 draws with n stretches. Values, counts and the target are data, so errors never quote them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+
+from privet.core.claim import claim
+from privet.core.exponential import exp_enclosure
+from privet.core.laws import Choice
+from privet.errors import InvalidInputError
+from privet.noise.entropy import KEYSTREAM, Bits, Source
+from privet.noise.fast import CHUNK, Floats, Ints, exp_float
+from privet.noise.selection import noisy_max, settled
+
+SQUARINGS = 9  # exp_float then reaches to 128: 2**63 candidates beyond it weigh less than 2**-121
+LARGEST_RATE = 1 << 20  # as a float; a loss of 1 is beyond 128 with this rate as with any larger one
+LARGEST_COUNT = 1 << 30  # of different values
+LARGEST_ROWS = 1 << 40
+LARGEST_UNIT = 1 << 22  # so that unit * rows stays within 2**62
+LARGEST_VALUE = (1 << 62) - 1
+FLOAT_ERROR = 2.0**-32  # how far a float C[i] / C[last] may be off, and more
+SPARE = 128  # bits of a weight beyond the known bits of U: the sizes take 63 of them, the errors of a walk 27
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankLoss:
+    """loss(v) = max(0, unit * #{x < v} - target, target - unit * #{x <= v}) for the candidates v = low ... high.
+
+    The a/b-quantile of n rows has unit b and target a * n: v has loss 0 if at most a share a/b of the rows is below
+    v and at least that share is not above it. The target is data where n is; the other three are public.
+    """
+
+    low: int
+    high: int
+    unit: int
+    target: int = field(repr=False)
+
+    def __post_init__(self) -> None:
+        if not all(isinstance(part, int) for part in (self.low, self.high, self.unit, self.target)):
+            raise InvalidInputError("low, high, unit and target must be whole numbers", "give each of them as an int")
+        if not -LARGEST_VALUE <= self.low <= self.high <= LARGEST_VALUE:
+            raise InvalidInputError(
+                "the candidates must be a range of whole numbers below 2**62, its lower end first",
+                "give the lower end as low and the upper end as high, and use a coarser step for large values",
+            )
+        if not 1 <= self.unit <= LARGEST_UNIT:
+            raise InvalidInputError(
+                f"unit must be between 1 and {LARGEST_UNIT}",
+                "give the quantile with at most six digits after the point",
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Stretches:
+    """Where each stretch of equal loss starts, how many candidates it has, and by how much its loss is above the least.
+
+    `best` has loss 0 and at least one candidate; losses never fall on the way from it to either end.
+    """
+
+    starts: Ints
+    sizes: Ints
+    losses: Ints
+    best: int
+
+
+@claim("rank-choice")
+def choose_by_rank(values: Ints, counts: Ints, loss: RankLoss, law: Choice, source: Source = KEYSTREAM) -> int:
+    """One v of low ... high, with probability proportional to exp(-rate * loss(v)), exactly.
+
+    `values` ascend, all different, inside low ... high; counts[i] rows have values[i]. No values: all v are alike.
+    """
+    if law.rate <= 0:
+        raise InvalidInputError("the rate of a choice must be above 0", "give a positive epsilon")
+    _check(values, counts, loss)
+    bits = Bits(source)
+    stretches = stretches_of(values, counts, loss)
+    index = _stretch(stretches, law.rate, bits)
+    return int(stretches.starts[index]) + _place(int(stretches.sizes[index]), bits)
+
+
+@claim("rank-flip")
+def flip_by_rank(values: Ints, counts: Ints, loss: RankLoss, law: Choice) -> int:
+    """One v of low ... high by permute-and-flip: the least loss after geometric noise, ties by lot. All are listed."""
+    _check(values, counts, loss)
+    stretches = stretches_of(values, counts, loss)
+    losses = np.repeat(stretches.losses, stretches.sizes)
+    return loss.low + noisy_max(-losses, epsilon=2 * law.rate, sensitivity=1)
+
+
+def stretches_of(values: Ints, counts: Ints, loss: RankLoss) -> Stretches:
+    """Left of the target a value has the loss of the gap after it, right of the target that of the gap before it.
+
+    ranks[j] is unit * (rows among the first j values). A target beyond all ranks moves every loss by the same number;
+    cut to the nearest rank, it gives the losses above the least.
+    """
+    low, high = loss.low, loss.high
+    if not len(values):
+        return Stretches(starts=np.array([low]), sizes=np.array([high + 1 - low]), losses=np.array([0]), best=0)
+    ranks = np.concatenate([[0], np.cumsum(counts)]) * loss.unit
+    target = min(max(loss.target, 0), int(ranks[-1]))
+    best = max(1, int(np.searchsorted(ranks, target)))  # ranks[best - 1] < target <= ranks[best], or target 0
+    starts = np.concatenate([[low], values[:best], values[best - 1 :] + 1])
+    losses = np.concatenate([target - ranks[:best], [0], ranks[best:] - target])
+    return Stretches(starts=starts, sizes=np.diff(starts, append=high + 1), losses=losses, best=best)
+
+
+def _stretch(stretches: Stretches, rate: Fraction, bits: Bits) -> int:
+    """With C[i] the sum of the first weights, i is drawn if C[i - 1] <= U * C[last] < C[i] for a uniform U."""
+    u, known = bits.take(64), 64
+    sums = _float_sums(stretches, rate)
+    share = u * 2.0**-64
+    ends = [(share - FLOAT_ERROR) * sums[-1], (share + FLOAT_ERROR) * sums[-1]]
+    first, after = np.searchsorted(sums, ends, "right").tolist()
+    if first == after:
+        return int(first)
+    last = min(after, len(sums) - 1)
+    while (index := _settle(u, known, stretches, rate, (first, last))) is None:
+        u, known = u << 64 | bits.take(64), known + 64
+    return index
+
+
+def _float_sums(stretches: Stretches, rate: Fraction) -> Floats:
+    """The sums C[i] as floats, summed up in pieces: that errs less, and a piece stays in the cache."""
+    sums = np.multiply(stretches.losses, float(min(rate, Fraction(LARGEST_RATE))), dtype=np.float64)
+    total = 0.0
+    for start in range(0, len(sums), CHUNK):
+        piece = slice(start, start + CHUNK)
+        sums[piece] = total + np.cumsum(exp_float(sums[piece], SQUARINGS) * stretches.sizes[piece])
+        total = sums[piece][-1]
+    return sums
+
+
+def _settle(u: int, known: int, stretches: Stretches, rate: Fraction, among: tuple[int, int]) -> int | None:
+    """The stretch among[0] ... among[1] that the first `known` bits of U settle, in integers; None if they do not."""
+    first, last = among
+    enclosures = _enclosures(stretches, rate, known + SPARE, among)
+    part = settled(u, known, enclosures)
+    return None if part is None or not 0 < part <= last - first + 1 else first + part - 1
+
+
+def _enclosures(stretches: Stretches, rate: Fraction, bits: int, among: tuple[int, int]) -> list[tuple[int, int]]:
+    """2**bits * weight between integers: of all stretches before among[0] together, of each one among, of all after.
+
+    Walks from the best stretch to either end. A weight is its neighbor's times exp(-rate * step), and few steps are
+    different; from loss > bits / rate on, all that has to be known of exp is that it is between 0 and 2**-bits.
+    """
+    first, last = among
+    lows, highs = ([0] * (last - first + 3) for _ in range(2))
+    part_of = np.clip(np.arange(1 - first, len(stretches.sizes) + 1 - first), 0, len(lows) - 1)
+    farthest = bits * rate.denominator // rate.numerator
+    factor = cache(lambda step: exp_enclosure(rate * step, bits))
+    for walk in (np.arange(stretches.best, len(part_of)), np.arange(stretches.best)[::-1]):
+        low = high = 1 << bits
+        before = 0
+        columns = (array[walk].tolist() for array in (part_of, stretches.losses, stretches.sizes))
+        for part, loss, size in zip(*columns, strict=True):
+            if loss > farthest:
+                low, high = 0, 1
+            elif loss > before:
+                step_low, step_high = factor(loss - before)
+                low, high, before = low * step_low >> bits, -(-high * step_high >> bits), loss
+            lows[part] += size * low
+            highs[part] += size * high
+    return list(zip(lows, highs, strict=True))
+
+
+def _place(size: int, bits: Bits) -> int:
+    """Uniform below `size`: the whole part of size * U, with as many bits of U as settle it, however large the size."""
+    u, known = bits.take(128), 128
+    while u * size >> known != (u + 1) * size - 1 >> known:
+        u, known = u << 64 | bits.take(64), known + 64
+    return u * size >> known
+
+
+def _check(values: Ints, counts: Ints, loss: RankLoss) -> None:
+    """The law is wrong for values out of order, so they are looked at; what is wrong with them is not said."""
+    if not (
+        all(array.ndim == 1 and array.dtype == np.int64 for array in (values, counts))
+        and len(values) == len(counts) <= LARGEST_COUNT
+        and np.all(values[1:] > values[:-1])
+        and np.all(values[:1] >= loss.low)
+        and np.all(values[-1:] <= loss.high)
+        and np.all(counts > 0)
+        and counts.sum(dtype=np.float64) <= LARGEST_ROWS
+    ):
+        raise InvalidInputError(
+            "values and counts must be int64 arrays: different values, ascending and inside the range, at most 2**30 "
+            "of them and 2**40 rows",
+            "clamp the values to the range, sort them, and count equal ones together",
+        )
