@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from privet.core.estimate import Estimate, Line, lines
+from privet.core.estimate import Line, lines
 from privet.core.expression import Value
 from privet.core.loss import Loss
+from privet.core.moments import Estimate
 from privet.core.question import Question
 from privet.core.rational import rational, show
 from privet.errors import InvalidInputError
@@ -27,7 +28,8 @@ SUREST = 1 - Fraction(1, 10**15)  # floats bound the tails, and end somewhere
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """One row a group. `interval` says how far each value may be from the exact one."""
+    """One row a group. `interval` says how far each value may be from the exact one, where that can be said: of a
+    quantile, MIN or MAX it cannot."""
 
     question: Question = field(repr=False)
     noisy: tuple[tuple[int, ...], ...] = field(repr=False)
@@ -35,6 +37,7 @@ class Answer:
     cost: Loss
     replayed: bool = False
     warnings: tuple[str, ...] = ()
+    dropped: Fraction | None = None  # about which share of the groups of units, if a suggestion was released
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -63,6 +66,7 @@ class Answer:
             "receipt": {"entry": self.receipt.entry, "digest": self.receipt.digest},
             "replayed": self.replayed,
             "warnings": list(self.warnings),
+            "dropped": None if self.dropped is None else float(self.dropped),
         }
 
     def to_pandas(self, *, intervals: bool = False) -> pd.DataFrame:
@@ -139,7 +143,8 @@ def _plain(item: Value | Estimate) -> Any:
 def _with_interval(item: Value | Estimate) -> Any:
     if not isinstance(item, Estimate):
         return _plain(item)
-    return {"value": _number(item.value), "low": _number(item.low), "high": _number(item.high)}
+    low, high = (None if end is None else _number(end) for end in (item.low, item.high))
+    return {"value": _number(item.value), "low": low, "high": high}
 
 
 def _json(item: Any) -> Any:

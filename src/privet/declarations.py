@@ -17,6 +17,7 @@ from privet.core.schema import Integer, Kind, Number
 from privet.core.unit import Neighbors, neighbors_from
 from privet.errors import InvalidInputError
 
+MOST_OF_A_UNIT = 2**40
 LARGEST_STEP = 10**38 // 2**40  # a sum over 2**40 rows then still fits 38 digits
 LONGEST_NAME = 200
 READING = {"missing", "decimal", "thousands", "date_format"}  # how a text becomes a value, wherever it is kept
@@ -212,7 +213,7 @@ def _check_table(table: Table) -> None:
         check_name(table.unit, "the unit column")
     _check_different(dict.fromkeys([*table.columns, *([table.unit] if table.unit else [])]), "columns", "column")
     for name, limit in (("max_groups", table.max_groups), ("max_rows_per_group", table.max_rows_per_group)):
-        whole(limit, name, 1)
+        limit_of(limit, name)
         if table.unit is None and limit != 1:
             raise InvalidInputError(
                 f"each row is a unit, so {name} is 1, not {limit}", f"leave {name} out, or name a unit column"
@@ -221,6 +222,16 @@ def _check_table(table: Table) -> None:
     unknown = [name for name in table.missing if name not in table.columns]
     if unknown:
         raise InvalidInputError(f"missing codes for {show(unknown[0])}, which is not declared", "declare the column")
+
+
+def limit_of(value: object, name: str) -> int:
+    """How many groups or rows of a unit count."""
+    limit = whole(value, name, 1)
+    if limit > MOST_OF_A_UNIT:
+        raise InvalidInputError(
+            f"{name} is above 2**40, which bounds nothing", f"give {name} as the most that is usual for one unit"
+        )
+    return limit
 
 
 def _check_column(name: object, kind: object) -> None:

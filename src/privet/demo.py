@@ -23,6 +23,7 @@ from privet.answer import Answer
 from privet.core.accountant import Budget
 from privet.core.exponential import exp_enclosure
 from privet.core.laws import DiscreteLaplace
+from privet.core.measures import Role
 from privet.core.mechanisms import laplace_epsilon, laplace_for
 from privet.core.schema import Boolean, Category, Integer, Kind
 from privet.demo_table import Table, tell_table
@@ -228,7 +229,7 @@ def _told(vault: Vault, answers: Sequence[Answer], runs: int, exact: Exact) -> P
     refused = refusal(vault)
     vault.ledger.verify()
     noisy = [_noisy_week(answer) for answer in answers]
-    law = next(part.law for part in answers[0].question.parts if part.measure.value is not None)
+    law = next(part.law for part in answers[0].question.parts if part.measure.role is Role.SUM)  # of the ill
     assert isinstance(law, DiscreteLaplace)  # noqa: S101  a price in epsilon is paid with it
     head, spent = vault.ledger.head(), vault.budget.spent.epsilon
     return Private(

@@ -13,12 +13,16 @@ from typing import Generic, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from privet.backends import Spread
 from privet.core.claim import claim
+from privet.core.laws import Choice, Law
 from privet.core.loss import Loss
-from privet.core.parts import Law
+from privet.core.measures import Measure
+from privet.core.ranks import rank
 from privet.errors import ReleaseFailedError
 from privet.ledger import Charge, Ledger, Receipt
 from privet.noise.fast import sampler
+from privet.noise.ranked import RankLoss, choose_by_rank, flip_by_rank
 
 Exact = TypeVar("Exact")
 
@@ -28,6 +32,8 @@ class NoiseSource(Protocol):
 
     def draw(self, law: Law, size: int) -> npt.NDArray[np.int64]: ...
 
+    def choose(self, spread: Spread, measure: Measure, law: Choice) -> int: ...
+
 
 class FreshNoise:
     """Exact draws from the operating system's entropy."""
@@ -35,17 +41,24 @@ class FreshNoise:
     def draw(self, law: Law, size: int) -> npt.NDArray[np.int64]:
         return sampler(law).draw(size)
 
+    def choose(self, spread: Spread, measure: Measure, law: Choice) -> int:
+        """One of all values between the measure's bounds, by its rank among those that are there."""
+        sought = rank(measure, law, int(spread.counts.sum()))
+        loss = RankLoss(low=measure.low, high=measure.high, unit=sought.unit, target=sought.target)
+        return (flip_by_rank if law.flip else choose_by_rank)(spread.values, spread.counts, loss, law)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job(Generic[Exact]):
     """One release: its price, how to compute what is protected, how to publish it.
 
-    `price` sees declarations only and refuses what is unbounded. `publish` adds the noise and gives what is stored.
+    `price` sees declarations only and refuses what is unbounded. `exact` gets noise for what is chosen from the data on
+    the way, such as keys that are not public. `publish` adds the noise and gives what is stored.
     """
 
     price: Callable[[], Loss]
     charge: Callable[[Loss], Charge]
-    exact: Callable[[], Exact]
+    exact: Callable[[NoiseSource], Exact]
     publish: Callable[[Exact, NoiseSource], bytes]
 
 
@@ -61,7 +74,7 @@ def run(job: Job[Exact], ledger: Ledger, noise: NoiseSource) -> Release:
     loss = job.price()  # 1 sensitivity and 2 price: refuses what is unbounded
     receipt = ledger.spend(job.charge(loss))  # 3 durable, or raises: data still untouched
     try:
-        exact = job.exact()  # 4 the only line that sees data
+        exact = job.exact(noise)  # 4 the only line that sees data
         body = job.publish(exact, noise)  # 5 noise and free post-processing ...
         ledger.store(receipt, body)  # ... durable before it is delivered
         return Release(receipt=receipt, body=body)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from privet.answer import Answer
-from privet.backends import Backend, Task
+from privet.backends import Backend, Task, Vector
 from privet.core.accountant import how_many
-from privet.core.accuracy import half_width
+from privet.core.cells import Keys, in_order, keys_from, plain_keys
+from privet.core.claim import claim
+from privet.core.estimate import SINGLE, total_error
+from privet.core.laws import Choice, Law
 from privet.core.loss import Loss
+from privet.core.parts import Part
 from privet.core.plan import Plan, fingerprint
 from privet.core.question import Question
 from privet.core.rational import show
@@ -23,6 +27,7 @@ from privet.ledger import Charge, Ledger, Stored
 
 if TYPE_CHECKING:
     from privet.report.terminal import Pen
+    from privet.suggest import Suggestion
 
 SHARE = Fraction(95, 100)
 
@@ -47,6 +52,7 @@ class Query:
     table: Table
     analyst: str
     gate: Gate = field(repr=False)
+    suggestion: Suggestion | None = field(default=None, repr=False)  # from which its bounds come
 
     @property
     def plan(self) -> Plan:
@@ -59,12 +65,11 @@ class Query:
 
     @property
     def error(self) -> dict[str, Fraction]:
-        """How far each count and sum may be off, with 95 % probability; averages depend on the number of rows."""
-        parts = self.question.parts
+        """How far each count and sum may be off, with 95 % probability; the others depend on the number of rows."""
         return {
-            recipe.aggregate.name: half_width(parts[recipe.measure].law, SHARE) * parts[recipe.measure].measure.step
+            recipe.aggregate.name: total_error(recipe, self.question.parts, SHARE)
             for recipe in self.question.outline.recipes
-            if recipe.count is None
+            if recipe.aggregate.function in SINGLE
         }
 
     @property
@@ -116,8 +121,11 @@ class Query:
     def request(self) -> str:
         """Names what is computed and with which noise. HAVING, ORDER BY, LIMIT and names are free to change."""
         read, table = self.question.outline, self.table
-        computed = [read.plan.where, [key.value for key in read.plan.keys], read.bounds]
-        parts = [[part.measure, type(part.law).__name__, part.law] for part in self.question.parts]
+        computed: list[Any] = [read.plan.where, [key.value for key in read.plan.keys], read.bounds]
+        if read.cells.private:
+            computed.append(["keys from the data", read.cells.rest])
+        parts: list[Any] = [[part.measure, type(part.law).__name__, part.law] for part in self.question.parts]
+        parts += [[part.threshold] for part in self.question.parts if part.threshold is not None]
         kinds = [[name, repr(kind), table.missing.get(name, ())] for name, kind in table.columns.items()]
         declared = [table.name, table.version, table.unit, kinds]
         return fingerprint(computed, parts, declared)
@@ -132,9 +140,9 @@ class Query:
                 return found
         return None if fresh else ledger.stored(charge.request)
 
-    def task(self, secret: bytes) -> Task:
-        """What the backend computes."""
-        read = self.question.outline
+    def task(self, secret: bytes, shown: Sequence[Keys] | None = None) -> Task:
+        """What the backend computes; of keys that are not public, for those that are shown."""
+        read = (self.question if shown is None else self.question.showing(shown)).outline
         return Task(
             table=self.table,
             plan=read.plan,
@@ -146,16 +154,33 @@ class Query:
             secret=secret,
         )
 
-    def _exact(self) -> list[list[int]]:
-        return self.gate.backend.exact(self.task(self.gate.secret()))
+    def _exact(self, noise: NoiseSource) -> _Exact:
+        backend, secret = self.gate.backend, self.gate.secret
+        if not self.question.outline.cells.private:
+            return _Exact(vectors=backend.exact(self.task(secret())))
+        shown = self._shown(backend.people(self.task(secret())), noise)
+        if not shown and not self.question.outline.cells.rest:
+            return _Exact(vectors=[[] for _ in self.question.outline.measures], shown=shown)
+        return _Exact(vectors=backend.exact(self.task(secret(), list(shown))), shown=shown)
 
-    def _publish(self, exact: list[list[int]], noise: NoiseSource) -> bytes:
+    @claim("private-keys")
+    def _shown(self, people: Mapping[Keys, int], noise: NoiseSource) -> dict[Keys, int]:
+        """The keys with enough people after noise, and these noisy numbers."""
+        part, keys = self.question.parts[-1], in_order(people)
+        noisy = [people[key] + int(extra) for key, extra in zip(keys, noise.draw(_added(part), len(keys)), strict=True)]
+        assert part.threshold is not None  # noqa: S101  the last part of such a question chooses its keys
+        return {key: number for key, number in zip(keys, noisy, strict=True) if number >= part.threshold}
+
+    def _publish(self, exact: _Exact, noise: NoiseSource) -> bytes:
         """Wide integers: nothing can overflow."""
-        noisy = [
-            [value + int(extra) for value, extra in zip(vector, noise.draw(part.law, len(vector)), strict=True)]
-            for vector, part in zip(exact, self.question.parts, strict=True)
-        ]
-        return json.dumps({"noisy": noisy}, separators=(",", ":")).encode()
+        parts = self.question.parts[: len(exact.vectors)]
+        body: dict[str, Any] = {
+            "noisy": [_noisy(part, vector, noise) for part, vector in zip(parts, exact.vectors, strict=True)]
+        }
+        if exact.shown is not None:
+            body["noisy"].append(list(exact.shown.values()))
+            body["keys"] = [plain_keys(key) for key in exact.shown]
+        return json.dumps(body, separators=(",", ":")).encode()
 
     def _answer(self, release: Release, *, replayed: bool) -> Answer:
         ledger = self.gate.ledger
@@ -164,12 +189,34 @@ class Query:
             warnings.append("NOT PRIVATE: this vault was made for testing")
         if not ledger.spent().holds:
             warnings.append("the cap no longer holds: the owner's policy let charges pass it")
-        noisy = json.loads(release.body)["noisy"]
+        body = json.loads(release.body)
+        asked = self.question
         return Answer(
-            question=self.question,
-            noisy=tuple(tuple(vector) for vector in noisy),
+            question=asked.showing([keys_from(key) for key in body["keys"]]) if "keys" in body else asked,
+            noisy=tuple(tuple(vector) for vector in body["noisy"]),
             receipt=release.receipt,
             cost=self.cost,
             replayed=replayed,
             warnings=tuple(warnings),
+            dropped=None if self.suggestion is None else self.suggestion.dropped(self.question.outline.bounds.groups),
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Exact:
+    """What the data say, before noise; of keys that are not public, those that are shown and their noisy numbers."""
+
+    vectors: Sequence[Vector]
+    shown: Mapping[Keys, int] | None = None
+
+
+def _noisy(part: Part, vector: Vector, noise: NoiseSource) -> list[int]:
+    if isinstance(part.law, Choice):
+        return [noise.choose(spread, part.measure, part.law) for spread in vector]  # type: ignore[arg-type]
+    extra = noise.draw(_added(part), len(vector))
+    return [value + int(more) for value, more in zip(vector, extra, strict=True)]  # type: ignore[operator]
+
+
+def _added(part: Part) -> Law:
+    assert not isinstance(part.law, Choice)  # noqa: S101  noise is added to whole numbers
+    return part.law

@@ -5,60 +5,98 @@ Such a vault is for ever labelled NOT PRIVATE. Nothing here works on any other.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any, assert_never
 
-from privet.core.expression import Value
-from privet.core.laws import DiscreteLaplace
+from privet.backends import Spread
+from privet.core.cells import Keys, in_order
+from privet.core.laws import Choice, DiscreteGaussian, DiscreteLaplace
 from privet.core.loss import Loss
+from privet.core.parts import Part
 from privet.errors import InvalidInputError
 from privet.query import Query
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExactPart:
-    """One part before its noise: `values` in the order of `Exact.keys`, in whole steps."""
+    """One part before its noise: `values` in the order of `Exact.keys` and then of the rest, in whole steps.
+
+    Of quantiles, MIN and MAX a value is a list of (number in steps, how many rows have it), and the bounds are for the
+    loss of a candidate, see `privet.core.ranks`. Where keys are not public the last part has the units of each key.
+    """
 
     role: str
     mechanism: str
-    scale: Fraction  # of Laplace noise; the variance of Gaussian noise
+    scale: Fraction  # of Laplace noise; the variance of Gaussian noise; the rate of a choice
     loss: Loss
     l1: int
     l2_squared: int
     linf: int
     max_parts_touched: int  # how many cells one unit can change
     step: Fraction
-    values: tuple[int, ...]
+    values: tuple[Any, ...]
+    threshold: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exact:
     """All parts of one question. The charge is the sum of their losses."""
 
-    keys: tuple[tuple[Value, ...], ...]
+    keys: tuple[Keys, ...]
     parts: tuple[ExactPart, ...]
 
 
-def exact(query: Query, *, key: bytes) -> Exact:
-    """What the release of this query would add noise to, with the bounding secret fixed to `key`. Charges nothing."""
+def exact(query: Query, *, key: bytes, keys: Sequence[Keys] | None = None) -> Exact:
+    """What the release of this query would add noise to, with the bounding secret fixed to `key`. Charges nothing.
+
+    Keys that are not public are all that occur, or those that are given.
+    """
     if not query.gate.ledger.terms.testing:
         raise InvalidInputError(
             "exact numbers are for vaults made for testing", "make one with pv.create(..., testing=True)"
         )
-    vectors = query.gate.backend.exact(query.task(key))
-    parts = [
-        ExactPart(
-            role=str(part.measure.role),
-            mechanism="laplace" if isinstance(part.law, DiscreteLaplace) else "gaussian",
-            scale=part.law.scale if isinstance(part.law, DiscreteLaplace) else part.law.variance,
-            loss=part.loss,
-            l1=part.reach.l1,
-            l2_squared=part.reach.l2_squared,
-            linf=part.reach.linf,
-            max_parts_touched=part.reach.touched,
-            step=part.measure.step,
-            values=tuple(vector),
-        )
-        for part, vector in zip(query.question.parts, vectors, strict=True)
-    ]
-    return Exact(keys=tuple(query.question.outline.cells.keys()), parts=tuple(parts))
+    backend, people, task = query.gate.backend, None, query.task(key)
+    if task.cells.private:
+        people = backend.people(task)
+        shown = in_order(people) if keys is None else list(keys)
+        people = {one: people.get(one, 0) for one in shown}
+        task = query.task(key, shown)
+    vectors = [[_plain(value) for value in vector] for vector in backend.exact(task)]
+    if people is not None:
+        vectors.append(list(people.values()))
+    parts = [_part(part, vector) for part, vector in zip(query.question.parts, vectors, strict=True)]
+    return Exact(keys=tuple(task.cells.keys()), parts=tuple(parts))
+
+
+def _part(part: Part, values: list[Any]) -> ExactPart:
+    law = part.law
+    match law:
+        case DiscreteLaplace():
+            mechanism, scale = "laplace", law.scale
+        case DiscreteGaussian():
+            mechanism, scale = "gaussian", law.variance
+        case Choice():
+            mechanism, scale = "permute-and-flip" if law.flip else "exponential", law.rate
+        case _:
+            assert_never(law)
+    return ExactPart(
+        role=str(part.measure.role),
+        mechanism=mechanism,
+        scale=scale,
+        loss=part.loss,
+        l1=part.reach.l1,
+        l2_squared=part.reach.l2_squared,
+        linf=part.reach.linf,
+        max_parts_touched=part.reach.touched,
+        step=part.measure.step,
+        values=tuple(values),
+        threshold=part.threshold,
+    )
+
+
+def _plain(value: int | Spread) -> Any:
+    if isinstance(value, int):
+        return value
+    return tuple(zip(value.values.tolist(), value.counts.tolist(), strict=True))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from pathlib import Path
 from types import EllipsisType, TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from privet import catalog
 from privet.backends import Backend
@@ -19,15 +19,18 @@ from privet.core.contribution import Bounds
 from privet.core.loss import Amount, Loss
 from privet.core.pricing import Price, Wanted, ask
 from privet.core.question import outline
-from privet.core.rational import show
+from privet.core.rational import positive, show
 from privet.core.schema import Kind
 from privet.core.unit import neighbors_from
-from privet.declarations import Catalog, Source, Table, defaults, portable
+from privet.declarations import Catalog, Source, Table, defaults, limit_of, portable
 from privet.engine import FreshNoise, NoiseSource
 from privet.errors import InvalidInputError
 from privet.ledger import Ledger, Policy, Terms
 from privet.ledger import sqlite as ledgers
 from privet.query import Gate, Query
+
+if TYPE_CHECKING:
+    from privet.suggest import Suggestion
 
 DECLARATIONS, LEDGER = "vault.toml", "ledger.sqlite"
 KINDS = {
@@ -176,21 +179,57 @@ class Vault:
         text: str,
         *,
         epsilon: object = None,
+        delta: object = None,
         rho: object = None,
         within: Wanted = None,
         expected: Wanted = None,
         analyst: str = "",
+        max_groups: int | None = None,
+        max_rows_per_group: int | None = None,
+        bounds: Suggestion | None = None,
+        private_keys: bool = False,
+        other: str | None = None,
     ) -> Query:
-        """A question in SQL at a price. Nothing is spent and no data are touched before its `release`."""
+        """A question in SQL at a price. Nothing is spent and no data are touched before its `release`.
+
+        How many groups and rows of a unit count is the table's declaration, or this question's own, or what
+        `suggest_bounds` gave. Groups that nobody
+        declared are shown if they have enough people, which needs a delta; with `private_keys` so are declared ones.
+        `other` names a row for all that are not shown.
+        """
         from privet.sql import plan_of  # noqa: PLC0415  sqlglot takes a while to import
 
-        plan = plan_of(text, {name: table.columns for name, table in self.tables.items()})
+        columns = {name: table.columns for name, table in self.tables.items()}
+        plan = plan_of(text, columns, units={name: table.unit for name, table in self.tables.items()})
+        plan = replace(plan, private_keys=bool(private_keys), other=_label(other))
         table = self.tables[plan.table]
-        bounds = Bounds(groups=table.max_groups, rows=table.max_rows_per_group, neighbors=self.terms.neighbors)
-        read = outline(plan, table.columns, bounds)
-        price = Price(epsilon=epsilon, rho=rho, within=within, expected=expected)
+        if bounds is not None and table.unit is not None:
+            max_groups = bounds.max_groups if max_groups is None else max_groups
+            max_rows_per_group = bounds.max_rows_per_group if max_rows_per_group is None else max_rows_per_group
+        read = outline(plan, table.columns, self._bounds(table, max_groups, max_rows_per_group))
+        price = Price(epsilon=epsilon, delta=delta, rho=rho, within=within, expected=expected)
         asked = ask(read, self.terms.budget, price)
-        return Query(text=text, question=asked, table=table, analyst=analyst, gate=self._gate(table))
+        return Query(text=text, question=asked, table=table, analyst=analyst, gate=self._gate(table), suggestion=bounds)
+
+    def suggest_bounds(self, text: str, *, epsilon: object, analyst: str = "") -> Suggestion:
+        """Pay `epsilon`, look at the data, and say how many groups and rows a unit has in this question, and where the
+        numbers that it adds up lie. The same suggestion is given again free of charge."""
+        from privet.suggest import suggest  # noqa: PLC0415  rarely needed
+
+        price = positive(epsilon, "epsilon")
+        private = {"delta": self.terms.budget.delta / 4} if self.terms.budget.delta else {}
+        return suggest(self.sql(text, epsilon=price, analyst=analyst, **private), price)  # type: ignore[arg-type]
+
+    def _bounds(self, table: Table, groups: int | None, rows: int | None) -> Bounds:
+        if table.unit is None and (groups is not None or rows is not None):
+            raise InvalidInputError(
+                "each row is a unit here: there is nothing to bound", "leave max_groups and max_rows_per_group out"
+            )
+        return Bounds(
+            groups=table.max_groups if groups is None else limit_of(groups, "max_groups"),
+            rows=table.max_rows_per_group if rows is None else limit_of(rows, "max_rows_per_group"),
+            neighbors=self.terms.neighbors,
+        )
 
     def dummy(self, name: str, rows: int = 100, *, seed: int = 0) -> dict[str, list[object]]:
         """Made-up rows from the declarations alone, to draft questions with. Not a release: it has never seen data."""
@@ -290,6 +329,12 @@ def _options(options: Mapping[str, Any]) -> Mapping[str, Any]:
 def _given(source: Source) -> dict[str, Any]:
     """How the old data were read: the new ones are read the same way, unless told otherwise."""
     return {name: getattr(source, name) for name in defaults(source) if name not in ("path", "kind")}
+
+
+def _label(other: object) -> str | None:
+    if other is None or (isinstance(other, str) and other):
+        return other
+    raise InvalidInputError(f"other must be a text, not {show(other)}", 'give such as other="all other cities"')
 
 
 def _fresh_secret() -> bytes:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from privet.attacks.domain import value_text
 from privet.attacks.release import EVERYBODY, Between, Mean, Measure, Statistic, Tables, Total
-from privet.core.estimate import Estimate
 from privet.core.expression import And, Column, Compare, Expression, IsNull, Literal, Relation, Value
+from privet.core.moments import Estimate
 from privet.core.plan import Aggregate, Function, Plan
 
 if TYPE_CHECKING:
@@ -48,8 +48,8 @@ def _cell(plan: Plan, line: Mapping[str, Value | Estimate]) -> list[Statistic]:
     terms: list[Expression] = [] if plan.where is None else [plan.where]
     words = []
     for key in plan.keys:
-        if key.name not in line:
-            return []  # hidden: nobody knows which group this is
+        if key.name not in line or (plan.other is not None and line[key.name] == plan.other):
+            return []  # nobody knows which group this is, or it is all the others together
         value = line[key.name]
         assert not isinstance(value, Estimate)  # noqa: S101  keys are public and exact
         same = IsNull(key.value) if value is None else Compare(Relation.EQUAL, key.value, Literal(value))
@@ -66,6 +66,8 @@ def _cell(plan: Plan, line: Mapping[str, Value | Estimate]) -> list[Statistic]:
 
 
 def _statistic(aggregate: Aggregate, found: Estimate, where: Expression, group: str) -> list[Statistic]:
+    if found.low is None or found.high is None:
+        return []
     value, name = Between(found.low, found.high), f"{aggregate.name} of {group}"
     match aggregate:
         case Aggregate(function=Function.COUNT, value=None):

@@ -1,4 +1,4 @@
-"""Verbs of the analyst: query and explain."""
+"""Verbs of the analyst: query, explain and suggest."""
 
 from __future__ import annotations
 
@@ -32,10 +32,16 @@ if TYPE_CHECKING:
     from privet.vault import Vault
 
 
-def _question_options(command: argparse.ArgumentParser) -> None:
+def _text_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("vault", metavar="VAULT")
     command.add_argument("sql", metavar="SELECT", nargs="?", help="the question in quotes, or - to read it from stdin")
     command.add_argument("--file", metavar="Q.sql", type=Path, help="read the question from a file")
+    command.add_argument("--analyst", metavar="NAME", default="", help="who asks; the owner if not given")
+    json_option(command)
+
+
+def _question_options(command: argparse.ArgumentParser) -> None:
+    _text_options(command)
     price = command.add_argument_group("price (one of them; there is no default)")
     price.add_argument("--epsilon", help="pure epsilon, paid with Laplace noise")
     price.add_argument("--rho", help="zCDP, paid with Gaussian noise; the vault needs a delta")
@@ -43,8 +49,15 @@ def _question_options(command: argparse.ArgumentParser) -> None:
         "--within", action="append", metavar="N", help="how far off it may be: 50, or 5%% with --expected, or n=50"
     )
     price.add_argument("--expected", action="append", metavar="N", help="what 5%% is relative to: 1000, or n=1000")
-    command.add_argument("--analyst", metavar="NAME", default="", help="who asks; the owner if not given")
-    json_option(command)
+    price.add_argument(
+        "--delta", help="beside --epsilon: for groups that nobody declared, and for Gaussian noise where it errs less"
+    )
+    limits = command.add_argument_group("what counts of one unit (the table's own limits if not given)")
+    limits.add_argument("--max-groups", type=int, metavar="N", help="how many groups of a unit count")
+    limits.add_argument("--max-rows-per-group", type=int, metavar="N", help="and how many rows in each")
+    groups = command.add_argument_group("groups")
+    groups.add_argument("--private-keys", action="store_true", help="show only groups with enough people")
+    groups.add_argument("--other", metavar="NAME", help="one more row, of this name, for groups that are not shown")
 
 
 def _query_options(command: argparse.ArgumentParser) -> None:
@@ -146,11 +159,30 @@ def _asked(vault: Vault, options: argparse.Namespace) -> Query:
     return vault.sql(
         _text(options),
         epsilon=options.epsilon,
+        delta=options.delta,
         rho=options.rho,
         within=_wanted(options.within, "--within"),
         expected=_wanted(options.expected, "--expected"),
         analyst=options.analyst,
+        max_groups=options.max_groups,
+        max_rows_per_group=options.max_rows_per_group,
+        private_keys=options.private_keys,
+        other=options.other,
     )
+
+
+def _suggest_options(command: argparse.ArgumentParser) -> None:
+    _text_options(command)
+    command.add_argument("--epsilon", required=True, help="what to pay for looking; there is no default")
+
+
+def _suggest(options: argparse.Namespace) -> None:
+    with opened(options.vault) as vault, working("looking"):
+        found = vault.suggest_bounds(_text(options), epsilon=options.epsilon, analyst=options.analyst)
+    if options.json:
+        print_json("bounds", found.to_json())
+    else:
+        print(found)
 
 
 def _text(options: argparse.Namespace) -> str:
@@ -183,6 +215,12 @@ def _wanted(given: list[str] | None, option: str) -> Mapping[str, Any] | str | N
 
 
 VERBS = {
+    "suggest": Verb(
+        "how many groups and rows of a unit should count, and in which range numbers lie; this is paid for",
+        'privet suggest clinic.privet "SELECT ward, AVG(cost) AS c FROM visits GROUP BY ward" --epsilon 0.1',
+        _suggest_options,
+        _suggest,
+    ),
     "explain": Verb(
         "price, noise and expected error of a question; nothing is spent and no data are touched",
         'privet explain clinic.privet "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward" --epsilon 0.5',

@@ -7,9 +7,9 @@ from functools import lru_cache
 
 from privet.core.calibration import smallest
 from privet.core.contribution import Reach
-from privet.core.laws import DiscreteLaplace
+from privet.core.laws import DiscreteLaplace, Law
 from privet.core.mechanisms import gaussian_for_rho, gaussian_half_width, laplace_for, laplace_half_width
-from privet.core.parts import Gauge, Law
+from privet.core.parts import Gauge
 
 
 @lru_cache(maxsize=4096)

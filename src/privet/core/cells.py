@@ -2,38 +2,93 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import itertools
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from privet.core import calendar
 from privet.core.expression import Period, Value
-from privet.core.plan import Plan
+from privet.core.plan import Plan, canonical
 from privet.core.ranges import shape_of
 from privet.core.shape import Form, Shape, Shapes
 from privet.errors import RefusedQueryError
 
 MOST = 10**6
+Keys = tuple[Value, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cells:
-    """One cell for every combination of key values, NULL included where a key can be missing; in a fixed order."""
+    """One cell for every combination of key values, NULL included where a key can be missing; in a fixed order.
+
+    Where keys are not public there are no domains: the cells are those keys that were `chosen` from the data, and
+    before that there are none. With `rest` one more cell, the last, takes the rows of all other keys.
+    """
 
     domains: tuple[tuple[Value, ...], ...]
+    chosen: tuple[Keys, ...] | None = None
+    private: bool = False
+    rest: bool = False
 
     @property
     def count(self) -> int:
+        if self.private:
+            return len(self.chosen or ()) + self.rest
         return math.prod(len(domain) for domain in self.domains)
 
-    def keys(self) -> Iterator[tuple[Value, ...]]:
-        return itertools.product(*self.domains)
+    def keys(self) -> Iterator[Keys]:
+        """Of every cell but the rest."""
+        return iter(self.chosen or ()) if self.private else itertools.product(*self.domains)
+
+
+def plain_keys(keys: Keys) -> list[object]:
+    """As JSON values; `keys_from` reads them back."""
+    return [canonical(value) for value in keys]
+
+
+def keys_from(plain: Sequence[object]) -> Keys:
+    return tuple(_value(item) for item in plain)
+
+
+def _value(item: object) -> Value:
+    match item:
+        case None | bool() | str():
+            return item
+        case ["fraction", str() as text]:
+            return Fraction(text)
+        case ["date", str() as text]:
+            return dt.date.fromisoformat(text)
+        case ["datetime", str() as text]:
+            return dt.datetime.fromisoformat(text)
+        case _:
+            raise TypeError("not a key")
+
+
+def in_order(keys: Iterable[Keys]) -> list[Keys]:
+    """Ascending, what is missing last: an order that tells nothing about the data."""
+    return sorted(keys, key=lambda one: [(value is None, value) for value in one])
 
 
 def cells_of(plan: Plan, columns: Shapes) -> Cells:
-    """All cells of a plan; refused where there are too many or where a key's values are not public."""
-    found = Cells(domains=tuple(_domain(key.name, shape_of(key.value, columns)) for key in plan.keys))
+    """All cells of a plan. They are chosen from the data if somebody asks for it or a key has values that nobody knows;
+    otherwise they are refused where there are too many."""
+    shapes = {key.name: shape_of(key.value, columns) for key in plan.keys}
+    unknown = [shape.form is Form.WORD and shape.values is None for shape in shapes.values()]
+    private = bool(shapes) and (plan.private_keys or any(unknown))
+    if plan.other is not None and not private:
+        raise RefusedQueryError(
+            "other= collects the groups that are not shown, and here all are", "leave it out, or give private_keys=True"
+        )
+    if plan.other is not None and not any(shape.form is Form.WORD for shape in shapes.values()):
+        raise RefusedQueryError("other= names a group of texts, and no key is a text", "leave it out")
+    if any(plan.other in (shape.values or ()) for shape in shapes.values()):
+        raise RefusedQueryError("other= is the name of a group", "give a name that no group has")
+    if private:
+        return Cells(domains=(), private=True, rest=plan.other is not None)
+    found = Cells(domains=tuple(_domain(name, shape) for name, shape in shapes.items()))
     if found.count > MOST:
         raise _too_many()
     return found
@@ -49,7 +104,8 @@ def _domain(name: str, shape: Shape) -> tuple[Value, ...]:
 def _too_many() -> RefusedQueryError:
     return RefusedQueryError(
         f"the groups would have more than {MOST:,} cells",
-        "group by something coarser, such as date_trunc('month', day) or FLOOR(age / 10)",
+        "group by something coarser, such as date_trunc('month', day) or FLOOR(age / 10); or show only groups with"
+        " enough people: private_keys=True and a delta",
     )
 
 
@@ -76,14 +132,6 @@ def _values(name: str, shape: Shape) -> Iterable[Value]:
         case Form.WORD if shape.values is not None:
             return shape.values
         case _:
-            raise _not_public(name, shape)
-
-
-def _not_public(name: str, shape: Shape) -> RefusedQueryError:
-    if shape.form is Form.TIME:
-        return RefusedQueryError(
-            f"group {name} would have a cell for every microsecond", "cut it: date_trunc('day', ...) or 'hour'"
-        )
-    return RefusedQueryError(
-        f"the values of group {name} are not public", f"list those you want: WHERE {name} IN ('a', 'b')"
-    )
+            raise RefusedQueryError(
+                f"group {name} would have a cell for every microsecond", "cut it: date_trunc('day', ...) or 'hour'"
+            )

@@ -28,7 +28,7 @@ class Reach:
 
 
 @claim("bounded-contributions")
-def reach(low: int, high: int, cells: int, bounds: Bounds) -> Reach:
+def reach(low: int, high: int, cells: int | None, bounds: Bounds) -> Reach:
     """For rows that each add a whole number from low to high, or nothing, to one cell.
 
     Adding or removing a unit changes k = min(groups, cells) cells by at most M. Replacing it takes up to k cells away
@@ -36,9 +36,18 @@ def reach(low: int, high: int, cells: int, bounds: Bounds) -> Reach:
     are linear in j, so they are largest at an end of what j can be.
     """
     top, bottom = bounds.rows * max(high, 0), bounds.rows * min(low, 0)
-    most, width = max(top, -bottom), top - bottom
-    if most == 0:  # nothing ever changes; a price of nothing does not exist, so this is treated as a count
+    if top == bottom:  # nothing ever changes; a price of nothing does not exist, so this is treated as a count
         return reach(0, 1, cells, bounds)
+    return spread_out(max(top, -bottom), top - bottom, cells, bounds)
+
+
+@claim("bounded-contributions")
+def spread_out(most: int, width: int, cells: int | None, bounds: Bounds) -> Reach:
+    """For cells that move by `most` when a unit comes or goes, by `width` when its rows in them change.
+
+    Of keys that are not public there can be any number of cells: None.
+    """
+    cells = 2 * bounds.groups if cells is None else cells
     k = min(bounds.groups, cells)
     if bounds.neighbors is Neighbors.ADD_REMOVE:
         return Reach(l1=k * most, l2_squared=k * most**2, linf=most, touched=k)

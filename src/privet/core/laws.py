@@ -1,4 +1,4 @@
-"""The two noise laws on the integers: P[X = x] is proportional to exp(-exponent(x))."""
+"""The two noise laws on the integers, P[X = x] proportional to exp(-exponent(x)); and the law of a private choice."""
 
 from __future__ import annotations
 
@@ -28,6 +28,18 @@ class DiscreteGaussian:
 
     def exponent(self, x: int) -> Fraction:
         return x * x / (2 * self.variance)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A candidate v has P[v] proportional to exp(-rate * loss(v)), with a whole number for its loss.
+
+    With `flip` the candidates are tried in random order instead, each taken with probability exp(-rate * (loss(v) - the
+    least loss)), until one is: that errs less where the candidates are few.
+    """
+
+    rate: Fraction
+    flip: bool = False
 
 
 Law = DiscreteLaplace | DiscreteGaussian

@@ -18,8 +18,19 @@ from privet.core.expression import Expression
 
 class Function(StrEnum):
     COUNT = "COUNT"
+    COUNT_DISTINCT = "COUNT DISTINCT"
     SUM = "SUM"
     AVG = "AVG"
+    VAR_POP = "VAR_POP"
+    VAR_SAMP = "VAR_SAMP"
+    STDDEV_POP = "STDDEV_POP"
+    STDDEV_SAMP = "STDDEV_SAMP"
+    COVAR_POP = "COVAR_POP"
+    COVAR_SAMP = "COVAR_SAMP"
+    CORR = "CORR"
+    QUANTILE = "QUANTILE"
+    MIN = "MIN"
+    MAX = "MAX"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,11 +43,16 @@ class Key:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Aggregate:
-    """COUNT(*) has no value; COUNT(x) counts where x is not NULL."""
+    """COUNT(*) has no value; COUNT(x) counts where x is not NULL; COUNT DISTINCT without a value counts units.
+
+    `second` is the other column of COVAR and CORR; `quantile` lies between 0 and 1.
+    """
 
     name: str
     function: Function
     value: Expression | None = None
+    second: Expression | None = None
+    quantile: Fraction | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +68,8 @@ class Plan:
     """`outputs` names the keys and aggregates to show, in order; others may serve HAVING and ORDER BY only.
 
     HAVING, ORDER BY and LIMIT see published values, so they are free. In `having` a column is a key or an aggregate.
+    With `private_keys` only groups with enough units are shown, also where all are public; `other` names one more row
+    for what is not shown.
     """
 
     table: str
@@ -63,6 +81,8 @@ class Plan:
     order: tuple[Order, ...] = ()
     limit: int | None = None
     offset: int = 0
+    private_keys: bool = False
+    other: str | None = None
 
 
 def canonical(value: Any) -> Any:

@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from privet.core.accountant import Budget, how_many
+from privet.core.accountant import Budget, how_many, rho_cap
 from privet.core.accuracy import price_within
-from privet.core.contribution import reach
-from privet.core.loss import NOTHING
-from privet.core.parts import Gauge
-from privet.core.question import Outline, Question, question
-from privet.core.rational import positive, show
-from privet.errors import InvalidInputError
+from privet.core.claim import claim
+from privet.core.loss import NOTHING, Loss
+from privet.core.parts import Gauge, Part, priced, reach_of
+from privet.core.plan import Function
+from privet.core.question import Outline, Question, question, variants
+from privet.core.rational import below_one, positive, show
+from privet.core.split import costs, error, shares
+from privet.errors import InvalidInputError, RefusedQueryError
 
 SHARE = Fraction(95, 100)
+MOST = 1000  # an epsilon: no budget has more
+LEAST = Fraction(1, 10**40)  # a delta: no budget has less, but 0
 Wanted = Mapping[str, object] | object | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Price:
-    """What a user gave: one of epsilon, rho and within. There is no default."""
+    """What a user gave: one of epsilon, rho and within. There is no default.
+
+    A delta may come with epsilon, for Gaussian noise where that errs less; keys that are not public need one.
+    """
 
     epsilon: object = None
+    delta: object = None
     rho: object = None
     within: Wanted = None
     expected: Wanted = None
@@ -35,23 +43,124 @@ class Price:
                 f"a question needs one price, not {' and '.join(given) or 'none'}",
                 "give epsilon=0.5, or rho=0.01, or within=10 (how far off it may be); there is no default",
             )
+        if self.delta is not None and self.within is not None:
+            raise InvalidInputError("within= says how near the answer must be, not with which delta", "leave delta out")
         if self.expected is not None and self.within is None:
             raise InvalidInputError(
                 "expected= says what within= is relative to", 'give such as within="5%", expected=1000'
             )
 
 
+Candidate = tuple[float, Question]  # with the squared error of all aggregates together
+SINGLE = (Function.COUNT, Function.COUNT_DISTINCT, Function.SUM)
+
+
 def ask(read: Outline, budget: Budget, price: Price) -> Question:
     """The question at a price, or at the lowest price that is accurate enough."""
-    if price.epsilon is not None:
-        return _equal_shares(read, Gauge.EPSILON, positive(price.epsilon, "epsilon"))
-    if price.rho is not None:
-        return _equal_shares(read, Gauge.RHO, positive(price.rho, "rho"))
-    return _within(read, budget, _targets(read, price))
+    delta = _delta(read, budget, price)
+    if price.within is not None:
+        return _within(read, budget, _targets(read, price))
+    ways: list[Iterator[Candidate]] = []
+    for variant in variants(read):
+        if price.epsilon is None:
+            ways.append(_shared(variant, Gauge.RHO, _amount(price.rho, "rho", MOST**2 // 2), delta))
+        else:
+            epsilon = _amount(price.epsilon, "epsilon", MOST)
+            ways += [_shared(variant, Gauge.EPSILON, epsilon, delta), _gaussian(variant, epsilon, delta)]
+    return _best(ways)
 
 
-def _equal_shares(read: Outline, gauge: Gauge, amount: Fraction) -> Question:
-    return question(read, gauge, [amount / len(read.measures)] * len(read.measures))
+def _best(ways: Sequence[Iterator[Candidate]]) -> Question:
+    """The way that errs least; it is refused only if all are."""
+    found: list[Candidate] = []
+    refused: list[RefusedQueryError] = []
+    for way in ways:
+        try:
+            found += way
+        except RefusedQueryError as problem:
+            refused.append(problem)
+    if not found:
+        raise refused[0]
+    return min(found, key=lambda candidate: candidate[0])[1]
+
+
+def _amount(given: object, name: str, most: int) -> Fraction:
+    """Exponentials of larger prices would take for ever, and no budget has them."""
+    amount = positive(given, name)
+    if amount > most:
+        raise InvalidInputError(f"{name} is above {most}, and no budget has so much", f"give such as {name}=0.5")
+    return amount
+
+
+def _delta(read: Outline, budget: Budget, price: Price) -> Fraction | None:
+    given = None if price.delta is None else below_one(price.delta, "delta")
+    if given == 0:
+        raise InvalidInputError("delta must be above 0", "leave it out, or give such as delta=1e-9")
+    if given is not None and given < LEAST:
+        raise InvalidInputError("delta must be at least 1e-40", "leave it out, or give such as delta=1e-9")
+    if given is not None and not budget.delta and not read.cells.private:
+        raise InvalidInputError("this budget has no delta", "leave delta out")
+    if not read.cells.private or (given is not None and budget.delta):
+        return given
+    names = ", ".join(key.name for key in read.plan.keys)
+    listed = "list the groups: WHERE x IN ('a', 'b')"
+    if not budget.delta:
+        raise RefusedQueryError(
+            f"the groups by {names} are not public, and to choose them from the data needs a delta, which this budget"
+            " does not have",
+            f"{listed}, or declare them as a Category",
+        )
+    if price.within is not None:
+        raise InvalidInputError(f"the groups by {names} are not public", f"give epsilon= and delta=, or {listed}")
+    example, all_ = f"{float(budget.delta / 40):.0e}", f"{float(budget.delta / 4):.1e}"
+    raise InvalidInputError(
+        f"the groups by {names} are not public: to choose them from the data needs a delta",
+        f"give such as delta={example} (the budget has {all_} for all such questions), or {listed}",
+    )
+
+
+def _shared(read: Outline, gauge: Gauge, amount: Fraction, delta: Fraction | None) -> Iterator[Candidate]:
+    """All measures by noise of one kind."""
+    found = costs(read.released, read.recipes, read.setting(delta), gauge)
+    prices = [amount * share for share in shares(found, gauge)]
+    yield error(found, gauge, amount), question(read, gauge, prices, delta if read.cells.private else None)
+
+
+@claim("gaussian-price")
+def _gaussian(read: Outline, epsilon: Fraction, delta: Fraction | None) -> Iterator[Candidate]:
+    """All measures together in zCDP, at a rho that implies (epsilon, delta); keys have a half of delta for themselves.
+
+    Each part's loss is its share of that joint price.
+    """
+    if delta is None or not read.measures:
+        return
+    setting = read.setting(delta / 2)
+    found = costs(read.released, read.recipes, setting, Gauge.RHO)[: len(read.measures)]
+    keys, for_keys, rest = [], Fraction(0), delta
+    if read.cells.private:
+        rest = delta / 2
+        alone = costs(read.released, read.recipes, setting, Gauge.EPSILON)[-1]
+        whole = error(found, Gauge.RHO, max(rho_cap(epsilon, rest), SMALLEST)) * float(epsilon) ** 2
+        for_keys = epsilon * shares([alone, whole], Gauge.EPSILON)[0]
+        keys = list(priced(read.released[-1:], setting, Gauge.EPSILON, [for_keys]))
+    rho = rho_cap(epsilon - for_keys, rest)
+    if rho < SMALLEST:
+        return
+    parts = shares(found, Gauge.RHO)
+    noisy = priced(read.measures, setting, Gauge.RHO, [rho * share for share in parts])
+    joint = [
+        _paid(part, Loss(epsilon=(epsilon - for_keys) * share, delta=rest * share, rho=rho * share))
+        for part, share in zip(noisy, parts, strict=True)
+    ]
+    total = error(found, Gauge.RHO, rho) + (alone / float(for_keys) ** 2 if keys else 0)
+    yield total, Question(outline=read, parts=(*joint, *keys))
+
+
+SMALLEST = Fraction(1, 10**12)  # a rho below it is of no use
+
+
+def _paid(part: Part, loss: Loss) -> Part:
+    return replace(part, loss=loss)
 
 
 def _within(read: Outline, budget: Budget, targets: Mapping[int, Fraction]) -> Question:
@@ -63,22 +172,22 @@ def _within(read: Outline, budget: Budget, targets: Mapping[int, Fraction]) -> Q
 
 def _share(read: Outline, number: int, gauge: Gauge, target: Fraction) -> Fraction:
     measure = read.measures[number]
-    far = reach(measure.low, measure.high, read.cells.count, read.bounds)
-    return price_within(far, gauge, int(target / measure.step), SHARE)
+    return price_within(reach_of(measure, read.setting()), gauge, int(target / measure.step), SHARE)
 
 
 def _targets(read: Outline, price: Price) -> dict[int, Fraction]:
     """How far each measure may be off; the strictest, where two aggregates share one."""
     targets: dict[int, Fraction] = {}
     for recipe in read.recipes:
-        name = recipe.aggregate.name
-        if recipe.count is not None:
+        name, function = recipe.aggregate.name, recipe.aggregate.function
+        if function not in SINGLE:
             raise InvalidInputError(
-                f"how far the average {name} may be off depends on the number of rows, which is private",
+                f"how far {function} {name} may be off depends on the number of rows, which is private",
                 "give epsilon= and look at explain(), or ask for SUM and COUNT within= bounds",
             )
         target = _absolute(name, _of(price.within, name, "within"), _of(price.expected, name, "expected"))
-        targets[recipe.measure] = min(target, targets.get(recipe.measure, target))
+        (number,) = recipe.measures
+        targets[number] = min(target, targets.get(number, target))
     return targets
 
 

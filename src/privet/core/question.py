@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from privet.core.cells import Cells, cells_of
+from privet.core.cells import Cells, Keys, cells_of
 from privet.core.contribution import Bounds
 from privet.core.loss import Loss
+from privet.core.measures import KEYS, Measure, Recipe, Wish, measures_of
 from privet.core.narrow import narrowed
-from privet.core.parts import Gauge, Measure, Part, Recipe, measures_of, priced, total_loss
+from privet.core.parts import Gauge, Part, Setting, priced, total_loss
 from privet.core.plan import Plan
 from privet.core.ranges import shape_of
 from privet.core.schema import Kind
 from privet.core.shape import Form, Shapes, need, shape_of_kind
+from privet.errors import RefusedQueryError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outline:
-    """A plan that was read against the declarations; no price yet."""
+    """A plan that was read against the declarations; no price yet. `measures` is what a backend computes."""
 
     plan: Plan
     bounds: Bounds
@@ -28,6 +30,14 @@ class Outline:
     cells: Cells
     measures: tuple[Measure, ...]
     recipes: tuple[Recipe, ...]
+
+    @property
+    def released(self) -> tuple[Measure, ...]:
+        """The measures, and the choice of keys where they are not public."""
+        return (*self.measures, KEYS) if self.cells.private else self.measures
+
+    def setting(self, delta: Fraction | None = None) -> Setting:
+        return Setting(cells=None if self.cells.private else self.cells.count, bounds=self.bounds, delta=delta)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,25 +51,44 @@ class Question:
     def loss(self) -> Loss:
         return total_loss(self.parts)
 
+    def showing(self, chosen: Sequence[Keys]) -> Question:
+        """The same, when the keys that are shown are known."""
+        cells = replace(self.outline.cells, chosen=tuple(chosen))
+        return replace(self, outline=replace(self.outline, cells=cells))
+
 
 def outline(plan: Plan, kinds: Mapping[str, Kind], bounds: Bounds) -> Outline:
-    """Steps from declarations to cells and measures. Refuses what is unbounded, unknown or not public."""
+    """Steps from declarations to cells and measures. Refuses what is unbounded or unknown."""
     declared = {name: shape_of_kind(kind) for name, kind in kinds.items()}
     if plan.where is not None:
         need(shape_of(plan.where, declared), Form.TRUTH)
     passing = narrowed(declared, plan.where)
-    measures, recipes = measures_of(plan, passing)
+    cells = cells_of(plan, passing)
+    measures, recipes = measures_of(plan, passing, _wish(cells, bounds, centered=False))
     return Outline(
         plan=plan,
         bounds=bounds,
         declared=declared,
         passing=passing,
-        cells=cells_of(plan, passing),
+        cells=cells,
         measures=measures,
         recipes=recipes,
     )
 
 
-def question(read: Outline, gauge: Gauge, shares: Sequence[Fraction]) -> Question:
-    """With one share of the price for every measure."""
-    return Question(outline=read, parts=priced(read.measures, read.cells.count, read.bounds, gauge, shares))
+def _wish(cells: Cells, bounds: Bounds, *, centered: bool) -> Wish:
+    return Wish(one_row=bounds.rows == 1, counted=cells.private and not cells.rest, centered=centered)
+
+
+def variants(read: Outline) -> list[Outline]:
+    """The same answers from other measures: sums as they are, or around the middle of their range."""
+    try:
+        measures, recipes = measures_of(read.plan, read.passing, _wish(read.cells, read.bounds, centered=True))
+    except RefusedQueryError:  # a missing value as 0 may need a grid that is too fine
+        return [read]
+    return [read] if measures == read.measures else [read, replace(read, measures=measures, recipes=recipes)]
+
+
+def question(read: Outline, gauge: Gauge, prices: Sequence[Fraction], delta: Fraction | None = None) -> Question:
+    """With one price for every measure that is released."""
+    return Question(outline=read, parts=priced(read.released, read.setting(delta), gauge, prices))

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
-from privet.core.estimate import Estimate, Line, plain
+from privet.core.estimate import Line, plain
+from privet.core.moments import Estimate
 from privet.core.question import Question
 from privet.errors import InvalidInputError
 from privet.report.answer_text import key_text, price_words
@@ -60,7 +61,7 @@ def check_drawable(asked: Question) -> tuple[list[str], list[str]]:
             f"a chart shows all keys, at most two, not {len(keys)} of {len(names)}",
             "group by one or two columns and select them, or use to_pandas()",
         )
-    if plan.having is None:
+    if plan.having is None and (not asked.outline.cells.private or asked.outline.cells.chosen is not None):
         _check_bars(asked.outline.cells.count if plan.limit is None else min(plan.limit, asked.outline.cells.count))
     return keys, values
 
@@ -134,11 +135,12 @@ def _row(line: Line, name: str, axis: str | None, color: str | None) -> dict[str
     row: dict[str, Any] = {
         "group": "all rows" if axis is None else key_text(plain(line[axis])),
         "value": float(item.value),
-        "low": float(item.low),
-        "high": float(item.high),
+        "low": float(item.value if item.low is None else item.low),
+        "high": float(item.value if item.high is None else item.high),
     }
     if color is not None:
         row["color"] = key_text(plain(line[color]))
     where = ", ".join(str(row[part]) for part in ("group", "color") if part in row)
-    row["spoken"] = f"{where}: {row['value']:,.12g}, between {row['low']:,.12g} and {row['high']:,.12g}"
+    between = "" if item.low is None else f", between {row['low']:,.12g} and {row['high']:,.12g}"
+    row["spoken"] = f"{where}: {row['value']:,.12g}{between}"
     return row

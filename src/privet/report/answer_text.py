@@ -10,17 +10,23 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, assert_never
 
-from privet.core.estimate import Estimate, Line
+from privet.core.estimate import SINGLE, Line
 from privet.core.expression import Value
+from privet.core.laws import Choice
 from privet.core.loss import Amount, Loss
+from privet.core.moments import Estimate
+from privet.core.plan import Function
+from privet.core.ranks import rows_off
 from privet.report.terminal import Pen, ceiling, decimals_for, fixed, one_line, step_decimals, terminal_width
 
 if TYPE_CHECKING:
     from privet.answer import Answer
 
 MISSING = "(missing)"
+SHARE = Fraction(95, 100)
 SHOWN_DIGEST = 16  # hex digits of a receipt; the JSON has all 64
 PLAIN = Pen(color=False)
+EVEN = (*SINGLE, Function.QUANTILE, Function.MIN, Function.MAX)  # values lie on the grid of their measure
 ABOUT = (
     "With probability 95 % the exact value lies within the ± or [low to high] beside it, each by itself.",
     "Exact means after the owner's limits: rows beyond them are dropped, values outside a range moved to its end.",
@@ -66,15 +72,52 @@ def html(answer: Answer) -> str:
 def _notes(answer: Answer, shown: Sequence[Column]) -> list[str]:
     """What to know besides the numbers."""
     again = ["Answered again from the ledger, free of charge."] if answer.replayed else []
-    empty = [] if shown[0].cells else ["No row is left after HAVING and LIMIT."]
     digest = answer.receipt.digest[:SHOWN_DIGEST]
     return [
-        *empty,
+        *([] if shown[0].cells else [_none_left(answer)]),
         *ABOUT,
+        *_ranked(answer),
+        *_dropped(answer),
         f"Price    {price_words(answer.cost)}" + (", paid when it was first answered" if again else ""),
         f"Receipt  entry {answer.receipt.entry}, digest {digest}...",
         *again,
     ]
+
+
+def _none_left(answer: Answer) -> str:
+    if answer.question.outline.cells.private and not answer.question.outline.cells.count:
+        return "No group has enough people to be shown."
+    return "No row is left after HAVING and LIMIT."
+
+
+def _ranked(answer: Answer) -> list[str]:
+    """Quantiles, MIN and MAX are chosen by rank: how far off that is can be said, not how far the value is."""
+    lines = []
+    for recipe in answer.question.outline.recipes:
+        part = answer.question.parts[recipe.measures[0]]
+        if isinstance(part.law, Choice) and recipe.aggregate.name in answer.columns:
+            name, rows = one_line(recipe.aggregate.name), rows_off(part.measure, part.law, SHARE)
+            inside = (
+                "" if part.measure.quantile is not None else f"; it aims {rows:,} rows inside, at nobody's own value"
+            )
+            lines.append(f"{name}: off by at most {rows:,} rows in rank with probability 95 %{inside}.")
+    return lines
+
+
+def _dropped(answer: Answer) -> list[str]:
+    """What bounding leaves out, as far as it is public."""
+    read = answer.question.outline
+    lines = []
+    if read.cells.private:
+        threshold = answer.question.parts[-1].threshold
+        rest = f"; the others are in the row {key_text(read.plan.other)}" if read.cells.rest else ""
+        lines.append(f"Groups are shown if they have about {threshold:,} people or more{rest}.")
+    if answer.dropped is not None:
+        lines.append(
+            f"About {ceiling(100 * answer.dropped, 1)} % of the groups of units are beyond max_groups ="
+            f" {read.bounds.groups:,} and left out, as released before: counts and sums are too low by about that."
+        )
+    return lines
 
 
 def price_words(loss: Loss) -> str:
@@ -97,9 +140,9 @@ def columns(answer: Answer) -> list[Column]:
     plan = answer.question.outline.plan
     keys = {key.name for key in plan.keys}
     steps = {
-        recipe.aggregate.name: answer.question.parts[recipe.measure].measure.step
+        recipe.aggregate.name: answer.question.parts[recipe.measures[0]].measure.step
         for recipe in answer.question.outline.recipes
-        if recipe.count is None
+        if recipe.aggregate.function in EVEN
     }
     return [
         _key_column(name, lines) if name in keys else _value_column(name, lines, steps.get(name))
@@ -132,26 +175,33 @@ def _key_column(name: str, lines: Sequence[Line]) -> Column:
 
 
 def _value_column(name: str, lines: Sequence[Line], step: Fraction | None) -> Column:
-    """`step` is that of a count or a sum, whose interval lies evenly around the value; an average has none."""
+    """`step` is that of a count, a sum or a quantile; an average has none."""
     found = [item for line in lines if isinstance(item := line[name], Estimate)]
-    widths = [decimals_for(item.high - item.low) for item in found if item.high > item.low]
+    ends = [(item.low, item.high) for item in found if item.low is not None and item.high is not None]
+    widths = [decimals_for(high - low) for low, high in ends if high > low]
     decimals = min([max(widths, default=6), *([] if step is None else [step_decimals(step)])])
-    around = _brackets if step is None else _plus_minus
-    return Column(
-        name=one_line(name),
-        cells=[fixed(item.value, decimals) for item in found],
-        intervals=[around(item, decimals) for item in found],
-    )
+    cells = [fixed(item.value, decimals) for item in found]
+    if found and not ends:
+        return Column(name=one_line(name), cells=cells, intervals=[""] * len(cells))
+    around = [_around(item, decimals, step) for item in found]
+    return Column(name=one_line(name), cells=cells, intervals=around)
 
 
-def _plus_minus(item: Estimate, decimals: int) -> str:
+def _around(item: Estimate, decimals: int, step: Fraction | None) -> str:
+    """Counts and sums lie in the middle of their intervals; averages and what is shown by its number need not."""
+    assert item.low is not None and item.high is not None  # noqa: S101, PT018  all have intervals or none
+    even = step is not None and item.high - item.value == item.value - item.low
+    return _plus_minus(item.value, item.high, decimals) if even else _brackets(item.low, item.high, decimals)
+
+
+def _plus_minus(value: Fraction, high: Fraction, decimals: int) -> str:
     """Rounded up, and wider by what rounding moved the value."""
-    moved = abs(item.value - Fraction(round(item.value * 10**decimals), 10**decimals))
-    return f"± {fixed(item.high - item.value + moved, decimals, math.ceil)}"
+    moved = abs(value - Fraction(round(value * 10**decimals), 10**decimals))
+    return f"± {fixed(high - value + moved, decimals, math.ceil)}"
 
 
-def _brackets(item: Estimate, decimals: int) -> str:
-    return f"[{fixed(item.low, decimals, math.floor)} to {fixed(item.high, decimals, math.ceil)}]"
+def _brackets(low: Fraction, high: Fraction, decimals: int) -> str:
+    return f"[{fixed(low, decimals, math.floor)} to {fixed(high, decimals, math.ceil)}]"
 
 
 def table_lines(shown: Sequence[Column], pen: Pen = PLAIN) -> list[str]:

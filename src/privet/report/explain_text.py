@@ -7,8 +7,8 @@ from fractions import Fraction
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from privet.core.parts import Role
-from privet.core.plan import Plan
+from privet.core.measures import Role
+from privet.core.plan import Function, Plan
 from privet.core.unit import Neighbors
 from privet.report.answer_text import price_words
 from privet.report.explanation import Explanation, Noise, Outlook, Standing, explanation
@@ -40,7 +40,7 @@ def explain(query: Query, pen: Pen) -> str:
 
 def _asked(query: Query, facts: Explanation) -> list[str]:
     plan = query.plan
-    groups = f"{facts.cells:,} groups by {_keys(plan)}" if plan.keys else "one group of all rows"
+    groups = _groups(facts, _keys(plan)) if plan.keys else "one group of all rows"
     where = "" if plan.where is None else f", rows where {_short(words_of(plan.where))}"
     lines = [f"   Table {one_line(plan.table)}{where}; {groups}."]
     if any(None in domain for domain in query.question.outline.cells.domains):
@@ -49,6 +49,13 @@ def _asked(query: Query, facts: Explanation) -> list[str]:
     if plan.having is not None or plan.order or plan.limit is not None:
         lines.append("   HAVING, ORDER BY and LIMIT look at published numbers only: they are free.")
     return lines
+
+
+def _groups(facts: Explanation, keys: str) -> str:
+    """Those that are declared, or those that have enough people."""
+    if facts.cells is not None:
+        return f"{facts.cells:,} groups by {keys}"
+    return f"the groups by {keys} that have about {facts.threshold:,} units or more"
 
 
 def _keys(plan: Plan) -> str:
@@ -79,15 +86,36 @@ def _noises(query: Query, facts: Explanation) -> list[str]:
 def _outlook(outlook: Outlook, unit: str) -> list[str]:
     name = one_line(outlook.name)
     if outlook.error is not None:
-        noise = outlook.noises[0]
-        return [f"   {name}: {_moves(noise, unit)}", f"     off by at most {up(outlook.error)}"]
-    total, count = outlook.noises
-    shown = [f"{rows:,} rows: {'the whole range' if error is None else up(error)}" for rows, error in outlook.errors]
+        moved = [f"     {noise.role}: {_moves(noise, unit)}" for noise in outlook.noises]
+        if len(moved) == 1:
+            return [f"   {name}: {_moves(outlook.noises[0], unit)}", f"     off by at most {up(outlook.error)}"]
+        made = "a noisy sum around the middle of its range, and that middle for each of a noisy count"
+        return [f"   {name}: {made}", *moved, f"     off by at most {up(outlook.error)}"]
+    if outlook.rows is not None:
+        return _ranked(name, outlook, unit)
+    if outlook.function is Function.AVG:
+        total, count = outlook.noises
+        shown = [
+            f"{rows:,} rows: {'the whole range' if error is None else up(error)}" for rows, error in outlook.errors
+        ]
+        return [
+            f"   {name}: a noisy sum around the middle of its range, divided by a noisy count",
+            f"     sum: {_moves(total, unit)}",
+            f"     count: {_moves(count, unit)}",
+            f"     off by at most, if its group has {'; '.join(shown)}",
+        ]
+    sums = [f"     {noise.role}: {_moves(noise, unit)}" for noise in outlook.noises]
+    return [f"   {name}: from {len(sums)} noisy sums and counts; its interval comes with the answer", *sums]
+
+
+def _ranked(name: str, outlook: Outlook, unit: str) -> list[str]:
+    """A choice by rank."""
+    (noise,) = outlook.noises
+    inside = f"; it aims {outlook.rows:,} rows inside, so that it is nobody's own value"
     return [
-        f"   {name}: a noisy sum around the middle of its range, divided by a noisy count",
-        f"     sum: {_moves(total, unit)}",
-        f"     count: {_moves(count, unit)}",
-        f"     off by at most, if its group has {'; '.join(shown)}",
+        f"   {name}: a value between {nearest(outlook.low)} and {nearest(outlook.high)}, chosen by its rank"
+        f" ({noise.mechanism}); one {unit} moves ranks by {up(noise.sensitivity)} in all groups together",
+        f"     off by at most {outlook.rows:,} rows in rank{'' if outlook.function is Function.QUANTILE else inside}",
     ]
 
 
@@ -144,13 +172,13 @@ def _advice(query: Query, facts: Explanation) -> list[str]:
             f"{measures} noisy numbers a group share the price: ask for fewer of them to get each with less noise."
         )
     bounds = query.question.outline.bounds
-    most = min(bounds.groups, facts.cells) * bounds.rows
+    most = min(bounds.groups, facts.cells or bounds.groups) * bounds.rows
     if most > MANY_OF_ONE:
         lines.append(
             f"One {one_line(query.table.unit or 'row')} may count {most:,} times: with lower max_groups or"
             " max_rows_per_group (the owner's choice) there is less noise, but more rows are dropped."
         )
-    if facts.cells >= MANY_GROUPS:
+    if facts.cells is not None and facts.cells >= MANY_GROUPS:
         lines.append(
             f"Of {facts.cells:,} groups about {math.ceil(facts.cells / 20):,} are further off than said here, and empty"
             " groups get noise as well: ask for fewer and larger groups."
@@ -160,6 +188,10 @@ def _advice(query: Query, facts: Explanation) -> list[str]:
 
 def _useful(outlook: Outlook) -> list[str]:
     name = one_line(outlook.name)
+    if outlook.rows is not None:
+        return [f"{name}: with fewer than about {about(20 * outlook.rows)} rows its rank may be off by 5 % or more."]
+    if outlook.error is None and outlook.function is not Function.AVG:
+        return []
     if outlook.error is None:
         width = outlook.high - outlook.low
         if not width:
@@ -169,7 +201,7 @@ def _useful(outlook: Outlook) -> list[str]:
         return [
             f"{name}: with fewer than about {rows} rows in a group it may be off by 5 % of its range, {span}, or more."
         ]
-    if outlook.noises[0].role is Role.COUNT:
+    if outlook.noises[0].role is not Role.SUM:
         return [f"{name}: groups with fewer than about {about(10 * outlook.error)} rows may be off by more than 10 %."]
     return _useful_sum(name, outlook, 10 * outlook.error)
 

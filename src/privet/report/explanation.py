@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from privet.answer import loss_json
 from privet.core.accountant import Budget, accepts
 from privet.core.accuracy import half_width
-from privet.core.laws import DiscreteLaplace
+from privet.core.estimate import SINGLE, total_error
+from privet.core.laws import Choice, DiscreteLaplace
 from privet.core.loss import Loss
-from privet.core.parts import Part, Recipe, Role
+from privet.core.measures import Recipe, Role
+from privet.core.parts import Part
+from privet.core.plan import Function
+from privet.core.ranks import parts_of_a_row, rows_off
 from privet.ledger import Policy
 from privet.report.plan_words import call
 from privet.report.terminal import floor, plain_numbers
@@ -22,6 +26,7 @@ if TYPE_CHECKING:
 
 SHARE = Fraction(95, 100)
 ASSUMED_ROWS = (100, 1_000, 10_000)
+LAPLACE, CHOICE, FLIP = "discrete Laplace", "exponential mechanism", "permute-and-flip"
 DIGITS = 10**6  # a square root is shown to a millionth, rounded up
 
 
@@ -32,20 +37,23 @@ class Noise:
     role: Role
     sensitivity: Fraction  # in sum for Laplace noise; the root of the sum of squares for Gaussian noise
     mechanism: str
-    scale: Fraction  # of Laplace noise; sigma of Gaussian noise, rounded up
-    error: Fraction  # with probability 95 %; 97.5 % if another noisy number takes part
+    scale: Fraction  # of Laplace noise; sigma of Gaussian noise, rounded up; the rate of a choice
+    error: Fraction  # with probability 95 %, more if other noisy numbers take part; rows of a rank for a choice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outlook:
-    """One aggregate. `error` is for counts and sums; an average has an error for every assumed number of rows."""
+    """One aggregate. `error` is for counts and sums; an average has an error for every assumed number of rows, a
+    quantile is off by so many `rows` in rank; of a variance or correlation nothing can be said before."""
 
     name: str
     call: str
+    function: Function
     noises: tuple[Noise, ...]
     low: Fraction  # of the number that one row adds, or of an average
     high: Fraction
     error: Fraction | None = None
+    rows: int | None = None
     errors: tuple[tuple[int, Fraction | None], ...] = ()  # None: any average in the range is possible
 
     def rows_for(self, error: Fraction) -> int:
@@ -72,7 +80,8 @@ class Explanation:
     """`largest` is the price that still fits, as text such as "epsilon=0.1", and how much further off it would be."""
 
     outlooks: tuple[Outlook, ...]
-    cells: int
+    cells: int | None  # None: they are chosen from the data
+    threshold: int | None  # from how many units on, about
     standings: tuple[Standing, ...]
     cost: Loss
     more: int
@@ -88,6 +97,7 @@ class Explanation:
     def to_json(self) -> dict[str, Any]:
         return {
             "cells": self.cells,
+            "threshold": self.threshold,
             "confidence": float(SHARE),
             "aggregates": [plain_numbers(asdict(outlook)) for outlook in self.outlooks],
             "cost": loss_json(self.cost),
@@ -117,7 +127,8 @@ def explanation(query: Query) -> Explanation:
     standings = _standings(query)
     return Explanation(
         outlooks=tuple(_outlook(recipe, asked.parts) for recipe in asked.outline.recipes),
-        cells=asked.outline.cells.count,
+        cells=None if asked.outline.cells.private else asked.outline.cells.count,
+        threshold=asked.parts[-1].threshold,
         standings=standings,
         cost=query.cost,
         more=query.about_n_more,
@@ -129,18 +140,25 @@ def explanation(query: Query) -> Explanation:
 
 
 def _outlook(recipe: Recipe, parts: tuple[Part, ...]) -> Outlook:
-    total = parts[recipe.measure]
-    measure = total.measure
+    used, function = [parts[number] for number in recipe.measures], recipe.aggregate.function
+    each = 1 - (1 - SHARE) / len(used)  # all hold together with probability SHARE
+    measure = used[0].measure
     low, high = ((measure.center + bound) * measure.step for bound in (measure.low, measure.high))
-    name, said = recipe.aggregate.name, call(recipe.aggregate)
-    if recipe.count is None:
-        noise = _noise(total, SHARE)
-        return Outlook(name=name, call=said, noises=(noise,), low=low, high=high, error=noise.error)
-    each = (1 + SHARE) / 2  # both hold together with probability SHARE
-    noises = (_noise(total, each), _noise(parts[recipe.count], each))
-    bare = Outlook(name=name, call=said, noises=noises, low=low, high=high)
-    errors = tuple((rows, _average_error(bare, rows)) for rows in ASSUMED_ROWS)
-    return Outlook(name=name, call=said, noises=noises, low=low, high=high, errors=errors)
+    bare = Outlook(
+        name=recipe.aggregate.name,
+        call=call(recipe.aggregate),
+        function=function,
+        noises=tuple(_noise(part, each) for part in used),
+        low=low,
+        high=high,
+    )
+    if function in SINGLE:
+        return replace(bare, error=total_error(recipe, parts, SHARE))
+    if isinstance(used[0].law, Choice):
+        return replace(bare, rows=rows_off(measure, used[0].law, SHARE))
+    if function is Function.AVG:
+        return replace(bare, errors=tuple((rows, _average_error(bare, rows)) for rows in ASSUMED_ROWS))
+    return bare
 
 
 def _average_error(outlook: Outlook, rows: int) -> Fraction | None:
@@ -157,12 +175,18 @@ def _most_off(outlook: Outlook, total: Noise, count: Noise) -> Fraction:
 
 
 def _noise(part: Part, share: Fraction) -> Noise:
-    step, law = part.measure.step, part.law
+    step, law, far = part.measure.step, part.law, part.reach
+    if isinstance(law, Choice):
+        unit = parts_of_a_row(part.measure)
+        moved, off = Fraction(far.l1, unit), Fraction(rows_off(part.measure, law, share))
+        return Noise(
+            role=part.measure.role, sensitivity=moved, mechanism=FLIP if law.flip else CHOICE, scale=law.rate, error=off
+        )
     error = half_width(law, share) * step
     if isinstance(law, DiscreteLaplace):
-        mechanism, sensitivity, scale = "discrete Laplace", Fraction(part.reach.l1), law.scale
+        mechanism, sensitivity, scale = LAPLACE, Fraction(far.l1), law.scale
     else:
-        mechanism, sensitivity, scale = "discrete Gaussian", _root(Fraction(part.reach.l2_squared)), _root(law.variance)
+        mechanism, sensitivity, scale = "discrete Gaussian", _root(Fraction(far.l2_squared)), _root(law.variance)
     return Noise(
         role=part.measure.role, sensitivity=sensitivity * step, mechanism=mechanism, scale=scale * step, error=error
     )
@@ -188,11 +212,15 @@ def _standings(query: Query) -> tuple[Standing, ...]:
 
 
 def _largest(standings: tuple[Standing, ...], cost: Loss) -> tuple[str, Fraction] | None:
-    """The same question at the part of its price that every budget takes. Errors grow as the price shrinks."""
+    """The same question at the part of its price that every budget takes. Errors grow as the price shrinks.
+
+    A delta stays as it is.
+    """
     pure, rho = cost.epsilon, cost.rho or Fraction(0)  # all noise that a query uses has a rho
 
     def scaled(part: Fraction) -> Loss:
-        return Loss(epsilon=None, rho=rho * part) if pure is None else Loss(epsilon=pure * part, rho=rho * part**2)
+        epsilon, square = (None, part) if pure is None else (pure * part, part**2)
+        return Loss(epsilon=epsilon, delta=cost.delta, rho=rho * square, rho_delta=cost.rho_delta)
 
     parts = [part for standing in standings for part in _parts(standing, pure, rho)]
     fitting = [part for part in parts if all(standing.takes(scaled(part)) for standing in standings)]

@@ -30,9 +30,10 @@ from privet.core.expression import (
     Truncated,
     Value,
 )
-from privet.core.plan import Aggregate
+from privet.core.plan import Aggregate, Function
 from privet.report.terminal import one_line
 
+MIDDLE = Fraction(1, 2)
 SHOWN_VALUES = 8  # of a long list of constants
 
 
@@ -79,9 +80,21 @@ def words_of(expression: Expression) -> str:
 
 
 def call(aggregate: Aggregate) -> str:
-    """Such as COUNT(*) or AVG(cost)."""
-    value = "*" if aggregate.value is None else words_of(aggregate.value)
-    return f"{aggregate.function}{value if value.startswith('(') else f'({value})'}"
+    """Such as COUNT(*), AVG(cost), COUNT(DISTINCT city), CORR(age, cost), MEDIAN(age) or QUANTILE(age, 0.9)."""
+    values = [value for value in (aggregate.value, aggregate.second) if value is not None]
+    words = ", ".join(map(_inside, values))
+    if aggregate.function is Function.COUNT_DISTINCT:
+        return f"COUNT(DISTINCT {words or 'unit'})"
+    if aggregate.quantile == MIDDLE:
+        return f"MEDIAN({words})"
+    share = "" if aggregate.quantile is None else f", {constant(aggregate.quantile)}"
+    return f"{aggregate.function}({words or '*'}{share})"
+
+
+def _inside(expression: Expression) -> str:
+    """Without brackets of its own, since it stands in those of a function."""
+    words = words_of(expression)
+    return words[1:-1] if words.startswith("(") and not isinstance(expression, Column) else words
 
 
 def constant(value: Value) -> str:

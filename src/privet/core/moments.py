@@ -1,0 +1,173 @@
+"""Averages, variances, covariances and correlations from noisy sums around the middle of a range, and their intervals.
+
+Every noisy number lies within its half width of the exact one, all of them together with the asked probability; what
+follows from that by the arithmetic of intervals holds with it, too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+
+from privet.core.measures import Measure
+from privet.core.plan import Function
+
+SAMPLE = (Function.VAR_SAMP, Function.STDDEV_SAMP, Function.COVAR_SAMP)
+ROOTS = (Function.STDDEV_POP, Function.STDDEV_SAMP)
+FINE = 10**9  # a root is taken to so many parts
+ZERO, ONE = Fraction(0), Fraction(1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """A value, and an interval that holds the exact bounded value with the asked probability; None if there is none."""
+
+    value: Fraction
+    low: Fraction | None
+    high: Fraction | None
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """From low to high."""
+
+    low: Fraction
+    high: Fraction
+
+    def __add__(self, other: Span) -> Span:
+        return Span(self.low + other.low, self.high + other.high)
+
+    def __sub__(self, other: Span) -> Span:
+        return Span(self.low - other.high, self.high - other.low)
+
+    def __mul__(self, other: Span) -> Span:
+        ends = [a * b for a, b in product((self.low, self.high), (other.low, other.high))]
+        return Span(min(ends), max(ends))
+
+    def __truediv__(self, other: Span) -> Span:
+        """By what is above 0."""
+        return self * Span(1 / other.high, 1 / other.low)
+
+    def square(self) -> Span:
+        ends = (self.low**2, self.high**2)
+        return Span(ZERO if self.low <= 0 <= self.high else min(ends), max(ends))
+
+    def within(self, low: Fraction, high: Fraction) -> Span:
+        return Span(min(max(self.low, low), high), min(max(self.high, low), high))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noisy:
+    """A published number of a measure, and how far it may be off."""
+
+    measure: Measure
+    number: int
+    width: int
+
+    @property
+    def point(self) -> Span:
+        return Span(Fraction(self.number), Fraction(self.number))
+
+    @property
+    def span(self) -> Span:
+        return Span(Fraction(self.number - self.width), Fraction(self.number + self.width))
+
+
+def moment(function: Function, noisy: Sequence[Noisy]) -> Estimate:
+    """A recipe's numbers, the count last. Values come from the numbers, intervals from their spans."""
+    *sums, count = noisy
+    measures = [one.measure for one in sums]
+    rows = max(count.number, 2 if function in SAMPLE else 1)
+    value = _moment(function, measures, [one.point for one in sums], Span(Fraction(rows), Fraction(rows)))
+    least = count.number - count.width
+    whole = _whole(function, measures)
+    if least < (2 if function in SAMPLE else 1):  # perhaps nobody is there: any value in the range is possible
+        return Estimate(value=value.within(whole.low, whole.high).low, low=whole.low, high=whole.high)
+    span = _moment(function, measures, [one.span for one in sums], count.span)
+    inside = span.within(whole.low, whole.high)
+    return Estimate(value=value.within(whole.low, whole.high).low, low=inside.low, high=inside.high)
+
+
+def _moment(function: Function, measures: Sequence[Measure], sums: Sequence[Span], rows: Span) -> Span:
+    means = [total / rows for total in sums]
+    match function:
+        case Function.AVG:
+            return _scaled(means[0], measures[0].step, measures[0].center)
+        case Function.COVAR_POP | Function.COVAR_SAMP:
+            return _sampled(function, _covariance(measures, means), rows)
+        case Function.CORR:
+            x, y, both, xx, yy = range(5)
+            spread = _variance(measures[x], measures[xx], means[x], means[xx]) * _variance(
+                measures[y], measures[yy], means[y], means[yy]
+            )
+            return _ratio(_covariance(measures, [means[x], means[y], means[both]]), spread)
+        case _:
+            variance = _sampled(function, _variance(measures[0], measures[1], means[0], means[1]), rows)
+            return _root(variance) if function in ROOTS else variance
+
+
+def _variance(measure: Measure, squared: Measure, mean: Span, square: Span) -> Span:
+    """The mean square less the square of the mean, both around the middle; never below 0."""
+    found = _scaled(square, squared.step, squared.center) - _scaled(mean, measure.step).square()
+    return found.within(ZERO, max(found.high, ZERO))
+
+
+def _covariance(measures: Sequence[Measure], means: Sequence[Span]) -> Span:
+    x, y, both = measures[:3]
+    mean = _scaled(means[2], both.step, both.center)
+    return mean - _scaled(means[0], x.step) * _scaled(means[1], y.step)
+
+
+def _sampled(function: Function, found: Span, rows: Span) -> Span:
+    if function not in SAMPLE:
+        return found
+    one = Span(ONE, ONE)
+    return found * (one + one / (rows - one))
+
+
+def _scaled(mean: Span, step: Fraction, center: int = 0) -> Span:
+    return Span((mean.low + center) * step, (mean.high + center) * step)
+
+
+def _ratio(top: Span, square: Span) -> Span:
+    """top / sqrt(square); anything from -1 to 1 if that may be 0."""
+    if square.low <= 0:
+        return Span(ZERO, ZERO) if square.high <= 0 else Span(-ONE, ONE)
+    return top / _root(square)
+
+
+def _root(square: Span) -> Span:
+    """Rounded outwards, to nine digits; exact where the root is a fraction."""
+    return Span(_root_of(square.low, 0), _root_of(square.high, 1))
+
+
+def _root_of(square: Fraction, up: int) -> Fraction:
+    """sqrt(p / q) = sqrt(p * q) / q, of a number that is not below 0, however small it is."""
+    product = square.numerator * square.denominator * FINE**2
+    root = math.isqrt(product)
+    return Fraction(root + (up if root**2 < product else 0), square.denominator * FINE)
+
+
+def _whole(function: Function, measures: Sequence[Measure]) -> Span:
+    """Between which numbers the exact value lies, whatever the data are; of a sample it is at most twice as large."""
+    first = measures[0]
+    half = _half(first)
+    match function:
+        case Function.AVG:
+            return Span((first.low + first.center) * first.step, (first.high + first.center) * first.step)
+        case Function.CORR:
+            return Span(-ONE, ONE)
+        case Function.COVAR_POP | Function.COVAR_SAMP:
+            most = half * _half(measures[1]) * (2 if function in SAMPLE else 1)
+            return Span(-most, most)
+        case _:
+            most = half**2 * (2 if function in SAMPLE else 1)
+            return Span(ZERO, _root_of(most, 1) if function in ROOTS else most)
+
+
+def _half(measure: Measure) -> Fraction:
+    """Half the range: no variance is above its square."""
+    return (measure.high - measure.low) * measure.step / 2

@@ -1,0 +1,96 @@
+"""Quantiles, MIN and MAX by rank: how bad a value is, how far one unit can move that, and what a choice costs.
+
+For a quantile a/b of n rows the loss of a value v is, in b-ths of a row,
+
+    loss(v) = max(0, b * #{x < v} - t, t - b * #{x <= v})    with t = a * n:
+
+0 if v is a quantile, otherwise how far its rank is off. MIN and MAX aim m rows inside, where m follows from the price,
+so that it is not one person's value that is sought; and at the middle, where there are fewer than 2 * m rows. They
+count in half rows: b = 2 with t = min(2 * m, n) and t = 2 * n - min(2 * m, n).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from privet.core.claim import claim
+from privet.core.contribution import Bounds, Reach, spread_out
+from privet.core.laws import Choice
+from privet.core.loss import Loss
+from privet.core.measures import Measure, Role
+
+SURE = Fraction(95, 100)
+HALVES = 2  # parts of a row
+FEW = 2**16  # values that are listed one by one
+DIGITS = 48  # binary digits of a root below its own size
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rank:
+    """What is sought among `rows` rows: a loss in parts of `unit`, least where the rank is `target`."""
+
+    unit: int
+    target: int
+
+
+def rank(measure: Measure, law: Choice, rows: int) -> Rank:
+    """The rank that a measure seeks. The number of rows is private; it decides the target and nothing else."""
+    unit = parts_of_a_row(measure)
+    if measure.quantile is not None:
+        return Rank(unit=unit, target=measure.quantile.numerator * rows)
+    inside = min(unit * rows_off(measure, law, SURE), rows)
+    return Rank(unit=unit, target=inside if measure.role is Role.MIN else unit * rows - inside)
+
+
+def parts_of_a_row(measure: Measure) -> int:
+    """In which a loss is counted."""
+    return HALVES if measure.quantile is None else measure.quantile.denominator
+
+
+@claim("rank-loss")
+def rank_reach(measure: Measure, cells: int | None, bounds: Bounds) -> Reach:
+    """How far one unit can move the losses of all values, cell by cell.
+
+    A row more moves b * #{x < v} - t by b - a if it lies below v and by -a otherwise; t - b * #{x <= v} likewise. So r
+    rows that come or go move the loss by r * max(a, b - a), and r rows that change by r * b. For MIN and MAX the target
+    moves by at most 1 with a row, and not against it: both are 2 * r.
+    """
+    b = parts_of_a_row(measure)
+    a = b if measure.quantile is None else measure.quantile.numerator
+    return spread_out(bounds.rows * max(a, b - a), bounds.rows * b, cells, bounds)
+
+
+@claim("rank-price")
+def choice_for(epsilon: Fraction, far: Reach, measure: Measure) -> tuple[Choice, Loss]:
+    """A loss that moves by d in a cell costs 2 * rate * d there, and so in sum.
+
+    Among few values by permute-and-flip, which is (2 * rate * d)**2 / 2 in zCDP like everything that has a pure price;
+    otherwise by the exponential mechanism, a choice of bounded range, which is a quarter of that.
+    """
+    law = Choice(epsilon / (2 * far.l1), flip=measure.high - measure.low < FEW)
+    return law, Loss(epsilon=epsilon, rho=law.rate**2 * far.l2_squared * (2 if law.flip else Fraction(1, 2)))
+
+
+@claim("rank-price")
+def choice_for_rho(rho: Fraction, far: Reach) -> tuple[Choice, Loss]:
+    """The same at a price in zCDP; the rate is rounded down."""
+    law = Choice(root_below(2 * rho / far.l2_squared))
+    return law, Loss(epsilon=2 * law.rate * far.l1, rho=rho)
+
+
+def root_below(square: Fraction) -> Fraction:
+    """The square root, rounded down, however small it is."""
+    scale = 1 << (DIGITS + max(0, square.denominator.bit_length() - square.numerator.bit_length()))
+    return Fraction(math.isqrt(math.floor(square * scale**2)), scale)
+
+
+def rows_off(measure: Measure, law: Choice, share: Fraction) -> int:
+    """With probability `share` the rank of the chosen value is off by at most so many rows.
+
+    Of N values, those with a loss above L have together at most N * exp(-rate * L) times the chance of the best.
+    """
+    values = measure.high - measure.low + 1
+    unit = parts_of_a_row(measure)
+    return math.ceil((math.log(values) - math.log(1 - share)) / float(law.rate) / unit * (1 + 1e-9))
