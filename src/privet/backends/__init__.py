@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
+import numpy.typing as npt
+
 from privet.catalog import Table
-from privet.core.cells import Cells
+from privet.core.cells import Cells, Keys
 from privet.core.contribution import Bounds
-from privet.core.parts import Measure
+from privet.core.measures import Measure
 from privet.core.plan import Plan
 from privet.core.shape import Shapes
 
@@ -30,11 +33,31 @@ class Task:
     secret: bytes
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Spread:
+    """The values of one cell, ascending and different, in steps, and how many rows have each."""
+
+    values: npt.NDArray[np.int64]
+    counts: npt.NDArray[np.int64]
+
+
+Vector = list[int] | list[Spread]  # spreads for quantiles, MIN and MAX
+Habits = tuple[list[int], list[int]]
+
+
 class Backend(Protocol):
     """The only part that sees data."""
 
-    def exact(self, task: Task) -> list[list[int]]:
-        """For every measure its value in every cell, in the order of `task.cells.keys()`."""
+    def exact(self, task: Task) -> list[Vector]:
+        """For every measure its value in every cell, in the order of `task.cells.keys()`, then the rest."""
+        ...
+
+    def people(self, task: Task) -> dict[Keys, int]:
+        """For every key that occurs, how many units have it; each unit counts for `bounds.groups` keys at most."""
+        ...
+
+    def habits(self, task: Task) -> Habits:
+        """How many units have 1, 2, 3-4, 5-8, ... groups; and, of rows in their largest group, the same."""
         ...
 
     def accepts(self, task: Task) -> None:

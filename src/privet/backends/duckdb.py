@@ -18,11 +18,15 @@ from typing import Any, Self, TypeVar
 
 import duckdb
 
-from privet.backends import Task, kernel
+from privet.backends import Habits, Task, Vector, fused
+from privet.backends.cellsql import Given, given
+from privet.backends.keysql import habits, people
 from privet.backends.reading import reading, unit_text
-from privet.backends.rowsql import Rows, rows
+from privet.backends.rowsql import observed, rows
 from privet.backends.spelling import quoted
-from privet.backends.sqlgen import statement
+from privet.backends.spreadsql import values, wanted
+from privet.backends.sqlgen import RANKED, statement
+from privet.core.cells import Keys
 from privet.core.rational import show
 from privet.declarations import Table
 from privet.errors import InvalidInputError
@@ -68,19 +72,39 @@ class DuckDb:
         self._attached: dict[str, _Attached] = {}
         self._folder: Path | None = None
 
-    def exact(self, task: Task) -> list[list[int]]:
-        """For every measure its value in every cell, in the order of `task.cells.keys()`."""
+    def exact(self, task: Task) -> list[Vector]:
+        """For every measure its value in every cell, in the order of `task.cells.keys()`, then the rest."""
         with self._asked(task.table) as (raw, cursor):
-            asked = None if self._portable or task.table.unit is None else rows(task, raw)
+            asked = rows(task, raw) if self._fused(task) else None
             if asked is not None:
-                return _waited_for(cursor, lambda: bounded(cursor, task, raw, asked))
-            query = statement(task, raw)
-            return query.dense(_rows(cursor, query.sql))
+                return _waited_for(cursor, lambda: fused.exact(cursor, task, asked, self._scratch_folder()))
+            return _waited_for(cursor, lambda: portable(cursor, task, raw))
+
+    def people(self, task: Task) -> dict[Keys, int]:
+        """For every key that occurs, how many units have it; each unit counts for `bounds.groups` keys at most."""
+        with self._asked(task.table) as (raw, cursor):
+            if self._fused(task):
+                asked = observed(task, raw)
+                return _waited_for(cursor, lambda: fused.people(cursor, task, asked, self._scratch_folder()))
+            query = people(task, raw)
+            return query.counted(_rows(cursor, query.sql))
+
+    def habits(self, task: Task) -> Habits:
+        """How many units have 1, 2, 3-4, 5-8, ... groups; and, of rows in their largest group, the same."""
+        with self._asked(task.table) as (raw, cursor):
+            query = habits(task, raw)
+            return query.binned(_rows(cursor, query.sql, given(task)))
+
+    def _fused(self, task: Task) -> bool:
+        return task.table.unit is not None and not self._portable
 
     def accepts(self, task: Task) -> None:
         """Raise RefusedQueryError if the statement could not be written, whatever the types of the data are."""
         raw = Raw(relation="nothing", types=defaultdict(lambda: "VARCHAR"))
         statement(task, raw)
+        values(task, raw)
+        if task.cells.private:
+            people(task, raw)
         if task.table.unit is not None:
             rows(task, raw)
 
@@ -215,21 +239,24 @@ def _alone(table: Table) -> Iterator[tuple[str, Table]]:
         yield table.unit, one
 
 
-def bounded(cursor: duckdb.DuckDBPyConnection, task: Task, raw: Raw, asked: Rows) -> list[list[int]]:
-    """The answer to a task about people, by the kernel. A large table is fetched in parts, so that memory suffices."""
-    counted = cursor.execute(f"SELECT count(*) FROM {raw.relation}").fetchall()  # noqa: S608  a name of ours
-    parts = kernel.parts(counted[0][0])
-    found = []
-    for number in range(parts):
-        sql = asked.part(number, parts) if parts > 1 else asked.statement.sql
-        totals = kernel.nothing(task, asked)
-        kernel.add(totals, task, kernel.Fetched.of(asked, cursor.execute(sql).fetchnumpy()))
-        found.append(asked.statement.dense(kernel.sums(totals)))
-    return [[sum(cell) for cell in zip(*vectors, strict=True)] for vectors in zip(*found, strict=True)]
+def portable(cursor: duckdb.DuckDBPyConnection, task: Task, raw: Raw) -> list[Vector]:
+    """The answer to a task by SQL alone: one statement for all sums, and one for each value that is ranked."""
+    lists, sums = given(task), iter(list[list[int]]())
+    if any(measure.role not in RANKED for measure in task.measures):
+        query = statement(task, raw)
+        sums = iter(query.dense(_run(cursor, query.sql, lists).fetchall()))
+    spreads = {
+        one: query.spreads(_run(cursor, query.sql, lists).fetchnumpy()) for one, query in values(task, raw).items()
+    }
+    return [spreads[wanted(measure)] if measure.role in RANKED else next(sums) for measure in task.measures]
 
 
-def _rows(cursor: duckdb.DuckDBPyConnection, sql: str) -> list[tuple[Any, ...]]:
-    return _waited_for(cursor, lambda: cursor.execute(sql).fetchall())
+def _rows(cursor: duckdb.DuckDBPyConnection, sql: str, lists: Given | None = None) -> list[tuple[Any, ...]]:
+    return _waited_for(cursor, lambda: _run(cursor, sql, lists).fetchall())
+
+
+def _run(cursor: duckdb.DuckDBPyConnection, sql: str, lists: Given | None) -> duckdb.DuckDBPyConnection:
+    return cursor.execute(sql, lists or None)
 
 
 def _waited_for(cursor: duckdb.DuckDBPyConnection, work: Callable[[], Found]) -> Found:

@@ -7,65 +7,62 @@ start only where there are many rows. So it does not matter for an answer which 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
-import secrets
-import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache
-from types import ModuleType
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from privet.backends import Task
+from privet.backends.pile import FIRST, SECOND, SHIFT, Pile, loops
 from privet.backends.rowsql import Rows
+from privet.backends.tally import Tally
 from privet.core.claim import claim
 
 Whole = npt.NDArray[np.int64]
 Bits = npt.NDArray[np.uint64]
-# Where time makes a step, nobody knows exactly: at a known number of rows, one person more would show on a clock.
-MOST = 2**25 - secrets.randbelow(2**24)  # rows in memory at a time, about; more are fetched in parts
-WORTH_A_START = 500_000 + secrets.randbelow(1_000_000)  # rows from which on it pays to load compiled loops
-WORTH_A_CALL = 10_000  # rows from which on they are faster, once they are there
-BUCKET = 2**14  # rows that fit a processor's cache
-FIRST, SECOND, SHIFT = np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53), np.uint64(33)
+AT_A_TIME = 2**31  # rows whose sums fit their limbs
 LOW, HALF = 0xFFFFFFFF, 32
+NONE, NOBODY = np.empty(0, np.uint64), np.empty(0, np.bool_)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fetched:
-    """Rows as arrays, see `rowsql.Rows`. `salt` is what the hash sees of a unit; `extra` may be empty."""
+    """Rows in cells as arrays, see `rowsql.Rows`. `salt` is what the hash sees of a unit; `extra` may be empty;
+    `values` has a row for each value, of which the first are `summed`."""
 
     unit: Whole
     salt: Bits
     cell: npt.NDArray[np.int32]
     extra: Bits
-    values: Sequence[npt.NDArray[Any]]
+    values: npt.NDArray[np.int32] | Whole
     missing: Whole
     highest: Whole
+    summed: int
 
     @classmethod
     def of(cls, rows: Rows, arrays: Mapping[str, npt.NDArray[Any]]) -> Self:
-        unit = arrays["u"]
-        if len(unit) >= 2**31:  # so that no limb can overflow
+        there = arrays["cell"] >= 0
+        if not there.all():
+            arrays = {name: column[there] for name, column in arrays.items()}
+        unit, width = arrays["u"], len(rows.missing)
+        if len(unit) >= AT_A_TIME:
             raise OverflowError("too many rows at a time")
+        values = [arrays[f"w{place}"] for place in range(width)]
         return cls(
             unit=unit,
             salt=arrays["s"] if rows.salted else unit.view(np.uint64),
             cell=arrays["cell"],
             extra=arrays["x"] if rows.extra else np.empty(0, np.uint64),
-            values=[arrays[f"w{place}"] for place in range(len(rows.missing))],
+            values=np.array(values, np.result_type(np.int32, *values)).reshape(width, len(unit)),
             missing=np.array(rows.missing, np.int64),
             highest=np.array(rows.highest, np.int64),
+            summed=rows.summed,
         )
-
-
-def parts(rows: int) -> int:
-    """In how many parts a table of so many rows is fetched."""
-    return rows // MOST + 1
 
 
 def keys_of(secret: bytes) -> Bits:
@@ -74,44 +71,98 @@ def keys_of(secret: bytes) -> Bits:
 
 
 def nothing(task: Task, rows: Rows) -> Whole:
-    """The totals of no rows: for each cell the rows, then for each value its number and the two limbs of its sum."""
-    return np.zeros((task.cells.count, 1 + 3 * len(rows.missing)), np.int64)
+    """The totals of no rows: for each cell the rows and the units, then for each summed value its number and the two
+    limbs of its sum."""
+    return np.zeros((task.cells.count, 2 + 3 * rows.summed), np.int64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Found:
+    """What bounding leaves of all rows: see `nothing`; and for each value that is tallied its values in each cell."""
+
+    totals: Whole
+    tallies: dict[int, Tally]
+
+    @classmethod
+    def none(cls, task: Task, rows: Rows) -> Self:
+        ends = list(zip(rows.missing, rows.highest, strict=True))
+        wanted = dict.fromkeys(rows.tallied.values())
+        return cls(
+            nothing(task, rows),
+            {place: Tally(task.cells.count, ends[place][0] + 1, ends[place][1]) for place in wanted},
+        )
+
+    def add(self, task: Task, fetched: Fetched, labels: Bits, *, fast: bool) -> None:
+        """Add what bounding leaves of the fetched rows. All rows of a unit must be there."""
+        kept = np.zeros(len(fetched.unit) if self.tallies else 0, np.bool_)
+        add(self.totals, task, fetched, labels=labels, kept=kept, fast=fast)
+        for place, tally in self.tallies.items():
+            tally.add(fetched.cell[kept], fetched.values[place][kept])
 
 
 @claim("bounding-kernel")
-def add(totals: Whole, task: Task, fetched: Fetched) -> None:
-    """Add what bounding leaves of the fetched rows. All rows of a unit must be there.
+def bounded(task: Task, rows: Rows, pile: Pile, labels: Bits = NONE) -> Found:
+    """What bounding leaves of all rows in the pile, where each unit's rows are in one bucket. `labels` are what the
+    hash sees of each cell, if cells are not public."""
+    buckets, threads = pile.buckets(), min(os.cpu_count() or 1, 8)
 
-    A sum is the upper limb, times 2**32, and the lower one. Values have less than 63 bits and there are less than 2**31
-    of them at a time, so no limb overflows; then what is above 32 bits goes from the lower limb to the upper.
-    """
-    started = "privet.backends.loops" in sys.modules
-    found = loops() if len(fetched.unit) >= (WORTH_A_CALL if started else WORTH_A_START) else None
+    def share(number: int) -> Found:
+        found, since = Found.none(task, rows), 0
+        for bucket in range(number, buckets or 1, threads):
+            fetched = Fetched.of(rows, pile.bucket(bucket))
+            since += len(fetched.unit)
+            if since >= AT_A_TIME:
+                carry(found.totals)
+                since = len(fetched.unit)
+            found.add(task, fetched, labels, fast=buckets > 0)
+        carry(found.totals)
+        return found
+
+    with ThreadPoolExecutor(threads) as workers:
+        shares = list(workers.map(share, range(threads)))
+    for place, tally in shares[0].tallies.items():
+        tally.merge([other.tallies[place] for other in shares[1:]])
+    return Found(sum((other.totals for other in shares[1:]), start=shares[0].totals), shares[0].tallies)
+
+
+def add(  # noqa: PLR0913
+    totals: Whole,
+    task: Task,
+    fetched: Fetched,
+    *,
+    labels: Bits = NONE,
+    kept: npt.NDArray[np.bool_] = NOBODY,
+    fast: bool = False,
+) -> None:
+    """Add what bounding leaves of the fetched rows to the totals, and mark it in `kept`, if that has a place for each
+    row."""
+    found = loops() if fast else None
     if found is None:
-        _few(totals, task, fetched)
+        _few(totals, task, fetched, labels, kept)
     else:
-        _many(found, totals, task, fetched)
-    for place in range(len(fetched.values)):
-        low, high = totals[:, 3 * place + 2], totals[:, 3 * place + 3]
+        ends = np.array([fetched.missing[: fetched.summed], fetched.highest[: fetched.summed]])
+        found.bounded(
+            fetched.unit, fetched.salt, fetched.cell, fetched.extra, fetched.values, keys_of(task.secret), labels,
+            (task.bounds.groups, task.bounds.rows), ends, totals, kept,
+        )  # fmt: skip
+
+
+@claim("bounding-kernel")
+def carry(totals: Whole) -> None:
+    """A sum is the upper limb, times 2**32, and the lower one. Values have less than 63 bits and there are less than
+    2**31 of them at a time, so no limb overflows; then what is above 32 bits goes from the lower limb to the upper."""
+    for place in range(3, totals.shape[1], 3):
+        low, high = totals[:, place], totals[:, place + 1]
         high += low >> HALF
         low &= LOW
 
 
 def sums(totals: Whole) -> Iterator[list[int]]:
-    """For each cell that is not empty: its number, its rows, then for each value its number and sum."""
+    """For each cell that is not empty: its number, its rows and units, then for each value its number and sum."""
     for cell in np.flatnonzero(totals[:, 0]).tolist():
-        rows, *rest = totals[cell].tolist()
-        yield [cell, rows, *(n for i in range(0, len(rest), 3) for n in (rest[i], (rest[i + 2] << HALF) + rest[i + 1]))]
-
-
-@cache
-def loops() -> ModuleType | None:
-    """The compiled loops, if there is a compiler for them."""
-    try:
-        from privet.backends import loops as found  # noqa: PLC0415  slow to import
-    except ImportError:
-        return None
-    return found
+        rows, units, *rest = totals[cell].tolist()
+        pairs = ((rest[i], (rest[i + 2] << HALF) + rest[i + 1]) for i in range(0, len(rest), 3))
+        yield [cell, rows, units, *itertools.chain.from_iterable(pairs)]
 
 
 def mixed(numbers: Bits, keys: Bits | np.uint64) -> Bits:
@@ -124,14 +175,14 @@ def mixed(numbers: Bits, keys: Bits | np.uint64) -> Bits:
     return numbers ^ (numbers >> SHIFT)
 
 
-def _few(totals: Whole, task: Task, fetched: Fetched) -> None:
+def _few(totals: Whole, task: Task, fetched: Fetched, labels: Bits, kept: npt.NDArray[np.bool_]) -> None:
     """Sort by unit, hash of the cell, cell, hash of the row, values; number the cells of a unit and the rows of a cell;
     keep low numbers. See `loops.bounded`."""
-    there, keys = fetched.cell >= 0, keys_of(task.secret)
-    unit, cell = fetched.unit[there], fetched.cell[there].astype(np.int64)
-    values = [column[there].astype(np.int64) for column in fetched.values]
-    group = mixed(cell.astype(np.uint64), mixed(fetched.salt[there], keys[1]))
-    extra = fetched.extra[there] if len(fetched.extra) else np.zeros(len(unit), np.uint64)
+    unit, cell, keys = fetched.unit, fetched.cell.astype(np.int64), keys_of(task.secret)
+    values = list(fetched.values.astype(np.int64))
+    seen = labels[cell] if len(labels) else cell.astype(np.uint64)
+    group = mixed(seen, mixed(fetched.salt, keys[1]))
+    extra = fetched.extra if len(fetched.extra) else np.zeros(len(unit), np.uint64)
     bits = mixed(extra, group ^ keys[2])
     for column in values:
         bits = mixed(column.view(np.uint64), bits)
@@ -139,16 +190,18 @@ def _few(totals: Whole, task: Task, fetched: Fetched) -> None:
     unit, cell = unit[order], cell[order]
     other = np.append(True, unit[1:] != unit[:-1])[: len(unit)]
     begins = other | np.append(True, cell[1:] != cell[:-1])[: len(unit)]
-    kept = (_since(np.cumsum(begins), other) < task.bounds.groups) & (
-        _since(np.arange(len(unit)), begins) < task.bounds.rows
-    )
-    cell = cell[kept]
+    groups = _since(np.cumsum(begins), other) < task.bounds.groups
+    stays = groups & (_since(np.arange(len(unit)), begins) < task.bounds.rows)
+    if len(kept):
+        kept[order] = stays
+    np.add.at(totals[:, 1], cell[groups & begins], 1)
+    cell = cell[stays]
     np.add.at(totals[:, 0], cell, 1)
-    for place, column in enumerate(values):
-        value = column[order][kept]
+    for place, column in enumerate(values[: fetched.summed]):
+        value = column[order][stays]
         present = value != fetched.missing[place]
         value = np.clip(value, fetched.missing[place] + 1, fetched.highest[place])
-        for offset, number in enumerate((present, value & LOW, value >> HALF), start=1):
+        for offset, number in enumerate((present, value & LOW, value >> HALF), start=2):
             np.add.at(totals[:, 3 * place + offset], cell[present], number[present])
 
 
@@ -156,36 +209,3 @@ def _since(numbers: Whole, begins: npt.NDArray[np.bool_]) -> Whole:
     """Each number less the one where its run begins."""
     first: Whole = numbers[begins][np.cumsum(begins) - 1]
     return numbers - first
-
-
-def _many(loops: ModuleType, totals: Whole, task: Task, fetched: Fetched) -> None:
-    """Rows into buckets, all rows of a unit into one; then each thread takes its share of the buckets."""
-    keys, threads = keys_of(task.secret), min(os.cpu_count() or 1, 8)
-    buckets = 1 << (len(fetched.unit) // BUCKET).bit_length()
-    starts = np.zeros(buckets + 1, np.int64)
-    place = loops.places(fetched.unit, fetched.cell, keys[0], starts)
-    size = int(starts[-1])
-    own_salt = fetched.salt.base is fetched.unit
-    unit, cell = np.empty(size, np.int64), np.empty(size, np.int32)
-    salt = unit.view(np.uint64) if own_salt else np.empty(size, np.uint64)
-    extra = np.empty(size if len(fetched.extra) else 0, np.uint64)
-    values = np.empty((len(fetched.values), size), np.result_type(np.int32, *fetched.values))
-    ends = np.array([fetched.missing, fetched.highest])
-    moved = [(fetched.unit, unit), (fetched.cell, cell), *zip(fetched.values, values, strict=True)]
-    moved += [] if own_salt else [(fetched.salt, salt)]
-    moved += [(fetched.extra, extra)] if len(extra) else []
-
-    def share(number: int) -> Whole:
-        found = np.zeros_like(totals)
-        for bucket in range(number, buckets, threads):
-            own = slice(starts[bucket], starts[bucket + 1])
-            loops.bounded(
-                unit[own], salt[own], cell[own], extra[own], values[:, own],
-                keys, (task.bounds.groups, task.bounds.rows), ends, found,
-            )  # fmt: skip
-        return found
-
-    with ThreadPoolExecutor(threads) as workers:
-        list(workers.map(lambda pair: loops.scattered(pair[0], place, pair[1]), moved))
-        for found in workers.map(share, range(threads)):
-            totals += found

@@ -54,32 +54,26 @@ def spread(number: np.int64, key: np.uint64) -> np.uint64:
 
 
 @compiled
-def places(unit: Whole, cell: npt.NDArray[np.int32], key: np.uint64, starts: Whole) -> npt.NDArray[np.int32]:
-    """Where each row goes so that buckets lie side by side, and in `starts` where they begin; -1 if in no cell."""
-    buckets = np.uint64(len(starts) - 2)  # a power of two, less one
-    place = np.empty(len(unit), np.int32)
+def numbered(unit: Whole, cell: npt.NDArray[np.int32], key: np.uint64, counts: Whole) -> npt.NDArray[np.uint16]:
+    """The bucket of each row; in `counts`, after a 0, how many rows each has. What is in no cell is beyond the last."""
+    buckets = len(counts) - 1  # a power of two
+    number = np.empty(len(unit), np.uint16)
     for row in range(len(unit)):
         if cell[row] >= 0:
-            starts[np.int64(spread(unit[row], key) & buckets) + 1] += 1
-    for bucket in range(1, len(starts)):
-        starts[bucket] += starts[bucket - 1]
-    free = starts.copy()
-    for row in range(len(unit)):
-        if cell[row] >= 0:
-            own = np.int64(spread(unit[row], key) & buckets)
-            place[row] = free[own]
-            free[own] += 1
+            number[row] = spread(unit[row], key) & np.uint64(buckets - 1)
+            counts[number[row] + 1] += 1
         else:
-            place[row] = -1
-    return place
+            number[row] = buckets
+    return number
 
 
 @compiled
-def scattered(column: npt.NDArray[Any], place: npt.NDArray[np.int32], result: npt.NDArray[Any]) -> None:
-    """The column with each row where it goes."""
+def scattered(column: npt.NDArray[Any], number: npt.NDArray[np.uint16], free: Whole, result: npt.NDArray[Any]) -> None:
+    """Each row of the column to the first free place of its bucket."""
     for row in range(len(column)):
-        if place[row] >= 0:
-            result[place[row]] = column[row]
+        if number[row] < len(free) - 1:
+            result[free[number[row]]] = column[row]
+            free[number[row]] += 1
 
 
 @compiled
@@ -112,10 +106,10 @@ def by_unit(unit: Whole, key: np.uint64) -> tuple[npt.NDArray[np.int32], npt.NDA
 
 
 @compiled
-def before(one: int, two: int, key: Bits, values: Values, width: int) -> bool:
-    """By the key, then by so many of the values."""
-    if key[one] != key[two]:
-        return bool(key[one] < key[two])
+def before(one: int, two: int, cell: npt.NDArray[np.int32], values: Values, width: int) -> bool:
+    """Of two rows with the same key: by cell, then by so many of the values."""
+    if cell[one] != cell[two]:
+        return bool(cell[one] < cell[two])
     for place in range(width):
         if values[place, one] != values[place, two]:
             return bool(values[place, one] < values[place, two])
@@ -124,64 +118,84 @@ def before(one: int, two: int, key: Bits, values: Values, width: int) -> bool:
 
 @compiled
 def sort(  # noqa: PLR0913, PLR0917  slices would be objects to make and count
-    rows: npt.NDArray[np.int32], begin: int, end: int, key: Bits, values: Values, width: int
+    key: Bits,
+    rows: npt.NDArray[np.int32],
+    begin: int,
+    end: int,
+    cell: npt.NDArray[np.int32],
+    values: Values,
+    width: int,
 ) -> None:
-    """From begin to end, in place: by insertion where there are few, otherwise a heap sort, which has no slow cases."""
+    """Keys and their rows from begin to end, in place: by insertion where there are few, otherwise a heap sort, which
+    has no slow cases."""
     if end - begin <= FEW:
         for place in range(begin + 1, end):
-            row, spot = rows[place], place
-            while spot > begin and before(row, rows[spot - 1], key, values, width):
-                rows[spot] = rows[spot - 1]
+            own, row, spot = key[place], rows[place], place
+            while spot > begin and (
+                own < key[spot - 1] or (own == key[spot - 1] and before(row, rows[spot - 1], cell, values, width))
+            ):
+                key[spot], rows[spot] = key[spot - 1], rows[spot - 1]
                 spot -= 1
-            rows[spot] = row
+            key[spot], rows[spot] = own, row
         return
-    heap = rows[begin:end]
+    keys, heap = key[begin:end], rows[begin:end]
     for root in range(len(heap) // 2 - 1, -1, -1):
-        sink(heap, root, len(heap), key, values, width)
+        sink(keys, heap, root, len(heap), cell, values, width)
     for last in range(len(heap) - 1, 0, -1):
+        keys[0], keys[last] = keys[last], keys[0]
         heap[0], heap[last] = heap[last], heap[0]
-        sink(heap, 0, last, key, values, width)
+        sink(keys, heap, 0, last, cell, values, width)
 
 
 @compiled
 def sink(  # noqa: PLR0913, PLR0917
-    heap: npt.NDArray[np.int32], root: int, end: int, key: Bits, values: Values, width: int
+    keys: Bits,
+    heap: npt.NDArray[np.int32],
+    root: int,
+    end: int,
+    cell: npt.NDArray[np.int32],
+    values: Values,
+    width: int,
 ) -> None:
     """Make a heap of which only the root may be too small."""
-    row = heap[root]
+    own, row = keys[root], heap[root]
     while 2 * root + 1 < end:
         child = 2 * root + 1
-        if child + 1 < end and before(heap[child], heap[child + 1], key, values, width):
+        if child + 1 < end and (
+            keys[child] < keys[child + 1]
+            or (keys[child] == keys[child + 1] and before(heap[child], heap[child + 1], cell, values, width))
+        ):
             child += 1
-        if not before(row, heap[child], key, values, width):
+        if own > keys[child] or (own == keys[child] and not before(row, heap[child], cell, values, width)):
             break
-        heap[root] = heap[child]
+        keys[root], heap[root] = keys[child], heap[child]
         root = child
-    heap[root] = row
+    keys[root], heap[root] = own, row
 
 
 @compiled
 def add(totals: Whole, cell: int, values: Values, row: int, ends: Whole) -> None:
     """One row. Values are clamped here, last before they are summed; a sum has two limbs, the upper one signed."""
     totals[cell, 0] += 1
-    for place in range(values.shape[0]):
+    for place in range(ends.shape[1]):
         value = np.int64(values[place, row])
         if value != ends[0, place]:
             value = min(max(value, ends[0, place] + 1), ends[1, place])
-            totals[cell, 3 * place + 1] += 1
-            totals[cell, 3 * place + 2] += value & LOW
-            totals[cell, 3 * place + 3] += value >> HALF
+            totals[cell, 3 * place + 2] += 1
+            totals[cell, 3 * place + 3] += value & LOW
+            totals[cell, 3 * place + 4] += value >> HALF
 
 
 @claim("bounding-kernel")
 @compiled
 def bounded(  # noqa: PLR0913, PLR0917  compiled code takes arrays, not objects
     unit: Whole, salt: Bits, cell: npt.NDArray[np.int32], extra: Bits, values: Values,
-    keys: Bits, limits: tuple[int, int], ends: Whole, totals: Whole,
+    keys: Bits, labels: Bits, limits: tuple[int, int], ends: Whole, totals: Whole, kept: npt.NDArray[np.bool_],
 ) -> None:  # fmt: skip
     """Add the bounded rows of one bucket to `totals`, see `kernel.add`. `ends`: one below the lowest, and the highest.
 
-    For one unit the hash of a cell is another one for each cell, so its rows can be sorted by it alone.
+    For one unit the hash of a public cell is another one for each cell. Labels of other cells may collide, so rows are
+    sorted by hash and cell.
     """
     key, width = np.empty(len(unit), np.uint64), values.shape[0]
     order, starts = by_unit(unit, keys[0])
@@ -189,8 +203,9 @@ def bounded(  # noqa: PLR0913, PLR0917  compiled code takes arrays, not objects
         end, last, cells = starts[number], starts[number + 1], 0
         own = mixed(salt[order[end]], keys[1])
         for place in range(end, last):
-            key[order[place]] = mixed(np.uint64(cell[order[place]]), own)
-        sort(order, end, last, key, values, 0)
+            here = cell[order[place]]
+            key[place] = mixed(labels[here] if len(labels) > 0 else np.uint64(here), own)
+        sort(key, order, end, last, cell, values, 0)
         while end < last and cells < limits[0]:
             begin, here, cells = end, cell[order[end]], cells + 1
             while end < last and cell[order[end]] == here:
@@ -198,9 +213,12 @@ def bounded(  # noqa: PLR0913, PLR0917  compiled code takes arrays, not objects
             if end - begin > limits[1]:
                 for place in range(begin, end):
                     row = order[place]
-                    key[row] = mixed(extra[row] if len(extra) > 0 else NOTHING, key[row] ^ keys[2])
+                    key[place] = mixed(extra[row] if len(extra) > 0 else NOTHING, key[place] ^ keys[2])
                     for column in range(width):
-                        key[row] = mixed(np.uint64(np.int64(values[column, row])), key[row])
-                sort(order, begin, end, key, values, width)
-            for place in range(begin, min(end, begin + limits[1])):
+                        key[place] = mixed(np.uint64(np.int64(values[column, row])), key[place])
+                sort(key, order, begin, end, cell, values, width)
+            totals[here, 1] += 1
+            for place in range(begin, begin + min(end - begin, limits[1])):
                 add(totals, here, values, order[place], ends)
+                if len(kept) > 0:
+                    kept[order[place]] = True

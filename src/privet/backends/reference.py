@@ -2,33 +2,39 @@
 
 from __future__ import annotations
 
-import datetime as dt
-import hashlib
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+import itertools
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
-from decimal import Decimal
 from fractions import Fraction
 from typing import Any, assert_never
 
-from privet.backends import Task
-from privet.backends.values import read, text_of
-from privet.core import calendar
+import numpy as np
+
+from privet.backends import Habits, Spread, Task, Vector
+from privet.backends.content import cell_text, digest, held_key, item, items, key_shapes, unit_text
+from privet.backends.values import read
+from privet.core.cells import Keys
 from privet.core.claim import claim
 from privet.core.evaluate import Row, evaluate
 from privet.core.expression import Column, Value
-from privet.core.parts import Measure, Role
-from privet.core.shape import Shape
+from privet.core.measures import Measure, Role
 
 RawRow = Mapping[str, object]
+BINS = 41
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
-    """One row that passes the condition: whose it is, in which cell, and its values as read."""
+    """One row that passes the condition: whose it is, its key, in which cell, and its values as read.
+
+    Of row units each is its own: its place in the table. `text` is what the hash sees of the cell.
+    """
 
     unit: object
+    key: Keys
     cell: int
+    text: str
     row: Row
 
 
@@ -38,31 +44,59 @@ class Reference:
     def __init__(self, rows: Mapping[str, Sequence[RawRow]]) -> None:
         self._rows = rows
 
-    def exact(self, task: Task) -> list[list[int]]:
-        """For every measure its value in every cell, in the order of `task.cells.keys()`."""
+    def exact(self, task: Task) -> list[Vector]:
+        """For every measure its value in every cell, in the order of `task.cells.keys()`, then the rest."""
+        cells: list[list[Kept]] = [[] for _ in range(task.cells.count)]
+        for kept in self._kept(task):
+            cells[kept.cell].append(kept)
+        return [measured(measure, cells) for measure in task.measures]
+
+    @claim("people-of-keys")
+    def people(self, task: Task) -> dict[Keys, int]:
+        """For every key that occurs, how many units have it; each unit counts for `bounds.groups` keys at most."""
+        return dict(Counter(key for key, _ in {(kept.key, kept.unit) for kept in self._kept(task)}))
+
+    def habits(self, task: Task) -> Habits:
+        """How many units have 1, 2, 3-4, 5-8, ... groups; and, of rows in their largest group, the same."""
+        units: dict[object, Counter[int]] = defaultdict(Counter)
+        for kept in _passing(task, self._rows[task.table.name]):
+            units[kept.unit][kept.cell] += 1
+        groups = binned((len(cells), 1) for cells in units.values())
+        return groups, binned((max(cells.values()), 1) for cells in units.values())
+
+    def _kept(self, task: Task) -> list[Kept]:
         rows = list(_passing(task, self._rows[task.table.name]))
-        if task.table.unit is not None:
-            rows = bounded(task, rows)
-        totals = [[0] * task.cells.count for _ in task.measures]
-        for kept in rows:
-            for total, measure in zip(totals, task.measures, strict=True):
-                total[kept.cell] += added(measure, kept.row)
-        return totals
+        return rows if task.table.unit is None else bounded(task, rows)
 
 
 def _passing(task: Task, rows: Sequence[RawRow]) -> Iterator[Kept]:
-    names = used_columns(task)
-    places = {key: place for place, key in enumerate(task.cells.keys())}
-    for raw in rows:
-        unit = None if task.table.unit is None else raw[task.table.unit]
-        if task.table.unit is not None and (unit is None or unit != unit):  # noqa: PLR0124  # NULL and NaN are nobody
+    names, shapes, cell_of = used_columns(task), key_shapes(task), _numbering(task)
+    for place, raw in enumerate(rows):
+        unit = place if task.table.unit is None else raw[task.table.unit]
+        if unit is None or unit != unit:  # noqa: PLR0124  # NULL and NaN are nobody
             continue
         row = {name: read(raw[name], task.table.columns[name]) for name in names}
         if task.plan.where is not None and evaluate(task.plan.where, row) is not True:
             continue
-        cell = places.get(tuple(evaluate(key.value, row) for key in task.plan.keys))
+        key = tuple(evaluate(key.value, row) for key in task.plan.keys)
+        if task.cells.private:
+            key = held_key(key)
+        cell = cell_of(key)
         if cell is not None:
-            yield Kept(unit=unit, cell=cell, row=row)
+            yield Kept(unit=unit, key=key, cell=cell, text=cell_text(task, shapes, key, cell), row=row)
+
+
+@claim("rest-cell")
+def _numbering(task: Task) -> Callable[[Keys], int | None]:
+    """The cell of a key; None drops the row. Before keys are chosen each has its own, numbered as they come: the number
+    names it and decides nothing."""
+    if task.cells.private and task.cells.chosen is None:
+        found: dict[Keys, int] = defaultdict(itertools.count().__next__)
+        return found.__getitem__
+    listed = map(held_key, task.cells.keys()) if task.cells.private else task.cells.keys()
+    places = {key: place for place, key in enumerate(listed)}
+    rest = len(task.cells.chosen or ()) if task.cells.rest else None
+    return lambda key: places.get(key, rest)
 
 
 def used_columns(task: Task) -> list[str]:
@@ -92,65 +126,74 @@ def bounded(task: Task, rows: Sequence[Kept]) -> list[Kept]:
     chosen = []
     for unit, cells in units.items():
         head = task.secret.hex() + item(unit_text(unit))
-        for cell in sorted(cells, key=lambda cell: (digest(head + item(str(cell))), cell))[: task.bounds.groups]:
+        places = sorted((digest(head + item(kept[0].text)), kept[0].text, cell) for cell, kept in cells.items())
+        for _, _, cell in places[: task.bounds.groups]:
             texts = [(row_text(task, kept.row), kept) for kept in cells[cell]]
             ordered = sorted(texts, key=lambda pair: (digest(head + pair[0]), pair[0]))
             chosen += [kept for _, kept in ordered[: task.bounds.rows]]
     return chosen
 
 
-def digest(text: str) -> str:
-    return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
-
-
-def item(text: str | None) -> str:
-    """A text with its length in bytes before it, so that no two lists of items look the same side by side."""
-    return "N" if text is None else f"{len(text.encode())}:{text}"
-
-
-def unit_text(unit: object) -> str:
-    """What the hash sees of a unit. Two units may look alike to it; they are told apart by their values."""
-    match unit:
-        case float() | Decimal():
-            return str(int(unit)) if -(2**53) < unit < 2**53 and unit == int(unit) else ""
-        case dt.datetime():
-            return str(calendar.microseconds(unit))
-        case _:
-            return text_of(unit) or ""
-
-
 def row_text(task: Task, row: Row) -> str:
     """All values of a row that the answer depends on: two rows with the same text count the same."""
-    return "".join(item(canonical(row[name], task.declared[name])) for name in used_columns(task))
+    names = used_columns(task)
+    return items([row[name] for name in names], [task.declared[name] for name in names])
 
 
-def canonical(value: Value, shape: Shape) -> str | None:
-    match value:
-        case None | str():
-            return value
-        case bool():
-            return "true" if value else "false"
-        case Fraction():
-            return str(value / shape.step)
-        case dt.datetime():
-            return str(calendar.microseconds(value))
-        case dt.date():
-            return str(calendar.days(value))
+def measured(measure: Measure, cells: Sequence[Sequence[Kept]]) -> Vector:
+    """One measure of every cell."""
+    match measure.role:
+        case Role.COUNT | Role.SUM:
+            return [sum(added(measure, kept.row) for kept in rows) for rows in cells]
+        case Role.PEOPLE | Role.KEYS:
+            return [len({kept.unit for kept in rows}) for rows in cells]
+        case Role.DISTINCT:
+            return [distinct(measure, rows) for rows in cells]
+        case Role.QUANTILE | Role.MIN | Role.MAX:
+            return [spread(measure, rows) for rows in cells]
         case _:
-            assert_never(value)
+            assert_never(measure.role)
 
 
 def added(measure: Measure, row: Row) -> int:
-    """What one row adds to its cell."""
+    """What one row adds to a count or sum of its cell."""
     if measure.value is None:
         return 1
     value = evaluate(measure.value, row)
     if measure.role is Role.COUNT:
         return int(value is not None)
-    if value is None:
-        return 0
+    return 0 if value is None else steps_of(measure, value)
+
+
+def steps_of(measure: Measure, value: Value) -> int:
     assert isinstance(value, Fraction)  # noqa: S101  # what `measures_of` promises
     steps = value / measure.step - measure.center
     assert steps.denominator == 1  # noqa: S101  # on its grid
     assert measure.low <= steps <= measure.high  # noqa: S101  # what range propagation promises
     return min(max(int(steps), measure.low), measure.high)
+
+
+@claim("distinct-values")
+def distinct(measure: Measure, rows: Iterable[Kept]) -> int:
+    """How many different values there are; NULL is none."""
+    return len(set(_present(measure, rows)))
+
+
+def spread(measure: Measure, rows: Iterable[Kept]) -> Spread:
+    """All values that are there, in steps."""
+    found = sorted(Counter(steps_of(measure, value) for value in _present(measure, rows)).items())
+    return Spread(np.array([value for value, _ in found], np.int64), np.array([times for _, times in found], np.int64))
+
+
+def _present(measure: Measure, rows: Iterable[Kept]) -> list[Value]:
+    assert measure.value is not None  # noqa: S101  # what `measures_of` promises
+    return [value for kept in rows if (value := evaluate(measure.value, kept.row)) is not None]
+
+
+def binned(numbers: Iterable[tuple[int, int]]) -> list[int]:
+    """From (number, how many have it): how many have up to 1, 2, 4, 8, ..., each counted once; the last bin takes all
+    that is larger."""
+    bins = [0] * BINS
+    for number, times in numbers:
+        bins[min((number - 1).bit_length(), BINS - 1)] += times
+    return bins

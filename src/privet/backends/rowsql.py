@@ -3,43 +3,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from privet.backends import Task, spelling
-from privet.backends.cellsql import cell_of
+from privet.backends.cellsql import cell_of, chosen_keys, key_text, key_type
+from privet.backends.content import key_shapes
 from privet.backends.reading import BITS, unit_text, unscaled
 from privet.backends.reference import used_columns
-from privet.backends.sqlgen import Statement, passing_rows
+from privet.backends.sqlgen import RANKED, Statement, passing_rows
 from privet.backends.translate import Term
 from privet.backends.whole import NARROW
 from privet.core.claim import claim
 from privet.core.expression import Column, Expression
-from privet.core.parts import Measure, Role
+from privet.core.measures import Measure, Role
+from privet.core.shape import ORDERED, Form
 from privet.sources import Raw
 
 SHORT = 2**31
+LISTED = "privet_keys"  # a temporary table of one question
+TALLIED = (Role.DISTINCT, *RANKED)  # measures that need the values of the rows that are kept
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rows:
     """Columns: u, the unit; s, a hash of what it is, if `salted` (otherwise u is what it is); cell, -1 for none; x, a
-    hash of what the values do not show, if `extra`; v0, v1, ... whole numbers with `missing` in place of NULL,
+    hash of what the values do not show, if `extra`; w0, w1, ... whole numbers with `missing` in place of NULL,
     which is one below the lowest, and `highest`.
 
-    `statement.sql` gives all of them; its sums are the number of rows, then for each value its number and its sum.
+    `statement.sql` gives all of them; its sums are the numbers of rows and of units, then for each of the first
+    `summed` values its number and its sum. `tallied` gives for each measure that needs it the place of its value.
+    Where cells are not public, `keys` is a SELECT of what must be in the table `LISTED` beforehand: keys k0, k1, ...,
+    their cell, and a label, which is what the hash sees of it.
     """
 
     statement: Statement
-    around: tuple[str, str]  # the same SQL, cut where a condition on the unit can stand
-    salted: bool
-    extra: bool
+    types: Mapping[str, type[np.generic]]
     missing: tuple[int, ...]
     highest: tuple[int, ...]
+    summed: int
+    tallied: Mapping[Measure, int]
+    keys: str | None = None
 
-    def part(self, number: int, parts: int) -> str:
-        """SQL for one of so many parts: all rows of a unit are in the same."""
-        return f" WHERE hash(u) % {parts} = {number}".join(self.around)
+    @property
+    def salted(self) -> bool:
+        return "s" in self.types
+
+    @property
+    def extra(self) -> bool:
+        return "x" in self.types
 
 
 def rows(task: Task, raw: Raw) -> Rows | None:
@@ -48,31 +62,84 @@ def rows(task: Task, raw: Raw) -> Rows | None:
     None if a value may need more than 62 bits. Declarations alone decide that: one person's rows must not change which
     rows of others are kept.
     """
-    assert task.table.unit is not None  # noqa: S101  # row units need no bounding
     values = list(dict.fromkeys(measure.value for measure in task.measures if measure.value is not None))
     layer, terms = passing_rows(task, raw, values)
     carried = _Carried(values=dict(zip(values, terms, strict=True)), measures=task.measures)
     if carried.wide:
         return None
-    recipes = tuple(map(carried.recipe, task.measures))
-    hidden = _hidden(task)
-    items = [f"coalesce(CAST({cell_of(task)} AS INTEGER), CAST(-1 AS INTEGER)) AS cell"]
-    items += [f"hash({', '.join(hidden)}) AS x"] if hidden else []
-    items += carried.columns
-    names = ["cell", *(["x"] if hidden else []), *(f"w{place}" for place in range(len(carried.columns)))]
-    type_ = raw.types[task.table.unit]
-    whole = _whole(type_)
-    before, after = f"SELECT {whole or 'u'} AS u, {', '.join(items)} FROM ({layer})", ""
-    if whole is None:
-        before, after = f"WITH base AS MATERIALIZED ({before}", f"){_coded(task, type_, names)}"
+    hidden, keys, cell = _hidden(task), None, "cell"
+    if task.cells.private:
+        keys, layer = f"SELECT *, {_label(task)} AS label FROM ({chosen_keys(task)})", _joined(task, layer)
+    else:
+        cell = cell_of(task)
+    items = {"cell": cell, **({"x": f"hash({', '.join(hidden)})"} if hidden else {}), **carried.columns}
+    sql, salted = _fetched(task, raw, layer, items)
     return Rows(
-        statement=Statement(sql=before + after, recipes=recipes, cells=task.cells.count),
-        around=(before, after),
-        salted=whole is None,
-        extra=bool(hidden),
+        statement=Statement(sql=sql, recipes=tuple(map(carried.recipe, task.measures)), cells=task.cells.count),
+        types={"u": np.int64, "cell": np.int32, **_hashes(salted=salted, extra=bool(hidden)), **carried.types},
         missing=tuple(carried.missing),
         highest=tuple(carried.highest),
+        summed=carried.summed,
+        tallied={measure: carried.place(measure) for measure in task.measures if measure.role in TALLIED},
+        keys=keys,
     )
+
+
+@claim("people-of-keys")
+def observed(task: Task, raw: Raw) -> Rows:
+    """How to fetch whose rows have which key, before keys are chosen. Keys are numbered in their own order: where two
+    labels collide, the lower number is kept, and which that is must not depend on who else is there."""
+    layer, _ = passing_rows(task, raw, [])
+    listed = [f"CAST(k{i} AS {key_type(shape)}) AS k{i}" for i, shape in enumerate(key_shapes(task))]
+    names = ", ".join(f"k{i}" for i in range(len(listed)))
+    keys = f"SELECT DISTINCT {', '.join(listed)} FROM ({layer})"
+    keys = f"SELECT *, row_number() OVER (ORDER BY {names}) - 1 AS cell FROM ({keys})"
+    sql, salted = _fetched(task, raw, _joined(task, layer), {"cell": "cell"})
+    return Rows(
+        statement=Statement(sql=sql, recipes=((1, 0, 0),), cells=0),
+        types={"u": np.int64, "cell": np.int32, **_hashes(salted=salted, extra=False)},
+        missing=(),
+        highest=(),
+        summed=0,
+        tallied={},
+        keys=f"SELECT *, {_label(task)} AS label FROM ({keys})",
+    )
+
+
+def _fetched(task: Task, raw: Raw, layer: str, items: Mapping[str, str]) -> tuple[str, bool]:
+    """A SELECT of the unit and the items, and whether it has a hash of the unit beside its number."""
+    assert task.table.unit is not None  # noqa: S101  # row units need no bounding
+    type_ = raw.types[task.table.unit]
+    whole = _whole(type_)
+    items = {**items, "cell": f"coalesce(CAST({items['cell']} AS INTEGER), CAST(-1 AS INTEGER))"}
+    listed = ", ".join(f"{sql} AS {name}" for name, sql in items.items())
+    sql = f"SELECT {whole or 'u'} AS u, {listed} FROM ({layer})"
+    if whole is not None:
+        return sql, False
+    return f"WITH base AS MATERIALIZED ({sql}){_coded(task, type_, list(items))}", True
+
+
+@claim("rest-cell")
+def _joined(task: Task, layer: str) -> str:
+    """The rows with the cell of their key in the table of keys; see `cellsql.numbered`."""
+    types = [key_type(shape) for shape in key_shapes(task)]
+    same = [f"CAST(keyed.k{i} AS {type_}) IS NOT DISTINCT FROM listed.k{i}" for i, type_ in enumerate(types)]
+    rest = len(task.cells.chosen) if task.cells.rest and task.cells.chosen is not None else -1
+    return (
+        f"SELECT keyed.*, coalesce(listed.cell, {rest}) AS cell"
+        f" FROM ({layer}) AS keyed LEFT JOIN {LISTED} AS listed ON {' AND '.join(same)}"
+    )
+
+
+@claim("bounding-kernel")
+def _label(task: Task) -> str:
+    """A hash of the secret and of keys k0, k1, ...: of their content, so it is the same whatever other keys there
+    are."""
+    return f"hash({spelling.text(task.secret.hex())} || {key_text(task)})"
+
+
+def _hashes(*, salted: bool, extra: bool) -> dict[str, type[np.generic]]:
+    return {name: np.uint64 for name, there in (("s", salted), ("x", extra)) if there}
 
 
 def _whole(type_: str) -> str | None:
@@ -97,46 +164,91 @@ def _coded(task: Task, type_: str, names: Sequence[str]) -> str:
 
 
 def _hidden(task: Task) -> list[str]:
-    """The columns that a row's cell and summed values do not determine: they tell apart rows that count the same, so
-    that it is as likely as in the reference that both stay."""
-    shown = {key.value.name for key in task.plan.keys if isinstance(key.value, Column)}
-    summed = [measure.value for measure in task.measures if measure.role is Role.SUM]
-    shown |= {value.name for value in summed if isinstance(value, Column)}
+    """The columns that a row's cell and values do not determine: they tell apart rows that count the same, so that it
+    is as likely as in the reference that both stay. In the rest are rows of many keys."""
+    shown = {key.value.name for key in task.plan.keys if isinstance(key.value, Column) and not task.cells.rest}
+    carried = [measure.value for measure in task.measures if measure.role in (Role.SUM, *TALLIED)]
+    shown |= {value.name for value in carried if isinstance(value, Column)}
     return [f"c{place}" for place, name in enumerate(used_columns(task)) if name not in shown]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Number:
+    """A value as a whole number from low to high, in SQL."""
+
+    sql: str
+    low: int
+    high: int
+
+
 class _Carried:
-    """The values as columns of whole numbers, each once. One that is only counted is 0 where it is there."""
+    """The values as columns of whole numbers, each once: first those that are summed or counted. One that is only
+    counted is 0 where it is there."""
 
     def __init__(self, *, values: dict[Expression, Term], measures: Sequence[Measure]) -> None:
-        self._place: dict[Expression, int] = {}
-        self.columns: list[str] = []
+        self._values = values
+        self._places: dict[tuple[Expression, _Number], int] = {}
+        self.columns: dict[str, str] = {}
+        self.types: dict[str, type[np.generic]] = {}
         self.missing: list[int] = []
         self.highest: list[int] = []
-        for measure in sorted(measures, key=lambda measure: measure.role is Role.COUNT):
-            if measure.value is not None and measure.value not in self._place:
-                self._place[measure.value] = len(self.columns)
-                self._carry(measure, values[measure.value])
+        needed = [measure for measure in measures if measure.value is not None and measure.role is not Role.PEOPLE]
+        for measure in sorted(needed, key=lambda measure: measure.role is not Role.SUM):
+            if measure.role is Role.SUM or (measure.role is Role.COUNT and not self._summed(measure)):
+                self._carry(measure)
+        self.summed = len(self.columns)
+        for measure in needed:
+            if measure.role in TALLIED and self._key(measure) not in self._places:
+                self._carry(measure)
 
-    def _carry(self, measure: Measure, term: Term) -> None:
+    def _summed(self, measure: Measure) -> list[int]:
+        """The places of the same value, among those that are summed or counted."""
+        return [place for (value, _), place in self._places.items() if value == measure.value]
+
+    def _key(self, measure: Measure) -> tuple[Expression, _Number]:
+        assert measure.value is not None  # noqa: S101  # or there is nothing to carry
+        return measure.value, _number(measure, self._values[measure.value])
+
+    def _carry(self, measure: Measure) -> None:
         """A value was clamped when it was read, and is again by the kernel; if it were beyond its type, it would be
         missing."""
-        low, high, sql = 0, 0, f"CASE WHEN {term.sql} IS NOT NULL THEN 0 END"
-        if measure.role is Role.SUM:
-            low, high, sql = measure.low + measure.center, measure.high + measure.center, term.whole.sql
-        type_ = "INTEGER" if low > -SHORT and high < SHORT else "BIGINT"
-        self.columns.append(f"coalesce(TRY_CAST({sql} AS {type_}), CAST({low - 1} AS {type_})) AS w{len(self.columns)}")
-        self.missing.append(low - 1)
-        self.highest.append(high)
+        key = self._key(measure)
+        number, name = key[1], f"w{len(self.columns)}"
+        if key in self._places:
+            return
+        type_, kind = ("INTEGER", np.int32) if number.low > -SHORT and number.high < SHORT else ("BIGINT", np.int64)
+        self._places[key] = len(self.columns)
+        self.columns[name] = f"coalesce(TRY_CAST({number.sql} AS {type_}), CAST({number.low - 1} AS {type_}))"
+        self.types[name] = kind
+        self.missing.append(number.low - 1)
+        self.highest.append(number.high)
 
     @property
     def wide(self) -> bool:
         return max(map(abs, [*self.missing, *self.highest]), default=0) >= NARROW
 
+    def place(self, measure: Measure) -> int:
+        return self._places[self._key(measure)]
+
     def recipe(self, measure: Measure) -> tuple[int, int, int]:
-        if measure.value is None:
+        """Of a measure that is tallied, none that matters."""
+        if measure.role is Role.PEOPLE:
+            return 1, 0, 0
+        if measure.value is None or measure.role in TALLIED:
             return 0, 0, 0
-        count = 2 * self._place[measure.value] + 1
-        if measure.role is Role.COUNT:
-            return count, 0, count
-        return count + 1, measure.center, count
+        place = self.place(measure) if measure.role is Role.SUM else self._summed(measure)[0]
+        count = 2 * place + 2
+        return (count, 0, count) if measure.role is Role.COUNT else (count + 1, measure.center, count)
+
+
+@claim("distinct-values")
+def _number(measure: Measure, term: Term) -> _Number:
+    """What a measure needs of a value. Values that are only told apart are numbers themselves where they fit; otherwise
+    62 bits of their hash: two values with the same hash count as one, for everybody alike."""
+    if measure.role is Role.SUM or measure.role in RANKED:
+        return _Number(sql=term.whole.sql, low=measure.low + measure.center, high=measure.high + measure.center)
+    if measure.role is Role.COUNT or term.shape.form is Form.NOTHING:
+        return _Number(sql=f"CASE WHEN {term.sql} IS NOT NULL THEN 0 END", low=0, high=0)
+    if term.shape.form in ORDERED and max(abs(term.shape.low - 1), abs(term.shape.high)) < NARROW:
+        return _Number(sql=term.sql, low=term.shape.low, high=term.shape.high)
+    return _Number(sql=f"CASE WHEN {term.sql} IS NOT NULL THEN hash({term.sql}) >> 2 END", low=0, high=NARROW - 1)

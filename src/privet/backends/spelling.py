@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import datetime as dt
-import re
 from collections.abc import Iterable
 
+from privet.backends.content import held
 from privet.backends.whole import Whole, constant, minus, plus, quotient, remainder, scaled
 from privet.core import calendar
 from privet.core.expression import Field, Period
 
 FIRST, LAST = dt.datetime(1, 1, 1), dt.datetime(9999, 12, 31, 23, 59, 59, 999999)
 MONDAY = -3  # a Monday in days since 1970-01-01
-LONE = re.compile("[\ud800-\udfff]")
 
 
 def quoted(name: str) -> str:
@@ -20,9 +19,7 @@ def quoted(name: str) -> str:
 
 
 def text(value: str) -> str:
-    """A constant. Half a surrogate pair cannot be in any data; it becomes a character that nobody uses."""
-    held = LONE.sub(lambda half: f"\U0010ffff{ord(half.group()):x}", value)
-    return "'" + held.replace("'", "''") + "'"
+    return "'" + held(value).replace("'", "''") + "'"
 
 
 def texts(values: Iterable[str]) -> str:
@@ -48,6 +45,11 @@ def null(type_: str) -> str:
 def place_in(sql: str, values: Iterable[str]) -> str:
     """The number of a text in a list, from 0; NULL if it is not there."""
     return f"CAST(enum_code(TRY_CAST({sql} AS ENUM({texts(values)}))) AS BIGINT)"
+
+
+def listed(name: str) -> str:
+    """One row for each text of a list that is handed over beside the statement."""
+    return f"unnest(CAST(${name} AS VARCHAR[]))"
 
 
 def digest(parts: Iterable[str]) -> str:

@@ -13,22 +13,25 @@ from dataclasses import dataclass
 from typing import Any
 
 from privet.backends import Task, spelling
-from privet.backends.cellsql import cell_of, is_raw
+from privet.backends.cellsql import is_raw, numbered, with_texts
 from privet.backends.reading import is_unit, reading, unit_text
 from privet.backends.reference import columns_in, used_columns
 from privet.backends.translate import Term, Translator, confined
 from privet.backends.whole import clamped
 from privet.core.claim import claim
 from privet.core.expression import Expression
-from privet.core.parts import Measure, Role
+from privet.core.measures import Measure, Role
 from privet.sources import Raw
+
+RANKED = (Role.QUANTILE, Role.MIN, Role.MAX)  # see `spreadsql`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
     """A query with one row for each cell that is not empty: its number, then sums.
 
-    `recipes` gives for each measure (place of its sum, center, place of the count to center by).
+    `recipes` gives for each measure (place of its sum, center, place of the count to center by). The engine gets
+    what `cellsql.given` gives beside the statement.
     """
 
     sql: str
@@ -47,35 +50,44 @@ class Statement:
 
 
 def statement(task: Task, raw: Raw) -> Statement:
-    """The query that computes a task over a readable table."""
-    values = list(dict.fromkeys(measure.value for measure in task.measures if measure.value is not None))
+    """The query for all measures of a task that are one number a cell, over a readable table."""
+    measures = [measure for measure in task.measures if measure.role not in RANKED]
+    values = list(dict.fromkeys(measure.value for measure in measures if measure.value is not None))
     layer, terms = passing_rows(task, raw, values)
-    sums = _Sums(values=dict(zip(values, terms, strict=True)))
-    recipes = tuple(map(sums.recipe, task.measures))
+    sums = _Sums(values=dict(zip(values, terms, strict=True)), unit=task.table.unit is not None)
+    recipes = tuple(map(sums.recipe, measures))
     listed = "".join(f", {sql} AS a{place}" for place, sql in enumerate(sums.found))
-    if task.table.unit is not None:
-        kept = _bounded(task, raw.types[task.table.unit], f"SELECT *, {cell_of(task)} AS cell FROM ({layer})")
-        sql = f"SELECT cell{listed} FROM ({kept}) GROUP BY cell"
+    if task.table.unit is not None or any(measure.role is Role.DISTINCT for measure in measures):
+        sql = f"SELECT cell{listed} FROM ({kept_rows(task, raw, layer)}) GROUP BY cell"
     else:  # cells are numbered after grouping: that is cheap for groups and dear for rows
         keys = ", ".join(f"k{place}" for place in range(len(task.plan.keys)))
         grouped = f"SELECT {keys or '1 AS one'}{listed} FROM ({layer}){' GROUP BY ' if keys else ''}{keys}"
         again = "".join(f", sum(a{place})" for place in range(len(sums.found)))
-        numbered = f"SELECT *, {cell_of(task)} AS cell FROM ({grouped})"
-        sql = f"SELECT cell{again} FROM ({numbered}) GROUP BY cell"
+        sql = f"SELECT cell{again} FROM ({numbered(task, grouped)}) GROUP BY cell"
     return Statement(sql=sql, recipes=recipes, cells=task.cells.count)
+
+
+def kept_rows(task: Task, raw: Raw, layer: str) -> str:
+    """What bounding leaves of the rows that pass, with their cells; of row units all, some perhaps without a cell."""
+    rows = numbered(task, layer)
+    return rows if task.table.unit is None else _bounded(task, raw.types[task.table.unit], rows)
 
 
 class _Sums:
     """The columns to sum, each once: a centered sum is the plain sum less the center for each value that is there."""
 
-    def __init__(self, *, values: dict[Expression, Term]) -> None:
-        self._values = values
+    def __init__(self, *, values: dict[Expression, Term], unit: bool) -> None:
+        self._values, self._unit = values, unit
         self.found: dict[str, int] = {}
 
     def recipe(self, measure: Measure) -> tuple[int, int, int]:
+        if measure.role is Role.PEOPLE and self._unit:
+            return self._place("count(DISTINCT u)"), 0, 0
         if measure.value is None:
             return self._place("count(*)"), 0, 0
         term = self._values[measure.value]
+        if measure.role is Role.DISTINCT:
+            return self._place(f"count(DISTINCT {term.sql})"), 0, 0
         count = self._place(f"count({term.sql})")
         if measure.role is Role.COUNT:
             return count, 0, count
@@ -127,18 +139,28 @@ def _row_text(columns: int) -> str:
     return " || ".join(items) if items else "''"
 
 
+def _head(task: Task, type_: str) -> list[str]:
+    """What every hash of a unit u of this type begins with."""
+    return [spelling.text(task.secret.hex()), spelling.item(unit_text(type_, "u"))]
+
+
+@claim("bounding")
+def first_groups(task: Task, type_: str, groups: str) -> str:
+    """Of each unit's groups, which the hash sees as texts, as many as it may have."""
+    order = f"{spelling.digest([*_head(task, type_), spelling.item('text')])}, text"
+    ranked = f"SELECT *, row_number() OVER (PARTITION BY u ORDER BY {order}) AS place FROM ({groups})"
+    return f"SELECT * FROM ({ranked}) WHERE place <= {task.bounds.groups}"
+
+
 @claim("bounding")
 def _bounded(task: Task, type_: str, rows: str) -> str:
     """See `reference.bounded`. Cells are chosen among groups, not rows; rows only where there are too many of them."""
-    head = [spelling.text(task.secret.hex()), spelling.item(unit_text(type_, "u"))]
     groups, limit = "SELECT u, cell, count(*) AS n FROM base GROUP BY u, cell", task.bounds.rows
     if task.cells.count > task.bounds.groups:
-        order = f"{spelling.digest([*head, spelling.item('CAST(cell AS VARCHAR)')])}, cell"
-        ranked = f"SELECT *, row_number() OVER (PARTITION BY u ORDER BY {order}) AS place FROM ({groups})"
-        groups = f"SELECT * FROM ({ranked}) WHERE place <= {task.bounds.groups}"
+        groups = first_groups(task, type_, with_texts(task, groups))
     joined = "SELECT base.*, n FROM base JOIN kept ON base.u = kept.u AND base.cell = kept.cell"
     texts = f"SELECT *, {_row_text(len(used_columns(task)))} AS x FROM ({joined}) WHERE n > {limit}"
-    order = f"{spelling.digest([*head, 'x'])}, x"
+    order = f"{spelling.digest([*_head(task, type_), 'x'])}, x"
     ranked = f"SELECT *, row_number() OVER (PARTITION BY u, cell ORDER BY {order}) AS place FROM ({texts})"
     return (
         f"WITH base AS MATERIALIZED (SELECT * FROM ({rows}) WHERE cell IS NOT NULL), kept AS MATERIALIZED ({groups})"
