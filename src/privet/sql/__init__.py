@@ -17,11 +17,18 @@ from privet.sql.words import TOO_DEEP, tree_of
 __all__ = ["plan_of"]
 
 
-def plan_of(text: str, tables: Mapping[str, Mapping[str, Kind]]) -> Plan:
-    """The plan of one SELECT over one declared table (name -> columns), or RefusedQueryError; never anything else."""
+NO_UNITS: Mapping[str, str | None] = {}
+
+
+def plan_of(text: str, tables: Mapping[str, Mapping[str, Kind]], *, units: Mapping[str, str | None] = NO_UNITS) -> Plan:
+    """The plan of one SELECT over one declared table (name -> columns), or RefusedQueryError; never anything else.
+
+    `units` names the column of a table that says whose a row is. It need not be declared; it can only be counted.
+    """
     try:
         names = {name.lower() for table, columns in tables.items() for name in (table, *columns)}
-        return plan_from(tree_of(text, names), tables)
+        names |= {unit.lower() for unit in units.values() if unit is not None}
+        return plan_from(tree_of(text, names), tables, units)
     except RefusedQueryError:
         raise
     except RecursionError:

@@ -7,8 +7,10 @@ from privet.core.plan import Aggregate, Function, Key, canonical
 from privet.core.rational import show
 from privet.core.shape import Form
 from privet.errors import RefusedQueryError
+from privet.sql.aggregates import HALF, MOST_QUANTILES, TOO_MANY, Asked, percent
 from privet.sql.terms import MOST_NODES, Term
 
+RANKED = (Function.QUANTILE, Function.MIN, Function.MAX)
 LONGEST_NAME = 100
 MOST_COLUMNS = 500
 
@@ -36,15 +38,15 @@ class Draft:
         return term
 
     def group(self, term: Term) -> None:
-        self.groups.setdefault(_place(None, term), self.counted(term))
+        self.groups.setdefault(_place(term), self.counted(term))
 
     def key(self, term: Term) -> str | None:
         """The name of the group that a term is, or None."""
-        return self.names.get(_place(None, term))
+        return self.names.get(_place(term))
 
     def name_key(self, term: Term, alias: str) -> str | None:
         """Names a group, by its column if there is no alias. None if it is no group, or has a name already."""
-        place = _place(None, term)
+        place = _place(term)
         if place not in self.groups or place in self.names:
             return None
         name = alias or (self.take(term.expression.name) if isinstance(term.expression, Column) else "")
@@ -58,20 +60,28 @@ class Draft:
                 self.names[place] = self._fresh(_key_name(term.expression))
                 self.forms[self.names[place]] = term.form
 
-    def add(self, function: Function, value: Term | None, alias: str) -> str:
-        """A new aggregate."""
-        column = value.expression if value else None
-        base = f"{function.lower()}_{column.name}" if isinstance(column, Column) else function.lower()
-        name = alias or self._fresh(base)
-        self.aggregates.append(
-            Aggregate(name=name, function=function, value=self.counted(value).expression if value else None)
+    def add(self, asked: Asked, alias: str) -> str:
+        """A new aggregate. Those of one list share an alias, with the percentage behind it."""
+        name = self.take(f"{alias}_{asked.label}") if alias and asked.label else alias
+        made = Aggregate(
+            name=name or self._fresh(_made_up(asked)),
+            function=asked.function,
+            value=self._taken_of(asked.value),
+            second=self._taken_of(asked.second),
+            quantile=asked.quantile,
         )
-        self.names.setdefault(_place(function, value), name)
-        self.forms[name] = Form.NUMBER
-        return name
+        self.aggregates.append(made)
+        if sum(aggregate.function in RANKED for aggregate in self.aggregates) > MOST_QUANTILES:
+            raise RefusedQueryError(*TOO_MANY)
+        self.names.setdefault(_place(asked), made.name)
+        self.forms[made.name] = Form.NUMBER
+        return made.name
 
-    def known_or_added(self, function: Function, value: Term | None) -> str:
-        return self.names.get(_place(function, value)) or self.add(function, value, "")
+    def _taken_of(self, term: Term | None) -> Expression | None:
+        return None if term is None else self.counted(term).expression
+
+    def known_or_added(self, asked: Asked) -> str:
+        return self.names.get(_place(asked)) or self.add(asked, "")
 
     def take(self, name: str) -> str:
         if name.lower() in self.taken:
@@ -97,8 +107,21 @@ class Draft:
         return self.take(name)
 
 
-def _place(function: Function | None, term: Term | None) -> str:
-    return f"{function} {canonical(None if term is None else term.expression)}"
+def _place(what: Term | Asked) -> str:
+    if isinstance(what, Term):
+        return str(canonical(what.expression))
+    terms = [None if term is None else term.expression for term in (what.value, what.second)]
+    return f"{what.function} {canonical([*terms, what.quantile])}"
+
+
+def _made_up(asked: Asked) -> str:
+    """Such as avg_cost, corr_age_cost, median_age or quantile_25_age."""
+    word = asked.function.lower().replace(" ", "_")
+    if asked.quantile is not None:
+        word = "median" if asked.quantile == HALF else f"{word}_{percent(asked.quantile)}"
+    columns = [term.expression for term in (asked.value, asked.second) if term is not None]
+    names = [column.name for column in columns if isinstance(column, Column)]
+    return "_".join([word, *names]) if len(names) == len(columns) else word
 
 
 def _key_name(expression: Expression) -> str:

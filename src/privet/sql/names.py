@@ -54,7 +54,9 @@ def missing(name: str, declared: Collection[str], what: str) -> RefusedQueryErro
 class Scope:
     """The one table of a query."""
 
-    def __init__(self, tree: exp.Select, tables: Mapping[str, Mapping[str, Kind]]) -> None:
+    def __init__(
+        self, tree: exp.Select, tables: Mapping[str, Mapping[str, Kind]], units: Mapping[str, str | None]
+    ) -> None:
         node = _table_node(tree)
         name = ".".join(part.name for part in node.parts)
         found = find(name, tables, "table")
@@ -62,19 +64,34 @@ class Scope:
             raise missing(name, tables, "table")
         self.table = found
         self.columns = tables[found]
+        self.unit = units.get(found)
+        self.known = list(dict.fromkeys((*self.columns, *([] if self.unit is None else [self.unit]))))
         self.prefixes = {found.lower(), node.alias.lower() or found.lower()}
         self.used: set[str] = set()
 
     def find(self, node: exp.Column) -> str | None:
-        """The declared column that a node names, or None."""
+        """The declared column, or the unit's, that a node names, or None."""
         prefix = ".".join(part.name for part in node.parts[:-1])
         if prefix and prefix.lower() not in self.prefixes:
             raise RefusedQueryError(
                 f"there is no table {show(prefix)} in FROM", f"write {_short(self.table)}.{_short(node.name)}"
             )
-        return find(node.name, self.columns, "column")
+        return find(node.name, self.known, "column")
+
+    def is_unit(self, node: exp.Expr) -> bool:
+        """Is this the column that says whose a row is?"""
+        return self.unit is not None and isinstance(node, exp.Column) and self.find(node) == self.unit
+
+    def is_hidden(self, node: exp.Expr) -> bool:
+        """Can it be counted only? A unit that the owner declared as a column is one."""
+        return self.unit not in self.columns and self.is_unit(node)
 
     def column(self, node: exp.Column, aliases: Collection[str]) -> Term:
+        if self.is_hidden(node):
+            raise RefusedQueryError(
+                f"{show(node.name)} says who somebody is",
+                f"COUNT(DISTINCT {_short(node.name)}) counts people; nothing else can be asked about who they are",
+            )
         found = self.find(node)
         if found is not None:
             self.used.add(found)
@@ -84,9 +101,9 @@ class Scope:
                 f"{show(node.name)} is a name from SELECT, not a column", "repeat the expression, or use HAVING"
             )
         if node.this.args.get("quoted") and "'" not in node.name and len(node.name) <= 40:
-            error = missing(node.name, self.columns, "column")
+            error = missing(node.name, self.known, "column")
             raise RefusedQueryError(error.problem, f"texts stand in single quotes: {show(node.name)}; {error.remedy}")
-        raise missing(node.name, self.columns, "column")
+        raise missing(node.name, self.known, "column")
 
 
 def _table_node(tree: exp.Select) -> exp.Table:

@@ -15,7 +15,7 @@ from privet.core.schema import Kind
 from privet.core.shape import Form, Shape, Shapes, need, shape_of_kind
 from privet.errors import RefusedQueryError
 from privet.sql import rules, times  # noqa: F401  # their rules are registered by being read
-from privet.sql.aggregates import aggregate_of, is_aggregate
+from privet.sql.aggregates import Aggregates, is_aggregate
 from privet.sql.constants import whole_of
 from privet.sql.draft import Draft
 from privet.sql.names import Scope, find
@@ -27,10 +27,10 @@ ANSWERED = Shape(form=Form.NUMBER, high=1)  # HAVING is free: only the forms mat
 WHAT = "ask for COUNT(*), SUM(x) or AVG(x)"
 
 
-def plan_from(tree: exp.Select, tables: Mapping[str, Mapping[str, Kind]]) -> Plan:
+def plan_from(tree: exp.Select, tables: Mapping[str, Mapping[str, Kind]], units: Mapping[str, str | None]) -> Plan:
     """The plan of a SELECT. Every expression in it has a shape."""
     _only(tree, "expressions from_ where group having order limit offset")
-    scope = Scope(tree, tables)
+    scope = Scope(tree, tables, units)
     _check_aggregated(tree)
     plan = _Query(tree, scope).plan()
     _check(plan, {name: shape_of_kind(scope.columns[name]) for name in sorted(scope.used)})
@@ -64,6 +64,8 @@ class _Query:
             self.draft.take(alias).lower(): node for node, alias in self.items if alias
         }
         self.outputs: dict[str, str] = {}  # by lower case, in order
+        self.places: list[list[str]] = []  # the names of each item of SELECT
+        self.aggregates = Aggregates(self._row, scope)
 
     def plan(self) -> Plan:
         where = self._condition("where", self._row("WHERE"))
@@ -136,8 +138,9 @@ class _Query:
         """Keys are named first, so that no made-up name takes a column's."""
         names = [None if is_aggregate(node) else self._selected_key(node, alias) for node, alias in self.items]
         for (node, alias), name in zip(self.items, names, strict=True):
-            shown = name or self.draft.add(*aggregate_of(node, self._row), alias)
-            self.outputs[shown.lower()] = shown
+            names_here = [name] if name else [self.draft.add(asked, alias) for asked in self.aggregates.read(node)]
+            self.places.append(names_here)
+            self.outputs |= {shown.lower(): shown for shown in names_here}
         self.draft.name_other_keys()
 
     def _selected_key(self, node: exp.Expr, alias: str) -> str:
@@ -161,7 +164,7 @@ class _Query:
 
     def _in_answer(self, node: exp.Expr) -> Term | None:
         """Reads expressions over the keys and aggregates of the plan."""
-        name = self._named(node)
+        name = self._named(node, "HAVING")
         if name is not None:
             return Term(Column(name), self.draft.forms[name])
         if isinstance(node, exp.Column):
@@ -169,10 +172,10 @@ class _Query:
             raise RefusedQueryError(f"{written(node)} is neither grouped nor aggregated", "use a key or an aggregate")
         return None
 
-    def _named(self, node: exp.Expr) -> str | None:
+    def _named(self, node: exp.Expr, clause: str) -> str | None:
         """The name of the key or aggregate that a node is; an aggregate that is not selected gets one."""
         if is_aggregate(node):
-            return self.draft.known_or_added(*aggregate_of(node, self._row))
+            return self.draft.known_or_added(self.aggregates.one(node, clause))
         key = self._key(node)
         if key is None and isinstance(node, exp.Column) and not node.table:
             return self.outputs.get(node.name.lower())
@@ -194,14 +197,19 @@ class _Query:
 
     def _order_name(self, node: exp.Expr) -> str:
         if isinstance(node, exp.Literal) and not node.is_string:
-            return list(self.outputs.values())[self._ordinal(node, "ORDER BY")]
+            return self._one_name(self.places[self._ordinal(node, "ORDER BY")])
         alias = self.outputs.get(node.name.lower()) if isinstance(node, exp.Column) and not node.table else None
-        name = alias or self._named(node)
+        name = alias or self._named(node, "ORDER BY")
         if name is None:
             raise RefusedQueryError(
                 f"ORDER BY {written(node)} is not a column of the answer", "order by a selected key or an aggregate"
             )
         return name
+
+    def _one_name(self, names: list[str]) -> str:
+        if len(names) > 1:
+            raise RefusedQueryError("ORDER BY has a list of quantiles", f"order by one of them: {show(names[0])}")
+        return names[0]
 
     def _rows(self, clause: str) -> int | None:
         """LIMIT or OFFSET."""
@@ -225,9 +233,10 @@ def _check(plan: Plan, columns: Shapes) -> None:
     for key in plan.keys:
         answered[key.name] = _shaped("GROUP BY", key.value, inside, *Form)
     for aggregate in plan.aggregates:
-        if aggregate.value is not None:
-            forms = Form if aggregate.function is Function.COUNT else (Form.NUMBER,)
-            _shaped(str(aggregate.function), aggregate.value, inside, *forms)
+        counts = aggregate.function in (Function.COUNT, Function.COUNT_DISTINCT)
+        for value in (aggregate.value, aggregate.second):
+            if value is not None:
+                _shaped(str(aggregate.function), value, inside, *(Form if counts else (Form.NUMBER,)))
     if plan.having is not None:
         _shaped("HAVING", plan.having, answered, Form.TRUTH)
 

@@ -1,11 +1,13 @@
 """From text to a syntax tree. Every word is looked at first: what is not on the list is refused by its name.
 
-The parser takes exponential time on nested type names and overflows the stack on deep nesting, so neither reaches it.
+The parser takes exponential time on nested type names and overflows the stack on deep nesting, so neither reaches it;
+brackets reach it around plain numbers only, and DISTINCT in COUNT only.
 """
 
 from __future__ import annotations
 
 import difflib
+import itertools
 import re
 from collections.abc import Collection, Sequence
 from typing import cast
@@ -18,6 +20,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from privet.core.rational import show
 from privet.errors import RefusedQueryError
+from privet.sql.aggregates import SPELLINGS
 
 LONGEST = 64 * 1024  # characters
 MOST_WORDS = 12_000
@@ -39,6 +42,11 @@ class Reading(DuckDB):
 
     class Parser(DuckDBParser):
         TYPE_CONVERTERS = {}  # noqa: RUF012  # DECIMAL alone stays without sizes
+        # Aggregates keep the name that the user wrote, and their arguments in order.
+        FUNCTIONS = {n: make for n, make in DuckDBParser.FUNCTIONS.items() if n not in SPELLINGS}  # noqa: RUF012
+        FUNCTION_PARSERS = {  # noqa: RUF012
+            n: parse for n, parse in DuckDBParser.FUNCTION_PARSERS.items() if n not in SPELLINGS
+        }
 
 
 _DIALECT = Reading()
@@ -57,33 +65,53 @@ _GRAMMAR = {
     TokenType.END, TokenType.FILTER, TokenType.ALL, TokenType.COMMA, TokenType.L_PAREN, TokenType.R_PAREN,
     TokenType.PLUS, TokenType.DASH, TokenType.STAR, TokenType.SLASH, TokenType.EQ, TokenType.NEQ, TokenType.LT,
     TokenType.LTE, TokenType.GT, TokenType.GTE, TokenType.DCOLON, TokenType.DOT, TokenType.NUMBER, TokenType.STRING,
-    TokenType.SEMICOLON,
+    TokenType.SEMICOLON, TokenType.DISTINCT, TokenType.L_BRACKET, TokenType.R_BRACKET,
 }  # fmt: skip
 _OPENING = {  # words that may stand before a parenthesis without being a function
     TokenType.SELECT, TokenType.FROM, TokenType.WHERE, TokenType.GROUP_BY, TokenType.HAVING, TokenType.ORDER_BY,
     TokenType.LIMIT, TokenType.OFFSET, TokenType.AND, TokenType.OR, TokenType.NOT, TokenType.IN, TokenType.BETWEEN,
     TokenType.CASE, TokenType.WHEN, TokenType.THEN, TokenType.ELSE, TokenType.FILTER, TokenType.ALIAS, TokenType.IS,
+    TokenType.DISTINCT,
 }  # fmt: skip
+_LISTED = {TokenType.NUMBER, TokenType.COMMA, TokenType.DASH, TokenType.SLASH}
+_BEFORE_LIST = {TokenType.L_PAREN, TokenType.COMMA}
+_AFTER_LIST = {TokenType.R_PAREN, TokenType.COMMA}
 _PREFIXES = {TokenType.NOT, TokenType.DASH, TokenType.PLUS}
 
 FUNCTIONS = (
-    "COUNT", "SUM", "AVG", "MEAN", "COUNT_IF", "COUNTIF", "COALESCE", "IFNULL", "NVL", "NULLIF", "IF", "IIF", "LEAST",
-    "GREATEST", "ABS", "FLOOR", "CEIL", "CEILING", "ROUND", "CAST", "TRY_CAST", "DATE", "DATE_TRUNC", "DATETRUNC",
-    "EXTRACT", "DATE_PART", "DATEPART", "YEAR", "QUARTER", "MONTH", "WEEK", "WEEKOFYEAR", "DAY", "DAYOFMONTH",
-    "DAYOFWEEK", "ISODOW", "DAYOFYEAR", "HOUR", "MINUTE", "SECOND",
+    *sorted(SPELLINGS), "COALESCE", "IFNULL", "NVL", "NULLIF", "IF", "IIF", "LEAST", "GREATEST", "ABS", "FLOOR", "CEIL",
+    "CEILING", "ROUND", "CAST", "TRY_CAST", "DATE", "DATE_TRUNC", "DATETRUNC", "EXTRACT", "DATE_PART", "DATEPART",
+    "YEAR", "QUARTER", "MONTH", "WEEK", "WEEKOFYEAR", "DAY", "DAYOFMONTH", "DAYOFWEEK", "ISODOW", "DAYOFYEAR", "HOUR",
+    "MINUTE", "SECOND",
 )  # fmt: skip
-_QUANTILES = "count the rows up to a limit instead: COUNT(*) FILTER (WHERE x <= 50)"
-_SPREAD = "select COUNT(*), SUM(x) and SUM(x * x): the variance follows from them, which is free"
+_THE_FUNCTIONS = (
+    "the functions are: COUNT, SUM, AVG, MIN, MAX, MEDIAN, QUANTILE, VARIANCE, STDDEV, COVAR_POP, CORR, ABS, FLOOR,"
+    " CEIL, ROUND, LEAST, GREATEST, COALESCE, NULLIF, IF, date_trunc, EXTRACT, CAST"
+)
+_NO_ROWS = "no answer shows what stands in one row; GROUP BY the column and count"
+_FREQUENT = "GROUP BY the column and take the largest counts: ORDER BY COUNT(*) DESC LIMIT 1"
+_MOMENTS = "select AVG(x), AVG(x * x) and AVG(x * x * x) and compute with the answers: that is free"
+_SLOPE = "select COVAR_POP(y, x), VAR_POP(x), AVG(x) and AVG(y) and compute with the answers: that is free"
+_EVERY = "count where it holds and where not: COUNT_IF(smoker), COUNT_IF(NOT smoker)"
+_LIST = "write QUANTILE(x, [0.25, 0.5, 0.75]); other lists are not answered"
 REMEDIES = {
     "JOIN": ONE_TABLE, "LEFT": ONE_TABLE, "RIGHT": ONE_TABLE, "FULL": ONE_TABLE, "INNER": ONE_TABLE,
     "CROSS": ONE_TABLE, "NATURAL": ONE_TABLE, "USING": ONE_TABLE, "UNION": ONE_TABLE, "INTERSECT": ONE_TABLE,
     "EXCEPT": ONE_TABLE, "WITH": "write one SELECT without WITH", "EXISTS": "write one SELECT without sub-queries",
-    "DISTINCT": "GROUP BY the column instead; COUNT(DISTINCT x) is not answered yet",
+    "DISTINCT": "GROUP BY the column and count its rows; DISTINCT stands in COUNT(DISTINCT x) only",
     "OVER": "use GROUP BY; window functions are not answered", "PARTITION BY": "use GROUP BY",
-    "QUALIFY": "use HAVING on the groups", "MEDIAN": _QUANTILES, "MIN": _QUANTILES, "MAX": _QUANTILES,
-    "QUANTILE": _QUANTILES, "QUANTILE_CONT": _QUANTILES, "QUANTILE_DISC": _QUANTILES, "PERCENTILE_CONT": _QUANTILES,
-    "PERCENTILE_DISC": _QUANTILES, "STDDEV": _SPREAD, "STDDEV_POP": _SPREAD, "STDDEV_SAMP": _SPREAD,
-    "STD": _SPREAD, "VARIANCE": _SPREAD, "VAR_POP": _SPREAD, "VAR_SAMP": _SPREAD,
+    "QUALIFY": "use HAVING on the groups", "GROUP": "write GROUP BY keys, or QUANTILE(x, 0.5)",
+    "ARRAY": _LIST, "APPROX_QUANTILES": _LIST, "QUANTILES": _LIST,
+    "MODE": _FREQUENT, "TOP_K": _FREQUENT, "APPROX_TOP_K": _FREQUENT, "APPROX_TOP_COUNT": _FREQUENT,
+    "LISTAGG": _NO_ROWS, "STRING_AGG": _NO_ROWS, "GROUP_CONCAT": _NO_ROWS, "ARRAY_AGG": _NO_ROWS, "LIST": _NO_ROWS,
+    "COLLECT_LIST": _NO_ROWS, "COLLECT_SET": _NO_ROWS, "JSON_AGG": _NO_ROWS, "FIRST": _NO_ROWS, "LAST": _NO_ROWS,
+    "FIRST_VALUE": _NO_ROWS, "LAST_VALUE": _NO_ROWS, "ANY_VALUE": _NO_ROWS, "ARBITRARY": _NO_ROWS,
+    "ARG_MIN": _NO_ROWS, "ARG_MAX": _NO_ROWS, "MIN_BY": _NO_ROWS, "MAX_BY": _NO_ROWS,
+    "SKEWNESS": _MOMENTS, "KURTOSIS": _MOMENTS, "REGR_SLOPE": _SLOPE, "REGR_INTERCEPT": _SLOPE,
+    "REGR_R2": "select CORR(x, y) and square the answer: that is free", "BOOL_AND": _EVERY, "BOOL_OR": _EVERY,
+    "EVERY": _EVERY, "LOGICAL_AND": _EVERY, "LOGICAL_OR": _EVERY, "HISTOGRAM": "GROUP BY FLOOR(x / 10) and count",
+    "MAD": "write MEDIAN(ABS(x - 40)) with a known middle", "WIDTH_BUCKET": "write FLOOR(x / 10)",
+    "SQRT": "write STDDEV(x), or compute with the answers: that is free",
     "LIKE": NO_TEXT, "ILIKE": NO_TEXT, "GLOB": NO_TEXT, "SIMILAR TO": NO_TEXT, "||": NO_TEXT, "LOWER": NO_TEXT,
     "UPPER": NO_TEXT, "SUBSTRING": NO_TEXT, "SUBSTR": NO_TEXT, "CONCAT": NO_TEXT, "LENGTH": NO_TEXT, "TRIM": NO_TEXT,
     "REPLACE": NO_TEXT, "REGEXP_MATCHES": NO_TEXT, "//": "write FLOOR(x / 10)", "%": "write x - 10 * FLOOR(x / 10)",
@@ -149,6 +177,7 @@ def _checked(tokens: list[Token], names: Collection[str]) -> list[Token]:
         word = _word(tokens[0])
         raise RefusedQueryError(f"only SELECT is answered, not {word}", REMEDIES.get(word, HOW))
     _check_depth(tokens)
+    tokens = _with_flat_lists(tokens)
     selects = 0
     for i, token in enumerate(tokens):
         selects += token.token_type is TokenType.SELECT
@@ -162,7 +191,40 @@ def _checked(tokens: list[Token], names: Collection[str]) -> list[Token]:
         elif token.text.lower() in names and token.token_type not in _GRAMMAR and not _typing(tokens, i):
             token.token_type = TokenType.VAR  # a declared name that is a keyword: the parser would try other readings
         _check_word(token, following)
+        if token.token_type is TokenType.DISTINCT:
+            _check_distinct(tokens, i)
     return tokens
+
+
+def _with_flat_lists(tokens: Sequence[Token]) -> list[Token]:
+    """ARRAY[0.5, 0.9] as [0.5, 0.9]. A bracket is refused where it is no list of numbers as an argument.
+
+    Lists in lists and types with brackets are what the parser is slow at.
+    """
+    kept: list[Token] = []
+    inside = False
+    for token, following in itertools.zip_longest(tokens, tokens[1:]):
+        kind, next_kind = token.token_type, following and following.token_type
+        if kind is TokenType.ARRAY and next_kind is TokenType.L_BRACKET:
+            continue
+        fits = not inside or kind in _LISTED
+        if kind is TokenType.L_BRACKET and not inside:
+            fits = inside = bool(kept) and kept[-1].token_type in _BEFORE_LIST
+        elif kind is TokenType.R_BRACKET:
+            fits, inside = inside and next_kind in _AFTER_LIST, False
+        if not fits:
+            raise RefusedQueryError(f"{_word(token)} is not answered{' in a list' * inside}", _LIST)
+        kept.append(token)
+    return kept
+
+
+def _check_distinct(tokens: Sequence[Token], i: int) -> None:
+    """Only as in COUNT(DISTINCT x)."""
+    if i >= 2 and tokens[i - 1].token_type is TokenType.L_PAREN and tokens[i - 2].text.upper() == "COUNT":
+        return
+    compared = tokens[i - 1].token_type in (TokenType.IS, TokenType.NOT)
+    remedy = "write x = y, and x IS NULL where that matters" if compared else REMEDIES["DISTINCT"]
+    raise RefusedQueryError("DISTINCT is not answered", remedy)
 
 
 def _typing(tokens: Sequence[Token], i: int) -> bool:
@@ -188,16 +250,14 @@ def _check_function(tokens: Sequence[Token], i: int) -> None:
     """The word before a parenthesis must be a known function or a word of the grammar."""
     token, kind = tokens[i], tokens[i].token_type
     before = tokens[i - 1].token_type if i else None
-    if kind in _OPENING or not re.match(r"\w", token.text) or _sized(token, before):
+    within = i > 1 and [word.text.upper() for word in tokens[i - 1 : i + 1]] == ["WITHIN", "GROUP"]
+    if kind in _OPENING or not re.match(r"\w", token.text) or _sized(token, before) or within:
         return
     name = token.text.upper()
     if name not in FUNCTIONS:
         close = difflib.get_close_matches(name, FUNCTIONS, 1, 0.8)
-        remedy = f"did you mean {close[0]}?" if close else "the functions are: " + ", ".join(FUNCTIONS[:3]) + _REST
+        remedy = f"did you mean {close[0]}?" if close else _THE_FUNCTIONS
         raise RefusedQueryError(f"{_word(token)} is not answered yet", REMEDIES.get(name, remedy))
-
-
-_REST = ", ABS, FLOOR, CEIL, ROUND, LEAST, GREATEST, COALESCE, NULLIF, IF, date_trunc, EXTRACT, CAST"
 
 
 def _sized(token: Token, before: TokenType | None) -> bool:
