@@ -5,6 +5,9 @@ can. Every two sets make a pair of neighboring tables: one case. The exact parts
 with the bounding secret fixed, must have the same list of parts and differ by no more than the parts say; a slow second
 backend must give the same numbers. People are bounded twice, by portable SQL and by the kernel. Which rows the kernel
 keeps is another choice by the same law, so its numbers are compared with the slow backend where all rows are kept.
+
+Where keys are not public, two releases are looked at: how many units each key has, and the parts over a list of keys
+that were chosen. Of quantiles, MIN and MAX it is the loss of every candidate that must not move too far.
 """
 
 from __future__ import annotations
@@ -12,46 +15,49 @@ from __future__ import annotations
 import itertools
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from random import Random
 from typing import Any
 
+import duckdb
 import harm
 import nasty
+from fuzz_checks import CHANGES, Asked, changes, far_apart, moved, new_keys, plain, problems_of_price
+from fuzz_plans import asked_at, plain_plan
 from sql_writer import sql_of
 
 import privet as pv
-from privet.backends import Task, kernel
+from privet import suggest
+from privet.backends import Habits, Task, Vector
 from privet.backends.duckdb import DuckDb
 from privet.backends.reference import Reference
-from privet.backends.rowsql import Rows
-from privet.backends.rowsql import rows as rows_of
-from privet.backends.sqlgen import statement
 from privet.catalog import Table
+from privet.core.cells import Keys, in_order
 from privet.core.contribution import Bounds
-from privet.core.expression import Absolute, Arithmetic, Coalesce, Column, Compare, Expression, Literal, Relation, Sign
-from privet.core.loss import sequential
-from privet.core.plan import Aggregate, Function, Key, Plan
-from privet.core.pricing import Price, ask
+from privet.core.plan import Function, Plan
 from privet.core.question import Outline, Question, outline
-from privet.core.schema import Integer, Number
-from privet.core.shape import LIMIT
 from privet.core.unit import Neighbors
 from privet.engine import FreshNoise
-from privet.errors import RefusedQueryError
+from privet.errors import InvalidInputError, RefusedQueryError
 from privet.query import Gate, Query
 from privet.sources import Raw
 from privet.sql import plan_of
 from privet.testing import Exact, ExactPart, exact
 
+__all__ = ["CHANGES", "Tally", "changes", "fuzz"]
+
 SIDE = "which rows"  # 0: everybody else's; 1, 2, ...: what the unit's rows may be
-BUDGET = pv.Budget(1000)
-CHANGES = ("l1", "l2_squared", "linf", "max_parts_touched")
 THROUGH_SOURCES = 0.05  # rounds that also go through the backend's own reading of a data frame
+BY_THE_KERNEL = 0.4  # rounds
+SUGGESTED = 0.1  # rounds that also ask which bounds would do
+MANY = 10**6  # a bound that never binds
 Row = dict[str, Any]
+People = dict[Keys, int]
+About = Callable[[Plan, Table], bool]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -61,6 +67,7 @@ class Tally:
     cases: int = 0
     rounds: int = 0
     from_sql: int = 0
+    private: int = 0  # rounds with keys that are not public
     too_long: int = 0  # plans that the engine's SQL generator refuses
     counts: Counter[str] = field(default_factory=Counter)
     attained: dict[str, Fraction] = field(default_factory=dict)
@@ -73,6 +80,7 @@ class Tally:
         self.cases += other.cases
         self.rounds += other.rounds
         self.from_sql += other.from_sql
+        self.private += other.private
         self.too_long += other.too_long
         self.counts += other.counts
         self.violations += other.violations
@@ -80,14 +88,28 @@ class Tally:
             self.attained[name] = max(share, self.attained.get(name, Fraction(0)))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What a backend computed from one table: the units of every key, if keys are not public, and the parts."""
+
+    people: People
+    vectors: list[Vector]
+
+
 class Numbers:
     """A backend that has computed its numbers already: prices differ by relation, the numbers do not."""
 
-    def __init__(self, vectors: list[list[int]]) -> None:
-        self.vectors = vectors
+    def __init__(self, seen: Seen) -> None:
+        self.seen = seen
 
-    def exact(self, task: Task) -> list[list[int]]:
-        return self.vectors
+    def exact(self, task: Task) -> list[Vector]:
+        return self.seen.vectors
+
+    def people(self, task: Task) -> People:
+        return self.seen.people
+
+    def habits(self, task: Task) -> Habits:
+        raise NotImplementedError
 
     def accepts(self, task: Task) -> None: ...
 
@@ -96,15 +118,51 @@ class Numbers:
     def close(self) -> None: ...
 
 
+class Stored(DuckDb):
+    """The engine of vaults, over rows that the store holds already."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, *, portable: bool) -> None:
+        super().__init__(Path(), {}, portable=portable)
+        self.connection, self.raw = connection, Raw(relation="stored", types={})
+
+    @contextmanager
+    def _asked(self, table: Table) -> Iterator[tuple[Raw, duckdb.DuckDBPyConnection]]:
+        yield self.raw, self.connection
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Round:
+    """One table, one question, and all that one unit can have. `asked` has a price for each relation."""
+
+    made: nasty.Made  # without the unit
+    sets: list[list[Row]]
+    asked: Mapping[Neighbors, Asked]
+    secret: bytes
+    name: str
+
+    @property
+    def table(self) -> Table:
+        return self.made.table
+
+    def rows(self, side: int) -> list[Row]:
+        return [*self.made.rows, *self.sets[side]]
+
+    def task(self, relation: Neighbors, chosen: Sequence[Keys] | None = None) -> Task:
+        asked = self.asked[relation].question
+        return task_of(self.table, (asked if chosen is None else asked.showing(chosen)).outline, self.secret)
+
+
 class Fuzzer:
     """One engine and one vault for testing, for any number of rounds."""
 
-    def __init__(self, rng: Random) -> None:
-        self.rng = rng
+    def __init__(self, rng: Random, about: About | None = None) -> None:
+        self.rng, self._about = rng, about
         self.tally = Tally()
         self._folder = tempfile.TemporaryDirectory()
-        self._vault = pv.create(Path(self._folder.name) / "vault", budget=BUDGET, testing=True)
+        self._vault = pv.create(Path(self._folder.name) / "vault", budget=pv.Budget(1000), testing=True)
         self._store = nasty.Store()
+        self._portable = Stored(self._store.connection, portable=True)
+        self._kernel = Stored(self._store.connection, portable=False)
 
     def close(self) -> None:
         self._store.close()
@@ -117,134 +175,218 @@ class Fuzzer:
         return self.tally
 
     def round(self) -> None:
-        plain, rows = self.rng.random() < 0.6, self.rng.choice([0, 3, 12])
-        made = harm.plain_table(self.rng, rows) if plain else nasty.random_table(self.rng, rows=rows)
-        plan = _plain_plan(self.rng, made.table) if plain else nasty.random_plan(self.rng, made.table)
-        self.one(made, self._through_sql(plan, made.table), harm.pools(self.rng, made))
+        rng, rows = self.rng, self.rng.choice([0, 3, 12])
+        plain_one = rng.random() < 0.7
+        made = harm.plain_table(rng, rows) if plain_one else nasty.random_table(rng, rows=rows)
+        plan = plain_plan(rng, made.table) if plain_one else nasty.random_plan(rng, made.table, ALL, private=True)
+        if self._about is not None and not self._about(plan, made.table):
+            return
+        groups, limit = made.table.max_groups, made.table.max_rows_per_group
+        if made.table.unit is not None and rng.random() < 0.5:  # the question's own bounds
+            groups, limit = rng.randint(1, 4), rng.randint(1, 4)
+        self.one(made, self._through_sql(plan, made.table), (groups, limit))
 
     def _through_sql(self, plan: Plan, table: Table) -> Plan:
         """The same question as text, where it can be written as one."""
         try:
-            found = plan_of(sql_of(plan), {table.name: table.columns})
-            outline(found, table.columns, _bounds(table, Neighbors.REPLACE))
+            text = sql_of(plan, table.unit)
+            found = plan_of(text, {table.name: table.columns}, units={table.name: table.unit})
+            found = replace(found, private_keys=plan.private_keys, other=plan.other)
+            outline(found, table.columns, Bounds(groups=1, rows=1, neighbors=Neighbors.REPLACE))
         except RefusedQueryError:
             return plan
         self.tally.from_sql += 1
         return found
 
-    def one(self, made: nasty.Made, plan: Plan, pools: harm.Pools) -> None:
+    def one(self, made: nasty.Made, plan: Plan, limits: tuple[int, int]) -> None:
         """One table, one question, and all that one unit can do to it."""
-        table = made.table
-        read = {relation: outline(plan, table.columns, _bounds(table, relation)) for relation in Neighbors}
-        task = _task(table, read[Neighbors.REPLACE], self.rng.randbytes(8))
-        who = self.rng.choice(pools[table.unit]) if table.unit is not None else None
-        others = [row for row in made.rows if table.unit is None or not harm.same_unit(row[table.unit], who)]
-        name = f"{plan} on {table} {made.types}"
+        name = f"{plan} with {limits} on {made.table} {made.types}"
         try:
-            sets = harm.row_sets(self.rng, task, pools, who)
-            vectors = self._vectors(replace(made, rows=others), task, sets)
-            fused = self._fused(replace(made, rows=others), task, sets) if table.unit is not None else []
+            self._check(self._made(made, plan, limits, name))
         except RefusedQueryError:
             self.tally.too_long += 1
-            return
         except Exception as error:  # nothing may fail because of what is in the rows
             self.tally.violations.append(f"failed: {error!r} for {name}")
-            return
-        self.tally.rounds += 1
+
+    def _made(self, made: nasty.Made, plan: Plan, limits: tuple[int, int], name: str) -> Round:
+        table, rng = made.table, self.rng
+        asked = {}
         for relation in Neighbors:
-            question = _priced(self.rng, read[relation])
-            self._check_price(question, name)
-            parts = [self._parts(question, table, numbers) for numbers in vectors]
-            for one, two in _pairs(relation, len(sets)):
-                self._check_pair(question, (parts[one], parts[two]), "row" if table.unit is None else "unit", name)
-            parts = [self._parts(question, table, numbers) for numbers in fused]
-            for one, two in _pairs(relation, len(fused)):
-                self._check_moves(question, (parts[one], parts[two]), "kernel", f"the kernel, {name}")
+            bounds = Bounds(groups=limits[0], rows=limits[1], neighbors=relation)
+            asked[relation] = asked_at(rng, outline(plan, table.columns, bounds))
+        pools, secret = harm.pools(rng, made), rng.randbytes(8)
+        who = rng.choice(pools[table.unit]) if table.unit is not None else None
+        others = [row for row in made.rows if table.unit is None or not harm.same_unit(row[table.unit], who)]
+        task = task_of(table, rng.choice(list(asked.values())).question.outline, secret)
+        worst = harm.harm(rng, task, pools, who)
+        rows = [*others, *worst.crowd]
+        return Round(made=replace(made, rows=rows), sets=worst.sets, asked=asked, secret=secret, name=name)
 
-    def _vectors(self, made: nasty.Made, task: Task, sets: Sequence[Sequence[Row]]) -> list[list[list[int]]]:
-        """The exact numbers with each set of rows, by the engine; compared with the reference."""
-        rows = [row | {SIDE: 0} for row in made.rows]
-        rows += [row | {SIDE: side} for side, own in enumerate(sets, start=1) for row in own]
-        raw = self._store.put(replace(made, types=made.types | {SIDE: "INTEGER"}, rows=rows))
-        in_arrow = not any("HUGEINT" in type_ for type_ in made.types.values())  # Arrow has no such type
-        sources = in_arrow and self.rng.random() < THROUGH_SOURCES
-        relation = f'(SELECT * FROM {raw.relation} WHERE "{SIDE}" IN (0, $1))'
-        query = statement(task, Raw(relation=relation, types=made.types))
-        self._store.connection.execute(f"PREPARE asked AS {query.sql}")  # planning takes longer than running
-        found = []
-        for side, own in enumerate(sets, start=1):
-            found.append(query.dense(self._store.connection.execute(f"EXECUTE asked({side})").fetchall()))
-            expected = Reference({task.table.name: [*made.rows, *own]}).exact(task)
-            if found[-1] != expected:
-                self.tally.violations.append(f"replay: {found[-1]} is {expected} for {task}, {made.types}, {own}")
-            if sources:
-                expected = Reference({task.table.name: _as_sources_see(task, [*made.rows, *own])}).exact(task)
-                if self._by_sources(relation.replace("$1", str(side)), task) != expected:
-                    self.tally.violations.append(f"sources: not {expected} for {task}, {made.types}, {own}")
+    def _check(self, made: Round) -> None:
+        self._put(made)
+        first = made.task(Neighbors.REPLACE)
+        people = [self._people(made, first, side) for side in range(len(made.sets))] if first.cells.private else []
+        chosen = self._chosen(people) if first.cells.private else None
+        sides, seen, fused = range(len(made.sets)), {}, {}
+        also_by_the_kernel = made.table.unit is not None and self.rng.random() < BY_THE_KERNEL
+        for relation, asked in made.asked.items():
+            self._check_price(asked, made.name)
+            task = made.task(relation, chosen)
+            if task.measures not in seen:  # mostly the same for both relations
+                seen[task.measures] = [self._seen(made, task, side, people) for side in sides]
+                fused[task.measures] = [self._fused(made, task, side) for side in sides if also_by_the_kernel]
+            self._check_pairs(made, relation, seen[task.measures], "row" if made.table.unit is None else "unit")
+            self._check_pairs(made, relation, fused[task.measures], "kernel")
+        if self.rng.random() < SUGGESTED:
+            self._check_suggested(made)
+        self.tally.rounds += 1
+        self.tally.private += first.cells.private
+
+    def _put(self, made: Round) -> None:
+        rows = [row | {SIDE: 0} for row in made.made.rows]
+        rows += [row | {SIDE: side} for side, own in enumerate(made.sets, start=1) for row in own]
+        self._store.put(replace(made.made, types=made.made.types | {SIDE: "INTEGER"}, rows=rows))
+
+    def _with(self, engine: Stored, made: Round, side: int) -> Stored:
+        """The engine, over the table with one of the sets."""
+        engine.raw = Raw(relation=f'(SELECT * FROM stored WHERE "{SIDE}" IN (0, {side + 1}))', types=made.made.types)
+        return engine
+
+    def _people(self, made: Round, task: Task, side: int) -> People:
+        found = self._with(self._portable, made, side).people(task)
+        self._same(found, Reference({"t": made.rows(side)}).people(task), "people", made, side)
         return found
 
-    def _fused(self, made: nasty.Made, task: Task, sets: Sequence[Sequence[Row]]) -> list[list[list[int]]]:
-        """The same by the kernel; nothing if values are too long for it. `_vectors` has stored the rows."""
-        found = []
-        for side, own in enumerate(sets, start=1):
-            raw = Raw(relation=f'(SELECT * FROM stored WHERE "{SIDE}" IN (0, {side}))', types=made.types)
-            asked = rows_of(task, raw)
-            if asked is None:
-                return []
-            arrays = self._store.connection.execute(asked.statement.sql).fetchnumpy()
-            found.append(_bounded(task, asked, arrays))
-            every = replace(task, bounds=replace(task.bounds, groups=10**6, rows=10**6))
-            expected = Reference({task.table.name: [*made.rows, *own]}).exact(every)
-            if _bounded(every, asked, arrays) != expected:
-                self.tally.violations.append(f"replay: the kernel has not {expected} for {task}, {made.types}, {own}")
-        return found
+    def _chosen(self, people: Sequence[People]) -> list[Keys]:
+        """A list of keys as a release might show it: all, some, none, in an order that means nothing."""
+        every = sorted({key for found in people for key in found}, key=repr)
+        return self.rng.sample(every, self.rng.choice([len(every), len(every), self.rng.randint(0, len(every))]))
 
-    def _by_sources(self, relation: str, task: Task) -> list[list[int]]:
+    def _seen(self, made: Round, task: Task, side: int, people: Sequence[People]) -> Seen:
+        """By portable SQL; compared with the reference."""
+        rows, portable = made.rows(side), self._with(self._portable, made, side)
+        found = portable.exact(task)
+        self._same(plain(found), plain(Reference({"t": rows}).exact(task)), task, made, side)
+        if task.cells.private and side == 1:
+            self._check_order(portable, task, found, made)
+        if self.rng.random() < THROUGH_SOURCES and not any("HUGEINT" in type_ for type_ in made.made.types.values()):
+            expected = plain(Reference({"t": _as_sources_see(task, rows)}).exact(task))  # Arrow has no wider type
+            self._same(plain(self._by_sources(portable.raw, task)), expected, task, made, side)
+        return Seen(people=people[side] if people else {}, vectors=found)
+
+    def _fused(self, made: Round, task: Task, side: int) -> Seen:
+        """By the kernel where it takes the task; compared with the reference where nothing is dropped."""
+        kernel, private = self._with(self._kernel, made, side), task.cells.private
+        if side == 1:
+            every = replace(task, bounds=replace(task.bounds, groups=MANY, rows=MANY))
+            reference = Reference({"t": made.rows(side)})
+            self._same(plain(kernel.exact(every)), plain(reference.exact(every)), every, made, side)
+            if private:
+                self._same(kernel.people(_unchosen(every)), reference.people(_unchosen(every)), "people", made, side)
+        return Seen(people=kernel.people(_unchosen(task)) if private else {}, vectors=kernel.exact(task))
+
+    def _same(self, found: object, expected: object, what: object, made: Round, side: int) -> None:
+        if found != expected:
+            text = f"replay: {found} is {expected} for {what}, {made.made.types}, {made.rows(side)}"
+            self.tally.violations.append(text)
+
+    def _check_order(self, portable: Stored, task: Task, found: Sequence[Vector], made: Round) -> None:
+        """Keys in another order: the same numbers in another order, or what a unit keeps depends on other keys."""
+        listed = list(task.cells.chosen or ())
+        again = portable.exact(replace(task, cells=replace(task.cells, chosen=tuple(listed[::-1]))))
+        turned = [[*vector[: len(listed)][::-1], *vector[len(listed) :]] for vector in plain(again)]
+        if turned != plain(found):
+            self.tally.violations.append(f"order: {turned} is {plain(found)} for {made.name}")
+
+    def _by_sources(self, raw: Raw, task: Task) -> list[Vector]:
         """The same rows as a data frame, through the backend that vaults use."""
-        frame = self._store.connection.sql(f"FROM {relation}").to_arrow_table()
+        frame = self._store.connection.sql(f"FROM {raw.relation}").to_arrow_table()
         with DuckDb(Path(self._folder.name), {task.table.name: frame}, portable=True) as backend:
             return backend.exact(task)
 
-    def _parts(self, question: Question, table: Table, numbers: list[list[int]]) -> Exact:
-        gate = Gate(ledger=self._vault.ledger, backend=Numbers(numbers), noise=FreshNoise(), secret=bytes)
-        return exact(Query(text="", question=question, table=table, analyst="", gate=gate), key=b"")
+    def _query(self, question: Question, table: Table, backend: Any) -> Query:
+        gate = Gate(ledger=self._vault.ledger, backend=backend, noise=FreshNoise(), secret=lambda: b"fixed")
+        return Query(text="", question=question, table=table, analyst="", gate=gate)
 
-    def _check_price(self, question: Question, name: str) -> None:
-        """The charge is the sum of the parts, and every part's noise is wide enough for its share."""
-        if question.loss != sequential([part.loss for part in question.parts]):
-            self.tally.violations.append(f"price: parts do not add up for {name}")
+    def _check_price(self, asked: Asked, name: str) -> None:
+        self.tally.violations += [f"price: {text} for {name}" for text in problems_of_price(asked)]
 
-    def _check_pair(self, question: Question, pair: tuple[Exact, Exact], unit: str, name: str) -> None:
-        one, two = pair
-        self.tally.cases += 1
-        if one.keys != two.keys or list(map(_without_values, one.parts)) != list(map(_without_values, two.parts)):
-            self.tally.violations.append(f"parts: not the same list for {name}")
-        self._check_moves(question, pair, unit, name)
+    def _check_pairs(self, made: Round, relation: Neighbors, seen: Sequence[Seen], unit: str) -> None:
+        question = made.asked[relation].question
+        keys = in_order({key for one in seen for key in one.people}) if question.outline.cells.private else None
+        parts = [exact(self._query(question, made.table, Numbers(one)), key=b"", keys=keys) for one in seen]
+        for one, two in _pairs(relation, len(seen)):
+            self.tally.cases += unit != "kernel"
+            a, b = parts[one], parts[two]
+            if list(map(_without_values, a.parts)) != list(map(_without_values, b.parts)):
+                self.tally.violations.append(f"parts: not the same list for {made.name}")
+            self._check_moves(question, (a, b), unit, made.name)
+            if new_keys(seen[one].people, seen[two].people) > question.outline.bounds.groups:
+                self.tally.violations.append(f"sensitivity: too many new keys, {relation}, for {made.name}")
 
     def _check_moves(self, question: Question, pair: tuple[Exact, Exact], unit: str, name: str) -> None:
-        (one, two), relation = pair, question.outline.bounds.neighbors
-        kinds = _kinds(question.outline)
+        (one, two), read = pair, question.outline
+        relation, kinds = read.bounds.neighbors, _kinds(read)
         for place, (a, b) in enumerate(zip(one.parts, two.parts, strict=True)):
-            if not _pays(a):
-                self.tally.violations.append(f"price: too little noise in {_without_values(a)} for {name}")
-            moved, limits = changes(a, b), [getattr(a, limit) for limit in CHANGES]
-            for limit, change, most in zip(CHANGES, moved, limits, strict=True):
+            far, limits = moved(question.parts[place], a, b), [getattr(a, limit) for limit in CHANGES]
+            for limit, change, most in zip(CHANGES, far, limits, strict=True):
                 if change > most:
                     text = f"sensitivity: {limit} of {a.role} moves by {change} > {most}, {relation}, for {name}"
                     self.tally.violations.append(text)
             for kind in kinds[place]:
-                cell = f"{kind}/{relation}/{unit}"
-                self.tally.counts[cell] += 1
-                for limit, change, most in zip(CHANGES, moved, limits, strict=True):
-                    share = Fraction(change, most)
-                    key = f"{cell}/{limit}"
-                    self.tally.attained[key] = max(share, self.tally.attained.get(key, share))
+                self._attain(f"{kind}/{relation}/{unit}", far, limits)
+
+    def _attain(self, cell: str, far: Sequence[int], limits: Sequence[int]) -> None:
+        self.tally.counts[cell] += 1
+        for limit, change, most in zip(CHANGES, far, limits, strict=True):
+            key, share = f"{cell}/{limit}", Fraction(change, most)
+            self.tally.attained[key] = max(share, self.tally.attained.get(key, share))
+
+    def _check_suggested(self, made: Round) -> None:
+        """Every histogram behind a suggestion of bounds: how many groups and rows units have, where numbers lie."""
+        for relation, asked in made.asked.items():
+            engine = self.rng.choice([self._portable, self._kernel])
+            query = self._query(asked.question, made.table, engine)
+            try:
+                wanted = suggest._histograms(query, Fraction(1))
+            except InvalidInputError:  # nothing to suggest
+                return
+            seen = []
+            for side in range(len(made.sets)):
+                self._with(engine, made, side)
+                seen.append([_histogram(query, one) for one in wanted])
+            for one, two in _pairs(relation, len(seen)):
+                for place, histogram in enumerate(wanted):
+                    pairs = zip(seen[one][place], seen[two][place], strict=True)
+                    far = far_apart([abs(x - y) for x, y in pairs])
+                    reach = histogram.part.reach
+                    limits = (reach.l1, reach.l2_squared, reach.linf, reach.touched)
+                    if any(change > most for change, most in zip(far, limits, strict=True)):
+                        text = f"sensitivity: bounds by {histogram.name} move by {far}, {relation}, for {made.name}"
+                        self.tally.violations.append(text)
+                    kind = "BOUNDS column" if histogram.shape else f"BOUNDS {histogram.name}"
+                    self._attain(f"{kind}/{relation}/{'row' if made.table.unit is None else 'unit'}", far, limits)
 
 
-def _bounded(task: Task, asked: Rows, arrays: Any) -> list[list[int]]:
-    totals = kernel.nothing(task, asked)
-    kernel.add(totals, task, kernel.Fetched.of(asked, arrays))
-    return asked.statement.dense(kernel.sums(totals))
+ALL = tuple(Function)
+
+
+def _histogram(query: Query, one: suggest.Histogram) -> list[int]:
+    """As `suggest` has it, before the noise."""
+    if one.read is not None:
+        return suggest._counted(query, one.read)
+    return query.gate.backend.habits(suggest._task(query, None))[suggest.NAMES.index(one.name)]
+
+
+def task_of(table: Table, read: Outline, secret: bytes) -> Task:
+    return Task(
+        table=table, plan=read.plan, declared=read.declared, passing=read.passing, cells=read.cells,
+        measures=read.measures, bounds=read.bounds, secret=secret,
+    )  # fmt: skip
+
+
+def _unchosen(task: Task) -> Task:
+    return replace(task, cells=replace(task.cells, chosen=None))
 
 
 def _as_sources_see(task: Task, rows: Sequence[Row]) -> list[Row]:
@@ -253,26 +395,8 @@ def _as_sources_see(task: Task, rows: Sequence[Row]) -> list[Row]:
     return [row | {unit: None} if unit and isinstance(row[unit], nasty.Sql) else row for row in rows]
 
 
-def changes(a: ExactPart, b: ExactPart) -> tuple[int, int, int, int]:
-    """How far two vectors are apart: in sum, in squares, in one cell, and in how many cells."""
-    differences = [abs(x - y) for x, y in zip(a.values, b.values, strict=True)]
-    return (
-        sum(differences),
-        sum(change * change for change in differences),
-        max(differences),
-        sum(change != 0 for change in differences),
-    )
-
-
 def _without_values(part: ExactPart) -> ExactPart:
     return replace(part, values=())
-
-
-def _pays(part: ExactPart) -> bool:
-    """The noise is as wide as the sensitivity and the loss ask for."""
-    if part.mechanism == "laplace":
-        return part.loss.epsilon is not None and part.l1 / part.scale <= part.loss.epsilon
-    return part.loss.rho is not None and part.l2_squared / (2 * part.scale) <= part.loss.rho
 
 
 def _pairs(relation: Neighbors, sets: int) -> Iterator[tuple[int, int]]:
@@ -282,99 +406,36 @@ def _pairs(relation: Neighbors, sets: int) -> Iterator[tuple[int, int]]:
     return every if relation is Neighbors.REPLACE else ((0, number) for number in range(1, sets))
 
 
+VARIANCES = (Function.VAR_POP, Function.VAR_SAMP, Function.STDDEV_POP, Function.STDDEV_SAMP)
+COMPONENTS: dict[Function, tuple[str, ...]] = {
+    Function.AVG: ("AVG", "COUNT"),
+    **dict.fromkeys(VARIANCES, ("VAR x", "VAR xx", "COUNT")),
+    **dict.fromkeys((Function.COVAR_POP, Function.COVAR_SAMP), ("COVAR x", "COVAR y", "COVAR xy", "COUNT")),
+    Function.CORR: ("CORR x", "CORR y", "CORR xy", "CORR xx", "CORR yy", "COUNT"),
+}
+
+
 def _kinds(read: Outline) -> dict[int, set[str]]:
-    """Which aggregates each measure serves."""
-    found: dict[int, set[str]] = {}
+    """What each measure serves: an aggregate or a part of one; and whether keys are public."""
+    where = "" if not read.cells.private else ", other" if read.cells.rest else ", private keys"
+    found: dict[int, set[str]] = {place: {f"any{where}"} if where else set() for place in range(len(read.released))}
     for recipe in read.recipes:
-        found.setdefault(recipe.measure, set()).add(str(recipe.aggregate.function))
-        if recipe.count is not None:
-            found.setdefault(recipe.count, set()).add("COUNT")
+        function, measures = recipe.aggregate.function, recipe.measures
+        names = COMPONENTS.get(function, (str(function),))
+        if function is Function.SUM and len(measures) > 1:
+            names = ("SUM centered", "COUNT")
+        if function is Function.COUNT_DISTINCT:
+            names = ("COUNT DISTINCT unit" if recipe.aggregate.value is None else "COUNT DISTINCT value",)
+        for place, name in zip(measures, names, strict=True):
+            found[place].add(name)
+    if read.cells.private:
+        found[len(read.measures)] = {"KEYS"}
     return found
 
 
-def _bounds(table: Table, relation: Neighbors) -> Bounds:
-    return Bounds(groups=table.max_groups, rows=table.max_rows_per_group, neighbors=relation)
-
-
-def _task(table: Table, read: Outline, secret: bytes) -> Task:
-    return Task(
-        table=table, plan=read.plan, declared=read.declared, passing=read.passing, cells=read.cells,
-        measures=read.measures, bounds=read.bounds, secret=secret,
-    )  # fmt: skip
-
-
-def _priced(rng: Random, read: Outline) -> Question:
-    """At some price; a high one where the range is so wide that a low price is refused."""
-    gauge = rng.choice(["epsilon", "rho"])
-    for price in (rng.choice(["1/10", "1", "3/7"]), LIMIT**3):
-        try:
-            return ask(read, BUDGET, Price(**{gauge: price}))
-        except RefusedQueryError:
-            continue
-    raise AssertionError("no price is high enough")
-
-
-def _plain_plan(rng: Random, table: Table) -> Plan:
-    """Columns nearly as they are, where bounds can be attained."""
-    few, numbers = harm.few_valued(table), harm.numbers(table)
-    chosen = rng.sample(few, min(len(few), rng.choice([0, 1, 1, 2])))
-    keys = [Key(name=f"k{n}", value=_twisted(rng, table, column)) for n, column in enumerate(chosen)]
-    aggregates = []
-    for place in range(rng.randint(1, 3)):
-        function = rng.choice([*Function, Function.SUM]) if numbers else Function.COUNT
-        value = rng.choice(numbers or harm.columns(table))
-        every = function is Function.COUNT and rng.random() < 0.4
-        aggregates.append(
-            Aggregate(name=f"a{place}", function=function, value=None if every else _twisted(rng, table, value))
-        )
-    where = _near_an_end(rng, table, numbers)
-    if where is not None and rng.random() < 0.7:  # the narrowed column itself
-        aggregates[0] = Aggregate(name="a0", function=rng.choice([Function.SUM, Function.AVG]), value=where.left)
-    names = tuple(item.name for item in [*keys, *aggregates])
-    plan = Plan(table=table.name, where=where, keys=tuple(keys), aggregates=tuple(aggregates), outputs=names)
-    try:
-        outline(plan, table.columns, _bounds(table, Neighbors.REPLACE))
-    except RefusedQueryError:
-        return _plain_plan(rng, table)
-    return plan
-
-
-def _twisted(rng: Random, table: Table, column: Column) -> Expression:
-    """A column, mirrored, scaled, or moved so far that it does not fit a machine word."""
-    if not isinstance(table.columns[column.name], Integer | Number) or rng.random() < 0.6:
-        return column
-    far = Literal(Fraction(rng.choice([10**20, -(10**20), 2**62, -(2**63), 1, -7])))
-    others = [other for other in harm.numbers(table) if isinstance(table.columns[other.name], Integer | Number)]
-    return rng.choice([
-        Arithmetic(Sign.ADD, column, far),
-        Arithmetic(Sign.MULTIPLY, column, Literal(Fraction(-3, 7))),
-        Arithmetic(Sign.MULTIPLY, column, rng.choice(others)),
-        Arithmetic(Sign.MULTIPLY, rng.choice(others), column),
-        Arithmetic(Sign.SUBTRACT, rng.choice(others), column),
-        Absolute(column),
-        Coalesce((column, Literal(Fraction(1)))),
-    ])  # fmt: skip
-
-
-def _near_an_end(rng: Random, table: Table, numbers: Sequence[Column]) -> Compare | None:
-    """A condition that cuts a column's range at, or a step beside, one of its ends."""
-    ranged = [column for column in numbers if isinstance(table.columns[column.name], Integer | Number)]
-    if not ranged or rng.random() < 0.4:
-        return None
-    column = rng.choice(ranged)
-    kind = table.columns[column.name]
-    low, high = kind.steps  # type: ignore[union-attr]
-    away = rng.choice([0, 0, Fraction(1, 2), 1, 1])
-    below, above = [Relation.LESS, Relation.LESS_EQUAL], [Relation.GREATER, Relation.GREATER_EQUAL]
-    relation, place = rng.choice([(rng.choice(below), high - away), (rng.choice(above), low + away)])
-    if rng.random() < 0.2:
-        relation = rng.choice(list(Relation))
-    return Compare(relation, column, Literal(place * getattr(kind, "step", Fraction(1))))
-
-
-def fuzz(seed: int, cases: int, stop_at: Sequence[str] = ()) -> Tally:
-    """So many cases from one seed, or until something of these kinds is found."""
-    fuzzer = Fuzzer(Random(seed))
+def fuzz(seed: int, cases: int, stop_at: Sequence[str] = (), about: About | None = None) -> Tally:
+    """So many cases from one seed, or until something of these kinds is found; of such questions only, if given."""
+    fuzzer = Fuzzer(Random(seed), about)
     try:
         return fuzzer.run(cases, stop_at)
     finally:

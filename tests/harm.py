@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 import struct
+from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from random import Random
@@ -17,13 +18,16 @@ from privet.backends import Task
 from privet.backends.reference import _passing, added
 from privet.catalog import Source, Table
 from privet.core.calendar import midnight
+from privet.core.evaluate import evaluate
 from privet.core.expression import Column
-from privet.core.schema import Boolean, Category, Date, Integer, Kind, Number, Timestamp
+from privet.core.measures import CHOSEN, KEYS, Measure, Role
+from privet.core.schema import Boolean, Category, Date, Integer, Kind, Number, Text, Timestamp
 from privet.core.shape import Form, shape_of_kind
 
 Row = dict[str, Any]
 Pools = dict[str, list[Any]]
 CANDIDATES = 60
+CROWD = 3  # units in each of two sets of cells
 FEW = 8
 NUMBER = "number of the row"
 
@@ -53,7 +57,7 @@ NUMBERS: list[Kind] = [
 ]  # fmt: skip
 GROUPS: list[Kind] = [
     Category(["A", "B", "é"]), Category(["x"]), Category(list("abcdef")), Date("2020-02-27", "2020-03-02"),
-    Integer(0, 3),
+    Integer(0, 3), Text(), Text(),
 ]  # fmt: skip
 
 
@@ -93,7 +97,9 @@ def extremes(type_: str, kind: Kind | None) -> list[Any]:
     match kind:
         case Integer() | Number():
             step = getattr(kind, "step", Fraction(1))
+            low, high = kind.steps
             ends = [Fraction(kind.low), Fraction(kind.high), kind.low + step, kind.high - step, Fraction(0)]
+            ends += [(low + high) // 2 * step]
             ends += [Fraction(-(10**60)), Fraction(10**60)]
             return [value for end in ends if (value := _number(type_, end)) is not None]
         case Boolean():
@@ -138,60 +144,101 @@ def same_unit(one: Any, two: Any) -> bool:
     return one is two or bool(one == two) or (repr(one) == repr(two) == "nan")
 
 
-def row_sets(rng: Random, task: Task, pools: Pools, who: Any) -> list[list[Row]]:
-    """No rows; then sets that add most, take away most, land elsewhere, are too many, and are random."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Harm:
+    """What a unit's rows can be, the first of them none; and rows of others that make it matter most."""
+
+    sets: list[list[Row]]
+    crowd: list[Row]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Worth:
+    """A row that counts: its cell, what it adds, and the value of which only the first one counts."""
+
+    row: Row
+    cell: int
+    adds: int
+    value: object = None
+
+
+def harm(rng: Random, task: Task, pools: Pools, who: Any) -> Harm:
+    """No rows; for two of the measures, sets that add most, take away most, and land elsewhere; too many; and some.
+
+    What a rank can lose depends on who else is there, so the harm to a quantile comes with a crowd at its end.
+    """
     unit = task.table.unit
     tried = [{name: rng.choice(pool) for name, pool in pools.items()} for _ in range(CANDIDATES)]
     rows = [row if unit is None else row | {unit: who} for row in tried]
-    some = rng.sample(rows, rng.randint(0, 6))
+    some, targets = rng.sample(rows, rng.randint(0, 6)), rng.sample(task.measures, min(2, len(task.measures)))
+    sets: list[list[Row]] = []
+    crowd: list[Row] = []
+    for measure in targets or [KEYS]:
+        most, least, elsewhere = _best_cells(task, measure, _worth(task, measure, rows))
+        sets += [most, least, elsewhere]
+        if measure.role in CHOSEN and rng.random() < 0.8:
+            crowd += _crowd(rng, task, pools, who, (most, elsewhere))
     if unit is None:
-        return [[], *([row] for row in [*_best_rows(rng, task, rows), *some[:2]])]
-    limits = task.bounds
-    most, least, elsewhere = _best_cells(rng, task, rows)
-    sets = [[row for row in chosen for _ in range(limits.rows)] for chosen in (most, least, elsewhere)]
+        return Harm(sets=[[], *(own[:1] for own in sets), *([row] for row in some[:2])], crowd=crowd)
     many = [row for row in rows for _ in range(rng.randint(1, 3))]
-    return [[], *sets, many, some]
+    return Harm(sets=[[], *sets, many, some], crowd=crowd)
 
 
-def _worth(task: Task, rows: Sequence[Row], measure: int) -> list[tuple[Row, int, int]]:
-    """(row, its cell, what it adds) for the rows that count; whose they are does not matter here."""
+def _crowd(rng: Random, task: Task, pools: Pools, who: Any, blocks: Sequence[Sequence[Row]]) -> list[Row]:
+    """The same rows once more, of several other units; each unit has as many as it may have."""
+    unit = task.table.unit
+    if unit is None:
+        return [row for block in blocks for row in block for _ in range(CROWD)]
+    others = {repr(value): value for value in pools[unit] if value is not None and not same_unit(value, who)}
+    found: list[Row] = []
+    for number, one in enumerate(rng.sample(list(others.values()), min(len(others), CROWD * len(blocks)))):
+        found += [row | {unit: one} for row in blocks[number % len(blocks)]]
+    return found
+
+
+def _worth(task: Task, measure: Measure, rows: Sequence[Row]) -> list[Worth]:
+    """For the rows that count; whose they are does not matter here."""
     table = replace(task.table, unit=NUMBER, max_groups=1, max_rows_per_group=1)
     numbered = [row | {NUMBER: number} for number, row in enumerate(rows)]
     found = []
     for one in _passing(replace(task, table=table), numbered):
-        adds = [added(each, one.row) for each in task.measures]
-        found.append((rows[one.unit], one.cell, adds[measure]))  # type: ignore[call-overload]
+        value = None if measure.value is None else evaluate(measure.value, one.row)
+        if measure.role in CHOSEN and value is None:
+            continue
+        adds = int(value is not None) if measure.role is Role.DISTINCT else added(measure, one.row)
+        own = (value,) if measure.role is Role.DISTINCT else None
+        found.append(Worth(row=rows[one.unit], cell=one.cell, adds=adds, value=own))  # type: ignore[call-overload]
     return found
 
 
-def _best_rows(rng: Random, task: Task, rows: Sequence[Row]) -> list[Row]:
-    """The row that adds most, the one that adds least in the same cell, and the best one in another cell."""
-    worth = _worth(task, rows, rng.randrange(len(task.measures)))
-    if not worth:
-        return []
-    sign = 1 if max(worth, key=lambda item: abs(item[2]))[2] >= 0 else -1
-    row, cell, _ = max(worth, key=lambda item: sign * item[2])
-    least, _, _ = min((item for item in worth if item[1] == cell), key=lambda item: sign * item[2])
-    elsewhere = [item for item in worth if item[1] != cell]
-    return [row, least, *([max(elsewhere, key=lambda item: sign * item[2])[0]] if elsewhere else [])]
+def _sign(measure: Measure, worth: Sequence[Worth]) -> int:
+    """Whether high or low values do more: of quantiles those on the longer side."""
+    if measure.role in CHOSEN:
+        high = measure.role is Role.MAX if measure.quantile is None else measure.quantile > Fraction(1, 2)
+        return 1 if high else -1
+    return 1 if max((one.adds for one in worth), key=abs, default=0) >= 0 else -1
 
 
-def _best_cells(rng: Random, task: Task, rows: Sequence[Row]) -> tuple[list[Row], list[Row], list[Row]]:
-    """The same for a unit: one row for each of as many cells as it may have."""
-    worth = _worth(task, rows, rng.randrange(len(task.measures)))
-    if not worth:
-        return [], [], []
-    sign = 1 if max(worth, key=lambda item: abs(item[2]))[2] >= 0 else -1
-    best: dict[int, tuple[int, Row]] = {}
-    worst: dict[int, tuple[int, Row]] = {}
-    for row, cell, adds in worth:
-        if cell not in best or sign * adds > best[cell][0]:
-            best[cell] = (sign * adds, row)
-        if cell not in worst or sign * adds < worst[cell][0]:
-            worst[cell] = (sign * adds, row)
-    order = sorted(best, key=lambda cell: -best[cell][0])
-    first, second = order[: task.bounds.groups], order[task.bounds.groups : 2 * task.bounds.groups]
-    return [best[c][1] for c in first], [worst[c][1] for c in first], [best[c][1] for c in second]
+def _best_cells(task: Task, measure: Measure, worth: Sequence[Worth]) -> tuple[list[Row], list[Row], list[Row]]:
+    """As many rows as a unit may have, in as many cells: those that add most, those that add least in the same cells,
+    and those that add most in other cells."""
+    sign, groups = _sign(measure, worth), task.bounds.groups
+    cells: dict[int, list[Worth]] = defaultdict(list)
+    for one in sorted(worth, key=lambda one: -sign * one.adds):
+        cells[one.cell].append(one)
+    gain = {cell: sum(sign * one.adds for one in _filled(task, items)) for cell, items in cells.items()}
+    order = sorted(cells, key=lambda cell: -gain[cell])
+    first, second = order[:groups], order[groups : 2 * groups]
+    most, elsewhere = ([one.row for cell in some for one in _filled(task, cells[cell])] for some in (first, second))
+    return most, [cells[cell][-1].row for cell in first for _ in range(task.bounds.rows)], elsewhere
+
+
+def _filled(task: Task, items: Sequence[Worth]) -> list[Worth]:
+    """The first row as often as it counts; of values, so many different ones, and none twice."""
+    limit = task.bounds.rows
+    if items[0].value is None:
+        return [items[0]] * limit
+    return list({one.value: one for one in reversed(items)}.values())[::-1][:limit]
 
 
 def _single(number: float) -> float:

@@ -51,8 +51,8 @@ from privet.core.expression import (
     Truncated,
     Value,
 )  # fmt: skip
+from privet.core.measures import measures_of
 from privet.core.narrow import narrowed
-from privet.core.parts import measures_of
 from privet.core.plan import Aggregate, Function, Key, Plan
 from privet.core.ranges import shape_of
 from privet.core.schema import Boolean, Category, Date, Integer, Kind, Number, Text, Timestamp
@@ -513,8 +513,12 @@ def _accepted(try_it: Callable[[], object]) -> bool:
     return True
 
 
-def random_plan(rng: Random, table: Table) -> Plan:
-    """A plan that is accepted, with few cells."""
+SUMS = (Function.COUNT, Function.SUM, Function.AVG)
+QUANTILES = [Fraction(1, 2), Fraction(1, 4), Fraction(3, 4), Fraction(1, 3), Fraction(9, 10), Fraction(1, 100)]
+
+
+def random_plan(rng: Random, table: Table, functions: Sequence[Function] = SUMS, *, private: bool = False) -> Plan:
+    """A plan that is accepted, with few cells; with `private` often over keys that are not public."""
     declared = {name: shape_of_kind(kind) for name, kind in table.columns.items()}
     while True:
         maker = Maker(rng, declared)
@@ -522,39 +526,73 @@ def random_plan(rng: Random, table: Table) -> Plan:
         if where is not None and not _accepted(lambda: shape_of(where, declared)):  # noqa: B023
             continue
         passing = narrowed(declared, where)
-        keys = [key for key in (_key(rng, maker, place, passing) for place in range(rng.choice([0, 1, 1, 2]))) if key]
+        hidden = private and rng.random() < 0.4
+        tried = (_key(rng, maker, place, passing, hidden) for place in range(rng.choice([0, 1, 1, 2])))
+        keys = [key for key in tried if key]
         aggregates = [
-            one for one in (_aggregate(rng, maker, place, passing) for place in range(rng.randint(1, 3))) if one
+            one
+            for one in (_aggregate(rng, maker, place, passing, functions) for place in range(rng.randint(1, 3)))
+            if one
         ]
         names = tuple(item.name for item in [*keys, *aggregates])
         if not aggregates:
             continue
-        plan = Plan(table=table.name, where=where, keys=tuple(keys), aggregates=tuple(aggregates), outputs=names)
-        if _accepted(lambda: cells_of(plan, passing)) and cells_of(plan, passing).count <= FEW_CELLS:  # noqa: B023
+        plan = Plan(
+            table=table.name,
+            where=where,
+            keys=tuple(keys),
+            aggregates=tuple(aggregates),
+            outputs=names,
+            private_keys=hidden,
+            other="rest" if hidden and rng.random() < 0.5 else None,
+        )
+        if _few_cells(plan, passing):
             return plan
 
 
-def _key(rng: Random, maker: Maker, place: int, passing: Shapes) -> Key | None:
-    """Columns with few values, or whatever happens to have few."""
+def _few_cells(plan: Plan, passing: Shapes) -> bool:
+    """Or keys that are meant not to be public."""
+    if not _accepted(lambda: cells_of(plan, passing)):
+        return False
+    cells = cells_of(plan, passing)
+    return cells.count <= FEW_CELLS and (plan.private_keys or not cells.private)
+
+
+def _key(rng: Random, maker: Maker, place: int, passing: Shapes, hidden: bool) -> Key | None:
+    """Columns with few values, or whatever happens to have few; anything if its values need not be public."""
     for _ in range(20):
         form = maker._form()
         value = Column(rng.choice(list(passing))) if rng.random() < 0.3 else maker.make(form, rng.randint(0, 2))
-        plan = Plan(table="t", keys=(Key(name=f"k{place}", value=value),), aggregates=(), outputs=())
+        plan = Plan(
+            table="t", keys=(Key(name=f"k{place}", value=value),), aggregates=(), outputs=(), private_keys=hidden
+        )
         if not _accepted(lambda: shape_of(value, passing)):  # noqa: B023
             continue
         shape = shape_of(value, passing)
-        small = shape.high - shape.low < FEW_CELLS or shape.period is not None
-        if small and _accepted(lambda: cells_of(plan, passing)) and cells_of(plan, passing).count <= FEW_CELLS:  # noqa: B023
+        small = hidden or shape.high - shape.low < FEW_CELLS or shape.period is not None
+        if small and _few_cells(plan, passing):
             return plan.keys[0]
     return None
 
 
-def _aggregate(rng: Random, maker: Maker, place: int, passing: Shapes) -> Aggregate | None:
+ANY_FORM = (Function.COUNT, Function.COUNT_DISTINCT)
+PAIRS = (Function.COVAR_POP, Function.COVAR_SAMP, Function.CORR)
+
+
+def _aggregate(
+    rng: Random, maker: Maker, place: int, passing: Shapes, functions: Sequence[Function]
+) -> Aggregate | None:
     for _ in range(20):
-        function = rng.choice(list(Function))
-        form = rng.choice([Form.NUMBER, Form.NUMBER, Form.TRUTH]) if function is not Function.COUNT else maker._form()
-        value = None if function is Function.COUNT and rng.random() < 0.4 else maker.make(form, rng.randint(0, 3))
-        found = Aggregate(name=f"a{place}", function=function, value=value)
+        function = rng.choice(functions)
+        form = maker._form() if function in ANY_FORM else rng.choice([Form.NUMBER, Form.NUMBER, Form.TRUTH])
+        value = None if function in ANY_FORM and rng.random() < 0.4 else maker.make(form, rng.randint(0, 3))
+        found = Aggregate(
+            name=f"a{place}",
+            function=function,
+            value=value,
+            second=maker.make(Form.NUMBER, rng.randint(0, 2)) if function in PAIRS else None,
+            quantile=rng.choice(QUANTILES) if function is Function.QUANTILE else None,
+        )
         plan = Plan(table="t", aggregates=(found,), outputs=())
         if _accepted(lambda: measures_of(plan, passing)):  # noqa: B023
             return found

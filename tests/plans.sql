@@ -1,4 +1,4 @@
-# SQL and the plan it means, or why it is refused. Made of blocks: the SQL, then `=>` and the plan as tests/sql_text.py
+# SQL and the plan it means, or why it is refused. Made of blocks: the SQL, then `=>` and the plan as tests/sql_writer.py
 # writes it (table | where | by keys | aggregates | show | having | order | limit), or `=> REFUSED:` and the problem.
 
 # What can be asked
@@ -52,10 +52,10 @@ SELECT ward, smoker, COUNT(*) FROM visits GROUP BY ALL
 => visits | by ward=ward, smoker=smoker | count=COUNT(*) | show ward, smoker, count
 
 SELECT FLOOR(age / 10) AS decade, COUNT(*) FROM visits GROUP BY decade
-=> visits | by decade=floor[1]((age * 1/10)) | count=COUNT(*) | show decade, count
+=> visits | by decade=floor((age * (1 / 10))) | count=COUNT(*) | show decade, count
 
 SELECT FLOOR(age / 10), COUNT(*) FROM visits GROUP BY FLOOR(age/10)
-=> visits | by floor=floor[1]((age * 1/10)) | count=COUNT(*) | show floor, count
+=> visits | by floor=floor((age * (1 / 10))) | count=COUNT(*) | show floor, count
 
 SELECT COUNT(*) FROM visits GROUP BY ward
 => visits | by ward=ward | count=COUNT(*) | show count
@@ -64,10 +64,10 @@ SELECT COUNT(*), ward FROM visits GROUP BY ward, ward
 => visits | by ward=ward | count=COUNT(*) | show count, ward
 
 SELECT date_trunc('month', day) AS month, COUNT(*) FROM visits GROUP BY month
-=> visits | by month=start[month](day) | count=COUNT(*) | show month, count
+=> visits | by month=date_trunc('month', day) | count=COUNT(*) | show month, count
 
 SELECT date, COUNT(*) FROM visits WHERE date >= '2024-01-01' GROUP BY date
-=> visits | where (date >= 2024-01-01) | by date=date | count=COUNT(*) | show date, count
+=> visits | where (date >= DATE '2024-01-01') | by date=date | count=COUNT(*) | show date, count
 
 SELECT COUNT(*), COUNT(*) FROM visits
 => visits | count=COUNT(*), count_2=COUNT(*) | show count, count_2
@@ -76,25 +76,444 @@ SELECT COUNT(*) AS a, COUNT(*) AS b FROM visits
 => visits | a=COUNT(*), b=COUNT(*) | show a, b
 
 SELECT COUNT_IF(age > 65), COUNTIF(smoker) FROM visits
-=> visits | count=COUNT(case((age > 65): 1, null)), count_2=COUNT(case(smoker: 1, null)) | show count, count_2
+=> visits | count=COUNT(CASE WHEN (age > 65) THEN 1 ELSE NULL END), count_2=COUNT(CASE WHEN smoker THEN 1 ELSE NULL END) | show count, count_2
 
 SELECT COUNT(*) FILTER (WHERE smoker), SUM(cost) FILTER (WHERE age > 65) AS s FROM visits
-=> visits | count=COUNT(case(smoker: 1, null)), s=SUM(case((age > 65): cost, null)) | show count, s
+=> visits | count=COUNT(CASE WHEN smoker THEN 1 ELSE NULL END), s=SUM(CASE WHEN (age > 65) THEN cost ELSE NULL END) | show count, s
 
 SELECT SUM(CASE WHEN smoker THEN cost ELSE 0 END) FROM visits
-=> visits | sum=SUM(case(smoker: cost, 0)) | show sum
+=> visits | sum=SUM(CASE WHEN smoker THEN cost ELSE 0 END) | show sum
 
 SELECT SUM(smoker), AVG(age > 18) FROM visits
-=> visits | sum=SUM(case(smoker: 1, not smoker: 0, null)), avg=AVG(case((age > 18): 1, not (age > 18): 0, null)) | show sum, avg
+=> visits | sum=SUM(CASE WHEN smoker THEN 1 WHEN (NOT smoker) THEN 0 ELSE NULL END), avg=AVG(CASE WHEN (age > 18) THEN 1 WHEN (NOT (age > 18)) THEN 0 ELSE NULL END) | show sum, avg
 
 SELECT COUNT(NULL) FROM visits
-=> visits | count=COUNT(null) | show count
+=> visits | count=COUNT(NULL) | show count
 
 SELECT case when age < 18 then 'child' else 'adult' end as who, count(*) from visits group by who
-=> visits | by who=case((age < 18): 'child', 'adult') | count=COUNT(*) | show who, count
+=> visits | by who=CASE WHEN (age < 18) THEN 'child' ELSE 'adult' END | count=COUNT(*) | show who, count
 
 SELECT (ward), (COUNT(*)) FROM visits GROUP BY (ward)
 => visits | by ward=ward | count=COUNT(*) | show ward, count
+
+# Counting what is different, and people
+
+SELECT COUNT(DISTINCT age) FROM visits
+=> visits | count_distinct_age=COUNT(DISTINCT age) | show count_distinct_age
+
+SELECT COUNT(DISTINCT city) AS cities, COUNT(DISTINCT (ward)) FROM visits
+=> visits | cities=COUNT(DISTINCT city), count_distinct_ward=COUNT(DISTINCT ward) | show cities, count_distinct_ward
+
+SELECT ward, COUNT(DISTINCT patient_id) AS people FROM visits GROUP BY ward
+=> visits | by ward=ward | people=COUNT(DISTINCT patient_id) | show ward, people
+
+SELECT COUNT(DISTINCT v.PATIENT_ID), COUNT(DISTINCT ("patient_id")) FROM visits v
+=> visits | count_distinct=COUNT(DISTINCT patient_id), count_distinct_2=COUNT(DISTINCT patient_id) | show count_distinct, count_distinct_2
+
+SELECT COUNT(DISTINCT patient_id) AS patient_id FROM visits ORDER BY patient_id
+=> visits | patient_id=COUNT(DISTINCT patient_id) | show patient_id | order patient_id
+
+SELECT APPROX_COUNT_DISTINCT(city), APPROX_DISTINCT(day), COUNT_DISTINCT(patient_id) FROM visits
+=> visits | count_distinct_city=COUNT(DISTINCT city), count_distinct_day=COUNT(DISTINCT day), count_distinct=COUNT(DISTINCT patient_id) | show count_distinct_city, count_distinct_day, count_distinct
+
+SELECT COUNT(DISTINCT date_trunc('month', day)), COUNT(DISTINCT smoker), COUNT(DISTINCT arrived) FROM visits
+=> visits | count_distinct=COUNT(DISTINCT date_trunc('month', day)), count_distinct_smoker=COUNT(DISTINCT smoker), count_distinct_arrived=COUNT(DISTINCT arrived) | show count_distinct, count_distinct_smoker, count_distinct_arrived
+
+SELECT COUNT(DISTINCT city) FILTER (WHERE smoker), COUNT(DISTINCT CASE WHEN age > 65 THEN ward END) FROM visits
+=> visits | count_distinct=COUNT(DISTINCT CASE WHEN smoker THEN city ELSE NULL END), count_distinct_2=COUNT(DISTINCT CASE WHEN (age > 65) THEN ward ELSE NULL END) | show count_distinct, count_distinct_2
+
+SELECT ward, COUNT(DISTINCT patient_id) AS n FROM visits GROUP BY ward HAVING COUNT(DISTINCT patient_id) > 10 ORDER BY COUNT(DISTINCT city) DESC
+=> visits | by ward=ward | n=COUNT(DISTINCT patient_id), count_distinct_city=COUNT(DISTINCT city) | show ward, n | having (n > 10) | order count_distinct_city desc
+
+SELECT COUNT(ALL age) FROM visits
+=> visits | count_age=COUNT(age) | show count_age
+
+SELECT COUNT(DISTINCT x) FROM "Odd Name"
+=> Odd Name | count_distinct_x=COUNT(DISTINCT x) | show count_distinct_x
+
+SELECT COUNT(DISTINCT patient_id) FROM "Odd Name"
+=> REFUSED: there is no column 'patient_id'
+
+SELECT COUNT(patient_id) FROM visits
+=> REFUSED: 'patient_id' says who somebody is
+
+SELECT COUNT(*) FROM visits WHERE patient_id = 17
+=> REFUSED: 'patient_id' says who somebody is
+
+SELECT patient_id, COUNT(*) FROM visits GROUP BY patient_id
+=> REFUSED: 'patient_id' says who somebody is
+
+SELECT ward AS patient_id, COUNT(*) FROM visits GROUP BY patient_id
+=> REFUSED: 'patient_id' says who somebody is
+
+SELECT COUNT(*) FROM visits GROUP BY ward ORDER BY patient_id
+=> REFUSED: ORDER BY 'patient_id' is not a column of the answer
+
+SELECT ward, COUNT(*) FROM visits GROUP BY ward HAVING MAX(patient_id) > 3
+=> REFUSED: 'patient_id' says who somebody is
+
+SELECT COUNT(DISTINCT CASE WHEN smoker THEN patient_id END) FROM visits
+=> REFUSED: 'CASE WHEN smoker THEN patient_id END' computes with who somebody is
+
+SELECT COUNT(DISTINCT patient_id) FILTER (WHERE smoker) FROM visits
+=> REFUSED: a count of units has no FILTER
+
+SELECT COUNT(DISTINCT patientid) FROM visits
+=> REFUSED: there is no column 'patientid'
+
+SELECT COUNT(DISTINCT w.patient_id) FROM visits
+=> REFUSED: there is no table 'w' in FROM
+
+SELECT COUNT(DISTINCT age, ward) FROM visits
+=> REFUSED: COUNT(DISTINCT ...) does not have one argument
+
+SELECT COUNT(DISTINCT (age, ward)) FROM visits
+=> REFUSED: COUNT(DISTINCT ...) does not have one argument
+
+SELECT COUNT(DISTINCT *) FROM visits
+=> REFUSED: COUNT(DISTINCT ...) does not have one argument
+
+SELECT COUNT(DISTINCT) FROM visits
+=> REFUSED: COUNT(DISTINCT ...) does not have one argument
+
+SELECT COUNT(DISTINCT 1) FROM visits
+=> REFUSED: COUNT(DISTINCT ...) of the constant '1'
+
+SELECT COUNT(DISTINCT NULL) FROM visits
+=> REFUSED: COUNT(DISTINCT ...) of the constant 'NULL'
+
+SELECT COUNT(DISTINCT COUNT(*)) FROM visits
+=> REFUSED: the aggregate 'COUNT(*)' stands in COUNT(DISTINCT ...)
+
+SELECT COUNT(DISTINCT DISTINCT age) FROM visits
+=> REFUSED: DISTINCT is not answered
+
+SELECT COUNT(age, DISTINCT cost) FROM visits
+=> REFUSED: DISTINCT is not answered
+
+SELECT SUM(DISTINCT age) FROM visits
+=> REFUSED: DISTINCT is not answered
+
+SELECT MIN(DISTINCT age) FROM visits
+=> REFUSED: DISTINCT is not answered
+
+SELECT ward, COUNT(*) FROM visits GROUP BY DISTINCT ward
+=> REFUSED: DISTINCT is not answered
+
+SELECT DISTINCT ON (ward) COUNT(*) FROM visits
+=> REFUSED: DISTINCT is not answered
+
+# Spread, and two columns
+
+SELECT VARIANCE(age), VAR_SAMP(cost), VAR(cost), VAR_POP(age), VARP(cost), VARIANCE_POP(age) FROM visits
+=> visits | var_samp_age=VAR_SAMP(age), var_samp_cost=VAR_SAMP(cost), var_samp_cost_2=VAR_SAMP(cost), var_pop_age=VAR_POP(age), var_pop_cost=VAR_POP(cost), var_pop_age_2=VAR_POP(age) | show var_samp_age, var_samp_cost, var_samp_cost_2, var_pop_age, var_pop_cost, var_pop_age_2
+
+SELECT STDDEV(age), STDDEV_SAMP(cost), STD(cost), STDEV(age), STDDEV_POP(age), STDEVP(cost) FROM visits
+=> visits | stddev_samp_age=STDDEV_SAMP(age), stddev_samp_cost=STDDEV_SAMP(cost), stddev_samp_cost_2=STDDEV_SAMP(cost), stddev_samp_age_2=STDDEV_SAMP(age), stddev_pop_age=STDDEV_POP(age), stddev_pop_cost=STDDEV_POP(cost) | show stddev_samp_age, stddev_samp_cost, stddev_samp_cost_2, stddev_samp_age_2, stddev_pop_age, stddev_pop_cost
+
+SELECT COVAR_POP(age, cost), COVAR_SAMP(cost, age), CORR(age, smoker) FROM visits
+=> visits | covar_pop_age_cost=COVAR_POP(age, cost), covar_samp_cost_age=COVAR_SAMP(cost, age), corr=CORR(age, CASE WHEN smoker THEN 1 WHEN (NOT smoker) THEN 0 ELSE NULL END) | show covar_pop_age_cost, covar_samp_cost_age, corr
+
+SELECT ward, STDDEV(cost) AS s FROM visits GROUP BY ward HAVING STDDEV_SAMP(cost) > 10 ORDER BY s DESC
+=> visits | by ward=ward | s=STDDEV_SAMP(cost) | show ward, s | having (s > 10) | order s desc
+
+SELECT CORR(age, cost) FILTER (WHERE smoker) AS r FROM visits
+=> visits | r=CORR(CASE WHEN smoker THEN age ELSE NULL END, CASE WHEN smoker THEN cost ELSE NULL END) | show r
+
+SELECT VAR_POP(smoker), STDDEV(age - 50), CORR(age * 2, CASE WHEN ward = 'A' THEN cost END) FROM visits
+=> visits | var_pop=VAR_POP(CASE WHEN smoker THEN 1 WHEN (NOT smoker) THEN 0 ELSE NULL END), stddev_samp=STDDEV_SAMP((age - 50)), corr=CORR((age * 2), CASE WHEN (ward = 'A') THEN cost ELSE NULL END) | show var_pop, stddev_samp, corr
+
+SELECT ward, CORR(age, cost) AS r FROM visits GROUP BY ward HAVING CORR(age, cost) > 0.5 AND CORR(cost, age) < 0.9
+=> visits | by ward=ward | r=CORR(age, cost), corr_cost_age=CORR(cost, age) | show ward, r | having ((r > (1 / 2)) AND (corr_cost_age < (9 / 10)))
+
+SELECT CORR(age) FROM visits
+=> REFUSED: 'CORR(age)' does not have two arguments
+
+SELECT COVAR_POP(age, cost, age) FROM visits
+=> REFUSED: 'COVAR_POP(age, cost, age)' does not have two arguments
+
+SELECT CORR(age, ward) FROM visits
+=> REFUSED: CORR needs a number, not a text
+
+SELECT VARIANCE(city) FROM visits
+=> REFUSED: VARIANCE needs a number, not a text
+
+SELECT STDDEV(NULL) FROM visits
+=> REFUSED: STDDEV needs a number, not NULL
+
+SELECT STDDEV() FROM visits
+=> REFUSED: 'STDDEV()' does not have one argument
+
+SELECT STDDEV(*) FROM visits
+=> REFUSED: '*' is not understood
+
+SELECT SQRT(VARIANCE(age)) FROM visits
+=> REFUSED: SQRT is not answered yet
+
+SELECT ROUND(STDDEV(age), 2) FROM visits
+=> REFUSED: 'ROUND(STDDEV(age), 2)' computes with aggregates
+
+SELECT VARIANCE(STDDEV(age)) FROM visits
+=> REFUSED: the aggregate 'STDDEV(age)' stands in VARIANCE
+
+# Quantiles, smallest and largest
+
+SELECT MEDIAN(age) FROM visits
+=> visits | median_age=QUANTILE(age, (1 / 2)) | show median_age
+
+SELECT MIN(age) FROM visits
+=> visits | min_age=MIN(age) | show min_age
+
+SELECT MIN(age), MAX(cost) AS top FROM visits
+=> visits | min_age=MIN(age), top=MAX(cost) | show min_age, top
+
+SELECT ward, MEDIAN(cost) AS m FROM visits GROUP BY ward HAVING MEDIAN(cost) > 100 ORDER BY MAX(cost)
+=> visits | by ward=ward | m=QUANTILE(cost, (1 / 2)), max_cost=MAX(cost) | show ward, m | having (m > 100) | order max_cost
+
+SELECT QUANTILE(age, 0.25), QUANTILE_CONT(age, 0.5), QUANTILE_DISC(cost, 0.999) FROM visits
+=> visits | quantile_25_age=QUANTILE(age, (1 / 4)), median_age=QUANTILE(age, (1 / 2)), quantile_99_9_cost=QUANTILE(cost, (999 / 1000)) | show quantile_25_age, median_age, quantile_99_9_cost
+
+SELECT PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY cost) AS p FROM visits
+=> visits | p=QUANTILE(cost, (9 / 10)) | show p
+
+SELECT percentile_disc(0.9) within group (order by cost desc) FROM visits
+=> visits | quantile_10_cost=QUANTILE(cost, (1 / 10)) | show quantile_10_cost
+
+SELECT PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY age ASC NULLS LAST) FILTER (WHERE smoker) FROM visits
+=> visits | median=QUANTILE(CASE WHEN smoker THEN age ELSE NULL END, (1 / 2)) | show median
+
+SELECT APPROX_QUANTILE(age, 0.1), APPROX_PERCENTILE(age, 0.2), PERCENTILE(age, 0.3), PERCENTILE_APPROX(age, 0.4) FROM visits
+=> visits | quantile_10_age=QUANTILE(age, (1 / 10)), quantile_20_age=QUANTILE(age, (1 / 5)), quantile_30_age=QUANTILE(age, (3 / 10)), quantile_40_age=QUANTILE(age, (2 / 5)) | show quantile_10_age, quantile_20_age, quantile_30_age, quantile_40_age
+
+SELECT APPROX_PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY age) FROM visits
+=> visits | median_age=QUANTILE(age, (1 / 2)) | show median_age
+
+SELECT QUANTILE(age, [0.25, 0.5, 0.75]) AS q FROM visits
+=> visits | q_25=QUANTILE(age, (1 / 4)), q_50=QUANTILE(age, (1 / 2)), q_75=QUANTILE(age, (3 / 4)) | show q_25, q_50, q_75
+
+SELECT QUANTILE_CONT(cost, ARRAY[0, 0.05, 1]) FROM visits
+=> visits | min_cost=MIN(cost), quantile_5_cost=QUANTILE(cost, (1 / 20)), max_cost=MAX(cost) | show min_cost, quantile_5_cost, max_cost
+
+SELECT PERCENTILE_CONT([0.1, 0.9]) WITHIN GROUP (ORDER BY age DESC) AS p FROM visits
+=> visits | p_90=QUANTILE(age, (9 / 10)), p_10=QUANTILE(age, (1 / 10)) | show p_90, p_10
+
+SELECT ward, QUANTILE(age, [0.5]) AS q, COUNT(*) AS n FROM visits GROUP BY ward ORDER BY 2, 3
+=> visits | by ward=ward | q_50=QUANTILE(age, (1 / 2)), n=COUNT(*) | show ward, q_50, n | order q_50, n
+
+SELECT QUANTILE(age, [1/3, 2/3]) AS third FROM visits
+=> visits | third_1_of_3=QUANTILE(age, (1 / 3)), third_2_of_3=QUANTILE(age, (2 / 3)) | show third_1_of_3, third_2_of_3
+
+SELECT QUANTILE(age, 0), QUANTILE(age, 1.0), QUANTILE(age, 1 - 0.75) FROM visits
+=> visits | min_age=MIN(age), max_age=MAX(age), quantile_25_age=QUANTILE(age, (1 / 4)) | show min_age, max_age, quantile_25_age
+
+SELECT MEDIAN(CASE WHEN ward = 'A' THEN cost END) AS a, MEDIAN(cost) FILTER (WHERE ward = 'B') AS b FROM visits
+=> visits | a=QUANTILE(CASE WHEN (ward = 'A') THEN cost ELSE NULL END, (1 / 2)), b=QUANTILE(CASE WHEN (ward = 'B') THEN cost ELSE NULL END, (1 / 2)) | show a, b
+
+SELECT MEDIAN(smoker), MAX(age > 18) FROM visits
+=> visits | median=QUANTILE(CASE WHEN smoker THEN 1 WHEN (NOT smoker) THEN 0 ELSE NULL END, (1 / 2)), max=MAX(CASE WHEN (age > 18) THEN 1 WHEN (NOT (age > 18)) THEN 0 ELSE NULL END) | show median, max
+
+SELECT MAX(day - DATE '2020-01-01') AS last, MIN(EXTRACT(year FROM day)) FROM visits
+=> visits | last=MAX((day - DATE '2020-01-01')), min=MIN(EXTRACT(year FROM day)) | show last, min
+
+SELECT QUANTILE(age, [0.25, 0.75]) FILTER (WHERE smoker) AS q FROM visits
+=> visits | q_25=QUANTILE(CASE WHEN smoker THEN age ELSE NULL END, (1 / 4)), q_75=QUANTILE(CASE WHEN smoker THEN age ELSE NULL END, (3 / 4)) | show q_25, q_75
+
+SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward HAVING QUANTILE(cost, 0.9) - MEDIAN(cost) > 100
+=> visits | by ward=ward | n=COUNT(*), quantile_90_cost=QUANTILE(cost, (9 / 10)), median_cost=QUANTILE(cost, (1 / 2)) | show ward, n | having ((quantile_90_cost - median_cost) > 100)
+
+SELECT QUANTILE(age, 0.000001), QUANTILE(age, 0.5::DOUBLE) FROM visits
+=> visits | quantile_0_0001_age=QUANTILE(age, (1 / 1000000)), median_age=QUANTILE(age, (1 / 2)) | show quantile_0_0001_age, median_age
+
+SELECT ward, QUANTILE(age, [0.25, 0.75]) AS q FROM visits GROUP BY ward ORDER BY q_75
+=> visits | by ward=ward | q_25=QUANTILE(age, (1 / 4)), q_75=QUANTILE(age, (3 / 4)) | show ward, q_25, q_75 | order q_75
+
+SELECT MEDIAN(day) FROM visits
+=> REFUSED: MEDIAN needs a number, not a date
+
+SELECT MAX(arrived) FROM visits
+=> REFUSED: MAX needs a number, not a timestamp
+
+SELECT MIN(city) FROM visits
+=> REFUSED: MIN needs a number, not a text
+
+SELECT MAX(NULL) FROM visits
+=> REFUSED: MAX needs a number, not NULL
+
+SELECT MIN(age, 3) FROM visits
+=> REFUSED: 'MIN(age, 3)' does not have one argument
+
+SELECT QUANTILE(age) FROM visits
+=> REFUSED: 'QUANTILE(age)' does not have two arguments
+
+SELECT QUANTILE(0.5, age) FROM visits
+=> REFUSED: QUANTILE needs a constant number, not 'age'
+
+SELECT QUANTILE(age, cost) FROM visits
+=> REFUSED: QUANTILE needs a constant number, not 'cost'
+
+SELECT QUANTILE(age, 50) FROM visits
+=> REFUSED: QUANTILE needs a number from 0 to 1, not 50
+
+SELECT QUANTILE(age, -0.1) FROM visits
+=> REFUSED: QUANTILE needs a number from 0 to 1, not -1/10
+
+SELECT QUANTILE(age, 1e300) FROM visits
+=> REFUSED: QUANTILE needs a number from 0 to 1, not 1000000000000000000000000000000000000...
+
+SELECT QUANTILE(age, NULL) FROM visits
+=> REFUSED: QUANTILE needs a constant number, not 'NULL'
+
+SELECT QUANTILE(age, '0.5') FROM visits
+=> REFUSED: QUANTILE needs a constant number, not "'0.5'"
+
+SELECT QUANTILE(age, TRUE) FROM visits
+=> REFUSED: QUANTILE needs a constant number, not 'TRUE'
+
+SELECT QUANTILE(age, 0.1234567) FROM visits
+=> REFUSED: QUANTILE of '0.1234567' is too fine
+
+SELECT QUANTILE(age, []) FROM visits
+=> REFUSED: QUANTILE has an empty list, or one quantile twice
+
+SELECT QUANTILE(age, [0.5, 0.50]) FROM visits
+=> REFUSED: QUANTILE has an empty list, or one quantile twice
+
+SELECT QUANTILE(age, [[0.5]]) FROM visits
+=> REFUSED: [ is not answered in a list
+
+SELECT QUANTILE(age, [age]) FROM visits
+=> REFUSED: AGE is not answered in a list
+
+SELECT QUANTILE(age, ARRAY(0.5, 0.9)) FROM visits
+=> REFUSED: ARRAY is not answered yet
+
+SELECT QUANTILE([0.5], 0.5) FROM visits
+=> REFUSED: '[0.5]' is not understood
+
+SELECT QUANTILE(age, [0.5][1]) FROM visits
+=> REFUSED: ] is not answered
+
+SELECT age[1], COUNT(*) FROM visits GROUP BY 1
+=> REFUSED: [ is not answered
+
+SELECT COUNT(*) FROM visits WHERE age IN ([1, 2])
+=> REFUSED: '[1, 2]' is not understood
+
+SELECT QUANTILE(age, [0.5) FROM visits
+=> REFUSED: ) is not answered in a list
+
+SELECT QUANTILE(age, 0.5]) FROM visits
+=> REFUSED: ] is not answered
+
+SELECT QUANTILE(age, [0.25, 0.75]) AS q, COUNT(*) AS q_25 FROM visits
+=> REFUSED: two columns are named 'q_25'
+
+SELECT ward, COUNT(*) FROM visits GROUP BY ward HAVING QUANTILE(age, [0.25, 0.75]) > 3
+=> REFUSED: HAVING has a list of quantiles
+
+SELECT ward, COUNT(*) FROM visits GROUP BY ward ORDER BY QUANTILE(age, [0.5])
+=> REFUSED: ORDER BY has a list of quantiles
+
+SELECT ward, QUANTILE(age, [0.25, 0.75]) AS q FROM visits GROUP BY ward ORDER BY 2
+=> REFUSED: ORDER BY has a list of quantiles
+
+SELECT ward, QUANTILE(age, [0.25, 0.75]) AS q FROM visits GROUP BY ward ORDER BY q
+=> REFUSED: ORDER BY 'q' is not a column of the answer
+
+SELECT PERCENTILE_CONT(0.5) FROM visits
+=> REFUSED: 'PERCENTILE_CONT(0.5)' does not have two arguments
+
+SELECT PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY age, cost) FROM visits
+=> REFUSED: WITHIN GROUP holds something else than ORDER BY x
+
+SELECT PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY age NULLS FIRST) FROM visits
+=> REFUSED: WITHIN GROUP holds something else than ORDER BY x
+
+SELECT PERCENTILE_CONT(0.5) WITHIN GROUP (age) FROM visits
+=> REFUSED: the query cannot be read at line 1, column 45, near 'age'
+
+SELECT PERCENTILE_CONT(0.5) WITHIN GROUP () FROM visits
+=> REFUSED: WITHIN GROUP holds something else than ORDER BY x
+
+SELECT PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY MEDIAN(age)) FROM visits
+=> REFUSED: the aggregate 'MEDIAN(age)' stands in PERCENTILE_CONT
+
+SELECT MEDIAN(age) WITHIN GROUP (ORDER BY age) FROM visits
+=> REFUSED: 'MEDIAN(age)' has no WITHIN GROUP
+
+SELECT ABS(age) WITHIN GROUP (ORDER BY age), COUNT(*) FROM visits
+=> REFUSED: 'ABS(age)' has no WITHIN GROUP
+
+SELECT PERCENTILE_CONT(0.5) WITHIN (ORDER BY age) FROM visits
+=> REFUSED: WITHIN is not answered yet
+
+SELECT COUNT(*) FROM visits GROUP (ward)
+=> REFUSED: GROUP is not answered yet
+
+SELECT MEDIAN(age) - MIN(age) FROM visits
+=> REFUSED: 'MEDIAN(age) - MIN(age)' computes with aggregates
+
+SELECT MAX(MIN(age)) FROM visits
+=> REFUSED: the aggregate 'MIN(age)' stands in MAX
+
+SELECT COUNT(*) FROM visits WHERE age = MAX(age)
+=> REFUSED: the aggregate 'MAX(age)' stands in WHERE
+
+SELECT COUNT(*) FROM visits WHERE PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY age) > 3
+=> REFUSED: the aggregate 'PERCENTILE_CONT(0.5 ORDER BY age)' stands in WHERE
+
+SELECT COUNT(*) FROM visits GROUP BY MEDIAN(age)
+=> REFUSED: the aggregate 'MEDIAN(age)' stands in GROUP BY
+
+SELECT QUANTILE(age, 0.5 ORDER BY age) FROM visits
+=> REFUSED: '0.5 ORDER BY age' is not understood
+
+SELECT MEDIAN(age ORDER BY cost LIMIT 3) FROM visits
+=> REFUSED: 'age ORDER BY cost LIMIT 3' is not understood
+
+SELECT MEDIAN(age AS a) FROM visits
+=> REFUSED: 'age AS a' is not understood
+
+SELECT MEDIAN(age) OVER (ORDER BY day) FROM visits
+=> REFUSED: OVER is not answered yet
+
+SELECT MODE(age) FROM visits
+=> REFUSED: MODE is not answered yet
+
+SELECT MODE() WITHIN GROUP (ORDER BY age) FROM visits
+=> REFUSED: MODE is not answered yet
+
+SELECT STRING_AGG(city, ',') FROM visits
+=> REFUSED: STRING_AGG is not answered yet
+
+SELECT FIRST(age) FROM visits
+=> REFUSED: FIRST is not answered yet
+
+SELECT ANY_VALUE(city) FROM visits
+=> REFUSED: ANY_VALUE is not answered yet
+
+SELECT APPROX_QUANTILES(age, 4) FROM visits
+=> REFUSED: APPROX_QUANTILES is not answered yet
+
+SELECT SKEWNESS(age) FROM visits
+=> REFUSED: SKEWNESS is not answered yet
+
+SELECT MEDIANN(age) FROM visits
+=> REFUSED: MEDIANN is not answered yet
+
+# Keys whose values are not public: which are shown is decided elsewhere, with noise
+
+SELECT city, COUNT(*) AS n FROM visits GROUP BY city
+=> visits | by city=city | n=COUNT(*) | show city, n
+
+SELECT city, ward, COUNT(DISTINCT patient_id) AS n, MEDIAN(cost) AS m FROM visits GROUP BY ALL HAVING n >= 20 ORDER BY n DESC LIMIT 10
+=> visits | by city=city, ward=ward | n=COUNT(DISTINCT patient_id), m=QUANTILE(cost, (1 / 2)) | show city, ward, n, m | having (n >= 20) | order n desc | limit 10
+
+SELECT CASE WHEN smoker THEN city END AS place, COUNT(*) FROM visits GROUP BY 1
+=> visits | by place=CASE WHEN smoker THEN city ELSE NULL END | count=COUNT(*) | show place, count
+
+SELECT COALESCE(city, 'nowhere') AS place, AVG(cost) FROM visits GROUP BY place HAVING place <> 'nowhere'
+=> visits | by place=COALESCE(city, 'nowhere') | avg_cost=AVG(cost) | show place, avg_cost | having (place <> 'nowhere')
 
 # HAVING, ORDER BY, LIMIT
 
@@ -105,25 +524,25 @@ SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward HAVING COUNT(*) > 10
 => visits | by ward=ward | n=COUNT(*) | show ward, n | having (n > 10)
 
 SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward HAVING AVG(cost) > 10 AND ward IN ('A', 'B')
-=> visits | by ward=ward | n=COUNT(*), avg_cost=AVG(cost) | show ward, n | having ((avg_cost > 10) and (ward in 'A', 'B'))
+=> visits | by ward=ward | n=COUNT(*), avg_cost=AVG(cost) | show ward, n | having ((avg_cost > 10) AND (ward IN ('A', 'B')))
 
 SELECT ward FROM visits GROUP BY ward HAVING COUNT(*) BETWEEN 10 AND 20
-=> visits | by ward=ward | count=COUNT(*) | show ward | having ((count >= 10) and (count <= 20))
+=> visits | by ward=ward | count=COUNT(*) | show ward | having ((count >= 10) AND (count <= 20))
 
 SELECT ward, SUM(cost) AS s, COUNT(*) AS n FROM visits GROUP BY ward HAVING s - 100 * n > 0 OR NOT n < 5
-=> visits | by ward=ward | s=SUM(cost), n=COUNT(*) | show ward, s, n | having (((s - (100 * n)) > 0) or not (n < 5))
+=> visits | by ward=ward | s=SUM(cost), n=COUNT(*) | show ward, s, n | having (((s - (100 * n)) > 0) OR (NOT (n < 5)))
 
 SELECT ward, AVG(cost) AS cost FROM visits GROUP BY ward HAVING cost > 100
 => visits | by ward=ward | cost=AVG(cost) | show ward, cost | having (cost > 100)
 
 SELECT FLOOR(age / 10) AS age, COUNT(*) FROM visits GROUP BY 1 HAVING age > 3
-=> visits | by age=floor[1]((age * 1/10)) | count=COUNT(*) | show age, count | having (age > 3)
+=> visits | by age=floor((age * (1 / 10))) | count=COUNT(*) | show age, count | having (age > 3)
 
 SELECT FLOOR(age / 10) AS f, COUNT(*) FROM visits GROUP BY 1 HAVING FLOOR(age / 10) > 3 AND f IS NOT NULL
-=> visits | by f=floor[1]((age * 1/10)) | count=COUNT(*) | show f, count | having ((f > 3) and not (f is null))
+=> visits | by f=floor((age * (1 / 10))) | count=COUNT(*) | show f, count | having ((f > 3) AND (NOT (f IS NULL)))
 
 SELECT day, COUNT(*) FROM visits GROUP BY day HAVING day >= '2024-02-01'
-=> visits | by day=day | count=COUNT(*) | show day, count | having (day >= 2024-02-01)
+=> visits | by day=day | count=COUNT(*) | show day, count | having (day >= DATE '2024-02-01')
 
 SELECT ward, COUNT(*) FROM visits GROUP BY ward ORDER BY ward
 => visits | by ward=ward | count=COUNT(*) | show ward, count | order ward
@@ -158,93 +577,93 @@ SELECT COUNT(*) FROM visits WHERE smoker
 => visits | where smoker | count=COUNT(*) | show count
 
 SELECT COUNT(*) FROM visits WHERE NOT smoker AND age >= 18 OR ward = 'A'
-=> visits | where ((not smoker and (age >= 18)) or (ward = 'A')) | count=COUNT(*) | show count
+=> visits | where (((NOT smoker) AND (age >= 18)) OR (ward = 'A')) | count=COUNT(*) | show count
 
 SELECT COUNT(*) FROM visits WHERE NOT (smoker OR age <> 18)
-=> visits | where not (smoker or (age <> 18)) | count=COUNT(*) | show count
+=> visits | where (NOT (smoker OR (age <> 18))) | count=COUNT(*) | show count
 
 SELECT COUNT(*) FROM visits WHERE age BETWEEN 18 AND 65 AND smoker
-=> visits | where (((age >= 18) and (age <= 65)) and smoker) | count=COUNT(*) | show count
+=> visits | where (((age >= 18) AND (age <= 65)) AND smoker) | count=COUNT(*) | show count
 
 SELECT COUNT(*) FROM visits WHERE age NOT BETWEEN 18 AND 65
-=> visits | where not ((age >= 18) and (age <= 65)) | count=COUNT(*) | show count
+=> visits | where (NOT ((age >= 18) AND (age <= 65))) | count=COUNT(*) | show count
 
 SELECT COUNT(*) FROM visits WHERE ward IN ('A', 'B') AND ward NOT IN ('C')
-=> visits | where ((ward in 'A', 'B') and not (ward in 'C')) | count=COUNT(*) | show count
+=> visits | where ((ward IN ('A', 'B')) AND (NOT (ward IN ('C')))) | count=COUNT(*) | show count
 
 SELECT COUNT(*) FROM visits WHERE ward IS NULL OR smoker IS NOT NULL OR age ISNULL OR age NOTNULL
-=> visits | where ((ward is null) or not (smoker is null) or (age is null) or not (age is null)) | count=COUNT(*) | show count
+=> visits | where ((ward IS NULL) OR (NOT (smoker IS NULL)) OR (age IS NULL) OR (NOT (age IS NULL))) | count=COUNT(*) | show count
 
 SELECT COUNT(*) FROM visits WHERE smoker IS TRUE OR smoker IS NOT TRUE OR smoker IS FALSE
-=> visits | where (coalesce(smoker, false) or not coalesce(smoker, false) or coalesce(not smoker, false)) | count=COUNT(*) | show count
+=> visits | where (COALESCE(smoker, FALSE) OR (NOT COALESCE(smoker, FALSE)) OR COALESCE((NOT smoker), FALSE)) | count=COUNT(*) | show count
 
 SELECT COUNT(*) FROM visits WHERE age == 3 AND age != 4
-=> visits | where ((age = 3) and (age <> 4)) | count=COUNT(*) | show count
+=> visits | where ((age = 3) AND (age <> 4)) | count=COUNT(*) | show count
 
 SELECT COUNT(*) FROM visits WHERE 18 < age
 => visits | where (18 < age) | count=COUNT(*) | show count
 
 SELECT COUNT(*) FROM visits WHERE smoker = TRUE
-=> visits | where (smoker = true) | count=COUNT(*) | show count
+=> visits | where (smoker = TRUE) | count=COUNT(*) | show count
 
 SELECT COUNT(*) FROM visits WHERE smoker = 1
-=> visits | where (case(smoker: 1, not smoker: 0, null) = 1) | count=COUNT(*) | show count
+=> visits | where (CASE WHEN smoker THEN 1 WHEN (NOT smoker) THEN 0 ELSE NULL END = 1) | count=COUNT(*) | show count
 
 SELECT COUNT(*) FROM visits WHERE city = 'it''s'
-=> visits | where (city = "it's") | count=COUNT(*) | show count
+=> visits | where (city = 'it''s') | count=COUNT(*) | show count
 
 SELECT COUNT(*) FROM visits WHERE TRUE
-=> visits | where true | count=COUNT(*) | show count
+=> visits | where TRUE | count=COUNT(*) | show count
 
 # Dates and times
 
 SELECT COUNT(*) FROM visits WHERE day = DATE '2024-02-29'
-=> visits | where (day = 2024-02-29) | count=COUNT(*) | show count
+=> visits | where (day = DATE '2024-02-29') | count=COUNT(*) | show count
 
 SELECT COUNT(*) FROM visits WHERE day >= '2024-2-1' AND '2024-03-01' > day
-=> visits | where ((day >= 2024-02-01) and (2024-03-01 > day)) | count=COUNT(*) | show count
+=> visits | where ((day >= DATE '2024-02-01') AND (DATE '2024-03-01' > day)) | count=COUNT(*) | show count
 
 SELECT COUNT(*) FROM visits WHERE arrived >= TIMESTAMP '2024-01-01 12:30' AND arrived < '2024-01-02T00:00:00.5'
-=> visits | where ((arrived >= 2024-01-01T12:30:00) and (arrived < 2024-01-02T00:00:00.500000)) | count=COUNT(*) | show count
+=> visits | where ((arrived >= TIMESTAMP '2024-01-01 12:30:00') AND (arrived < TIMESTAMP '2024-01-02 00:00:00.500000')) | count=COUNT(*) | show count
 
 SELECT COUNT(*) FROM visits WHERE arrived >= '2024-01-01'
-=> visits | where (arrived >= 2024-01-01) | count=COUNT(*) | show count
+=> visits | where (arrived >= DATE '2024-01-01') | count=COUNT(*) | show count
 
 SELECT COUNT(*) FROM visits WHERE day IN ('2024-01-01', DATE '2024-01-02')
-=> visits | where (day in 2024-01-01, 2024-01-02) | count=COUNT(*) | show count
+=> visits | where (day IN (DATE '2024-01-01', DATE '2024-01-02')) | count=COUNT(*) | show count
 
 SELECT COUNT(*) FROM visits WHERE EXTRACT(YEAR FROM day) = 2024 AND date_part('month', arrived) = 2 AND YEAR(day) > 2020
-=> visits | where ((part[year](day) = 2024) and (part[month](arrived) = 2) and (part[year](day) > 2020)) | count=COUNT(*) | show count
+=> visits | where ((EXTRACT(year FROM day) = 2024) AND (EXTRACT(month FROM arrived) = 2) AND (EXTRACT(year FROM day) > 2020)) | count=COUNT(*) | show count
 
 SELECT DAYOFWEEK(day) AS d, COUNT(*) FROM visits GROUP BY d
-=> visits | by d=part[dow](day) | count=COUNT(*) | show d, count
+=> visits | by d=EXTRACT(dow FROM day) | count=COUNT(*) | show d, count
 
 SELECT EXTRACT(isodow FROM day), COUNT(*) FROM visits GROUP BY 1
-=> visits | by isodow=part[isodow](day) | count=COUNT(*) | show isodow, count
+=> visits | by isodow=EXTRACT(isodow FROM day) | count=COUNT(*) | show isodow, count
 
 SELECT HOUR(arrived), COUNT(*) FROM visits GROUP BY 1
-=> visits | by hour=part[hour](arrived) | count=COUNT(*) | show hour, count
+=> visits | by hour=EXTRACT(hour FROM arrived) | count=COUNT(*) | show hour, count
 
 SELECT AVG(day - DATE '2020-01-01') FROM visits
-=> visits | avg=AVG((day - 2020-01-01)) | show avg
+=> visits | avg=AVG((day - DATE '2020-01-01')) | show avg
 
 SELECT AVG(CAST(arrived AS DATE) - day) FROM visits
-=> visits | avg=AVG((date(arrived) - day)) | show avg
+=> visits | avg=AVG((CAST(arrived AS DATE) - day)) | show avg
 
 SELECT date_trunc('week', arrived), COUNT(*) FROM visits GROUP BY 1
-=> visits | by week=start[week](arrived) | count=COUNT(*) | show week, count
+=> visits | by week=date_trunc('week', arrived) | count=COUNT(*) | show week, count
 
 SELECT DATE(arrived), COUNT(*) FROM visits GROUP BY 1
-=> visits | by date=date(arrived) | count=COUNT(*) | show date, count
+=> visits | by date=CAST(arrived AS DATE) | count=COUNT(*) | show date, count
 
 SELECT COUNT(*) FROM visits WHERE day::timestamp < arrived
-=> visits | where (time(day) < arrived) | count=COUNT(*) | show count
+=> visits | where (CAST(day AS TIMESTAMP) < arrived) | count=COUNT(*) | show count
 
 SELECT COUNT(*) FROM visits WHERE GREATEST(day, '2024-01-01') = day
-=> visits | where (greatest(day, 2024-01-01) = day) | count=COUNT(*) | show count
+=> visits | where (GREATEST(day, DATE '2024-01-01') = day) | count=COUNT(*) | show count
 
 SELECT COUNT(*) FROM visits WHERE COALESCE(day, arrived) > '2024-01-01'
-=> visits | where (coalesce(time(day), arrived) > 2024-01-01) | count=COUNT(*) | show count
+=> visits | where (COALESCE(CAST(day AS TIMESTAMP), arrived) > DATE '2024-01-01') | count=COUNT(*) | show count
 
 # Arithmetic and functions
 
@@ -255,10 +674,10 @@ SELECT SUM(cost - age - 1), SUM(cost - (age - 1)) FROM visits
 => visits | sum=SUM(((cost - age) - 1)), sum_2=SUM((cost - (age - 1))) | show sum, sum_2
 
 SELECT SUM(-cost) FROM visits
-=> visits | sum=SUM((-1 * cost)) | show sum
+=> visits | sum=SUM(((-1) * cost)) | show sum
 
 SELECT SUM(cost / 3) FROM visits
-=> visits | sum=SUM((cost * 1/3)) | show sum
+=> visits | sum=SUM((cost * (1 / 3))) | show sum
 
 SELECT SUM(cost * 60 * 24) FROM visits
 => visits | sum=SUM(((cost * 60) * 24)) | show sum
@@ -267,43 +686,43 @@ SELECT SUM(cost * (60 * 24)) FROM visits
 => visits | sum=SUM((cost * 1440)) | show sum
 
 SELECT COUNT(*) FROM visits WHERE age > -5 + 2 * 3 / 4
-=> visits | where (age > -7/2) | count=COUNT(*) | show count
+=> visits | where (age > (-7 / 2)) | count=COUNT(*) | show count
 
 SELECT COUNT(*) FROM visits WHERE age < 1e2 AND cost < .5 AND cost < 1_000.25
-=> visits | where ((age < 100) and (cost < 1/2) and (cost < 4001/4)) | count=COUNT(*) | show count
+=> visits | where ((age < 100) AND (cost < (1 / 2)) AND (cost < (4001 / 4))) | count=COUNT(*) | show count
 
 SELECT SUM(ABS(age - 50)), SUM(FLOOR(cost)), SUM(CEIL(cost)), SUM(CEILING(cost)) FROM visits
-=> visits | sum=SUM(abs((age - 50))), sum_2=SUM(floor[1](cost)), sum_3=SUM(ceil[1](cost)), sum_4=SUM(ceil[1](cost)) | show sum, sum_2, sum_3, sum_4
+=> visits | sum=SUM(ABS((age - 50))), sum_2=SUM(floor(cost)), sum_3=SUM(ceil(cost)), sum_4=SUM(ceil(cost)) | show sum, sum_2, sum_3, sum_4
 
 SELECT SUM(ROUND(cost)), SUM(ROUND(cost, 1)), SUM(ROUND(cost, -2)) FROM visits
-=> visits | sum=SUM(round[1](cost)), sum_2=SUM(round[1/10](cost)), sum_3=SUM(round[100](cost)) | show sum, sum_2, sum_3
+=> visits | sum=SUM(round(cost)), sum_2=SUM(round(cost, 1)), sum_3=SUM(round(cost, -2)) | show sum, sum_2, sum_3
 
 SELECT SUM(LEAST(age, 100)), SUM(GREATEST(age, 18, 20)) FROM visits
-=> visits | sum=SUM(least(age, 100)), sum_2=SUM(greatest(age, 18, 20)) | show sum, sum_2
+=> visits | sum=SUM(LEAST(age, 100)), sum_2=SUM(GREATEST(age, 18, 20)) | show sum, sum_2
 
 SELECT SUM(COALESCE(cost, 0)), SUM(IFNULL(cost, 0)) FROM visits
-=> visits | sum=SUM(coalesce(cost, 0)), sum_2=SUM(coalesce(cost, 0)) | show sum, sum_2
+=> visits | sum=SUM(COALESCE(cost, 0)), sum_2=SUM(COALESCE(cost, 0)) | show sum, sum_2
 
 SELECT AVG(NULLIF(age, 0)) FROM visits
-=> visits | avg=AVG(case((age = 0): null, age)) | show avg
+=> visits | avg=AVG(CASE WHEN (age = 0) THEN NULL ELSE age END) | show avg
 
 SELECT SUM(IF(smoker, cost, 0)), SUM(IIF(smoker, 1, 0)) FROM visits
-=> visits | sum=SUM(case(smoker: cost, 0)), sum_2=SUM(case(smoker: 1, 0)) | show sum, sum_2
+=> visits | sum=SUM(CASE WHEN smoker THEN cost ELSE 0 END), sum_2=SUM(CASE WHEN smoker THEN 1 ELSE 0 END) | show sum, sum_2
 
 SELECT SUM(CASE ward WHEN 'A' THEN 1 WHEN 'B' THEN 2 END) FROM visits
-=> visits | sum=SUM(case((ward = 'A'): 1, (ward = 'B'): 2, null)) | show sum
+=> visits | sum=SUM(CASE WHEN (ward = 'A') THEN 1 WHEN (ward = 'B') THEN 2 ELSE NULL END) | show sum
 
 SELECT SUM(CAST(cost AS INTEGER)), SUM(cost::bigint), SUM(TRY_CAST(cost AS DECIMAL(10, 1))) FROM visits
-=> visits | sum=SUM(round[1](cost)), sum_2=SUM(round[1](cost)), sum_3=SUM(round[1/10](cost)) | show sum, sum_2, sum_3
+=> visits | sum=SUM(round(cost)), sum_2=SUM(round(cost)), sum_3=SUM(round(cost, 1)) | show sum, sum_2, sum_3
 
 SELECT SUM(cost::double), SUM(cost::numeric), SUM(CAST(smoker AS INT)) FROM visits
-=> visits | sum_cost=SUM(cost), sum_cost_2=SUM(cost), sum=SUM(round[1](case(smoker: 1, not smoker: 0, null))) | show sum_cost, sum_cost_2, sum
+=> visits | sum_cost=SUM(cost), sum_cost_2=SUM(cost), sum=SUM(round(CASE WHEN smoker THEN 1 WHEN (NOT smoker) THEN 0 ELSE NULL END)) | show sum_cost, sum_cost_2, sum
 
 SELECT COUNT(*) FROM visits WHERE CAST(age AS BOOLEAN)
 => visits | where (age <> 0) | count=COUNT(*) | show count
 
 SELECT SUM(age + smoker) FROM visits
-=> visits | sum=SUM((age + case(smoker: 1, not smoker: 0, null))) | show sum
+=> visits | sum=SUM((age + CASE WHEN smoker THEN 1 WHEN (NOT smoker) THEN 0 ELSE NULL END)) | show sum
 
 SELECT SUM(age) FROM visits WHERE age < 10 AND age > '5'
 => REFUSED: > mixes a number and a text
@@ -327,18 +746,6 @@ SELECT ward, COUNT(*) FROM visits
 
 SELECT ward, age, COUNT(*) FROM visits GROUP BY ward
 => REFUSED: 'age' is neither grouped nor aggregated
-
-SELECT COUNT(DISTINCT age) FROM visits
-=> REFUSED: DISTINCT is not answered
-
-SELECT MEDIAN(age) FROM visits
-=> REFUSED: MEDIAN is not answered yet
-
-SELECT MIN(age) FROM visits
-=> REFUSED: MIN is not answered yet
-
-SELECT STDDEV(age) FROM visits
-=> REFUSED: STDDEV is not answered yet
 
 SELECT SUM(cost) / COUNT(*) FROM visits
 => REFUSED: 'SUM(cost) / COUNT(*)' computes with aggregates
@@ -691,44 +1098,44 @@ SELECT COUNT(*) FROM visits WHERE 1e300 * 1e300 = age
 => REFUSED: a constant is too large
 
 SELECT COUNT(*) FROM visits WHERE COALESCE(arrived, DATE '2024-01-01') < '2024-01-02'
-=> visits | where (coalesce(arrived, 2024-01-01T00:00:00) < 2024-01-02) | count=COUNT(*) | show count
+=> visits | where (COALESCE(arrived, TIMESTAMP '2024-01-01 00:00:00') < DATE '2024-01-02') | count=COUNT(*) | show count
 
 SELECT SUM(CASE WHEN smoker THEN NULL ELSE age END) FROM visits
-=> visits | sum=SUM(case(smoker: null, age)) | show sum
+=> visits | sum=SUM(CASE WHEN smoker THEN NULL ELSE age END) | show sum
 
 SELECT COUNT(*) FROM visits WHERE age = 3 = smoker
 => visits | where ((age = 3) = smoker) | count=COUNT(*) | show count
 
 SELECT COUNT(*) FROM visits WHERE smoker = (age > 3) IS TRUE
-=> visits | where coalesce((smoker = (age > 3)), false) | count=COUNT(*) | show count
+=> visits | where COALESCE((smoker = (age > 3)), FALSE) | count=COUNT(*) | show count
 
 SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward HAVING COUNT(*) FILTER (WHERE smoker) > 0.5 * n
-=> visits | by ward=ward | n=COUNT(*), count=COUNT(case(smoker: 1, null)) | show ward, n | having (count > (1/2 * n))
+=> visits | by ward=ward | n=COUNT(*), count=COUNT(CASE WHEN smoker THEN 1 ELSE NULL END) | show ward, n | having (count > ((1 / 2) * n))
 
 SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward HAVING visits.ward = 'A' ORDER BY visits.ward
 => visits | by ward=ward | n=COUNT(*) | show ward, n | having (ward = 'A') | order ward
 
 SELECT smoker, COUNT(*) AS n FROM visits GROUP BY smoker HAVING smoker OR n > 5
-=> visits | by smoker=smoker | n=COUNT(*) | show smoker, n | having (smoker or (n > 5))
+=> visits | by smoker=smoker | n=COUNT(*) | show smoker, n | having (smoker OR (n > 5))
 
 SELECT MEAN(cost, age) FROM visits
 => REFUSED: 'MEAN(cost, age)' does not have one argument
 
 SELECT COUNT(*) FROM visits WHERE day > TIMESTAMP '2024-01-01'
-=> visits | where (day > 2024-01-01T00:00:00) | count=COUNT(*) | show count
+=> visits | where (day > TIMESTAMP '2024-01-01 00:00:00') | count=COUNT(*) | show count
 
 SELECT COUNT(*) FROM visits WHERE CAST('2024-01-31 10:00' AS TIMESTAMP) < arrived
-=> visits | where (2024-01-31T10:00:00 < arrived) | count=COUNT(*) | show count
+=> visits | where (TIMESTAMP '2024-01-31 10:00:00' < arrived) | count=COUNT(*) | show count
 
 SELECT COUNT(*) FROM visits WHERE age::DECIMAL(5) = 1
-=> visits | where (round[1](age) = 1) | count=COUNT(*) | show count
+=> visits | where (round(age) = 1) | count=COUNT(*) | show count
 
 SELECT COUNT(*) FROM visits WHERE day - '2020-01-01' > 7
-=> visits | where ((day - 2020-01-01) > 7) | count=COUNT(*) | show count
+=> visits | where ((day - DATE '2020-01-01') > 7) | count=COUNT(*) | show count
 
 SELECT COUNT(*) FROM visits WHERE DATE '2024-03-01' - DATE '2024-02-01' = 29
 => visits | where (29 = 29) | count=COUNT(*) | show count
 
 SELECT Count(*) FROM visits WHERE Age>=18AND age<=65
-=> visits | where ((age >= 18) and (age <= 65)) | count=COUNT(*) | show count
+=> visits | where ((age >= 18) AND (age <= 65)) | count=COUNT(*) | show count
 

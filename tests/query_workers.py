@@ -59,7 +59,7 @@ def late(place: str, deliver: Deliver) -> None:
     """The engine's steps in the wrong order, which the harness must catch: the answer goes out before the charge."""
 
     def ask(query: Query) -> None:
-        body = query._publish(query._exact(), FreshNoise())
+        body = query._publish(query._exact(FreshNoise()), FreshNoise())
         deliver(request=query.request, answer=hashlib.sha256(body).hexdigest())
         ledger = query.gate.ledger
         ledger.store(ledger.spend(Charge(loss=query.cost, request=query.request)), body)

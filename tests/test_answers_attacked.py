@@ -27,6 +27,22 @@ def read(vault: Vault, sql: str) -> Tables:
     return tables_of_answers([vault.sql(sql, epsilon=1).release()], ATTRIBUTES, "0.9", most=9)
 
 
+def test_choices_and_the_rest_are_not_used(tmp_path: Path) -> None:
+    """A quantile has no interval, and nobody knows which groups are in the rest."""
+    assert len(read_ranked(tmp_path).statistics) == 1
+
+
+def read_ranked(folder: Path) -> Tables:
+    with pv.create(folder / "w.privet", budget=pv.Budget(100, 1e-6)) as made:
+        rows = {"ward": [f"w{n}" for n in range(9)], "age": [10] * 9}
+        made.add_table("t", rows, unit=None, columns={"ward": pv.Text(), "age": pv.Integer(0, 99)})
+        text = "SELECT ward, COUNT(*) AS n, MEDIAN(age) AS m FROM t GROUP BY ward"
+        rest = made.sql(text, epsilon=1, delta="1e-9", other="rest").release()
+        ranked = made.sql("SELECT MEDIAN(age) AS m FROM t", epsilon=1).release()
+    assert [row["ward"] for row in rest.rows] == ["rest"]
+    return tables_of_answers([rest, ranked], ATTRIBUTES, "0.9", most=9)
+
+
 def test_every_usable_number_becomes_a_statistic(vault: Vault) -> None:
     usable, others = "COUNT(*) AS n, SUM(age) AS s, AVG(age) AS a", "COUNT(age) AS k, SUM(2 * age) AS d"
     sql = f"SELECT ward, {usable}, {others} FROM t GROUP BY ward"

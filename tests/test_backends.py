@@ -28,8 +28,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from privet.backends import reading, sqlgen, values
+from privet.backends.content import canonical
 from privet.backends.duckdb import _LEFT_TO_THE_PARENT, DuckDb, _remove
-from privet.backends.reference import Reference, _passing, bounded, canonical
+from privet.backends.reference import Reference, _passing, bounded
 from privet.backends.whole import Whole, clamped, constant, quotient, remainder, rounded
 from privet.catalog import Source, Table
 from privet.core import calendar, expression, ranges

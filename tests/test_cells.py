@@ -98,3 +98,41 @@ def test_large_numbers_in_a_narrow_range_are_few() -> None:
     assert cells(Column("x"), x=shape_of_kind(Integer(10**9, 10**9 + 2))).domains == (
         (F(10**9), F(10**9 + 1), F(10**9 + 2), None),
     )
+
+
+def private(*values: Expression, other: str | None = None, asked: bool = False, **shapes: Shape) -> Cells:
+    keys = tuple(Key(name=f"k{i}", value=value) for i, value in enumerate(values))
+    plan = Plan(table="t", keys=keys, aggregates=(), outputs=(), private_keys=asked, other=other)
+    return cells_of(plan, {**SHAPES, **shapes})
+
+
+def test_keys_that_nobody_declared_are_chosen_from_the_data() -> None:
+    word = Shape(form=Form.WORD)
+    for found in (private(Column("w"), w=word), private(T, Column("w"), w=word), private(T, asked=True)):
+        assert found == Cells(domains=(), private=True)
+        assert found.count == 0
+        assert list(found.keys()) == []
+    assert private(asked=True) == cells()  # one cell for all rows is no secret
+
+
+def test_chosen_keys_are_the_cells_and_the_rest_is_one_more() -> None:
+    word = Shape(form=Form.WORD)
+    for other, more in ((None, 0), ("rest", 1)):
+        found = private(Column("w"), other=other, w=word)
+        assert found.rest is bool(more)
+        assert found.count == more
+        shown = replace(found, chosen=(("b",), (None,)))
+        assert shown.count == 2 + more
+        assert list(shown.keys()) == [("b",), (None,)]
+
+
+def test_too_many_public_keys_may_be_chosen_from_the_data() -> None:
+    wide = shape_of_kind(Integer(0, 10**9))
+    with pytest.raises(RefusedQueryError, match="private_keys=True and a delta"):
+        cells(Column("x"), x=wide)
+    assert private(Column("x"), S, asked=True, x=wide).private
+
+
+def test_a_time_that_is_not_cut_has_no_list_of_cells() -> None:
+    with pytest.raises(RefusedQueryError, match="a cell for every microsecond"):
+        cells(S)

@@ -33,7 +33,8 @@ def import_all() -> None:
         package = importlib.import_module(f"privet.{room}")
         for module in pkgutil.iter_modules(package.__path__):
             importlib.import_module(f"privet.{room}.{module.name}")
-    importlib.import_module("privet.engine")
+    for path in ("engine", "query", "suggest"):
+        importlib.import_module(f"privet.{path}")
 
 
 def test_both_sides_name_the_same_claims() -> None:

@@ -176,6 +176,16 @@ def test_a_table_in_memory_is_checked_elsewhere(fails: Callable[..., str]) -> No
     assert "vault.attach" in fails(2, "check", "m")
 
 
+def test_bounds_are_suggested_for_a_price(vault: str, run: Run, fails: Callable[..., str]) -> None:
+    question = "SELECT ward, AVG(cost) AS a FROM visits GROUP BY ward"
+    said = run("suggest", vault, question, "--epsilon", "0.1")
+    assert said.startswith("max_groups ")
+    assert "paid now" in said
+    told = result(run("suggest", vault, question, "--epsilon", "0.1", "--json"), "bounds")
+    assert (told["replayed"], told["cost"]["epsilon"]) == (True, 0.1)
+    assert "--epsilon" in fails(2, "suggest", vault, question)
+
+
 def test_dummy_rows(vault: str, run: Run, fails: Callable[..., str]) -> None:
     assert "10 made-up rows in d.csv" in run("dummy", vault, "visits", "--rows", "10", "--out", "d.csv")
     assert len(Path("d.csv").read_text().splitlines()) == 11

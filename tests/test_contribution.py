@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from privet.core.contribution import Bounds, Reach, reach
+from privet.core.contribution import Bounds, Reach, reach, spread_out
 from privet.core.unit import Neighbors
 
 SMALL = [
@@ -55,3 +55,19 @@ def test_forgetting_to_replace_is_caught() -> None:
     units = list(vectors(0, 1, 2, 1, 1))
     swaps = [tuple(a - b for a, b in zip(one, other, strict=True)) for one in units for other in units]
     assert largest(swaps).l1 > reach(0, 1, 2, Bounds(groups=1, rows=1, neighbors=Neighbors.ADD_REMOVE)).l1
+
+
+@pytest.mark.parametrize(("most", "width"), [(1, 1), (1, 2), (3, 4), (5, 5)])
+@pytest.mark.parametrize("groups", [1, 2, 3])
+def test_cells_that_move_by_any_numbers_are_spread_as_badly_as_can_be(most: int, width: int, groups: int) -> None:
+    """The cells of a unit before and after: it moves by `width` where it stays and by `most` elsewhere."""
+    for cells in (1, 2, 3, 4, 5, 7):
+        own = [set(c) for n in range(groups + 1) for c in itertools.combinations(range(cells), n)]
+        for neighbors in Neighbors:
+            before = own if neighbors is Neighbors.REPLACE else [set[int]()]
+            changes = [(width,) * len(a & b) + (most,) * len(a ^ b) for a in before for b in own]
+            bounds = Bounds(groups=groups, rows=1, neighbors=neighbors)
+            expected = largest([change or (0,) for change in changes])
+            assert spread_out(most, width, cells, bounds) == expected
+            if cells >= 2 * groups:  # as many as there can be
+                assert spread_out(most, width, None, bounds) == expected

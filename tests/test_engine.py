@@ -38,7 +38,7 @@ def job(ledger: Ledger, seen: list[str], *, analyst: str = "", **steps: Callable
         look("price")
         return pure(F(1, 4))
 
-    def exact() -> int:
+    def exact(_: NoiseSource) -> int:
         look("exact")
         return 7
 
@@ -106,7 +106,7 @@ def test_an_answer_that_cannot_be_kept_is_not_delivered(ledger: Ledger, monkeypa
 
 
 def test_stopping_by_hand_says_what_was_charged(ledger: Ledger) -> None:
-    def stop() -> int:
+    def stop(_: NoiseSource) -> int:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt) as caught:
@@ -132,6 +132,6 @@ def test_a_gate_that_charges_late_would_be_caught(ledger: Ledger) -> None:
     seen: list[str] = []
     planted = job(ledger, seen)
     loss = planted.price()
-    planted.exact()
+    planted.exact(FreshNoise())
     ledger.spend(planted.charge(loss))
     assert seen[1] == "exact: spent 0, stored False"

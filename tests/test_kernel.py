@@ -26,10 +26,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from privet.backends import Task, kernel, loops, rowsql
+from privet.backends import Task, kernel, loops, pile, rowsql
 from privet.backends import duckdb as engine
-from privet.backends.duckdb import DuckDb, bounded
+from privet.backends.duckdb import DuckDb
+from privet.backends.fused import exact as fused_exact
 from privet.backends.reference import Reference
+from privet.backends.sqlgen import Statement
 from privet.catalog import Source, Table
 from privet.core.contribution import Bounds
 from privet.core.expression import Column, Compare, Literal, Relation
@@ -50,7 +52,7 @@ def store() -> Iterator[nasty.Store]:
     made.close()
 
 
-@pytest.fixture(params=["few", "many"])
+@pytest.fixture(params=["few", "buckets", "many"])
 def exact(request: pytest.FixtureRequest, store: nasty.Store, monkeypatch: pytest.MonkeyPatch) -> Exact:
     """The kernel in NumPy, or with compiled loops in several buckets."""
     choose(monkeypatch, request.param)
@@ -60,14 +62,18 @@ def exact(request: pytest.FixtureRequest, store: nasty.Store, monkeypatch: pytes
 def fused(store: nasty.Store, task: Task, raw: Raw) -> list[list[int]]:
     asked = rowsql.rows(task, raw)
     assert asked is not None
-    return bounded(store.connection, task, raw, asked)
+    return fused_exact(store.connection, task, asked)
 
 
 def choose(patch: pytest.MonkeyPatch, version: str) -> None:
-    rows = 0 if version == "many" else 10**9
-    patch.setattr(kernel, "WORTH_A_START", rows)
-    patch.setattr(kernel, "WORTH_A_CALL", rows)
-    patch.setattr(kernel, "BUCKET", 8)
+    """`few`: all rows together in NumPy. `buckets`: NumPy, where there is no compiler. `many`: compiled loops."""
+    rows = 10**9 if version == "few" else 0
+    patch.setattr(pile, "WORTH_A_START", rows)
+    patch.setattr(pile, "WORTH_A_CALL", rows)
+    patch.setattr(pile, "BUCKET", 8)
+    if version == "buckets":
+        patch.setattr(pile, "loops", lambda: None)
+        patch.setattr(kernel, "loops", lambda: None)
 
 
 def lifted(task: Task) -> Task:
@@ -94,7 +100,7 @@ def test_random_tasks_give_the_integers_of_the_reference(store: nasty.Store, exa
 @settings(max_examples=60)
 @given(data=st.data())
 def test_generated_tasks_agree_in_all_versions(store: nasty.Store, data: st.DataObject) -> None:
-    """Without bounds the reference, SQL and both kernels; with bounds both kernels, also in parts and in any order."""
+    """Without bounds the reference, SQL and both kernels; with bounds both kernels, also in blocks and in any order."""
     made = data.draw(nasty.tables(unit=True))
     task = nasty.task_of(data.draw(nasty.plans(made.table)), made.table, secret=data.draw(st.binary(max_size=8)))
     raw = store.put(made)
@@ -103,10 +109,11 @@ def test_generated_tasks_agree_in_all_versions(store: nasty.Store, data: st.Data
     expected = Reference({"t": made.rows}).exact(lifted(task))
     assert store.exact(lifted(task), raw) == expected
     found = []
-    for version, most in itertools.product(("few", "many"), (kernel.MOST, 10)):
+    for version, (block, held) in itertools.product(("few", "buckets", "many"), ((2**19, 2**31), (1, 100))):
         with pytest.MonkeyPatch.context() as patch:
             choose(patch, version)
-            patch.setattr(kernel, "MOST", most)
+            patch.setattr(pile, "BLOCK", block)
+            patch.setattr(pile, "HELD", held)
             assert fused(store, lifted(task), raw) == expected
             found.append(fused(store, task, raw))
             mixed = replace(made, rows=data.draw(st.permutations(made.rows)))
@@ -215,9 +222,9 @@ def test_planted_bugs_are_noticed(store: nasty.Store, exact: Exact, monkeypatch:
         return lambda patch: patch.setattr(kernel.Fetched, "of", made)
 
     def limits(**more: int) -> Callable[[pytest.MonkeyPatch], None]:
-        def loose(totals: Any, task: Task, fetched: Any) -> None:
+        def loose(totals: Any, task: Task, fetched: Any, **rest: Any) -> None:
             wider = {name: getattr(task.bounds, name) + extra for name, extra in more.items()}
-            real_add(totals, replace(task, bounds=replace(task.bounds, **wider)), fetched)
+            real_add(totals, replace(task, bounds=replace(task.bounds, **wider)), fetched, **rest)
 
         return lambda patch: patch.setattr(kernel, "add", loose)
 
@@ -272,9 +279,9 @@ def chosen(task: Task, raw: Raw, store: nasty.Store) -> Counter[Any]:
     for number in range(DRAWS):
         keyed = replace(task, secret=number.to_bytes(16, "big"))
         few, many = kernel.nothing(task, asked), kernel.nothing(task, asked)
-        kernel._few(few, keyed, fetched)
+        kernel.add(few, keyed, fetched)
         if number < 100 and kernel.mixed is MIXED:
-            kernel._many(loops, many, keyed, fetched)
+            kernel.add(many, keyed, fetched, fast=True)
             assert few.tolist() == many.tolist()
         found[str(asked.statement.dense(kernel.sums(few)))] += 1
     return found
@@ -361,16 +368,32 @@ def test_sums_beyond_64_bits_are_exact(store: nasty.Store, exact: Exact) -> None
         rows = [{"id": place % 3, "x": sign * (2**62 - 2 - place)} for place in range(90)] + [{"id": 1, "x": None}]
         raw = store.put(nasty.Made(table=task.table, types={"id": "INTEGER", "x": "BIGINT"}, rows=rows))
         found = exact(task, raw)
-        assert abs(found[0][0]) > 2**68
+        assert max(abs(vector[0]) for vector in found) > 2**68
         assert found == Reference({"t": rows}).exact(task)
 
 
-def test_too_many_rows_at_a_time_are_not_summed(store: nasty.Store) -> None:
+def test_limbs_are_carried_before_they_are_full(store: nasty.Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With 40 rows at a time instead of 2**31, over several buckets."""
+    carried: list[int] = []
+    real = kernel.carry
+    monkeypatch.setattr(kernel, "carry", lambda totals: carried.append(1) or real(totals))
+    choose(monkeypatch, "buckets")
+    monkeypatch.setattr(kernel, "AT_A_TIME", 40)
+    task = task_of(4, 100)
+    rows = [{"id": place, "ward": "A", "tag": 2**61 - place, "note": None} for place in range(400)]
+    raw = store.put(nasty.Made(table=task.table, types={"id": "INTEGER", **TYPES}, rows=rows))
+    assert fused(store, task, raw) == Reference({"t": rows}).exact(task)
+    assert len(carried) > 4
+
+
+def test_too_many_rows_at_a_time_are_not_summed(store: nasty.Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert kernel.AT_A_TIME == 2**31
+    monkeypatch.setattr(kernel, "AT_A_TIME", 10)
     task = task_of(1, 1)
     asked = rowsql.rows(task, store.put(nasty.Made(table=task.table, types={"id": "INTEGER", **TYPES}, rows=[])))
     assert asked is not None
     with pytest.raises(OverflowError, match="too many rows"):
-        kernel.Fetched.of(asked, {"u": np.broadcast_to(np.int64(1), 2**31)})
+        kernel.Fetched.of(asked, {"u": np.empty(10, np.int64), "cell": np.zeros(10, np.int32)})
 
 
 def test_the_last_clamp_is_in_the_kernel(store: nasty.Store, exact: Exact, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -419,35 +442,21 @@ def test_keys_come_from_the_whole_secret() -> None:
     assert all(len(set(keys)) == 3 for keys in every)
 
 
-def test_loops_load_late_and_only_where_there_are_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_loops_load_late() -> None:
     code = "import sys, privet.backends.duckdb; print('numba' in sys.modules)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout == "False\n"
-    asked: list[str] = []
-    monkeypatch.setattr(kernel, "_few", lambda *_: asked.append("few"))
-    monkeypatch.setattr(kernel, "_many", lambda *_: asked.append("many"))
-    for rows in (kernel.WORTH_A_CALL - 1, kernel.WORTH_A_CALL, kernel.WORTH_A_START - 1, kernel.WORTH_A_START):
-        unit = np.zeros(rows, np.int64)
-        empty = np.empty(0, np.uint64)
-        fetched = kernel.Fetched(
-            unit=unit, salt=empty, cell=unit.astype(np.int32), extra=empty, values=(), missing=unit, highest=unit
-        )
-        kernel.add(np.zeros((1, 1), np.int64), task_of(1, 1), fetched)
-        with monkeypatch.context() as patch:
-            patch.delitem(sys.modules, "privet.backends.loops")
-            kernel.add(np.zeros((1, 1), np.int64), task_of(1, 1), fetched)
-    assert asked == ["few", "few", "many", "few", "many", "few", "many", "many"]
 
 
 def test_without_a_compiler_numpy_does_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "numba", None)
     monkeypatch.delitem(sys.modules, "privet.backends.loops")
     monkeypatch.delattr("privet.backends.loops")
-    kernel.loops.cache_clear()
+    pile.loops.cache_clear()
     try:
-        assert kernel.loops() is None
+        assert pile.loops() is None
     finally:
-        kernel.loops.cache_clear()
+        pile.loops.cache_clear()
 
 
 def test_loops_without_a_folder_to_keep_them_in(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -476,8 +485,10 @@ t.choose(patch, "many")
 exact = lambda task, raw: t.fused(store, task, raw)
 assert list(t.wrong_bounds(exact, store)) == []
 t.test_one_person_with_some_rows(store, exact)
-t.test_rows_in_no_cell_are_dropped(None)
+t.test_rows_in_no_cell_are_dropped(True)
 t.test_ties_fall_to_the_values()
+import test_fused as f
+assert list(f.dependent(store)) == list(f.too_far(store, range(3))) == []
 patch.setattr(t.loops, "mixed", lambda number, key: number)  # one to one
 patch.setattr(t.loops, "spread", lambda number, key: np.uint64(0))  # everything collides
 assert list(t.wrong_bounds(exact, store)) == []
@@ -497,27 +508,34 @@ def test_the_loops_without_a_compiler_do_the_same() -> None:
 def test_ties_fall_to_the_values() -> None:
     """Not to the place: in any order the same rows come first, for both ways of sorting."""
     first, second = np.repeat([3, 1, 2, 1], 10), np.tile([2, 1], 20)
-    values, key = np.array([first, second]), np.zeros(40, np.uint64)
+    values, key, cell = np.array([first, second]), np.zeros(40, np.uint64), np.zeros(40, np.int32)
     for count in (4, 40):
         for seed in range(5):
             rows = np.random.default_rng(seed).permutation(count).astype(np.int32)
-            loops.sort(rows, 0, count, key, values, 2)
+            loops.sort(key.copy(), rows, 0, count, cell, values, 2)
             assert values[:, rows].T.tolist() == sorted(values[:, :count].T.tolist())
+            loops.sort(key.copy(), rows, 0, count, np.arange(40, dtype=np.int32), values, 2)
+            assert rows.tolist() == list(range(count))  # the cell comes first
 
 
-@pytest.mark.parametrize("exact", ["few", "many"], indirect=True)
-def test_rows_in_no_cell_are_dropped(exact: Exact | None) -> None:
-    cell = np.array([0, -1, 1, -1, 0], np.int32)
-    columns = [np.array([1, 2, 4, 8, 1], np.int32), np.array([3, 1, 1, 1, 2], np.int64)]
-    unit = np.array([1, 1, -5, 2, 1])
-    empty, ends = np.empty(0, np.uint64), [np.array([-1, -1]), np.array([9, 9])]
-    fetched = kernel.Fetched(
-        unit=unit, salt=unit.view(np.uint64), cell=cell, extra=empty, values=columns, missing=ends[0], highest=ends[1]
-    )
-    totals = np.zeros((5, 7), np.int64)
-    kernel.add(totals, task_of(2, 2), fetched)
-    assert totals[:, [0, 1, 2, 5]].tolist() == [[2, 2, 2, 5], [1, 1, 4, 1], *[[0] * 4] * 3]
-    assert exact is None or list(kernel.sums(totals)) == [[0, 2, 2, 2, 2, 5], [1, 1, 1, 4, 1, 1]]
+ASKED = rowsql.Rows(
+    statement=Statement(sql="", recipes=(), cells=5),
+    types={"u": np.int64, "cell": np.int32, "w0": np.int32, "w1": np.int64},
+    missing=(-1, -1),
+    highest=(9, 9),
+    summed=2,
+    tallied={},
+)
+
+
+@pytest.mark.parametrize("fast", [False, True])
+def test_rows_in_no_cell_are_dropped(fast: bool) -> None:
+    columns = {"u": [1, 1, -5, 2, 1], "cell": [0, -1, 1, -1, 0], "w0": [1, 2, 4, 8, 1], "w1": [3, 1, 1, 1, 2]}
+    arrays = {name: np.array(columns[name], type_) for name, type_ in ASKED.types.items()}
+    totals = kernel.nothing(task_of(2, 2), ASKED)
+    kernel.add(totals, task_of(2, 2), kernel.Fetched.of(ASKED, arrays), fast=fast)
+    assert totals[:, [0, 1, 2, 3, 6]].tolist() == [[2, 1, 2, 2, 5], [1, 1, 1, 4, 1], *[[0] * 5] * 3]
+    assert list(kernel.sums(totals)) == [[0, 2, 1, 2, 2, 2, 5], [1, 1, 1, 1, 4, 1, 1]]
 
 
 def test_one_person_with_some_rows(store: nasty.Store, exact: Exact) -> None:
@@ -557,9 +575,9 @@ FRAME = pd.DataFrame({"id": ["a", "a", "a", "b", None], "ward": ["A", "A", "B", 
 
 def test_the_engine_uses_the_kernel_unless_told_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    real_statement, real_bounded = engine.statement, engine.bounded
+    real_statement, real_exact = engine.statement, engine.fused.exact
     monkeypatch.setattr(engine, "statement", lambda *given: asked.append("sql") or real_statement(*given))
-    monkeypatch.setattr(engine, "bounded", lambda *given: asked.append("kernel") or real_bounded(*given))
+    monkeypatch.setattr(engine.fused, "exact", lambda *given: asked.append("kernel") or real_exact(*given))
     task, expected = task_of(4, 100), [[2, 1, 1, 0, 0], [3, 4, 8, 0, 0]]
     for portable in (False, True):
         with DuckDb(Path(), {"t": FRAME}, portable=portable) as backend:
@@ -613,15 +631,3 @@ def test_an_empty_table(store: nasty.Store, exact: Exact) -> None:
     ):
         raw = store.put(nasty.Made(table=task.table, types={"id": "INTEGER", **TYPES}, rows=rows))
         assert exact(task, raw) == Reference({"t": rows}).exact(task)
-
-
-def test_nobody_knows_where_time_makes_a_step() -> None:
-    """Drawn for each process; two that agree would be one chance in a million."""
-    code = "from privet.backends import kernel; print(kernel.WORTH_A_START, kernel.MOST)"
-    drawn = [
-        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-        for _ in range(3)
-    ]
-    assert len({start for start, _ in drawn}) > 1
-    assert len({most for _, most in drawn}) > 1
-    assert all(500_000 <= int(start) < 1_500_000 and 2**24 < int(most) <= 2**25 for start, most in drawn)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from sql_text import TABLES, VISITS, shown
+from sql_writer import TABLES, UNITS, VISITS, shown, sql_of
 
-from privet.core.expression import Column
+from privet.core.expression import Column, Compare, Literal, Relation
 from privet.core.narrow import narrowed
-from privet.core.plan import Plan, fingerprint
+from privet.core.plan import Function, Plan, fingerprint
 from privet.core.ranges import shape_of
 from privet.core.schema import Integer
 from privet.core.shape import Form, shape_of_kind
@@ -21,18 +22,20 @@ from privet.sql.constants import number_of
 HERE = Path(__file__).parent
 PAIRS = re.findall(r"^(?!#)(.+?)\n=> (.*)$", (HERE / "plans.sql").read_text(), re.MULTILINE)
 PAGE = (HERE.parent / "docs" / "sql.md").read_text()
+ARGUMENTS = {function: 1 for function in Function if function not in (Function.COUNT, Function.COUNT_DISTINCT)}
+ARGUMENTS |= dict.fromkeys((Function.COVAR_POP, Function.COVAR_SAMP, Function.CORR), 2)
 SHAPES = {name: shape_of_kind(kind) for name, kind in VISITS.items()}
 
 
 def refused(text: object, tables: dict[str, dict[str, Integer]] | None = None) -> RefusedQueryError:
     with pytest.raises(RefusedQueryError) as caught:
-        plan_of(text, TABLES if tables is None else tables)  # type: ignore[arg-type]
+        plan_of(text, TABLES if tables is None else tables, units=UNITS)  # type: ignore[arg-type]
     return caught.value
 
 
 def result_of(text: str) -> str:
     try:
-        return shown(plan_of(text, TABLES))
+        return shown(plan_of(text, TABLES, units=UNITS))
     except RefusedQueryError as error:
         return f"REFUSED: {error.problem}"
 
@@ -43,24 +46,35 @@ def test_pair(text: str, expected: str) -> None:
 
 
 def test_there_are_many_pairs() -> None:
-    assert len(PAIRS) >= 200
+    assert len(PAIRS) >= 320
     assert len({text for text, _ in PAIRS}) == len(PAIRS)
 
 
 @pytest.mark.parametrize("text", [text for text, result in PAIRS if result.startswith("visits")])
 def test_every_expression_of_a_plan_has_a_shape(text: str) -> None:
-    plan = plan_of(text, TABLES)
+    plan = plan_of(text, TABLES, units=UNITS)
     inside = narrowed(SHAPES, plan.where)
     if plan.where is not None:
         assert shape_of(plan.where, SHAPES).form is Form.TRUTH
     for key in plan.keys:
         shape_of(key.value, inside)
     for aggregate in plan.aggregates:
-        assert aggregate.value is None or shape_of(aggregate.value, inside).form in (Form.NUMBER, *Form)
+        forms = [shape_of(value, inside).form for value in (aggregate.value, aggregate.second) if value is not None]
+        assert set(forms) <= {Form.NUMBER} or aggregate.function in (Function.COUNT, Function.COUNT_DISTINCT)
+        assert len(forms) == ARGUMENTS.get(aggregate.function, len(forms))
+        assert (aggregate.quantile is not None) == (aggregate.function is Function.QUANTILE)
     names = {column.name for column in (*plan.keys, *plan.aggregates)}
     assert len(names) == len(plan.keys) + len(plan.aggregates)
     assert names >= {*plan.outputs, *(order.name for order in plan.order)}
     assert fingerprint(plan)
+
+
+@pytest.mark.parametrize("text", [text for text, result in PAIRS if not result.startswith("REFUSED")])
+def test_a_plan_written_as_sql_is_read_the_same(text: str) -> None:
+    plan = plan_of(text, TABLES, units=UNITS)
+    again = plan_of(sql_of(plan, UNITS[plan.table]), TABLES, units=UNITS)
+    assert (again.table, again.where, again.keys) == (plan.table, plan.where, plan.keys)
+    assert fingerprint(again.aggregates) == fingerprint(plan.aggregates)
 
 
 def sql_on_the_page(heading: str) -> list[str]:
@@ -71,14 +85,14 @@ def sql_on_the_page(heading: str) -> list[str]:
 
 def test_queries_on_the_page_are_answered() -> None:
     queries = sql_on_the_page("What can be asked")
-    assert len(queries) >= 8
+    assert len(queries) >= 24
     for query in queries:
-        assert isinstance(plan_of(query, TABLES), Plan)
+        assert isinstance(plan_of(query, TABLES, units=UNITS), Plan)
 
 
 def test_remedies_on_the_page() -> None:
     rows = re.findall(r"^\| `(.+?)` \| (.+?) \|$", PAGE.split("## What is refused\n")[1], re.MULTILINE)
-    assert len(rows) >= 12
+    assert len(rows) >= 20
     for query, remedy in rows:
         assert refused(query.replace("\\|", "|")).remedy == remedy.replace("`", ""), query
 
@@ -96,6 +110,22 @@ def test_nothing_to_read(text: str) -> None:
     assert refused(text).problem == "the query is empty"
 
 
+def test_the_unit_is_counted_and_nothing_else() -> None:
+    tables = {"t": {"x": Integer(0, 9)}, "u": {"x": Integer(0, 9), "id": Integer(0, 9)}}
+    units = {"t": "user", "u": "id"}  # a keyword; and a column that the owner declared as well
+    plan = plan_of("SELECT COUNT(DISTINCT user), COUNT(DISTINCT x) FROM t", tables, units=units)
+    assert [(a.function, a.value) for a in plan.aggregates] == [
+        (Function.COUNT_DISTINCT, None), (Function.COUNT_DISTINCT, Column("x"))
+    ]  # fmt: skip
+    with pytest.raises(RefusedQueryError, match="says who somebody is"):
+        plan_of("SELECT COUNT(*) FROM t WHERE user = 3", tables, units=units)
+    with pytest.raises(RefusedQueryError, match="there is no column 'user'"):
+        plan_of("SELECT COUNT(DISTINCT user) FROM t", tables)
+    plan = plan_of("SELECT COUNT(DISTINCT ID), COUNT(DISTINCT id + 1) FROM u WHERE id < 5", tables, units=units)
+    assert [aggregate.value is None for aggregate in plan.aggregates] == [True, False]
+    assert plan.where == Compare(Relation.LESS, Column("id"), Literal(Fraction(5)))
+
+
 def test_names_that_differ_in_case_only() -> None:
     tables = {"t": {"ab": Integer(0, 1), "aB": Integer(0, 1)}, "T": {"x": Integer(0, 1)}}
     assert plan_of("SELECT SUM(aB) FROM t", tables).aggregates[0].value == Column("aB")
@@ -108,7 +138,7 @@ def test_columns_named_like_keywords() -> None:
     plan = plan_of(
         'SELECT SUM("left"), SUM("end") FROM t WHERE year > 1 AND timestamp > 2 AND "count" < 3', {"t": columns}
     )
-    assert shown(plan).startswith("t | where ((year > 1) and (timestamp > 2) and (count < 3)) | sum_left=SUM(left)")
+    assert shown(plan).startswith("t | where ((year > 1) AND (timestamp > 2) AND (count < 3)) | sum_left=SUM(left)")
     assert refused("SELECT COUNT(*) FROM t WHERE left(index) = 1", {"t": columns}).problem == "LEFT is not answered yet"
 
 

@@ -10,7 +10,7 @@ import pytest
 import sqlglot
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sql_text import TABLES
+from sql_writer import TABLES, UNITS
 from test_sql import PAIRS
 
 import privet.sql
@@ -30,7 +30,7 @@ FOREIGN = re.compile(
 def outcome(text: str) -> Plan | RefusedQueryError:
     """A plan, or a refusal that is short and says nothing that neither we nor the user wrote."""
     try:
-        plan = plan_of(text, TABLES)
+        plan = plan_of(text, TABLES, units=UNITS)
     except RefusedQueryError as caught:
         error = caught
     else:
@@ -124,6 +124,60 @@ SELECT COUNT(*) FROM visits WHERE age = NaN
 SELECT COUNT(*) FROM visits WHERE age = 'inf'::DOUBLE
 SELECT COUNT(*) FROM visits WHERE day = DATE '0000-00-00'
 SELECT COUNT(*) FROM visits WHERE day = DATE '99999-01-01'
+SELECT MIN(patient_id) FROM visits
+SELECT MEDIAN(patient_id) FROM visits
+SELECT COUNT(DISTINCT patient_id + 0) FROM visits
+SELECT COUNT(DISTINCT COALESCE(patient_id, 1)) FROM visits
+SELECT SUM(CASE WHEN patient_id = 1 THEN cost END) FROM visits
+SELECT COUNT(*) FILTER (WHERE patient_id IS NULL) FROM visits
+SELECT COUNT(*) FROM visits WHERE "PATIENT_ID" IN (1, 2)
+SELECT PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY patient_id) FROM visits
+SELECT patient_id FROM visits
+SELECT COUNT(DISTINCT patient_id), patient_id FROM visits GROUP BY ALL
+SELECT COUNT(*) FROM visits WHERE COUNT(DISTINCT patient_id) = 1
+SELECT COUNT(*) FROM visits GROUP BY COUNT(DISTINCT patient_id)
+SELECT DISTINCT COUNT(*) FROM visits
+SELECT ALL DISTINCT ward FROM visits
+SELECT DISTINCT(ward), COUNT(*) FROM visits GROUP BY 1
+SELECT COUNT(*) FROM visits WHERE DISTINCT age = 1
+SELECT COUNT(DISTINCT age) DISTINCT FROM visits
+SELECT COUNT(ALL DISTINCT age) FROM visits
+SELECT MEDIAN(DISTINCT age) FROM visits
+SELECT QUANTILE(age, DISTINCT 0.5) FROM visits
+SELECT PERCENTILE_CONT(DISTINCT 0.5) WITHIN GROUP (ORDER BY age) FROM visits
+SELECT PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY DISTINCT age) FROM visits
+SELECT PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY ALL) FROM visits
+SELECT PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY age LIMIT 1) FROM visits
+SELECT PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY age) WITHIN GROUP (ORDER BY age) FROM visits
+SELECT PERCENTILE_CONT(0.5) WITHIN GROUP BY age FROM visits
+SELECT COUNT(*) WITHIN GROUP (ORDER BY age) FROM visits
+SELECT COUNT(*) FROM visits WITHIN GROUP (ORDER BY age)
+SELECT WITHIN GROUP (ORDER BY age), COUNT(*) FROM visits
+SELECT MAX(age) KEEP (DENSE_RANK FIRST ORDER BY day) FROM visits
+SELECT MAX(age) IGNORE NULLS FROM visits
+SELECT MAX(age HAVING MAX cost) FROM visits
+SELECT [COUNT(*)] FROM visits
+SELECT ARRAY[COUNT(*)] FROM visits
+SELECT MAX([age, cost]) FROM visits
+SELECT MAX(ARRAY[age]) FROM visits
+SELECT QUANTILE(age, [0.5 FOR x IN y]) FROM visits
+SELECT QUANTILE(age, ['0.5']) FROM visits
+SELECT QUANTILE(age, [0.5, NULL]) FROM visits
+SELECT QUANTILE(age, [,]) FROM visits
+SELECT QUANTILE(age, [1 2]) FROM visits
+SELECT QUANTILE(age, [-]) FROM visits
+SELECT QUANTILE(age, [1/0]) FROM visits
+SELECT QUANTILE(age, [1:2]) FROM visits
+SELECT QUANTILE(age, [0.5]::DOUBLE[]) FROM visits
+SELECT QUANTILE(age, ARRAY<DOUBLE>[0.5]) FROM visits
+SELECT QUANTILE(age, 1e-7) FROM visits
+SELECT QUANTILE(age, 0.5 + 1e-300) FROM visits
+SELECT QUANTILE(age, 'inf'::DOUBLE) FROM visits
+SELECT QUANTILE(age, (SELECT 0.5)) FROM visits
+SELECT QUANTILE(*, 0.5) FROM visits
+SELECT MIN(*) FROM visits
+SELECT CORR(*, *) FROM visits
+SELECT "MODE"(age) FROM visits
 """
 BROKEN = (
     WHERE + "age = 1\x00", WHERE + "city = '\ud800'", WHERE + "age = " + "9" * 5000, WHERE + "age = \u0661",
@@ -178,6 +232,18 @@ date_trunc('day', |day|)
 DECIMAL(|1|)
 CAST(age AS DECIMAL(|1|))
 $$|x|
+[|1|]
+COUNT(DISTINCT |age|) = 1
+COUNT(|DISTINCT| age) = 1
+MEDIAN(|age|) = 1
+QUANTILE(|age|, 0.5) = 1
+QUANTILE(age, |0.5|) = 1
+QUANTILE(age, [|0.5|]) = 1
+PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY |age|)
+PERCENTILE_CONT(|0.5|) WITHIN GROUP (ORDER BY age)
+CORR(|age|, cost)
+MAX(|age|) FILTER (WHERE smoker)
+WITHIN GROUP (|ORDER BY age|)
 """  # what stands before, in the middle and after
 
 
@@ -223,6 +289,34 @@ def test_long_chains_of_conditions_are_answered() -> None:
     assert isinstance(plan, Plan)
 
 
+def test_quantiles_are_bounded() -> None:
+    many = [f"0.{n:03}" for n in range(1, 101)]
+    lists = ", ".join(f"QUANTILE(age, [{', '.join(part)}])" for part in (many[:50], many[50:99]))
+    plan = outcome(f"SELECT {lists} FROM visits")
+    assert isinstance(plan, Plan)
+    assert len(plan.aggregates) == 99
+    too_many = "the query asks for more than 99 quantiles"
+    assert refusal(f"SELECT {lists}, MEDIAN(age) FROM visits") == too_many
+    assert refusal(f"SELECT {lists}, COUNT(*) FROM visits HAVING MAX(cost) > 1") == too_many
+    assert refusal(f"SELECT {lists}, COUNT(*) FROM visits ORDER BY MIN(cost)") == too_many
+    assert refusal(f"SELECT QUANTILE(age, [{', '.join(many)}]) FROM visits") == too_many
+    assert refusal(f"SELECT QUANTILE(age, [{', '.join(['0.5'] * 5000)}]) FROM visits") == too_many
+    assert refusal(f"SELECT PERCENTILE_CONT([{','.join(many)}]) WITHIN GROUP (ORDER BY age) FROM visits") == too_many
+
+
+def test_a_list_of_quantiles_of_a_long_expression_is_counted() -> None:
+    long = "+".join(["age"] * 80)
+    listed = ", ".join(f"0.{n:02}" for n in range(1, 99))
+    assert refusal(f"SELECT QUANTILE({long}, [{listed}]) FROM visits") == "the query is too long"
+
+
+def test_a_list_may_be_the_only_bracket() -> None:
+    """Whatever stands in brackets and is no plain number never reaches the parser."""
+    for inside in ("age", "'a'", "(1)", "[1]", "{}", "ARRAY", "1 FOR x IN y", "SELECT 1", "*", "1::INT", "x -> x"):
+        for around in ("QUANTILE(age, [{}])", "QUANTILE(age, ARRAY[{}])", "[{}]", "age[{}]", "MEDIAN([0.5, {}])"):
+            assert refusal(f"SELECT {around.format(inside)}, COUNT(*) FROM visits")
+
+
 def test_constants_do_not_grow() -> None:
     assert refusal(WHERE + "1e300 * 1e300 = age") == "a constant is too large"
 
@@ -248,7 +342,7 @@ SOUP = sorted(
 
 
 LIKELY = re.findall(
-    r"\S+", "age cost ward day arrived smoker 1 20 NULL TRUE AND OR NOT = < + * COUNT SUM ABS YEAR DESC"
+    r"\S+", "age cost ward day arrived smoker 1 20 NULL TRUE AND OR NOT = < + * COUNT SUM ABS YEAR DESC DISTINCT MEDIAN"
 )
 
 
@@ -304,6 +398,9 @@ WRAPPERS = (
     "- ({})", "NULLIF({}, 1)", "CAST({} AS DATE)", "DATE({})", "YEAR({})", "EXTRACT(day FROM {})",
     "{} BETWEEN {} AND 2", "{} IN (1)", "{}::DECIMAL(3, 1)", "date_trunc('day', {})", "SUM({})",
     "COUNT(*) FILTER (WHERE {})", "{} IS NULL", "LEAST({}, 1)", "date_part('day', {})",
+    "COUNT(DISTINCT {})", "MEDIAN({})", "QUANTILE({}, 0.5)", "CORR({}, {})", "MAX({}) FILTER (WHERE {})",
+    "PERCENTILE_CONT({}) WITHIN GROUP (ORDER BY {} DESC)", "PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY {})",
+    "QUANTILE({}, [0.5, 0.9])",
 )  # fmt: skip
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 import itertools
+import math
 import re
+import statistics
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
@@ -18,6 +20,7 @@ from hypothesis import strategies as st
 
 from privet.core.calendar import midnight
 from privet.core.evaluate import evaluate
+from privet.core.plan import Aggregate, Function
 from privet.core.schema import Boolean, Date, Integer, Kind, Number, Text, Timestamp
 from privet.sql import plan_of
 
@@ -169,3 +172,93 @@ def test_every_combination_of_truths(database: Any) -> None:
         for tail in ("", " AND q", " OR NOT q", " IS TRUE", " IS NOT TRUE"):
             text = f"{first} {second} {third}{tail}"
             check(text, plan_of(f"SELECT COUNT(*) FROM t WHERE {text}", {"t": COLUMNS}).where, database)
+
+
+# Aggregates, by their textbook definitions over the values that the plan names
+
+TAKEN = """
+SUM(c)
+AVG(a)
+MEAN(a * c)
+COUNT(w)
+COUNT_IF(a > 0)
+COUNT(DISTINCT w)
+COUNT(DISTINCT a + b) FILTER (WHERE p)
+APPROX_COUNT_DISTINCT(e)
+COUNT(DISTINCT CASE WHEN q THEN d END)
+VARIANCE(a)
+VAR_SAMP(c)
+VAR_POP(a)
+STDDEV(b)
+STDDEV_SAMP(a) FILTER (WHERE q)
+STDDEV_POP(c)
+COVAR_POP(a, b)
+COVAR_SAMP(a, c)
+COVAR_SAMP(c, b) FILTER (WHERE p OR q)
+CORR(a, b)
+CORR(a, c) FILTER (WHERE a > -3)
+MIN(c)
+MAX(b) FILTER (WHERE p)
+MAX(a - b)
+MEDIAN(a)
+MEDIAN(c) FILTER (WHERE NOT q)
+QUANTILE_CONT(a, 0.25)
+QUANTILE_CONT(c, 0.9)
+QUANTILE_CONT(a, 0)
+QUANTILE_CONT(a, 1)
+PERCENTILE_CONT(0.25) WITHIN GROUP (ORDER BY a)
+PERCENTILE_CONT(0.25) WITHIN GROUP (ORDER BY a DESC)
+PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY c DESC) FILTER (WHERE b < 3)
+QUANTILE_CONT(a, [0.1, 0.5, 0.7])
+"""
+
+
+def fractions(row: tuple[Any, ...]) -> dict[str, Any]:
+    numbers = (Fraction(v) if isinstance(v, int | Decimal) and not isinstance(v, bool) else v for v in row)
+    return dict(zip(COLUMNS, numbers, strict=True))
+
+
+def values_of(aggregate: Aggregate) -> list[tuple[Any, ...]]:
+    """Of the rows where nothing that the aggregate is taken of is NULL."""
+    taken = [value for value in (aggregate.value, aggregate.second) if value is not None]
+    found = [tuple(evaluate(value, fractions(row)) for value in taken) for row in ROWS]
+    return [values for values in found if None not in values]
+
+
+def defined(aggregate: Aggregate) -> float:
+    rows = values_of(aggregate)
+    if aggregate.function in (Function.COUNT, Function.COUNT_DISTINCT):
+        return len(rows) if aggregate.function is Function.COUNT else len(set(rows))
+    first, second = [float(row[0]) for row in rows], [float(row[-1]) for row in rows]
+    match aggregate.function:
+        case Function.SUM:
+            return sum(first)
+        case Function.AVG:
+            return sum(first) / len(first)
+        case Function.MIN | Function.MAX:
+            return min(first) if aggregate.function is Function.MIN else max(first)
+        case Function.QUANTILE:
+            assert aggregate.quantile is not None
+            place, ranked = float(aggregate.quantile) * (len(first) - 1), sorted(first)
+            low, share = ranked[int(place)], place % 1
+            return low if share == 0 else low + share * (ranked[int(place) + 1] - low)
+        case Function.CORR:
+            return statistics.correlation(first, second)
+    size = len(first) if aggregate.function.endswith("POP") else len(first) - 1
+    spread = statistics.covariance(first, second) * (len(first) - 1) / size
+    return math.sqrt(spread) if aggregate.function.startswith("STDDEV") else spread
+
+
+@pytest.mark.parametrize("text", TAKEN.strip().splitlines())
+def test_aggregates_mean_what_duckdb_says(text: str, database: Any) -> None:
+    exactly = text.replace("APPROX_COUNT_DISTINCT(", "COUNT(DISTINCT ")
+    (theirs,) = database.execute(f"SELECT {exactly} FROM t").fetchone()
+    ours = [defined(aggregate) for aggregate in plan_of(f"SELECT {text} FROM t", {"t": COLUMNS}).aggregates]
+    assert ours == pytest.approx([float(value) for value in (theirs if isinstance(theirs, list) else [theirs])])
+
+
+def test_descending_counts_from_the_largest() -> None:
+    """What the test above would miss if DESC changed nothing."""
+    up, down = (f"PERCENTILE_CONT(0.25) WITHIN GROUP (ORDER BY a{order})" for order in ("", " DESC"))
+    low, high = (defined(plan_of(f"SELECT {text} FROM t", {"t": COLUMNS}).aggregates[0]) for text in (up, down))
+    assert low < high

@@ -1,0 +1,226 @@
+"""Questions about people from SQL to the answer, on the real engine without noise: what textbooks and pandas say."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pytest
+
+import privet as pv
+from privet.backends import Spread
+from privet.core.laws import Choice, DiscreteGaussian, DiscreteLaplace, Law
+from privet.core.measures import Measure
+from privet.core.ranks import rank
+from privet.errors import InvalidInputError, RefusedQueryError
+from privet.vault import Vault
+
+F = Fraction
+CITIES = ["Basel"] * 60 + ["Bern"] * 30 + ["Chur"] * 9 + ["", None, "İzmir"]
+COLUMNS = {
+    "ward": pv.Category(["A", "B"]),
+    "age": pv.Integer(0, 120),
+    "cost": pv.Number(0, 5000, step="0.01"),
+    "city": pv.Text(),
+    "zip": pv.Integer(0, 10**9),
+}
+
+
+class NoNoise:
+    """Nothing is added; of values, the smallest whose rank is right is chosen."""
+
+    def draw(self, law: Law, size: int) -> npt.NDArray[np.int64]:
+        return np.zeros(size, np.int64)
+
+    def choose(self, spread: Spread, measure: Measure, law: Choice) -> int:
+        sought = rank(measure, law, int(spread.counts.sum()))
+        upto = sought.unit * np.cumsum(spread.counts)
+        return int(spread.values[np.searchsorted(upto, sought.target)]) if len(upto) else measure.low
+
+
+def frame() -> pd.DataFrame:
+    rng = np.random.default_rng(8)
+    size = 3000
+    return pd.DataFrame(
+        {
+            "pid": rng.integers(0, 700, size),
+            "household": rng.integers(0, 200, size),
+            "ward": rng.choice(["A", "B"], size),
+            "age": rng.integers(0, 100, size),
+            "cost": np.round(np.minimum(rng.lognormal(6, 1, size), 5000), 2),
+            "city": rng.choice(np.array(CITIES, dtype=object), size),
+            "zip": rng.integers(0, 40, size) ** 4,
+        }
+    )
+
+
+FRAME = frame()
+
+
+@pytest.fixture(scope="module")
+def vault(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Vault]:
+    folder = tmp_path_factory.mktemp("asked") / "v.privet"
+    with pv.create(folder, budget=pv.Budget(1000, "1e-6"), testing=True) as vault:
+        vault.add_table("t", FRAME, unit="pid", max_groups=50, max_rows_per_group=200, columns=COLUMNS)
+        vault.replace_noise(NoNoise())
+        yield vault
+
+
+def asked(vault: Vault, text: str, **more: Any) -> list[dict[str, Any]]:
+    return vault.sql(text, **{"epsilon": 1, **more}).release(fresh=True).rows
+
+
+def test_moments_are_those_of_the_textbook(vault: Vault) -> None:
+    text = """SELECT ward, COUNT(*) AS n, SUM(cost) AS s, AVG(cost) AS a, VAR_POP(cost) AS vp, VAR_SAMP(cost) AS vs,
+        STDDEV(age) AS d, STDDEV_POP(age) AS dp, COVAR_POP(age, cost) AS cp, COVAR_SAMP(age, cost) AS cs,
+        CORR(age, cost) AS r FROM t WHERE ward IS NOT NULL GROUP BY ward"""
+    for price in ({"epsilon": 50}, {"epsilon": 50, "delta": "1e-9"}, {"rho": 9, "epsilon": None}):
+        for row in asked(vault, text, **price):
+            own = FRAME[FRAME["ward"] == row["ward"]]
+            cost, age = own["cost"], own["age"]
+            expected = {
+                "n": len(own), "s": cost.sum(), "a": cost.mean(), "vp": cost.var(ddof=0), "vs": cost.var(),
+                "d": age.std(), "dp": age.std(ddof=0), "cp": np.cov(age, cost, ddof=0)[0, 1], "cs": age.cov(cost),
+                "r": age.corr(cost),
+            }  # fmt: skip
+            for name, value in expected.items():
+                assert math.isclose(row[name], value, rel_tol=1e-6), name
+
+
+def test_people_and_values_are_counted_once(vault: Vault) -> None:
+    rows = asked(vault, "SELECT ward, COUNT(DISTINCT pid) AS p, COUNT(DISTINCT city) AS c FROM t GROUP BY ward")
+    for row in rows[:2]:
+        own = FRAME[FRAME["ward"] == row["ward"]]
+        assert (row["p"], row["c"]) == (own["pid"].nunique(), own["city"].nunique())
+    assert rows[2] == {"ward": None, "p": 0, "c": 0}
+
+
+def test_quantiles_have_their_rank(vault: Vault) -> None:
+    text = "SELECT ward, QUANTILE(cost, [0.1, 0.5, 0.9]) AS q, MIN(cost) AS low, MAX(cost) AS high FROM t GROUP BY ward"
+    limits = {"epsilon": 100, "max_rows_per_group": 30}
+    answer = vault.sql(text, **limits).release()
+    assert "rows in rank with probability 95 %; it aims" in str(answer)
+    for row in answer.rows[:2]:
+        costs = np.sort(FRAME.loc[FRAME["ward"] == row["ward"], "cost"])
+        for name, share in (("q_10", 0.1), ("q_50", 0.5), ("q_90", 0.9)):
+            assert row[name] == pytest.approx(np.quantile(costs, share, method="inverted_cdf"))
+        assert costs[0] < row["low"] <= row["q_10"]
+        assert row["q_90"] <= row["high"] < costs[-1]
+
+
+def test_bounds_of_a_question_bind(vault: Vault) -> None:
+    text = "SELECT ward, COUNT(*) AS n FROM t GROUP BY ward"
+    pairs = FRAME.groupby(["pid", "ward"]).size()
+    assert sum(row["n"] for row in asked(vault, text, max_rows_per_group=1)) == len(pairs)
+    assert sum(row["n"] for row in asked(vault, text, max_groups=1, max_rows_per_group=1)) == FRAME["pid"].nunique()
+    wide, narrow = (vault.sql(text, epsilon=1, max_groups=n).error["n"] for n in (3, 1))
+    assert wide > 2 * narrow
+
+
+def test_groups_that_nobody_declared_are_those_with_enough_people(vault: Vault) -> None:
+    text = "SELECT city, COUNT(DISTINCT pid) AS p, COUNT(*) AS n, AVG(age) AS a FROM t GROUP BY city"
+    query = vault.sql(text, epsilon=4, delta="1e-7", max_groups=6)
+    threshold = query.question.parts[-1].threshold
+    assert threshold is not None
+    people = FRAME.groupby("city", dropna=False)["pid"].nunique()
+    shown = {key if isinstance(key, str) else None for key, count in people.items() if count >= threshold}
+    assert 2 <= len(shown) < len(people)
+    rows = query.release(fresh=True).rows
+    assert {row["city"] for row in rows} == shown
+    for row in rows:
+        own = FRAME[FRAME["city"] == row["city"]]
+        assert (row["p"], row["n"], row["a"]) == (own["pid"].nunique(), len(own), pytest.approx(own["age"].mean()))
+    assert query.cost.delta == F(1, 10**7) >= query.cost.rho_delta  # Gaussian noise has no delta on that gauge
+    assert f"about {threshold:,} people or more" in str(query.release())
+
+
+def test_no_group_may_have_enough_people(vault: Vault) -> None:
+    answer = vault.sql("SELECT city, COUNT(*) AS n FROM t GROUP BY city", epsilon="0.01", delta="1e-7").release()
+    assert answer.rows == []
+    assert "No group has enough people to be shown." in str(answer)
+    assert "<tbody></tbody>" in answer._repr_html_()
+
+
+def test_the_rest_is_one_row_with_everybody_else_once(vault: Vault) -> None:
+    text = "SELECT city, ward, COUNT(*) AS n, COUNT(DISTINCT pid) AS p FROM t GROUP BY city, ward ORDER BY n"
+    rows = asked(vault, text, epsilon=4, delta="1e-7", max_groups=20, other="elsewhere")
+    (rest,) = [row for row in rows if row["city"] == "elsewhere"]
+    assert rest["ward"] == "elsewhere"
+    assert sum(row["n"] for row in rows) == len(FRAME)
+    shown = {(row["city"], row["ward"]) for row in rows}
+    hidden = FRAME[[pair not in shown for pair in zip(FRAME["city"], FRAME["ward"], strict=True)]]
+    assert rest["p"] == hidden["pid"].nunique()
+
+
+def test_declared_groups_can_be_chosen_too(vault: Vault) -> None:
+    """A billion groups, of which forty occur."""
+    text = "SELECT zip, COUNT(*) AS n FROM t GROUP BY zip"
+    with pytest.raises(RefusedQueryError, match="more than 1,000,000 cells") as caught:
+        vault.sql(text, epsilon=1)
+    assert "private_keys=True" in caught.value.remedy
+    rows = asked(vault, text, epsilon=4, delta="1e-7", max_groups=40, max_rows_per_group=20, private_keys=True)
+    assert {row["zip"] for row in rows} <= set(FRAME["zip"])
+    with pytest.raises(RefusedQueryError, match="no key is a text"):
+        vault.sql(text, epsilon=1, delta="1e-7", private_keys=True, other="x")
+
+
+def test_the_noise_that_errs_less_is_taken(vault: Vault) -> None:
+    text = "SELECT age, COUNT(*) AS n FROM t GROUP BY age"
+    few, many = (vault.sql(text, epsilon=1, delta="1e-7", max_groups=n, max_rows_per_group=1) for n in (1, 60))
+    pure = vault.sql(text, epsilon=1, max_groups=60, max_rows_per_group=1)
+    assert isinstance(few.question.parts[0].law, DiscreteLaplace)
+    assert few.cost.delta == 0  # not needed, not charged
+    assert isinstance(many.question.parts[0].law, DiscreteGaussian)
+    assert (many.cost.epsilon, many.cost.delta) == (1, F(1, 10**7))
+    assert many.error["n"] < pure.error["n"]
+
+
+def test_a_household_is_a_unit_like_any_other(tmp_path: Path) -> None:
+    columns = {name: kind for name, kind in COLUMNS.items() if name in ("ward", "age")}
+    with pv.create(tmp_path / "h", budget=pv.Budget(100), testing=True) as vault:
+        vault.add_table("t", FRAME, unit="household", max_groups=2, max_rows_per_group=40, columns=columns)
+        vault.replace_noise(NoNoise())
+        (row,) = asked(vault, "SELECT COUNT(DISTINCT household) AS h, COUNT(*) AS n FROM t")
+        assert row == {"h": FRAME["household"].nunique(), "n": len(FRAME)}
+
+
+@pytest.mark.parametrize(
+    ("more", "problem"),
+    [
+        ({}, "needs a delta"),
+        ({"delta": 0}, "delta must be above 0"),
+        ({"delta": 2}, "delta"),
+        ({"within": 5, "epsilon": None}, "are not public"),
+        ({"delta": "1e-9", "other": ""}, "other must be a text"),
+        ({"delta": "1e-9", "max_groups": 0}, "max_groups must be at least 1"),
+        ({"delta": "1e-9", "max_groups": 2**41}, "bounds nothing"),
+        ({"delta": "1e-9", "max_rows_per_group": 1.5}, "whole number"),
+    ],
+)
+def test_what_is_wrong_is_said_and_costs_nothing(vault: Vault, more: dict[str, Any], problem: str) -> None:
+    spent = vault.budget.spent
+    with pytest.raises(InvalidInputError, match=problem):
+        vault.sql("SELECT city, COUNT(*) AS n FROM t GROUP BY city", **{"epsilon": 1, **more})
+    assert vault.budget.spent == spent
+
+
+def test_without_a_delta_in_the_budget_such_groups_are_refused(tmp_path: Path) -> None:
+    with pv.create(tmp_path / "v", budget=pv.Budget(1)) as vault:
+        vault.add_table("t", FRAME, unit="pid", columns=COLUMNS)
+        with pytest.raises(RefusedQueryError, match="this budget does not have"):
+            vault.sql("SELECT city, COUNT(*) AS n FROM t GROUP BY city", epsilon=1)
+        with pytest.raises(RefusedQueryError, match="here all are"):
+            vault.sql("SELECT ward, COUNT(*) AS n FROM t GROUP BY ward", epsilon=1, other="x")
+
+
+def test_rows_that_are_units_have_no_bounds_to_choose(tmp_path: Path) -> None:
+    with pv.create(tmp_path / "v", budget=pv.Budget(1, "1e-6")) as vault:
+        vault.add_table("t", FRAME, unit=None, columns=COLUMNS)
+        with pytest.raises(InvalidInputError, match="nothing to bound"):
+            vault.sql("SELECT COUNT(*) AS n FROM t", epsilon=1, max_groups=3)
