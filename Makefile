@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo test check evidence bench mutate lock system-deps clean
+.PHONY: demo test check evidence bench peers mutate lock system-deps clean
 
 demo: $(READY)
 	@$(BIN)/privet demo
@@ -18,9 +18,9 @@ check: $(READY)
 	$(BIN)/lint-imports
 
 # The long proofs. Everything that a page claims as measured is written to docs/evidence by these.
-evidence: $(READY) bench mutate
+evidence: $(READY) bench peers mutate
 	$(BIN)/python benchmarks/law.py --draws 100000000 --json docs/evidence/noise-law.json
-	$(BIN)/python benchmarks/fuzz.py --cases 100000 --json docs/evidence/sensitivity-fuzz.json
+	$(BIN)/python benchmarks/fuzz.py --cases 200000 --json docs/evidence/sensitivity-fuzz.json
 	$(BIN)/python benchmarks/kills.py --kills 200 --json docs/evidence/ledger-kills.json
 	$(BIN)/python benchmarks/query_kills.py --json docs/evidence/full-path-kills.json
 	$(BIN)/python benchmarks/audit_queries.py --json docs/evidence/full-path-audit.json
@@ -30,6 +30,11 @@ bench: $(READY)
 	$(BIN)/python benchmarks/noise.py --json docs/evidence/noise-speed.json
 	$(BIN)/python benchmarks/ledger.py --json docs/evidence/ledger-speed.json
 	$(BIN)/python benchmarks/queries.py --json docs/evidence/queries-speed.json
+
+# Other engines beside Privet: speed, and error at equal privacy. Builds .venv-peers-NAME; real data from PRIVET_DATA.
+peers: $(READY)
+	$(BIN)/python benchmarks/queries.py --peers --json docs/evidence/queries-peers.json
+	$(BIN)/python benchmarks/errors.py --json docs/evidence/errors.json
 
 mutate: $(READY)
 	$(BIN)/python benchmarks/mutation.py --json docs/evidence/mutation.json
@@ -55,4 +60,4 @@ system-deps:
 	  apt-get update && apt-get install -y --no-install-recommends chromium; }
 
 clean:
-	rm -rf .venv .venv-peers .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage dist
+	rm -rf .venv .venv-peers* .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage dist

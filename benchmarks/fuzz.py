@@ -1,4 +1,4 @@
-"""Does one unit ever move an answer further than its price says? `python benchmarks/fuzz.py --cases 100000`.
+"""Does one unit ever move an answer further than its price says? `python benchmarks/fuzz.py --cases 200000`.
 
 Random tables, questions and units on the real engine, compared with the slow reference (tests/fuzz_sensitivity.py). A
 case is a pair of neighboring tables and a question. `attained` says how near to its bound the largest change came, for
@@ -54,6 +54,7 @@ def summary(total: Tally) -> dict[str, Any]:
         "violations_by_kind": dict(Counter(text.partition(":")[0] for text in total.violations)),
         "questions": total.rounds,
         "questions_from_sql": total.from_sql,
+        "questions_with_private_keys": total.private,
         "questions_the_engine_refused": total.too_long,
         "parts_compared": {cell: total.counts[cell] for cell in cells},
         "attained": nearest,
@@ -63,7 +64,7 @@ def summary(total: Tally) -> dict[str, Any]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--cases", type=int, default=100_000)
+    parser.add_argument("--cases", type=int, default=200_000)
     parser.add_argument("--seed", type=int, default=secrets.randbits(32))
     parser.add_argument("--processes", type=int, default=multiprocessing.cpu_count())
     parser.add_argument("--json", type=Path)

@@ -9,6 +9,8 @@ medians; the machine may be busy, so read the ratio. A table of 1,000 rows shows
 With people (rows, people, groups) each person has several rows in several groups; 3 groups are kept with 10 rows each.
 The plain query bounds nobody. The first release of a fresh process is measured too, with its peak of memory: it opens
 the vault and loads the compiled loops.
+
+With --peers something else is measured: the same question put to other engines, see peers/speed.py.
 """
 
 from __future__ import annotations
@@ -113,13 +115,26 @@ def _first(folder: Path) -> tuple[float, float]:
     return taken, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
+def compare_peers(rounds: int, file: Path | None) -> None:
+    from peers import speed  # noqa: PLC0415  starts nothing unless it is asked for
+
+    found = speed.report(rounds)
+    if file:
+        file.write_text(json.dumps({"privet": 1, "kind": "queries-peers", "result": found}, indent=1) + "\n")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, nargs="+", default=[1_000_000, 10_000_000])
     parser.add_argument("--people", nargs="*", default=["1000000,100000,1000", "10000000,1000000,50"])
     parser.add_argument("--repeats", type=int, default=15)
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--peers", action="store_true", help="other engines beside Privet, and nothing else")
+    parser.add_argument("--rounds", type=int, default=3, help="of the peers, which take their time")
     arguments = parser.parse_args()
+    if arguments.peers:
+        compare_peers(arguments.rounds, arguments.json)
+        return
     results = [measure(rows, arguments.repeats) for rows in [SMALL, *arguments.rows]]
     for result in results:
         print("{rows:>11,.0f} rows: plain {plain_ms:.2f} ms, privet {privet_ms:.2f} ms, {ratio:.2f} x".format(**result))
