@@ -384,6 +384,9 @@ def test_limbs_are_carried_before_they_are_full(store: nasty.Store, monkeypatch:
     raw = store.put(nasty.Made(table=task.table, types={"id": "INTEGER", **TYPES}, rows=rows))
     assert fused(store, task, raw) == Reference({"t": rows}).exact(task)
     assert len(carried) > 4
+    monkeypatch.setattr(kernel, "IN_ALL", 400)
+    with pytest.raises(OverflowError, match="too many rows"):
+        fused(store, task, raw)
 
 
 def test_too_many_rows_at_a_time_are_not_summed(store: nasty.Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -94,7 +94,7 @@ class Histogram:
 
 
 @claim("one-bin-a-unit")
-def suggest(query: Query, epsilon: Fraction, key: str | None = None) -> Suggestion:
+def suggest(query: Query, epsilon: Fraction) -> Suggestion:
     """Pay, look, and suggest bounds for this question: its groups, and the columns that it adds up."""
     wanted = _histograms(query, epsilon)
     loss = total_loss([one.part for one in wanted])
@@ -104,6 +104,8 @@ def suggest(query: Query, epsilon: Fraction, key: str | None = None) -> Suggesti
     if stored is not None:
         return _read(wanted, stored.body, (loss, stored.receipt), replayed=True)
     query.gate.ready()
+    for one in wanted:
+        query.gate.backend.accepts(_task(query, one.read))
 
     def exact(_: NoiseSource) -> list[list[int]]:
         habits = dict(zip(NAMES, query.gate.backend.habits(_task(query, None)), strict=True)) if _people(query) else {}
@@ -120,7 +122,6 @@ def suggest(query: Query, epsilon: Fraction, key: str | None = None) -> Suggesti
         loss=loss,
         request=request,
         analyst=query.analyst,
-        key=key,
         note=f"bounds for: {query.text}",
         domain=query.table.domain,
     )

@@ -26,6 +26,7 @@ from privet.core.claim import claim
 Whole = npt.NDArray[np.int64]
 Bits = npt.NDArray[np.uint64]
 AT_A_TIME = 2**31  # rows whose sums fit their limbs
+IN_ALL = 2**32  # rows up to which the upper limbs of all threads together stay within 62 bits
 LOW, HALF = 0xFFFFFFFF, 32
 NONE, NOBODY = np.empty(0, np.uint64), np.empty(0, np.bool_)
 
@@ -106,20 +107,23 @@ def bounded(task: Task, rows: Rows, pile: Pile, labels: Bits = NONE) -> Found:
     hash sees of each cell, if cells are not public."""
     buckets, threads = pile.buckets(), min(os.cpu_count() or 1, 8)
 
-    def share(number: int) -> Found:
-        found, since = Found.none(task, rows), 0
+    def share(number: int) -> tuple[Found, int]:
+        found, since, seen = Found.none(task, rows), 0, 0
         for bucket in range(number, buckets or 1, threads):
             fetched = Fetched.of(rows, pile.bucket(bucket))
-            since += len(fetched.unit)
+            since, seen = since + len(fetched.unit), seen + len(fetched.unit)
             if since >= AT_A_TIME:
                 carry(found.totals)
                 since = len(fetched.unit)
             found.add(task, fetched, labels, fast=buckets > 0)
         carry(found.totals)
-        return found
+        return found, seen
 
     with ThreadPoolExecutor(threads) as workers:
-        shares = list(workers.map(share, range(threads)))
+        done = list(workers.map(share, range(threads)))
+    if sum(seen for _, seen in done) >= IN_ALL:
+        raise OverflowError("too many rows")
+    shares = [found for found, _ in done]
     for place, tally in shares[0].tallies.items():
         tally.merge([other.tallies[place] for other in shares[1:]])
     return Found(sum((other.totals for other in shares[1:]), start=shares[0].totals), shares[0].tallies)
