@@ -2,11 +2,11 @@
 
 For a quantile a/b of n rows the loss of a value v is, in b-ths of a row,
 
-    loss(v) = max(0, b * #{x < v} - t, t - b * #{x <= v})    with t = a * n:
+    loss(v) = max(b * #{x < v} - t, t - b * #{x <= v})    with t = a * n:
 
-0 if v is a quantile, otherwise how far its rank is off. MIN and MAX aim m rows inside, where m follows from the price,
-so that it is not one person's value that is sought; and at the middle, where there are fewer than 2 * m rows. They
-count in half rows: b = 2 with t = min(2 * m, n) and t = 2 * n - min(2 * m, n).
+how far its rank is off, and below 0 if v is the quantile and stays it when rows change. MIN and MAX aim m rows inside,
+where m follows from the price, so that it is not one person's value that is sought; and at the middle, where there are
+fewer than 2 * m rows. They count in half rows: b = 2 with t = min(2 * m, n) and t = 2 * n - min(2 * m, n).
 """
 
 from __future__ import annotations

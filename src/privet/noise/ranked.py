@@ -40,10 +40,11 @@ SPARE = 128  # bits of a weight beyond the known bits of U: the sizes take 63 of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankLoss:
-    """loss(v) = max(0, unit * #{x < v} - target, target - unit * #{x <= v}) for the candidates v = low ... high.
+    """loss(v) = max(unit * #{x < v} - target, target - unit * #{x <= v}) for the candidates v = low ... high.
 
-    The a/b-quantile of n rows has unit b and target a * n: v has loss 0 if at most a share a/b of the rows is below
-    v and at least that share is not above it. The target is data where n is; the other three are public.
+    The a/b-quantile of n rows has unit b and target a * n: v has no loss above 0 if at most a share a/b of the rows is
+    below v and at least that share is not above it. A value that many rows have gains by how many would have to change
+    before it is not the quantile. The target is data where n is; the other three are public.
     """
 
     low: int
@@ -70,7 +71,7 @@ class RankLoss:
 class Stretches:
     """Where each stretch of equal loss starts, how many candidates it has, and by how much its loss is above the least.
 
-    `best` has loss 0 and at least one candidate; losses never fall on the way from it to either end.
+    `best` is the least and has at least one candidate; losses never fall on the way from it to either end.
     """
 
     starts: Ints
@@ -107,7 +108,7 @@ def stretches_of(values: Ints, counts: Ints, loss: RankLoss) -> Stretches:
     """Left of the target a value has the loss of the gap after it, right of the target that of the gap before it.
 
     ranks[j] is unit * (rows among the first j values). A target beyond all ranks moves every loss by the same number;
-    cut to the nearest rank, it gives the losses above the least.
+    cut to the nearest rank, it gives the losses above the least, which is that of the value whose ranks hold it.
     """
     low, high = loss.low, loss.high
     if not len(values):
@@ -116,7 +117,8 @@ def stretches_of(values: Ints, counts: Ints, loss: RankLoss) -> Stretches:
     target = min(max(loss.target, 0), int(ranks[-1]))
     best = max(1, int(np.searchsorted(ranks, target)))  # ranks[best - 1] < target <= ranks[best], or target 0
     starts = np.concatenate([[low], values[:best], values[best - 1 :] + 1])
-    losses = np.concatenate([target - ranks[:best], [0], ranks[best:] - target])
+    least = max(int(ranks[best - 1]) - target, target - int(ranks[best]))
+    losses = np.concatenate([target - ranks[:best], [least], ranks[best:] - target]) - least
     return Stretches(starts=starts, sizes=np.diff(starts, append=high + 1), losses=losses, best=best)
 
 
