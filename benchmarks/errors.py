@@ -18,16 +18,18 @@
 The last four are read from PRIVET_DATA and are left out without it.
 
 **Bounds** are the same for all and come from public sense, not from the data: amounts 0..5000, incomes 0..200,000,
-ages 0..100, weeks 0..52, ranks 0..12; of a person 5 places with 4 rows each. Some incomes lie outside: that cut, the
-same for all, is most of their error at epsilon 1. Some people have more than 5 places: that loss is part of the error.
-SmartNoise cannot bound places and takes 20 rows of a person in all, so it loses nothing there. The places are public.
+ages 0..100, weeks 0..52, ranks 0..12; of a person 5 places with 4 rows each, or 20 rows in all where that can be said
+(Privet's max_rows, SmartNoise's only bound), which drops less: some people have more than 5 places, and that loss is
+part of the error. Some incomes lie outside: that cut, the same for all, is most of their error at epsilon 1. The places
+are public.
 
 **Privacy**: add or remove a unit, epsilon 1 and 0.1, delta 1e-6 where there is one, for everything that a question
 asks together. Questions: count, sum, mean and median alone, and count, sum and mean together in one budget.
 
 **Contenders**, each in its better settings; the table shows the best one of each (`noise` says which):
 
-- privet: `pure` is epsilon= alone, `delta` adds delta=1e-6 and lets it choose. Alone: COUNT(*), SUM, AVG, MEDIAN.
+- privet: `pure` is epsilon= alone, `delta` adds delta=1e-6 and lets it choose; "in all" bounds all rows of a person
+  together, beside rows in a place where there is a delta, and alone otherwise. Alone: COUNT(*), SUM, AVG, MEDIAN.
   Together: one SELECT of all three. "WHERE amount IS NOT NULL" lets COUNT(*) and AVG share one count.
 - opendp: Laplace; for people also Gaussian (zCDP converted to epsilon, delta), and Laplace with its truncation "as
   documented", which keeps one place less than asked; see peers/run_opendp.py. Mean is its own mean; together it is
@@ -80,7 +82,7 @@ ORDER = ("count", "sum", "mean", "median")
 SQL = {"count": "COUNT(*)", "sum": "SUM(amount)", "mean": "AVG(amount)", "median": "MEDIAN(amount)"}
 CONTENDERS = ("privet", *PEERS)
 FOR_PEOPLE = {  # contender -> its settings where a unit is a person ...
-    "privet": ("pure", "delta"),
+    "privet": ("pure", "delta", "pure, in all", "delta, in all"),
     "opendp": ("laplace", "gaussian", "laplace, k as documented"),
     "smartnoise-sql": ("laplace",),
     "pipeline-dp": ("laplace", "gaussian"),
@@ -200,13 +202,18 @@ def privet_on(data: Data) -> Iterator[Ask]:
     with tempfile.TemporaryDirectory() as folder, pv.create(Path(folder) / "vault.privet", budget=budget) as vault:
         columns = {"place": pv.Category(list(data.keys)), "amount": kind}
         vault.add_table("t", data.path, unit=unit, columns=columns, **limits)
-        yield partial(_privet_answers, vault)
+        yield partial(_privet_answers, vault, data)
 
 
-def _privet_answers(vault: Any, aggregates: list[str], epsilon: float, noise: str, releases: int) -> list[Answer]:
+def _privet_answers(  # noqa: PLR0913, PLR0917
+    vault: Any, data: Data, aggregates: list[str], epsilon: float, noise: str, releases: int
+) -> list[Answer]:
     chosen = ", ".join(f"{SQL[name]} AS {name}_" for name in aggregates)
     text = f"SELECT place, {chosen} FROM t WHERE amount IS NOT NULL GROUP BY place"
-    query = vault.sql(text, epsilon=str(epsilon), **({"delta": str(DELTA)} if noise == "delta" else {}))
+    how: dict[str, Any] = {"delta": str(DELTA)} if noise.startswith("delta") else {}
+    if noise.endswith("in all"):
+        how |= {"max_rows": data.groups * data.rows} | ({"max_rows_per_group": data.rows} if how else {})
+    query = vault.sql(text, epsilon=str(epsilon), **how)
     return [
         {row["place"]: [row[f"{name}_"] for name in aggregates] for row in query.release(fresh=True).rows}
         for _ in range(releases)

@@ -41,6 +41,7 @@ from privet.core.contribution import Bounds
 from privet.core.plan import Function, Plan
 from privet.core.question import Outline, Question, outline
 from privet.core.unit import Neighbors
+from privet.declarations import LIMITS
 from privet.engine import FreshNoise
 from privet.errors import InvalidInputError, RefusedQueryError
 from privet.query import Gate, Query
@@ -58,6 +59,7 @@ MANY = 10**6  # a bound that never binds
 Row = dict[str, Any]
 People = dict[Keys, int]
 About = Callable[[Plan, Table], bool]
+Limits = Mapping[str, Any]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -181,10 +183,10 @@ class Fuzzer:
         plan = plain_plan(rng, made.table) if plain_one else nasty.random_plan(rng, made.table, ALL, private=True)
         if self._about is not None and not self._about(plan, made.table):
             return
-        groups, limit = made.table.max_groups, made.table.max_rows_per_group
+        limits = {name: getattr(made.table, name) for name in LIMITS}
         if made.table.unit is not None and rng.random() < 0.5:  # the question's own bounds
-            groups, limit = rng.randint(1, 4), rng.randint(1, 4)
-        self.one(made, self._through_sql(plan, made.table), (groups, limit))
+            limits = nasty.random_limits(rng)
+        self.one(made, self._through_sql(plan, made.table), limits)
 
     def _through_sql(self, plan: Plan, table: Table) -> Plan:
         """The same question as text, where it can be written as one."""
@@ -198,7 +200,7 @@ class Fuzzer:
         self.tally.from_sql += 1
         return found
 
-    def one(self, made: nasty.Made, plan: Plan, limits: tuple[int, int]) -> None:
+    def one(self, made: nasty.Made, plan: Plan, limits: Limits) -> None:
         """One table, one question, and all that one unit can do to it."""
         name = f"{plan} with {limits} on {made.table} {made.types}"
         try:
@@ -208,11 +210,12 @@ class Fuzzer:
         except Exception as error:  # nothing may fail because of what is in the rows
             self.tally.violations.append(f"failed: {error!r} for {name}")
 
-    def _made(self, made: nasty.Made, plan: Plan, limits: tuple[int, int], name: str) -> Round:
+    def _made(self, made: nasty.Made, plan: Plan, limits: Limits, name: str) -> Round:
         table, rng = made.table, self.rng
         asked = {}
         for relation in Neighbors:
-            bounds = Bounds(groups=limits[0], rows=limits[1], neighbors=relation)
+            groups, rows, in_all = (limits[name] for name in LIMITS)
+            bounds = Bounds(groups=groups, rows=rows, in_all=in_all, neighbors=relation)
             asked[relation] = asked_at(rng, outline(plan, table.columns, bounds))
         pools, secret = harm.pools(rng, made), rng.randbytes(8)
         who = rng.choice(pools[table.unit]) if table.unit is not None else None
@@ -278,7 +281,7 @@ class Fuzzer:
         """By the kernel where it takes the task; compared with the reference where nothing is dropped."""
         kernel, private = self._with(self._kernel, made, side), task.cells.private
         if side == 1:
-            every = replace(task, bounds=replace(task.bounds, groups=MANY, rows=MANY))
+            every = replace(task, bounds=replace(task.bounds, groups=MANY, rows=MANY, in_all=None))
             reference = Reference({"t": made.rows(side)})
             self._same(plain(kernel.exact(every)), plain(reference.exact(every)), every, made, side)
             if private:

@@ -68,7 +68,7 @@ def plain_table(rng: Random, rows: int) -> nasty.Made:
     types = {name: rng.choice(nasty.TYPES[type(kind)]) for name, kind in kinds.items()}
     unit, limits = None, {}
     if rng.random() < 0.6:
-        unit, limits = "unit id", {"max_groups": rng.randint(1, 4), "max_rows_per_group": rng.randint(1, 4)}
+        unit, limits = "unit id", nasty.random_limits(rng)
         types[unit] = rng.choice(nasty.UNIT_TYPES)
     table = Table(name="t", source=Source(kind="memory"), unit=unit, columns=kinds, **limits)
     empty = nasty.Made(table=table, types=types, rows=[])
@@ -198,7 +198,7 @@ def _crowd(rng: Random, task: Task, pools: Pools, who: Any, blocks: Sequence[Seq
 
 def _worth(task: Task, measure: Measure, rows: Sequence[Row]) -> list[Worth]:
     """For the rows that count; whose they are does not matter here."""
-    table = replace(task.table, unit=NUMBER, max_groups=1, max_rows_per_group=1)
+    table = replace(task.table, unit=NUMBER, max_groups=1, max_rows_per_group=1, max_rows=None)
     numbered = [row | {NUMBER: number} for number, row in enumerate(rows)]
     found = []
     for one in _passing(replace(task, table=table), numbered):
@@ -221,8 +221,8 @@ def _sign(measure: Measure, worth: Sequence[Worth]) -> int:
 
 def _best_cells(task: Task, measure: Measure, worth: Sequence[Worth]) -> tuple[list[Row], list[Row], list[Row]]:
     """As many rows as a unit may have, in as many cells: those that add most, those that add least in the same cells,
-    and those that add most in other cells."""
-    sign, groups = _sign(measure, worth), task.bounds.groups
+    and those that add most in other cells. Of rows in all, as many as there may be, heaped up cell by cell."""
+    sign, groups, in_all = _sign(measure, worth), task.bounds.groups, task.bounds.in_all
     cells: dict[int, list[Worth]] = defaultdict(list)
     for one in sorted(worth, key=lambda one: -sign * one.adds):
         cells[one.cell].append(one)
@@ -230,7 +230,8 @@ def _best_cells(task: Task, measure: Measure, worth: Sequence[Worth]) -> tuple[l
     order = sorted(cells, key=lambda cell: -gain[cell])
     first, second = order[:groups], order[groups : 2 * groups]
     most, elsewhere = ([one.row for cell in some for one in _filled(task, cells[cell])] for some in (first, second))
-    return most, [cells[cell][-1].row for cell in first for _ in range(task.bounds.rows)], elsewhere
+    least = [cells[cell][-1].row for cell in first for _ in range(task.bounds.rows)]
+    return most[:in_all], least[:in_all], elsewhere[:in_all]
 
 
 def _filled(task: Task, items: Sequence[Worth]) -> list[Worth]:

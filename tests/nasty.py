@@ -350,13 +350,20 @@ def random_kind(rng: Random) -> Kind:
             return rng.choice([Text(), Timestamp(*times), Timestamp(*times)])
 
 
+def random_limits(rng: Random) -> dict[str, int | None]:
+    """Of groups, of rows in each, and sometimes of all rows."""
+    groups, rows = rng.randint(1, 4), rng.randint(1, 4)
+    in_all = rng.randint(1, groups * rows) if rng.random() < 0.4 else None
+    return {"max_groups": groups, "max_rows_per_group": rows, "max_rows": in_all}
+
+
 def random_table(rng: Random, *, unit: bool | None = None, rows: int | None = None) -> Made:
     """A table with nasty names and values; with a unit column, without one, or either."""
     names = rng.sample(NAMES, rng.randint(1, 5))
     kinds: dict[str, Kind] = {name: random_kind(rng) for name in names}
     types = {name: rng.choice(TYPES[type(kind)]) for name, kind in kinds.items()}
     with_unit = rng.random() < 0.5 if unit is None else unit
-    limits = {"max_groups": rng.randint(1, 4), "max_rows_per_group": rng.randint(1, 4)} if with_unit else {}
+    limits = random_limits(rng) if with_unit else {}
     named = "unit id" if with_unit else None
     if named:
         types[named] = rng.choice(UNIT_TYPES)
@@ -609,7 +616,7 @@ def task_of(
     """What the engine asks a backend for this plan."""
     declared = {name: shape_of_kind(kind) for name, kind in table.columns.items()}
     passing = narrowed(declared, plan.where)
-    limits = Bounds(groups=table.max_groups, rows=table.max_rows_per_group, neighbors=neighbors)
+    limits = Bounds(groups=table.max_groups, rows=table.max_rows_per_group, in_all=table.max_rows, neighbors=neighbors)
     return Task(
         table=table,
         plan=plan,

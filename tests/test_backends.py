@@ -89,7 +89,7 @@ def plan_of(*aggregates: Aggregate, where: Expression | None = None, keys: tuple
     return Plan(table="t", where=where, keys=named, aggregates=aggregates, outputs=())
 
 
-def table_of(columns: dict[str, Kind], unit: str | None = None, **limits: int) -> Table:
+def table_of(columns: dict[str, Kind], unit: str | None = None, **limits: Any) -> Table:
     return Table(name="t", source=Source(kind="memory"), unit=unit, columns=columns, **limits)
 
 
@@ -287,10 +287,15 @@ def test_generated_tasks_give_the_same_integers(store: nasty.Store, data: st.Dat
     assert store.exact(task, store.put(made)) == Reference({"t": made.rows}).exact(task)
 
 
-@pytest.mark.parametrize(("groups", "rows"), [(1, 1), (1, 4), (2, 3), (3, 2), (4, 1)])
-def test_the_same_rows_are_kept_where_bounds_bind(store: nasty.Store, groups: int, rows: int) -> None:
+@pytest.mark.parametrize(
+    ("groups", "rows", "in_all"),
+    [(1, 1, None), (1, 4, None), (2, 3, None), (3, 2, None), (4, 1, None), (4, 4, 5), (2, 9, 8), (9, 9, 2)],
+)
+def test_the_same_rows_are_kept_where_bounds_bind(
+    store: nasty.Store, groups: int, rows: int, in_all: int | None
+) -> None:
     columns: dict[str, Kind] = {"ward": Category(["A", "B", "é"]), "cost": Number(-5, 30, step="0.5"), "note": Text()}
-    table = table_of(columns, unit="id", max_groups=groups, max_rows_per_group=rows)
+    table = table_of(columns, unit="id", max_groups=groups, max_rows_per_group=rows, max_rows=in_all)
     for type_, seed in itertools.product(nasty.UNIT_TYPES, range(2)):
         rng = Random(f"{type_} {seed}")
         types = {"id": type_, "ward": "VARCHAR", "cost": "DOUBLE", "note": "VARCHAR"}
@@ -503,7 +508,7 @@ def test_counting_null_is_noticed(store: nasty.Store, monkeypatch: pytest.Monkey
 def test_a_forgotten_bound_is_noticed(store: nasty.Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sqlgen, "_bounded", lambda *given: given[-1])
     with pytest.raises(AssertionError):
-        test_the_same_rows_are_kept_where_bounds_bind(store, 1, 1)
+        test_the_same_rows_are_kept_where_bounds_bind(store, 1, 1, None)
 
 
 # The engine itself

@@ -3,25 +3,40 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import pytest
 
-from privet.core.contribution import Bounds, Reach, reach, spread_out
+from privet.core.contribution import Bounds, Reach, reach
 from privet.core.unit import Neighbors
 
+RANGES = [(0, 1), (0, 3), (-2, 1), (-3, -1), (1, 2), (-1, 1), (2, 2), (-2, 0)]
 SMALL = [
-    (low, high, cells, groups, rows)
-    for low, high in [(0, 1), (0, 3), (-2, 1), (-3, -1), (1, 2), (-1, 1), (2, 2), (-2, 0)]
+    (low, high, cells, groups, rows, None)
+    for low, high in RANGES
     for cells in (1, 2, 3)
     for groups in (1, 2, 3)
     for rows in (1, 2)
 ]
+HEAPED = [
+    (low, high, cells, groups, rows, in_all)
+    for low, high in [(0, 1), (-1, 2), (-1, 1), (-2, 0)]
+    for cells, groups, rows in [(1, 1, 3), (2, 2, 2), (2, 2, 3), (3, 2, 2), (3, 3, 2), (3, 2, 3), (4, 2, 2), (4, 3, 2)]
+    for in_all in range(1, groups * rows + 2)
+]
 
 
-def vectors(low: int, high: int, cells: int, groups: int, rows: int) -> set[tuple[int, ...]]:
+def vectors(  # noqa: PLR0917
+    low: int, high: int, cells: int, groups: int, rows: int, in_all: int | None = None
+) -> set[tuple[int, ...]]:
     """Everything that one bounded unit can add to the cells."""
-    sums = {sum(c) for n in range(rows + 1) for c in itertools.combinations_with_replacement(range(low, high + 1), n)}
-    return {v for v in itertools.product(sums, repeat=cells) if sum(x != 0 for x in v) <= groups}
+    heaps = [
+        n
+        for n in itertools.product(range(rows + 1), repeat=cells)
+        if sum(x > 0 for x in n) <= groups and (in_all is None or sum(n) <= in_all)
+    ]
+    sums = [{sum(c) for c in itertools.combinations_with_replacement(range(low, high + 1), n)} for n in range(rows + 1)]
+    return {v for heap in heaps for v in itertools.product(*(sums[n] for n in heap))}
 
 
 def largest(changes: list[tuple[int, ...]]) -> Reach:
@@ -33,15 +48,38 @@ def largest(changes: list[tuple[int, ...]]) -> Reach:
     )
 
 
-@pytest.mark.parametrize(("low", "high", "cells", "groups", "rows"), SMALL)
-def test_reach_is_the_largest_change_there_is(low: int, high: int, cells: int, groups: int, rows: int) -> None:
+@pytest.mark.parametrize(("low", "high", "cells", "groups", "rows", "in_all"), [*SMALL, *HEAPED])
+def test_reach_is_the_largest_change_there_is(  # noqa: PLR0917
+    low: int, high: int, cells: int, groups: int, rows: int, in_all: int | None
+) -> None:
     """Equality, not only a bound: somebody attains it, under both relations."""
-    units = list(vectors(low, high, cells, groups, rows))
-    bounds = Bounds(groups=groups, rows=rows, neighbors=Neighbors.ADD_REMOVE)
+    units = sorted(vectors(low, high, cells, groups, rows, in_all))
+    bounds = Bounds(groups=groups, rows=rows, in_all=in_all, neighbors=Neighbors.ADD_REMOVE)
     assert reach(low, high, cells, bounds) == largest(units)
-    swaps = [tuple(a - b for a, b in zip(one, other, strict=True)) for one in units for other in units]
-    bounds = Bounds(groups=groups, rows=rows, neighbors=Neighbors.REPLACE)
-    assert reach(low, high, cells, bounds) == largest(swaps)
+    swaps = {tuple(a - b for a, b in zip(*pair, strict=True)) for pair in itertools.product(units, repeat=2)}
+    bounds = replace(bounds, neighbors=Neighbors.REPLACE)
+    assert reach(low, high, cells, bounds) == largest(list(swaps))
+    if cells >= 2 * min(groups, in_all or groups):  # as many as there can be
+        assert reach(low, high, None, bounds) == reach(low, high, cells, bounds)
+
+
+def test_rows_in_all_only_ever_tighten() -> None:
+    """Many cells, and limits beyond what can be enumerated."""
+    for neighbors, groups, rows in itertools.product(Neighbors, (1, 5, 12), (1, 3, 10)):
+        wide = reach(-3, 7, 100, Bounds(groups=groups, rows=rows, neighbors=neighbors))
+        before = reach(-3, 7, 100, Bounds(groups=1, rows=1, in_all=1, neighbors=neighbors))
+        for in_all in range(1, groups * rows + 3):
+            tight = reach(-3, 7, 100, Bounds(groups=groups, rows=rows, in_all=in_all, neighbors=neighbors))
+            for part in ("l1", "l2_squared", "linf", "touched"):
+                assert getattr(before, part) <= getattr(tight, part) <= getattr(wide, part)
+            before = tight
+        assert before == wide
+
+
+def test_forgetting_the_rest_is_caught() -> None:
+    """A planted bug: of 5 rows in cells of 2, only the full cells counted."""
+    units = list(vectors(0, 1, 3, 3, 2, 5))
+    assert largest(units).l2_squared == 2 * 2**2 + 1 > (5 // 2) * 2**2
 
 
 def test_a_number_that_is_always_0_is_still_paid_for() -> None:
@@ -68,6 +106,6 @@ def test_cells_that_move_by_any_numbers_are_spread_as_badly_as_can_be(most: int,
             changes = [(width,) * len(a & b) + (most,) * len(a ^ b) for a in before for b in own]
             bounds = Bounds(groups=groups, rows=1, neighbors=neighbors)
             expected = largest([change or (0,) for change in changes])
-            assert spread_out(most, width, cells, bounds) == expected
+            assert reach(most - width, most, cells, bounds) == expected
             if cells >= 2 * groups:  # as many as there can be
-                assert spread_out(most, width, None, bounds) == expected
+                assert reach(most - width, most, None, bounds) == expected

@@ -79,7 +79,7 @@ def counted(store: nasty.Store, task: Task, raw: Raw) -> dict[Keys, int]:
 
 
 def lifted(task: Task) -> Task:
-    return replace(task, bounds=replace(task.bounds, groups=WIDE, rows=WIDE))
+    return replace(task, bounds=replace(task.bounds, groups=WIDE, rows=WIDE, in_all=None))
 
 
 def exact(rows: list[Row], task: Task) -> list[list[Any]]:

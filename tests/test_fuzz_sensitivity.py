@@ -18,6 +18,7 @@ from fuzz_checks import CHANGES, moved
 from fuzz_sensitivity import About, fuzz
 
 import privet as pv
+from privet import declarations
 from privet.backends import cellsql, kernel, keysql, sqlgen
 from privet.backends.duckdb import DuckDb
 from privet.backends.whole import Whole
@@ -61,16 +62,16 @@ ASKED = [
 KEYS: dict[str, dict[str, Any]] = {
     "public": {}, "private": {"delta": "1e-6"}, "private and other": {"delta": "1e-6", "other": "rest"}
 }  # fmt: skip
-LIMITS = (None, (1, 1), (2, 3))
+LIMITS = (None, (1, 1, None), (2, 3, None), (2, 3, 4), (2, 3, 5))
 OTHERS = 30  # in each group
 Own = list[tuple[str, int, int]]
 
 
-def sets_of_rows(groups: int, rows: int) -> list[Own]:
+def sets_of_rows(groups: int, rows: int, in_all: int | None) -> list[Own]:
     """Nothing; in the first groups, and then in the others, x and z at their ends and in the middle."""
     first, second = "abcd"[:groups], "abcd"[groups : 2 * groups]
     filled = [(names, x, z) for names in (first, second) for x, z in ((5, 5), (-3, -3), (1, 1), (5, -3))]
-    return [[], *([(g, x, z) for g in names for _ in range(rows)] for names, x, z in filled)]
+    return [[], *([(g, x, z) for g in names for _ in range(rows)][:in_all] for names, x, z in filled)]
 
 
 def frame_of(own: Own) -> dict[str, list[Any]]:
@@ -82,14 +83,14 @@ def frame_of(own: Own) -> dict[str, list[Any]]:
 
 @pytest.mark.parametrize("relation", ["add-remove", "replace"])
 @pytest.mark.parametrize("limits", LIMITS)
-def test_every_bound_is_attained(tmp_path: Path, relation: str, limits: tuple[int, int] | None) -> None:
-    """Rows as units, and people with so many groups and rows a group; keys that are public and keys that are not."""
+def test_every_bound_is_attained(tmp_path: Path, relation: str, limits: tuple[int, int, int | None] | None) -> None:
+    """Rows as units, and people with so many groups, rows a group and rows; keys that are public and not."""
     unit: dict[str, Any] = {"unit": None}
     asked, bounds = [*ASKED, *(["COUNT(DISTINCT who)"] if limits else [])], {}
     if limits:
         unit = {"unit": "who", "max_groups": 4, "max_rows_per_group": 4}
-        bounds = {"max_groups": limits[0], "max_rows_per_group": limits[1]}
-    tables = sets_of_rows(*(limits or (1, 1)))
+        bounds = dict(zip(declarations.LIMITS, limits, strict=True))
+    tables = sets_of_rows(*(limits or (1, 1, None)))
     with pv.create(tmp_path / "vault", budget=pv.Budget(1000, "1e-3"), neighbors=relation, testing=True) as vault:
         for number, own in enumerate(tables):
             vault.add_table(f"t{number}", frame_of(own), columns=COLUMNS, **unit)
@@ -220,7 +221,7 @@ def test_rows_of_nobody_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     assert caught("replay")
 
 
-@pytest.mark.parametrize("limit", ["groups", "rows"])
+@pytest.mark.parametrize("limit", ["groups", "rows", "in_all"])
 def test_skipped_bounding_is_found(monkeypatch: pytest.MonkeyPatch, limit: str) -> None:
     real = sqlgen._bounded
     unbounded = lambda task, *rest: real(replace(task, bounds=replace(task.bounds, **{limit: 1000})), *rest)  # noqa: E731
@@ -228,7 +229,7 @@ def test_skipped_bounding_is_found(monkeypatch: pytest.MonkeyPatch, limit: str) 
     assert caught("sensitivity", about=of_people)
 
 
-@pytest.mark.parametrize("limit", ["groups", "rows"])
+@pytest.mark.parametrize("limit", ["groups", "rows", "in_all"])
 def test_skipped_bounding_in_the_kernel_is_found(monkeypatch: pytest.MonkeyPatch, limit: str) -> None:
     real = kernel._few
 
@@ -457,7 +458,7 @@ def test_a_question_that_keeps_to_the_bounds_of_its_table_is_found(monkeypatch: 
 
     def declared(task: Any, *rest: str) -> str:
         table = task.table
-        limits = replace(task.bounds, groups=table.max_groups, rows=table.max_rows_per_group)
+        limits = replace(task.bounds, groups=table.max_groups, rows=table.max_rows_per_group, in_all=table.max_rows)
         return real(replace(task, bounds=limits), *rest)
 
     monkeypatch.setattr(sqlgen, "_bounded", declared)

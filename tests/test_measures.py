@@ -28,7 +28,7 @@ from plain_statistics import (
 )  # fmt: skip
 
 from privet.core.accountant import Budget
-from privet.core.contribution import Bounds, spread_out
+from privet.core.contribution import Bounds, reach
 from privet.core.estimate import lines, plain
 from privet.core.expression import (
     And,
@@ -247,4 +247,5 @@ def test_reach_of_people_and_of_different_values_is_attained(
     measure = Measure(role=role, value=X if role is Role.DISTINCT else None)
     for cells, groups, relation in itertools.product((1, 2, 3, 5), (1, 2), Neighbors):
         bounds = Bounds(groups=groups, rows=limit, neighbors=relation)
-        assert reach_of(measure, Setting(cells=cells, bounds=bounds)) == spread_out(comes, changes, cells, bounds)
+        expected = reach(comes - changes, comes, cells, replace(bounds, rows=1))
+        assert reach_of(measure, Setting(cells=cells, bounds=bounds)) == expected

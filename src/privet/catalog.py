@@ -23,7 +23,20 @@ import tomli_w
 from privet.core.rational import show
 from privet.core.schema import Boolean, Category, Date, Integer, Kind, Number, Text, Timestamp
 from privet.core.unit import neighbors_from
-from privet.declarations import OPTIONS, Catalog, Source, Table, check_name, defaults, inside, listed, portable, texts
+from privet.declarations import (
+    LIMITS,
+    OPTIONS,
+    Catalog,
+    Source,
+    Table,
+    check_name,
+    defaults,
+    inside,
+    listed,
+    portable,
+    texts,
+    with_limits,
+)  # fmt: skip
 from privet.errors import InvalidInputError
 
 __all__ = ["Catalog", "Source", "Table", "dump", "parse", "portable", "read", "section", "write"]
@@ -79,10 +92,10 @@ def _table(name: str, entry: object) -> Table:
     check_name(name, "a table")
     given = _mapping(entry, f"tables.{name}")
     try:
-        known = {"source", "unit", "rows_are_units", "max_groups", "max_rows_per_group", "columns", "version"}
+        known = {"source", "unit", "rows_are_units", "public", "key", "columns", "version", *LIMITS}
         _only(given, known, "the table")
         columns = {column: _column(column, kind) for column, kind in _mapping(given.get("columns"), "columns").items()}
-        limits = {key: given[key] for key in ("max_groups", "max_rows_per_group", "version") if key in given}
+        limits = with_limits(given) | {key: given[key] for key in ("version", "public", "key") if key in given}
         source, unit = _source(given.get("source")), _unit(given)
     except InvalidInputError as error:
         raise inside(f"table {show(name)}", error) from None
@@ -93,9 +106,11 @@ def _table(name: str, entry: object) -> Table:
 
 def _unit(given: Mapping[str, Any]) -> str | None:
     """Forgetting the unit would protect rows instead of people, so either choice is written out."""
-    if ("unit" in given) == ("rows_are_units" in given) or given.get("rows_are_units", True) is not True:
+    said = [name for name in ("unit", "rows_are_units", "public") if name in given]
+    if len(said) != 1 or given.get("rows_are_units", True) is not True or given.get("public", True) is not True:
         raise InvalidInputError(
-            "it does not say whom to protect", 'write unit = "patient_id", or rows_are_units = true, not both'
+            "it does not say whom to protect",
+            'write one of unit = "patient_id", rows_are_units = true, or public = true if everybody may read it',
         )
     if "unit" in given and not isinstance(given["unit"], str):
         raise InvalidInputError(f"unit must be a column's name, not {show(given['unit'])}", 'write unit = "patient_id"')
@@ -185,8 +200,10 @@ def section(table: Table, notes: Mapping[str, str] | None = None) -> str:
         for name, default in defaults(table.source).items()
         if getattr(table.source, name) != default
     }
-    unit = {"unit": table.unit} if table.unit is not None else {"rows_are_units": True}
-    limits = {"max_groups": table.max_groups, "max_rows_per_group": table.max_rows_per_group}
+    unit: dict[str, object] = {"unit": table.unit} if table.unit is not None else {"rows_are_units": True}
+    if table.public:
+        unit = {"public": True} | ({"key": list(table.key)} if table.key else {})
+    limits = {name: limit for name in LIMITS if (limit := getattr(table, name)) is not None}
     entries = {"version": table.version, "source": source, **unit, **(limits if table.unit is not None else {})}
     place = f"tables.{_key(table.name)}"
     lines = [f"[{place}]", *(_line(key, value, notes.get(key)) for key, value in entries.items())]

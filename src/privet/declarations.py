@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 from privet.core.rational import show, whole
 from privet.core.schema import Integer, Kind, Number
@@ -18,6 +18,7 @@ from privet.core.unit import Neighbors, neighbors_from
 from privet.errors import InvalidInputError
 
 MOST_OF_A_UNIT = 2**40
+LIMITS = ("max_groups", "max_rows_per_group", "max_rows")  # of one unit
 LARGEST_STEP = 10**38 // 2**40  # a sum over 2**40 rows then still fits 38 digits
 LONGEST_NAME = 200
 READING = {"missing", "decimal", "thousands", "date_format"}  # how a text becomes a value, wherever it is kept
@@ -77,8 +78,11 @@ class Table:
     columns: Mapping[str, Kind]
     max_groups: int = 1
     max_rows_per_group: int = 1
+    max_rows: int | None = None
     missing: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # further codes of single columns
     version: int = 1  # the owner counts it up
+    public: bool = False  # everybody may read it: there is no unit
+    key: tuple[str, ...] = ()  # columns that tell the rows of a public table apart
 
     @property
     def domain(self) -> str:
@@ -92,6 +96,7 @@ class Table:
         except InvalidInputError as error:
             raise inside(f"table {show(self.name)}", error) from None
         object.__setattr__(self, "columns", MappingProxyType(dict(self.columns)))
+        object.__setattr__(self, "key", texts(self.key, "key"))
         codes = {name: texts(given, "missing") for name, given in self.missing.items()}
         object.__setattr__(self, "missing", MappingProxyType({name: given for name, given in codes.items() if given}))
 
@@ -109,7 +114,9 @@ class Catalog:
             if name != table.name:
                 raise InvalidInputError(f"table {show(table.name)} is listed as {show(name)}", "use its own name")
         _check_different(self.tables, "the catalog", "table")
-        if len({table.domain for table in self.tables.values()}) > 1:  # neighbors differ in one unit over all tables
+        if (
+            len({table.domain for table in self.tables.values() if not table.public}) > 1
+        ):  # neighbors differ in one unit over all tables
             raise InvalidInputError(
                 "some tables protect people and others rows", "keep tables with another unit in a vault of their own"
             )
@@ -128,6 +135,11 @@ class Catalog:
         old = self.tables.get(table.name)
         if old is None:
             raise InvalidInputError(f"there is no table {show(table.name)}", f"use one of {listed(self.tables)}")
+        if table.public != old.public:
+            raise InvalidInputError(
+                f"table {show(table.name)} is {'' if old.public else 'not '}public, and that never changes",
+                "declare another table",
+            )
         if table.unit != old.unit:
             raise InvalidInputError(
                 f"table {show(table.name)} protects by {show(old.unit)}, and that never changes",
@@ -212,16 +224,28 @@ def _check_table(table: Table) -> None:
     if table.unit is not None:
         check_name(table.unit, "the unit column")
     _check_different(dict.fromkeys([*table.columns, *([table.unit] if table.unit else [])]), "columns", "column")
-    for name, limit in (("max_groups", table.max_groups), ("max_rows_per_group", table.max_rows_per_group)):
-        limit_of(limit, name)
-        if table.unit is None and limit != 1:
+    for name in LIMITS:
+        limit = getattr(table, name)
+        if limit is not None:
+            limit_of(limit, name)
+        if table.unit is None and limit not in (1, None):
             raise InvalidInputError(
                 f"each row is a unit, so {name} is 1, not {limit}", f"leave {name} out, or name a unit column"
             )
     whole(table.version, "version", 1)
+    if table.public and table.unit is not None:
+        raise InvalidInputError("it is public and has a unit to protect", "leave one of them out")
+    if table.key and (not table.public or not set(table.key) <= set(table.columns)):
+        raise InvalidInputError("key names the columns that tell the rows of a public table apart", "declare them")
     unknown = [name for name in table.missing if name not in table.columns]
     if unknown:
         raise InvalidInputError(f"missing codes for {show(unknown[0])}, which is not declared", "declare the column")
+
+
+def with_limits(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The limits of a unit that were given. If all its rows are bounded, what is not said of groups needs no limit."""
+    said = {name: given[name] for name in LIMITS if given.get(name) is not None}
+    return dict.fromkeys(LIMITS, said["max_rows"]) | said if "max_rows" in said else said
 
 
 def limit_of(value: object, name: str) -> int:

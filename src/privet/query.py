@@ -52,6 +52,7 @@ class Query:
     table: Table
     analyst: str
     gate: Gate = field(repr=False)
+    beside: Mapping[str, Table] = field(default_factory=dict, repr=False)  # other tables that it is asked of
     suggestion: Suggestion | None = field(default=None, repr=False)  # from which its bounds come
 
     @property
@@ -120,14 +121,13 @@ class Query:
     @property
     def request(self) -> str:
         """Names what is computed and with which noise. HAVING, ORDER BY, LIMIT and names are free to change."""
-        read, table = self.question.outline, self.table
-        computed: list[Any] = [read.plan.where, [key.value for key in read.plan.keys], read.bounds]
+        read = self.question.outline
+        computed: list[Any] = [read.plan.origin, read.plan.where, [key.value for key in read.plan.keys], read.bounds]
         if read.cells.private:
             computed.append(["keys from the data", read.cells.rest])
         parts: list[Any] = [[part.measure, type(part.law).__name__, part.law] for part in self.question.parts]
         parts += [[part.threshold] for part in self.question.parts if part.threshold is not None]
-        kinds = [[name, repr(kind), table.missing.get(name, ())] for name, kind in table.columns.items()]
-        declared = [table.name, table.version, table.unit, kinds]
+        declared = [_declared(table) for table in (self.table, *self.beside.values())]
         return fingerprint(computed, parts, declared)
 
     def _stored(self, charge: Charge, *, fresh: bool) -> Stored | None:
@@ -152,6 +152,7 @@ class Query:
             measures=read.measures,
             bounds=read.bounds,
             secret=secret,
+            beside=self.beside,
         )
 
     def _exact(self, noise: NoiseSource) -> _Exact:
@@ -200,6 +201,11 @@ class Query:
             warnings=tuple(warnings),
             dropped=None if self.suggestion is None else self.suggestion.dropped(self.question.outline.bounds.groups),
         )
+
+
+def _declared(table: Table) -> list[Any]:
+    kinds = [[name, repr(kind), table.missing.get(name, ())] for name, kind in table.columns.items()]
+    return [table.name, table.version, table.unit, kinds, table.key]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from pathlib import Path
@@ -17,14 +17,15 @@ from privet.backends.duckdb import DuckDb
 from privet.core.accountant import Budget, how_many
 from privet.core.contribution import Bounds
 from privet.core.loss import Amount, Loss
+from privet.core.origin import origin_of, tables_in
 from privet.core.pricing import Price, Wanted, ask
 from privet.core.question import outline
 from privet.core.rational import positive, show
 from privet.core.schema import Kind
 from privet.core.unit import neighbors_from
-from privet.declarations import Catalog, Source, Table, defaults, limit_of, portable
+from privet.declarations import LIMITS, Catalog, Source, Table, defaults, limit_of, portable, with_limits
 from privet.engine import FreshNoise, NoiseSource
-from privet.errors import InvalidInputError
+from privet.errors import InvalidInputError, RefusedQueryError
 from privet.ledger import Ledger, Policy, Terms
 from privet.ledger import sqlite as ledgers
 from privet.query import Gate, Query
@@ -110,28 +111,40 @@ class Vault:
         *,
         unit: str | EllipsisType | None = ...,
         columns: Mapping[str, Kind],
-        max_groups: int = 1,
-        max_rows_per_group: int = 1,
+        max_groups: int | None = None,
+        max_rows_per_group: int | None = None,
+        max_rows: int | None = None,
+        public: bool = False,
+        key: str | Sequence[str] = (),
         **options: Any,
     ) -> Table:
         """Declare a table: where its rows are, whom to protect, which values there can be.
 
         `data` is a path or a data frame (given again with `attach` in every process). `unit` is the column that names
-        a person, or None if each row by itself is one. `options` say how to read the data, such as delimiter=";",
-        encoding="cp1252", missing=["NA"].
+        a person, or None if each row by itself is one; in how many groups of an answer a person counts, with how many
+        rows in each, or with how many rows in all, is up to you: 1 and 1, if nothing is said. `options` say how to
+        read the data, such as delimiter=";", encoding="cp1252", missing=["NA"].
+
+        A `public` table may be read by everybody and has no unit; questions join it to others. `key` names the columns
+        that tell its rows apart.
         """
+        if public and isinstance(unit, EllipsisType):
+            unit = None
         if isinstance(unit, EllipsisType):
             raise InvalidInputError(
                 f"table {show(name)} does not say whom to protect",
                 'give unit="patient_id" (all rows of a person), or unit=None if each row is one person',
             )
+        limits = {"max_groups": max_groups, "max_rows_per_group": max_rows_per_group, "max_rows": max_rows}
+        source = self._source(data, options)
         table = Table(
             name=name,
-            source=self._source(data, options),
+            source=source,
             unit=unit,
             columns=columns,
-            max_groups=max_groups,
-            max_rows_per_group=max_rows_per_group,
+            public=bool(public),
+            key=(key,) if isinstance(key, str) else tuple(key),
+            **with_limits(limits),
         )
         self._keep(self._catalog.with_table(table), table, data)
         return table
@@ -148,7 +161,7 @@ class Vault:
     def update_table(self, name: str, data: object = None, **changes: Any) -> Table:
         """New data or declarations under the same name. The version goes up; what was spent stays spent."""
         old = self.table(name)
-        known = ("columns", "unit", "max_groups", "max_rows_per_group")
+        known = ("columns", "unit", *LIMITS)
         declared: dict[str, Any] = {key: changes.pop(key) for key in known if key in changes}
         if data is not None:
             source = self._source(data, changes)
@@ -186,6 +199,7 @@ class Vault:
         analyst: str = "",
         max_groups: int | None = None,
         max_rows_per_group: int | None = None,
+        max_rows: int | None = None,
         bounds: Suggestion | None = None,
         private_keys: bool = False,
         other: str | None = None,
@@ -193,23 +207,36 @@ class Vault:
         """A question in SQL at a price. Nothing is spent and no data are touched before its `release`.
 
         How many groups and rows of a unit count is the table's declaration, or this question's own, or what
-        `suggest_bounds` gave. Groups that nobody
-        declared are shown if they have enough people, which needs a delta; with `private_keys` so are declared ones.
-        `other` names a row for all that are not shown.
+        `suggest_bounds` gave; with `max_rows` alone, that many rows in whatever groups. Groups that nobody declared
+        are shown if they have enough people, which needs a delta; with `private_keys` so are declared ones. `other`
+        names a row for all that are not shown.
         """
         from privet.sql import plan_of  # noqa: PLC0415  sqlglot takes a while to import
 
         columns = {name: table.columns for name, table in self.tables.items()}
         plan = plan_of(text, columns, units={name: table.unit for name, table in self.tables.items()})
+        beside = {name: self.tables[name] for name in tables_in(origin_of(plan)) if name != plan.table}
         plan = replace(plan, private_keys=bool(private_keys), other=_label(other))
         table = self.tables[plan.table]
+        limits = with_limits({"max_groups": max_groups, "max_rows_per_group": max_rows_per_group, "max_rows": max_rows})
         if bounds is not None and table.unit is not None:
-            max_groups = bounds.max_groups if max_groups is None else max_groups
-            max_rows_per_group = bounds.max_rows_per_group if max_rows_per_group is None else max_rows_per_group
-        read = outline(plan, table.columns, self._bounds(table, max_groups, max_rows_per_group))
+            suggested = {"max_groups": bounds.max_groups, "max_rows_per_group": bounds.max_rows_per_group}
+            limits = suggested | limits
+        if table.public:
+            raise RefusedQueryError(f"table {show(table.name)} is public", "read it yourself: it needs no budget")
+        others = {name: other.columns for name, other in beside.items()}
+        read = outline(plan, table.columns, self._bounds(table, limits), others)
         price = Price(epsilon=epsilon, delta=delta, rho=rho, within=within, expected=expected)
         asked = ask(read, self.terms.budget, price)
-        return Query(text=text, question=asked, table=table, analyst=analyst, gate=self._gate(table), suggestion=bounds)
+        return Query(
+            text=text,
+            question=asked,
+            table=table,
+            beside=beside,
+            analyst=analyst,
+            gate=self._gate([table, *beside.values()]),
+            suggestion=bounds,
+        )
 
     def suggest_bounds(self, text: str, *, epsilon: object, analyst: str = "") -> Suggestion:
         """Pay `epsilon`, look at the data, and say how many groups and rows a unit has in this question, and where the
@@ -220,16 +247,16 @@ class Vault:
         private = {"delta": self.terms.budget.delta / 4} if self.terms.budget.delta else {}
         return suggest(self.sql(text, epsilon=price, analyst=analyst, **private), price)  # type: ignore[arg-type]
 
-    def _bounds(self, table: Table, groups: int | None, rows: int | None) -> Bounds:
-        if table.unit is None and (groups is not None or rows is not None):
+    def _bounds(self, table: Table, limits: Mapping[str, int]) -> Bounds:
+        if table.unit is None and limits:
             raise InvalidInputError(
-                "each row is a unit here: there is nothing to bound", "leave max_groups and max_rows_per_group out"
+                "each row is a unit here: there is nothing to bound", f"leave {' and '.join(limits)} out"
             )
-        return Bounds(
-            groups=table.max_groups if groups is None else limit_of(groups, "max_groups"),
-            rows=table.max_rows_per_group if rows is None else limit_of(rows, "max_rows_per_group"),
-            neighbors=self.terms.neighbors,
-        )
+        for name, limit in limits.items():
+            limit_of(limit, name)
+        groups, rows, in_all = (limits.get(name, getattr(table, name)) for name in LIMITS)
+        most = in_all or groups * rows
+        return Bounds(groups=min(groups, most), rows=min(rows, most), in_all=in_all, neighbors=self.terms.neighbors)
 
     def dummy(self, name: str, rows: int = 100, *, seed: int = 0) -> dict[str, list[object]]:
         """Made-up rows from the declarations alone, to draft questions with. Not a release: it has never seen data."""
@@ -263,22 +290,23 @@ class Vault:
         mark = ", NOT PRIVATE (testing)" if self.terms.testing else ""
         return f"<privet vault {self.folder.name}: {len(self.tables)} tables{mark}>"
 
-    def _gate(self, table: Table) -> Gate:
+    def _gate(self, tables: Sequence[Table]) -> Gate:
         return Gate(
             ledger=self.ledger,
             backend=self._backend,
             noise=self._noise,
             secret=_fresh_secret,
-            ready=lambda: self._check_attached(table),
+            ready=lambda: self._check_attached(tables),
         )
 
-    def _check_attached(self, table: Table) -> None:
+    def _check_attached(self, tables: Sequence[Table]) -> None:
         """What this process lacks is said before the charge."""
-        if table.source.kind == "memory" and table.name not in self._memory:
-            raise InvalidInputError(
-                f"table {show(table.name)} lives in memory, and this process does not have it",
-                f"give it again: vault.attach({table.name!r}, frame)",
-            )
+        for table in tables:
+            if table.source.kind == "memory" and table.name not in self._memory:
+                raise InvalidInputError(
+                    f"table {show(table.name)} lives in memory, and this process does not have it",
+                    f"give it again: vault.attach({table.name!r}, frame)",
+                )
 
     def _source(self, data: object, options: Mapping[str, Any]) -> Source:
         """A path is told by its ending; everything else is a data frame."""

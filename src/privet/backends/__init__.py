@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -20,7 +21,8 @@ from privet.core.shape import Shapes
 class Task:
     """What to compute. `declared` are the columns as read, `passing` as they are in rows that pass the condition.
 
-    `secret` keys the hash that decides which rows and groups of a unit are kept; fresh for every release.
+    `table` is the plan's own, `beside` has other tables that it is asked of. `secret` keys the hash that decides which
+    rows and groups of a unit are kept; fresh for every release.
     """
 
     table: Table
@@ -31,6 +33,7 @@ class Task:
     measures: tuple[Measure, ...]
     bounds: Bounds
     secret: bytes
+    beside: Mapping[str, Table] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -234,7 +234,7 @@ def _alone(table: Table) -> Iterator[tuple[str, Table]]:
     for name, kind in table.columns.items():
         codes = {name: table.missing[name]} if name in table.missing else {}
         one = replace(table, columns={name: kind}, missing=codes)
-        yield name, replace(one, unit=None, max_groups=1, max_rows_per_group=1)
+        yield name, replace(one, unit=None, max_groups=1, max_rows_per_group=1, max_rows=None)
     if table.unit is not None:
         yield table.unit, one
 

@@ -44,7 +44,7 @@ def people(cursor: duckdb.DuckDBPyConnection, task: Task, asked: Rows, folder: P
     """See `reference.Reference.people`. Each key that occurs is a cell; a unit counts once in each that it keeps."""
     listed = _listed(cursor, task, asked)
     cells = replace(task.cells, chosen=tuple(tuple(key) for *key, _, _ in listed), rest=False)
-    task = replace(task, cells=cells, bounds=replace(task.bounds, rows=UNBOUNDED))
+    task = replace(task, cells=cells, bounds=replace(task.bounds, rows=UNBOUNDED, in_all=None))
     units = _bounded(cursor, task, asked, _labels(task, listed), folder).totals[:, 1].tolist()
     kept = [(*key, units[cell]) for *key, cell, _ in listed if units[cell]]
     return People(sql="", shapes=tuple(key_shapes(task))).counted(kept)

@@ -22,12 +22,14 @@ from privet.backends.pile import FIRST, SECOND, SHIFT, Pile, loops
 from privet.backends.rowsql import Rows
 from privet.backends.tally import Tally
 from privet.core.claim import claim
+from privet.core.contribution import Bounds
 
 Whole = npt.NDArray[np.int64]
 Bits = npt.NDArray[np.uint64]
 AT_A_TIME = 2**31  # rows whose sums fit their limbs
 IN_ALL = 2**32  # rows up to which the upper limbs of all threads together stay within 62 bits
 LOW, HALF = 0xFFFFFFFF, 32
+NEVER = 2**62
 NONE, NOBODY = np.empty(0, np.uint64), np.empty(0, np.bool_)
 
 
@@ -147,7 +149,7 @@ def add(  # noqa: PLR0913
         ends = np.array([fetched.missing[: fetched.summed], fetched.highest[: fetched.summed]])
         found.bounded(
             fetched.unit, fetched.salt, fetched.cell, fetched.extra, fetched.values, keys_of(task.secret), labels,
-            (task.bounds.groups, task.bounds.rows), ends, totals, kept,
+            (task.bounds.groups, task.bounds.rows, _in_all(task.bounds)), ends, totals, kept,
         )  # fmt: skip
 
 
@@ -195,10 +197,13 @@ def _few(totals: Whole, task: Task, fetched: Fetched, labels: Bits, kept: npt.ND
     other = np.append(True, unit[1:] != unit[:-1])[: len(unit)]
     begins = other | np.append(True, cell[1:] != cell[:-1])[: len(unit)]
     groups = _since(np.cumsum(begins), other) < task.bounds.groups
-    stays = groups & (_since(np.arange(len(unit)), begins) < task.bounds.rows)
+    turn = _since(np.arange(len(unit)), begins)
+    stays = groups & (turn < task.bounds.rows)
+    if task.bounds.binding:
+        stays[stays] = _first(unit[stays], turn[stays], _in_all(task.bounds))
     if len(kept):
         kept[order] = stays
-    np.add.at(totals[:, 1], cell[groups & begins], 1)
+    np.add.at(totals[:, 1], cell[stays & begins], 1)
     cell = cell[stays]
     np.add.at(totals[:, 0], cell, 1)
     for place, column in enumerate(values[: fetched.summed]):
@@ -207,6 +212,20 @@ def _few(totals: Whole, task: Task, fetched: Fetched, labels: Bits, kept: npt.ND
         value = np.clip(value, fetched.missing[place] + 1, fetched.highest[place])
         for offset, number in enumerate((present, value & LOW, value >> HALF), start=2):
             np.add.at(totals[:, 3 * place + offset], cell[present], number[present])
+
+
+def _first(unit: Whole, turn: Whole, limit: int) -> npt.NDArray[np.bool_]:
+    """Which rows, side by side by unit and cell, are among the first so many of their unit when cells take turns."""
+    order = np.lexsort((turn, unit))  # stable, so cells stay in order
+    begins = np.append(True, unit[1:] != unit[:-1])[: len(unit)]
+    first = np.empty(len(unit), np.bool_)
+    first[order] = _since(np.arange(len(unit)), begins) < limit
+    return first
+
+
+def _in_all(bounds: Bounds) -> int:
+    """A number that is not reached, if the other limits are enough."""
+    return NEVER if bounds.in_all is None or not bounds.binding else bounds.in_all
 
 
 def _since(numbers: Whole, begins: npt.NDArray[np.bool_]) -> Whole:

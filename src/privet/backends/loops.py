@@ -186,13 +186,48 @@ def add(totals: Whole, cell: int, values: Values, row: int, ends: Whole) -> None
             totals[cell, 3 * place + 4] += value >> HALF
 
 
+@compiled
+def heaped(  # noqa: PLR0913, PLR0917
+    cell: npt.NDArray[np.int32], order: npt.NDArray[np.int32], begin: int, last: int, level: int, groups: int
+) -> int:
+    """How many rows of a unit, side by side by cell, are left when each of its first cells has at most `level`."""
+    rows = size = cells = 0
+    for place in range(begin, last):
+        if place == begin or cell[order[place]] != cell[order[place - 1]]:
+            cells, size = cells + 1, 0
+            if cells > groups:
+                break
+        size += 1
+        if size <= level:
+            rows += 1
+    return rows
+
+
+@compiled
+def turns(
+    cell: npt.NDArray[np.int32], order: npt.NDArray[np.int32], begin: int, last: int, limits: tuple[int, int, int]
+) -> tuple[int, int]:
+    """How many rows each cell of a unit has when cells take turns, and how many cells have one more."""
+    low, high = 0, min(limits[1], last - begin)
+    if heaped(cell, order, begin, last, high, limits[0]) <= limits[2]:
+        return high, 0
+    while high - low > 1:  # low fits and high does not
+        middle = (low + high) // 2
+        if heaped(cell, order, begin, last, middle, limits[0]) <= limits[2]:
+            low = middle
+        else:
+            high = middle
+    return low, limits[2] - heaped(cell, order, begin, last, low, limits[0])
+
+
 @claim("bounding-kernel")
 @compiled
 def bounded(  # noqa: PLR0913, PLR0917  compiled code takes arrays, not objects
     unit: Whole, salt: Bits, cell: npt.NDArray[np.int32], extra: Bits, values: Values,
-    keys: Bits, labels: Bits, limits: tuple[int, int], ends: Whole, totals: Whole, kept: npt.NDArray[np.bool_],
+    keys: Bits, labels: Bits, limits: tuple[int, int, int], ends: Whole, totals: Whole, kept: npt.NDArray[np.bool_],
 ) -> None:  # fmt: skip
-    """Add the bounded rows of one bucket to `totals`, see `kernel.add`. `ends`: one below the lowest, and the highest.
+    """Add the bounded rows of one bucket to `totals`, see `kernel.add`. `limits`: groups, rows in each, rows in all;
+    `ends`: one below the lowest, and the highest.
 
     For one unit the hash of a public cell is another one for each cell. Labels of other cells may collide, so rows are
     sorted by hash and cell.
@@ -206,19 +241,26 @@ def bounded(  # noqa: PLR0913, PLR0917  compiled code takes arrays, not objects
             here = cell[order[place]]
             key[place] = mixed(labels[here] if len(labels) > 0 else np.uint64(here), own)
         sort(key, order, end, last, cell, values, 0)
+        level, more = limits[1], 0
+        if last - end > limits[2]:
+            level, more = turns(cell, order, end, last, limits)
         while end < last and cells < limits[0]:
             begin, here, cells = end, cell[order[end]], cells + 1
             while end < last and cell[order[end]] == here:
                 end += 1
-            if end - begin > limits[1]:
+            stay = min(end - begin, level)
+            if more > 0 and end - begin > level:
+                stay, more = stay + 1, more - 1
+            if end - begin > stay:
                 for place in range(begin, end):
                     row = order[place]
                     key[place] = mixed(extra[row] if len(extra) > 0 else NOTHING, key[place] ^ keys[2])
                     for column in range(width):
                         key[place] = mixed(np.uint64(np.int64(values[column, row])), key[place])
                 sort(key, order, begin, end, cell, values, width)
-            totals[here, 1] += 1
-            for place in range(begin, begin + min(end - begin, limits[1])):
+            if stay > 0:
+                totals[here, 1] += 1
+            for place in range(begin, begin + stay):
                 add(totals, here, values, order[place], ends)
                 if len(kept) > 0:
                     kept[order[place]] = True

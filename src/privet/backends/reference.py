@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from fractions import Fraction
 from typing import Any, assert_never
 
@@ -54,6 +54,7 @@ class Reference:
     @claim("people-of-keys")
     def people(self, task: Task) -> dict[Keys, int]:
         """For every key that occurs, how many units have it; each unit counts for `bounds.groups` keys at most."""
+        task = replace(task, bounds=replace(task.bounds, in_all=None))
         return dict(Counter(key for key, _ in {(kept.key, kept.unit) for kept in self._kept(task)}))
 
     def habits(self, task: Task) -> Habits:
@@ -119,7 +120,10 @@ def columns_in(thing: Any) -> Iterator[str]:
 
 @claim("bounding")
 def bounded(task: Task, rows: Sequence[Kept]) -> list[Kept]:
-    """At most `groups` cells of a unit and `rows` rows in each, chosen by a keyed hash of that unit's rows alone."""
+    """At most `groups` cells of a unit and `rows` rows in each, chosen by a keyed hash of that unit's rows alone.
+
+    Of what that leaves, `in_all` rows: the first of each cell in turn, then the second of each, and so on.
+    """
     units: dict[object, dict[int, list[Kept]]] = defaultdict(lambda: defaultdict(list))
     for kept in rows:
         units[kept.unit][kept.cell].append(kept)
@@ -127,10 +131,13 @@ def bounded(task: Task, rows: Sequence[Kept]) -> list[Kept]:
     for unit, cells in units.items():
         head = task.secret.hex() + item(unit_text(unit))
         places = sorted((digest(head + item(kept[0].text)), kept[0].text, cell) for cell, kept in cells.items())
-        for _, _, cell in places[: task.bounds.groups]:
+        turns: list[tuple[int, int, Kept]] = []
+        for place, (_, _, cell) in enumerate(places[: task.bounds.groups]):
             texts = [(row_text(task, kept.row), kept) for kept in cells[cell]]
             ordered = sorted(texts, key=lambda pair: (digest(head + pair[0]), pair[0]))
-            chosen += [kept for _, kept in ordered[: task.bounds.rows]]
+            turns += [(turn, place, kept) for turn, (_, kept) in enumerate(ordered[: task.bounds.rows])]
+        turns.sort(key=lambda turn: turn[:2])
+        chosen += [kept for _, _, kept in turns[: task.bounds.in_all]]
     return chosen
 
 

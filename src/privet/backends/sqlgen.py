@@ -155,17 +155,26 @@ def first_groups(task: Task, type_: str, groups: str) -> str:
 @claim("bounding")
 def _bounded(task: Task, type_: str, rows: str) -> str:
     """See `reference.bounded`. Cells are chosen among groups, not rows; rows only where there are too many of them."""
-    groups, limit = "SELECT u, cell, count(*) AS n FROM base GROUP BY u, cell", task.bounds.rows
-    if task.cells.count > task.bounds.groups:
+    groups, bounds = "SELECT u, cell, count(*) AS n FROM base GROUP BY u, cell", task.bounds
+    if task.cells.count > bounds.groups or bounds.binding:
         groups = first_groups(task, type_, with_texts(task, groups))
-    joined = "SELECT base.*, n FROM base JOIN kept ON base.u = kept.u AND base.cell = kept.cell"
-    texts = f"SELECT *, {_row_text(len(used_columns(task)))} AS x FROM ({joined}) WHERE n > {limit}"
+    columns, crowded = "base.*, n", f"n > {bounds.rows}"
+    if bounds.binding:
+        groups = f"SELECT *, sum(least(n, {bounds.rows})) OVER (PARTITION BY u) AS fits FROM ({groups})"
+        columns, crowded = "base.*, n, fits, place AS spot", f"{crowded} OR fits > {bounds.in_all}"
+    joined = f"SELECT {columns} FROM base JOIN kept ON base.u = kept.u AND base.cell = kept.cell"
+    texts = f"SELECT *, {_row_text(len(used_columns(task)))} AS x FROM ({joined}) WHERE {crowded}"
     order = f"{spelling.digest([*_head(task, type_), 'x'])}, x"
     ranked = f"SELECT *, row_number() OVER (PARTITION BY u, cell ORDER BY {order}) AS place FROM ({texts})"
+    left = f"SELECT * EXCLUDE (x, place) FROM ({ranked}) WHERE place <= {bounds.rows}"
+    if bounds.binding:
+        turns = f"SELECT * EXCLUDE (x), row_number() OVER (PARTITION BY u ORDER BY place, spot) AS turn FROM ({ranked})"
+        left = (
+            f"SELECT * EXCLUDE (place, turn) FROM ({turns} WHERE place <= {bounds.rows}) WHERE turn <= {bounds.in_all}"
+        )
     return (
         f"WITH base AS MATERIALIZED (SELECT * FROM ({rows}) WHERE cell IS NOT NULL), kept AS MATERIALIZED ({groups})"
-        f" SELECT * FROM ({joined}) WHERE n <= {limit}"
-        f" UNION ALL SELECT * EXCLUDE (x, place) FROM ({ranked}) WHERE place <= {limit}"
+        f" SELECT * FROM ({joined}) WHERE NOT ({crowded}) UNION ALL {left}"
     )
 
 

@@ -55,6 +55,7 @@ def _question_options(command: argparse.ArgumentParser) -> None:
     limits = command.add_argument_group("what counts of one unit (the table's own limits if not given)")
     limits.add_argument("--max-groups", type=int, metavar="N", help="how many groups of a unit count")
     limits.add_argument("--max-rows-per-group", type=int, metavar="N", help="and how many rows in each")
+    limits.add_argument("--max-rows", type=int, metavar="N", help="how many rows in all; alone, in whatever groups")
     groups = command.add_argument_group("groups")
     groups.add_argument("--private-keys", action="store_true", help="show only groups with enough people")
     groups.add_argument("--other", metavar="NAME", help="one more row, of this name, for groups that are not shown")
@@ -166,6 +167,7 @@ def _asked(vault: Vault, options: argparse.Namespace) -> Query:
         analyst=options.analyst,
         max_groups=options.max_groups,
         max_rows_per_group=options.max_rows_per_group,
+        max_rows=options.max_rows,
         private_keys=options.private_keys,
         other=options.other,
     )

@@ -106,6 +106,7 @@ def _add_options(command: argparse.ArgumentParser) -> None:
     unit.add_argument("--rows-are-units", action="store_true", help="each row is another person")
     command.add_argument("--max-groups", type=int, help="how many groups of an answer one person may count in")
     command.add_argument("--max-rows-per-group", type=int, help="how many rows of one person count in a group")
+    command.add_argument("--max-rows", type=int, help="how many rows of one person count in all; alone, in any groups")
     _reading_options(command)
     json_option(command)
 
@@ -128,7 +129,7 @@ def _add(options: argparse.Namespace) -> None:
 
 def _declared(options: argparse.Namespace, vault: Vault) -> Table:
     """The draft's table with what was given on the command line."""
-    from privet.declarations import portable  # noqa: PLC0415
+    from privet.declarations import portable, with_limits  # noqa: PLC0415
 
     if options.columns is None:
         raise InvalidInputError(
@@ -137,10 +138,9 @@ def _declared(options: argparse.Namespace, vault: Vault) -> Table:
         )
     table = _from_draft(options.columns, vault)
     source = replace(table.source, path=portable(options.file, vault.base), **_reading(options))
-    limits = {name: getattr(options, name) for name in ("max_groups", "max_rows_per_group")}
-    changes: dict[str, Any] = {name: limit for name, limit in limits.items() if limit is not None}
+    changes = with_limits(vars(options))
     if options.rows_are_units:
-        changes = {"unit": None, "max_groups": 1, "max_rows_per_group": 1, **changes}
+        changes = {"unit": None, "max_groups": 1, "max_rows_per_group": 1, "max_rows": None, **changes}
     elif options.unit is not None:
         changes["unit"] = options.unit
     return replace(table, name=options.name or table.name, source=source, **changes)

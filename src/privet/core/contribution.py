@@ -1,7 +1,9 @@
-"""How far one unit can move the cells of a sum, when it has at most `rows` rows in each of at most `groups` cells."""
+"""How far one unit can move the cells of a sum, when only so many of its rows and cells count."""
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from privet.core.claim import claim
@@ -10,11 +12,18 @@ from privet.core.unit import Neighbors
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """What bounding leaves of a unit: `rows` rows in each of `groups` groups, at most. A row unit has 1 and 1."""
+    """What bounding leaves of a unit: `rows` rows in each of `groups` groups, at most, and `in_all` rows together if
+    that is given. A row unit has 1 and 1."""
 
     groups: int
     rows: int
     neighbors: Neighbors
+    in_all: int | None = None
+
+    @property
+    def binding(self) -> bool:
+        """Whether `in_all` leaves out rows that the other two would keep."""
+        return self.in_all is not None and self.in_all < self.groups * self.rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,32 +38,51 @@ class Reach:
 
 @claim("bounded-contributions")
 def reach(low: int, high: int, cells: int | None, bounds: Bounds) -> Reach:
-    """For rows that each add a whole number from low to high, or nothing, to one cell.
+    """For rows that each add a whole number from low to high, or nothing, to one cell; None: any number of cells.
 
-    Adding or removing a unit changes k = min(groups, cells) cells by at most M. Replacing it takes up to k cells away
-    and brings up to k others, of which j are the same: those change by at most W, the others by at most M. The sums
-    are linear in j, so they are largest at an end of what j can be.
+    A cell in which a unit has n rows moves by n * far when it comes or goes; when n rows go and m come, by n * far +
+    m * near or m * far + n * near. Over all cells that is most when rows are heaped: some cells are full, one more
+    has what is left. Replacing a unit, it depends on which cells are the same before and after.
     """
-    top, bottom = bounds.rows * max(high, 0), bounds.rows * min(low, 0)
-    if top == bottom:  # nothing ever changes; a price of nothing does not exist, so this is treated as a count
+    far, near = max(high, -low, 0), max(min(high, -low), 0)
+    if not far:  # nothing ever changes; a price of nothing does not exist, so this is treated as a count
         return reach(0, 1, cells, bounds)
-    return spread_out(max(top, -bottom), top - bottom, cells, bounds)
-
-
-@claim("bounded-contributions")
-def spread_out(most: int, width: int, cells: int | None, bounds: Bounds) -> Reach:
-    """For cells that move by `most` when a unit comes or goes, by `width` when its rows in them change.
-
-    Of keys that are not public there can be any number of cells: None.
-    """
-    cells = 2 * bounds.groups if cells is None else cells
-    k = min(bounds.groups, cells)
+    limit = bounds.groups * bounds.rows if bounds.in_all is None else bounds.in_all
+    groups, full = min(bounds.groups, limit), min(bounds.rows, limit)
+    cells = 2 * groups if cells is None else cells
+    k = min(groups, cells)
+    number, rest = divmod(min(limit, k * full), full)
     if bounds.neighbors is Neighbors.ADD_REMOVE:
-        return Reach(l1=k * most, l2_squared=k * most**2, linf=most, touched=k)
-    same = (max(0, 2 * k - cells), k)
+        squares = number * full**2 + rest**2
+        return Reach(l1=far * (number * full + rest), l2_squared=far**2 * squares, linf=far * full, touched=k)
+    rows = number * full + rest
+    moved = sum(min(rows, min(k, part) * full) for part in (cells // 2, cells - cells // 2))
     return Reach(
-        l1=max(j * width + 2 * (k - j) * most for j in same),
-        l2_squared=max(j * width**2 + 2 * (k - j) * most**2 for j in same),
-        linf=width,
+        l1=(far - near) * moved + 2 * near * rows,
+        l2_squared=max(
+            sum(times * (far * more + near * fewer) ** 2 for times, more, fewer in swap)
+            for swap in _swaps(number, full, rest, cells)
+        ),
+        linf=(far + near) * full,
         touched=min(2 * k, cells),
     )
+
+
+def _swaps(number: int, full: int, rest: int, cells: int) -> Iterator[list[tuple[int, int, int]]]:
+    """Of a unit that has `number` full cells and one with the rest, before and after: how its cells can fall together.
+
+    Each way says of how many cells which rows they have, the larger number first. It is linear in how many full ones
+    stay full, so the ends of that are enough.
+    """
+    one = int(rest > 0)
+    for before, after, both in itertools.product((0, 1), repeat=3):  # a rest meets a full cell, either way, or a rest
+        least, most = max(0, 2 * (number + one) - before - after - both - cells), number - max(before, after)
+        if max(before, after) + both <= one and least <= most:
+            for same in (least, most):
+                yield [
+                    (same, full, full),
+                    (2 * (number - same) - before - after, full, 0),
+                    (before + after, full, rest),
+                    (both, rest, rest),
+                    (2 * (one - both) - before - after, rest, 0),
+                ]

@@ -16,8 +16,8 @@ ROUNDING = Fraction(1, 2**64)
 
 
 def keys_reach(bounds: Bounds) -> Reach:
-    """A unit counts once for each of its keys."""
-    return reach(0, 1, None, replace(bounds, rows=1))
+    """A unit counts once for each of its keys, however many of its rows count later."""
+    return reach(0, 1, None, replace(bounds, rows=1, in_all=None))
 
 
 @claim("private-keys")

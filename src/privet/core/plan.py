@@ -1,4 +1,4 @@
-"""A question as data: one table, a condition, groups over public keys, bounded aggregates, free post-processing.
+"""A question as data: what it is asked of, a condition, groups, bounded aggregates, free post-processing.
 
 No price, engine or connection inside. Fronts make plans; the engine, the backends and the attacks read them.
 """
@@ -64,15 +64,60 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """`outputs` names the keys and aggregates to show, in order; others may serve HAVING and ORDER BY only.
+class Scan:
+    """The rows of a declared table."""
 
-    HAVING, ORDER BY and LIMIT see published values, so they are free. In `having` a column is a key or an aggregate.
-    With `private_keys` only groups with enough units are shown, also where all are public; `other` names one more row
-    for what is not shown.
+    table: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Joined:
+    """Each row of `left` beside the rows of `right` that match it: of the same unit, with `by_unit`, otherwise of a
+    public table; and equal in every pair of `on`, a column of the left and one of the right. NULL matches nothing.
+
+    `names` gives the columns of the right that are there, (its name, its name here). With `outer` a row that nothing
+    matches stays, without values. `most` rows of the right count of one unit, chosen as bounding does; of a public
+    table it is None, or 1 where its rows are told apart by `on`: then no row of the left is there twice.
+    """
+
+    left: Origin
+    right: Origin
+    by_unit: bool
+    on: tuple[tuple[str, str], ...] = ()
+    names: tuple[tuple[str, str], ...]
+    outer: bool = False
+    most: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PerUnit:
+    """One row for each unit and keys, of rows that pass `where`: what a unit's own rows add up to, exactly.
+
+    Of COUNT, COUNT DISTINCT, SUM, AVG (rounded to a step of its column, halves up), MIN and MAX. As in SQL, no value
+    is there where all are missing, but for counts.
+    """
+
+    source: Origin
+    where: Expression | None = None
+    keys: tuple[Key, ...] = ()
+    aggregates: tuple[Aggregate, ...] = ()
+
+
+Origin = Scan | Joined | PerUnit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """It is asked of the rows of `table`, or of `origin`, which begins with that table.
+
+    `outputs` names the keys and aggregates to show, in order; others may serve HAVING and ORDER BY only. HAVING, ORDER
+    BY and LIMIT see published values, so they are free. In `having` a column is a key or an aggregate. With
+    `private_keys` only groups with enough units are shown, also where all are public; `other` names one more row for
+    what is not shown.
     """
 
     table: str
+    origin: Origin | None = None
     where: Expression | None = None
     keys: tuple[Key, ...] = ()
     aggregates: tuple[Aggregate, ...]

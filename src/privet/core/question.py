@@ -11,12 +11,15 @@ from privet.core.contribution import Bounds
 from privet.core.loss import Loss
 from privet.core.measures import KEYS, Measure, Recipe, Wish, measures_of
 from privet.core.narrow import narrowed
+from privet.core.origin import check_clamped, origin_of, shapes_of
 from privet.core.parts import Gauge, Part, Setting, priced, total_loss
 from privet.core.plan import Plan
 from privet.core.ranges import shape_of
 from privet.core.schema import Kind
 from privet.core.shape import Form, Shapes, need, shape_of_kind
 from privet.errors import RefusedQueryError
+
+NO_OTHERS: Mapping[str, Mapping[str, Kind]] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,14 +60,24 @@ class Question:
         return replace(self, outline=replace(self.outline, cells=cells))
 
 
-def outline(plan: Plan, kinds: Mapping[str, Kind], bounds: Bounds) -> Outline:
-    """Steps from declarations to cells and measures. Refuses what is unbounded or unknown."""
-    declared = {name: shape_of_kind(kind) for name, kind in kinds.items()}
+def outline(
+    plan: Plan, kinds: Mapping[str, Kind], bounds: Bounds, beside: Mapping[str, Mapping[str, Kind]] = NO_OTHERS
+) -> Outline:
+    """Steps from declarations to cells and measures. Refuses what is unbounded or unknown.
+
+    `kinds` are the columns of the plan's table, `beside` those of other tables that it is asked of.
+    """
+    tables = {plan.table: kinds, **beside}
+    declared = shapes_of(
+        origin_of(plan),
+        {name: {column: shape_of_kind(kind) for column, kind in columns.items()} for name, columns in tables.items()},
+    )
     if plan.where is not None:
         need(shape_of(plan.where, declared), Form.TRUTH)
     passing = narrowed(declared, plan.where)
     cells = cells_of(plan, passing)
     measures, recipes = measures_of(plan, passing, _wish(cells, bounds, centered=False))
+    check_clamped(plan, measures)
     return Outline(
         plan=plan,
         bounds=bounds,

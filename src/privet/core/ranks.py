@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from privet.core.claim import claim
-from privet.core.contribution import Bounds, Reach, spread_out
+from privet.core.contribution import Bounds, Reach, reach
 from privet.core.laws import Choice
 from privet.core.loss import Loss
 from privet.core.measures import Measure, Role
@@ -53,13 +53,13 @@ def parts_of_a_row(measure: Measure) -> int:
 def rank_reach(measure: Measure, cells: int | None, bounds: Bounds) -> Reach:
     """How far one unit can move the losses of all values, cell by cell.
 
-    A row more moves b * #{x < v} - t by b - a if it lies below v and by -a otherwise; t - b * #{x <= v} likewise. So r
-    rows that come or go move the loss by r * max(a, b - a), and r rows that change by r * b. For MIN and MAX the target
-    moves by at most 1 with a row, and not against it: both are 2 * r.
+    A row more moves b * #{x < v} - t by b - a if it lies below v and by -a otherwise; t - b * #{x <= v} likewise: a
+    row counts like a number from -min(a, b - a) to max(a, b - a). For MIN and MAX the target moves by at most 1 with a
+    row, and not against it: like a number from 0 to 2.
     """
     b = parts_of_a_row(measure)
     a = b if measure.quantile is None else measure.quantile.numerator
-    return spread_out(bounds.rows * max(a, b - a), bounds.rows * b, cells, bounds)
+    return reach(-min(a, b - a), max(a, b - a), cells, bounds)
 
 
 @claim("rank-price")

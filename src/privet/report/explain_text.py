@@ -7,6 +7,7 @@ from fractions import Fraction
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
+from privet.core.contribution import Bounds
 from privet.core.measures import Role
 from privet.core.plan import Function, Plan
 from privet.core.unit import Neighbors
@@ -73,9 +74,16 @@ def _protected(query: Query) -> list[str]:
         return [f"   Each row by itself, {presence}."]
     return [
         f"   Each {one_line(table.unit)} with all its rows, {presence}.",
-        f"   At most {_times(bounds.groups, 'group')} of each {one_line(table.unit)} count, with"
-        f" {_times(bounds.rows, 'row')} in each: rows beyond that are dropped, and so are rows without one.",
+        f"   At most {_counted(bounds, one_line(table.unit))}: rows beyond that are dropped, and so are rows without"
+        " one.",
     ]
+
+
+def _counted(bounds: Bounds, unit: str) -> str:
+    if bounds.in_all == bounds.groups == bounds.rows:
+        return f"{_times(bounds.in_all, 'row')} of each {unit} count"
+    parts = f"{_times(bounds.groups, 'group')} of each {unit} count, with {_times(bounds.rows, 'row')} in each"
+    return f"{parts} and {_times(bounds.in_all, 'row')} in all" if bounds.in_all and bounds.binding else parts
 
 
 def _noises(query: Query, facts: Explanation) -> list[str]:
@@ -173,10 +181,11 @@ def _advice(query: Query, facts: Explanation) -> list[str]:
         )
     bounds = query.question.outline.bounds
     most = min(bounds.groups, facts.cells or bounds.groups) * bounds.rows
+    most = min(most, bounds.in_all or most)
     if most > MANY_OF_ONE:
         lines.append(
-            f"One {one_line(query.table.unit or 'row')} may count {most:,} times: with lower max_groups or"
-            " max_rows_per_group (the owner's choice) there is less noise, but more rows are dropped."
+            f"One {one_line(query.table.unit or 'row')} may count {most:,} times: with lower max_groups,"
+            " max_rows_per_group or max_rows (the owner's choice) there is less noise, but more rows are dropped."
         )
     if facts.cells is not None and facts.cells >= MANY_GROUPS:
         lines.append(

@@ -1,0 +1,104 @@
+"""The columns of what a question is asked of: of a declared table, of tables put together, of rows made for each unit.
+
+Every origin looks at one unit's rows at a time, beside public tables: what it makes of them belongs to that unit, and
+no other unit's rows play a part. So two tables that differ in one unit still do after it, and whatever bounds a unit's
+rows comes later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from privet.core.claim import claim
+from privet.core.measures import Measure, Role
+from privet.core.narrow import narrowed
+from privet.core.plan import Aggregate, Function, Joined, Origin, PerUnit, Plan, Scan
+from privet.core.ranges import shape_of
+from privet.core.shape import ORDERED, Form, Shape, Shapes, checked, need
+from privet.errors import RefusedQueryError
+
+MOST_ROWS = 2**40  # of one unit: no sum of its rows is larger than that many of the largest
+TOTALS = (Function.COUNT, Function.COUNT_DISTINCT, Function.SUM)
+MADE = (*TOTALS, Function.AVG, Function.MIN, Function.MAX)
+
+
+def origin_of(plan: Plan) -> Origin:
+    return plan.origin or Scan(table=plan.table)
+
+
+def tables_in(origin: Origin) -> Iterator[str]:
+    """The leading one first."""
+    match origin:
+        case Scan():
+            yield origin.table
+        case Joined():
+            yield from tables_in(origin.left)
+            yield from tables_in(origin.right)
+        case PerUnit():
+            yield from tables_in(origin.source)
+
+
+@claim("origin-shapes")
+def shapes_of(origin: Origin, declared: Mapping[str, Shapes]) -> dict[str, Shape]:
+    """Every value of a column of the origin lies in its shape. `declared` are those of each table."""
+    match origin:
+        case Scan():
+            return dict(declared[origin.table])
+        case Joined():
+            left, right = shapes_of(origin.left, declared), shapes_of(origin.right, declared)
+            for mine, yours in origin.on:
+                need(right[yours], left[mine].form)
+            return left | {
+                here: replace(right[name], null=right[name].null or origin.outer) for name, here in origin.names
+            }
+        case PerUnit():
+            columns = shapes_of(origin.source, declared)
+            if origin.where is not None:
+                need(shape_of(origin.where, columns), Form.TRUTH)
+            passing = narrowed(columns, origin.where)
+            keys = {key.name: shape_of(key.value, passing) for key in origin.keys}
+            return keys | {aggregate.name: _made(aggregate, passing) for aggregate in origin.aggregates}
+
+
+def _made(aggregate: Aggregate, columns: Shapes) -> Shape:
+    """What an aggregate of one unit's rows can be. There is at least one row."""
+    function, value = aggregate.function, aggregate.value
+    if function not in MADE or aggregate.second is not None:
+        raise RefusedQueryError(
+            f"{function} cannot be taken of each unit's rows", f"use one of {', '.join(map(str, MADE))} there"
+        )
+    if value is None:
+        return Shape(form=Form.NUMBER, low=1, high=MOST_ROWS, null=False)
+    shape = shape_of(value, columns)
+    if function in (Function.COUNT, Function.COUNT_DISTINCT):
+        return Shape(form=Form.NUMBER, high=MOST_ROWS, null=False)
+    if function in (Function.MIN, Function.MAX):
+        return replace(need(shape, *ORDERED), period=shape.period)
+    need(shape, Form.NUMBER)
+    if function is Function.AVG:
+        return shape
+    return checked(replace(shape, low=min(shape.low, 0) * MOST_ROWS, high=max(shape.high, 0) * MOST_ROWS))
+
+
+def check_clamped(plan: Plan, measures: Sequence[Measure]) -> None:
+    """What a unit adds up to has no useful range of its own: noise for 2**40 rows would hide everything."""
+    added_up = any(True for _ in _totals(origin_of(plan)))
+    counts = (Role.COUNT, Role.PEOPLE, Role.DISTINCT)
+    if added_up and any(m.role not in counts and m.high - m.low >= MOST_ROWS for m in measures):
+        raise RefusedQueryError(
+            "it is not known how large what each unit adds up to can be",
+            "say it: LEAST(SUM(x), 5000), or LEAST(GREATEST(SUM(x), -100), 100) if it can be below 0",
+        )
+
+
+def _totals(origin: Origin) -> Iterator[Aggregate]:
+    match origin:
+        case Scan():
+            return
+        case Joined():
+            yield from _totals(origin.left)
+            yield from _totals(origin.right)
+        case PerUnit():
+            yield from (aggregate for aggregate in origin.aggregates if aggregate.function in TOTALS)
+            yield from _totals(origin.source)
