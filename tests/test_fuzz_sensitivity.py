@@ -67,11 +67,22 @@ OTHERS = 30  # in each group
 Own = list[tuple[str, int, int]]
 
 
+ENDS = ((5, 5), (-3, -3), (5, -3), (-3, 5))
+
+
 def sets_of_rows(groups: int, rows: int, in_all: int | None) -> list[Own]:
-    """Nothing; in the first groups, and then in the others, x and z at their ends and in the middle."""
+    """Nothing; in the first groups, and then in the others, x and z at their ends and in the middle.
+
+    Where not all groups can be full, also: full in one group at one end, and what is left in another at the other end.
+    """
     first, second = "abcd"[:groups], "abcd"[groups : 2 * groups]
     filled = [(names, x, z) for names in (first, second) for x, z in ((5, 5), (-3, -3), (1, 1), (5, -3))]
-    return [[], *([(g, x, z) for g in names for _ in range(rows)][:in_all] for names, x, z in filled)]
+    sets = [[(g, x, z) for g in names for _ in range(rows)][:in_all] for names, x, z in filled]
+    if in_all is not None:
+        for names, (x, z), (left_x, left_z) in itertools.product((first, first[::-1]), ENDS, ENDS):
+            rest = in_all - rows
+            sets.append([*[(names[0], x, z)] * rows, *[(names[1], left_x, left_z)] * rest])
+    return [[], *sets]
 
 
 def frame_of(own: Own) -> dict[str, list[Any]]:
