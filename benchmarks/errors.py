@@ -40,13 +40,14 @@ asks together. Questions: count, sum, mean and median alone, and count, sum and 
 Gaussian noise is left out where each row is a unit: at these epsilons it is several times wider there.
 
 **Error**: |answer - truth| / |truth|, averaged over the places with a truth other than 0; truth is DuckDB's answer
-without privacy and bounds. Ten independent releases; the error is their mean, with a 95 % bootstrap interval over them.
+without privacy and bounds. Ten or more independent releases; the error is their mean, with a 95 % bootstrap interval over them.
 Every answer is first put where it must lie, as any reader would: counts and sums to 0 or more, means and medians into
 the declared range, what is missing or not a number to 0 or the range's middle.
 
-Privet is called worse where its interval lies above the best peer's, better where it lies below, otherwise even. The
-best of three peers is partly the luckiest, and there are 70 comparisons: where the noise has the same law (a count or
-a sum alone, each row a unit) a verdict other than even is luck. More --releases decide.
+Privet is called worse or better than the best peer where Welch's test of the errors of single releases says so at
+5 % over all comparisons together (Bonferroni: each has 5 % divided by their number), otherwise even. Without that the
+luck of the draw would make some worse and some better even where the noise has the same law (a count or a sum alone,
+each row a unit), and the best of three peers is partly the luckiest.
 With --only the numbers of the other contenders are kept as they are in FILE.
 """
 
@@ -71,6 +72,7 @@ from typing import Any
 import duckdb
 import numpy as np
 from peers.process import PEERS, Peer, PeerError, commit
+from scipy import stats
 
 import privet as pv
 
@@ -88,7 +90,7 @@ FOR_PEOPLE = {  # contender -> its settings where a unit is a person ...
     "pipeline-dp": ("laplace", "gaussian"),
 }
 FOR_ROWS = {name: settings[:1] for name, settings in FOR_PEOPLE.items()}  # ... and where it is a row
-BOOTSTRAPS = 2_000
+BOOTSTRAPS, ALARM = 2_000, 0.05
 Row, Answer = dict[str, Any], dict[str, list[float]]
 
 
@@ -285,7 +287,12 @@ def tidy(data: Data, name: str, given: float | None) -> float:
 def judged(errors: list[float]) -> Row:
     draws = np.random.default_rng(SEED).integers(len(errors), size=(BOOTSTRAPS, len(errors)))
     low, high = np.quantile(np.array(errors)[draws].mean(axis=1), [0.025, 0.975])
-    numbers = {"error": float(np.mean(errors)), "low": float(low), "high": float(high)}
+    numbers = {
+        "error": float(np.mean(errors)),
+        "low": float(low),
+        "high": float(high),
+        "sd": float(np.std(errors, ddof=1)),
+    }
     return {key: float(f"{value:.4g}") for key, value in numbers.items()} | {"releases": len(errors)}
 
 
@@ -304,8 +311,8 @@ def best(rows: Iterable[Row]) -> dict[Cell, dict[str, Row]]:
     return found
 
 
-def verdict(settings: dict[str, Row]) -> tuple[str, Row | None]:
-    """How Privet stands to the best peer."""
+def verdict(settings: dict[str, Row], level: float) -> tuple[str, Row | None]:
+    """How Privet stands to the best peer; a difference counts if it would come up by luck in so many cases."""
     peers = [row for name, row in settings.items() if name != "privet"]
     rival = min(peers, key=lambda row: row["error"], default=None)
     if "privet" not in settings:
@@ -313,7 +320,12 @@ def verdict(settings: dict[str, Row]) -> tuple[str, Row | None]:
     own = settings["privet"]
     if rival is None:
         return "alone", None
-    return ("worse" if own["low"] > rival["high"] else "better" if own["high"] < rival["low"] else "even"), rival
+    sides = [(row["error"], row["sd"], row["releases"]) for row in (own, rival)]
+    sure = own["error"] != rival["error"] and (
+        own["sd"] == rival["sd"] == 0
+        or stats.ttest_ind_from_stats(*sides[0], *sides[1], equal_var=False).pvalue < level
+    )
+    return ("even" if not sure else "worse" if own["error"] > rival["error"] else "better"), rival
 
 
 def show(rows: list[Row]) -> list[Row]:
@@ -323,8 +335,9 @@ def show(rows: list[Row]) -> list[Row]:
         f"{'data':<9}{'asked':<20}{'number':<8}{'eps':>4}" + "".join(f"{name:>28}" for name in CONTENDERS) + "  Privet"
     )
     verdicts = []
-    for cell, settings in best(rows).items():
-        word, rival = verdict(settings)
+    cells = best(rows)
+    for cell, settings in cells.items():
+        word, rival = verdict(settings, ALARM / len(cells))
         columns = "".join(f"{shown(settings.get(name)):>28}" for name in CONTENDERS)
         print(f"{cell[0]:<9}{cell[1]:<20}{cell[2]:<8}{cell[3]:>4g}{columns}  {word}")
         said = dict(zip(("data", "question", "aggregate", "epsilon"), cell, strict=True)) | {"privet": word}
