@@ -4,7 +4,12 @@ from __future__ import annotations
 
 
 class PrivetError(Exception):
-    """Anything Privet refuses. `problem` says what, `remedy` says what to write instead."""
+    """Anything Privet refuses. `problem` says what, `remedy` says what to write instead.
+
+    `place` is empty, or quotes a line of what the user wrote, with a mark below it.
+    """
+
+    place = ""
 
     def __init__(self, problem: str, remedy: str) -> None:
         super().__init__(problem, remedy)
@@ -12,7 +17,7 @@ class PrivetError(Exception):
         self.remedy = remedy
 
     def __str__(self) -> str:
-        return f"{self.problem}\n  remedy: {self.remedy}"
+        return "\n".join(filter(None, (self.problem, self.place, f"  remedy: {self.remedy}")))
 
 
 class InvalidInputError(PrivetError, ValueError):
@@ -25,6 +30,8 @@ class NoiseOverflowError(PrivetError, OverflowError):
 
 class RefusedQueryError(PrivetError):
     """A question that Privet does not answer. Nothing was charged and no data were read."""
+
+    part: object = None  # of the text, while it is read
 
 
 class BudgetExceededError(PrivetError):

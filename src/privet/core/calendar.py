@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator
+from calendar import monthrange
+from collections.abc import Iterator, Sequence
 from typing import assert_never
 
 from privet.core.expression import Field, Period
@@ -11,6 +12,7 @@ from privet.core.expression import Field, Period
 EPOCH = dt.datetime(1970, 1, 1)
 MICROSECOND = dt.timedelta(microseconds=1)
 DAY = 86_400_000_000  # microseconds
+CYCLE = 146_097  # days of 400 years, after which the calendar repeats
 CLOCK = {Period.DAY: DAY, Period.HOUR: DAY // 24, Period.MINUTE: DAY // 1440, Period.SECOND: DAY // 86400}
 
 
@@ -76,11 +78,51 @@ def _next_start(period: Period, begin: dt.date) -> dt.date | None:
         return None
 
 
+def months_later(day: dt.date, months: int) -> int:
+    """The day so many months later, or the last one of that month, in days since 1970. It may lie beyond the years 1 to
+    9999, where Python has no dates."""
+    ahead = day.year * 12 + day.month - 1 + months
+    year, month = ahead // 12, ahead % 12 + 1
+    cycles, year = (year - 1) // 400, (year - 1) % 400 + 1  # the same place in the first 400 years
+    return days(dt.date(year, month, min(day.day, monthrange(year, month)[1]))) + cycles * CYCLE
+
+
+def within(days: int) -> int:
+    """A number of days since 1970, moved into the years 1 to 9999."""
+    return max(FIRST_DAY, min(days, LAST_DAY))
+
+
+def within_moments(microseconds: int) -> int:
+    return max(FIRST_DAY * DAY, min(microseconds, LAST_DAY * DAY + DAY - 1))
+
+
+def shifted(time: dt.date | dt.datetime, months: int, extra: int, clock: int) -> dt.date | dt.datetime:
+    """So many months, then days, then microseconds later, inside the calendar. A date moves by whole days only."""
+    if not isinstance(time, dt.datetime):
+        return day_at(within(months_later(time, months) + extra))
+    moment = (months_later(time.date(), months) + extra) * DAY + microseconds(time) % DAY + clock
+    return time_at(within_moments(moment))
+
+
+def ahead_at(moment: int, first: int, changes: Sequence[tuple[int, int]]) -> int:
+    """How far clocks are ahead of UTC at a moment, all in microseconds."""
+    return max((change for change in changes if change[0] <= moment), default=(0, first))[1]
+
+
+def written(period: Period, time: dt.date | dt.datetime) -> str:
+    """Such as 2024-03 for a month."""
+    return time.isoformat()[: WRITTEN[period]]
+
+
 def field_of(field: Field, time: dt.date | dt.datetime) -> int:
     """One number of a date or time; a date is its first moment."""
     match field:
         case Field.YEAR | Field.MONTH | Field.DAY:
             return int(getattr(time, field))
+        case Field.ISOYEAR:
+            return time.isocalendar().year
+        case Field.MONTHS:
+            return time.year * 12 + time.month - 1
         case Field.QUARTER:
             return (time.month + 2) // 3
         case Field.WEEK:
@@ -97,6 +139,9 @@ def field_of(field: Field, time: dt.date | dt.datetime) -> int:
             assert_never(field)
 
 
+FIRST_DAY, LAST_DAY = days(dt.date.min), days(dt.date.max)
+WRITTEN = {Period.YEAR: 4, Period.MONTH: 7, Period.DAY: 10}  # characters of YYYY-MM-DD
+GROWING = (Field.YEAR, Field.ISOYEAR, Field.MONTHS)  # never less on a later day
 FIELD_RANGES = {
     Field.QUARTER: (1, 4), Field.MONTH: (1, 12), Field.WEEK: (1, 53), Field.DAY: (1, 31), Field.DOW: (0, 6),
     Field.ISODOW: (1, 7), Field.DOY: (1, 366), Field.HOUR: (0, 23), Field.MINUTE: (0, 59), Field.SECOND: (0, 59),

@@ -5,9 +5,9 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, assert_never
+from typing import Any, assert_never, cast
 
-from privet.core import calendar
+from privet.core import calendar, texts
 from privet.core.expression import (
     Absolute,
     And,
@@ -18,20 +18,35 @@ from privet.core.expression import (
     Coalesce,
     Column,
     Compare,
+    Concat,
     Expression,
     Extracted,
     Greatest,
     In,
     IsNull,
     Least,
+    Length,
+    Like,
     Literal,
+    Local,
+    Modulo,
     Not,
     Or,
+    Piece,
+    Power,
+    Quotient,
+    Recased,
     Relation,
+    Replaced,
     Rounded,
+    Rounding,
+    Shifted,
     Sign,
+    Sliced,
+    Trimmed,
     Truncated,
     Value,
+    Written,
 )  # fmt: skip
 from privet.core.ranges import round_to
 
@@ -51,6 +66,8 @@ def evaluate(expression: Expression, row: Row) -> Value:
             return value
         case Arithmetic(sign, left, right):
             return _both(_ARITHMETIC[sign], of(left), of(right))
+        case Quotient(left, right):
+            return _both(lambda a, b: a / b if b else None, of(left), of(right))
         case Compare(relation, left, right):
             return _both(_RELATIONS[relation], *_alike(of(left), of(right)))
         case And(items):
@@ -84,6 +101,28 @@ def evaluate(expression: Expression, row: Row) -> Value:
             return _one(lambda time: time.date() if isinstance(time, dt.datetime) else time, of(item))
         case AsTime(item):
             return _one(_time, of(item))
+        case Modulo(item, divisor):
+            return _one(lambda number: _modulo(number, divisor), of(item))
+        case Power(item, exponent):
+            return _one(lambda number: number**exponent, of(item))
+        case Shifted(item, months, days, clock):
+            return _one(lambda time: calendar.shifted(time, months, days, clock), of(item))
+        case Local(item, _, first, changes):
+            return _one(lambda time: _local(time, first, changes), of(item))
+        case Written(period, item):
+            return _one(lambda time: calendar.written(period, time), of(item))
+        case Concat(items):
+            return _text(expression, [of(item) for item in items])
+        case (
+            Recased(_, item)
+            | Trimmed(_, item)
+            | Length(item)
+            | Sliced(item)
+            | Replaced(item)
+            | Piece(item)
+            | Like(item)
+        ):
+            return _text(expression, [of(item)])
         case _:
             assert_never(expression)
 
@@ -133,3 +172,19 @@ def _time(value: Any) -> dt.datetime:
 
 def _truncated(period: Any, time: Any) -> Value:
     return calendar.start_of_time(period, time) if isinstance(time, dt.datetime) else calendar.start(period, time)
+
+
+def _modulo(number: Fraction, divisor: Fraction) -> Fraction:
+    return number - divisor * round_to(Rounding.INWARD, number / divisor)
+
+
+def _local(time: dt.datetime, first: int, changes: Sequence[tuple[int, int]]) -> dt.datetime:
+    moment = calendar.microseconds(time)
+    return calendar.time_at(calendar.within_moments(moment + calendar.ahead_at(moment, first, changes)))
+
+
+def _text(function: texts.TextFunction, items: Sequence[Any]) -> Value:
+    if None in items:
+        return None
+    found = texts.applied(function, *items)
+    return Fraction(found) if isinstance(function, Length) else cast(str | bool, found)

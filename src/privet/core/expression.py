@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum
 from fractions import Fraction
 
@@ -26,11 +27,12 @@ class Relation(StrEnum):
 
 
 class Rounding(StrEnum):
-    """To a multiple of a step; NEAREST takes halves upwards."""
+    """To a multiple of a step; NEAREST takes halves upwards, INWARD goes towards zero."""
 
     DOWN = "floor"
     UP = "ceil"
     NEAREST = "round"
+    INWARD = "trunc"
 
 
 class Period(StrEnum):
@@ -47,9 +49,12 @@ class Period(StrEnum):
 
 
 class Field(StrEnum):
-    """A number that can be read off a date or time. Sunday is 0 in DOW and 7 in ISODOW; WEEK is ISO's."""
+    """A number that can be read off a date or time. Sunday is 0 in DOW and 7 in ISODOW; WEEK is ISO's, and ISOYEAR the
+    year that it belongs to. MONTHS counts months since the year 0."""
 
     YEAR = "year"
+    ISOYEAR = "isoyear"
+    MONTHS = "monthcount"
     QUARTER = "quarter"
     MONTH = "month"
     WEEK = "week"
@@ -60,6 +65,21 @@ class Field(StrEnum):
     HOUR = "hour"
     MINUTE = "minute"
     SECOND = "second"
+
+
+class Letters(StrEnum):
+    """What letters can be turned into."""
+
+    UPPER = "upper"
+    LOWER = "lower"
+
+
+class Side(StrEnum):
+    """Where spaces are taken away."""
+
+    BOTH = "both"
+    START = "leading"
+    END = "trailing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +97,14 @@ class Arithmetic:
     """Exact. Division by a constant is a multiplication by its inverse. Two dates can be subtracted: days."""
 
     sign: Sign
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Quotient:
+    """Of published numbers; in rows it has no grid to count in. NULL where the right side is 0."""
+
     left: Expression
     right: Expression
 
@@ -185,7 +213,137 @@ class AsTime:
     item: Expression
 
 
+@dataclass(frozen=True, slots=True)
+class Modulo:
+    """What is left of a number after whole multiples of `divisor` > 0, with the sign of the number."""
+
+    item: Expression
+    divisor: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Power:
+    """A number multiplied by itself; the exponent is at least 1."""
+
+    item: Expression
+    exponent: int
+
+
+@dataclass(frozen=True, slots=True)
+class Shifted:
+    """A date or time so many months, then days, then microseconds later; in a shorter month its last day.
+
+    What would lie beyond the years 1 to 9999 becomes their first or last moment. A date moves by whole days only.
+    """
+
+    item: Expression
+    months: int
+    days: int
+    microseconds: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """A time in UTC as clocks in a zone showed it.
+
+    Clocks were `first` microseconds ahead of UTC until the first change; from each change on, by its own number. The
+    rules are part of the plan, so that what it means does not change with the rules of a machine.
+    """
+
+    item: Expression
+    zone: str
+    first: int
+    changes: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A day as text: 2024, 2024-03 or 2024-03-07, by year, month or day."""
+
+    period: Period
+    item: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Recased:
+    """A text with its Latin, Greek, Cyrillic and Armenian letters in one case, each letter by itself. Letters of other
+    alphabets stay as they are."""
+
+    letters: Letters
+    item: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Trimmed:
+    """A text without spaces at its ends; other white space stays."""
+
+    side: Side
+    item: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Length:
+    """How many characters (code points) a text has; `texts.LONGEST` if it has more."""
+
+    item: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Sliced:
+    """The characters from `start` on and before `stop`, as in Python: negative places count from the end."""
+
+    item: Expression
+    start: int
+    stop: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Concat:
+    """Texts one after the other; NULL if one of them is."""
+
+    items: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Replaced:
+    """A text with every `old` turned into `new`, from the left; `old` is not empty."""
+
+    item: Expression
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """What stands before, between and after the separators in a text; `place` counts from 1. Empty beyond the last."""
+
+    item: Expression
+    separator: str
+    place: int
+
+
+@dataclass(frozen=True, slots=True)
+class Like:
+    """Whether a whole text fits a pattern: % is any text, _ one character, and after a backslash each is itself."""
+
+    item: Expression
+    pattern: str
+
+
 Expression = (
-    Column | Literal | Arithmetic | Compare | And | Or | Not | IsNull | In | Case | Coalesce | Least | Greatest
-    | Absolute | Rounded | Truncated | Extracted | AsDate | AsTime
+    Column | Literal | Arithmetic | Quotient | Compare | And | Or | Not | IsNull | In | Case | Coalesce | Least
+    | Greatest | Absolute | Rounded | Truncated | Extracted | AsDate | AsTime | Modulo | Power | Shifted | Local
+    | Written | Recased | Trimmed | Length | Sliced | Concat | Replaced | Piece | Like
 )  # fmt: skip
+
+
+def columns_in(thing: object) -> Iterator[str]:
+    """Every column below a node, whatever nodes there are."""
+    if isinstance(thing, Column):
+        yield thing.name
+    elif isinstance(thing, list | tuple):
+        for part in thing:
+            yield from columns_in(part)
+    elif is_dataclass(thing):
+        for field in fields(thing):
+            yield from columns_in(getattr(thing, field.name))

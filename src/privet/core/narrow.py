@@ -11,7 +11,20 @@ from typing import assert_never, cast
 
 from privet.core import calendar
 from privet.core.claim import claim
-from privet.core.expression import And, Column, Compare, Expression, In, IsNull, Literal, Not, Relation, Value
+from privet.core.evaluate import evaluate
+from privet.core.expression import (
+    And,
+    Column,
+    Compare,
+    Expression,
+    In,
+    IsNull,
+    Literal,
+    Not,
+    Relation,
+    Value,
+    columns_in,
+)  # fmt: skip
 from privet.core.shape import Form, Shape, Shapes, shape_of_value
 
 Point = Fraction | bool | dt.date | dt.datetime
@@ -59,7 +72,21 @@ def _bound(condition: Expression, columns: Shapes) -> tuple[str | None, Shape]:
         case In(Column(name), values):
             return name, _listed(columns[name], values)
         case _:
-            return None, shape_of_value(None)
+            return _tried(condition, columns)
+
+
+def _tried(condition: Expression, columns: Shapes) -> tuple[str | None, Shape]:
+    """Where a condition is about one column whose texts are known, it is tried on each of them."""
+    named = set(columns_in(condition))
+    name = named.pop() if len(named) == 1 else None
+    shape = columns[name] if name is not None else shape_of_value(None)
+    if name is None or shape.values is None:
+        return None, shape
+    passing = tuple(value for value in shape.values if evaluate(condition, {name: value}) is True)
+    null = shape.null and evaluate(condition, {name: None}) is True
+    if not passing:  # no text passes; whether a missing one does says nothing that a shape could state
+        return None, shape
+    return name, replace(shape, values=passing, null=null)
 
 
 def _compared(shape: Shape, relation: Relation, value: Value) -> Shape:

@@ -23,8 +23,13 @@ TOTALS = (Function.COUNT, Function.COUNT_DISTINCT, Function.SUM)
 MADE = (*TOTALS, Function.AVG, Function.MIN, Function.MAX)
 
 
+@claim("unit-wise")
 def origin_of(plan: Plan) -> Origin:
-    return plan.origin or Scan(table=plan.table)
+    """What a plan is asked of. It begins with the plan's table, which says who is who and how much of a unit counts."""
+    origin = plan.origin or Scan(table=plan.table)
+    if next(tables_in(origin)) != plan.table:
+        raise RefusedQueryError("a plan is asked of one table and begins with another", "name the table it begins with")
+    return origin
 
 
 def tables_in(origin: Origin) -> Iterator[str]:
@@ -68,8 +73,10 @@ def _made(aggregate: Aggregate, columns: Shapes) -> Shape:
         raise RefusedQueryError(
             f"{function} cannot be taken of each unit's rows", f"use one of {', '.join(map(str, MADE))} there"
         )
-    if value is None:
+    if value is None and function in (Function.COUNT, Function.COUNT_DISTINCT):
         return Shape(form=Form.NUMBER, low=1, high=MOST_ROWS, null=False)
+    if value is None:
+        raise RefusedQueryError(f"{function} has nothing to add up", f"write {function}(x)")
     shape = shape_of(value, columns)
     if function in (Function.COUNT, Function.COUNT_DISTINCT):
         return Shape(form=Form.NUMBER, high=MOST_ROWS, null=False)
@@ -81,6 +88,21 @@ def _made(aggregate: Aggregate, columns: Shapes) -> Shape:
     return checked(replace(shape, low=min(shape.low, 0) * MOST_ROWS, high=max(shape.high, 0) * MOST_ROWS))
 
 
+def rows_of_a_unit(origin: Origin) -> int | None:
+    """The most rows of one unit, where the origin says it: what each unit is made one row of has one, in one group.
+
+    Bounding enforces whatever follows from it, so that this can spare noise and never costs the promise."""
+    match origin:
+        case Scan():
+            return None
+        case PerUnit():
+            return None if origin.keys else 1
+        case Joined():
+            left = rows_of_a_unit(origin.left)
+            most = rows_of_a_unit(origin.right) if origin.most is None else origin.most
+            return None if left is None or most is None else left * most
+
+
 def check_clamped(plan: Plan, measures: Sequence[Measure]) -> None:
     """What a unit adds up to has no useful range of its own: noise for 2**40 rows would hide everything."""
     added_up = any(True for _ in _totals(origin_of(plan)))
@@ -88,7 +110,8 @@ def check_clamped(plan: Plan, measures: Sequence[Measure]) -> None:
     if added_up and any(m.role not in counts and m.high - m.low >= MOST_ROWS for m in measures):
         raise RefusedQueryError(
             "it is not known how large what each unit adds up to can be",
-            "say it: LEAST(SUM(x), 5000), or LEAST(GREATEST(SUM(x), -100), 100) if it can be below 0",
+            "say it: LEAST(SUM(x), 5000), or LEAST(GREATEST(SUM(x), -100), 100) if it can be below 0;"
+            ' with frames pv.sum("x").clip(0, 5000)',
         )
 
 

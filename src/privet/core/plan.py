@@ -56,6 +56,14 @@ class Aggregate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Computed:
+    """What is computed from published numbers: of keys and aggregates, by their names."""
+
+    name: str
+    value: Expression
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
     """By an output or hidden column; NULLs come last either way."""
 
@@ -110,8 +118,10 @@ Origin = Scan | Joined | PerUnit
 class Plan:
     """It is asked of the rows of `table`, or of `origin`, which begins with that table.
 
-    `outputs` names the keys and aggregates to show, in order; others may serve HAVING and ORDER BY only. HAVING, ORDER
-    BY and LIMIT see published values, so they are free. In `having` a column is a key or an aggregate. With
+    `levels` gives the key names of every grouping to show; without any it is that by all keys. Coarser ones are sums of
+    it. `outputs` names the keys, aggregates and computed columns to show, in order; others may serve HAVING and ORDER
+    BY only. HAVING, ORDER BY and LIMIT see published values, so they are free. In `having` a column is a key, an
+    aggregate or a computed one. With
     `private_keys` only groups with enough units are shown, also where all are public; `other` names one more row for
     what is not shown.
     """
@@ -121,6 +131,8 @@ class Plan:
     where: Expression | None = None
     keys: tuple[Key, ...] = ()
     aggregates: tuple[Aggregate, ...]
+    levels: tuple[tuple[str, ...], ...] = ()
+    computed: tuple[Computed, ...] = ()
     outputs: tuple[str, ...]
     having: Expression | None = None
     order: tuple[Order, ...] = ()

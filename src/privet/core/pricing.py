@@ -9,6 +9,7 @@ from fractions import Fraction
 from privet.core.accountant import Budget, how_many, rho_cap
 from privet.core.accuracy import price_within
 from privet.core.claim import claim
+from privet.core.levels import most_cells
 from privet.core.loss import NOTHING, Loss
 from privet.core.parts import Gauge, Part, priced, reach_of
 from privet.core.plan import Function
@@ -171,8 +172,9 @@ def _within(read: Outline, budget: Budget, targets: Mapping[int, Fraction]) -> Q
 
 
 def _share(read: Outline, number: int, gauge: Gauge, target: Fraction) -> Fraction:
-    measure = read.measures[number]
-    return price_within(reach_of(measure, read.setting()), gauge, int(target / measure.step), SHARE)
+    """Totals are as near as their parts must be."""
+    measure, cells = read.measures[number], most_cells(read.plan, read.cells)
+    return price_within(reach_of(measure, read.setting()), gauge, int(target / measure.step), SHARE, cells)
 
 
 def _targets(read: Outline, price: Price) -> dict[int, Fraction]:

@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from privet.core.cells import Cells, Keys, cells_of
+from privet.core.computed import check_computed
 from privet.core.contribution import Bounds
+from privet.core.levels import check_levels
 from privet.core.loss import Loss
 from privet.core.measures import KEYS, Measure, Recipe, Wish, measures_of
 from privet.core.narrow import narrowed
@@ -76,6 +78,8 @@ def outline(
         need(shape_of(plan.where, declared), Form.TRUTH)
     passing = narrowed(declared, plan.where)
     cells = cells_of(plan, passing)
+    check_levels(plan, cells)
+    check_computed(plan, passing)
     measures, recipes = measures_of(plan, passing, _wish(cells, bounds, centered=False))
     check_clamped(plan, measures)
     return Outline(

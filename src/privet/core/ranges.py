@@ -12,7 +12,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import assert_never
 
-from privet.core import calendar
+from privet.core import calendar, lettering, shifting
 from privet.core.claim import claim
 from privet.core.expression import (
     Absolute,
@@ -24,6 +24,7 @@ from privet.core.expression import (
     Coalesce,
     Column,
     Compare,
+    Concat,
     Expression,
     Extracted,
     Field,
@@ -31,15 +32,28 @@ from privet.core.expression import (
     In,
     IsNull,
     Least,
+    Length,
+    Like,
     Literal,
+    Local,
+    Modulo,
     Not,
     Or,
     Period,
+    Piece,
+    Power,
+    Quotient,
+    Recased,
     Relation,
+    Replaced,
     Rounded,
     Rounding,
+    Shifted,
     Sign,
+    Sliced,
+    Trimmed,
     Truncated,
+    Written,
 )  # fmt: skip
 from privet.core.shape import (
     ORDERED,
@@ -55,6 +69,8 @@ from privet.core.shape import (
     union,
 )  # fmt: skip
 from privet.errors import RefusedQueryError
+
+HIGHEST = 10  # exponent
 
 
 @claim("range-propagation")
@@ -75,6 +91,11 @@ def shape_of(expression: Expression, columns: Shapes) -> Shape:
             return shape_of_value(value)
         case Arithmetic(sign, left, right):
             return _arithmetic(sign, of(left), of(right))
+        case Quotient():
+            raise RefusedQueryError(
+                "division by something that is not a constant",
+                "divide what is answered: SUM(x) / COUNT(*); or divide by a number",
+            )
         case Compare(relation, left, right):
             return _comparison(relation, of(left), of(right))
         case And(items) | Or(items):
@@ -112,6 +133,28 @@ def shape_of(expression: Expression, columns: Shapes) -> Shape:
             return _as_date(need(of(item), Form.TIME, Form.DATE))
         case AsTime(item):
             return _as_time(need(of(item), Form.TIME, Form.DATE))
+        case Modulo(item, divisor):
+            return _modulo(need(of(item), Form.NUMBER), divisor)
+        case Power(item, exponent):
+            return _power(need(of(item), Form.NUMBER), exponent)
+        case Shifted(item):
+            return shifting.shifted(expression, need(of(item), Form.DATE, Form.TIME))
+        case Local(item):
+            return shifting.local(expression, need(of(item), Form.TIME))
+        case Written(period, item):
+            return lettering.written(period, _as_date(need(of(item), Form.TIME, Form.DATE)))
+        case Concat(items):
+            return lettering.shape_of_text(expression, [of(item) for item in items])
+        case (
+            Recased(_, item)
+            | Trimmed(_, item)
+            | Length(item)
+            | Sliced(item)
+            | Replaced(item)
+            | Piece(item)
+            | Like(item)
+        ):
+            return lettering.shape_of_text(expression, [of(item)])
         case _:
             assert_never(expression)
 
@@ -174,6 +217,8 @@ def round_to(rounding: Rounding, number: Fraction) -> int:
             return math.ceil(number)
         case Rounding.NEAREST:
             return math.floor(number + Fraction(1, 2))
+        case Rounding.INWARD:
+            return math.trunc(number)
         case _:
             assert_never(rounding)
 
@@ -193,9 +238,9 @@ def _truncated(period: Period, inner: Shape) -> Shape:
 
 def _extracted(field: Field, inner: Shape) -> Shape:
     need(inner, Form.DATE, Form.TIME)
-    if field is Field.YEAR:
+    if field in calendar.GROWING:
         day = _as_date(inner)
-        low, high = calendar.day_at(day.low).year, calendar.day_at(day.high).year
+        low, high = (calendar.field_of(field, calendar.day_at(end)) for end in (day.low, day.high))
     else:
         low, high = calendar.FIELD_RANGES[field]
     return Shape(form=Form.NUMBER, low=low, high=high, null=inner.null)
@@ -213,3 +258,27 @@ def _as_time(inner: Shape) -> Shape:
         return inner
     period = inner.period or Period.DAY
     return replace(inner, form=Form.TIME, low=inner.low * calendar.DAY, high=inner.high * calendar.DAY, period=period)
+
+
+def _modulo(inner: Shape, divisor: Fraction) -> Shape:
+    """Between 0 and the number itself, and less than the divisor; exact where all numbers lie in one turn."""
+    if divisor <= 0:
+        raise RefusedQueryError("a remainder needs a divisor above 0", "divide by a positive constant")
+    steps = Shape(form=Form.NUMBER, low=1, high=1, step=divisor)
+    ((low, high), _), step = on_one_grid([inner, steps]), common_step([inner, steps])
+    turn = int(divisor / step)
+    if low >= 0 and low // turn == high // turn:
+        low, high = low % turn, high % turn
+    else:
+        low, high = max(min(low, 0), 1 - turn), min(max(high, 0), turn - 1)
+    return replace(inner, low=low, high=high, step=step)
+
+
+def _power(inner: Shape, exponent: int) -> Shape:
+    if not 1 <= exponent <= HIGHEST:
+        raise RefusedQueryError(
+            "a power needs a small whole exponent", f"write POWER(x, 2) with an exponent from 1 to {HIGHEST}"
+        )
+    ends = sorted([inner.low**exponent, inner.high**exponent])
+    low = 0 if exponent % 2 == 0 and inner.low <= 0 <= inner.high else ends[0]
+    return checked(replace(inner, low=low, high=ends[1], step=inner.step**exponent))

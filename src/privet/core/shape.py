@@ -37,7 +37,8 @@ ORDERED = (Form.NUMBER, Form.DATE, Form.TIME)
 class Shape:
     """`low` and `high` count steps: of `step` for numbers, days or microseconds since 1970 for dates and times.
 
-    `values` are the texts that can occur, or None if any can. `period` says that only starts of it occur.
+    `values` are the texts that can occur, or None if any can. `growth` says how many times longer a text can be than
+    the longest one in its row or question. `period` says that only starts of it occur.
     """
 
     form: Form
@@ -45,6 +46,7 @@ class Shape:
     high: int = 0
     step: Fraction = ONE
     values: tuple[str, ...] | None = None
+    growth: int = 1
     period: Period | None = None
     null: bool = True
 
@@ -143,7 +145,7 @@ def union(shapes: Sequence[Shape]) -> Shape:
     if first.form is Form.WORD:
         lists = [shape.values for shape in real]
         known = None if None in lists else tuple(dict.fromkeys(v for values in lists for v in values or ()))
-        return Shape(form=Form.WORD, values=known, null=null)
+        return Shape(form=Form.WORD, values=known, growth=max(shape.growth for shape in real), null=null)
     ranges = on_one_grid(real) if first.form is Form.NUMBER else [(s.low, s.high) for s in real]
     period = first.period if all(shape.period is first.period for shape in real) else None
     return Shape(

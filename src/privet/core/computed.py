@@ -1,0 +1,211 @@
+"""What is computed from published numbers, and how far it may be off: by the arithmetic of intervals. It is free.
+
+If all intervals of the aggregates in an expression hold at once, so does what follows from them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from fractions import Fraction
+from functools import reduce
+from typing import Any
+
+from privet.core.claim import claim
+from privet.core.evaluate import evaluate
+from privet.core.expression import (
+    Absolute,
+    Arithmetic,
+    Case,
+    Coalesce,
+    Column,
+    Expression,
+    Greatest,
+    Least,
+    Quotient,
+    Rounded,
+    Sign,
+    Value,
+)
+from privet.core.moments import ZERO, Estimate, Span
+from privet.core.plan import Plan
+from privet.core.ranges import round_to, shape_of
+from privet.core.rational import show
+from privet.core.shape import Form, Shape, Shapes, need
+from privet.errors import RefusedQueryError
+
+ANSWERED = Shape(form=Form.NUMBER, high=1)  # it is free: only the form matters
+Known = Mapping[str, Value | Estimate]
+
+
+def names_in(expression: object) -> Iterator[str]:
+    """The columns of an expression."""
+    if isinstance(expression, Column):
+        yield expression.name
+    elif isinstance(expression, tuple):
+        for item in expression:
+            yield from names_in(item)
+    elif is_dataclass(expression):
+        for field in fields(expression):
+            yield from names_in(getattr(expression, field.name))
+
+
+def divides(expression: object) -> bool:
+    """Whether something in it is divided by what is not a constant."""
+    if isinstance(expression, tuple):
+        return any(map(divides, expression))
+    if is_dataclass(expression) and not isinstance(expression, Quotient):
+        return any(divides(getattr(expression, field.name)) for field in fields(expression))
+    return isinstance(expression, Quotient)
+
+
+def substituted(expression: Any, by: Mapping[str, Expression]) -> Any:
+    """The same with other expressions in the place of columns."""
+    if isinstance(expression, Column):
+        return by.get(expression.name, expression)
+    if isinstance(expression, tuple):
+        return tuple(substituted(item, by) for item in expression)
+    if is_dataclass(expression) and not isinstance(expression, type):
+        return type(expression)(*(substituted(getattr(expression, field.name), by) for field in fields(expression)))
+    return expression
+
+
+def check_computed(plan: Plan, columns: Shapes) -> None:
+    """Refuses what is no number, names nothing, or has a name that is taken; and what HAVING, ORDER BY and the outputs
+    name and is not there."""
+    keys = {key.name: shape_of(key.value, columns) for key in plan.keys}
+    taken = [*keys, *(aggregate.name for aggregate in plan.aggregates)]
+    for column in plan.computed:
+        if column.name in taken:
+            raise RefusedQueryError(f"two columns are named {show(column.name)}", "give them different names with AS")
+        _need_number(column.value, keys, dict.fromkeys((a.name for a in plan.aggregates), ANSWERED))
+        taken.append(column.name)
+    used = (*plan.outputs, *names_in(plan.having), *(order.name for order in plan.order))
+    lost = [name for name in used if name not in taken]
+    if lost:
+        raise RefusedQueryError(f"there is no column {show(lost[0])}", f"the columns are: {', '.join(taken)}")
+
+
+def _need_number(value: Expression, keys: Shapes, answered: Shapes) -> None:
+    """Conditions are read as they are in HAVING; what is taken of keys alone may be anything that gives a number."""
+    match value:
+        case Arithmetic(_, left, right) | Quotient(left, right) if not _of_keys(value, keys):
+            items: Sequence[Expression] = (left, right)
+        case Coalesce(items) | Least(items) | Greatest(items):
+            pass
+        case Absolute(item) | Rounded(_, item, _):
+            items = (item,)
+        case Case(branches, otherwise):
+            for condition, _ in branches:
+                need(shape_of(condition, {**keys, **answered}), Form.TRUTH)
+            items = (*(then for _, then in branches), otherwise)
+        case _:
+            need(shape_of(value, {**keys, **answered}), Form.NUMBER)
+            return
+    for item in items:
+        _need_number(item, keys, answered)
+
+
+def _of_keys(value: Expression, keys: Shapes) -> bool:
+    return not isinstance(value, Quotient) and all(name in keys for name in names_in(value))
+
+
+@claim("computed-interval")
+def computed(expression: Expression, known: Known) -> Estimate | None:
+    """The value and its interval; None where the value is NULL."""
+    value = evaluate(expression, {n: v.value if isinstance(v, Estimate) else v for n, v in known.items()})
+    if value is None:
+        return None
+    assert isinstance(value, Fraction)  # noqa: S101  its form was checked
+    try:
+        span = _span(expression, known)
+    except _UnknownError:
+        span = None
+    if span is None:
+        return Estimate(value=value, low=None, high=None)
+    return Estimate(value=value, low=span.low, high=span.high)
+
+
+class _UnknownError(Exception):
+    """No interval can be given."""
+
+
+def _span(expression: Expression, known: Known) -> Span | None:
+    """Where the exact value lies; None if it is NULL for sure."""
+
+    def of(item: Expression) -> Span | None:
+        return _span(item, known)
+
+    if not any(isinstance(known[name], Estimate) for name in names_in(expression)):
+        return _point(evaluate(expression, known))  # type: ignore[arg-type]
+    match expression:
+        case Column(name):
+            return _interval(known[name])
+        case Arithmetic(sign, left, right):
+            return _both(sign, of(left), of(right))
+        case Quotient(left, right):
+            return _quotient(of(left), of(right))
+        case Coalesce(items):
+            return next((span for span in map(of, items) if span is not None), None)
+        case Least(items) | Greatest(items):
+            furthest = min if isinstance(expression, Least) else max
+            found = [span for span in map(of, items) if span is not None]
+            return Span(furthest(span.low for span in found), furthest(span.high for span in found)) if found else None
+        case Absolute(item):
+            span = of(item)
+            return span and _absolute(span)
+        case Rounded(rounding, item, step):
+            span = of(item)
+            return span and Span(*(round_to(rounding, end / step) * step for end in (span.low, span.high)))
+    assert isinstance(expression, Case)  # noqa: S101  no other one gives a number of numbers
+    return _hull([of(then) for then in _possible(expression, known)])
+
+
+def _point(value: Value) -> Span | None:
+    assert value is None or isinstance(value, Fraction)  # noqa: S101  its form was checked
+    return None if value is None else Span(value, value)
+
+
+def _interval(item: Value | Estimate) -> Span:
+    assert isinstance(item, Estimate)  # noqa: S101  what is known exactly is no interval
+    if item.low is None or item.high is None:
+        raise _UnknownError
+    return Span(item.low, item.high)
+
+
+def _both(sign: Sign, left: Span | None, right: Span | None) -> Span | None:
+    if left is None or right is None:
+        return None
+    return left + right if sign is Sign.ADD else left - right if sign is Sign.SUBTRACT else left * right
+
+
+def _quotient(left: Span | None, right: Span | None) -> Span | None:
+    if left is None or right is None:
+        return None
+    if right.low <= 0 <= right.high:
+        raise _UnknownError
+    return left * Span(1 / right.high, 1 / right.low)
+
+
+def _absolute(span: Span) -> Span:
+    ends = sorted([abs(span.low), abs(span.high)])
+    return Span(ZERO if span.low <= 0 <= span.high else ends[0], ends[1])
+
+
+def _possible(case: Case, known: Known) -> list[Expression]:
+    """The branches that the exact numbers may take: a condition of keys alone is decided, another one is not."""
+    found = []
+    for condition, then in case.branches:
+        if any(isinstance(known[name], Estimate) for name in names_in(condition)):
+            found.append(then)
+        elif evaluate(condition, known) is True:  # type: ignore[arg-type]
+            return [*found, then]
+    return [*found, case.otherwise]
+
+
+def _hull(spans: Sequence[Span | None]) -> Span | None:
+    """Of all; unknown if only some of them are NULL."""
+    there = [span for span in spans if span is not None]
+    if there and len(there) < len(spans):
+        raise _UnknownError
+    return reduce(lambda a, b: Span(min(a.low, b.low), max(a.high, b.high)), there) if there else None
