@@ -15,7 +15,8 @@ from privet.backends.whole import NARROW, Whole, constant, minus, plus, quotient
 from privet.core import calendar
 from privet.core.claim import claim
 from privet.core.expression import Column, Field, Period, Value
-from privet.core.plan import Key
+from privet.core.origin import origin_of
+from privet.core.plan import Key, Scan
 from privet.core.ranges import shape_of
 from privet.core.schema import Category
 from privet.core.shape import Form, Shape
@@ -118,9 +119,11 @@ def cell_of(task: Task) -> str:
 
 def is_raw(task: Task, key: Key) -> bool:
     """A category is grouped by its raw text: what is not listed becomes NULL when the cells are numbered. Where keys
-    are not public, they are not numbered at first: there it is read like any other column."""
-    column = task.table.columns[key.value.name] if isinstance(key.value, Column) else None
-    return isinstance(column, Category) and not task.cells.private
+    are not public, they are not numbered at first: there it is read like any other column, and so it is in rows
+    that are made from several tables."""
+    if task.cells.private or not isinstance(key.value, Column) or not isinstance(origin_of(task.plan), Scan):
+        return False
+    return isinstance(task.table.columns[key.value.name], Category)
 
 
 def _index(name: str, shape: Shape, domain: tuple[Value, ...], *, raw: bool) -> Whole:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
-import re
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
@@ -18,15 +17,9 @@ from privet.core.claim import claim
 from privet.core.expression import Value
 from privet.core.ranges import shape_of
 from privet.core.shape import Shape
+from privet.core.texts import held
 
 REST = "rest"  # no key looks like it: every key begins with a number or N
-LONE = re.compile("[\ud800-\udfff]")
-
-
-def held(text: str) -> str:
-    """A text as an engine can hold it. Half a surrogate pair cannot be in any data; it becomes a character that nobody
-    uses."""
-    return LONE.sub(lambda half: f"\U0010ffff{ord(half.group()):x}", text)
 
 
 def held_key(key: Keys) -> Keys:
@@ -57,6 +50,21 @@ def unit_text(unit: object) -> str:
             return text_of(unit) or ""
 
 
+@claim("unit-wise")
+def identity(unit: object) -> object:
+    """What a unit is called in every table: its text, so that 1, 1.0 and "1" are one unit wherever they stand. Of the
+    values of one column no two have the same. What has no text is only like itself."""
+    match unit:
+        case Decimal():
+            text = f"{unit:f}"
+            return text.rstrip("0").rstrip(".") if "." in text else text
+        case float():
+            return unit_text(unit) or unit
+        case _:
+            word = text_of(unit)
+            return unit if word is None else word
+
+
 def key_shapes(task: Task) -> list[Shape]:
     return [shape_of(key.value, task.passing) for key in task.plan.keys]
 
@@ -72,8 +80,10 @@ def cell_text(task: Task, shapes: Sequence[Shape], key: Keys, cell: int) -> str:
 
 def canonical(value: Value, shape: Shape) -> str | None:
     match value:
-        case None | str():
-            return value
+        case None:
+            return None
+        case str():
+            return held(value)
         case bool():
             return "true" if value else "false"
         case Fraction():

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import shutil
 import tempfile
 import threading
 import weakref
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
@@ -42,16 +43,26 @@ SAME_FOR_ALL_DATA = "SET GLOBAL disabled_optimizers = 'statistics_propagation'"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Attached:
-    """A table that can be asked, as it was declared and with the data frame it was loaded from."""
+    """Tables that can be asked together, as they were declared and with the data frames they were loaded from."""
 
-    table: Table
-    frame: object
-    raw: Raw
+    tables: tuple[Table, ...]
+    frames: tuple[object, ...]
+    raws: Mapping[str, Raw]
     connection: duckdb.DuckDBPyConnection
+
+    @property
+    def name(self) -> str:
+        return _together(self.tables)
+
+    def raw(self, table: Table) -> Raw:
+        """Of one table, with the others beside it."""
+        beside = {name: raw for name, raw in self.raws.items() if name != table.name}
+        return replace(self.raws[table.name], beside=beside)
 
 
 class DuckDb:
-    """One database in memory for each table, opened when it is first asked about and locked to that table's files.
+    """One database in memory for each table, and for tables that are asked together; opened when they are first asked
+    about and locked to their files.
 
     `base` is the folder that holds the vault; `memory` maps names of tables to data frames and may change: a table is
     loaded again when its declaration or its data frame is another one. What does not fit into memory is kept, not
@@ -74,7 +85,7 @@ class DuckDb:
 
     def exact(self, task: Task) -> list[Vector]:
         """For every measure its value in every cell, in the order of `task.cells.keys()`, then the rest."""
-        with self._asked(task.table) as (raw, cursor):
+        with self._asked_of(task) as (raw, cursor):
             asked = rows(task, raw) if self._fused(task) else None
             if asked is not None:
                 return _waited_for(cursor, lambda: fused.exact(cursor, task, asked, self._scratch_folder()))
@@ -82,7 +93,7 @@ class DuckDb:
 
     def people(self, task: Task) -> dict[Keys, int]:
         """For every key that occurs, how many units have it; each unit counts for `bounds.groups` keys at most."""
-        with self._asked(task.table) as (raw, cursor):
+        with self._asked_of(task) as (raw, cursor):
             if self._fused(task):
                 asked = observed(task, raw)
                 return _waited_for(cursor, lambda: fused.people(cursor, task, asked, self._scratch_folder()))
@@ -91,7 +102,7 @@ class DuckDb:
 
     def habits(self, task: Task) -> Habits:
         """How many units have 1, 2, 3-4, 5-8, ... groups; and, of rows in their largest group, the same."""
-        with self._asked(task.table) as (raw, cursor):
+        with self._asked_of(task) as (raw, cursor):
             query = habits(task, raw)
             return query.binned(_rows(cursor, query.sql, given(task)))
 
@@ -100,7 +111,8 @@ class DuckDb:
 
     def accepts(self, task: Task) -> None:
         """Raise RefusedQueryError if the statement could not be written, whatever the types of the data are."""
-        raw = Raw(relation="nothing", types=defaultdict(lambda: "VARCHAR"))
+        anything = Raw(relation="nothing", types=defaultdict(lambda: "VARCHAR"))
+        raw = replace(anything, beside=dict.fromkeys(task.beside, anything))
         statement(task, raw)
         values(task, raw)
         if task.cells.private:
@@ -136,46 +148,49 @@ class DuckDb:
             return False
         return True
 
+    def _asked_of(self, task: Task) -> AbstractContextManager[tuple[Raw, duckdb.DuckDBPyConnection]]:
+        return self._asked(task.table, *task.beside.values())
+
     @contextmanager
-    def _asked(self, table: Table) -> Iterator[tuple[Raw, duckdb.DuckDBPyConnection]]:
-        """After an error of the engine the table is opened anew: the database may be of no use any more."""
-        attached, cursor = self._open(table)
+    def _asked(self, table: Table, *beside: Table) -> Iterator[tuple[Raw, duckdb.DuckDBPyConnection]]:
+        """After an error of the engine the tables are opened anew: the database may be of no use any more."""
+        attached, cursor = self._open(table, *beside)
         try:
             with cursor:
-                yield attached.raw, cursor
+                yield attached.raw(table), cursor
         except duckdb.Error:
             with self._lock:
-                if self._attached.get(table.name) is attached:
-                    del self._attached[table.name]
+                if self._attached.get(attached.name) is attached:
+                    del self._attached[attached.name]
                     attached.connection.close()
             raise
 
-    def _open(self, table: Table) -> tuple[_Attached, duckdb.DuckDBPyConnection]:
+    def _open(self, *tables: Table) -> tuple[_Attached, duckdb.DuckDBPyConnection]:
         if self._process != os.getpid():
             _LEFT_TO_THE_PARENT.append(self._attached)
             self._begin()
         with self._lock, _interrupts():
-            attached = self._fresh(table)
+            attached = self._fresh(tuple(sorted(tables, key=lambda table: table.name)))
             return attached, attached.connection.cursor()
 
-    def _fresh(self, table: Table) -> _Attached:
-        frame = self._memory.get(table.name)
-        found = self._attached.get(table.name)
-        if found is not None and found.table == table and found.frame is frame:
+    def _fresh(self, tables: tuple[Table, ...]) -> _Attached:
+        frames, name = tuple(self._memory.get(table.name) for table in tables), _together(tables)
+        found = self._attached.get(name)
+        if found is not None and found.tables == tables and all(map(operator.is_, found.frames, frames)):
             return found
         if found is not None:
-            del self._attached[table.name]
+            del self._attached[name]
             found.connection.close()
         connection = connect(self._scratch_folder())
         try:
-            raw = attach(connection, table, self._base, self._memory)
+            raws = {table.name: attach(connection, table, self._base, self._memory) for table in tables}
             connection.execute(SAME_FOR_ALL_DATA)
-            harden(connection, raw.files)
+            harden(connection, [file for raw in raws.values() for file in raw.files])
         except BaseException:
             connection.close()
             raise
-        self._attached[table.name] = _Attached(table=table, frame=frame, raw=raw, connection=connection)
-        return self._attached[table.name]
+        self._attached[name] = _Attached(tables=tables, frames=frames, raws=raws, connection=connection)
+        return self._attached[name]
 
     def _scratch_folder(self) -> Path:
         if self._scratch is not None:
@@ -203,6 +218,11 @@ class DuckDb:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _together(tables: Iterable[Table]) -> str:
+    """No name has a line break in it."""
+    return "\n".join(table.name for table in tables)
 
 
 @contextmanager
@@ -233,7 +253,7 @@ def _alone(table: Table) -> Iterator[tuple[str, Table]]:
     """The table with one column at a time, as a bad one can spoil the others; then the unit beside a good one."""
     for name, kind in table.columns.items():
         codes = {name: table.missing[name]} if name in table.missing else {}
-        one = replace(table, columns={name: kind}, missing=codes)
+        one = replace(table, columns={name: kind}, missing=codes, key=())
         yield name, replace(one, unit=None, max_groups=1, max_rows_per_group=1, max_rows=None)
     if table.unit is not None:
         yield table.unit, one

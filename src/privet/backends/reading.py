@@ -76,6 +76,27 @@ def unit_text(type_: str, raw: str) -> str:
     return f"coalesce({text_of(type_, raw)}, '')"
 
 
+@claim("unit-wise")
+def same_unit(left: tuple[str, str], right: tuple[str, str]) -> str:
+    """Whether two units, each a type and a column, are the same one: see `content.identity`."""
+    (type_, one), (other, two) = left, right
+    if type_ == other:
+        return f"{one} = {two}"
+    if type_ in FLOATS and other in FLOATS:
+        return f"CAST({one} AS DOUBLE) = CAST({two} AS DOUBLE)"
+    return f"{_unit_name(type_, one)} = {_unit_name(other, two)}"
+
+
+def _unit_name(type_: str, raw: str) -> str:
+    """The text by which a unit is found in columns of other types; NULL if it has none."""
+    if type_.startswith("DECIMAL"):
+        text = f"CAST({raw} AS VARCHAR)"
+        return f"CASE WHEN contains({text}, '.') THEN rtrim(rtrim({text}, '0'), '.') ELSE {text} END"
+    if type_ in FLOATS:
+        return f"nullif({unit_text(type_, raw)}, '')"
+    return text_of(type_, raw)
+
+
 def is_unit(type_: str, raw: str) -> str:
     """NULL and NaN are nobody."""
     return f"{raw} IS NOT NULL" + (f" AND NOT isnan({raw})" if type_ in FLOATS else "")

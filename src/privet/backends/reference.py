@@ -5,22 +5,22 @@ from __future__ import annotations
 import itertools
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, assert_never
+from typing import assert_never
 
 import numpy as np
 
 from privet.backends import Habits, Spread, Task, Vector
 from privet.backends.content import cell_text, digest, held_key, item, items, key_shapes, unit_text
-from privet.backends.values import read
+from privet.backends.origins import Origins, RawRow, check_unit_wise, tables_of
 from privet.core.cells import Keys
 from privet.core.claim import claim
 from privet.core.evaluate import Row, evaluate
-from privet.core.expression import Column, Value
+from privet.core.expression import Value, columns_in
 from privet.core.measures import Measure, Role
+from privet.core.origin import origin_of
 
-RawRow = Mapping[str, object]
 BINS = 41
 
 
@@ -60,23 +60,21 @@ class Reference:
     def habits(self, task: Task) -> Habits:
         """How many units have 1, 2, 3-4, 5-8, ... groups; and, of rows in their largest group, the same."""
         units: dict[object, Counter[int]] = defaultdict(Counter)
-        for kept in _passing(task, self._rows[task.table.name]):
+        for kept in _passing(task, self._rows):
             units[kept.unit][kept.cell] += 1
         groups = binned((len(cells), 1) for cells in units.values())
         return groups, binned((max(cells.values()), 1) for cells in units.values())
 
     def _kept(self, task: Task) -> list[Kept]:
-        rows = list(_passing(task, self._rows[task.table.name]))
+        rows = list(_passing(task, self._rows))
         return rows if task.table.unit is None else bounded(task, rows)
 
 
-def _passing(task: Task, rows: Sequence[RawRow]) -> Iterator[Kept]:
-    names, shapes, cell_of = used_columns(task), key_shapes(task), _numbering(task)
-    for place, raw in enumerate(rows):
-        unit = place if task.table.unit is None else raw[task.table.unit]
-        if unit is None or unit != unit:  # noqa: PLR0124  # NULL and NaN are nobody
-            continue
-        row = {name: read(raw[name], task.table.columns[name]) for name in names}
+def _passing(task: Task, tables: Mapping[str, Sequence[RawRow]]) -> Iterator[Kept]:
+    shapes, cell_of, origin = key_shapes(task), _numbering(task), origin_of(task.plan)
+    check_unit_wise(origin, tables_of(task))
+    for owned in Origins(task, tables).rows(origin, used_columns(task)):
+        row = owned.row
         if task.plan.where is not None and evaluate(task.plan.where, row) is not True:
             continue
         key = tuple(evaluate(key.value, row) for key in task.plan.keys)
@@ -84,7 +82,7 @@ def _passing(task: Task, rows: Sequence[RawRow]) -> Iterator[Kept]:
             key = held_key(key)
         cell = cell_of(key)
         if cell is not None:
-            yield Kept(unit=unit, key=key, cell=cell, text=cell_text(task, shapes, key, cell), row=row)
+            yield Kept(unit=owned.unit, key=key, cell=cell, text=cell_text(task, shapes, key, cell), row=row)
 
 
 @claim("rest-cell")
@@ -101,21 +99,9 @@ def _numbering(task: Task) -> Callable[[Keys], int | None]:
 
 
 def used_columns(task: Task) -> list[str]:
-    """The columns that the answer depends on, in the order of their declaration."""
+    """The columns that the answer depends on, in the order in which they are declared."""
     used = set(columns_in([task.plan.where, task.plan.keys, [measure.value for measure in task.measures]]))
-    return [name for name in task.table.columns if name in used]
-
-
-def columns_in(thing: Any) -> Iterator[str]:
-    """Every column below a node, whatever nodes there are."""
-    if isinstance(thing, Column):
-        yield thing.name
-    elif isinstance(thing, list | tuple):
-        for part in thing:
-            yield from columns_in(part)
-    elif is_dataclass(thing):
-        for field in fields(thing):
-            yield from columns_in(getattr(thing, field.name))
+    return [name for name in task.declared if name in used]
 
 
 @claim("bounding")
@@ -127,13 +113,13 @@ def bounded(task: Task, rows: Sequence[Kept]) -> list[Kept]:
     units: dict[object, dict[int, list[Kept]]] = defaultdict(lambda: defaultdict(list))
     for kept in rows:
         units[kept.unit][kept.cell].append(kept)
-    chosen = []
+    names, chosen = used_columns(task), []
     for unit, cells in units.items():
         head = task.secret.hex() + item(unit_text(unit))
         places = sorted((digest(head + item(kept[0].text)), kept[0].text, cell) for cell, kept in cells.items())
         turns: list[tuple[int, int, Kept]] = []
         for place, (_, _, cell) in enumerate(places[: task.bounds.groups]):
-            texts = [(row_text(task, kept.row), kept) for kept in cells[cell]]
+            texts = [(row_text(task, names, kept.row), kept) for kept in cells[cell]]
             ordered = sorted(texts, key=lambda pair: (digest(head + pair[0]), pair[0]))
             turns += [(turn, place, kept) for turn, (_, kept) in enumerate(ordered[: task.bounds.rows])]
         turns.sort(key=lambda turn: turn[:2])
@@ -141,9 +127,8 @@ def bounded(task: Task, rows: Sequence[Kept]) -> list[Kept]:
     return chosen
 
 
-def row_text(task: Task, row: Row) -> str:
+def row_text(task: Task, names: Sequence[str], row: Row) -> str:
     """All values of a row that the answer depends on: two rows with the same text count the same."""
-    names = used_columns(task)
     return items([row[name] for name in names], [task.declared[name] for name in names])
 
 

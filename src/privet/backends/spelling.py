@@ -5,10 +5,10 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterable
 
-from privet.backends.content import held
 from privet.backends.whole import Whole, constant, minus, plus, quotient, remainder, scaled
 from privet.core import calendar
 from privet.core.expression import Field, Period
+from privet.core.texts import held
 
 FIRST, LAST = dt.datetime(1, 1, 1), dt.datetime(9999, 12, 31, 23, 59, 59, 999999)
 MONDAY = -3  # a Monday in days since 1970-01-01
@@ -94,6 +94,21 @@ def start(period: Period, days: Whole) -> Whole:
     return minus(days, back)
 
 
+def months_later(days: Whole, months: int, low: int, high: int) -> Whole:
+    """From low to high, as if the calendar had no ends; the engine's own goes much further than ours."""
+    return _days(f"CAST({_date(days)} + to_months({months}) AS DATE)", low, high)
+
+
+def moment_later(time: Whole, months: int, low: int, high: int) -> Whole:
+    sql = f"epoch_us(make_timestamp({time.sql}) + to_months({months}))"
+    return Whole(sql=f"CAST({sql} AS BIGINT)", low=low, high=high)
+
+
+def written(days: Whole, characters: int) -> str:
+    """The first characters of YYYY-MM-DD."""
+    return f"substring(CAST({_date(days)} AS VARCHAR), 1, {characters})"
+
+
 def field(name: Field, days: Whole, time: Whole | None) -> Whole:
     """One number of a day, or of a moment on that day."""
     match name:
@@ -101,6 +116,9 @@ def field(name: Field, days: Whole, time: Whole | None) -> Whole:
             return remainder(plus(weekday(days), constant(1)), 7)
         case Field.ISODOW:
             return plus(weekday(days), constant(1))
+        case Field.MONTHS:
+            since = f"CAST(date_diff('month', DATE '1970-01-01', {_date(days)}) AS BIGINT)"
+            return plus(Whole(sql=since, low=-23628, high=96359), constant(1970 * 12))
         case Field.HOUR | Field.MINUTE | Field.SECOND:
             return scaled(days, 0) if time is None else _clock(name, time)
         case _:

@@ -1,6 +1,6 @@
 """From a task to one SELECT statement. Nothing an analyst wrote is in it: names are quoted, constants are rendered.
 
-    raw columns -> r, read halfway -> c, canonical -> condition -> k, keys and v, values -> bounding -> a, sums -> cells
+    c, canonical columns -> condition -> k, keys and v, values -> bounding -> a, sums -> cells
 
 Every function in it is total, so it does not matter which rows the engine looks at first.
 """
@@ -14,12 +14,13 @@ from typing import Any
 
 from privet.backends import Task, spelling
 from privet.backends.cellsql import is_raw, numbered, with_texts
-from privet.backends.reading import is_unit, reading, unit_text
-from privet.backends.reference import columns_in, used_columns
+from privet.backends.originsql import origin_rows, row_text
+from privet.backends.reading import unit_text
+from privet.backends.reference import used_columns
 from privet.backends.translate import Term, Translator, confined
 from privet.backends.whole import clamped
 from privet.core.claim import claim
-from privet.core.expression import Expression
+from privet.core.expression import Expression, columns_in
 from privet.core.measures import Measure, Role
 from privet.sources import Raw
 
@@ -98,45 +99,25 @@ class _Sums:
         return self.found.setdefault(sql, len(self.found))
 
 
-@claim("reading-is-row-wise")
 def passing_rows(task: Task, raw: Raw, values: Sequence[Expression]) -> tuple[str, list[Term]]:
     """A SELECT of keys k0, ... and values v0, ... of the rows that pass, and the terms of the values."""
     names, unit = used_columns(task), task.table.unit
     needed = set(columns_in([task.plan.where, values, [key.value for key in task.plan.keys if not is_raw(task, key)]]))
-    first, second, columns = ["1 AS one"], [], {}
-    for place, name in enumerate(names):
-        how = reading(task.table.columns[name], raw.types[name], _source(name), f"r{place}")
-        first.append(f"{how.first} AS r{place}")
-        second += [f"r{place}", *([f"{how.second} AS c{place}"] if unit is not None or name in needed else [])]
-        columns[name] = Term(sql=f"c{place}", shape=task.declared[name], wide=how.wide)
-    source = f"{raw.relation} AS source"
-    if unit is not None:
-        column, type_ = _source(unit), raw.types[unit]
-        first.append(f"{column} AS u")
-        second.append("u")
-        source += f" WHERE {is_unit(type_, column)}"
-    where = Translator(columns).term(task.plan.where) if task.plan.where is not None else None
-    passing = Translator({name: confined(term, task.passing[name]) for name, term in columns.items()})
+    rows = origin_rows(task, raw, names, unread=() if unit is not None else set(names) - needed)
+    where = Translator(rows.columns).term(task.plan.where) if task.plan.where is not None else None
+    passing = Translator({name: confined(term, task.passing[name]) for name, term in rows.columns.items()})
     terms = [passing.term(value) for value in values]
     keys = [
         f"r{names.index(key.value.name)}" if is_raw(task, key) else passing.term(key.value).sql  # type: ignore[union-attr]
         for key in task.plan.keys
     ]
-    layer = f"SELECT {', '.join(first)} FROM {source}"
-    layer = f"SELECT {', '.join(second or ['one'])} FROM ({layer})"
     listed = [f"{sql} AS k{place}" for place, sql in enumerate(keys)]
     listed += [f"{term.sql} AS v{place}" for place, term in enumerate(terms)]
     if unit is not None:
         listed += ["u", *(f"c{place}" for place in range(len(names)))]
     condition = f" WHERE {where.sql}" if where is not None else ""
     named = [Term(sql=f"v{place}", shape=term.shape, wide=term.wide) for place, term in enumerate(terms)]
-    return f"SELECT {', '.join(listed or ['1 AS one'])} FROM ({layer}){condition}", named
-
-
-def _row_text(columns: int) -> str:
-    """See `reference.row_text`."""
-    items = [spelling.item(f"CAST(c{place} AS VARCHAR)") for place in range(columns)]
-    return " || ".join(items) if items else "''"
+    return f"SELECT {', '.join(listed or ['1 AS one'])} FROM ({rows.sql}){condition}", named
 
 
 def _head(task: Task, type_: str) -> list[str]:
@@ -163,7 +144,8 @@ def _bounded(task: Task, type_: str, rows: str) -> str:
         groups = f"SELECT *, sum(least(n, {bounds.rows})) OVER (PARTITION BY u) AS fits FROM ({groups})"
         columns, crowded = "base.*, n, fits, place AS spot", f"{crowded} OR fits > {bounds.in_all}"
     joined = f"SELECT {columns} FROM base JOIN kept ON base.u = kept.u AND base.cell = kept.cell"
-    texts = f"SELECT *, {_row_text(len(used_columns(task)))} AS x FROM ({joined}) WHERE {crowded}"
+    text = row_text(f"c{place}" for place in range(len(used_columns(task))))
+    texts = f"SELECT *, {text} AS x FROM ({joined}) WHERE {crowded}"
     order = f"{spelling.digest([*_head(task, type_), 'x'])}, x"
     ranked = f"SELECT *, row_number() OVER (PARTITION BY u, cell ORDER BY {order}) AS place FROM ({texts})"
     left = f"SELECT * EXCLUDE (x, place) FROM ({ranked}) WHERE place <= {bounds.rows}"
@@ -176,8 +158,3 @@ def _bounded(task: Task, type_: str, rows: str) -> str:
         f"WITH base AS MATERIALIZED (SELECT * FROM ({rows}) WHERE cell IS NOT NULL), kept AS MATERIALIZED ({groups})"
         f" SELECT * FROM ({joined}) WHERE NOT ({crowded}) UNION ALL {left}"
     )
-
-
-def _source(name: str) -> str:
-    """A raw column, also where it is called like one of ours."""
-    return f"source.{spelling.quoted(name)}"

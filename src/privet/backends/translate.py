@@ -6,8 +6,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
-from privet.backends import spelling
-from privet.backends.whole import Whole, clamped, constant, minus, plus, quotient, rounded, scaled, times
+from privet.backends import spelling, textsql
+from privet.backends.whole import (
+    Whole,
+    clamped,
+    constant,
+    kept_within,
+    minus,
+    modulo,
+    plus,
+    power,
+    quotient,
+    rounded,
+    scaled,
+    shifted_by_part,
+    times,
+)  # fmt: skip
 from privet.core import calendar
 from privet.core.claim import claim
 from privet.core.expression import (
@@ -20,23 +34,39 @@ from privet.core.expression import (
     Coalesce,
     Column,
     Compare,
+    Concat,
     Expression,
     Extracted,
     Greatest,
     In,
     IsNull,
     Least,
+    Length,
+    Like,
     Literal,
+    Local,
+    Modulo,
     Not,
     Or,
+    Piece,
+    Power,
+    Quotient,
+    Recased,
     Relation,
+    Replaced,
     Rounded,
+    Shifted,
     Sign,
+    Sliced,
+    Trimmed,
     Truncated,
     Value,
+    Written,
 )  # fmt: skip
 from privet.core.ranges import shape_of
-from privet.core.shape import ORDERED, Form, Shape, Shapes, common_step, shape_of_value
+from privet.core.shape import LIMIT, ORDERED, Form, Shape, Shapes, common_step, shape_of_value
+from privet.core.shifting import reached, stretches
+from privet.core.texts import TextFunction
 
 TYPES = {Form.TRUTH: "BOOLEAN", Form.WORD: "VARCHAR", Form.NOTHING: "BIGINT"}
 
@@ -69,6 +99,7 @@ class Translator:
     def term(self, expression: Expression) -> Term:
         """The SQL of an expression that `shape_of` accepts; total, like `evaluate`."""
         shape = shape_of(expression, self._shapes)
+        assert not isinstance(expression, Quotient)  # noqa: S101  it has no shape in rows
         match expression:
             case Column(name):
                 return self._columns[name]
@@ -98,13 +129,30 @@ class Translator:
                 return self._chosen("least", items, shape)
             case Greatest(items):
                 return self._chosen("greatest", items, shape)
+            case Concat(items):
+                return _text(expression, [self.term(item) for item in items], shape)
+            case (
+                Recased(_, item)
+                | Trimmed(_, item)
+                | Length(item)
+                | Sliced(item)
+                | Replaced(item)
+                | Piece(item)
+                | Like(item)
+            ):
+                return _text(expression, [self.term(item)], shape)
             case (
                 Absolute(item)
                 | Rounded(_, item)
+                | Modulo(item)
+                | Power(item)
                 | Truncated(_, item)
                 | Extracted(_, item)
                 | AsDate(item)
                 | AsTime(item)
+                | Shifted(item)
+                | Local(item)
+                | Written(_, item)
             ):
                 inner = self.term(item)
                 return _null(shape) if inner.nothing else _unary(expression, inner, shape)
@@ -234,6 +282,19 @@ def _unary(expression: Expression, inner: Term, shape: Shape) -> Term:
             return _term(f"abs({whole.sql})", shape, wide=whole.wide)
         case Rounded(rounding, _, step):
             return _from_whole(rounded(whole, inner.shape.step / step, rounding), shape)
+        case Modulo(_, divisor):
+            ratio = inner.shape.step / shape.step
+            return _from_whole(
+                modulo(scaled(whole, int(ratio)), int(divisor / shape.step), shape.low, shape.high), shape
+            )
+        case Power(_, exponent):
+            return _from_whole(power(whole, exponent), shape)
+        case Shifted():
+            return _from_whole(_shifted(expression, inner), shape)
+        case Local():
+            return _from_whole(_local(expression, inner), shape)
+        case Written(period):
+            return _term(spelling.written(days, calendar.WRITTEN[period]), shape)
         case Truncated(period) if timed and period in calendar.CLOCK:
             unit = calendar.CLOCK[period]
             return _from_whole(scaled(quotient(whole, unit), unit), shape)
@@ -246,6 +307,32 @@ def _unary(expression: Expression, inner: Term, shape: Shape) -> Term:
             return _from_whole(days, shape)
         case _:
             return _from_whole(whole if timed else scaled(whole, calendar.DAY), shape)
+
+
+def _shifted(moved: Shifted, inner: Term) -> Whole:
+    """By months where the engine's calendar is needed; the rest is a sum. Clamped where the calendar could end."""
+    whole, timed = inner.whole, inner.shape.form is Form.TIME
+    extra = moved.days * calendar.DAY + moved.microseconds if timed else moved.days
+    if moved.months:
+        low, high = (end - extra for end in reached(moved, inner.shape))
+        later = spelling.moment_later if timed else spelling.months_later
+        whole = later(whole, moved.months, low, high)
+    return kept_within(plus(whole, constant(extra)) if extra else whole, *_calendar(timed=timed))
+
+
+def _local(zoned: Local, inner: Term) -> Whole:
+    return shifted_by_part(inner.whole, list(stretches(zoned, inner.shape)), *_calendar(timed=True))
+
+
+def _calendar(*, timed: bool) -> tuple[int, int]:
+    inside = calendar.within_moments if timed else calendar.within
+    return inside(-LIMIT), inside(LIMIT)
+
+
+def _text(function: TextFunction, items: Sequence[Term], shape: Shape) -> Term:
+    return (
+        _null(shape) if shape.form is Form.NOTHING else _term(textsql.applied(function, [i.sql for i in items]), shape)
+    )
 
 
 def confined(term: Term, shape: Shape) -> Term:

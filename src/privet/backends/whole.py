@@ -6,6 +6,7 @@ This file and `spelling` know how DuckDB writes things; the rest of the room doe
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -92,10 +93,48 @@ def remainder(a: Whole, divisor: int) -> Whole:
     return _joined("%", above, constant(divisor), 0, divisor - 1)
 
 
+def modulo(a: Whole, divisor: int, low: int, high: int) -> Whole:
+    """With the sign of the number, as SQL has it."""
+    return _joined("%", a, constant(divisor), low, high)
+
+
+def power(a: Whole, exponent: int) -> Whole:
+    found = a if exponent == 1 else _repeated(a)
+    for _ in range(exponent - 1):
+        found = times(found, a)
+    return found
+
+
+def shifted_by_part(a: Whole, parts: Sequence[tuple[int, int, int]], low: int, high: int) -> Whole:
+    """a and a number that depends on the part (begin, end, number) it lies in, clamped from low to high where needed.
+
+    The parts follow one another. A tree of comparisons, so that few of many are made."""
+    if len(a.sql) * len(parts) > LONGEST * FEW:
+        raise _too_long()
+    leaves = [kept_within(plus(replace(a, low=begin, high=end), constant(by)), low, high) for begin, end, by in parts]
+    sql = _tree(a.sql, [(begin, leaf.sql) for (begin, _, _), leaf in zip(parts, leaves, strict=True)])
+    return Whole(sql=sql, low=min(leaf.low for leaf in leaves), high=max(leaf.high for leaf in leaves))
+
+
+def _tree(sql: str, leaves: Sequence[tuple[int, str]]) -> str:
+    middle = len(leaves) // 2
+    if not middle:
+        return leaves[0][1]
+    left, right = _tree(sql, leaves[:middle]), _tree(sql, leaves[middle:])
+    return f"(CASE WHEN {sql} < {leaves[middle][0]} THEN {left} ELSE {right} END)"
+
+
 def _repeated(a: Whole) -> Whole:
     if len(a.sql) > LONGEST:
         raise _too_long()
     return a
+
+
+def repeated(sql: str) -> str:
+    """The same, where it will be written more than once."""
+    if len(sql) > LONGEST:
+        raise RefusedQueryError("functions are nested too deeply", "apply fewer functions to the same value")
+    return sql
 
 
 def _too_long() -> RefusedQueryError:
@@ -107,6 +146,8 @@ def _too_long() -> RefusedQueryError:
 @claim("exact-integers")
 def rounded(a: Whole, ratio: Fraction, rounding: Rounding) -> Whole:
     """a * ratio, rounded. Where the product could be too long there are two ways around it."""
+    if rounding is Rounding.INWARD:
+        return _inward(a, ratio)
     low, high = round_to(rounding, a.low * ratio), round_to(rounding, a.high * ratio)
     p, q = ratio.numerator, ratio.denominator
     if max(abs(a.low), abs(a.high), 1) * 2 * p + 4 * q < WIDE:
@@ -119,6 +160,18 @@ def rounded(a: Whole, ratio: Fraction, rounding: Rounding) -> Whole:
         rest = Whole(sql=sql, low=0, high=q - 1, wide=True)
         result = plus(scaled(quotient(a, q), p), _rounded(rest, p, q, rounding))
     return replace(result, low=low, high=high)
+
+
+def _inward(a: Whole, ratio: Fraction) -> Whole:
+    """Down above zero, up below it."""
+    if a.low >= 0:
+        return rounded(a, ratio, Rounding.DOWN)
+    if a.high <= 0:
+        return rounded(a, ratio, Rounding.UP)
+    down, up = (rounded(_repeated(a), ratio, rounding) for rounding in (Rounding.DOWN, Rounding.UP))
+    wide = down.wide or up.wide
+    sql = f"(CASE WHEN {a.sql} < 0 THEN {up.typed(wide)} ELSE {down.typed(wide)} END)"
+    return Whole(sql=sql, low=up.low, high=down.high, wide=wide)
 
 
 def _rounded(a: Whole, p: int, q: int, rounding: Rounding) -> Whole:
@@ -140,6 +193,11 @@ def _thresholds(a: Whole, ratio: Fraction, rounding: Rounding, results: range) -
         cases.append(f"WHEN {a.sql} <= {last} THEN {constant(result).typed(True)}")
     cases.append(f"WHEN {a.sql} IS NOT NULL THEN {constant(results.stop).typed(True)}")
     return Whole(sql=f"(CASE {' '.join(cases)} END)", low=results.start, high=results.stop, wide=True)
+
+
+def kept_within(a: Whole, low: int, high: int) -> Whole:
+    """Clamped where it can be outside."""
+    return a if low <= a.low and a.high <= high else clamped(_repeated(a), low, high)
 
 
 def clamped(a: Whole, low: int, high: int) -> Whole:

@@ -18,6 +18,7 @@ CODES = ("NA", "N/A", "n/a", "#N/A", "NULL", "null", "None", "NaN", "nan", "?", 
 FORMATS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%Y/%m/%d")
 MOST_CATEGORIES = 50
 OFTEN = 20  # rows that must have a text before a draft lists it
+MOST_PUBLIC = 1000  # texts of a public table, where none is left out
 
 VALUES = "privet_values"  # the different texts of a column, and how many rows have each
 DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
@@ -45,13 +46,15 @@ class Facts:
     first: dt.datetime | None = None
     last: dt.datetime | None = None
     codes: tuple[str, ...] = ()
-    common: tuple[str, ...] = ()
+    common: tuple[str, ...] = ()  # texts to list; none if there are too many
 
 
-def facts(connection: duckdb.DuckDBPyConnection, relation: str, column: str, type_: str) -> Facts:
-    """Facts about one column of a raw relation."""
+def facts(
+    connection: duckdb.DuckDBPyConnection, relation: str, column: str, type_: str, *, public: bool = False
+) -> Facts:
+    """Facts about one column of a raw relation. Of a public table rare texts may be listed, too."""
     if type_ == "VARCHAR":
-        return _of_texts(connection, relation, quoted(column))
+        return _of_texts(connection, relation, quoted(column), public=public)
     sql = f"CAST({quoted(column)} AS DOUBLE)" if type_.partition("(")[0] in NUMBERS else "NULL::DOUBLE"
     time = f"CAST({quoted(column)} AS TIMESTAMP)" if type_ in ("DATE", "TIMESTAMP") else "NULL::TIMESTAMP"
     row = _row(
@@ -68,7 +71,8 @@ def _range(number: str, time: str) -> str:
     )
 
 
-def _of_texts(connection: duckdb.DuckDBPyConnection, relation: str, column: str) -> Facts:
+def _of_texts(connection: duckdb.DuckDBPyConnection, relation: str, column: str, *, public: bool) -> Facts:
+    often, most, spread = (1, MOST_PUBLIC, 1) if public else (OFTEN, MOST_CATEGORIES, 2)
     connection.execute(
         f"CREATE OR REPLACE TEMP TABLE {VALUES} AS SELECT trim({column}, ' ') AS q, count(*) AS n "
         f"FROM {relation} WHERE {column} IS NOT NULL GROUP BY 1"
@@ -89,13 +93,12 @@ def _of_texts(connection: duckdb.DuckDBPyConnection, relation: str, column: str)
     )
     some = {name: count for name, count in zip(tests, found, strict=True) if count}
     loose = ("number", "comma")  # one other text may be a code for "missing"
-    common = connection.execute(
-        f"SELECT q FROM {VALUES} WHERE n >= {OFTEN} ORDER BY q LIMIT {MOST_CATEGORIES + 1}"
-    ).fetchall()
+    common = connection.execute(f"SELECT q FROM {VALUES} WHERE n >= {often} ORDER BY q LIMIT {most + 1}").fetchall()
+    listable = len(common) <= most and distinct <= spread * most  # else most of the texts are names of some kind
     return Facts(
         filled=filled, distinct=distinct, low=low or 0, high=high or 0, first=first, last=last, some=frozenset(some),
         fits=frozenset(name for name, count in some.items() if distinct - count <= (name in loose)),
-        codes=tuple(code for code in CODES if (code,) in seen), common=tuple(value for (value,) in common),
+        codes=tuple(code for code in CODES if (code,) in seen), common=tuple(value for (value,) in common if listable),
     )  # fmt: skip
 
 

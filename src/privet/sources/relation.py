@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import duckdb
@@ -64,6 +64,7 @@ class Raw:
     types: Mapping[str, str]
     files: tuple[Path, ...] = ()  # read in place whenever a query runs
     unclosed: bool = False  # the file ends inside a quoted field
+    beside: Mapping[str, Raw] = field(default_factory=dict)  # other tables that can be read together with it
 
 
 def relation_name(table: Table) -> str:
