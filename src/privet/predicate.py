@@ -19,19 +19,33 @@ from privet.core.expression import (
     Coalesce,
     Column,
     Compare,
+    Concat,
     Expression,
     Extracted,
     Greatest,
     In,
     IsNull,
     Least,
+    Length,
+    Like,
     Literal,
+    Local,
+    Modulo,
     Not,
     Or,
+    Piece,
+    Power,
+    Quotient,
+    Recased,
     Relation,
+    Replaced,
     Rounded,
+    Shifted,
+    Sliced,
+    Trimmed,
     Truncated,
     Value,
+    Written,
 )  # fmt: skip
 from privet.core.plan import Plan
 from privet.core.rational import show
@@ -148,13 +162,17 @@ def _parts(expression: Expression) -> tuple[Expression, ...]:
     match expression:
         case Column() | Literal():
             return ()
-        case Arithmetic(_, left, right) | Compare(_, left, right):
+        case Arithmetic(_, left, right) | Quotient(left, right) | Compare(_, left, right):
             return left, right
-        case And(items) | Or(items) | Coalesce(items) | Least(items) | Greatest(items):
+        case And(items) | Or(items) | Coalesce(items) | Least(items) | Greatest(items) | Concat(items):
             return items
         case Not(item) | IsNull(item) | In(item) | Absolute(item) | AsDate(item) | AsTime(item):
             return (item,)
-        case Rounded(_, item) | Truncated(_, item) | Extracted(_, item):
+        case Rounded(_, item) | Truncated(_, item) | Extracted(_, item) | Written(_, item) | Recased(_, item):
+            return (item,)
+        case Modulo(item) | Power(item) | Shifted(item) | Local(item) | Trimmed(_, item) | Length(item) | Sliced(item):
+            return (item,)
+        case Replaced(item) | Piece(item) | Like(item):
             return (item,)
         case Case(branches, otherwise):
             return *(part for branch in branches for part in branch), otherwise

@@ -9,6 +9,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from privet.core.expression import Literal
+from privet.core.origin import MADE
 from privet.core.plan import Function
 from privet.core.rational import show
 from privet.core.shape import Form
@@ -69,11 +70,15 @@ def is_aggregate(node: exp.Expr) -> bool:
 
 
 class Aggregates:
-    """Reads aggregates. `row` reads the expressions inside; `scope` knows the column that says whose a row is."""
+    """Reads aggregates. `row` reads the expressions inside; `scope` knows the column that says whose a row is.
 
-    def __init__(self, row: Callable[[str], Read], scope: Scope) -> None:
+    `people` says that they are taken over people, not of the rows of each one.
+    """
+
+    def __init__(self, row: Callable[[str], Read], scope: Scope, *, people: bool = True) -> None:
         self.row = row
         self.scope = scope
+        self.people = people
 
     def one(self, node: exp.Expr, clause: str) -> Asked:
         first, *others = self.read(node)
@@ -83,6 +88,14 @@ class Aggregates:
 
     def read(self, node: exp.Expr) -> list[Asked]:
         """What a node asks for: one aggregate, or several for a list of quantiles."""
+        asked = self._asked(node)
+        if not self.people and any(one.function not in MADE for one in asked):
+            raise RefusedQueryError(
+                f"{written(node)} cannot be taken of each unit's rows", "use COUNT, SUM, AVG, MIN or MAX there"
+            )
+        return asked
+
+    def _asked(self, node: exp.Expr) -> list[Asked]:
         if isinstance(node, exp.Filter):
             if not is_aggregate(node.this):
                 raise not_understood(node)
@@ -108,6 +121,8 @@ class Aggregates:
         value = self.row(name)(node)
         if value.form is Form.NOTHING:
             raise RefusedQueryError(f"{name} needs a number, not NULL", "give a number column")
+        if value.form in MOMENTS and not self.people and ONE_NUMBER.get(name) in (Function.MIN, Function.MAX):
+            return value  # the first and last day of each one are exact, and noise comes later
         if value.form in MOMENTS:
             raise RefusedQueryError(
                 f"{name} needs a number, not {NAMES[value.form]}",
@@ -132,6 +147,8 @@ class Aggregates:
 
     def _distinct(self, node: exp.Expr) -> Asked:
         if self.scope.is_unit(node.unnest()):
+            if not self.people:
+                raise RefusedQueryError(f"{written(node)} is the same in all rows of a unit", "leave it out: it is 1")
             return Asked(function=Function.COUNT_DISTINCT)
         if any(self.scope.is_hidden(column) for column in node.find_all(exp.Column)):
             raise RefusedQueryError(f"{written(node)} computes with who somebody is", NO_CONDITION)
@@ -182,7 +199,7 @@ class Aggregates:
                     f"{name} needs a constant number, not {written(node)}", "write 0.5 for the median"
                 )
         if not 0 <= share <= 1:
-            remedy = f"write {show(share / 100)}" if 1 < share <= 100 else "write 0.5 for the median"
+            remedy = f"write {float(share / 100):g}" if 1 < share <= 100 else "write 0.5 for the median"
             raise RefusedQueryError(f"{name} needs a number from 0 to 1, not {show(share)}", remedy)
         if share.denominator > FINEST:
             raise RefusedQueryError(f"{name} of {written(node)} is too fine", "give at most six decimals")

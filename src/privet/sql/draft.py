@@ -21,9 +21,11 @@ class Draft:
     def __init__(self) -> None:
         self.groups: dict[str, Term] = {}
         self.aggregates: list[Aggregate] = []
-        self.names: dict[str, str] = {}  # of a group or aggregate, by its canonical form
+        self.computed: dict[str, Term] = {}  # by name
+        self.names: dict[str, str] = {}  # of a group, aggregate or computed column, by its canonical form
         self.forms: dict[str, Form] = {}  # by name
         self.taken: set[str] = set()
+        self.columns: set[str] = set()  # names of keys that are their column's, in lower case
         self.nodes = 0
 
     @property
@@ -44,13 +46,16 @@ class Draft:
         """The name of the group that a term is, or None."""
         return self.names.get(_place(term))
 
-    def name_key(self, term: Term, alias: str) -> str | None:
-        """Names a group, by its column if there is no alias. None if it is no group, or has a name already."""
+    def name_key(self, term: Term, alias: str, column: str) -> str | None:
+        """Names a group, by the column that was written if there is no alias. None if it is no group, or has a name."""
         place = _place(term)
         if place not in self.groups or place in self.names:
             return None
-        name = alias or (self.take(term.expression.name) if isinstance(term.expression, Column) else "")
-        self.names[place] = name or self._fresh(_key_name(term.expression))
+        declared = _key_name(term.expression)
+        base = declared if not column or declared.lower() == column.lower() else column
+        first = isinstance(term.expression, Column) and base.lower() not in self.columns
+        self.columns.add(base.lower())
+        self.names[place] = alias or (self.take(base) if first else self._fresh(base))
         self.forms[self.names[place]] = term.form
         return self.names[place]
 
@@ -74,8 +79,19 @@ class Draft:
         if sum(aggregate.function in RANKED for aggregate in self.aggregates) > MOST_QUANTILES:
             raise RefusedQueryError(*TOO_MANY)
         self.names.setdefault(_place(asked), made.name)
-        self.forms[made.name] = Form.NUMBER
+        ends = asked.function in (Function.MIN, Function.MAX) and asked.value is not None
+        self.forms[made.name] = asked.value.form if ends else Form.NUMBER  # type: ignore[union-attr]
         return made.name
+
+    def compute(self, term: Term, alias: str) -> str:
+        """A column that is computed from keys and aggregates; one that is there already is not made again."""
+        place = f"computed {_place(term)}"
+        if place in self.names and not alias:
+            return self.names[place]
+        name = alias or self._fresh("computed")
+        self.names.setdefault(place, name)
+        self.computed[name] = self.counted(term)
+        return name
 
     def _taken_of(self, term: Term | None) -> Expression | None:
         return None if term is None else self.counted(term).expression
@@ -96,6 +112,10 @@ class Draft:
             )
         self.taken.add(name.lower())
         return name
+
+    def made_up(self, name: str) -> str:
+        """A name that nobody wrote; `name` may say what it is."""
+        return self._fresh(name.lower() or "computed")
 
     def _fresh(self, base: str) -> str:
         """A name that nothing has yet."""

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Mapping
+import itertools
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 
 from sqlglot import exp
 
-from privet.core.expression import Column
+from privet.core.origin import tables_in
+from privet.core.plan import Origin
 from privet.core.rational import show
-from privet.core.schema import Boolean, Category, Date, Integer, Kind, Number, Text, Timestamp
-from privet.core.shape import Form
 from privet.errors import RefusedQueryError
-from privet.sql.registry import given
+from privet.sql.known import Known, Rows
 from privet.sql.terms import Term
 
-FORMS: dict[type[Kind], Form] = {
-    Integer: Form.NUMBER, Number: Form.NUMBER, Boolean: Form.TRUTH, Date: Form.DATE, Timestamp: Form.TIME,
-    Category: Form.WORD, Text: Form.WORD,
-}  # fmt: skip
 MOST_LISTED = 12
+MOST_TABLES = 16  # in one origin, counted as often as they stand there
 
 
 def find(name: str, declared: Collection[str], what: str) -> str | None:
@@ -36,83 +34,144 @@ def find(name: str, declared: Collection[str], what: str) -> str | None:
 
 def listed(names: Collection[str], what: str) -> str:
     """The declared names, shortened, for a remedy."""
-    shown = ", ".join(_short(name) for name in list(names)[:MOST_LISTED])
+    shown = ", ".join(short(name) for name in list(names)[:MOST_LISTED])
     return f"the {what} are: {shown or 'none'}" + (", ..." if len(names) > MOST_LISTED else "")
 
 
-def _short(name: str) -> str:
+def short(name: str) -> str:
     return name if name.isprintable() and len(name) <= 40 else show(name)
 
 
 def missing(name: str, declared: Collection[str], what: str) -> RefusedQueryError:
     by_lower = {other.lower(): other for other in declared}
     close = difflib.get_close_matches(name[:100].lower(), by_lower, 1, 0.7)
-    guess = f"did you mean {_short(by_lower[close[0]])}? " if close else ""
+    guess = f"did you mean {short(by_lower[close[0]])}? " if close else ""
     return RefusedQueryError(f"there is no {what} {show(name)}", guess + listed(declared, f"{what}s"))
 
 
-class Scope:
-    """The one table of a query."""
+@dataclass(slots=True, kw_only=True, eq=False)
+class Item:
+    """One table or sub-query in FROM. Once it is joined, `columns` are over the origin of all of them."""
 
-    def __init__(
-        self, tree: exp.Select, tables: Mapping[str, Mapping[str, Kind]], units: Mapping[str, str | None]
-    ) -> None:
-        node = _table_node(tree)
-        name = ".".join(part.name for part in node.parts)
-        found = find(name, tables, "table")
-        if found is None:
-            raise missing(name, tables, "table")
-        self.table = found
-        self.columns = tables[found]
-        self.unit = units.get(found)
-        self.known = list(dict.fromkeys((*self.columns, *([] if self.unit is None else [self.unit]))))
-        self.prefixes = {found.lower(), node.alias.lower() or found.lower()}
-        self.used: set[str] = set()
+    name: str
+    prefixes: frozenset[str]  # what may stand before a dot, in lower case
+    rows: Rows
+    outer: bool
+    columns: dict[str, Term]
+    known: Mapping[str, None]  # names of its columns and units, in order
+
+
+class Scope:
+    """What the names in a query mean. `origin` and `conditions` are those of all that stands in FROM, together."""
+
+    def __init__(self, items: Sequence[Item], known: Known, parent: Scope | None = None) -> None:
+        self.items = list(items)
+        self.declared = known
+        self.parent = parent
+        self.merged: dict[str, Item] = {}  # of names in USING, which need no table
+        self.origin = self.items[0].rows.origin
+        self.conditions: list[Term] = []
+        self.where: list[exp.Expr] = []  # conditions that are not read yet
+        self.follows = False  # the unit of the query around it
+        self.beside: dict[str, dict[str, str]] = {}  # what is looked up, by what it is
+        self.taken = {unit.lower() for unit in known.units.values() if unit is not None}
+
+    @property
+    def known(self) -> list[str]:
+        return list(dict.fromkeys(name for item in self.items for name in item.known))
+
+    @property
+    def columns(self) -> set[str]:
+        return {name for item in self.items for name in item.columns}
+
+    def put(self, origin: Origin) -> None:
+        self.origin = origin
+        if len(list(tables_in(origin))) > MOST_TABLES:
+            raise RefusedQueryError(f"the query joins more than {MOST_TABLES} tables", "ask in several queries")
+
+    def fresh(self, *names: str) -> str:
+        """The first of these names that nothing in the origin has yet, or the last with a number."""
+        tries = itertools.chain(names, (f"{names[-1]}_{number}" for number in itertools.count(2)))
+        found = next(name for name in tries if name.lower() not in self.taken)
+        self.taken.add(found.lower())
+        return found
+
+    def place(self, node: exp.Column) -> tuple[Item, str] | None:
+        """The item and its column, or unit, that a node names, or None."""
+        items = self._prefixed(node)
+        found = [(item, name) for item in items if (name := find(node.name, item.known, "column")) is not None]
+        merged = self.merged.get(node.name.lower())
+        if merged is not None and not node.table:
+            found = [(item, name) for item, name in found if item is merged]
+        if len(found) > 1:
+            first = f"{short(found[0][0].name)}.{short(found[0][1])}"
+            raise RefusedQueryError(
+                f"{show(node.name)} is in {' and in '.join(show(item.name) for item, _ in found[:3])}",
+                f"say which one is meant, such as {first}",
+            )
+        return found[0] if found else None
+
+    def _prefixed(self, node: exp.Column) -> list[Item]:
+        prefix = ".".join(part.name for part in node.parts[:-1]).lower()
+        items = [item for item in self.items if not prefix or prefix in item.prefixes]
+        if items:
+            return items
+        if self.parent is not None:
+            self.parent.place(node)
+            raise self._outside(node)
+        raise RefusedQueryError(
+            f"there is no table {show(prefix)} in FROM",
+            f"write {short(self.items[0].name)}.{short(node.name)}",
+        )
+
+    def _outside(self, node: exp.Column) -> RefusedQueryError:
+        unit = next((unit for item in self.items for unit in item.rows.units), "patient_id")
+        return RefusedQueryError(
+            f"the sub-query uses {show(node.sql())} of the query around it",
+            f"only the unit may tie them, with EXISTS and {short(unit)} = ...; or write a JOIN",
+        )
 
     def find(self, node: exp.Column) -> str | None:
-        """The declared column, or the unit's, that a node names, or None."""
-        prefix = ".".join(part.name for part in node.parts[:-1])
-        if prefix and prefix.lower() not in self.prefixes:
-            raise RefusedQueryError(
-                f"there is no table {show(prefix)} in FROM", f"write {_short(self.table)}.{_short(node.name)}"
-            )
-        return find(node.name, self.known, "column")
+        found = self.place(node)
+        return None if found is None else found[1]
 
     def is_unit(self, node: exp.Expr) -> bool:
         """Is this the column that says whose a row is?"""
-        return self.unit is not None and isinstance(node, exp.Column) and self.find(node) == self.unit
+        found = self.place(node) if isinstance(node, exp.Column) else None
+        return found is not None and found[1] in found[0].rows.units and not found[0].outer
 
     def is_hidden(self, node: exp.Expr) -> bool:
         """Can it be counted only? A unit that the owner declared as a column is one."""
-        return self.unit not in self.columns and self.is_unit(node)
+        found = self.place(node) if isinstance(node, exp.Column) else None
+        return found is not None and found[1] not in found[0].columns
 
     def column(self, node: exp.Column, aliases: Collection[str]) -> Term:
-        if self.is_hidden(node):
-            raise RefusedQueryError(
-                f"{show(node.name)} says who somebody is",
-                f"COUNT(DISTINCT {_short(node.name)}) counts people; nothing else can be asked about who they are",
-            )
-        found = self.find(node)
+        found = self.place(node)
+        if found is not None and found[1] not in found[0].columns:
+            raise _who(node, found[0])
         if found is not None:
-            self.used.add(found)
-            return Term(Column(found), FORMS[type(self.columns[found])])
+            return found[0].columns[found[1]]
+        if self.parent is not None and self.parent.place(node) is not None:
+            raise self._outside(node)
         if node.name.lower() in aliases:
             raise RefusedQueryError(
                 f"{show(node.name)} is a name from SELECT, not a column", "repeat the expression, or use HAVING"
             )
+        known = list(dict.fromkeys(name for item in self._prefixed(node) for name in item.known))
+        error = missing(node.name, known, "column")
         if node.this.args.get("quoted") and "'" not in node.name and len(node.name) <= 40:
-            error = missing(node.name, self.known, "column")
             raise RefusedQueryError(error.problem, f"texts stand in single quotes: {show(node.name)}; {error.remedy}")
-        raise missing(node.name, self.known, "column")
+        raise error
 
 
-def _table_node(tree: exp.Select) -> exp.Table:
-    source = tree.args.get("from_")
-    if source is None:
-        raise RefusedQueryError("the query has no FROM", "name the table: FROM visits")
-    node: exp.Expr = source.this
-    alias = node.args.get("alias")
-    plain = isinstance(node.this, exp.Identifier) and given(node) <= {"this", "db", "catalog", "alias"}
-    if isinstance(node, exp.Table) and plain and (alias is None or given(alias) == {"this"}):
-        return node
-    raise RefusedQueryError("FROM holds more than a table's name", "write FROM visits, or FROM visits AS v")
+def _who(node: exp.Column, item: Item) -> RefusedQueryError:
+    name = short(node.name)
+    if item.outer:
+        return RefusedQueryError(
+            f"{show(node.sql())} may be missing after LEFT JOIN, and says who somebody is",
+            f"ask who is there with IN, or NOT IN, and a sub-query that selects {name}",
+        )
+    return RefusedQueryError(
+        f"{show(node.name)} says who somebody is",
+        f"COUNT(DISTINCT {name}) counts people; tables are joined by it, and IN (SELECT ...) looks it up; nothing else",
+    )

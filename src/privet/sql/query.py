@@ -2,209 +2,169 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from sqlglot import exp
 
-from privet.core.expression import Column, Expression, Literal
+from privet.core.expression import Arithmetic, Column, Expression, Quotient, Sign, columns_in
 from privet.core.narrow import narrowed
-from privet.core.plan import Function, Order, Plan
+from privet.core.origin import shapes_of, tables_in
+from privet.core.plan import Computed, Function, Order, Origin, Plan, Scan
 from privet.core.ranges import shape_of
 from privet.core.rational import show
-from privet.core.schema import Kind
 from privet.core.shape import Form, Shape, Shapes, need, shape_of_kind
+from privet.core.weights import weighted
 from privet.errors import RefusedQueryError
-from privet.sql import rules, times  # noqa: F401  # their rules are registered by being read
-from privet.sql.aggregates import Aggregates, is_aggregate
+from privet.sql.aggregates import is_aggregate
 from privet.sql.constants import whole_of
-from privet.sql.draft import Draft
-from privet.sql.names import Scope, find
-from privet.sql.registry import Read, given, reading, written
-from privet.sql.terms import Term, truth
+from privet.sql.inline import changed
+from privet.sql.known import Known
+from privet.sql.levels import is_rolled, levels_of
+from privet.sql.names import Scope
+from privet.sql.origins import scope_of
+from privet.sql.places import at
+from privet.sql.prune import Used, pruned
+from privet.sql.registry import given, written
+from privet.sql.select import FARTHEST, Select, has_aggregates, only
+from privet.sql.subqueries import with_names
+from privet.sql.terms import Term, weight_of
 
-FARTHEST = 10**12  # rows
 ANSWERED = Shape(form=Form.NUMBER, high=1)  # HAVING is free: only the forms matter there
 WHAT = "ask for COUNT(*), SUM(x) or AVG(x)"
+DISTINCT = "GROUP BY the column and count its rows: SELECT ward, COUNT(*) FROM visits GROUP BY ward"
 
 
-def plan_from(tree: exp.Select, tables: Mapping[str, Mapping[str, Kind]], units: Mapping[str, str | None]) -> Plan:
-    """The plan of a SELECT. Every expression in it has a shape."""
-    _only(tree, "expressions from_ where group having order limit offset")
-    scope = Scope(tree, tables, units)
+def plan_from(tree: exp.Select, known: Known, weight: str | None = None) -> Plan:
+    """The plan of a SELECT, with each row counted by a weight if one is named. Every expression in it has a shape."""
+    with at(tree.args.get("distinct")):
+        if tree.args.get("distinct") is not None:
+            raise RefusedQueryError("SELECT DISTINCT asks for the rows themselves", DISTINCT)
+    only(tree, "expressions from_ joins where group having order limit offset with_")
+    known = with_names(known, tree)
+    scope = scope_of(tree, known)
     _check_aggregated(tree)
-    plan = _Query(tree, scope).plan()
-    _check(plan, {name: shape_of_kind(scope.columns[name]) for name in sorted(scope.used)})
+    plan, used = _Query(tree, scope, known).plan(None if weight is None else _weight(scope, weight))
+    declared = {
+        table: {name: shape_of_kind(known.tables[table][name]) for name in sorted(names)}
+        for table, names in used.items()
+    }
+    _check(plan, _shapes(plan.origin or Scan(table=plan.table), declared), tree)
     return plan
 
 
-def _only(node: exp.Expr, arguments: str) -> None:
-    extra = given(node) - set(arguments.split())
-    if extra:
-        what = "a second table" if "joins" in extra else "a part of this query"
-        raise RefusedQueryError(f"{what} is not answered", "write one plain SELECT from one table")
+def _weight(scope: Scope, name: str) -> str:
+    """The column of the origin that a name means, such as weight or p.weight."""
+    prefix, _, last = ("", "", name) if name in scope.known else name.rpartition(".")
+    return weight_of(scope.column(exp.column(last, table=prefix or None), ()), name)
 
 
 def _check_aggregated(tree: exp.Select) -> None:
-    if any(item.is_star for item in tree.expressions):
-        raise RefusedQueryError("SELECT * asks for the rows themselves", WHAT)
-    if not any(is_aggregate(node) for node in tree.walk()):
-        asks = "groups but counts nothing" if tree.args.get("group") else "asks for the rows themselves"
-        raise RefusedQueryError(f"the query {asks}", WHAT)
+    for item in tree.expressions:
+        with at(item):
+            if item.is_star:
+                raise RefusedQueryError("SELECT * asks for the rows themselves", WHAT)
+    with at(next(iter(tree.expressions), None)):
+        if not has_aggregates(tree):
+            asks = "groups but counts nothing" if tree.args.get("group") else "asks for the rows themselves"
+            raise RefusedQueryError(f"the query {asks}", WHAT)
 
 
-class _Query:
-    """One query while it is read."""
+class _Query(Select):
+    """The whole query."""
 
-    def __init__(self, tree: exp.Select, scope: Scope) -> None:
-        self.tree = tree
-        self.scope = scope
-        self.draft = Draft()
-        self.items: list[tuple[exp.Expr, str]] = [(node.unalias().unnest(), node.alias) for node in tree.expressions]
-        self.aliases: dict[str, exp.Expr] = {
-            self.draft.take(alias).lower(): node for node, alias in self.items if alias
-        }
-        self.outputs: dict[str, str] = {}  # by lower case, in order
+    def __init__(self, tree: exp.Select, scope: Scope, known: Known) -> None:
+        super().__init__(tree, scope, known)
         self.places: list[list[str]] = []  # the names of each item of SELECT
-        self.aggregates = Aggregates(self._row, scope)
+        self.levels: list[list[Term]] = []
 
-    def plan(self) -> Plan:
-        where = self._condition("where", self._row("WHERE"))
+    def plan(self, weight: str | None) -> tuple[Plan, Used]:
+        where = self.conditions()
         self._group()
         self._select()
-        having = self._condition("having", reading(self._in_answer))
+        having = self.having()
         order = tuple(self._order())
-        return Plan(
-            table=self.scope.table,
-            where=where,
+        parts = (where, tuple(k.value for k in self.draft.keys), tuple(self.draft.aggregates))
+        used: Used = {}
+        origin = pruned(self.scope.origin, {*columns_in(parts), *([] if weight is None else [weight])}, used)
+        plan = Plan(
+            table=next(tables_in(origin)),
+            origin=None if isinstance(origin, Scan) else origin,
+            where=None if where is None else where.expression,
             keys=self.draft.keys,
             aggregates=tuple(self.draft.aggregates),
+            levels=self._level_names(),
+            computed=tuple(Computed(name=name, value=term.expression) for name, term in self.draft.computed.items()),
             outputs=tuple(self.outputs.values()),
-            having=having,
+            having=None if having is None else having.expression,
             order=order,
             limit=self._rows("limit"),
             offset=self._rows("offset") or 0,
         )
-
-    def _condition(self, clause: str, read: Read) -> Expression | None:
-        node = self.tree.args.get(clause)
-        return None if node is None else self.draft.counted(truth(read(node.this), clause.upper())).expression
-
-    def _row(self, clause: str) -> Read:
-        """Reads expressions over the columns of the table."""
-
-        def special(node: exp.Expr) -> Term | None:
-            if isinstance(node, exp.Column):
-                return self.scope.column(node, self.aliases)
-            if is_aggregate(node):
-                remedy = "use HAVING for conditions on aggregates" if clause == "WHERE" else "use columns there"
-                raise RefusedQueryError(f"the aggregate {written(node)} stands in {clause}", remedy)
-            return None
-
-        return reading(special)
+        return plan if weight is None else weighted(plan, weight), used
 
     def _group(self) -> None:
         group = self.tree.args.get("group")
         if group is None:
             return
-        _only(group, "expressions all")
-        chosen = [node for node, _ in self.items if group.args.get("all") and not is_aggregate(node)]
-        for node in (*chosen, *(self._grouped(node.unnest()) for node in group.expressions)):
-            term = self._row("GROUP BY")(node)
-            if not node.find(exp.Column):
-                raise RefusedQueryError(f"GROUP BY {written(node)} is a constant", "group by a column")
-            self.draft.group(term)
+        with at(group):
+            only(group, "expressions all rollup cube", "write GROUP BY keys, or GROUP BY ROLLUP (keys)")
+            chosen = self.all_keys() if group.args.get("all") else []
+            for node in chosen:
+                self.group(node)
+            for level in levels_of(group):
+                self.levels.append([self.group(node) for node in (*chosen, *map(self.grouped, level))])
+            if not is_rolled(group):
+                self.levels = []
 
-    def _grouped(self, node: exp.Expr) -> exp.Expr:
-        """What an ordinal or an alias stands for. A column wins over an alias, as in SQL."""
-        if isinstance(node, exp.Literal) and not node.is_string:
-            return self.items[self._ordinal(node, "GROUP BY")][0]
-        if isinstance(node, exp.Column) and self.scope.find(node) is None:
-            return self.aliases.get(node.name.lower(), node)
-        return node
-
-    def _ordinal(self, node: exp.Expr, clause: str) -> int:
-        place = whole_of(self._constant(node), clause, FARTHEST)
-        if not 1 <= place <= len(self.items):
-            raise RefusedQueryError(
-                f"{clause} {place} is not a column of SELECT", f"write a number from 1 to {len(self.items)}"
-            )
-        return place - 1
-
-    def _constant(self, node: exp.Expr) -> object:
-        found = self._row("LIMIT")(node).expression
-        return found.value if isinstance(found, Literal) else None
+    def _level_names(self) -> tuple[tuple[str, ...], ...]:
+        """Each grouping by the names of its keys, in the order of the keys."""
+        found = []
+        for level in self.levels:
+            names = {self.draft.key(term) for term in level}
+            found.append(tuple(key.name for key in self.draft.keys if key.name in names))
+        every = tuple(key.name for key in self.draft.keys)
+        levels = tuple(dict.fromkeys(found))
+        return () if levels == (every,) else levels
 
     def _select(self) -> None:
-        """Keys are named first, so that no made-up name takes a column's."""
-        names = [None if is_aggregate(node) else self._selected_key(node, alias) for node, alias in self.items]
-        for (node, alias), name in zip(self.items, names, strict=True):
-            names_here = [name] if name else [self.draft.add(asked, alias) for asked in self.aggregates.read(node)]
-            self.places.append(names_here)
-            self.outputs |= {shown.lower(): shown for shown in names_here}
+        """Keys, then aggregates, then what is computed from them, which finds those that are selected."""
+        keys = self.select_keys()
+        named: dict[int, list[str]] = {}
+        for i, (node, alias) in enumerate(self.items):
+            if is_aggregate(node):
+                with at(node):
+                    named[i] = [self.draft.add(asked, alias) for asked in self.aggregates.read(node)]
         self.draft.name_other_keys()
+        for i, ((node, alias), key) in enumerate(zip(self.items, keys, strict=True)):
+            if i not in named:
+                named[i] = [key or self.draft.compute(self.answer("SELECT")(node), alias)]
+            self.outputs |= {shown.lower(): shown for shown in named[i]}
+        self.places = [named[i] for i in range(len(self.items))]
 
-    def _selected_key(self, node: exp.Expr, alias: str) -> str:
-        if any(is_aggregate(part) for part in node.walk()):
-            raise RefusedQueryError(
-                f"{written(node)} computes with aggregates",
-                "select the aggregates alone and compute with the answers: that is free",
-            )
-        term = self._row("SELECT")(node)
-        if self.draft.key(term) is not None:
-            raise RefusedQueryError(f"{written(node)} is selected twice", "select it once")
-        name = self.draft.name_key(term, alias)
-        if name is None:
-            remedy = "add it to GROUP BY, or aggregate it"
-            if find(alias, self.scope.columns, "column"):
-                remedy = f"{show(alias)} in GROUP BY is the column: use another name, or the number of the place"
-            raise RefusedQueryError(f"{written(node)} is neither grouped nor aggregated", remedy)
-        return name
-
-    # HAVING, ORDER BY and LIMIT see the answer only.
-
-    def _in_answer(self, node: exp.Expr) -> Term | None:
-        """Reads expressions over the keys and aggregates of the plan."""
-        name = self._named(node, "HAVING")
-        if name is not None:
-            return Term(Column(name), self.draft.forms[name])
-        if isinstance(node, exp.Column):
-            self.scope.column(node, ())
-            raise RefusedQueryError(f"{written(node)} is neither grouped nor aggregated", "use a key or an aggregate")
-        return None
-
-    def _named(self, node: exp.Expr, clause: str) -> str | None:
-        """The name of the key or aggregate that a node is; an aggregate that is not selected gets one."""
-        if is_aggregate(node):
-            return self.draft.known_or_added(self.aggregates.one(node, clause))
-        key = self._key(node)
-        if key is None and isinstance(node, exp.Column) and not node.table:
-            return self.outputs.get(node.name.lower())
-        return key
-
-    def _key(self, node: exp.Expr) -> str | None:
-        try:
-            return self.draft.key(self._row("HAVING")(node)) if node.find(exp.Column) else None
-        except RefusedQueryError:
-            return None
+    # ORDER BY and LIMIT see the answer only.
 
     def _order(self) -> Iterator[Order]:
         clause = self.tree.args.get("order")
         for ordered in () if clause is None else clause.expressions:
-            _only(ordered, "this desc nulls_first")
-            if ordered.args.get("nulls_first"):
-                raise RefusedQueryError("NULLS FIRST is not answered", "leave it out: NULLs come last")
-            yield Order(name=self._order_name(ordered.this.unnest()), descending=bool(ordered.args.get("desc")))
+            with at(ordered):
+                only(ordered, "this desc nulls_first", "write ORDER BY n DESC")
+                if ordered.args.get("nulls_first"):
+                    raise RefusedQueryError("NULLS FIRST is not answered", "leave it out: NULLs come last")
+                yield Order(name=self._order_name(ordered.this.unnest()), descending=bool(ordered.args.get("desc")))
 
     def _order_name(self, node: exp.Expr) -> str:
         if isinstance(node, exp.Literal) and not node.is_string:
-            return self._one_name(self.places[self._ordinal(node, "ORDER BY")])
+            return self._one_name(self.places[self.ordinal(node, "ORDER BY")])
         alias = self.outputs.get(node.name.lower()) if isinstance(node, exp.Column) and not node.table else None
-        name = alias or self._named(node, "ORDER BY")
-        if name is None:
+        if alias is not None:
+            return alias
+        found = self.named(node, "ORDER BY")
+        if found is None and (isinstance(node, exp.Column) or not node.find(exp.Column, exp.Anonymous)):
             raise RefusedQueryError(
                 f"ORDER BY {written(node)} is not a column of the answer", "order by a selected key or an aggregate"
             )
-        return name
+        term = found or self.answer("ORDER BY")(node)
+        return term.expression.name if isinstance(term.expression, Column) else self.draft.compute(term, "")
 
     def _one_name(self, names: list[str]) -> str:
         if len(names) > 1:
@@ -212,33 +172,64 @@ class _Query:
         return names[0]
 
     def _rows(self, clause: str) -> int | None:
-        """LIMIT or OFFSET."""
+        """LIMIT, OFFSET, or FETCH FIRST 10 ROWS ONLY."""
         node = self.tree.args.get(clause)
-        if node is None or (isinstance(node.expression, exp.Var) and node.expression.name.upper() == "ALL"):
-            return None
-        if not isinstance(node, exp.Limit | exp.Offset) or given(node) != {"expression"}:
-            raise RefusedQueryError(f"this {clause.upper()} is not answered", f"write {clause.upper()} 10")
-        rows = whole_of(self._constant(node.expression), clause.upper(), FARTHEST)
-        if rows < 0:
-            raise RefusedQueryError(f"{clause.upper()} {rows} is below 0", "write 0 or more")
-        return rows
+        with at(node):
+            if node is None or (isinstance(node.expression, exp.Var) and node.expression.name.upper() == "ALL"):
+                return None
+            count = _counted(node)
+            if count is None or given(node) - {"expression", "direction", "count", "limit_options"}:
+                raise RefusedQueryError(f"this {clause.upper()} is not answered", f"write {clause.upper()} 10")
+            rows = whole_of(self.constant(count), clause.upper(), FARTHEST)
+            if rows < 0:
+                raise RefusedQueryError(f"{clause.upper()} {rows} is below 0", "write 0 or more")
+            return rows
 
 
-def _check(plan: Plan, columns: Shapes) -> None:
+def _counted(node: exp.Expr) -> exp.Expr | None:
+    """How many rows, unless it is a share of them."""
+    options = node.args.get("limit_options")
+    plain = options is None or not (options.args.get("percent") or options.args.get("with_ties"))
+    return node.args.get("count" if isinstance(node, exp.Fetch) else "expression") if plain else None
+
+
+def _shapes(origin: Origin, declared: dict[str, dict[str, Shape]]) -> Shapes:
+    try:
+        return shapes_of(origin, declared)
+    except RefusedQueryError as error:
+        raise RefusedQueryError(f"in FROM: {error.problem}", error.remedy) from None
+
+
+def _check(plan: Plan, columns: Shapes, tree: exp.Select) -> None:
     """Every expression has a shape of the right form. What WHERE excludes need not fit."""
     answered = {aggregate.name: ANSWERED for aggregate in plan.aggregates}
     if plan.where is not None:
-        _shaped("WHERE", plan.where, columns, Form.TRUTH)
+        with at(tree.args.get("where")):
+            _shaped("WHERE", plan.where, columns, Form.TRUTH)
     inside = narrowed(columns, plan.where)
     for key in plan.keys:
-        answered[key.name] = _shaped("GROUP BY", key.value, inside, *Form)
+        with at(tree.args.get("group")):
+            answered[key.name] = _shaped("GROUP BY", key.value, inside, *Form)
     for aggregate in plan.aggregates:
         counts = aggregate.function in (Function.COUNT, Function.COUNT_DISTINCT)
         for value in (aggregate.value, aggregate.second):
             if value is not None:
                 _shaped(str(aggregate.function), value, inside, *(Form if counts else (Form.NUMBER,)))
+    for computed in plan.computed:
+        _shaped("SELECT", _undivided(computed.value), answered, *Form)
     if plan.having is not None:
-        _shaped("HAVING", plan.having, answered, Form.TRUTH)
+        with at(tree.args.get("having")):
+            _shaped("HAVING", _undivided(plan.having), answered, Form.TRUTH)
+
+
+def _undivided(expression: Expression) -> Expression:
+    """A product where there was a quotient: of the same form, and only forms matter in an answer."""
+
+    def product(node: Expression) -> Expression:
+        return Arithmetic(Sign.MULTIPLY, node.left, node.right) if isinstance(node, Quotient) else node
+
+    found: Expression = changed(expression, product)
+    return found
 
 
 def _shaped(clause: str, expression: Expression, columns: Shapes, *forms: Form) -> Shape:

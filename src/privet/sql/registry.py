@@ -10,6 +10,7 @@ from sqlglot import ErrorLevel, exp
 
 from privet.core.rational import show
 from privet.errors import RefusedQueryError
+from privet.sql.places import point
 from privet.sql.terms import Term
 
 Read = Callable[[exp.Expr], Term]
@@ -39,13 +40,16 @@ def reading(special: Callable[[exp.Expr], Term | None]) -> Read:
     """A reader of expressions; `special` sees every node first, and knows the columns."""
 
     def read(node: exp.Expr) -> Term:
-        found = special(node)
-        if found is not None:
-            return found
-        known = RULES.get(type(node))
-        if known is None or given(node) - known.arguments:
-            raise not_understood(node)
-        return known.make(read, node)
+        try:
+            found = special(node)
+            if found is not None:
+                return found
+            known = RULES.get(type(node))
+            if known is None or given(node) - known.arguments:
+                raise not_understood(node)
+            return known.make(read, node)
+        except RefusedQueryError as error:
+            raise point(error, node) from None
 
     return read
 

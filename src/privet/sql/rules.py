@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 from sqlglot import exp
@@ -15,16 +16,20 @@ from privet.core.expression import (
     IsNull,
     Least,
     Literal,
+    Modulo,
     Not,
     Or,
+    Power,
     Relation,
     Rounded,
     Rounding,
     Sign,
 )  # fmt: skip
+from privet.core.ranges import HIGHEST
 from privet.core.shape import Form
 from privet.errors import RefusedQueryError
 from privet.sql.constants import number_of, whole_of
+from privet.sql.named import named
 from privet.sql.registry import Make, Read, rule, written
 from privet.sql.terms import (
     Term,
@@ -41,6 +46,7 @@ from privet.sql.terms import (
 )  # fmt: skip
 
 FINEST = 30  # decimal places
+MOST_BUCKETS = 10**6
 
 
 # Constants and brackets
@@ -74,26 +80,83 @@ def _negative(read: Read, node: exp.Neg) -> Term:
     return arithmetic(Sign.MULTIPLY, literal(Fraction(-1)), read(node.this))
 
 
-def _sign(sign: Sign) -> Make:
-    return lambda read, node: arithmetic(sign, read(node.this), read(node.expression))
-
-
-rule(exp.Add, "this expression")(_sign(Sign.ADD))
-rule(exp.Sub, "this expression")(_sign(Sign.SUBTRACT))
-rule(exp.Mul, "this expression")(_sign(Sign.MULTIPLY))
+@rule(exp.Mul, "this expression")
+def _product(read: Read, node: exp.Mul) -> Term:
+    return arithmetic(Sign.MULTIPLY, read(node.this), read(node.expression))
 
 
 @rule(exp.Div, "this expression typed safe")
 def _division(read: Read, node: exp.Div) -> Term:
     """Exact, never integer division."""
+    return _divided(read, node)
+
+
+def _divided(read: Read, node: exp.Binary | exp.SafeDivide) -> Term:
+    return arithmetic(Sign.MULTIPLY, read(node.this), literal(1 / _divisor(read, node)))
+
+
+def _divisor(read: Read, node: exp.Expr) -> Fraction:
     divisor = number(read(node.expression), "/")
     match divisor.expression:
         case Literal(Fraction() as value) if value:
-            return arithmetic(Sign.MULTIPLY, read(node.this), literal(1 / value))
+            return value
+    what = "SAFE_DIVIDE" if isinstance(node, exp.SafeDivide) else written(node)
     raise RefusedQueryError(
-        f"{written(node)} does not divide by a constant other than 0",
+        f"{what} does not divide by a constant other than 0",
         "divide by a constant, or select the parts and divide the answers: that is free",
     )
+
+
+rule(exp.SafeDivide, "this expression")(_divided)
+
+
+@rule(exp.IntDiv, "this expression")
+def _whole_division(read: Read, node: exp.IntDiv) -> Term:
+    """Cut towards zero, as in PostgreSQL, Spark, BigQuery and DuckDB."""
+    return rounded(Rounding.INWARD, _divided(read, node))
+
+
+@rule(exp.Mod, "this expression")
+def _remainder(read: Read, node: exp.Mod) -> Term:
+    """With the sign of the number, as everywhere; the sign of the divisor says nothing."""
+    item, divisor = number(read(node.this), "%"), abs(_divisor(read, node))
+    return folded(Modulo(item.expression, divisor), Form.NUMBER, item)
+
+
+@rule(exp.Pow, "this expression")
+def _power(read: Read, node: exp.Pow) -> Term:
+    item = number(read(node.this), "POWER")
+    exponent = whole_of(_constant(read(node.expression)), "POWER(x, 2)", HIGHEST)
+    if exponent < 1:
+        raise RefusedQueryError(f"{written(node)} has an exponent below 1", f"use whole numbers from 1 to {HIGHEST}")
+    return folded(Power(item.expression, exponent), Form.NUMBER, item)
+
+
+@rule(exp.Sign)
+def _sign(read: Read, node: exp.Sign) -> Term:
+    item, zero = number(read(node.this), "SIGN"), literal(Fraction(0))
+    branches = [
+        (compared(relation, item, zero), literal(Fraction(sign)))
+        for relation, sign in ((Relation.GREATER, 1), (Relation.EQUAL, 0), (Relation.LESS, -1))
+    ]
+    return chosen(branches, literal(None))
+
+
+@rule(exp.WidthBucket, "this min_value max_value num_buckets")
+def _bucket(read: Read, node: exp.WidthBucket) -> Term:
+    """0 below the lowest bound, one more than there are buckets from the highest on."""
+    what = "WIDTH_BUCKET(x, 0, 100, 10)"
+    item = number(read(node.this), "WIDTH_BUCKET")
+    low, high = (_constant(read(node.args[name])) for name in ("min_value", "max_value"))
+    buckets = whole_of(_constant(read(node.args["num_buckets"])), what, MOST_BUCKETS)
+    if not (isinstance(low, Fraction) and isinstance(high, Fraction) and low < high and buckets > 0):
+        raise RefusedQueryError(f"{written(node)} has no such buckets", f"write {what} with constants")
+    above = arithmetic(Sign.SUBTRACT, item, literal(low))
+    place = rounded(Rounding.DOWN, arithmetic(Sign.MULTIPLY, above, literal(buckets / (high - low))))
+    place = arithmetic(Sign.ADD, place, literal(Fraction(1)))
+    inside = Least((Greatest((place.expression, Literal(Fraction(0)))), Literal(Fraction(buckets + 1))))
+    there = made(Not(IsNull(item.expression)), Form.TRUTH, item)  # LEAST and GREATEST leave NULLs out
+    return chosen([(there, made(inside, Form.NUMBER, place))], literal(None))
 
 
 @rule(exp.Abs)
@@ -117,11 +180,17 @@ def _ceil(read: Read, node: exp.Ceil) -> Term:
     return rounded(Rounding.UP, read(node.this))
 
 
-@rule(exp.Round, "this decimals")
-def _round(read: Read, node: exp.Round) -> Term:
-    decimals = node.args.get("decimals")
-    digits = 0 if decimals is None else whole_of(_constant(read(decimals)), "ROUND(x, 2)", FINEST)
-    return rounded(Rounding.NEAREST, read(node.this), digits)
+def _to_decimals(rounding: Rounding) -> Make:
+    def make(read: Read, node: exp.Expr) -> Term:
+        decimals = node.args.get("decimals")
+        digits = 0 if decimals is None else whole_of(_constant(read(decimals)), f"{rounding.upper()}(x, 2)", FINEST)
+        return rounded(rounding, read(node.this), digits)
+
+    return make
+
+
+rule(exp.Round, "this decimals")(_to_decimals(Rounding.NEAREST))
+rule(exp.Trunc, "this decimals")(_to_decimals(Rounding.INWARD))
 
 
 def _constant(term: Term) -> object:
@@ -225,6 +294,28 @@ def _case(read: Read, node: exp.Case) -> Term:
 def _if(read: Read, node: exp.If) -> Term:
     other = node.args.get("false")
     return chosen([(read(node.this), read(node.args["true"]))], literal(None) if other is None else read(other))
+
+
+@rule(exp.Nvl2, "this true false")
+def _nvl2(read: Read, node: exp.Nvl2) -> Term:
+    item, there, missing = (read(node.args[name]) for name in ("this", "true", "false"))
+    return chosen([(made(IsNull(item.expression), Form.TRUTH, item), missing)], there)
+
+
+@named("decode")
+def _decode(read: Read, arguments: Sequence[exp.Expr]) -> Term | None:
+    """DECODE(x, a, b, c, d, e): b if x is a, d if x is c, otherwise e or NULL. NULL is NULL here."""
+    if len(arguments) < 3:
+        return None
+    item, *rest = map(read, arguments)
+    otherwise = rest.pop() if len(rest) % 2 else literal(None)
+    return chosen([(_is_same(item, rest[i]), rest[i + 1]) for i in range(0, len(rest), 2)], otherwise)
+
+
+def _is_same(item: Term, other: Term) -> Term:
+    if other.form is Form.NOTHING:
+        return made(IsNull(item.expression), Form.TRUTH, item)
+    return compared(Relation.EQUAL, item, other)
 
 
 @rule(exp.Nullif, "this expression")

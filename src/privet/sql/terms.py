@@ -13,6 +13,7 @@ from privet.core.expression import (
     Arithmetic,
     AsTime,
     Case,
+    Column,
     Compare,
     Expression,
     Literal,
@@ -21,7 +22,7 @@ from privet.core.expression import (
     Sign,
     Value,
 )  # fmt: skip
-from privet.core.rational import LARGEST
+from privet.core.rational import LARGEST, show
 from privet.core.shape import Form
 from privet.errors import RefusedQueryError
 from privet.sql.constants import moment_of
@@ -119,6 +120,13 @@ def needed(term: Term, what: str, *forms: Form) -> Term:
     )
 
 
+def weight_of(term: Term, name: str) -> str:
+    """The column of the origin by which rows count."""
+    if not isinstance(term.expression, Column) or term.form is not Form.NUMBER:
+        raise RefusedQueryError(f"{show(name)} is not a column of numbers", "weigh by a column as it was declared")
+    return term.expression.name
+
+
 def alike(terms: Sequence[Term], what: str) -> list[Term]:
     """Terms that can be compared with each other. A date beside a time is left as it is."""
     forms = {term.form for term in terms} - {Form.NOTHING}
@@ -128,8 +136,11 @@ def alike(terms: Sequence[Term], what: str) -> list[Term]:
         terms = [number(term, what) for term in terms]
     elif len(forms) > 1 and not forms <= MOMENTS:
         names = " and ".join(sorted(NAMES[form] for form in forms))
-        quotes = {Form.WORD, Form.NUMBER} <= forms
-        remedy = "texts stand in single quotes, numbers do not" if quotes else "use values of one kind"
+        remedy = "use values of one kind"
+        if {Form.WORD, Form.NUMBER} <= forms and any(isinstance(term.expression, Literal) for term in terms):
+            remedy = "texts stand in single quotes, numbers do not"
+        if forms == {Form.WORD, Form.TRUTH}:
+            remedy = "compare with TRUE or FALSE, without quotes"
         raise RefusedQueryError(f"{what} mixes {names}", remedy)
     return list(terms)
 

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 from sqlglot import exp
 
-from privet.core.expression import AsDate, Extracted, Field, Literal, Period, Relation, Rounding, Truncated
+from privet.core.expression import Extracted, Field, Literal, Period, Relation, Rounding, Truncated, Written
 from privet.core.rational import show
 from privet.core.shape import Form
 from privet.errors import RefusedQueryError
+from privet.sql import texts  # noqa: F401  # its rules are registered by being read
 from privet.sql.constants import date_of, number_of, whole_of
-from privet.sql.registry import Make, Read, not_understood, rule, written
+from privet.sql.named import named
+from privet.sql.registry import Make, Read, rule, written
 from privet.sql.rules import FINEST, rounded
-from privet.sql.terms import Term, as_time, compared, folded, literal, moment, number
+from privet.sql.spans import as_day
+from privet.sql.terms import Term, as_time, chosen, compared, folded, literal, moment, number
 
 _FIELDS = {
+    **{f"{field}s": field for field in Field},
     **{str(field): field for field in Field},
-    "dayofweek": Field.DOW, "dayofyear": Field.DOY, "dayofmonth": Field.DAY, "weekofyear": Field.WEEK,
+    "dayofweek": Field.DOW, "dayofweek_iso": Field.ISODOW, "dayofyear": Field.DOY,
+    "dayofmonth": Field.DAY, "weekofyear": Field.WEEK, "isoweek": Field.WEEK, "yearofweek": Field.ISOYEAR,
 }  # fmt: skip
 
 
@@ -41,32 +47,92 @@ def _part(field: str) -> Make:
 for _kind, _field in (
     (exp.Year, "year"), (exp.Quarter, "quarter"), (exp.Month, "month"), (exp.Week, "week"), (exp.WeekOfYear, "week"),
     (exp.Day, "day"), (exp.DayOfMonth, "day"), (exp.DayOfWeek, "dow"), (exp.DayOfWeekIso, "isodow"),
-    (exp.DayOfYear, "doy"), (exp.Hour, "hour"), (exp.Minute, "minute"), (exp.Second, "second"),
+    (exp.DayOfYear, "doy"), (exp.YearOfWeek, "isoyear"), (exp.YearOfWeekIso, "isoyear"),
+    (exp.Hour, "hour"), (exp.Minute, "minute"), (exp.Second, "second"),
 ):  # fmt: skip
     rule(_kind)(_part(_field))
 
 
-@rule(exp.Anonymous, "this expressions")
-def _date_part(read: Read, node: exp.Anonymous) -> Term:
-    """date_part('year', day); a function that the parser has no name for."""
-    if node.name.lower() not in ("date_part", "datepart") or len(node.expressions) != 2:
-        raise not_understood(node)
-    field, item = node.expressions
-    return _extracted(field.name, read(item))
+@named("isoyear")
+def _isoyear(read: Read, arguments: Sequence[exp.Expr]) -> Term | None:
+    return _extracted("isoyear", read(arguments[0])) if len(arguments) == 1 else None
 
 
-def _truncated(read: Read, node: exp.Expr) -> Term:
-    name = node.args["unit"].name.lower()
+@named("date_part", "datepart")
+def _date_part(read: Read, arguments: Sequence[exp.Expr]) -> Term | None:
+    """date_part('year', day), or with the name of the part alone."""
+    match arguments:
+        case [field, item]:
+            return _extracted(field.name, read(item))
+    return None
+
+
+_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_MONTHS = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+    "December",
+)  # fmt: skip
+
+
+def _called(field: str, names: Sequence[str]) -> Make:
+    """The English name of a part, counted from 1."""
+
+    def make(read: Read, node: exp.Expr) -> Term:
+        part = _extracted(field, read(node.this))
+        places = [compared(Relation.EQUAL, part, literal(Fraction(n))) for n in range(1, len(names) + 1)]
+        return chosen([(place, literal(name)) for place, name in zip(places, names, strict=True)], literal(None))
+
+    return make
+
+
+rule(exp.Dayname)(_called("isodow", _DAYS))
+rule(exp.Monthname)(_called("month", _MONTHS))
+
+
+def _truncated(name: str, item: Term) -> Term:
     if name not in set(Period):
         raise RefusedQueryError(
             f"{show(name)} is no period", f"write date_trunc('month', day); the periods are: {', '.join(Period)}"
         )
-    item = moment(read(node.this), "date_trunc")
+    item = moment(item, "date_trunc")
     return folded(Truncated(Period(name), item.expression), item.form, item)
 
 
-rule(exp.DateTrunc, "this unit unabbreviate")(_truncated)
-rule(exp.TimestampTrunc, "this unit")(_truncated)
+@named("date_trunc", "datetrunc")
+def _date_trunc(read: Read, arguments: Sequence[exp.Expr]) -> Term | None:
+    """date_trunc('month', day), or DATE_TRUNC(day, MONTH)."""
+    match arguments:
+        case [exp.Column() as item, exp.Column() as unit] if unit.name.lower() in set(Period):
+            return _truncated(unit.name.lower(), read(item))
+        case [unit, item]:
+            return _truncated(unit.name.lower(), read(item))
+    return None
+
+
+@rule(exp.TimestampTrunc, "this unit")
+def _timestamp_trunc(read: Read, node: exp.TimestampTrunc) -> Term:
+    return _truncated(node.args["unit"].name.lower(), read(node.this))
+
+
+_FORMATS = {
+    "%Y": Period.YEAR, "%Y-%m": Period.MONTH, "%Y-%m-%d": Period.DAY, "%F": Period.DAY, "YYYY": Period.YEAR,
+    "YYYY-MM": Period.MONTH, "YYYY-MM-DD": Period.DAY, "yyyy": Period.YEAR, "yyyy-MM": Period.MONTH,
+    "yyyy-MM-dd": Period.DAY,
+}  # fmt: skip
+
+
+@named("to_char", "strftime", "date_format", "format_date")
+def _written(read: Read, arguments: Sequence[exp.Expr]) -> Term | None:
+    """STRFTIME(day, '%Y-%m') or FORMAT_DATE('%Y-%m', day)."""
+    if len(arguments) != 2:
+        return None
+    first, second = map(read, arguments)
+    item, how = (second, first) if first.constant else (first, second)
+    period = _FORMATS.get(str(how.expression.value)) if isinstance(how.expression, Literal) else None
+    if period is None:
+        raise RefusedQueryError("a date is written in a form that is not answered", "use '%Y', '%Y-%m' or '%Y-%m-%d'")
+    item = moment(item, "STRFTIME")
+    return folded(Written(period, item.expression), Form.WORD, item)
 
 
 # Casts
@@ -118,5 +184,4 @@ def _as_date(item: Term) -> Term:
     match item.expression:
         case Literal(str(text)):
             return literal(date_of(text))
-    item = moment(item, "CAST AS DATE")
-    return folded(AsDate(item.expression), Form.DATE, item) if item.form is Form.TIME else item
+    return as_day(item, "CAST AS DATE")

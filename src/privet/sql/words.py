@@ -1,7 +1,7 @@
 """From text to a syntax tree. Every word is looked at first: what is not on the list is refused by its name.
 
 The parser takes exponential time on nested type names and overflows the stack on deep nesting, so neither reaches it;
-brackets reach it around plain numbers only, and DISTINCT in COUNT only.
+brackets reach it around plain numbers only, and DISTINCT in COUNT and after SELECT only.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import itertools
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import cast
 
 from sqlglot import exp
@@ -20,7 +20,10 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from privet.core.rational import show
 from privet.errors import RefusedQueryError
+from privet.sql import functions
 from privet.sql.aggregates import SPELLINGS
+from privet.sql.origins import KINDS
+from privet.sql.places import at, point
 
 LONGEST = 64 * 1024  # characters
 MOST_WORDS = 12_000
@@ -30,8 +33,7 @@ TOO_DEEP = (
     f"nest at most {DEEPEST} parentheses, CASEs and NOTs, and chain at most 90 operators",
 )
 HOW = "ask SELECT keys, COUNT(*), SUM(x) or AVG(x) FROM table WHERE condition GROUP BY keys"
-ONE_TABLE = "ask about one declared table at a time"
-NO_TEXT = "compare texts with =, <> or IN"
+ONE_SELECT = "ask in several queries, and put the answers together: that is free"
 
 
 class Reading(DuckDB):
@@ -43,9 +45,13 @@ class Reading(DuckDB):
     class Parser(DuckDBParser):
         TYPE_CONVERTERS = {}  # noqa: RUF012  # DECIMAL alone stays without sizes
         # Aggregates keep the name that the user wrote, and their arguments in order.
-        FUNCTIONS = {n: make for n, make in DuckDBParser.FUNCTIONS.items() if n not in SPELLINGS}  # noqa: RUF012
+        FUNCTIONS = {  # noqa: RUF012
+            n: make for n, make in DuckDBParser.FUNCTIONS.items() if n not in SPELLINGS and n not in functions.KEPT
+        }
         FUNCTION_PARSERS = {  # noqa: RUF012
-            n: parse for n, parse in DuckDBParser.FUNCTION_PARSERS.items() if n not in SPELLINGS
+            n: parse
+            for n, parse in DuckDBParser.FUNCTION_PARSERS.items()
+            if n not in SPELLINGS and n not in functions.KEPT
         }
 
 
@@ -65,28 +71,29 @@ _GRAMMAR = {
     TokenType.END, TokenType.FILTER, TokenType.ALL, TokenType.COMMA, TokenType.L_PAREN, TokenType.R_PAREN,
     TokenType.PLUS, TokenType.DASH, TokenType.STAR, TokenType.SLASH, TokenType.EQ, TokenType.NEQ, TokenType.LT,
     TokenType.LTE, TokenType.GT, TokenType.GTE, TokenType.DCOLON, TokenType.DOT, TokenType.NUMBER, TokenType.STRING,
-    TokenType.SEMICOLON, TokenType.DISTINCT, TokenType.L_BRACKET, TokenType.R_BRACKET,
+    TokenType.SEMICOLON, TokenType.DISTINCT, TokenType.L_BRACKET, TokenType.R_BRACKET, TokenType.JOIN, TokenType.ON,
+    TokenType.USING, TokenType.WITH, TokenType.EXISTS, TokenType.ROLLUP, TokenType.CUBE, TokenType.GROUPING_SETS,
+    TokenType.FETCH, TokenType.NEXT, TokenType.ROW, TokenType.ROWS, TokenType.ONLY, *functions.SIGNS,
 }  # fmt: skip
+_SIDES = {TokenType.LEFT, TokenType.INNER, TokenType.OUTER}  # before JOIN, otherwise a name or a function
+_BEFORE_JOIN = {TokenType.JOIN, TokenType.OUTER, TokenType.SEMI, TokenType.ANTI}
 _OPENING = {  # words that may stand before a parenthesis without being a function
     TokenType.SELECT, TokenType.FROM, TokenType.WHERE, TokenType.GROUP_BY, TokenType.HAVING, TokenType.ORDER_BY,
     TokenType.LIMIT, TokenType.OFFSET, TokenType.AND, TokenType.OR, TokenType.NOT, TokenType.IN, TokenType.BETWEEN,
     TokenType.CASE, TokenType.WHEN, TokenType.THEN, TokenType.ELSE, TokenType.FILTER, TokenType.ALIAS, TokenType.IS,
-    TokenType.DISTINCT,
+    TokenType.DISTINCT, TokenType.JOIN, TokenType.ON, TokenType.USING, TokenType.EXISTS, TokenType.ROLLUP,
+    TokenType.CUBE, TokenType.GROUPING_SETS, *functions.OPENING,
 }  # fmt: skip
 _LISTED = {TokenType.NUMBER, TokenType.COMMA, TokenType.DASH, TokenType.SLASH}
 _BEFORE_LIST = {TokenType.L_PAREN, TokenType.COMMA}
 _AFTER_LIST = {TokenType.R_PAREN, TokenType.COMMA}
 _PREFIXES = {TokenType.NOT, TokenType.DASH, TokenType.PLUS}
 
-FUNCTIONS = (
-    *sorted(SPELLINGS), "COALESCE", "IFNULL", "NVL", "NULLIF", "IF", "IIF", "LEAST", "GREATEST", "ABS", "FLOOR", "CEIL",
-    "CEILING", "ROUND", "CAST", "TRY_CAST", "DATE", "DATE_TRUNC", "DATETRUNC", "EXTRACT", "DATE_PART", "DATEPART",
-    "YEAR", "QUARTER", "MONTH", "WEEK", "WEEKOFYEAR", "DAY", "DAYOFMONTH", "DAYOFWEEK", "ISODOW", "DAYOFYEAR", "HOUR",
-    "MINUTE", "SECOND",
-)  # fmt: skip
+FUNCTIONS = (*sorted(SPELLINGS), *functions.FUNCTIONS)
 _THE_FUNCTIONS = (
     "the functions are: COUNT, SUM, AVG, MIN, MAX, MEDIAN, QUANTILE, VARIANCE, STDDEV, COVAR_POP, CORR, ABS, FLOOR,"
-    " CEIL, ROUND, LEAST, GREATEST, COALESCE, NULLIF, IF, date_trunc, EXTRACT, CAST"
+    " CEIL, ROUND, LEAST, GREATEST, COALESCE, NULLIF, IF, date_trunc, EXTRACT, CAST, UPPER, LOWER, SUBSTRING, LIKE and"
+    " those of docs/sql.md"
 )
 _NO_ROWS = "no answer shows what stands in one row; GROUP BY the column and count"
 _FREQUENT = "GROUP BY the column and take the largest counts: ORDER BY COUNT(*) DESC LIMIT 1"
@@ -94,13 +101,19 @@ _MOMENTS = "select AVG(x), AVG(x * x) and AVG(x * x * x) and compute with the an
 _SLOPE = "select COVAR_POP(y, x), VAR_POP(x), AVG(x) and AVG(y) and compute with the answers: that is free"
 _EVERY = "count where it holds and where not: COUNT_IF(smoker), COUNT_IF(NOT smoker)"
 _LIST = "write QUANTILE(x, [0.25, 0.5, 0.75]); other lists are not answered"
+_RANKS = "rank the groups by their noisy answers: ORDER BY COUNT(*) DESC LIMIT 10; window functions are not answered"
+_TOTALS = "a key that is added up over is NULL in the answer; leave GROUPING out"
+_COLUMNS = "name the columns inside: SELECT x AS a"
 REMEDIES = {
-    "JOIN": ONE_TABLE, "LEFT": ONE_TABLE, "RIGHT": ONE_TABLE, "FULL": ONE_TABLE, "INNER": ONE_TABLE,
-    "CROSS": ONE_TABLE, "NATURAL": ONE_TABLE, "USING": ONE_TABLE, "UNION": ONE_TABLE, "INTERSECT": ONE_TABLE,
-    "EXCEPT": ONE_TABLE, "WITH": "write one SELECT without WITH", "EXISTS": "write one SELECT without sub-queries",
-    "DISTINCT": "GROUP BY the column and count its rows; DISTINCT stands in COUNT(DISTINCT x) only",
-    "OVER": "use GROUP BY; window functions are not answered", "PARTITION BY": "use GROUP BY",
-    "QUALIFY": "use HAVING on the groups", "GROUP": "write GROUP BY keys, or QUANTILE(x, 0.5)",
+    **KINDS, "UNION": ONE_SELECT, "INTERSECT": ONE_SELECT, "EXCEPT": ONE_SELECT, "MINUS": ONE_SELECT,
+    "LATERAL": "write a JOIN with a sub-query that has GROUP BY unit", "RECURSIVE": "write WITH without RECURSIVE",
+    "DISTINCT": "GROUP BY the column and count its rows; DISTINCT stands in COUNT(DISTINCT x) and in sub-queries",
+    "ANY": "write unit IN (SELECT unit FROM ...)", "SOME": "write unit IN (SELECT unit FROM ...)",
+    "OVER": _RANKS, "PARTITION BY": _RANKS, "WINDOW": _RANKS, "QUALIFY": _RANKS, "ROW_NUMBER": _RANKS, "RANK": _RANKS,
+    "DENSE_RANK": _RANKS, "PERCENT_RANK": _RANKS, "CUME_DIST": _RANKS, "NTILE": _RANKS, "LAG": _RANKS, "LEAD": _RANKS,
+    "NTH_VALUE": _RANKS, "GROUPING": _TOTALS, "GROUPING_ID": _TOTALS,
+    "GROUP": "write GROUP BY keys, or QUANTILE(x, 0.5)", "TRY_DIVIDE": "write SAFE_DIVIDE(x, y), or x / y",
+    "DIV0": "write SAFE_DIVIDE(x, y), or x / y",
     "ARRAY": _LIST, "APPROX_QUANTILES": _LIST, "QUANTILES": _LIST,
     "MODE": _FREQUENT, "TOP_K": _FREQUENT, "APPROX_TOP_K": _FREQUENT, "APPROX_TOP_COUNT": _FREQUENT,
     "LISTAGG": _NO_ROWS, "STRING_AGG": _NO_ROWS, "GROUP_CONCAT": _NO_ROWS, "ARRAY_AGG": _NO_ROWS, "LIST": _NO_ROWS,
@@ -110,18 +123,9 @@ REMEDIES = {
     "SKEWNESS": _MOMENTS, "KURTOSIS": _MOMENTS, "REGR_SLOPE": _SLOPE, "REGR_INTERCEPT": _SLOPE,
     "REGR_R2": "select CORR(x, y) and square the answer: that is free", "BOOL_AND": _EVERY, "BOOL_OR": _EVERY,
     "EVERY": _EVERY, "LOGICAL_AND": _EVERY, "LOGICAL_OR": _EVERY, "HISTOGRAM": "GROUP BY FLOOR(x / 10) and count",
-    "MAD": "write MEDIAN(ABS(x - 40)) with a known middle", "WIDTH_BUCKET": "write FLOOR(x / 10)",
-    "SQRT": "write STDDEV(x), or compute with the answers: that is free",
-    "LIKE": NO_TEXT, "ILIKE": NO_TEXT, "GLOB": NO_TEXT, "SIMILAR TO": NO_TEXT, "||": NO_TEXT, "LOWER": NO_TEXT,
-    "UPPER": NO_TEXT, "SUBSTRING": NO_TEXT, "SUBSTR": NO_TEXT, "CONCAT": NO_TEXT, "LENGTH": NO_TEXT, "TRIM": NO_TEXT,
-    "REPLACE": NO_TEXT, "REGEXP_MATCHES": NO_TEXT, "//": "write FLOOR(x / 10)", "%": "write x - 10 * FLOOR(x / 10)",
-    "MOD": "write x - 10 * FLOOR(x / 10)", "TRUNC": "write FLOOR(x) or CEIL(x)", "^": "write x * x",
-    "**": "write x * x", "POW": "write x * x", "POWER": "write x * x", "INTERVAL": "write the date itself",
+    "MAD": "write MEDIAN(ABS(x - 40)) with a known middle", **functions.REMEDIES,
     "CURRENT_DATE": "write the date itself: DATE '2020-01-31'", "NOW": "write the time itself",
     "CURRENT_TIMESTAMP": "write the time itself", "?": "write the value itself", "$": "write the value itself",
-    "FETCH": "write LIMIT 10", "ROLLUP": "GROUP BY the finest keys and add up the answers: that is free",
-    "CUBE": "GROUP BY the finest keys and add up the answers: that is free",
-    "GROUPING SETS": "GROUP BY the finest keys and add up the answers: that is free",
 }  # fmt: skip
 
 
@@ -135,14 +139,19 @@ def tree_of(text: str, names: Collection[str]) -> exp.Select:
     return cast(exp.Select, tree)  # of other trees `plan_from` refuses the arguments
 
 
+def tokens_of(text: str) -> list[Token]:
+    return _DIALECT.tokenize(text)
+
+
 def _unreadable(text: str, problem: ParseError) -> RefusedQueryError:
     """The place is taken from the parser, the words are not."""
     place = problem.errors[0] if problem.errors else {}
     near, line, column = place.get("highlight") or text.strip()[-20:], place.get("line", 1), place.get("col", 1)
-    return RefusedQueryError(
+    error = RefusedQueryError(
         f"the query cannot be read at line {line}, column {column}, near {show(near)}",
         "check commas, quotes and parentheses there",
     )
+    return point(error, next((token for token in tokens_of(text) if (token.line, token.col) == (line, column)), None))
 
 
 def _tokens(text: str) -> list[Token]:
@@ -155,7 +164,7 @@ def _tokens(text: str) -> list[Token]:
     if not text.isprintable() and re.search("[\x00\ud800-\udfff]", text):
         raise RefusedQueryError("the query has characters that are no text", "remove NUL and broken characters")
     try:
-        found = _DIALECT.tokenize(text)
+        found = tokens_of(text)
     except TokenError:
         raise RefusedQueryError(
             "a quote or comment is not closed", "close it; a quote inside a text is doubled: 'it''s'"
@@ -173,27 +182,42 @@ def _checked(tokens: list[Token], names: Collection[str]) -> list[Token]:
     """The same tokens; refused where one is not on the list or the nesting is too deep."""
     if not tokens:
         raise RefusedQueryError("the query is empty", HOW)
-    if tokens[0].token_type not in (TokenType.SELECT, TokenType.FROM):
+    if tokens[0].token_type not in (TokenType.SELECT, TokenType.FROM, TokenType.WITH):
         word = _word(tokens[0])
         raise RefusedQueryError(f"only SELECT is answered, not {word}", REMEDIES.get(word, HOW))
     _check_depth(tokens)
     tokens = _with_flat_lists(tokens)
-    selects = 0
+    names = {*names, *_given_names(tokens)}
     for i, token in enumerate(tokens):
-        selects += token.token_type is TokenType.SELECT
-        if selects > 1:
-            raise RefusedQueryError("a sub-query is not answered", "write one SELECT without sub-queries")
-        if token.token_type is TokenType.SEMICOLON:
-            raise RefusedQueryError("there is more than one statement", "ask one SELECT at a time")
-        following = tokens[i + 1] if i + 1 < len(tokens) else None
-        if following is not None and following.token_type is TokenType.L_PAREN:
-            _check_function(tokens, i)
-        elif token.text.lower() in names and token.token_type not in _GRAMMAR and not _typing(tokens, i):
-            token.token_type = TokenType.VAR  # a declared name that is a keyword: the parser would try other readings
-        _check_word(token, following)
-        if token.token_type is TokenType.DISTINCT:
-            _check_distinct(tokens, i)
+        with at(token):
+            _check_token(tokens, i, names)
     return tokens
+
+
+def _given_names(tokens: Sequence[Token]) -> Iterator[str]:
+    """What AS calls something, which may be a keyword: AS percent, AS rank."""
+    for before, token in itertools.pairwise(tokens):
+        if before.token_type is TokenType.ALIAS and token.token_type not in _GRAMMAR | _TYPES:
+            yield token.text.lower()
+
+
+def _check_token(tokens: Sequence[Token], i: int, names: Collection[str]) -> None:
+    token, following = tokens[i], tokens[i + 1] if i + 1 < len(tokens) else None
+    if token.token_type is TokenType.SEMICOLON:
+        raise RefusedQueryError("there is more than one statement", "ask one SELECT at a time")
+    if token.token_type in _SIDES and following is not None and following.token_type in _BEFORE_JOIN:
+        return
+    if _zoned(tokens, i) or _spanned(tokens, i):
+        return
+    if following is not None and following.token_type is TokenType.ONLY and token.text.upper() == "ROW":
+        token.token_type = TokenType.ROW  # FETCH FIRST 1 ROW ONLY; elsewhere it makes a structure
+    if following is not None and following.token_type is TokenType.L_PAREN:
+        _check_function(tokens, i)
+    elif token.text.lower() in names and token.token_type not in _GRAMMAR and not _typing(tokens, i):
+        token.token_type = TokenType.VAR  # a declared name that is a keyword: the parser would try other readings
+    _check_word(token, following)
+    if token.token_type is TokenType.DISTINCT:
+        _check_distinct(tokens, i)
 
 
 def _with_flat_lists(tokens: Sequence[Token]) -> list[Token]:
@@ -213,14 +237,17 @@ def _with_flat_lists(tokens: Sequence[Token]) -> list[Token]:
         elif kind is TokenType.R_BRACKET:
             fits, inside = inside and next_kind in _AFTER_LIST, False
         if not fits:
-            raise RefusedQueryError(f"{_word(token)} is not answered{' in a list' * inside}", _LIST)
+            raise point(RefusedQueryError(f"{_word(token)} is not answered{' in a list' * inside}", _LIST), token)
         kept.append(token)
     return kept
 
 
 def _check_distinct(tokens: Sequence[Token], i: int) -> None:
-    """Only as in COUNT(DISTINCT x)."""
-    if i >= 2 and tokens[i - 1].token_type is TokenType.L_PAREN and tokens[i - 2].text.upper() == "COUNT":
+    """Only as in COUNT(DISTINCT x) and SELECT DISTINCT x."""
+    before, following = tokens[i - 1].token_type, tokens[i + 1].token_type if i + 1 < len(tokens) else None
+    if i >= 2 and before is TokenType.L_PAREN and tokens[i - 2].text.upper() == "COUNT":
+        return
+    if before is TokenType.SELECT and following not in (TokenType.ON, TokenType.L_PAREN):
         return
     compared = tokens[i - 1].token_type in (TokenType.IS, TokenType.NOT)
     remedy = "write x = y, and x IS NULL where that matters" if compared else REMEDIES["DISTINCT"]
@@ -234,9 +261,24 @@ def _typing(tokens: Sequence[Token], i: int) -> bool:
     return (tokens[i].token_type in _TYPES and (after_type or cast_to)) or tokens[i].token_type is TokenType.IDENTIFIER
 
 
+def _zoned(tokens: Sequence[Token], i: int) -> bool:
+    """The second word of AT TIME ZONE."""
+    around = [token.text.upper() for token in tokens[max(0, i - 1) : i + 2]]
+    return around == ["AT", "TIME", "ZONE"] and tokens[i].token_type is TokenType.TIME
+
+
+def _spanned(tokens: Sequence[Token], i: int) -> bool:
+    """INTERVAL '7 days' or INTERVAL 7 DAY. After other words the parser would try many types."""
+    following = [token.token_type for token in tokens[i + 1 : i + 3]]
+    amount = following[:1] in ([TokenType.STRING], [TokenType.NUMBER])
+    unit = len(following) < 2 or following[1] in _GRAMMAR or tokens[i + 2].text.upper() in functions.UNITS
+    return tokens[i].token_type is TokenType.INTERVAL and amount and unit
+
+
 def _check_word(token: Token, following: Token | None) -> None:
     kind = token.token_type
-    if not (kind in _GRAMMAR or kind in _TYPES or kind in _NAMES):
+    called = kind in functions.CALLED and following is not None and following.token_type is TokenType.L_PAREN
+    if not (called or kind in _GRAMMAR or kind in _TYPES or kind in _NAMES):
         word = _word(token)
         raise RefusedQueryError(f"{word} is not answered", REMEDIES.get(word, HOW))
     glued = following is not None and following.start == token.end + 1
@@ -257,6 +299,8 @@ def _check_function(tokens: Sequence[Token], i: int) -> None:
     if name not in FUNCTIONS:
         close = difflib.get_close_matches(name, FUNCTIONS, 1, 0.8)
         remedy = f"did you mean {close[0]}?" if close else _THE_FUNCTIONS
+        if before in (TokenType.WITH, TokenType.ALIAS):
+            raise RefusedQueryError(f"{_word(token)} lists columns", _COLUMNS)
         raise RefusedQueryError(f"{_word(token)} is not answered yet", REMEDIES.get(name, remedy))
 
 
@@ -275,13 +319,13 @@ def _check_depth(tokens: Sequence[Token]) -> None:
         if kind in (TokenType.L_PAREN, TokenType.CASE):
             dated = bool(i) and kind is TokenType.L_PAREN and tokens[i - 1].token_type is TokenType.DATE
             if dated and any(inside for _, inside in opened):
-                raise RefusedQueryError("DATE stands inside DATE", "take the day once")
+                raise point(RefusedQueryError("DATE stands inside DATE", "take the day once"), tokens[i - 1])
             opened.append((run + 1, dated))
             depth += run + 1
         elif kind in (TokenType.R_PAREN, TokenType.END) and opened:
             depth -= opened.pop()[0]
         if depth + run > DEEPEST:
-            raise RefusedQueryError(*TOO_DEEP)
+            raise point(RefusedQueryError(*TOO_DEEP), token)
         run = run if kind in _PREFIXES else 0
 
 

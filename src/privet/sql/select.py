@@ -1,0 +1,234 @@
+"""What every SELECT has: items, groups, expressions over its rows and over its groups."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from sqlglot import exp
+
+from privet.core.expression import Column, Literal, Quotient, Sign
+from privet.core.rational import show
+from privet.core.shape import Form
+from privet.errors import RefusedQueryError
+from privet.sql import rules, times  # noqa: F401  # their rules are registered by being read
+from privet.sql.aggregates import Aggregates, is_aggregate
+from privet.sql.constants import whole_of
+from privet.sql.draft import Draft
+from privet.sql.inline import both
+from privet.sql.known import Known, Rows
+from privet.sql.lookups import has_rows, in_rows
+from privet.sql.names import Scope, find
+from privet.sql.places import at
+from privet.sql.registry import Read, given, reading, written
+from privet.sql.terms import Term, arithmetic, literal, made, number, truth
+
+FARTHEST = 10**12  # rows
+SCALAR = "ask for the number in a query of its own and write it here; or a JOIN with a sub-query that has GROUP BY unit"
+CLAUSES = {
+    "order": "ORDER BY", "limit": "LIMIT", "offset": "OFFSET", "distinct": "DISTINCT", "group": "GROUP BY",
+    "having": "HAVING", "rollup": "ROLLUP", "cube": "CUBE", "totals": "WITH TOTALS",
+}  # fmt: skip
+DIVIDES = (exp.Div, exp.SafeDivide)
+
+
+def only(node: exp.Expr, arguments: str, remedy: str = "write one plain SELECT") -> None:
+    extra = sorted(given(node) - set(arguments.split()))
+    if extra:
+        raise RefusedQueryError(f"{CLAUSES.get(extra[0], 'a part of this query')} is not answered here", remedy)
+
+
+def has_aggregates(tree: exp.Expr) -> bool:
+    """Does it aggregate, outside its sub-queries?"""
+    nodes = tree.walk(prune=lambda node: node is not tree and isinstance(node, exp.Select))
+    return any(is_aggregate(node) for node in nodes)
+
+
+class Select:
+    """One SELECT while it is read. `people` says that aggregates are taken over people, not of each one's rows."""
+
+    people = True
+
+    def __init__(self, tree: exp.Select, scope: Scope, known: Known) -> None:
+        self.tree = tree
+        self.scope = scope
+        self.known = known
+        self.draft = Draft()
+        self.items: list[tuple[exp.Expr, str]] = [(node.unalias().unnest(), node.alias) for node in tree.expressions]
+        self.aliases: dict[str, exp.Expr] = {
+            self.draft.take(alias).lower(): node for node, alias in self.items if alias
+        }
+        self.outputs: dict[str, str] = {}  # by lower case, in order
+        self.aggregates = Aggregates(self.row, scope, people=self.people)
+        self._read: dict[int, Rows] = {}  # sub-queries by their node: an expression may be read several times
+
+    # Rows
+
+    def conditions(self) -> Term | None:
+        """What stands in WHERE, and what FROM says beside its joins."""
+        read = self.row("WHERE")
+        terms = [*self.scope.conditions, *(truth(read(node), "WHERE") for node in self.scope.where)]
+        found = both(terms)
+        return None if found is None else self.draft.counted(found)
+
+    def row(self, clause: str) -> Read:
+        """Reads expressions over the columns of FROM."""
+
+        def special(node: exp.Expr) -> Term | None:
+            if isinstance(node, exp.Column):
+                return self.scope.column(node, self.aliases)
+            if is_aggregate(node):
+                remedy = "use HAVING for conditions on aggregates" if clause == "WHERE" else "use columns there"
+                raise RefusedQueryError(f"the aggregate {written(node)} stands in {clause}", remedy)
+            if isinstance(node, exp.In) and node.args.get("query") is not None:
+                return in_rows(self.scope, node.this.unnest(), self._looked_up(node.args["query"]), read)
+            if isinstance(node, exp.Exists):
+                return self._exists(node)
+            if isinstance(node, exp.Query):
+                raise RefusedQueryError("a sub-query stands where a value is needed", SCALAR)
+            return None
+
+        read = reading(special)
+        return read
+
+    def _looked_up(self, node: exp.Expr) -> Rows:
+        tree = node.unnest()
+        if len(tree.expressions) != 1 or tree.expressions[0].is_star:
+            raise RefusedQueryError("IN has a sub-query without exactly one column", "select one column there")
+        if id(tree) not in self._read:
+            self._read[id(tree)] = self.known.read(self.known, tree, self.scope)
+        return self._read[id(tree)]
+
+    def _exists(self, node: exp.Exists) -> Term:
+        tree = node.this.unnest()
+        if id(tree) not in self._read:
+            self._read[id(tree)] = self.known.read(self.known, tree, self.scope, exists=True)
+        return has_rows(self.scope, self._read[id(tree)])
+
+    # Groups
+
+    def grouped(self, node: exp.Expr) -> exp.Expr:
+        """What an ordinal or an alias stands for. A column wins over an alias, as in SQL."""
+        with at(node):
+            if isinstance(node, exp.Literal) and not node.is_string:
+                return self.items[self.ordinal(node, "GROUP BY")][0]
+            if isinstance(node, exp.Column) and self.scope.find(node) is None:
+                return self.aliases.get(node.name.lower(), node)
+            return node
+
+    def all_keys(self) -> list[exp.Expr]:
+        """GROUP BY ALL."""
+        return [node for node, _ in self.items if not has_aggregates(node)]
+
+    def group(self, node: exp.Expr) -> Term:
+        with at(node):
+            term = self.row("GROUP BY")(node)
+            if not node.find(exp.Column):
+                raise RefusedQueryError(f"GROUP BY {written(node)} is a constant", "group by a column")
+            self.draft.group(term)
+            return term
+
+    def ordinal(self, node: exp.Expr, clause: str) -> int:
+        with at(node):
+            place = whole_of(self.constant(node), clause, FARTHEST)
+            if not 1 <= place <= len(self.items):
+                raise RefusedQueryError(
+                    f"{clause} {place} is not a column of SELECT", f"write a number from 1 to {len(self.items)}"
+                )
+            return place - 1
+
+    def constant(self, node: exp.Expr) -> object:
+        found = self.row("LIMIT")(node).expression
+        return found.value if isinstance(found, Literal) else None
+
+    # What is selected
+
+    def select_keys(self) -> list[str | None]:
+        """The names of the items that are keys; others are None. Keys come first: no made-up name takes a column's."""
+        return [None if self.is_other(node) else self._selected_key(node, alias) for node, alias in self.items]
+
+    def is_other(self, node: exp.Expr) -> bool:
+        """Is it something else than a key: an aggregate, or computed from one, by its alias as well?"""
+        seen: set[str] = set()
+        waiting = [node]
+        while waiting:
+            top = waiting.pop()
+            if has_aggregates(top):
+                return True
+            for column in top.find_all(exp.Column):
+                name = column.name.lower()
+                if name in self.aliases and name not in seen and not column.table and self.scope.find(column) is None:
+                    seen.add(name)
+                    waiting.append(self.aliases[name])
+        return False
+
+    def _selected_key(self, node: exp.Expr, alias: str) -> str:
+        with at(node):
+            term = self.row("SELECT")(node)
+            if self.draft.key(term) is not None:
+                raise RefusedQueryError(f"{written(node)} is selected twice", "select it once")
+            name = self.draft.name_key(term, alias, node.name if isinstance(node, exp.Column) else "")
+            if name is None:
+                remedy = "add it to GROUP BY, or aggregate it"
+                if find(alias, self.scope.columns, "column"):
+                    remedy = f"{show(alias)} in GROUP BY is the column: use another name, or the number of the place"
+                raise RefusedQueryError(f"{written(node)} is neither grouped nor aggregated", remedy)
+            return name
+
+    # Groups, their keys and aggregates
+
+    def answer(self, clause: str) -> Read:
+        """Reads expressions over keys and aggregates."""
+
+        def special(node: exp.Expr) -> Term | None:
+            found = self.named(node, clause)
+            if found is not None:
+                return found
+            if isinstance(node, exp.Column):
+                self.scope.column(node, self.aliases)
+                raise RefusedQueryError(
+                    f"{written(node)} is neither grouped nor aggregated", "use a key or an aggregate"
+                )
+            if isinstance(node, exp.Query | exp.Exists) or node.args.get("query") is not None:
+                raise RefusedQueryError(f"a sub-query stands in {clause}", SCALAR)
+            if isinstance(node, DIVIDES):
+                return self.divided(node, read(node.this), read(node.expression))
+            return None
+
+        read = reading(special)
+        return read
+
+    def divided(self, node: exp.Expr, left: Term, right: Term) -> Term:
+        """Published values can be divided by each other: there is no value where the divisor is 0."""
+        left, right = number(left, "/"), number(right, "/")
+        match right.expression:
+            case Literal(Fraction() as value) if value:
+                return arithmetic(Sign.MULTIPLY, left, literal(1 / value))
+            case Literal():
+                raise RefusedQueryError(f"{written(node)} divides by 0", "divide by something else")
+        if not self.people:
+            raise RefusedQueryError(
+                f"{written(node)} divides what belongs to one unit", "write AVG(x) there, or divide by a constant"
+            )
+        return made(Quotient(left.expression, right.expression), Form.NUMBER, left, right)
+
+    def named(self, node: exp.Expr, clause: str) -> Term | None:
+        """The key, aggregate or alias that a node is; an aggregate that is not selected gets a name."""
+        if is_aggregate(node):
+            name: str | None = self.draft.known_or_added(self.aggregates.one(node, clause))
+        else:
+            name = self._key(node)
+            if name is None and isinstance(node, exp.Column) and not node.table:
+                name = self.outputs.get(node.name.lower())
+        if name is None:
+            return None
+        return self.draft.computed.get(name) or Term(Column(name), self.draft.forms[name])
+
+    def _key(self, node: exp.Expr) -> str | None:
+        try:
+            return self.draft.key(self.row("HAVING")(node)) if node.find(exp.Column) else None
+        except RefusedQueryError:
+            return None
+
+    def having(self) -> Term | None:
+        node = self.tree.args.get("having")
+        return None if node is None else self.draft.counted(truth(self.answer("HAVING")(node.this), "HAVING"))
