@@ -19,23 +19,49 @@ if TYPE_CHECKING:
     from privet.core.schema import Number as Number
     from privet.core.schema import Text as Text
     from privet.core.schema import Timestamp as Timestamp
+    from privet.frame.aggregates import corr as corr
+    from privet.frame.aggregates import count as count
+    from privet.frame.aggregates import cov as cov
+    from privet.frame.aggregates import max as max
+    from privet.frame.aggregates import mean as mean
+    from privet.frame.aggregates import median as median
+    from privet.frame.aggregates import min as min
+    from privet.frame.aggregates import n_distinct as n_distinct
+    from privet.frame.aggregates import n_units as n_units
+    from privet.frame.aggregates import quantile as quantile
+    from privet.frame.aggregates import std as std
+    from privet.frame.aggregates import sum as sum
+    from privet.frame.aggregates import var as var
+    from privet.frame.choices import when as when
+    from privet.frame.columns import col as col
+    from privet.frame.columns import lit as lit
+    from privet.in_memory import from_frame as from_frame
     from privet.interpret import meaning as meaning
     from privet.vault import create as create
     from privet.vault import open as open
 
 __version__ = "0.1.0"
 
+AGGREGATES = (
+    "corr", "count", "cov", "max", "mean", "median", "min", "n_distinct", "n_units", "quantile", "std", "sum", "var",
+)  # fmt: skip
 ROOMS = ("attacks", "audits", "errors", "noise", "testing")
 PLACES = {  # where a name lives that is not itself a module
     "Budget": "core.accountant",
     "create": "vault",
+    "from_frame": "in_memory",
     "meaning": "interpret",
     "open": "vault",
+    "when": "frame.choices",
     **dict.fromkeys(("Boolean", "Category", "Date", "Integer", "Number", "Text", "Timestamp"), "core.schema"),
+    **dict.fromkeys(("col", "lit"), "frame.columns"),
+    **dict.fromkeys(AGGREGATES, "frame.aggregates"),
 }
 __all__ = [
     "Boolean", "Budget", "Category", "Date", "Integer", "Number", "Text", "Timestamp",
-    "attacks", "audits", "create", "errors", "meaning", "noise", "open", "testing",
+    "attacks", "audits", "col", "corr", "count", "cov", "create", "errors", "from_frame", "lit", "max", "mean",
+    "meaning", "median", "min", "n_distinct", "n_units", "noise", "open", "quantile", "std", "sum", "testing", "var",
+    "when",
 ]  # fmt: skip
 
 
