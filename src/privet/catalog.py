@@ -20,6 +20,7 @@ from typing import Any, cast
 
 import tomli_w
 
+from privet.core.partition import Partition
 from privet.core.rational import show
 from privet.core.schema import Boolean, Category, Date, Integer, Kind, Number, Text, Timestamp
 from privet.core.unit import neighbors_from
@@ -39,7 +40,18 @@ from privet.declarations import (
 )  # fmt: skip
 from privet.errors import InvalidInputError
 
-__all__ = ["Catalog", "Source", "Table", "dump", "parse", "portable", "read", "section", "write"]
+__all__ = [
+    "Catalog",
+    "Source",
+    "Table",
+    "dump",
+    "parse",
+    "partition_section",
+    "portable",
+    "read",
+    "section",
+    "write",
+]
 
 FORMAT = 1
 KINDS = {
@@ -81,11 +93,22 @@ def parse(text: str) -> Catalog:
         raise InvalidInputError(
             f"format is {show(document.get('format'))}, not {FORMAT}", f"write format = {FORMAT}, or update Privet"
         )
-    _only(document, {"format", "neighbors", "tables"}, "the file")
+    _only(document, {"format", "neighbors", "partition", "tables"}, "the file")
     if "neighbors" not in document:
         raise InvalidInputError("neighbors is missing", 'write neighbors = "add-remove" or neighbors = "replace"')
     tables = {name: _table(name, entry) for name, entry in _mapping(document.get("tables", {}), "tables").items()}
-    return Catalog(neighbors=neighbors_from(document["neighbors"]), tables=tables)
+    partition = None if "partition" not in document else _partition(document["partition"])
+    return Catalog(neighbors=neighbors_from(document["neighbors"]), tables=tables, partition=partition)
+
+
+def _partition(entry: object) -> Partition:
+    given, wanted = _mapping(entry, "partition"), {"table", "column", "parts"}
+    _only(given, wanted, "partition")
+    if wanted - set(given):
+        raise InvalidInputError(f"partition needs {listed(wanted)}", f"add {listed(wanted - set(given))}")
+    for name in ("table", "column"):
+        check_name(given[name], f"a partition's {name}")
+    return Partition(table=given["table"], column=given["column"], parts=texts(given["parts"], "parts"))
 
 
 def _table(name: str, entry: object) -> Table:
@@ -189,7 +212,14 @@ def _sync_folder(folder: Path) -> None:
 def dump(catalog: Catalog) -> str:
     """The text of a vault.toml."""
     head = f"{HEAD}\nformat = {FORMAT}\nneighbors = {_value(str(catalog.neighbors))}\n"
-    return "\n".join([head, *(section(table) for table in catalog.tables.values())])
+    parts = [] if catalog.partition is None else [partition_section(catalog.partition)]
+    return "\n".join([head, *parts, *(section(table) for table in catalog.tables.values())])
+
+
+def partition_section(partition: Partition) -> str:
+    """The part about the parts of the units. It repeats what the ledger says, which never changes."""
+    entries = {"table": partition.table, "column": partition.column, "parts": partition.parts}
+    return "\n".join(["[partition]", *(_line(key, value, None) for key, value in entries.items())]) + "\n"
 
 
 def section(table: Table, notes: Mapping[str, str] | None = None) -> str:

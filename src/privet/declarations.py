@@ -7,13 +7,15 @@ import os
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, cast
 
+from privet.core.partition import Partition, check_partition
+from privet.core.plan import fingerprint
 from privet.core.rational import show, whole
-from privet.core.schema import Integer, Kind, Number
+from privet.core.schema import Category, Integer, Kind, Number
 from privet.core.unit import Neighbors, neighbors_from
 from privet.errors import InvalidInputError
 
@@ -89,6 +91,13 @@ class Table:
         """What is one unit here."""
         return "rows" if self.unit is None else "people"
 
+    @property
+    def digest(self) -> str:
+        """Names how its rows are read, and whose they are; not where they lie, nor how many of a unit count."""
+        kinds = [[name, repr(kind), self.missing.get(name, ())] for name, kind in self.columns.items()]
+        options = [[part.name, getattr(self.source, part.name)] for part in fields(Source) if part.name != "path"]
+        return fingerprint(self.name, self.version, self.unit, kinds, options)
+
     def __post_init__(self) -> None:
         check_name(self.name, "a table")
         try:
@@ -107,6 +116,7 @@ class Catalog:
 
     neighbors: Neighbors
     tables: Mapping[str, Table] = field(default_factory=dict)
+    partition: Partition | None = None  # as the ledger has it, for people to read
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "neighbors", neighbors_from(self.neighbors))
@@ -128,7 +138,23 @@ class Catalog:
             raise InvalidInputError(
                 f"there is already a table {show(table.name)}", "choose another name, or update the table"
             )
-        return Catalog(neighbors=self.neighbors, tables={**self.tables, table.name: table})
+        return replace(self, tables={**self.tables, table.name: table})
+
+    def divided(self, table: str, column: str) -> Partition:
+        """The partition by this column, to be declared: its values are the parts."""
+        register = self.tables.get(table)
+        if register is None or register.public:
+            private = [name for name, other in self.tables.items() if not other.public]
+            raise InvalidInputError(f"there is no table {show(table)} that has units", f"use one of {listed(private)}")
+        kind = register.columns.get(column)
+        if not isinstance(kind, Category):
+            usable = [name for name, other in register.columns.items() if isinstance(other, Category)]
+            raise InvalidInputError(
+                f"table {show(table)} has no category {show(column)}", f"divide by one of {listed(usable)}"
+            )
+        partition = Partition(table=table, column=column, parts=kind.values, register=register.digest)
+        check_partition(partition, self.neighbors)
+        return partition
 
     def updated(self, table: Table) -> Catalog:
         """The same table with other declarations or data: its version must grow, or old answers would be replayed."""
@@ -145,12 +171,17 @@ class Catalog:
                 f"table {show(table.name)} protects by {show(old.unit)}, and that never changes",
                 "make a new vault for another unit",
             )
+        if self.partition is not None and self.partition.table == table.name:
+            raise InvalidInputError(
+                f"table {show(table.name)} says in which part a unit is, and that never changes",
+                "make a new vault for other data, or keep what changes in a table of its own",
+            )
         if table != old and table.version <= old.version:
             raise InvalidInputError(
                 f"table {show(table.name)} changes, but its version is not above {old.version}",
                 f"give version={old.version + 1}",
             )
-        return Catalog(neighbors=self.neighbors, tables={**self.tables, table.name: table})
+        return replace(self, tables={**self.tables, table.name: table})
 
 
 def portable(path: str | Path, base: Path) -> str:
@@ -224,6 +255,7 @@ def _check_table(table: Table) -> None:
     if table.unit is not None:
         check_name(table.unit, "the unit column")
     _check_different(dict.fromkeys([*table.columns, *([table.unit] if table.unit else [])]), "columns", "column")
+    _check_public(table)
     for name in LIMITS:
         limit = getattr(table, name)
         if limit is not None:
@@ -233,13 +265,22 @@ def _check_table(table: Table) -> None:
                 f"each row is a unit, so {name} is 1, not {limit}", f"leave {name} out, or name a unit column"
             )
     whole(table.version, "version", 1)
-    if table.public and table.unit is not None:
-        raise InvalidInputError("it is public and has a unit to protect", "leave one of them out")
-    if table.key and (not table.public or not set(table.key) <= set(table.columns)):
-        raise InvalidInputError("key names the columns that tell the rows of a public table apart", "declare them")
     unknown = [name for name in table.missing if name not in table.columns]
     if unknown:
         raise InvalidInputError(f"missing codes for {show(unknown[0])}, which is not declared", "declare the column")
+
+
+def _check_public(table: Table) -> None:
+    if table.public and table.unit is not None:
+        raise InvalidInputError("it is public and has a unit to protect", "leave one of them out")
+    if table.public and any(getattr(table, name) not in (1, None) for name in LIMITS):
+        raise InvalidInputError("nobody is protected in a public table", f"leave out {' and '.join(LIMITS)}")
+    key = texts(table.key, "key")
+    if key and not table.public:
+        raise InvalidInputError("a key tells the rows of a public table apart, and it is not public", "leave key out")
+    for name in key:
+        if name not in table.columns:
+            raise InvalidInputError(f"{show(name)} in its key is not declared", f"use {listed(table.columns)}")
 
 
 def with_limits(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from privet.core.schema import Boolean, Category, Date, Integer, Kind, Number, T
 from privet.declarations import Source, Table, check_name, portable
 from privet.errors import InvalidInputError
 from privet.sources import attach, connect
-from privet.sources.profile import FORMATS, MOST_CATEGORIES, Facts, facts
+from privet.sources.profile import FORMATS, Facts, facts
 from privet.sources.relation import FIRST, FLOATS, TEXT, WHOLE, unreadable
 from privet.sources.sniff import guess, schema
 
@@ -41,6 +41,10 @@ CHECKS: dict[type[Kind], str] = {
     Boolean: "check: true, t, yes, y, 1 and false, f, no, n, 0; all else is missing",
     Category: "check: list what anybody knows to be possible (rare texts are left out here); all else is missing",
     Text: "check: leave it out if nobody asks about it; its values stay private",
+}
+PUBLIC_CHECKS = CHECKS | {
+    Category: "check: all texts of the file are listed here; all else is missing",
+    Text: "check: leave it out if nobody asks about it; there are too many texts to list",
 }
 
 
@@ -64,6 +68,8 @@ class Draft:
     def __str__(self) -> str:
         """A table for the terminal."""
         unit = "each row is a unit" if self.proposed.unit is None else f"unit {self.proposed.unit}"
+        if self.proposed.public:
+            unit = f"public, told apart by {', '.join(self.proposed.key)}" if self.proposed.key else "public"
         rows = [("column", "kind", "to check")]
         for name, kind in self.proposed.columns.items():
             rows.append((name, _words(kind), self.notes[f"column {name}"].removeprefix("check: ")))
@@ -73,26 +79,32 @@ class Draft:
         return "\n".join([f"{self.proposed.name}: {unit} ({self.notes['unit']})", *lines])
 
 
-def describe(path: str | Path, *, name: str | None = None, **options: Any) -> Draft:
-    """Draft a declaration of a file. The options are those of a source, such as kind, delimiter, sheet or table."""
+def describe(path: str | Path, *, name: str | None = None, public: bool = False, **options: Any) -> Draft:
+    """Draft a declaration of a file. The options are those of a source, such as kind, delimiter, sheet or table.
+
+    Of a table that is `public`, which everybody may read, all texts are listed."""
     full = Path(os.path.abspath(path))  # noqa: PTH100  resolve() would follow links
     try:
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch, connect(Path(scratch)) as connection:
-            return _draft(connection, guess(full, options), full, name or _plain(full.name.partition(".")[0]))
+            called = name or _plain(full.name.partition(".")[0])
+            return _draft(connection, guess(full, options), full, called, public=public)
     except (duckdb.Error, OSError, EOFError, UnicodeError):
         raise unreadable() from None
     except TypeError:
         raise InvalidInputError("an option is not one of a source", "use such as delimiter, encoding, sheet") from None
 
 
-def _draft(connection: duckdb.DuckDBPyConnection, source: Source, path: Path, name: str) -> Draft:
+def _draft(connection: duckdb.DuckDBPyConnection, source: Source, path: Path, name: str, *, public: bool) -> Draft:
     first, left_out = _first_kinds(schema(connection, source, path))
     if not first:
         raise InvalidInputError("no column can be declared", "check the header, the delimiter and the encoding")
     raw = attach(connection, Table(name=name, source=source, unit=None, columns=first), path.parent, {})
-    known = {column: facts(connection, raw.relation, column, raw.types[column]) for column in first}
+    known = {column: facts(connection, raw.relation, column, raw.types[column], public=public) for column in first}
     source = _reading(replace(source, path=portable(path, Path.cwd())), known)
     kinds = {column: _kind(column, raw.types[column], known[column], source) for column in first}
+    if public:
+        table = Table(name=name, source=source, unit=None, columns=kinds, public=True, key=_key(known))
+        return Draft(proposed=table, notes=_public_notes(kinds), left_out=left_out)
     unit = _unit(known)
     if unit is not None and len(kinds) > 1:
         del kinds[unit]
@@ -108,6 +120,21 @@ def _draft(connection: duckdb.DuckDBPyConnection, source: Source, path: Path, na
         notes["unit"] = notes["rows_are_units"]
     table = Table(name=name, source=source, unit=unit, columns=kinds, max_groups=groups, max_rows_per_group=rows)
     return Draft(proposed=table, notes=notes, left_out=left_out)
+
+
+def _public_notes(kinds: Mapping[str, Kind]) -> dict[str, str]:
+    return {f"column {column}": PUBLIC_CHECKS[type(kind)] for column, kind in kinds.items()} | {
+        "source": "check: the path starts at the folder that holds the vault",
+        "unit": "check: may everybody read all of it?",
+        "public": "check: may everybody read all of it? Nobody in it is protected",
+        "key": "check: does this tell its rows apart? Of several rows with the same key one counts",
+    }
+
+
+def _key(known: Mapping[str, Facts]) -> tuple[str, ...]:
+    """The first column with another value in each row, if there is one."""
+    rows = max(fact.filled for fact in known.values())
+    return next(((name,) for name, fact in known.items() if 0 < rows == fact.filled == fact.distinct), ())
 
 
 def _first_kinds(columns: list[tuple[str, str]]) -> tuple[dict[str, Kind], dict[str, str]]:
@@ -164,7 +191,7 @@ def _kind(name: str, type_: str, fact: Facts, source: Source) -> Kind:
         return Timestamp(*_decades(fact))
     if (source.date_format or "date") in fact.fits:
         return Date(*_days(_decades(fact)))
-    if 0 < len(fact.common) <= MOST_CATEGORIES and fact.distinct <= 2 * MOST_CATEGORIES:
+    if fact.common:
         return Category(fact.common)
     return Text()
 

@@ -15,6 +15,7 @@ from privet.core.cells import Keys, in_order, keys_from, plain_keys
 from privet.core.claim import claim
 from privet.core.estimate import SINGLE, total_error
 from privet.core.laws import Choice, Law
+from privet.core.levels import most_cells
 from privet.core.loss import Loss
 from privet.core.parts import Part
 from privet.core.plan import Plan, fingerprint
@@ -54,6 +55,7 @@ class Query:
     gate: Gate = field(repr=False)
     beside: Mapping[str, Table] = field(default_factory=dict, repr=False)  # other tables that it is asked of
     suggestion: Suggestion | None = field(default=None, repr=False)  # from which its bounds come
+    part: str | None = None  # whose units are asked about; None is everybody
 
     @property
     def plan(self) -> Plan:
@@ -66,9 +68,11 @@ class Query:
 
     @property
     def error(self) -> dict[str, Fraction]:
-        """How far each count and sum may be off, with 95 % probability; the others depend on the number of rows."""
+        """How far each count and sum may be off, with 95 % probability; the others depend on the number of rows. Of
+        several levels it is that of the largest totals."""
+        cells = most_cells(self.plan, self.question.outline.cells)
         return {
-            recipe.aggregate.name: total_error(recipe, self.question.parts, SHARE)
+            recipe.aggregate.name: total_error(recipe, self.question.parts, SHARE, cells)
             for recipe in self.question.outline.recipes
             if recipe.aggregate.function in SINGLE
         }
@@ -77,9 +81,10 @@ class Query:
     def about_n_more(self) -> int:
         """How many such questions still fit the budget; none once the cap was passed."""
         ledger = self.gate.ledger
-        spent = ledger.spent()
         own = ledger.granted(self.analyst) if self.analyst else None
-        fits = [how_many(ledger.terms.budget, spent.loss, self.cost) if spent.holds else 0]
+        fits = [
+            how_many(one.cap, one.spent.loss, self.cost) if one.spent.holds else 0 for one in ledger.readings(self.part)
+        ]
         if own is not None:
             fits.append(how_many(own, ledger.spent(self.analyst).loss, self.cost))
         return min(fits)
@@ -104,6 +109,7 @@ class Query:
             key=key,
             note=self.text,
             domain=self.table.domain,
+            part=self.part,
         )
         stored = self._stored(charge, fresh=fresh)
         if stored is not None:

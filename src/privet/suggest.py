@@ -124,6 +124,7 @@ def suggest(query: Query, epsilon: Fraction) -> Suggestion:
         analyst=query.analyst,
         note=f"bounds for: {query.text}",
         domain=query.table.domain,
+        part=query.part,
     )
     job = Job(price=lambda: loss, charge=lambda price: replace(charge, loss=price), exact=exact, publish=publish)
     release = run(job, ledger, query.gate.noise)
@@ -149,7 +150,8 @@ def _histograms(query: Query, epsilon: Fraction) -> list[Histogram]:
     for column in numbers:
         shape = read.passing[column.name]
         edges = edges_of(shape.low, shape.high)
-        inner = outline(_binned(read.plan, column, shape, edges), query.table.columns, one)
+        beside = {name: table.columns for name, table in query.beside.items()}
+        inner = outline(_binned(read.plan, column, shape, edges), query.table.columns, one, beside)
         part = _part(len(edges) + 1, one, share)
         found.append(Histogram(name=column.name, part=part, read=inner, edges=edges, shape=shape))
     return found
@@ -177,7 +179,7 @@ def _binned(plan: Plan, column: Column, shape: Shape, edges: Sequence[int]) -> P
     bins: Expression = Case(branches, Literal(Fraction(len(edges)))) if branches else Literal(Fraction(0))
     keys = (Key(name="bin", value=bins),) if branches else ()
     count = Aggregate(name="n", function=Function.COUNT)
-    return Plan(table=plan.table, where=where, keys=keys, aggregates=(count,), outputs=("n",))
+    return Plan(table=plan.table, origin=plan.origin, where=where, keys=keys, aggregates=(count,), outputs=("n",))
 
 
 def _task(query: Query, read: Outline | None) -> Task:

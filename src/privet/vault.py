@@ -14,23 +14,38 @@ from typing import TYPE_CHECKING, Any, Self
 from privet import catalog
 from privet.backends import Backend
 from privet.backends.duckdb import DuckDb
+from privet.backends.origins import check_unit_wise
 from privet.core.accountant import Budget, how_many
 from privet.core.contribution import Bounds
-from privet.core.loss import Amount, Loss
-from privet.core.origin import origin_of, tables_in
+from privet.core.loss import Amount, Loss, parallel
+from privet.core.origin import origin_of, rows_of_a_unit, tables_in
+from privet.core.partition import Partition, of_part, of_part_by_row
+from privet.core.plan import Plan
 from privet.core.pricing import Price, Wanted, ask
 from privet.core.question import outline
 from privet.core.rational import positive, show
 from privet.core.schema import Kind
+from privet.core.shape import shape_of_kind
 from privet.core.unit import neighbors_from
-from privet.declarations import LIMITS, Catalog, Source, Table, defaults, limit_of, portable, with_limits
+from privet.core.weights import weight_from
+from privet.declarations import (
+    LIMITS,
+    Catalog,
+    Source,
+    Table,
+    defaults,
+    limit_of,
+    portable,
+    with_limits,
+)
 from privet.engine import FreshNoise, NoiseSource
 from privet.errors import InvalidInputError, RefusedQueryError
-from privet.ledger import Ledger, Policy, Terms
+from privet.ledger import Ledger, Policy, Reading, Terms
 from privet.ledger import sqlite as ledgers
 from privet.query import Gate, Query
 
 if TYPE_CHECKING:
+    from privet.frame import Frame, Summary
     from privet.suggest import Suggestion
 
 DECLARATIONS, LEDGER = "vault.toml", "ledger.sqlite"
@@ -56,6 +71,7 @@ class BudgetReading:
     spent: Loss
     over: Loss
     holds: bool
+    budgets: tuple[Reading, ...] = ()  # those that a question must fit, where units are divided into parts
 
     @property
     def remaining(self) -> Left:
@@ -63,7 +79,8 @@ class BudgetReading:
 
     def about_n_more(self, query: Query) -> int:
         """How many questions of this price fit; none once the cap was passed."""
-        return how_many(self.cap, self.spent, query.cost) if self.holds else 0
+        each = [one.spent.loss for one in self.budgets] or [self.spent]
+        return min(how_many(self.cap, spent, query.cost) for spent in each) if self.holds else 0
 
 
 def _left(cap: Fraction, spent: Amount) -> Amount:
@@ -80,6 +97,7 @@ class Vault:
         self._memory: dict[str, object] = {}
         self._backend: Backend = DuckDb(self.base, self._memory)
         self._noise: NoiseSource = FreshNoise()
+        self.note = ""  # what whoever looks at a frame of it should know
 
     @property
     def base(self) -> Path:
@@ -101,8 +119,47 @@ class Vault:
     def budget_of(self, analyst: str | None) -> BudgetReading:
         """The budget of all (None), or of one analyst: a grant if there is one, otherwise the cap of all."""
         cap = None if analyst is None else self.ledger.granted(analyst)
-        spent = self.ledger.spent(None if cap is None else analyst)
-        return BudgetReading(cap=cap or self.terms.budget, spent=spent.loss, over=spent.over, holds=spent.holds)
+        if cap is None:
+            return self._reading(None)
+        spent = self.ledger.spent(analyst)
+        return BudgetReading(cap=cap, spent=spent.loss, over=spent.over, holds=spent.holds)
+
+    def budget_of_part(self, part: str) -> BudgetReading:
+        """The budget of one part: what was asked about everybody counts there, and what was asked about it.
+
+        Replacing a unit can take it to another part: then it is the worst of what this part has with each other one.
+        """
+        return self._reading(part)
+
+    def _reading(self, part: str | None) -> BudgetReading:
+        """Of several budgets what is spent is the most, on each gauge by itself."""
+        found = self.ledger.readings(part)
+        return BudgetReading(
+            cap=self.terms.budget,
+            spent=parallel([one.spent.loss for one in found]),
+            over=parallel([one.spent.over for one in found]),
+            holds=all(one.spent.holds for one in found),
+            budgets=found,
+        )
+
+    def partition(self, table: str, column: str) -> Partition:
+        """Divide the units into parts, such as hospitals, once and for ever: each part then has the whole budget for
+        questions about it alone (`vault.sql(..., part="north")`), and questions about everybody are charged to all.
+
+        `column` is a category of `table`; its values are the parts. A unit with several is in the first of them as
+        they were declared, one without any is in none. The table cannot be updated from now on: nobody changes parts.
+        """
+        self._check_unchanged()
+        partition = self._catalog.divided(table, column)
+        self.ledger.divide(partition)
+        self._write(replace(self._catalog, partition=replace(partition, register="")))
+        return partition
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The parts of the units; none if they are not divided."""
+        partition = self.ledger.partition
+        return () if partition is None else partition.parts
 
     def add_table(  # noqa: PLR0913  the public contract
         self,
@@ -156,13 +213,15 @@ class Vault:
 
     def check(self, name: str) -> None:
         """For the owner: raise InvalidInputError unless the declared columns can be read. It touches the data."""
-        self._backend.check(self.table(name))
+        self._backend.check(self.declaration(name))
 
     def update_table(self, name: str, data: object = None, **changes: Any) -> Table:
         """New data or declarations under the same name. The version goes up; what was spent stays spent."""
-        old = self.table(name)
-        known = ("columns", "unit", *LIMITS)
-        declared: dict[str, Any] = {key: changes.pop(key) for key in known if key in changes}
+        old = self.declaration(name)
+        known = ("columns", "unit", "public", "key", *LIMITS)
+        declared: dict[str, Any] = {name: changes.pop(name) for name in known if name in changes}
+        if isinstance(declared.get("key"), str):
+            declared["key"] = (declared["key"],)
         if data is not None:
             source = self._source(data, changes)
             kept = {} if source.kind != old.source.kind else _given(old.source)
@@ -175,17 +234,24 @@ class Vault:
 
     def attach(self, name: str, data: object) -> None:
         """Give a table that lives in memory its data frame again. The declarations and the version stay."""
-        table = self.table(name)
+        table = self.declaration(name)
         if table.source.kind != "memory":
             raise InvalidInputError(f"table {show(name)} is read from a file", "use update_table to change its data")
         self._try(table, data)
 
-    def table(self, name: str) -> Table:
+    def declaration(self, name: str) -> Table:
+        """What the owner said about a table."""
         if name not in self.tables:
             raise InvalidInputError(
                 f"there is no table {show(name)}", f"the tables are: {', '.join(self.tables) or 'none'}"
             )
         return self.tables[name]
+
+    def table(self, name: str) -> Frame:
+        """A table to ask by method calls, as data frames are: .filter(...).group_by("ward").agg(n=pv.count())."""
+        from privet.frame import frame_of  # noqa: PLC0415  it reads like SQL, which takes a while to import
+
+        return frame_of(self, self.declaration(name).name, self.note)
 
     def sql(  # noqa: PLR0913  the public contract
         self,
@@ -203,18 +269,62 @@ class Vault:
         bounds: Suggestion | None = None,
         private_keys: bool = False,
         other: str | None = None,
+        weight: str | None = None,
+        part: str | None = None,
     ) -> Query:
         """A question in SQL at a price. Nothing is spent and no data are touched before its `release`.
 
         How many groups and rows of a unit count is the table's declaration, or this question's own, or what
         `suggest_bounds` gave; with `max_rows` alone, that many rows in whatever groups. Groups that nobody declared
         are shown if they have enough people, which needs a delta; with `private_keys` so are declared ones. `other`
-        names a row for all that are not shown.
+        names a row for all that are not shown. `weight` is a declared column by which each row counts, as in surveys.
+        With `part` it is asked of the units of that part, and charged there.
         """
         from privet.sql import plan_of  # noqa: PLC0415  sqlglot takes a while to import
 
         columns = {name: table.columns for name, table in self.tables.items()}
-        plan = plan_of(text, columns, units={name: table.unit for name, table in self.tables.items()})
+        units = {name: table.unit for name, table in self.tables.items()}
+        plan = plan_of(text, columns, units=units, facts=self.tables, weight=weight_from(weight))
+        return self.ask(
+            plan,
+            text,
+            epsilon=epsilon,
+            delta=delta,
+            rho=rho,
+            within=within,
+            expected=expected,
+            analyst=analyst,
+            max_groups=max_groups,
+            max_rows_per_group=max_rows_per_group,
+            max_rows=max_rows,
+            bounds=bounds,
+            private_keys=private_keys,
+            other=other,
+            part=part,
+        )
+
+    def ask(  # noqa: PLR0913  as sql
+        self,
+        plan: Plan,
+        text: str,
+        *,
+        epsilon: object = None,
+        delta: object = None,
+        rho: object = None,
+        within: Wanted = None,
+        expected: Wanted = None,
+        analyst: str = "",
+        max_groups: int | None = None,
+        max_rows_per_group: int | None = None,
+        max_rows: int | None = None,
+        bounds: Suggestion | None = None,
+        private_keys: bool = False,
+        other: str | None = None,
+        part: str | None = None,
+    ) -> Query:
+        """The same for a plan that a front has made; `text` is what the ledger notes for people."""
+        if part is not None:
+            plan = self._of_part(plan, part)
         beside = {name: self.tables[name] for name in tables_in(origin_of(plan)) if name != plan.table}
         plan = replace(plan, private_keys=bool(private_keys), other=_label(other))
         table = self.tables[plan.table]
@@ -224,8 +334,9 @@ class Vault:
             limits = suggested | limits
         if table.public:
             raise RefusedQueryError(f"table {show(table.name)} is public", "read it yourself: it needs no budget")
+        check_unit_wise(origin_of(plan), {plan.table: table, **beside})
         others = {name: other.columns for name, other in beside.items()}
-        read = outline(plan, table.columns, self._bounds(table, limits), others)
+        read = outline(plan, table.columns, self._bounds(table, limits, rows_of_a_unit(origin_of(plan))), others)
         price = Price(epsilon=epsilon, delta=delta, rho=rho, within=within, expected=expected)
         asked = ask(read, self.terms.budget, price)
         return Query(
@@ -236,18 +347,47 @@ class Vault:
             analyst=analyst,
             gate=self._gate([table, *beside.values()]),
             suggestion=bounds,
+            part=part,
         )
 
-    def suggest_bounds(self, text: str, *, epsilon: object, analyst: str = "") -> Suggestion:
+    def suggest_bounds(
+        self, text: str | Summary, *, epsilon: object, analyst: str = "", part: str | None = None
+    ) -> Suggestion:
         """Pay `epsilon`, look at the data, and say how many groups and rows a unit has in this question, and where the
-        numbers that it adds up lie. The same suggestion is given again free of charge."""
+        numbers that it adds up lie. The same suggestion is given again free of charge.
+
+        The question is SQL, or what a frame's `agg` gave."""
         from privet.suggest import suggest  # noqa: PLC0415  rarely needed
 
         price = positive(epsilon, "epsilon")
         private = {"delta": self.terms.budget.delta / 4} if self.terms.budget.delta else {}
-        return suggest(self.sql(text, epsilon=price, analyst=analyst, **private), price)  # type: ignore[arg-type]
+        how: dict[str, Any] = {"epsilon": price, "analyst": analyst, "part": part, **private}
+        return suggest(self.sql(text, **how) if isinstance(text, str) else text.query(**how), price)
 
-    def _bounds(self, table: Table, limits: Mapping[str, int]) -> Bounds:
+    def _of_part(self, plan: Plan, part: str) -> Plan:
+        """The question about one part, while its register is declared as it was when units were divided."""
+        partition = self.ledger.partition
+        if partition is None:
+            raise InvalidInputError(
+                "the units of this vault are not divided into parts",
+                'leave the part out, or divide them: vault.partition("patients", "hospital")',
+            )
+        register = self.tables.get(partition.table)
+        if register is None or register.digest != partition.register:
+            raise InvalidInputError(
+                f"table {show(partition.table)} is not declared as it was when it divided the units",
+                f"undo what was changed about it in {DECLARATIONS}",
+            )
+        if register.unit is None:
+            return of_part_by_row(plan, partition, part)
+        shapes = {
+            name: {column: shape_of_kind(kind) for column, kind in table.columns.items()}
+            for name, table in self.tables.items()
+        }
+        return of_part(plan, partition, part, shapes)
+
+    def _bounds(self, table: Table, limits: Mapping[str, int], at_most: int | None) -> Bounds:
+        """What counts of a unit; more than it can have is not asked for."""
         if table.unit is None and limits:
             raise InvalidInputError(
                 "each row is a unit here: there is nothing to bound", f"leave {' and '.join(limits)} out"
@@ -256,13 +396,15 @@ class Vault:
             limit_of(limit, name)
         groups, rows, in_all = (limits.get(name, getattr(table, name)) for name in LIMITS)
         most = in_all or groups * rows
+        if at_most is not None and at_most < most:
+            most, in_all = at_most, at_most
         return Bounds(groups=min(groups, most), rows=min(rows, most), in_all=in_all, neighbors=self.terms.neighbors)
 
     def dummy(self, name: str, rows: int = 100, *, seed: int = 0) -> dict[str, list[object]]:
         """Made-up rows from the declarations alone, to draft questions with. Not a release: it has never seen data."""
         from privet.dummy import dummy  # noqa: PLC0415  rarely needed
 
-        return dummy(self.table(name), rows, seed=seed)
+        return dummy(self.declaration(name), rows, seed=seed)
 
     def grant(self, analyst: str, budget: Budget) -> None:
         """Cap one analyst, beside the cap of all."""
@@ -325,11 +467,17 @@ class Vault:
 
     def _keep(self, declared: Catalog, table: Table, data: object) -> None:
         """Only what can be read is declared; the file is replaced as a whole, unless somebody else changed it."""
+        self._check_unchanged()
+        self._try(table, data if table.source.kind == "memory" else None)
+        self._write(declared)
+
+    def _check_unchanged(self) -> None:
         if catalog.read(self.folder / DECLARATIONS) != self._catalog:
             raise InvalidInputError(
                 f"{DECLARATIONS} was changed since this vault was opened", "open the vault again, then change it"
             )
-        self._try(table, data if table.source.kind == "memory" else None)
+
+    def _write(self, declared: Catalog) -> None:
         catalog.write(self.folder / DECLARATIONS, declared)
         self._catalog = declared
 
@@ -414,7 +562,26 @@ def open(path: str | os.PathLike[str]) -> Vault:
             f"{DECLARATIONS} says {declared.neighbors}, but the ledger was opened with {ledger.terms.neighbors}",
             f'write neighbors = "{ledger.terms.neighbors}" there again: the relation never changes',
         )
-    return Vault(folder, declared, ledger)
+    try:
+        return Vault(folder, _with_parts(folder, declared, ledger), ledger)
+    except BaseException:
+        ledger.close()
+        raise
+
+
+def _with_parts(folder: Path, declared: Catalog, ledger: Ledger) -> Catalog:
+    """The declarations with the ledger's parts: its word holds. They are written down if a crash prevented that."""
+    partition = ledger.partition
+    said = None if partition is None else replace(partition, register="")
+    if declared.partition == said:
+        return declared
+    if declared.partition is None:
+        declared = replace(declared, partition=said)
+        catalog.write(folder / DECLARATIONS, declared)
+        return declared
+    there = "no parts" if said is None else "other parts"
+    remedy = "take [partition] out" if said is None else f"write there again: {catalog.partition_section(said)}"
+    raise InvalidInputError(f"{DECLARATIONS} has a partition, but the ledger has {there}", remedy)
 
 
 def _checked_budget(budget: object) -> Budget:

@@ -13,6 +13,7 @@ from typing import Protocol
 
 from privet.core.accountant import Budget
 from privet.core.loss import Loss
+from privet.core.partition import Partition
 from privet.core.unit import Neighbors
 
 FAILURES_ALLOWED = 2  # the third failure suspends an analyst
@@ -34,6 +35,7 @@ class Kind(StrEnum):
     FAILURE = "failure"
     GRANT = "grant"
     REINSTATEMENT = "reinstatement"
+    PARTITION = "partition"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +58,7 @@ class Charge:
     key: str | None = None  # a retry with the same key replays the stored answer
     note: str = ""  # what was asked, for people
     domain: str = ""  # what is one unit: the first charge fixes it for ever
+    part: str | None = None  # whose units were asked about; None is everybody
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +92,15 @@ class Spent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """One budget that a charge must fit, as we name it, and what is spent of it."""
+
+    name: str
+    cap: Budget
+    spent: Spent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
     """One line of the ledger."""
 
@@ -102,8 +114,9 @@ class Entry:
     note: str
     about: int | None  # the charge that an answer or a failure belongs to
     over: bool  # beyond the cap
-    detail: str  # terms of the opening, domain of a charge, budget of a grant, SHA-256 of an answer
+    detail: str  # terms of the opening, domain and part of a charge, budget of a grant, parts, SHA-256 of an answer
     digest: str
+    part: str | None = None  # whose units a charge was for
 
 
 class Ledger(Protocol):
@@ -111,6 +124,13 @@ class Ledger(Protocol):
 
     @property
     def terms(self) -> Terms: ...
+
+    @property
+    def partition(self) -> Partition | None:
+        """The parts that the units were divided into."""
+
+    def divide(self, partition: Partition) -> Receipt:
+        """Give each part a budget of its own from now on, with what was spent so far. Once, for ever."""
 
     def spend(self, charge: Charge) -> Receipt:
         """Durable when it returns; or raises, and then nothing may be released."""
@@ -127,8 +147,14 @@ class Ledger(Protocol):
     def replay(self, key: str, request: str) -> Stored | None:
         """The stored answer under this key, if there is one. A key belongs to one request for ever."""
 
-    def spent(self, analyst: str | None = None) -> Spent:
-        """Everything, or what one analyst spent ("" is the owner)."""
+    def spent(self, analyst: str | None = None, *, part: str | None = None) -> Spent:
+        """Everything, or what one analyst spent ("" is the owner), or what counts for a part.
+
+        With parts it is the most that any of their budgets has spent, on each gauge by itself.
+        """
+
+    def readings(self, part: str | None = None) -> tuple[Reading, ...]:
+        """Every budget that a charge of everybody, or of a part, must fit; an analyst's share is another."""
 
     def grant(self, analyst: str, budget: Budget) -> Receipt:
         """Cap one analyst, beside the cap of all. A later grant replaces it; what was spent stays spent."""

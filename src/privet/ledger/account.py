@@ -42,16 +42,16 @@ class Account:
     def price(self, loss: Loss) -> Units:
         return price(loss, self.share)
 
-    def takes(self, loss: Loss) -> bool:
+    def takes(self, price: Units) -> bool:
         """Would the database's CHECK accept this charge?"""
         cap = self.caps
-        return not self.closed and (cap is None or fits(cap, plus(self.total, self.price(loss))))
+        return not self.closed and (cap is None or fits(cap, plus(self.total, price)))
 
-    def charged(self, loss: Loss, over: bool) -> Account:
+    def charged(self, price: Units, over: bool) -> Account:
         """The account after this charge."""
         if over:
-            return replace(self, over=plus(self.over, self.price(loss)))
-        return replace(self, total=plus(self.total, self.price(loss)))
+            return replace(self, over=plus(self.over, price))
+        return replace(self, total=plus(self.total, price))
 
     def spent(self) -> Spent:
         return Spent(loss=reading(self.total, self.share), over=reading(self.over, self.share))

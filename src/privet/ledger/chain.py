@@ -14,6 +14,7 @@ from privet.core.loss import Loss
 from privet.core.unit import Neighbors
 from privet.ledger import Entry, Kind, Policy, Terms
 from privet.ledger.account import budget_from, budget_text
+from privet.ledger.parts import charge_from
 from privet.ledger.schema import ENTRY, FORMAT
 
 START = "0" * 64  # the head before the first entry
@@ -64,10 +65,11 @@ def terms_from(text: str) -> Terms:
 
 def entry_from(record: Mapping[str, Any]) -> Entry:
     """A row of the database, for people."""
+    kind = Kind(record["kind"])
     return Entry(
         number=record["number"],
         time=record["time"],
-        kind=Kind(record["kind"]),
+        kind=kind,
         analyst=record["analyst"],
         loss=None if record["exact"] is None else exact_from(record["exact"]),
         request=record["request"],
@@ -77,4 +79,5 @@ def entry_from(record: Mapping[str, Any]) -> Entry:
         over=bool(record["over"]),
         detail=record["detail"],
         digest=record["digest"],
+        part=charge_from(record["detail"])[1] if kind is Kind.CHARGE else None,
     )

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from privet.errors import LedgerError
-from privet.ledger.schema import APPLICATION, FORMAT, SCHEMA
+from privet.ledger.schema import APPLICATION, DIVIDED, FORMAT, SCHEMA
 
 PATIENCE = 60.0  # seconds that we wait for other processes
 
@@ -99,10 +99,16 @@ def _check_format(connection: sqlite3.Connection, path: Path) -> None:
     )
     if application != APPLICATION:
         raise LedgerError(f"{path.name} is not a ledger", "give the path of a file that Privet created")
-    if version != FORMAT:
+    if version not in (FORMAT, DIVIDED):
         raise LedgerError(
-            f"the ledger {path.name} has format {version}; this Privet reads format {FORMAT}", "use a newer Privet"
+            f"the ledger {path.name} has format {version}; this Privet reads {FORMAT} and {DIVIDED}",
+            "use a newer Privet",
         )
+
+
+def is_divided(connection: sqlite3.Connection) -> bool:
+    """Do parts have accounts? The file's header says it, and changes with them, in one transaction."""
+    return bool(connection.execute("PRAGMA user_version").fetchone()[0] == DIVIDED)
 
 
 def build(path: Path) -> sqlite3.Connection:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 APPLICATION, FORMAT = 0x50525654, 1  # "PRVT" in the file's header, and the version of these tables
+DIVIDED = 2  # the version of a ledger with parts: an older Privet, which would not charge them, cannot open it
 
 ENTRY = (
     "number", "time", "kind", "analyst", "request", "key", "note", "about", "over",
     "epsilon", "delta", "rho", "rho_delta", "exact", "detail",
 )  # fmt: skip
 
-ALL = "all"  # the account of everybody together; "by:" + analyst is one analyst's, "by:" the owner's
+ALL = "all"  # the account of everybody together; "by:" + analyst is one analyst's, "by:" the owner's; see parts.py
 
 SCHEMA = """
 CREATE TABLE entry (

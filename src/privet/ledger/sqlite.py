@@ -17,8 +17,10 @@ from typing import Self, TextIO
 
 from privet.core.accountant import Budget
 from privet.core.claim import claim
+from privet.core.loss import parallel
+from privet.core.partition import LONGEST_PART, Partition
 from privet.errors import InvalidInputError, LedgerError, TamperedError
-from privet.ledger import FAILURES_ALLOWED, Charge, Entry, Receipt, Spent, Stored, Terms
+from privet.ledger import FAILURES_ALLOWED, Charge, Entry, Reading, Receipt, Spent, Stored, Terms
 from privet.ledger.account import Account, account_from
 from privet.ledger.batch import Batches, Job
 from privet.ledger.chain import START, digest, entry_from, exact_from, terms_from, terms_text
@@ -34,8 +36,9 @@ from privet.ledger.connection import (
     new_file,
     structure,
 )
-from privet.ledger.schema import ALL, ENTRY
-from privet.ledger.transaction import Transaction, check_key
+from privet.ledger.parts import called, charge_from, counted
+from privet.ledger.schema import ENTRY
+from privet.ledger.transaction import Transaction, check_key, partition_in, rows_of
 from privet.ledger.units import caps, writable
 from privet.ledger.verification import verify
 
@@ -86,6 +89,7 @@ class SqliteLedger:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._closed = False
+        self._partition: Partition | None = None  # once there is one, it never changes
         self._writer: sqlite3.Connection | None = None
         self._reader: sqlite3.Connection | None = None
         self._reading = threading.Lock()
@@ -121,6 +125,10 @@ class SqliteLedger:
         _check_analyst(analyst)
         return self._batches.submit(lambda transaction: transaction.grant(analyst, budget))
 
+    def divide(self, partition: Partition) -> Receipt:
+        """Give each part a budget of its own from now on, with what was spent so far. Once, for ever."""
+        return self._batches.submit(lambda transaction: transaction.divide(partition))
+
     def reinstate(self, analyst: str) -> Receipt:
         """Let a suspended analyst ask again; three more failures suspend again."""
         _check_analyst(analyst)
@@ -137,9 +145,32 @@ class SqliteLedger:
             check_key(connection, key, request)
             return _answer(connection, "entry.key = ?", key)
 
-    def spent(self, analyst: str | None = None) -> Spent:
-        """Everything, or what one analyst spent ("" is the owner)."""
-        return self._account(ALL if analyst is None else f"by:{analyst}").spent()
+    @property
+    def partition(self) -> Partition | None:
+        """The parts that the units were divided into, by whichever process."""
+        if self._partition is None:
+            with self._read() as connection:
+                self._partition = partition_in(connection)
+        return self._partition
+
+    def spent(self, analyst: str | None = None, *, part: str | None = None) -> Spent:
+        """Everything, or what one analyst spent ("" is the owner), or what counts for a part.
+
+        With parts it is the most that any of their budgets has spent, on each gauge by itself.
+        """
+        if analyst is not None:
+            return self._account(f"by:{analyst}").spent()
+        found = [reading.spent for reading in self.readings(part)]
+        return Spent(loss=parallel([one.loss for one in found]), over=parallel([one.over for one in found]))
+
+    def readings(self, part: str | None = None) -> tuple[Reading, ...]:
+        """Every budget that a charge of everybody, or of a part, must fit; an analyst's share is another."""
+        names = counted(self.partition, self.terms.neighbors, part)
+        with self._read() as connection:
+            rows = {row["name"]: account_from(row, self._share) for row in rows_of(connection, names)}
+        if len(rows) < len(names):
+            raise TamperedError("an account of the ledger is gone", "answer nothing from it; restore a backup")
+        return tuple(Reading(name=called(name), cap=self.terms.budget, spent=rows[name].spent()) for name in names)
 
     def granted(self, analyst: str) -> Budget | None:
         """The analyst's own cap."""
@@ -213,11 +244,12 @@ class SqliteLedger:
         try:
             self._writer = connection = self._writer or self._connected()
             begin(connection)
-            transaction = Transaction(connection, self.terms)
+            transaction = Transaction(connection, self.terms, self._partition)
             for job in jobs:
                 begun.append(job)
                 outcomes.append(transaction.attempt(job.work))
             connection.execute("COMMIT")
+            self._partition = transaction.partition
         except BaseException as error:
             self._drop_writer()
             if not isinstance(error, sqlite3.Error | LedgerError):
@@ -323,6 +355,7 @@ def _answer(connection: sqlite3.Connection, condition: str, value: str) -> Store
     row = connection.execute(f"{query} WHERE {condition} ORDER BY entry.number LIMIT 1", (value,)).fetchone()
     if row is None:
         return None
+    domain, part = charge_from(row["detail"])
     return Stored(
         receipt=Receipt(entry=row["number"], digest=row["digest"]),
         charge=Charge(
@@ -331,7 +364,8 @@ def _answer(connection: sqlite3.Connection, condition: str, value: str) -> Store
             analyst=row["analyst"],
             key=row["key"],
             note=row["note"],
-            domain=row["detail"],
+            domain=domain,
+            part=part,
         ),
         body=row["body"],
     )
@@ -346,6 +380,10 @@ def _checked(charge: Charge) -> Charge:
     _check_text(charge.analyst, "the analyst's name", LONGEST_NAME)
     _check_text(charge.note, "the note", LONGEST_NOTE)
     _check_text(charge.domain, "the domain", LONGEST_NAME)
+    if charge.domain.startswith("{"):
+        raise InvalidInputError("a domain begins with {, as what names a part does", "name the unit in words")
+    if charge.part is not None:
+        _check_text(charge.part, "the part", LONGEST_PART)
     if charge.key is not None:
         _check_text(charge.key, "the idempotency key", LONGEST_NAME)
     return replace(charge, loss=writable(charge.loss))

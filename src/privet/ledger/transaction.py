@@ -5,18 +5,25 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Any
 
 from privet.core.accountant import Budget
 from privet.core.claim import claim
 from privet.core.loss import Loss
-from privet.errors import BudgetExceededError, InvalidInputError, SuspendedError
+from privet.core.partition import Partition, check_partition
+from privet.core.rational import show
+from privet.errors import BudgetExceededError, InvalidInputError, SuspendedError, TamperedError
 from privet.ledger import FAILURES_ALLOWED, Charge, Kind, Policy, Receipt, Terms
 from privet.ledger.account import ROW, Account, account_from, budget_text, granted
 from privet.ledger.chain import START, digest, exact_from, exact_text
+from privet.ledger.connection import is_divided
+from privet.ledger.parts import called, charge_from, charge_text, counted, partition_from, partition_text
 from privet.ledger.refusal import Short, refusal
-from privet.ledger.schema import ALL, ENTRY
+from privet.ledger.schema import ALL, DIVIDED, ENTRY
 from privet.ledger.units import LARGEST, Units, caps
 
 INSERT_ENTRY = f"INSERT INTO entry ({', '.join(ENTRY)}, digest) VALUES ({', '.join('?' * (len(ENTRY) + 1))})"  # noqa: S608
@@ -24,8 +31,10 @@ INSERT_ACCOUNT = f"INSERT INTO account ({', '.join(ROW)}) VALUES ({', '.join('?'
 EMPTY = dict.fromkeys(ENTRY) | {"analyst": "", "note": "", "over": 0, "detail": ""}
 
 
-def _update(prefix: str) -> str:
-    """Add a price to the account of everybody and to the analyst's own, both or none; too large is infinite.
+@lru_cache(maxsize=256)
+def update(accounts: int, prefix: str = "") -> str:
+    """Add a price to so many accounts, named :in_0 and so on, and to the analyst's own, all or none; too large is
+    infinite.
 
     The CHECK of the table refuses a sum that no gauge certifies. Deltas have other units in the analyst's account.
     """
@@ -35,22 +44,21 @@ def _update(prefix: str) -> str:
         return f"{column} = CASE WHEN {column} + {price} <= {LARGEST} THEN {column} + {price} END"
 
     def of_row(name: str) -> str:
-        return f"(CASE name WHEN '{ALL}' THEN :{name} ELSE :own_{name} END)"
+        return f"(CASE name WHEN :own THEN :own_{name} ELSE :{name} END)"
 
     columns = [grown("epsilon", ":epsilon"), grown("rho", ":rho")]
     columns += [grown(name, of_row(name)) for name in ("delta", "rho_delta")]
-    return f"UPDATE account SET {', '.join(columns)} WHERE name IN ('{ALL}', :own)"  # noqa: S608
-
-
-CHARGE, CHARGE_OVER = _update(""), _update("over_")
+    names = ", ".join([":own", *(f":in_{place}" for place in range(accounts))])
+    return f"UPDATE account SET {', '.join(columns)} WHERE name IN ({names})"  # noqa: S608
 
 
 class Transaction:
     """One open transaction. It knows the head of the chain, which nobody else can move meanwhile."""
 
-    def __init__(self, connection: sqlite3.Connection, terms: Terms) -> None:
+    def __init__(self, connection: sqlite3.Connection, terms: Terms, partition: Partition | None = None) -> None:
         self.connection = connection
         self.terms = terms
+        self.partition = partition or partition_in(connection)  # of what another process has divided, too
         self._share = caps(terms.budget).share
         self._read: dict[str, Account] = {}  # as first read: for what charges within the cap do not change
         row = connection.execute("SELECT number, digest FROM entry ORDER BY number DESC LIMIT 1").fetchone()
@@ -84,23 +92,25 @@ class Transaction:
         if charge.key is not None:
             check_key(self.connection, charge.key, charge.request)
         self._check_domain(charge.domain)
+        names = counted(self.partition, self.terms.neighbors, charge.part)
         everybody, own = self._as_first_read(charge.analyst)
         if charge.analyst and own.failures > FAILURES_ALLOWED:
             raise _suspended()
         price = everybody.price(charge.loss)
         own_price = price if own.share == everybody.share else own.price(charge.loss)
         amounts = _columns(price)
-        prices = amounts | {"own": own.name, "own_delta": own_price.delta, "own_rho_delta": own_price.rho_delta}
+        prices: dict[str, object] = {f"in_{place}": name for place, name in enumerate(names)}
+        prices |= amounts | {"own": own.name, "own_delta": own_price.delta, "own_rho_delta": own_price.rho_delta}
         over = everybody.over != Units()  # once over, always over: what is certified is what came before
         if not over:
             try:
-                self.connection.execute(CHARGE, prices)
-            except sqlite3.IntegrityError:  # the CHECK of the account of everybody, or of the analyst's
+                self._update(prices, len(names))
+            except sqlite3.IntegrityError:  # the CHECK of the account of everybody, of a part, or of the analyst's
                 over = True
         if over:
             if charge.analyst or self.terms.policy is not Policy.WARN:
-                raise _refused(*self._accounts(charge.analyst), charge.loss)
-            self.connection.execute(CHARGE_OVER, prices)
+                raise _refused(everybody, self._found([*names, own.name]), charge.loss)
+            self._update(prices, len(names), "over_")
             self._read.clear()
         return self._append(
             kind=Kind.CHARGE.value,
@@ -110,9 +120,37 @@ class Transaction:
             note=charge.note,
             over=int(over),
             exact=exact_text(charge.loss),
-            detail=charge.domain,
+            detail=charge_text(charge.domain, charge.part),
             **amounts,
         )
+
+    @claim("parallel-parts")
+    def divide(self, partition: Partition) -> Receipt:
+        """An account for each part, or each two, that has spent what everybody was asked about so far."""
+        if self.partition is not None:
+            raise InvalidInputError(
+                f"the units are divided already, by {show(self.partition.column)} of {show(self.partition.table)}",
+                "use these parts: they never change",
+            )
+        if self.terms.policy is not Policy.REFUSE:
+            raise InvalidInputError(
+                "the policy of this vault lets charges pass the cap, so parts would promise nothing",
+                'make a vault with on_exhausted="refuse"',
+            )
+        check_partition(partition, self.terms.neighbors)
+        _, *names = counted(partition, self.terms.neighbors, None)
+        (everybody,) = self._found([ALL])
+        for name in names:
+            self._insert(replace(everybody, name=name))
+        self.connection.execute(f"PRAGMA user_version={DIVIDED}")
+        receipt = self._append(kind=Kind.PARTITION.value, detail=partition_text(partition))
+        self.partition = partition
+        return receipt
+
+    def _update(self, prices: dict[str, object], accounts: int, prefix: str = "") -> None:
+        changed = self.connection.execute(update(accounts, prefix), prices).rowcount
+        if changed != accounts + 1:
+            raise TamperedError("an account of the ledger is gone", "answer nothing from it; restore a backup")
 
     def answer(self, receipt: Receipt, body: bytes) -> Receipt:
         """Keep an answer beside its charge."""
@@ -161,22 +199,27 @@ class Transaction:
         """One ledger counts for one kind of unit (RULES of soundness, 12), whatever a declaration says later."""
         query = "SELECT detail FROM entry WHERE kind = ? ORDER BY number LIMIT 1"
         first = self.connection.execute(query, (Kind.CHARGE.value,)).fetchone()
-        if first is not None and first["detail"] != domain:
+        if first is None:
+            return
+        said, _ = charge_from(first["detail"])
+        if said != domain:
             raise InvalidInputError(
-                f"this ledger counts what is learned about {first['detail'] or 'units'}, not {domain or 'units'}",
+                f"this ledger counts what is learned about {said or 'units'}, not {domain or 'units'}",
                 "make a vault of its own for another unit",
             )
 
     def _accounts(self, analyst: str) -> tuple[Account, Account]:
         """Of everybody, and the analyst's own, which begins with the first use of the name."""
         name = f"by:{analyst}"
-        rows = self.connection.execute("SELECT * FROM account WHERE name IN (?, ?)", (ALL, name))
-        found = {row["name"]: account_from(row, self._share) for row in rows}
+        found = {account.name: account for account in self._found([ALL, name])}
         if name not in found:
             policy = Policy.REFUSE if analyst else self.terms.policy
             found[name] = Account(name=name, policy=policy, budget=None, share=self._share)
             self._insert(found[name])
         return found[ALL], found[name]
+
+    def _found(self, names: Sequence[str]) -> list[Account]:
+        return [account_from(row, self._share) for row in rows_of(self.connection, names)]
 
     def _as_first_read(self, analyst: str) -> tuple[Account, Account]:
         """Policy, share, failures and whether we are over: right for the whole transaction. The sums may be old."""
@@ -208,6 +251,25 @@ class Transaction:
         return Counter({exact_from(exact): count for exact, count in rows})
 
 
+def rows_of(connection: sqlite3.Connection, names: Sequence[str]) -> list[Any]:
+    """Of these accounts, those that are there."""
+    places = ", ".join("?" * len(names))
+    return connection.execute(f"SELECT * FROM account WHERE name IN ({places})", names).fetchall()  # noqa: S608
+
+
+def partition_in(connection: sqlite3.Connection) -> Partition | None:
+    """The parts, as their entry says, if that is chained to the one before it. `verify` looks at all the rest."""
+    if not is_divided(connection):
+        return None
+    query = "SELECT * FROM entry WHERE kind = ? LIMIT 1"
+    record = connection.execute(query, (Kind.PARTITION.value,)).fetchone()
+    if record is not None:
+        before = connection.execute("SELECT digest FROM entry WHERE number = ?", (record["number"] - 1,)).fetchone()
+        if before is not None and digest(before["digest"], record) == record["digest"]:
+            return partition_from(record["detail"])
+    raise TamperedError("the parts of this ledger were changed", "restore a backup")
+
+
 def check_key(connection: sqlite3.Connection, key: str, request: str) -> None:
     """A key belongs to one request for ever (RULES of soundness, 5)."""
     query = "SELECT 1 FROM entry WHERE key = ? AND request <> ?"
@@ -225,13 +287,12 @@ def _suspended() -> SuspendedError:
     )
 
 
-def _refused(everybody: Account, own: Account, loss: Loss) -> BudgetExceededError:
+def _refused(everybody: Account, accounts: Sequence[Account], loss: Loss) -> BudgetExceededError:
     if everybody.over != Units():
         return BudgetExceededError("the owner's own queries passed the cap; nothing is left", "ask the owner for more")
-    names = {everybody.name: "the budget", own.name: "your share of the budget"}
     short = [
-        Short(name=names[account.name], cap=account.caps, spent=account.total)
-        for account in (everybody, own)
-        if account.caps is not None and not account.takes(loss)
+        Short(name=called(account.name), cap=account.caps, spent=account.total)
+        for account in accounts
+        if account.caps is not None and not account.takes(account.price(loss))
     ]
     return refusal(short, loss)

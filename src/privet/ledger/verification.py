@@ -10,11 +10,13 @@ from dataclasses import replace
 from typing import Any, assert_never
 
 from privet.core.claim import claim
+from privet.core.partition import Partition, check_partition
 from privet.errors import PrivetError, TamperedError
 from privet.ledger import FAILURES_ALLOWED, Kind, Policy, Receipt
 from privet.ledger.account import ROW, UNITS, Account, budget_from, granted
 from privet.ledger.chain import START, digest, exact_from, terms_from
-from privet.ledger.connection import fresh_structure, structure
+from privet.ledger.connection import fresh_structure, is_divided, structure
+from privet.ledger.parts import charge_from, counted, partition_from
 from privet.ledger.schema import ALL
 from privet.ledger.units import Units, caps
 
@@ -56,6 +58,7 @@ class Replay:
         self.answers: dict[int, tuple[str, str]] = {}  # charge -> request, SHA-256 of the body
         self._exact: defaultdict[str, Counter[str]] = defaultdict(Counter)  # analyst -> prices
         self.domain: str | None = None  # of the first charge
+        self.partition: Partition | None = None
 
     def add(self, record: Mapping[str, Any]) -> None:
         kind, analyst = Kind(record["kind"]), record["analyst"]
@@ -64,6 +67,9 @@ class Replay:
             raise ValueError
         if kind is Kind.OPENING:
             self._open(record["detail"])
+            return
+        if kind is Kind.PARTITION:
+            self._divide(partition_from(record["detail"]))
             return
         own = self.accounts.setdefault(f"by:{analyst}", self._fresh(analyst))
         match kind:
@@ -85,8 +91,16 @@ class Replay:
 
     def _open(self, detail: str) -> None:
         terms = terms_from(detail)
-        self.policy, self.share = terms.policy, caps(terms.budget).share
+        self.policy, self.share, self.neighbors = terms.policy, caps(terms.budget).share, terms.neighbors
         self.accounts[ALL] = Account(name=ALL, policy=terms.policy, budget=terms.budget, share=self.share)
+
+    def _divide(self, partition: Partition) -> None:
+        if self.partition is not None or self.policy is not Policy.REFUSE:
+            raise ValueError
+        check_partition(partition, self.neighbors)
+        self.partition = partition
+        for name in counted(partition, self.neighbors, None):
+            self.accounts[name] = replace(self.accounts[ALL], name=name)
 
     def _fresh(self, analyst: str) -> Account:
         policy = Policy.REFUSE if analyst else self.policy
@@ -94,18 +108,22 @@ class Replay:
 
     def _charge(self, own: Account, analyst: str, record: Mapping[str, Any]) -> None:
         loss, everybody = exact_from(record["exact"]), self.accounts[ALL]
-        if everybody.price(loss) != Units(**{name: record[name] for name in UNITS}):
+        domain, part = charge_from(record["detail"])
+        price = everybody.price(loss)
+        if price != Units(**{name: record[name] for name in UNITS}):
             raise ValueError
-        certified = everybody.takes(loss) and own.takes(loss) and everybody.over == Units()
+        names = counted(self.partition, self.neighbors, part)
+        charged = [(own, own.price(loss)), *((self.accounts[name], price) for name in names)]  # parts have its caps
+        certified = all(account.takes(units) for account, units in charged) and everybody.over == Units()
         allowed = certified or (self.policy is Policy.WARN and not analyst)
         if not allowed or certified == bool(record["over"]) or (analyst and own.failures > FAILURES_ALLOWED):
             raise ValueError
         if self.domain is None:
-            self.domain = record["detail"]
-        if self.domain != record["detail"]:
+            self.domain = domain
+        if self.domain != domain:
             raise ValueError
-        for account in (everybody, own):
-            self.accounts[account.name] = account.charged(loss, over=not certified)
+        for account, units in charged:
+            self.accounts[account.name] = account.charged(units, over=not certified)
         self._exact[analyst][record["exact"]] += 1
         self.charges[self.entries] = analyst, record["request"]
 
@@ -120,6 +138,8 @@ def _compare(connection: sqlite3.Connection, replay: Replay) -> None:
     """The database's sums and answers beside the replayed ones."""
     if not replay.entries:
         raise _tampered("there is no opening entry")
+    if is_divided(connection) != (replay.partition is not None):
+        raise _tampered("the header and the entries do not agree on whether there are parts")
     kept = {row["name"]: tuple(row[name] for name in ROW) for row in connection.execute("SELECT * FROM account")}
     if kept != {name: account.row() for name, account in replay.accounts.items()}:
         raise _tampered("the sums or caps are not those of the entries")

@@ -1,0 +1,81 @@
+"""TRUSTED and PURE: parts of the units in the ledger. Which accounts a charge is counted in, and how entries name it.
+
+Under add-remove each part has an account with the whole budget: what everybody was asked about, and that part's own
+charges. Under replace a unit can go from one part to another, so each two parts have one, which counts both.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from functools import lru_cache
+
+from privet.core.claim import claim
+from privet.core.partition import Partition
+from privet.core.rational import show
+from privet.core.unit import Neighbors
+from privet.errors import InvalidInputError
+from privet.ledger.schema import ALL
+
+ONE, TWO = "part:", "parts:"
+
+
+@claim("parallel-parts")
+@lru_cache(maxsize=1024)
+def counted(partition: Partition | None, neighbors: Neighbors, part: str | None) -> tuple[str, ...]:
+    """The accounts, beside the analyst's own, that a charge is added to: of a question about everybody all of them,
+    of a question about a part those in which a unit of that part is counted."""
+    if partition is None:
+        if part is not None:
+            raise InvalidInputError("the units of this vault are not divided into parts", "leave the part out")
+        return (ALL,)
+    pairs = itertools.combinations(partition.parts, 2) if neighbors is Neighbors.REPLACE else ()
+    groups = [*((one,) for one in partition.parts), *pairs]
+    if part is None:
+        return (ALL, *map(_name, groups))
+    partition.place(part)
+    return tuple(_name(group) for group in groups if part in group)
+
+
+def _name(parts: tuple[str, ...]) -> str:
+    """Different for different parts: JSON keeps two names apart, whatever they contain."""
+    return ONE + parts[0] if len(parts) == 1 else TWO + json.dumps(parts)
+
+
+def called(account: str) -> str:
+    """How we name an account to the one who asked."""
+    if account.startswith(TWO):
+        one, other = json.loads(account.removeprefix(TWO))
+        return f"the budget of parts {show(one)} and {show(other)} together"
+    if account.startswith(ONE):
+        return f"the budget of part {show(account.removeprefix(ONE))}"
+    return "the budget" if account == ALL else "your share of the budget"
+
+
+def partition_text(partition: Partition) -> str:
+    """The detail of its entry."""
+    names = {"column": partition.column, "register": partition.register, "table": partition.table}
+    return json.dumps({**names, "parts": partition.parts}, sort_keys=True)
+
+
+def partition_from(text: str) -> Partition:
+    said = json.loads(text)
+    return Partition(
+        table=str(said["table"]),
+        column=str(said["column"]),
+        parts=tuple(map(str, said["parts"])),
+        register=str(said["register"]),
+    )
+
+
+def charge_text(domain: str, part: str | None) -> str:
+    """The detail of a charge: what is one unit; and the part, if it is one part's. A domain never begins with {."""
+    return domain if part is None else json.dumps({"domain": domain, "part": part}, sort_keys=True)
+
+
+def charge_from(text: str) -> tuple[str, str | None]:
+    """The domain and the part of a charge."""
+    if not text.startswith("{"):
+        return text, None
+    said = json.loads(text)
+    return str(said["domain"]), str(said["part"])
