@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from privet.core.estimate import Line, lines
+from privet.core.estimate import Line, Row, rows_of
 from privet.core.expression import Value
+from privet.core.levels import Level, finest
 from privet.core.loss import Loss
 from privet.core.moments import Estimate
+from privet.core.publication import AS_RELEASED, Publication, check_publication
 from privet.core.question import Question
 from privet.core.rational import rational, show
 from privet.errors import InvalidInputError
@@ -28,8 +31,8 @@ SUREST = 1 - Fraction(1, 10**15)  # floats bound the tails, and end somewhere
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """One row a group. `interval` says how far each value may be from the exact one, where that can be said: of a
-    quantile, MIN or MAX it cannot."""
+    """One row a group, and one a total where totals were asked for: `levels` says which keys a row is about. `interval`
+    says how far each value may be from the exact one, where that can be said: of a quantile, MIN or MAX it cannot."""
 
     question: Question = field(repr=False)
     noisy: tuple[tuple[int, ...], ...] = field(repr=False)
@@ -38,14 +41,37 @@ class Answer:
     replayed: bool = False
     warnings: tuple[str, ...] = ()
     dropped: Fraction | None = None  # about which share of the groups of units, if a suggestion was released
+    publication: Publication = AS_RELEASED
 
     @property
     def columns(self) -> tuple[str, ...]:
         return self.question.outline.plan.outputs
 
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """The columns that are no keys."""
+        keys = finest(self.question.outline.plan)
+        return tuple(name for name in self.columns if name not in keys)
+
+    @property
+    def levels(self) -> list[Level]:
+        """For every row the keys that it is about. Others are rolled up: None in the row, and meant is every value."""
+        return [row.level for row in self.leveled()]
+
+    def leveled(self, share: object = SHARE) -> list[Row]:
+        """The rows as exact numbers, each with its level: what the views are made of."""
+        return rows_of(self.question, self.noisy, _checked_share(share), self.publication)
+
     def lines(self, share: object = SHARE) -> list[Line]:
-        """The rows as exact numbers: what the views are made of."""
-        return lines(self.question, self.noisy, _checked_share(share))
+        return [row.line for row in self.leveled(share)]
+
+    def published(self, *, whole: bool = True, nonnegative: bool = True, additive: bool = True) -> Answer:
+        """The same answer fit to print: counts and sums that are whole steps, never below 0, and add up to their
+        totals. Nothing but the released numbers is used, so it is free. Each interval holds the exact number as before.
+        """
+        wished = Publication(whole=whole, nonnegative=nonnegative, additive=additive)
+        check_publication(wished, self.question.outline.plan)
+        return replace(self, publication=wished)
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -54,13 +80,21 @@ class Answer:
 
     def interval(self, share: object = SHARE) -> list[dict[str, Any]]:
         """Row by row, {"value", "low", "high"} for every published number; each holds with probability `share`."""
-        return [{name: _with_interval(item) for name, item in line.items()} for line in self.lines(share)]
+        return [self._intervals(line) for line in self.lines(share)]
+
+    def _intervals(self, line: Line) -> dict[str, Any]:
+        keys = finest(self.question.outline.plan)
+        return {name: _plain(item) if name in keys else _with_interval(item) for name, item in line.items()}
 
     def to_json(self) -> dict[str, Any]:
-        """For `--json` and the server."""
+        """For `--json` and the server. Where totals were asked for, `levels` has the keys that each row is about."""
+        rows = self.leveled()
+        plan = self.question.outline.plan
         return {
             "columns": list(self.columns),
-            "rows": [{name: _json(item) for name, item in row.items()} for row in self.interval()],
+            "rows": [{name: _json(item) for name, item in self._intervals(row.line).items()} for row in rows],
+            **({"levels": [list(row.level) for row in rows]} if plan.levels else {}),
+            **({} if self.publication == AS_RELEASED else {"published": asdict(self.publication)}),
             "confidence": float(SHARE),
             "cost": loss_json(self.cost),
             "receipt": {"entry": self.receipt.entry, "digest": self.receipt.digest},
@@ -73,17 +107,17 @@ class Answer:
         """With `intervals=True` every number n also has n_low and n_high."""
         import pandas as pd  # noqa: PLC0415  only who asks for it needs it
 
-        return pd.DataFrame(self._table(intervals=intervals))
+        return pd.DataFrame(self.table(intervals=intervals))
 
     def to_polars(self, *, intervals: bool = False) -> pl.DataFrame:
         import polars as pl  # noqa: PLC0415
 
-        return pl.DataFrame(self._table(intervals=intervals), strict=False)
+        return pl.DataFrame(self.table(intervals=intervals), strict=False)
 
     def to_arrow(self, *, intervals: bool = False) -> pa.Table:
         import pyarrow as pa  # noqa: PLC0415
 
-        return pa.table(self._table(intervals=intervals))
+        return pa.table(self.table(intervals=intervals))
 
     def chart(self) -> alt.LayerChart | alt.VConcatChart:
         """Bars with error bars; one panel an aggregate."""
@@ -101,16 +135,19 @@ class Answer:
 
         return html(self)
 
-    def _table(self, *, intervals: bool) -> dict[str, list[Any]]:
-        rows = self.interval()
+    def table(self, *, intervals: bool = False) -> dict[str, list[Any]]:
+        """Column by column. Where totals were asked for, one more column names the keys that a row is about."""
+        rows = self.leveled()
+        lines = [self._intervals(row.line) for row in rows]
         table: dict[str, list[Any]] = {}
         for name in self.columns:
-            cells = [row[name] for row in rows]
-            numbers = any(isinstance(cell, dict) for cell in cells)
-            table[name] = [cell["value"] for cell in cells] if numbers else cells
-            if numbers and intervals:
+            cells = [line[name] for line in lines]
+            table[name] = [cell["value"] for cell in cells] if name in self.numbers else cells
+            if name in self.numbers and intervals:
                 table[f"{name}_low"] = [cell["low"] for cell in cells]
                 table[f"{name}_high"] = [cell["high"] for cell in cells]
+        if self.question.outline.plan.levels:
+            table[_unused("level", table)] = [", ".join(row.level) for row in rows]
         return table
 
 
@@ -140,9 +177,14 @@ def _plain(item: Value | Estimate) -> Any:
     return _number(value) if isinstance(value, Fraction) else value
 
 
+def _unused(name: str, taken: Mapping[str, Any]) -> str:
+    return name if name not in taken else _unused(f"{name}_", taken)
+
+
 def _with_interval(item: Value | Estimate) -> Any:
+    """What is computed may be missing."""
     if not isinstance(item, Estimate):
-        return _plain(item)
+        return {"value": None, "low": None, "high": None}
     low, high = (None if end is None else _number(end) for end in (item.low, item.high))
     return {"value": _number(item.value), "low": low, "high": high}
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from privet.attacks.domain import value_text
 from privet.attacks.release import EVERYBODY, Between, Mean, Measure, Statistic, Tables, Total
+from privet.core.estimate import Row
 from privet.core.expression import And, Column, Compare, Expression, IsNull, Literal, Relation, Value
 from privet.core.moments import Estimate
 from privet.core.plan import Aggregate, Function, Plan
@@ -26,8 +27,8 @@ def tables_of_answers(
     listed = [Statistic(name="at most", count=Between(Fraction(0), Fraction(most)))]
     for number, answer in enumerate(answers, 1):
         plan = answer.question.outline.plan
-        for place, line in enumerate(answer.lines(share), 1):
-            statistics = _cell(plan, line)
+        for place, row in enumerate(answer.leveled(share), 1):
+            statistics = _cell(plan, row)
             listed += [_named(one, f"answer {number}, row {place}") for one in statistics]
     return Tables(attributes=dict(attributes), statistics=tuple(listed), confidence=_together(share, len(listed) - 1))
 
@@ -43,11 +44,12 @@ def _named(statistic: Statistic, where: str) -> Statistic:
     )
 
 
-def _cell(plan: Plan, line: Mapping[str, Value | Estimate]) -> list[Statistic]:
-    """One statistic an aggregate that can be used."""
+def _cell(plan: Plan, row: Row) -> list[Statistic]:
+    """One statistic an aggregate that can be used. A key that is rolled up is no condition."""
+    line = row.line
     terms: list[Expression] = [] if plan.where is None else [plan.where]
     words = []
-    for key in plan.keys:
+    for key in (key for key in plan.keys if key.name in row.level):
         if key.name not in line or (plan.other is not None and line[key.name] == plan.other):
             return []  # nobody knows which group this is, or it is all the others together
         value = line[key.name]

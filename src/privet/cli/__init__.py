@@ -48,7 +48,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         finally:
             sys.stdout.flush()  # here, and not when Python exits, so that a closed pipe is met below
     except PrivetError as error:
-        sys.stderr.write(f"privet: {one_line(error.problem)}\n  remedy: {one_line(error.remedy)}\n")
+        place = f"{error.place}\n" if error.place else ""
+        sys.stderr.write(f"privet: {one_line(error.problem)}\n{place}  remedy: {one_line(error.remedy)}\n")
         return _code(error)
     except KeyboardInterrupt as stop:
         notes = getattr(stop, "__notes__", ["stopped: nothing was charged"])

@@ -37,6 +37,7 @@ def _text_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("sql", metavar="SELECT", nargs="?", help="the question in quotes, or - to read it from stdin")
     command.add_argument("--file", metavar="Q.sql", type=Path, help="read the question from a file")
     command.add_argument("--analyst", metavar="NAME", default="", help="who asks; the owner if not given")
+    command.add_argument("--part", metavar="NAME", help="of the units of this part alone, which is charged for it")
     json_option(command)
 
 
@@ -59,12 +60,20 @@ def _question_options(command: argparse.ArgumentParser) -> None:
     groups = command.add_argument_group("groups")
     groups.add_argument("--private-keys", action="store_true", help="show only groups with enough people")
     groups.add_argument("--other", metavar="NAME", help="one more row, of this name, for groups that are not shown")
+    command.add_argument(
+        "--weight", metavar="COLUMN", help="each row counts as often as this column says, as in surveys"
+    )
 
 
 def _query_options(command: argparse.ArgumentParser) -> None:
     _question_options(command)
     command.add_argument("--key", help="a text used once: a retry with it never pays twice for one answer")
     command.add_argument("--fresh", action="store_true", help="pay again although the answer is stored")
+    command.add_argument(
+        "--published",
+        action="store_true",
+        help="fit to print, free of charge: whole numbers, never below 0, that add up to their totals",
+    )
     command.add_argument("--csv", metavar="FILE.csv", type=Path, help="write the rows with their intervals there")
     command.add_argument("--chart", metavar="FILE.svg", type=Path, help="draw them there")
 
@@ -73,10 +82,14 @@ def _query(options: argparse.Namespace) -> None:
     with opened(options.vault) as vault:
         asked = _asked(vault, options)
         _check_files(options, asked)
+        if options.published:
+            from privet.core.publication import AS_PRINTED, check_publication  # noqa: PLC0415
+
+            check_publication(AS_PRINTED, asked.plan)  # before it is paid for
         with _charge_is_told(vault.ledger, asked.request), working("answering"):
             answer = asked.release(key=options.key, fresh=options.fresh)
     with _answer_is_kept(answer.receipt.entry):
-        _deliver(answer, options)
+        _deliver(answer.published() if options.published else answer, options)
 
 
 def _check_files(options: argparse.Namespace, asked: Query) -> None:
@@ -135,13 +148,9 @@ def _csv(answer: Answer) -> str:
     """Numbers n with n_low and n_high beside them; a missing key is empty."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    rows = answer.interval()
-    numbers = {name for name in answer.columns if name not in {key.name for key in answer.question.outline.plan.keys}}
-    ends = {name: [name, f"{name}_low", f"{name}_high"] if name in numbers else [name] for name in answer.columns}
-    writer.writerow([column for columns in ends.values() for column in columns])
-    for row in rows:
-        cells = [list(row[name].values()) if name in numbers else [row[name]] for name in answer.columns]
-        writer.writerow([cell for part in cells for cell in part])
+    table = answer.table(intervals=True)
+    writer.writerow(table)
+    writer.writerows(zip(*table.values(), strict=True))
     return text.getvalue()
 
 
@@ -170,6 +179,8 @@ def _asked(vault: Vault, options: argparse.Namespace) -> Query:
         max_rows=options.max_rows,
         private_keys=options.private_keys,
         other=options.other,
+        weight=options.weight,
+        part=options.part,
     )
 
 
@@ -180,7 +191,9 @@ def _suggest_options(command: argparse.ArgumentParser) -> None:
 
 def _suggest(options: argparse.Namespace) -> None:
     with opened(options.vault) as vault, working("looking"):
-        found = vault.suggest_bounds(_text(options), epsilon=options.epsilon, analyst=options.analyst)
+        found = vault.suggest_bounds(
+            _text(options), epsilon=options.epsilon, analyst=options.analyst, part=options.part
+        )
     if options.json:
         print_json("bounds", found.to_json())
     else:

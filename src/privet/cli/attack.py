@@ -166,13 +166,13 @@ def _verdict(harmed: int, undecided: int) -> str:
 
 VERBS = {
     "attack": Verb(
-        "Attack what is about to be published: who is certain, by which cells, and what to leave out.",
+        "attack what is about to be published: who is certain, by which cells, and what to leave out",
         "privet attack tables examples/census-block.toml --out report.html",
         _attack_options,
         _attack,
     ),
     "preflight": Verb(
-        "Check a workbook before it is published; exit code 1 if somebody is certain.",
+        "check a workbook before it is published; exit code 1 if somebody is certain",
         "privet preflight examples/clinic-tables.xlsx",
         _preflight_options,
         _preflight,

@@ -20,7 +20,9 @@ LEAST_DIGEST = 16  # hex digits of a receipt, as answers show it
 
 def _budget_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("vault", metavar="VAULT")
-    command.add_argument("--analyst", metavar="NAME", help="the budget that this analyst has")
+    whose = command.add_mutually_exclusive_group()
+    whose.add_argument("--analyst", metavar="NAME", help="the budget that this analyst has")
+    whose.add_argument("--part", metavar="NAME", help="the budget that this part of the units has")
     change = command.add_mutually_exclusive_group()
     change.add_argument("--grant", metavar="NAME", help="cap an analyst at --epsilon, beside the cap of all")
     change.add_argument("--reinstate", metavar="NAME", help="let a suspended analyst ask again")
@@ -44,9 +46,9 @@ def _budget(options: argparse.Namespace) -> None:
         if options.reinstate is not None:
             vault.ledger.reinstate(options.reinstate)
         if options.json:
-            print_json("budget", budget_json(vault, options.analyst))
+            print_json("budget", budget_json(vault, options.analyst, options.part))
         else:
-            print(budget_text(vault, options.analyst, pen()))
+            print(budget_text(vault, options.analyst, pen(), options.part))
 
 
 def _ledger_options(command: argparse.ArgumentParser) -> None:

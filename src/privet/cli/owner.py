@@ -1,4 +1,4 @@
-"""Verbs of the owner: make a vault, describe a file, declare it as a table, check it, make up rows."""
+"""Verbs of the owner: make a vault, describe a file, declare it as a table, divide the units, check, make up rows."""
 
 from __future__ import annotations
 
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from privet.declarations import Table
     from privet.vault import Vault
 
+MOVES = {
+    "add-remove": "come or go in one part: each part has the whole budget",
+    "replace": "go from one part to another: each two parts have the whole budget together",
+}
 READING = ("kind", "delimiter", "encoding", "skip", "sheet", "table", "missing", "decimal", "thousands", "date_format")
 
 
@@ -71,6 +75,7 @@ def _reading(options: argparse.Namespace) -> dict[str, Any]:
 def _describe_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("file", metavar="FILE", help="CSV, Parquet, Excel or DuckDB")
     command.add_argument("--name", help="the table's name; the file's own if not given")
+    command.add_argument("--public", action="store_true", help="everybody may read it: list all its texts")
     command.add_argument(
         "--out", metavar="TABLE.toml", type=Path, help="write the draft there, to be checked and edited"
     )
@@ -82,14 +87,18 @@ def _describe(options: argparse.Namespace) -> None:
     from privet.describe import describe  # noqa: PLC0415  brings DuckDB
 
     with working("reading the file"):
-        draft = describe(options.file, name=options.name, **_reading(options))
+        draft = describe(options.file, name=options.name, public=options.public, **_reading(options))
     if options.out is not None:
         write_new(options.out, draft.toml(), "--out")
     if options.json:
         print_json("draft", {"toml": draft.toml(), "out": None if options.out is None else str(options.out)})
         return
     print("\n".join(one_line(line) for line in str(draft).splitlines()))  # a header may hold terminal commands
-    print("A draft for the owner alone: it was made from the data. Put there what anybody may know, then declare it.")
+    private = (
+        "A draft for the owner alone: it was made from the data. Put there what anybody may know, then declare it."
+    )
+    public = "A draft with texts from the file. If everybody may read all of it, declare it."
+    print(public if options.public else private)
     if options.out is not None:
         print(f"Next: edit {options.out}, then privet add VAULT {options.file} --columns {options.out}")
 
@@ -104,6 +113,10 @@ def _add_options(command: argparse.ArgumentParser) -> None:
     unit = command.add_mutually_exclusive_group()
     unit.add_argument("--unit", metavar="COLUMN", help="the column that names a person; the draft's own if not given")
     unit.add_argument("--rows-are-units", action="store_true", help="each row is another person")
+    unit.add_argument("--public", action="store_true", help="everybody may read it: nobody is protected; for joins")
+    command.add_argument(
+        "--key", action="append", metavar="COLUMN", help="tells the rows of a public table apart; may be given again"
+    )
     command.add_argument("--max-groups", type=int, help="how many groups of an answer one person may count in")
     command.add_argument("--max-rows-per-group", type=int, help="how many rows of one person count in a group")
     command.add_argument("--max-rows", type=int, help="how many rows of one person count in all; alone, in any groups")
@@ -119,9 +132,16 @@ def _add(options: argparse.Namespace) -> None:
         with working("reading the file"):
             vault.declare(table)
     if options.json:
-        print_json("table", {"name": table.name, "unit": table.unit, "version": table.version, "toml": section(table)})
+        told = {"name": table.name, "unit": table.unit, "public": table.public, "version": table.version}
+        print_json("table", {**told, "toml": section(table)})
         return
     print(section(table), end="")
+    if table.public:
+        print("\nDeclared. Everybody may read this table: nobody in it is protected.")
+        print(
+            f"Next: join it to a table of people: FROM visits JOIN {table.name} USING ({', '.join(table.key) or '...'})"
+        )
+        return
     protects = "each row" if table.unit is None else f"each {table.unit}, with all its rows"
     print(f"\nDeclared. Protected is {protects}. Everything above is public from now on.")
     print(f'Next: privet explain {options.vault} "SELECT COUNT(*) AS n FROM {table.name}" --epsilon 0.1')  # noqa: S608
@@ -139,10 +159,14 @@ def _declared(options: argparse.Namespace, vault: Vault) -> Table:
     table = _from_draft(options.columns, vault)
     source = replace(table.source, path=portable(options.file, vault.base), **_reading(options))
     changes = with_limits(vars(options))
-    if options.rows_are_units:
+    if options.rows_are_units or options.public:
         changes = {"unit": None, "max_groups": 1, "max_rows_per_group": 1, "max_rows": None, **changes}
     elif options.unit is not None:
         changes["unit"] = options.unit
+    if options.public or options.rows_are_units or options.unit is not None:  # the draft's own word no longer holds
+        changes |= {"public": options.public, "key": table.key if options.public else ()}
+    if options.key is not None:
+        changes["key"] = tuple(options.key)
     return replace(table, name=options.name or table.name, source=source, **changes)
 
 
@@ -160,6 +184,30 @@ def _from_draft(path: Path, vault: Vault) -> Table:
     if len(declared.tables) != 1:
         raise InvalidInputError(f"{path} has {len(declared.tables)} tables", "keep the one to add")
     return next(iter(declared.tables.values()))
+
+
+def _partition_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("vault", metavar="VAULT")
+    command.add_argument("table", metavar="TABLE", help="says in which part a unit is; it cannot be updated afterwards")
+    command.add_argument("column", metavar="COLUMN", help="a category, such as the hospital: its values are the parts")
+    json_option(command)
+
+
+def _partition(options: argparse.Namespace) -> None:
+    from privet.catalog import partition_section  # noqa: PLC0415
+
+    with opened(options.vault) as vault:
+        made = vault.partition(options.table, options.column)
+        neighbors = vault.terms.neighbors
+    if options.json:
+        print_json("partition", {"table": made.table, "column": made.column, "parts": made.parts})
+        return
+    print(partition_section(made), end="")
+    print(
+        f"\nDivided into {len(made.parts)} parts, for ever. A question about one part is charged to it alone, one about"
+    )
+    print(f"everybody to all of them. Under {neighbors} a unit can {MOVES[neighbors]}.")
+    print(f"Next: privet query {options.vault} SELECT --part NAME --epsilon E")
 
 
 def _check_options(command: argparse.ArgumentParser) -> None:
@@ -185,7 +233,7 @@ def _check(options: argparse.Namespace) -> None:
 
 
 def _problem(vault: Vault, name: str) -> PrivetError | None:
-    if vault.table(name).source.kind == "memory":
+    if vault.declaration(name).source.kind == "memory":
         return InvalidInputError(
             f"table {show(name)} lives in the memory of another program", "check it there, with vault.attach"
         )
@@ -211,7 +259,7 @@ def _dummy(options: argparse.Namespace) -> None:
     if options.out.exists():
         raise InvalidInputError(f"{options.out} exists already", "give --out another name")
     with opened(options.vault) as vault:
-        write_csv(options.out, vault.table(options.table), options.rows, seed=options.seed)
+        write_csv(options.out, vault.declaration(options.table), options.rows, seed=options.seed)
     if options.json:
         print_json("dummy", {"rows": options.rows, "out": str(options.out)})
     else:
@@ -238,6 +286,12 @@ VERBS = {
         "privet add clinic.privet visits.csv --columns visits.toml --unit patient_id --max-groups 5",
         _add_options,
         _add,
+    ),
+    "partition": Verb(
+        "divide the units into parts that are charged by themselves, once and for ever",
+        "privet partition clinic.privet patients hospital",
+        _partition_options,
+        _partition,
     ),
     "check": Verb("can the declared tables be read?", "privet check clinic.privet", _check_options, _check),
     "dummy": Verb(

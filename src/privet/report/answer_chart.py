@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
-from privet.core.estimate import Line, plain
+from privet.core.estimate import Row
+from privet.core.levels import levels_of, rows_of_level
 from privet.core.moments import Estimate
 from privet.core.question import Question
 from privet.errors import InvalidInputError
-from privet.report.answer_text import key_text, price_words
+from privet.report.answer_text import group_text, price_words
 from privet.report.charts import HEALTHY, INK, PAPER, house_style
 from privet.report.terminal import one_line
 
@@ -29,10 +30,10 @@ ABOUT = "Bars are published values; the thin lines hold the exact value with pro
 def chart(answer: Answer) -> alt.LayerChart | alt.VConcatChart:
     """One panel an aggregate. The first key has the axis, a second one the colors."""
     keys, values = check_drawable(answer.question)
-    lines = answer.lines()
-    _check_bars(len(lines))
-    axis, color = _places(keys, lines)
-    panels = [_panel(name, lines, axis, color) for name in values]
+    rows = answer.leveled()
+    _check_bars(len(rows))
+    axis, color = _places(keys, rows)
+    panels = [_panel(name, rows, axis, color) for name in values]
     title = alt.TitleParams(
         text=_title(values, keys),
         subtitle=[*answer.warnings, ABOUT, f"Price: {price_words(answer.cost)}. Ledger entry {answer.receipt.entry}."],
@@ -62,7 +63,8 @@ def check_drawable(asked: Question) -> tuple[list[str], list[str]]:
             "group by one or two columns and select them, or use to_pandas()",
         )
     if plan.having is None and (not asked.outline.cells.private or asked.outline.cells.chosen is not None):
-        _check_bars(asked.outline.cells.count if plan.limit is None else min(plan.limit, asked.outline.cells.count))
+        rows = sum(rows_of_level(asked.outline.cells, plan, level) for level in levels_of(plan))
+        _check_bars(rows if plan.limit is None else min(plan.limit, rows))
     return keys, values
 
 
@@ -76,11 +78,11 @@ def _check_bars(number: int) -> None:
         )
 
 
-def _places(keys: Sequence[str], lines: Sequence[Line]) -> tuple[str | None, str | None]:
+def _places(keys: Sequence[str], rows: Sequence[Row]) -> tuple[str | None, str | None]:
     """Which key has the axis and which the colors: the second, unless only the first has few enough values."""
     if len(keys) < 2:
         return (keys[0] if keys else None), None
-    first, second = ({key_text(plain(line[key])) for line in lines} for key in keys)
+    first, second = ({group_text(row, key) for row in rows} for key in keys)
     if min(len(first), len(second)) > len(COLORS):
         raise InvalidInputError(
             f"both keys have more than {len(COLORS)} values, which is more than there are colors",
@@ -93,10 +95,10 @@ def _title(values: Sequence[str], keys: Sequence[str]) -> str:
     return one_line(", ".join(values) + (f" by {' and '.join(keys)}" if keys else ""))
 
 
-def _panel(name: str, lines: Sequence[Line], axis: str | None, color: str | None) -> alt.LayerChart:
+def _panel(name: str, shown: Sequence[Row], axis: str | None, color: str | None) -> alt.LayerChart:
     """Texts stand beside lying bars, where there is room for them; numbers and dates under standing ones."""
-    rows = [_row(line, name, axis, color) for line in lines]
-    lying = axis is None or any(isinstance(line[axis], str) for line in lines)
+    rows = [_row(row, name, axis, color) for row in shown if row.line[name] is not None]
+    lying = axis is None or any(isinstance(row.line[axis], str) for row in shown)
     groups = list(dict.fromkeys(row["group"] for row in rows))
     colors = list(dict.fromkeys(row["color"] for row in rows if "color" in row))
     step = alt.Step.from_dict({"step": THICK, "for": "offset" if len(colors) > 1 else "position"})
@@ -129,17 +131,17 @@ def _color(name: str | None, values: Sequence[str]) -> dict[str, alt.Color]:
     return {"color": alt.Color("color:N", legend=legend).scale(domain=list(values), range=list(COLORS[: len(values)]))}
 
 
-def _row(line: Line, name: str, axis: str | None, color: str | None) -> dict[str, Any]:
-    item = line[name]
-    assert isinstance(item, Estimate)  # noqa: S101  a plan's outputs are keys and aggregates
+def _row(shown: Row, name: str, axis: str | None, color: str | None) -> dict[str, Any]:
+    item = shown.line[name]
+    assert isinstance(item, Estimate)  # noqa: S101  a number that is not missing
     row: dict[str, Any] = {
-        "group": "all rows" if axis is None else key_text(plain(line[axis])),
+        "group": "all rows" if axis is None else group_text(shown, axis),
         "value": float(item.value),
         "low": float(item.value if item.low is None else item.low),
         "high": float(item.value if item.high is None else item.high),
     }
     if color is not None:
-        row["color"] = key_text(plain(line[color]))
+        row["color"] = group_text(shown, color)
     where = ", ".join(str(row[part]) for part in ("group", "color") if part in row)
     between = "" if item.low is None else f", between {row['low']:,.12g} and {row['high']:,.12g}"
     row["spoken"] = f"{where}: {row['value']:,.12g}{between}"

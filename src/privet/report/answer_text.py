@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, assert_never
 
-from privet.core.estimate import SINGLE, Line
+from privet.core.estimate import SINGLE, Line, Row, plain
 from privet.core.expression import Value
 from privet.core.laws import Choice
 from privet.core.loss import Amount, Loss
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from privet.answer import Answer
 
 MISSING = "(missing)"
+EVERY = "(all)"  # of a key that is rolled up
+NO_VALUE = "-"  # of what is divided by 0
 SHARE = Fraction(95, 100)
 SHOWN_DIGEST = 16  # hex digits of a receipt; the JSON has all 64
 PLAIN = Pen(color=False)
@@ -76,6 +78,7 @@ def _notes(answer: Answer, shown: Sequence[Column]) -> list[str]:
     return [
         *([] if shown[0].cells else [_none_left(answer)]),
         *ABOUT,
+        *_printed(answer),
         *_ranked(answer),
         *_dropped(answer),
         f"Price    {price_words(answer.cost)}" + (", paid when it was first answered" if again else ""),
@@ -88,6 +91,17 @@ def _none_left(answer: Answer) -> str:
     if answer.question.outline.cells.private and not answer.question.outline.cells.count:
         return "No group has enough people to be shown."
     return "No row is left after HAVING and LIMIT."
+
+
+def _printed(answer: Answer) -> list[str]:
+    """What was done to the numbers since their release."""
+    wished = answer.publication
+    done = [
+        *(["never below 0"] if wished.nonnegative else []),
+        *(["whole steps"] if wished.whole else []),
+        *(["parts that add up to their totals"] if wished.additive else []),
+    ]
+    return [f"Made fit to print from the released numbers alone: {', '.join(done)}."] if done else []
 
 
 def _ranked(answer: Answer) -> list[str]:
@@ -136,16 +150,15 @@ def _amount(name: str, amount: Amount, delta: Fraction) -> str:
 
 def columns(answer: Answer) -> list[Column]:
     """Every output as text, row by row."""
-    lines = answer.lines()
-    plan = answer.question.outline.plan
-    keys = {key.name for key in plan.keys}
+    rows = answer.leveled()
+    lines = [row.line for row in rows]
     steps = {
         recipe.aggregate.name: answer.question.parts[recipe.measures[0]].measure.step
         for recipe in answer.question.outline.recipes
         if recipe.aggregate.function in EVEN
     }
     return [
-        _key_column(name, lines) if name in keys else _value_column(name, lines, steps.get(name))
+        _value_column(name, lines, steps.get(name)) if name in answer.numbers else _key_column(name, rows)
         for name in answer.columns
     ]
 
@@ -165,31 +178,36 @@ def key_text(value: Value) -> str:
             return value.isoformat()
         case str():
             shown = one_line(value)
-            return f'"{shown}"' if shown.strip() != shown or shown in ("", MISSING) else shown
+            return f'"{shown}"' if shown.strip() != shown or shown in ("", MISSING, EVERY) else shown
         case _:
             assert_never(value)
 
 
-def _key_column(name: str, lines: Sequence[Line]) -> Column:
-    return Column(name=one_line(name), cells=[key_text(line[name]) for line in lines])  # type: ignore[arg-type]
+def group_text(row: Row, key: str) -> str:
+    """A key of a row; one that is rolled up has every value."""
+    return key_text(plain(row.line[key])) if key in row.level else EVERY
+
+
+def _key_column(name: str, rows: Sequence[Row]) -> Column:
+    return Column(name=one_line(name), cells=[group_text(row, name) for row in rows])
 
 
 def _value_column(name: str, lines: Sequence[Line], step: Fraction | None) -> Column:
     """`step` is that of a count, a sum or a quantile; an average has none."""
-    found = [item for line in lines if isinstance(item := line[name], Estimate)]
+    items = [line[name] for line in lines]
+    found = [item for item in items if isinstance(item, Estimate)]
     ends = [(item.low, item.high) for item in found if item.low is not None and item.high is not None]
     widths = [decimals_for(high - low) for low, high in ends if high > low]
     decimals = min([max(widths, default=6), *([] if step is None else [step_decimals(step)])])
-    cells = [fixed(item.value, decimals) for item in found]
-    if found and not ends:
-        return Column(name=one_line(name), cells=cells, intervals=[""] * len(cells))
-    around = [_around(item, decimals, step) for item in found]
+    cells = [fixed(item.value, decimals) if isinstance(item, Estimate) else NO_VALUE for item in items]
+    around = [_around(item, decimals, step) if isinstance(item, Estimate) else "" for item in items]
     return Column(name=one_line(name), cells=cells, intervals=around)
 
 
 def _around(item: Estimate, decimals: int, step: Fraction | None) -> str:
     """Counts and sums lie in the middle of their intervals; averages and what is shown by its number need not."""
-    assert item.low is not None and item.high is not None  # noqa: S101, PT018  all have intervals or none
+    if item.low is None or item.high is None:
+        return ""
     even = step is not None and item.high - item.value == item.value - item.low
     return _plus_minus(item.value, item.high, decimals) if even else _brackets(item.low, item.high, decimals)
 

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Any
 from privet.answer import loss_json
 from privet.core.accountant import Budget
 from privet.core.loss import Amount, Loss
-from privet.ledger import Entry
+from privet.ledger import Entry, Kind
 from privet.report.terminal import Pen, ceiling, floor, one_line
 
 if TYPE_CHECKING:
-    from privet.vault import Vault
+    from privet.vault import BudgetReading, Vault
 
 BAR = 30  # letters
 OWNER = "(owner)"
 LONGEST = 60  # letters of a note
 
 
-def budget_text(vault: Vault, analyst: str | None, pen: Pen) -> str:
-    """The budget of all, or the one that an analyst has."""
-    reading, terms = vault.budget_of(analyst), vault.terms
-    whose = f" for {one_line(analyst)}" if analyst else ""
+def budget_text(vault: Vault, analyst: str | None, pen: Pen, part: str | None = None) -> str:
+    """The budget of all, or the one that an analyst or a part has."""
+    reading, terms = _asked(vault, analyst, part), vault.terms
+    whose = f" for {one_line(analyst)}" if analyst else "" if part is None else f" for part {one_line(part)}"
     lines = [
         pen.head(f"Budget of {one_line(vault.folder.name)}{whose}: {_cap(reading.cap)}"),
         f"   {terms.neighbors} neighbors; when it is used up: {terms.policy}",
@@ -37,15 +37,22 @@ def budget_text(vault: Vault, analyst: str | None, pen: Pen) -> str:
     else:
         over = f"{pen.bad('The cap no longer holds:')} the policy let charges pass it, {_spent(reading.over)} so far."
         lines.append(f"   {over}")
-    if analyst is None:
-        lines += ["", *_analysts(vault, pen)]
+    if len(reading.budgets) > 1:
+        lines.append(f"   Spent is the most of {len(reading.budgets)} budgets that such a question must fit.")
+    if analyst is None and part is None:
+        lines += [*_parts(vault, pen), "", *_analysts(vault, pen)]
     return "\n".join(lines)
 
 
-def budget_json(vault: Vault, analyst: str | None) -> dict[str, Any]:
-    reading, terms = vault.budget_of(analyst), vault.terms
+def _asked(vault: Vault, analyst: str | None, part: str | None) -> BudgetReading:
+    return vault.budget_of(analyst) if part is None else vault.budget_of_part(part)
+
+
+def budget_json(vault: Vault, analyst: str | None, part: str | None = None) -> dict[str, Any]:
+    reading, terms = _asked(vault, analyst, part), vault.terms
     return {
         "analyst": analyst,
+        "part": part,
         "cap": _cap_json(reading.cap),
         "spent": loss_json(reading.spent),
         "over": loss_json(reading.over),
@@ -54,6 +61,7 @@ def budget_json(vault: Vault, analyst: str | None) -> dict[str, Any]:
         "neighbors": terms.neighbors,
         "on_exhausted": terms.policy,
         "testing": terms.testing,
+        "parts": [_part_json(vault, name) for name in vault.parts],
         "analysts": [_analyst_json(vault, name) for name in _names(vault)] if analyst is None else None,
     }
 
@@ -64,7 +72,8 @@ def entry_line(entry: Entry) -> str:
     if entry.about is not None:
         what = f"to entry {entry.about}"
     over = "BEYOND THE CAP " if entry.over else ""
-    note = one_line(" ".join(entry.note.split()))
+    words = entry.note if entry.part is None else f"[{entry.part}] {entry.note}"
+    note = one_line(" ".join(words.split()))
     note = note if len(note) <= LONGEST else note[: LONGEST - 3] + "..."
     who = one_line(entry.analyst) or OWNER
     return f"{entry.number:>6}  {entry.time[:19]}  {entry.kind:<13}  {who:<12}  {over}{what:<28}  {note}".rstrip()
@@ -82,20 +91,41 @@ def entry_json(entry: Entry) -> dict[str, Any]:
         "note": entry.note,
         "about": entry.about,
         "over": entry.over,
+        "part": entry.part,
         "digest": entry.digest,
     }
 
 
+def _parts(vault: Vault, pen: Pen) -> list[str]:
+    rows: list[tuple[str, ...]] = [("part", "spent", "left for questions about it")]
+    for name in vault.parts:
+        reading = vault.budget_of_part(name)
+        left = [("epsilon", reading.remaining.epsilon), ("rho", reading.remaining.rho)]
+        shown = [f"{gauge} {'none' if amount is None else floor(amount, 6)}" for gauge, amount in left]
+        rows.append((one_line(name), _spent(reading.spent), ", ".join(shown[: 2 if reading.cap.delta else 1])))
+    return ["", *_columns(rows, pen)] if len(rows) > 1 else []
+
+
+def _part_json(vault: Vault, name: str) -> dict[str, Any]:
+    reading = vault.budget_of_part(name)
+    left = {"epsilon": _number(reading.remaining.epsilon), "rho": _number(reading.remaining.rho)}
+    return {"part": name, "spent": loss_json(reading.spent), "remaining": left}
+
+
+def _columns(rows: list[tuple[str, ...]], pen: Pen) -> list[str]:
+    widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
+    shown = ["   " + "  ".join(f"{cell:<{w}}" for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+    return [pen.head(shown[0]), *shown[1:]]
+
+
 def _analysts(vault: Vault, pen: Pen) -> list[str]:
-    rows = [("who", "spent", "own cap", "")]
+    rows: list[tuple[str, ...]] = [("who", "spent", "own cap", "")]
     for name in _names(vault):
         cap = vault.ledger.granted(name)
         own = "" if cap is None else _cap(cap)
         suspended = "suspended" if vault.ledger.suspended(name) else ""
         rows.append((one_line(name) or OWNER, _spent(vault.ledger.spent(name).loss), own, suspended))
-    widths = [max(len(row[place]) for row in rows) for place in range(4)]
-    shown = ["   " + "  ".join(f"{cell:<{w}}" for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
-    return [pen.head(shown[0]), *shown[1:]] if len(rows) > 1 else ["   Nobody has asked yet."]
+    return _columns(rows, pen) if len(rows) > 1 else ["   Nobody has asked yet."]
 
 
 def _analyst_json(vault: Vault, name: str) -> dict[str, Any]:
@@ -110,7 +140,8 @@ def _analyst_json(vault: Vault, name: str) -> dict[str, Any]:
 
 def _names(vault: Vault) -> list[str]:
     """Everybody who was charged or granted something, the owner first."""
-    return sorted({entry.analyst for entry in vault.ledger.entries() if entry.number > 1})
+    owners = (Kind.OPENING, Kind.PARTITION)
+    return sorted({entry.analyst for entry in vault.ledger.entries() if entry.kind not in owners})
 
 
 def _gauge(name: str, cap: Fraction, spent: Amount) -> str:

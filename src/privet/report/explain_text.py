@@ -7,14 +7,16 @@ from fractions import Fraction
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
+from privet.core.computed import divides, names_in
 from privet.core.contribution import Bounds
 from privet.core.measures import Role
-from privet.core.plan import Function, Plan
+from privet.core.plan import Computed, Function
 from privet.core.unit import Neighbors
 from privet.report.answer_text import price_words
-from privet.report.explanation import Explanation, Noise, Outlook, Standing, explanation
-from privet.report.plan_words import words_of
+from privet.report.explain_tree import and_, level_words, tree
+from privet.report.explanation import Explanation, Noise, Outlook, Standing, Total, explanation
 from privet.report.terminal import Pen, ceiling, decimals_for, fixed, floor, one_line
+from privet.report.tree import drawn
 
 if TYPE_CHECKING:
     from privet.query import Query
@@ -22,14 +24,13 @@ if TYPE_CHECKING:
 MANY_GROUPS = 100
 MANY_ROWS = 1_000  # a sum that needs more rows than this to be within 10 % is called wide
 MANY_OF_ONE = 10  # rows of one unit
-LONGEST = 400  # letters of a condition
 
 
 def explain(query: Query, pen: Pen) -> str:
     """The page."""
     facts = explanation(query)
     parts = [
-        [pen.head("What is asked"), *_asked(query, facts)],
+        [pen.head("What is asked"), *drawn(tree(query.question), "   ")],
         [pen.head("Who is protected"), *_protected(query)],
         [pen.head("Noise, and how far off it leaves a number (with probability 95 %)"), *_noises(query, facts)],
         [pen.head("Price"), *_price(facts, pen)],
@@ -37,31 +38,6 @@ def explain(query: Query, pen: Pen) -> str:
         ["Nothing was spent, and no data were touched."],
     ]
     return "\n\n".join("\n".join(line for long in lines for line in _wrapped(long)) for lines in parts)
-
-
-def _asked(query: Query, facts: Explanation) -> list[str]:
-    plan = query.plan
-    groups = _groups(facts, _keys(plan)) if plan.keys else "one group of all rows"
-    where = "" if plan.where is None else f", rows where {_short(words_of(plan.where))}"
-    lines = [f"   Table {one_line(plan.table)}{where}; {groups}."]
-    if any(None in domain for domain in query.question.outline.cells.domains):
-        lines.append("   Rows whose group is missing are a group of their own.")
-    lines += [f"     {one_line(outlook.name)} = {_short(outlook.call)}" for outlook in facts.outlooks]
-    if plan.having is not None or plan.order or plan.limit is not None:
-        lines.append("   HAVING, ORDER BY and LIMIT look at published numbers only: they are free.")
-    return lines
-
-
-def _groups(facts: Explanation, keys: str) -> str:
-    """Those that are declared, or those that have enough people."""
-    if facts.cells is not None:
-        return f"{facts.cells:,} groups by {keys}"
-    return f"the groups by {keys} that have about {facts.threshold:,} units or more"
-
-
-def _keys(plan: Plan) -> str:
-    said = [(one_line(key.name), words_of(key.value)) for key in plan.keys]
-    return _short(", ".join(name if name == value else f"{name} = {value}" for name, value in said))
 
 
 def _protected(query: Query) -> list[str]:
@@ -88,7 +64,29 @@ def _counted(bounds: Bounds, unit: str) -> str:
 
 def _noises(query: Query, facts: Explanation) -> list[str]:
     unit = "row" if query.table.unit is None else one_line(query.table.unit)
-    return [line for outlook in facts.outlooks for line in _outlook(outlook, unit)]
+    lines = [line for outlook in facts.outlooks for line in _outlook(outlook, unit)]
+    lines += [line for total in facts.totals for line in _total(total)]
+    return [*lines, *(f"   {_follows(column)}" for column in query.plan.computed)]
+
+
+def _total(total: Total) -> list[str]:
+    """Noise of several groups partly cancels out: a total is off by less than all of them together."""
+    if total.cells is None:
+        return [f"   a total {level_words(total.level)}: how far off it is depends on how many groups are shown"]
+    off = ", ".join(f"{one_line(name)} {up(error)}" for name, error in total.errors)
+    if not off:
+        return []
+    return [f"   a total {level_words(total.level)}, of {_times(total.cells, 'group')}: off by at most {off}"]
+
+
+def _follows(column: Computed) -> str:
+    """How the error of what is computed follows from those of what it is computed of."""
+    name, used = one_line(column.name), [one_line(name) for name in dict.fromkeys(names_in(column.value))]
+    if not used:
+        return f"{name}: it is known exactly"
+    divided = "; none where what it is divided by may be 0" if divides(column.value) else ""
+    joint = f"follows from those of {and_(used)}, which hold together"
+    return f"{name}: its interval comes with the answer and {joint}{divided}"
 
 
 def _outlook(outlook: Outlook, unit: str) -> list[str]:
@@ -256,7 +254,3 @@ def _wrapped(line: str) -> list[str]:
 
 def _times(number: int, word: str) -> str:
     return f"{number:,} {word}{'' if number == 1 else 's'}"
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."

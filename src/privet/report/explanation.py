@@ -8,14 +8,16 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from privet.answer import loss_json
-from privet.core.accountant import Budget, accepts
+from privet.core.accountant import Budget, accepts, how_many
 from privet.core.accuracy import half_width
 from privet.core.estimate import SINGLE, total_error
 from privet.core.laws import Choice, DiscreteLaplace
+from privet.core.levels import Level, finest, levels_of, rows_of_level
 from privet.core.loss import Loss
 from privet.core.measures import Recipe, Role
 from privet.core.parts import Part
 from privet.core.plan import Function
+from privet.core.question import Question
 from privet.core.ranks import parts_of_a_row, rows_off
 from privet.ledger import Policy
 from privet.report.plan_words import call
@@ -26,7 +28,9 @@ if TYPE_CHECKING:
 
 SHARE = Fraction(95, 100)
 ASSUMED_ROWS = (100, 1_000, 10_000)
-LAPLACE, CHOICE, FLIP = "discrete Laplace", "exponential mechanism", "permute-and-flip"
+LAPLACE, GAUSSIAN, CHOICE, FLIP = (
+    "discrete Laplace", "discrete Gaussian", "exponential mechanism", "permute-and-flip"
+)  # fmt: skip
 DIGITS = 10**6  # a square root is shown to a millionth, rounded up
 
 
@@ -63,6 +67,16 @@ class Outlook:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Total:
+    """Rows that are sums over groups: by which keys, of how many groups each (None: that is not known before), and how
+    far its counts and sums may be off."""
+
+    level: Level
+    cells: int | None
+    errors: tuple[tuple[str, Fraction], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
     """One budget that the question must fit: that of all, or the analyst's own."""
 
@@ -80,6 +94,7 @@ class Explanation:
     """`largest` is the price that still fits, as text such as "epsilon=0.1", and how much further off it would be."""
 
     outlooks: tuple[Outlook, ...]
+    totals: tuple[Total, ...]
     cells: int | None  # None: they are chosen from the data
     threshold: int | None  # from how many units on, about
     standings: tuple[Standing, ...]
@@ -100,6 +115,7 @@ class Explanation:
             "threshold": self.threshold,
             "confidence": float(SHARE),
             "aggregates": [plain_numbers(asdict(outlook)) for outlook in self.outlooks],
+            "totals": [plain_numbers(asdict(total)) for total in self.totals],
             "cost": loss_json(self.cost),
             "budgets": [
                 {
@@ -124,19 +140,46 @@ class Explanation:
 def explanation(query: Query) -> Explanation:
     """Everything that `explain` says, as numbers."""
     ledger, asked = query.gate.ledger, query.question
-    standings = _standings(query)
+    budgets, shares = _standings(query)
     return Explanation(
         outlooks=tuple(_outlook(recipe, asked.parts) for recipe in asked.outline.recipes),
+        totals=_totals(asked),
         cells=None if asked.outline.cells.private else asked.outline.cells.count,
         threshold=asked.parts[-1].threshold,
-        standings=standings,
+        standings=(_tightest(budgets, query.cost), *shares),
         cost=query.cost,
         more=query.about_n_more,
-        largest=_largest(standings, query.cost),
+        largest=_largest((*budgets, *shares), query.cost),
         may_pass=ledger.terms.policy is Policy.WARN and not query.analyst,
         stored=ledger.stored(query.request) is not None,
         suspended=ledger.suspended(query.analyst),
     )
+
+
+def mechanism_of(part: Part) -> str:
+    """Its noise in words."""
+    if isinstance(part.law, Choice):
+        return f"chosen by rank with the {CHOICE}" if not part.law.flip else f"chosen by rank with {FLIP}"
+    return f"{LAPLACE if isinstance(part.law, DiscreteLaplace) else GAUSSIAN} noise"
+
+
+def _totals(asked: Question) -> tuple[Total, ...]:
+    read = asked.outline
+    found = []
+    for level in levels_of(read.plan):
+        cells = None if read.cells.private else read.cells.count // max(rows_of_level(read.cells, read.plan, level), 1)
+        if level != finest(read.plan):
+            errors = (
+                []
+                if cells is None
+                else [
+                    (recipe.aggregate.name, total_error(recipe, asked.parts, SHARE, cells))
+                    for recipe in read.recipes
+                    if recipe.aggregate.function in SINGLE
+                ]
+            )
+            found.append(Total(level=level, cells=cells, errors=tuple(errors)))
+    return tuple(found)
 
 
 def _outlook(recipe: Recipe, parts: tuple[Part, ...]) -> Outlook:
@@ -186,7 +229,7 @@ def _noise(part: Part, share: Fraction) -> Noise:
     if isinstance(law, DiscreteLaplace):
         mechanism, sensitivity, scale = LAPLACE, Fraction(far.l1), law.scale
     else:
-        mechanism, sensitivity, scale = "discrete Gaussian", _root(Fraction(far.l2_squared)), _root(law.variance)
+        mechanism, sensitivity, scale = GAUSSIAN, _root(Fraction(far.l2_squared)), _root(law.variance)
     return Noise(
         role=part.measure.role, sensitivity=sensitivity * step, mechanism=mechanism, scale=scale * step, error=error
     )
@@ -200,15 +243,28 @@ def _root(square: Fraction) -> Fraction:
     return Fraction(math.isqrt(math.ceil(square * DIGITS**2)) + 1, DIGITS)
 
 
-def _standings(query: Query) -> tuple[Standing, ...]:
+def _standings(query: Query) -> tuple[list[Standing], list[Standing]]:
+    """Budgets of everybody or of parts, and the analyst's own, if there is one."""
     ledger, name = query.gate.ledger, query.analyst
-    spent = ledger.spent()
-    found = [Standing(whose="the budget", cap=ledger.terms.budget, spent=spent.loss, holds=spent.holds)]
+    found = [
+        Standing(whose=one.name, cap=one.cap, spent=one.spent.loss, holds=one.spent.holds)
+        for one in ledger.readings(query.part)
+    ]
     own = ledger.granted(name) if name else None
-    if own is not None:
-        used = ledger.spent(name)
-        found.append(Standing(whose=f"{name}'s share", cap=own, spent=used.loss, holds=used.holds))
-    return tuple(found)
+    if own is None:
+        return found, []
+    used = ledger.spent(name)
+    return found, [Standing(whose=f"{name}'s share", cap=own, spent=used.loss, holds=used.holds)]
+
+
+def _tightest(budgets: list[Standing], cost: Loss) -> Standing:
+    """Of as many budgets as there are parts, the one that is used up first."""
+
+    def room(one: Standing) -> tuple[int, Fraction]:
+        left = Fraction(-1) if one.spent.epsilon is None else one.cap.epsilon - one.spent.epsilon
+        return how_many(one.cap, one.spent, cost), left
+
+    return min(budgets, key=room)
 
 
 def _largest(standings: tuple[Standing, ...], cost: Loss) -> tuple[str, Fraction] | None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import assert_never
 
@@ -17,6 +18,7 @@ from privet.core.expression import (
     Coalesce,
     Column,
     Compare,
+    Concat,
     Expression,
     Extracted,
     Greatest,
@@ -26,12 +28,15 @@ from privet.core.expression import (
     Literal,
     Not,
     Or,
+    Quotient,
     Rounded,
     Truncated,
     Value,
 )
-from privet.core.plan import Aggregate, Function
+from privet.core.plan import Aggregate, Function, Joined, Origin, PerUnit, Scan
+from privet.report.function_words import words_of_function
 from privet.report.terminal import one_line
+from privet.report.tree import Branch
 
 MIDDLE = Fraction(1, 2)
 SHOWN_VALUES = 8  # of a long list of constants
@@ -46,12 +51,18 @@ def words_of(expression: Expression) -> str:
             return constant(value)
         case Arithmetic(sign, left, right):
             return f"({words_of(left)} {sign} {words_of(right)})"
+        case Quotient(left, right):
+            return f"({words_of(left)} / {words_of(right)})"
         case Compare(relation, left, right):
             return f"({words_of(left)} {relation} {words_of(right)})"
         case And(items):
             return _joined(items, " AND ")
         case Or(items):
             return _joined(items, " OR ")
+        case Not(Not(item)):
+            return words_of(item)
+        case Not(IsNull(item)):
+            return f"({words_of(item)} IS NOT NULL)"
         case Not(item):
             return f"(NOT {words_of(item)})"
         case IsNull(item):
@@ -75,14 +86,16 @@ def words_of(expression: Expression) -> str:
             return f"CAST({words_of(item)} AS DATE)"
         case AsTime(item):
             return f"CAST({words_of(item)} AS TIMESTAMP)"
+        case Concat(items):
+            return _joined(items, " || ")
         case _:
-            assert_never(expression)
+            return words_of_function(expression, words_of(expression.item))
 
 
 def call(aggregate: Aggregate) -> str:
     """Such as COUNT(*), AVG(cost), COUNT(DISTINCT city), CORR(age, cost), MEDIAN(age) or QUANTILE(age, 0.9)."""
     values = [value for value in (aggregate.value, aggregate.second) if value is not None]
-    words = ", ".join(map(_inside, values))
+    words = ", ".join(map(inside, values))
     if aggregate.function is Function.COUNT_DISTINCT:
         return f"COUNT(DISTINCT {words or 'unit'})"
     if aggregate.quantile == MIDDLE:
@@ -91,10 +104,47 @@ def call(aggregate: Aggregate) -> str:
     return f"{aggregate.function}({words or '*'}{share})"
 
 
-def _inside(expression: Expression) -> str:
+def inside(expression: Expression) -> str:
     """Without brackets of its own, since it stands in those of a function."""
     words = words_of(expression)
     return words[1:-1] if words.startswith("(") and not isinstance(expression, Column) else words
+
+
+def origin_tree(origin: Origin) -> Branch:
+    """What a question is asked of."""
+    match origin:
+        case Scan():
+            return Branch(f"rows of {one_line(origin.table)}")
+        case Joined():
+            right = origin_tree(origin.right)
+            right = right if origin.by_unit else replace(right, text=f"{right.text}, a public table")
+            return Branch(
+                "rows put side by side: each one of the first with those of the second that match",
+                (origin_tree(origin.left), right, *map(Branch, _match(origin))),
+            )
+        case PerUnit():
+            keys = ", ".join(f"{one_line(key.name)} = {words_of(key.value)}" for key in origin.keys)
+            where = () if origin.where is None else (Branch(f"only rows where {inside(origin.where)}"),)
+            made = tuple(Branch(f"{one_line(one.name)} = {call(one)}") for one in origin.aggregates)
+            return Branch(
+                f"one row for each unit{f' and {keys}' if keys else ''}, made of its own rows",
+                (origin_tree(origin.source), *where, *made),
+            )
+        case _:
+            assert_never(origin)
+
+
+def _match(origin: Joined) -> Iterator[str]:
+    same = ["the same unit"] if origin.by_unit else []
+    same += [f"{one_line(mine)} = {one_line(yours)}" for mine, yours in origin.on]
+    yield f"they match: {', '.join(same)}"
+    if origin.most is not None:
+        yield f"at most {origin.most:,} of the second for each {'unit' if origin.by_unit else 'row'}"
+    if origin.outer:
+        yield "rows that nothing matches stay"
+    taken = [one_line(name) if name == here else f"{one_line(name)} as {one_line(here)}" for name, here in origin.names]
+    if taken:
+        yield f"from the second: {', '.join(taken)}"
 
 
 def constant(value: Value) -> str:
