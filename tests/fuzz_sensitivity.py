@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -33,6 +34,7 @@ from sql_writer import sql_of
 import privet as pv
 from privet import suggest
 from privet.backends import Habits, Task, Vector
+from privet.backends import duckdb as backend
 from privet.backends.duckdb import DuckDb
 from privet.backends.reference import Reference
 from privet.catalog import Table
@@ -70,6 +72,7 @@ class Tally:
     rounds: int = 0
     from_sql: int = 0
     private: int = 0  # rounds with keys that are not public
+    totals: int = 0  # rounds that ask for totals of groups
     too_long: int = 0  # plans that the engine's SQL generator refuses
     counts: Counter[str] = field(default_factory=Counter)
     attained: dict[str, Fraction] = field(default_factory=dict)
@@ -83,6 +86,7 @@ class Tally:
         self.rounds += other.rounds
         self.from_sql += other.from_sql
         self.private += other.private
+        self.totals += other.totals
         self.too_long += other.too_long
         self.counts += other.counts
         self.violations += other.violations
@@ -120,6 +124,22 @@ class Numbers:
     def close(self) -> None: ...
 
 
+def remembered(make: Callable[[Task, Raw], Any]) -> Callable[[Task, Raw], Any]:
+    """What was made last, if it is asked for again: a statement is the same for all sets of a unit's rows."""
+    last: list[tuple[Task, Raw, Any]] = []
+
+    def made(task: Task, raw: Raw) -> Any:
+        if not (last and last[0][0] is task and last[0][1] is raw):
+            last[:] = [(task, raw, make(task, raw))]
+        return last[0][2]
+
+    return made
+
+
+for _name in ("statement", "values", "rows", "people", "observed"):
+    setattr(backend, _name, remembered(getattr(backend, _name)))
+
+
 class Stored(DuckDb):
     """The engine of vaults, over rows that the store holds already."""
 
@@ -128,11 +148,11 @@ class Stored(DuckDb):
         self.connection, self.raw = connection, Raw(relation="stored", types={})
 
     @contextmanager
-    def _asked(self, table: Table) -> Iterator[tuple[Raw, duckdb.DuckDBPyConnection]]:
+    def _asked(self, table: Table, *beside: Table) -> Iterator[tuple[Raw, duckdb.DuckDBPyConnection]]:
         yield self.raw, self.connection
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Round:
     """One table, one question, and all that one unit can have. `asked` has a price for each relation."""
 
@@ -146,16 +166,35 @@ class Round:
     def table(self) -> Table:
         return self.made.table
 
+    @property
+    def beside(self) -> Mapping[str, Table]:
+        """Other tables that it is asked of."""
+        return {}
+
     def rows(self, side: int) -> list[Row]:
         return [*self.made.rows, *self.sets[side]]
 
+    @cached_property
+    def raw(self) -> Raw:
+        """The table with one of the sets: which one is a variable of the engine."""
+        return Raw(
+            relation=f"(SELECT * FROM stored WHERE \"{SIDE}\" IN (0, getvariable('side')))", types=self.made.types
+        )
+
+    def tables(self, side: int) -> dict[str, list[Row]]:
+        """All rows that can be seen with one of the sets, by table."""
+        return {self.table.name: self.rows(side)}
+
     def task(self, relation: Neighbors, chosen: Sequence[Keys] | None = None) -> Task:
         asked = self.asked[relation].question
-        return task_of(self.table, (asked if chosen is None else asked.showing(chosen)).outline, self.secret)
+        read = (asked if chosen is None else asked.showing(chosen)).outline
+        return replace(task_of(self.table, read, self.secret), beside=self.beside)
 
 
 class Fuzzer:
     """One engine and one vault for testing, for any number of rounds."""
+
+    sources = THROUGH_SOURCES
 
     def __init__(self, rng: Random, about: About | None = None) -> None:
         self.rng, self._about = rng, about
@@ -203,8 +242,12 @@ class Fuzzer:
     def one(self, made: nasty.Made, plan: Plan, limits: Limits) -> None:
         """One table, one question, and all that one unit can do to it."""
         name = f"{plan} with {limits} on {made.table} {made.types}"
+        self.guarded(name, lambda: self._check(self._made(made, plan, limits, name)))
+
+    def guarded(self, name: str, check: Callable[[], None]) -> None:
+        """Whatever is refused is refused by declarations; nothing else may go wrong."""
         try:
-            self._check(self._made(made, plan, limits, name))
+            check()
         except RefusedQueryError:
             self.tally.too_long += 1
         except Exception as error:  # nothing may fail because of what is in the rows
@@ -252,12 +295,13 @@ class Fuzzer:
 
     def _with(self, engine: Stored, made: Round, side: int) -> Stored:
         """The engine, over the table with one of the sets."""
-        engine.raw = Raw(relation=f'(SELECT * FROM stored WHERE "{SIDE}" IN (0, {side + 1}))', types=made.made.types)
+        self._store.connection.execute(f"SET VARIABLE side = {side + 1}")
+        engine.raw = made.raw
         return engine
 
     def _people(self, made: Round, task: Task, side: int) -> People:
         found = self._with(self._portable, made, side).people(task)
-        self._same(found, Reference({"t": made.rows(side)}).people(task), "people", made, side)
+        self._same(found, Reference(made.tables(side)).people(task), "people", made, side)
         return found
 
     def _chosen(self, people: Sequence[People]) -> list[Keys]:
@@ -267,13 +311,14 @@ class Fuzzer:
 
     def _seen(self, made: Round, task: Task, side: int, people: Sequence[People]) -> Seen:
         """By portable SQL; compared with the reference."""
-        rows, portable = made.rows(side), self._with(self._portable, made, side)
+        portable = self._with(self._portable, made, side)
         found = portable.exact(task)
-        self._same(plain(found), plain(Reference({"t": rows}).exact(task)), task, made, side)
+        self._same(plain(found), plain(Reference(made.tables(side)).exact(task)), task, made, side)
         if task.cells.private and side == 1:
             self._check_order(portable, task, found, made)
-        if self.rng.random() < THROUGH_SOURCES and not any("HUGEINT" in type_ for type_ in made.made.types.values()):
-            expected = plain(Reference({"t": _as_sources_see(task, rows)}).exact(task))  # Arrow has no wider type
+        if self.rng.random() < self.sources and not any("HUGEINT" in type_ for type_ in made.made.types.values()):
+            rows = _as_sources_see(task, made.rows(side))
+            expected = plain(Reference({"t": rows}).exact(task))  # Arrow has no wider type
             self._same(plain(self._by_sources(portable.raw, task)), expected, task, made, side)
         return Seen(people=people[side] if people else {}, vectors=found)
 
@@ -282,7 +327,7 @@ class Fuzzer:
         kernel, private = self._with(self._kernel, made, side), task.cells.private
         if side == 1:
             every = replace(task, bounds=replace(task.bounds, groups=MANY, rows=MANY, in_all=None))
-            reference = Reference({"t": made.rows(side)})
+            reference = Reference(made.tables(side))
             self._same(plain(kernel.exact(every)), plain(reference.exact(every)), every, made, side)
             if private:
                 self._same(kernel.people(_unchosen(every)), reference.people(_unchosen(every)), "people", made, side)
@@ -290,7 +335,7 @@ class Fuzzer:
 
     def _same(self, found: object, expected: object, what: object, made: Round, side: int) -> None:
         if found != expected:
-            text = f"replay: {found} is {expected} for {what}, {made.made.types}, {made.rows(side)}"
+            text = f"replay: {found} is {expected} for {what}, {made.made.types}, {made.tables(side)}"
             self.tally.violations.append(text)
 
     def _check_order(self, portable: Stored, task: Task, found: Sequence[Vector], made: Round) -> None:
@@ -307,9 +352,9 @@ class Fuzzer:
         with DuckDb(Path(self._folder.name), {task.table.name: frame}, portable=True) as backend:
             return backend.exact(task)
 
-    def _query(self, question: Question, table: Table, backend: Any) -> Query:
+    def _query(self, question: Question, made: Round, backend: Any) -> Query:
         gate = Gate(ledger=self._vault.ledger, backend=backend, noise=FreshNoise(), secret=lambda: b"fixed")
-        return Query(text="", question=question, table=table, analyst="", gate=gate)
+        return Query(text="", question=question, table=made.table, beside=made.beside, analyst="", gate=gate)
 
     def _check_price(self, asked: Asked, name: str) -> None:
         self.tally.violations += [f"price: {text} for {name}" for text in problems_of_price(asked)]
@@ -317,7 +362,7 @@ class Fuzzer:
     def _check_pairs(self, made: Round, relation: Neighbors, seen: Sequence[Seen], unit: str) -> None:
         question = made.asked[relation].question
         keys = in_order({key for one in seen for key in one.people}) if question.outline.cells.private else None
-        parts = [exact(self._query(question, made.table, Numbers(one)), key=b"", keys=keys) for one in seen]
+        parts = [exact(self._query(question, made, Numbers(one)), key=b"", keys=keys) for one in seen]
         for one, two in _pairs(relation, len(seen)):
             self.tally.cases += unit != "kernel"
             a, b = parts[one], parts[two]
@@ -349,7 +394,7 @@ class Fuzzer:
         """Every histogram behind a suggestion of bounds: how many groups and rows units have, where numbers lie."""
         for relation, asked in made.asked.items():
             engine = self.rng.choice([self._portable, self._kernel])
-            query = self._query(asked.question, made.table, engine)
+            query = self._query(asked.question, made, engine)
             try:
                 wanted = suggest._histograms(query, Fraction(1))
             except InvalidInputError:  # nothing to suggest

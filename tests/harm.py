@@ -61,13 +61,13 @@ GROUPS: list[Kind] = [
 ]  # fmt: skip
 
 
-def plain_table(rng: Random, rows: int) -> nasty.Made:
+def plain_table(rng: Random, rows: int, *, with_unit: bool | None = None) -> nasty.Made:
     """Small ranges of all signs, so that every end and every group comes up; the raw values are as nasty as ever."""
     lists = [NUMBERS, GROUPS, NUMBERS, GROUPS]
     kinds = {name: rng.choice(lists[n]) for n, name in enumerate(rng.sample(nasty.NAMES, rng.randint(2, 4)))}
     types = {name: rng.choice(nasty.TYPES[type(kind)]) for name, kind in kinds.items()}
     unit, limits = None, {}
-    if rng.random() < 0.6:
+    if rng.random() < 0.6 if with_unit is None else with_unit:
         unit, limits = "unit id", nasty.random_limits(rng)
         types[unit] = rng.choice(nasty.UNIT_TYPES)
     table = Table(name="t", source=Source(kind="memory"), unit=unit, columns=kinds, **limits)
@@ -201,7 +201,7 @@ def _worth(task: Task, measure: Measure, rows: Sequence[Row]) -> list[Worth]:
     table = replace(task.table, unit=NUMBER, max_groups=1, max_rows_per_group=1, max_rows=None)
     numbered = [row | {NUMBER: number} for number, row in enumerate(rows)]
     found = []
-    for one in _passing(replace(task, table=table), numbered):
+    for one in _passing(replace(task, table=table), {table.name: numbered}):
         value = None if measure.value is None else evaluate(measure.value, one.row)
         if measure.role in CHOSEN and value is None:
             continue

@@ -33,6 +33,7 @@ from privet.core.expression import (
     Coalesce,
     Column,
     Compare,
+    Concat,
     Expression,
     Extracted,
     Field,
@@ -40,16 +41,30 @@ from privet.core.expression import (
     In,
     IsNull,
     Least,
+    Length,
+    Letters,
+    Like,
     Literal,
+    Local,
+    Modulo,
     Not,
     Or,
     Period,
+    Piece,
+    Power,
+    Recased,
     Relation,
+    Replaced,
     Rounded,
     Rounding,
+    Shifted,
+    Side,
     Sign,
+    Sliced,
+    Trimmed,
     Truncated,
     Value,
+    Written,
 )  # fmt: skip
 from privet.core.measures import measures_of
 from privet.core.narrow import narrowed
@@ -82,8 +97,15 @@ class Made:
 WORDS = [
     "A", "B", "a", "A ", " A", "", "'", "''", '"', "\\", "%", "\0", "A\0", "é", "e\u0301", "שלום", "👩‍👩‍👧",
     "\U0010ffff", "\ufffd", "NULL", "null", "NaN", "true", "1", "0", "x" * 5000, "a;DROP TABLE t", "a\nb", "\t", "--",
-    "$1", "?",
+    "$1", "?", "ß", "ẞ", "İı", "ŉ", "ΣΑΣς", "Ǆǅǆΐϓ", "ſµ", "აႠᲐ", "Ⓐⓐ", "Ａａ", "\u212a", "ɐⱯ", "ꙁꙀ", "𐐀𐐨", "Zürich",
+    "  a b  ", "\u00a0 a\u3000", "a-b--c", "-", "aaa", "100%", "a_b", "A.B*", "\n", "\u0345", "Ա ա և", "ﬁ", "ĳĲ",
 ]  # fmt: skip
+PATTERNS = [
+    "%", "", "a%", "%a", "%a%", "_", "__", "_%", "%_", "a_b", "%a_%", "%a%b%", "%b%a%", "a\\%", "%\\_%", "\\\\", "\\",
+    "%\\", "\\a", "%é%", "e_", "%\0", "A%A", "%A A%", "%👩%_", "%a%a%a%", "\n", "%.%", "x%x", "%ß", "'", "\ud800%",
+]  # fmt: skip
+BERLIN = (3_600_000_000, ((1_585_443_600_000_000, 7_200_000_000), (1_603_587_600_000_000, 3_600_000_000)))
+ODD_ZONE = (-17_762_000_000, ((-2_717_650_800_000_000, -18_000_000_000), (0, 3_600_000_000), (7, -43_200_000_000)))
 NUMBER_TEXTS = [
     "1e5", " 12 ", "\t7\t", "1_000", "0x10", "１２", "+", "-", ".", "", " ", "1.", ".5", "-.5", "+1.5e+001", "NaN",
     "nan", "inf", "-inf", "Infinity", "-0", "0", "1e999", "-1e999", "1e-999", "1e1000", "9" * 400,
@@ -391,11 +413,32 @@ class Maker:
                 self._absolute,
                 self._rounded,
                 self._extracted,
+                self._modulo,
+                self._power,
+                self._length,
             ],
-            Form.TRUTH: [self._compare, self._compare, self._and, self._or, self._not, self._is_null, self._in],
-            Form.DATE: [self._cut_day, self._as_date],
-            Form.TIME: [self._cut_time, self._as_time],
-            Form.WORD: [],
+            Form.TRUTH: [
+                self._compare,
+                self._compare,
+                self._and,
+                self._or,
+                self._not,
+                self._is_null,
+                self._in,
+                self._like,
+            ],
+            Form.DATE: [self._cut_day, self._as_date, self._shifted_day],
+            Form.TIME: [self._cut_time, self._as_time, self._shifted_time, self._local],
+            Form.WORD: [
+                self._recased,
+                self._recased,
+                self._trimmed,
+                self._sliced,
+                self._concat,
+                self._replaced,
+                self._piece,
+                self._written,
+            ],
         }
 
     def make(self, form: Form, depth: int) -> Expression:
@@ -502,6 +545,64 @@ class Maker:
     def _as_time(self, depth: int) -> Expression:
         return AsTime(self.make(self.rng.choice([Form.DATE, Form.TIME]), depth))
 
+    def _modulo(self, depth: int) -> Expression:
+        return Modulo(
+            self.make(Form.NUMBER, depth), self.rng.choice([*STEPS, Fraction(3), Fraction(10), Fraction(7, 2)])
+        )
+
+    def _power(self, depth: int) -> Expression:
+        return Power(self.make(Form.NUMBER, depth), self.rng.choice([1, 2, 2, 3, 4]))
+
+    def _length(self, depth: int) -> Expression:
+        return Length(self.make(Form.WORD, depth))
+
+    def _like(self, depth: int) -> Expression:
+        return Like(self.make(Form.WORD, depth), self.rng.choice(PATTERNS))
+
+    def _shifted_day(self, depth: int) -> Expression:
+        months, days = (
+            self.rng.choice([0, 1, -1, 12, 13, -120_000, 120_000]),
+            self.rng.choice([0, 1, -1, 7, 30, -(10**6)]),
+        )
+        return Shifted(self.make(Form.DATE, depth), months, days)
+
+    def _shifted_time(self, depth: int) -> Expression:
+        months, days = self.rng.choice([0, 1, -1, 12, -13, 120_000]), self.rng.choice([0, 1, -1, 7, 10**6])
+        clock = self.rng.choice([0, 3_600_000_000, -1, 86_400_000_000, 5_400_000_001])
+        return Shifted(self.make(Form.TIME, depth), months, days, clock)
+
+    def _local(self, depth: int) -> Expression:
+        return Local(self.make(Form.TIME, depth), "Some/Where", *self.rng.choice([BERLIN, ODD_ZONE, (0, ())]))
+
+    def _recased(self, depth: int) -> Expression:
+        return Recased(self.rng.choice(list(Letters)), self.make(Form.WORD, depth))
+
+    def _trimmed(self, depth: int) -> Expression:
+        return Trimmed(self.rng.choice(list(Side)), self.make(Form.WORD, depth))
+
+    def _sliced(self, depth: int) -> Expression:
+        start, stop = self.rng.choice(
+            [(0, 1), (0, 3), (1, 2), (1, None), (2, 1), (-2, None), (0, -1), (1, -1), (-3, -1)]
+        )
+        return Sliced(self.make(Form.WORD, depth), start, stop)
+
+    def _concat(self, depth: int) -> Expression:
+        return Concat(self._several(Form.WORD, depth))
+
+    def _replaced(self, depth: int) -> Expression:
+        old, new = (
+            self.rng.choice(["A", "a", "aa", "\0", "é", "-", "'", "\ud800"]),
+            self.rng.choice(["", "b", "A ", "👩", "'"]),
+        )
+        return Replaced(self.make(Form.WORD, depth), old, new)
+
+    def _piece(self, depth: int) -> Expression:
+        return Piece(self.make(Form.WORD, depth), self.rng.choice(["-", " ", "a", "--", "é"]), self.rng.randint(1, 4))
+
+    def _written(self, depth: int) -> Expression:
+        period = self.rng.choice([Period.YEAR, Period.MONTH, Period.DAY])
+        return Written(period, self.make(self.rng.choice([Form.DATE, Form.TIME]), depth))
+
 
 def random_expression(rng: Random, columns: Shapes, depth: int = 3) -> Expression:
     """An expression that is accepted, of any form."""
@@ -524,9 +625,17 @@ SUMS = (Function.COUNT, Function.SUM, Function.AVG)
 QUANTILES = [Fraction(1, 2), Fraction(1, 4), Fraction(3, 4), Fraction(1, 3), Fraction(9, 10), Fraction(1, 100)]
 
 
-def random_plan(rng: Random, table: Table, functions: Sequence[Function] = SUMS, *, private: bool = False) -> Plan:
-    """A plan that is accepted, with few cells; with `private` often over keys that are not public."""
-    declared = {name: shape_of_kind(kind) for name, kind in table.columns.items()}
+def random_plan(
+    rng: Random,
+    table: Table,
+    functions: Sequence[Function] = SUMS,
+    *,
+    private: bool = False,
+    declared: Shapes | None = None,
+) -> Plan:
+    """A plan that is accepted, with few cells; with `private` often over keys that are not public. Over the table's
+    columns, or over those that are `declared`."""
+    declared = declared or {name: shape_of_kind(kind) for name, kind in table.columns.items()}
     while True:
         maker = Maker(rng, declared)
         where = maker.make(Form.TRUTH, rng.randint(0, 3)) if rng.random() < 0.6 else None
@@ -644,17 +753,17 @@ class Store:
         self.connection = duckdb.connect(":memory:", config={"threads": threads})
         self.connection.execute(SAME_FOR_ALL_DATA)
 
-    def put(self, made: Made) -> Raw:
+    def put(self, made: Made, relation: str = "stored") -> Raw:
         columns = ", ".join(f"{_quoted(name)} {type_}" for name, type_ in made.types.items())
-        self.connection.execute(f"CREATE OR REPLACE TABLE stored ({columns})")
+        self.connection.execute(f"CREATE OR REPLACE TABLE {relation} ({columns})")
         if made.rows:
             given = [row[name] for row in made.rows for name in made.types]
             slots = [value.text if isinstance(value, Sql) else "?" for value in given]
             width = len(made.types)
             lines = ", ".join(f"({', '.join(slots[i : i + width])})" for i in range(0, len(slots), width))
             values = [value for value in given if not isinstance(value, Sql)]
-            self.connection.execute(f"INSERT INTO stored VALUES {lines}", values)
-        return Raw(relation="stored", types=made.types)
+            self.connection.execute(f"INSERT INTO {relation} VALUES {lines}", values)
+        return Raw(relation=relation, types=made.types)
 
     def exact(self, task: Task, raw: Raw) -> list[list[int]]:
         query = statement(task, raw)

@@ -251,7 +251,7 @@ SELECT SQRT(VARIANCE(age)) FROM visits
 => REFUSED: SQRT is not answered yet
 
 SELECT ROUND(STDDEV(age), 2) FROM visits
-=> REFUSED: 'ROUND(STDDEV(age), 2)' computes with aggregates
+=> visits | stddev_samp_age=STDDEV_SAMP(age) | computed computed=round(stddev_samp_age, 2) | show computed
 
 SELECT VARIANCE(STDDEV(age)) FROM visits
 => REFUSED: the aggregate 'STDDEV(age)' stands in VARIANCE
@@ -451,7 +451,7 @@ SELECT COUNT(*) FROM visits GROUP (ward)
 => REFUSED: GROUP is not answered yet
 
 SELECT MEDIAN(age) - MIN(age) FROM visits
-=> REFUSED: 'MEDIAN(age) - MIN(age)' computes with aggregates
+=> visits | median_age=QUANTILE(age, (1 / 2)), min_age=MIN(age) | computed computed=(median_age - min_age) | show computed
 
 SELECT MAX(MIN(age)) FROM visits
 => REFUSED: the aggregate 'MIN(age)' stands in MAX
@@ -736,7 +736,7 @@ SELECT age FROM visits
 => REFUSED: the query asks for the rows themselves
 
 SELECT DISTINCT ward FROM visits
-=> REFUSED: DISTINCT is not answered
+=> REFUSED: SELECT DISTINCT asks for the rows themselves
 
 SELECT ward FROM visits GROUP BY ward
 => REFUSED: the query groups but counts nothing
@@ -748,10 +748,10 @@ SELECT ward, age, COUNT(*) FROM visits GROUP BY ward
 => REFUSED: 'age' is neither grouped nor aggregated
 
 SELECT SUM(cost) / COUNT(*) FROM visits
-=> REFUSED: 'SUM(cost) / COUNT(*)' computes with aggregates
+=> visits | sum_cost=SUM(cost), count=COUNT(*) | computed computed=(sum_cost / count) | show computed
 
 SELECT ROUND(AVG(cost), 2) FROM visits
-=> REFUSED: 'ROUND(AVG(cost), 2)' computes with aggregates
+=> visits | avg_cost=AVG(cost) | computed computed=round(avg_cost, 2) | show computed
 
 SELECT SUM(COUNT(*)) FROM visits
 => REFUSED: the aggregate 'COUNT(*)' stands in SUM
@@ -760,19 +760,19 @@ SELECT COUNT(*) OVER () FROM visits
 => REFUSED: OVER is not answered yet
 
 SELECT COUNT(*) FROM visits v JOIN visits w ON v.age = w.age
-=> REFUSED: JOIN is not answered
+=> REFUSED: 'w' is not joined by the unit
 
 SELECT COUNT(*) FROM visits, visits w
-=> REFUSED: a second table is not answered
+=> REFUSED: 'w' is not joined by the unit
 
 SELECT COUNT(*) FROM (SELECT * FROM visits)
-=> REFUSED: a sub-query is not answered
+=> visits | count=COUNT(*) | show count
 
 SELECT COUNT(*) FROM visits WHERE age IN (SELECT age FROM visits)
-=> REFUSED: a sub-query is not answered
+=> REFUSED: IN looks a value up among the rows of other people
 
 WITH t AS (SELECT 1) SELECT COUNT(*) FROM t
-=> REFUSED: only SELECT is answered, not WITH
+=> REFUSED: the query has no FROM
 
 SELECT COUNT(*) FROM visits UNION SELECT COUNT(*) FROM visits
 => REFUSED: UNION is not answered
@@ -796,25 +796,25 @@ SELECT COUNT(*) FROM main.visits
 => REFUSED: there is no table 'main.visits'
 
 SELECT COUNT(*) FROM visits AS v(a, b)
-=> REFUSED: V is not answered yet
+=> REFUSED: V lists columns
 
 SELECT COUNT(*)
 => REFUSED: the query has no FROM
 
 SELECT COUNT(*) FROM visits WHERE city LIKE 'A%'
-=> REFUSED: LIKE is not answered
+=> visits | where (city LIKE 'A%' ESCAPE '\') | count=COUNT(*) | show count
 
 SELECT COUNT(*) FROM visits WHERE LOWER(city) = 'a'
-=> REFUSED: LOWER is not answered yet
+=> visits | where (LOWER(city) = 'a') | count=COUNT(*) | show count
 
 SELECT COUNT(*) FROM visits WHERE city || 'a' = 'b'
-=> REFUSED: || is not answered
+=> visits | where ((city || 'a') = 'b') | count=COUNT(*) | show count
 
 SELECT COUNT(*) FROM visits WHERE age // 10 = 1
-=> REFUSED: // is not answered
+=> visits | where (trunc((age * (1 / 10))) = 1) | count=COUNT(*) | show count
 
 SELECT COUNT(*) FROM visits WHERE age % 10 = 1
-=> REFUSED: % is not answered
+=> visits | where ((age % 10) = 1) | count=COUNT(*) | show count
 
 SELECT COUNT(*) FROM visits WHERE cost / age > 1
 => REFUSED: 'cost / age' does not divide by a constant other than 0
@@ -823,10 +823,10 @@ SELECT COUNT(*) FROM visits WHERE age / 0 = 1
 => REFUSED: 'age / 0' does not divide by a constant other than 0
 
 SELECT COUNT(*) FROM visits WHERE day + 1 > '2024-01-01'
-=> REFUSED: + is not defined for a date and a number
+=> visits | where ((day + INTERVAL '1 days') > DATE '2024-01-01') | count=COUNT(*) | show count
 
 SELECT COUNT(*) FROM visits WHERE day + INTERVAL 1 DAY > '2024-01-01'
-=> REFUSED: INTERVAL is not answered
+=> visits | where ((day + INTERVAL '1 days') > DATE '2024-01-01') | count=COUNT(*) | show count
 
 SELECT COUNT(*) FROM visits WHERE arrived - arrived > 1
 => REFUSED: - is not defined for a timestamp and a timestamp
@@ -958,7 +958,7 @@ SELECT date_trunc('decade', day), COUNT(*) FROM visits GROUP BY 1
 => REFUSED: 'decade' is no period
 
 SELECT date_trunc(day, MONTH), COUNT(*) FROM visits GROUP BY 1
-=> REFUSED: there is no column 'MONTH'
+=> visits | by month=date_trunc('month', day) | count=COUNT(*) | show month, count
 
 SELECT EXTRACT(epoch FROM arrived), COUNT(*) FROM visits GROUP BY 1
 => REFUSED: 'EPOCH' is no part of a date
@@ -991,10 +991,10 @@ SELECT COUNT(*) FROM visits GROUP BY 1 + 1
 => REFUSED: GROUP BY '1 + 1' is a constant
 
 SELECT ward, COUNT(*) FROM visits GROUP BY ROLLUP (ward)
-=> REFUSED: ROLLUP is not answered yet
+=> visits | by ward=ward | levels (ward) () | count=COUNT(*) | show ward, count
 
 SELECT ward, COUNT(*) FROM visits GROUP BY CUBE (ward)
-=> REFUSED: CUBE is not answered yet
+=> visits | by ward=ward | levels (ward) () | count=COUNT(*) | show ward, count
 
 SELECT FLOOR(age / 10) AS age, COUNT(*) FROM visits GROUP BY age
 => REFUSED: 'FLOOR(age / 10)' is neither grouped nor aggregated
@@ -1009,10 +1009,10 @@ SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward HAVING nn > 3
 => REFUSED: there is no column 'nn'
 
 SELECT ward, COUNT(*) FROM visits GROUP BY ward HAVING SUM(cost) / COUNT(*) > 3
-=> REFUSED: 'SUM(cost) / COUNT(*)' does not divide by a constant other than 0
+=> visits | by ward=ward | count=COUNT(*), sum_cost=SUM(cost) | show ward, count | having ((sum_cost / count) > 3)
 
 SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward ORDER BY n + 1
-=> REFUSED: ORDER BY 'n + 1' is not a column of the answer
+=> visits | by ward=ward | n=COUNT(*) | computed computed=(n + 1) | show ward, n | order computed
 
 SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward ORDER BY 3
 => REFUSED: ORDER BY 3 is not a column of SELECT
@@ -1030,13 +1030,13 @@ SELECT ward, COUNT(*) FROM visits GROUP BY ward LIMIT 1.5
 => REFUSED: LIMIT needs a whole number
 
 SELECT ward, COUNT(*) FROM visits GROUP BY ward LIMIT 10%
-=> REFUSED: % is not answered
+=> REFUSED: this LIMIT is not answered
 
 SELECT ward, COUNT(*) FROM visits GROUP BY ward LIMIT age
 => REFUSED: LIMIT needs a whole number
 
 SELECT COUNT(*) FROM visits FETCH FIRST 3 ROWS ONLY
-=> REFUSED: FETCH is not answered
+=> visits | count=COUNT(*) | show count | limit 3
 
 SELECT COUNT(*) FROM visits TABLESAMPLE 10%
 => REFUSED: TABLESAMPLE is not answered
@@ -1078,7 +1078,7 @@ SELECT 1, COUNT(*) FROM visits
 => REFUSED: the query is empty
 
 SELECT date_trunc('month', day) AS day, COUNT(*) FROM visits GROUP BY day
-=> REFUSED: "DATE_TRUNC('MONTH', day)" is neither grouped nor aggregated
+=> REFUSED: "DATE_TRUNC('month', day)" is neither grouped nor aggregated
 
 # More corners
 
@@ -1139,3 +1139,878 @@ SELECT COUNT(*) FROM visits WHERE DATE '2024-03-01' - DATE '2024-02-01' = 29
 SELECT Count(*) FROM visits WHERE Age>=18AND age<=65
 => visits | where ((age >= 18) AND (age <= 65)) | count=COUNT(*) | show count
 
+# Public tables beside the private one
+
+SELECT region, COUNT(*) AS n FROM visits JOIN wards ON visits.ward = wards.ward GROUP BY region
+=> (visits JOIN wards ON ward = ward MOST 1 GIVES region) | by region=region | n=COUNT(*) | show region, n
+
+SELECT w.region, AVG(v.cost) AS c FROM visits AS v INNER JOIN wards AS w ON w.ward = v.ward WHERE w.size > 20 GROUP BY w.region
+=> (visits JOIN wards ON ward = ward MOST 1 GIVES size, region) | where (size > 20) | by region=region | c=AVG(cost) | show region, c
+
+SELECT region, COUNT(*) FROM visits JOIN wards USING (ward) GROUP BY region
+=> (visits JOIN wards ON ward = ward MOST 1 GIVES region) | by region=region | count=COUNT(*) | show region, count
+
+SELECT ward, region, COUNT(*) FROM visits LEFT JOIN wards USING (ward) GROUP BY ward, region
+=> (visits LEFT JOIN wards ON ward = ward MOST 1 GIVES region) | by ward=ward, region=region | count=COUNT(*) | show ward, region, count
+
+SELECT region, COUNT(*) FROM visits v LEFT OUTER JOIN wards w ON (v.ward = w.ward) GROUP BY region
+=> (visits LEFT JOIN wards ON ward = ward MOST 1 GIVES region) | by region=region | count=COUNT(*) | show region, count
+
+SELECT region, COUNT(*) FROM wards, visits WHERE wards.ward = visits.ward AND age > 18 GROUP BY region
+=> (visits JOIN wards ON ward = ward MOST 1 GIVES region) | where (age > 18) | by region=region | count=COUNT(*) | show region, count
+
+SELECT region, COUNT(*) FROM wards w JOIN visits v ON w.ward = v.ward GROUP BY 1
+=> (visits JOIN wards ON ward = ward MOST 1 GIVES region) | by region=region | count=COUNT(*) | show region, count
+
+SELECT COUNT(*) FROM visits v JOIN wards w ON v.ward = w.ward AND w.size > 20 AND v.age > 3
+=> (visits JOIN wards ON ward = ward MOST 1 GIVES size) | where ((size > 20) AND (age > 3)) | count=COUNT(*) | show count
+
+SELECT COUNT(*) FROM visits v JOIN wards w ON v.ward = w.ward OR v.age = w.size
+=> REFUSED: no column of 'w' is said to equal one of the other tables
+
+SELECT w.size, COUNT(*) FROM visits v LEFT JOIN wards w ON v.ward = w.ward AND w.size > 20 GROUP BY w.size
+=> (visits LEFT JOIN wards ON ward = ward MOST 1 GIVES ward AS wards_ward, size) | by size=CASE WHEN ((NOT (wards_ward IS NULL)) AND (size > 20)) THEN size ELSE NULL END | count=COUNT(*) | show size, count
+
+SELECT SUM(price) FROM visits JOIN prices USING (ward)
+=> (visits JOIN prices ON ward = ward GIVES price) | sum_price=SUM(price) | show sum_price
+
+SELECT SUM(price) FROM visits v JOIN prices p ON p.ward = v.ward AND p.year = v.age
+=> (visits JOIN prices ON ward = ward, age = year MOST 1 GIVES price) | sum_price=SUM(price) | show sum_price
+
+SELECT SUM(price) FROM visits v JOIN prices p ON p.ward = v.ward AND p.year = EXTRACT(year FROM v.day)
+=> (visits JOIN prices ON ward = ward GIVES year, price) | where (year = EXTRACT(year FROM day)) | sum_price=SUM(price) | show sum_price
+
+SELECT COUNT(price) FROM visits v LEFT JOIN prices p ON p.ward = v.ward AND p.year = 2024
+=> REFUSED: LEFT JOIN has a condition on 'p', of which several rows may match
+
+SELECT COUNT(*) FROM visits v JOIN wards a ON a.ward = v.ward JOIN wards b ON b.region = a.region
+=> ((visits JOIN wards ON ward = ward MOST 1 GIVES region) JOIN wards ON region = region) | count=COUNT(*) | show count
+
+SELECT a.size, b.size, COUNT(*) FROM visits v JOIN wards a ON a.ward = v.ward JOIN wards b ON b.ward = v.ward GROUP BY 1, 2
+=> ((visits JOIN wards ON ward = ward MOST 1 GIVES size) JOIN wards ON ward = ward MOST 1 GIVES size AS wards_size) | by size=size, size_2=wards_size | count=COUNT(*) | show size, size_2, count
+
+SELECT wards.ward, COUNT(*) FROM visits JOIN wards USING (ward) GROUP BY wards.ward
+=> (visits JOIN wards ON ward = ward MOST 1 GIVES ward AS wards_ward) | by ward=wards_ward | count=COUNT(*) | show ward, count
+
+SELECT COUNT(*) FROM visits WHERE ward IN (SELECT ward FROM wards WHERE region = 'N')
+=> (visits LEFT JOIN wards ON ward = ward MOST 1 GIVES ward AS wards_ward, region AS wards_region) | where CASE WHEN (ward IS NULL) THEN NULL ELSE ((NOT (wards_ward IS NULL)) AND COALESCE((wards_region = 'N'), FALSE)) END | count=COUNT(*) | show count
+
+SELECT COUNT(*) FROM visits WHERE ward NOT IN (SELECT w.ward FROM wards w)
+=> (visits LEFT JOIN wards ON ward = ward MOST 1 GIVES ward AS wards_ward) | where (NOT CASE WHEN (ward IS NULL) THEN NULL ELSE (NOT (wards_ward IS NULL)) END) | count=COUNT(*) | show count
+
+SELECT COUNT(*) FROM visits WHERE ward IN (SELECT region FROM wards)
+=> REFUSED: IN looks a value up in a public table, but not by its key
+
+SELECT COUNT(*) FROM visits WHERE ward IN (SELECT ward FROM prices)
+=> REFUSED: IN looks a value up in a public table, but not by its key
+
+SELECT COUNT(*) FROM visits WHERE COALESCE(ward, 'A') IN (SELECT ward FROM wards)
+=> REFUSED: IN looks a value up in a public table, but not by its key
+
+SELECT COUNT(*) FROM visits v JOIN wards w ON v.age = w.ward
+=> REFUSED: = mixes a number and a text
+
+SELECT COUNT(*) FROM visits v JOIN wards w ON v.age + 1 = w.size
+=> REFUSED: no column of 'w' is said to equal one of the other tables
+
+SELECT COUNT(*) FROM visits v JOIN (SELECT size + 1 AS s FROM wards) w ON v.age = w.s
+=> REFUSED: 'w' is joined by an expression
+
+SELECT COUNT(*) FROM visits v JOIN wards w ON v.ward < w.ward
+=> REFUSED: no column of 'w' is said to equal one of the other tables
+
+SELECT COUNT(*) FROM visits JOIN wards
+=> REFUSED: no column of 'wards' is said to equal one of the other tables
+
+SELECT COUNT(*) FROM visits, wards
+=> REFUSED: no column of 'wards' is said to equal one of the other tables
+
+SELECT COUNT(*) FROM visits CROSS JOIN wards
+=> REFUSED: CROSS is not answered
+
+SELECT COUNT(*) FROM visits NATURAL JOIN wards
+=> REFUSED: NATURAL is not answered
+
+SELECT COUNT(*) FROM visits NATURAL LEFT JOIN wards
+=> REFUSED: NATURAL is not answered
+
+SELECT COUNT(*) FROM visits RIGHT JOIN wards USING (ward)
+=> REFUSED: RIGHT is not answered
+
+SELECT COUNT(*) FROM visits FULL OUTER JOIN wards USING (ward)
+=> REFUSED: FULL is not answered
+
+SELECT COUNT(*) FROM visits SEMI JOIN wards USING (ward)
+=> REFUSED: SEMI is not answered
+
+SELECT COUNT(*) FROM visits ANTI JOIN wards USING (ward)
+=> REFUSED: ANTI is not answered
+
+SELECT COUNT(*) FROM visits ASOF JOIN wards USING (ward)
+=> REFUSED: ASOF is not answered
+
+SELECT COUNT(*) FROM visits LEFT SEMI JOIN wards USING (ward)
+=> REFUSED: SEMI is not answered
+
+SELECT COUNT(*) FROM wards LEFT JOIN visits USING (ward)
+=> REFUSED: LEFT JOIN begins with a public table
+
+SELECT COUNT(*) FROM wards JOIN prices USING (ward)
+=> REFUSED: all these tables are public
+
+SELECT COUNT(*) FROM wards
+=> wards | count=COUNT(*) | show count
+
+SELECT ward, COUNT(*) FROM visits JOIN wards ON visits.ward = wards.ward GROUP BY ward
+=> REFUSED: 'ward' is in 'visits' and in 'wards'
+
+SELECT COUNT(*) FROM visits v JOIN wards v ON v.ward = v.ward
+=> REFUSED: two tables in FROM are called 'v'
+
+SELECT COUNT(*) FROM visits JOIN visits USING (patient_id)
+=> REFUSED: two tables in FROM are called 'visits'
+
+SELECT COUNT(*) FROM visits JOIN wards USING (city)
+=> REFUSED: there is no column 'city'
+
+SELECT COUNT(*) FROM visits JOIN wards USING (size)
+=> REFUSED: there is no column 'size'
+
+SELECT COUNT(*) FROM visits JOIN wards ON visits.ward = wards.war
+=> REFUSED: there is no column 'war'
+
+SELECT COUNT(*) FROM visits JOIN wards ON visits.ward = w.ward
+=> REFUSED: there is no table 'w' in FROM
+
+SELECT COUNT(*) FROM visits v JOIN wards w ON v.ward = w.ward WHERE visits.age > 3
+=> REFUSED: there is no table 'visits' in FROM
+
+SELECT COUNT(*) FROM visits v JOIN wards w ON w.ward = p.ward JOIN prices p ON p.ward = v.ward
+=> REFUSED: ON uses 'p' before it is joined
+
+SELECT COUNT(*) FROM visits v JOIN wards w USING (ward) JOIN prices p USING (ward) WHERE p.price > w.size
+=> ((visits JOIN wards ON ward = ward MOST 1 GIVES size) JOIN prices ON ward = ward GIVES price) | where (price > size) | count=COUNT(*) | show count
+
+SELECT COUNT(*) FROM visits v JOIN wards w ON v.ward = w.ward JOIN prices p USING (ward)
+=> REFUSED: USING (ward) could be 'v' or 'w'
+
+SELECT COUNT(*) FROM visits v JOIN wards w ON v.patient_id = w.size
+=> REFUSED: 'patient_id' says who somebody is
+
+SELECT SUM(x) FROM "Odd Name" JOIN wards ON "Odd Name".x = wards.size
+=> REFUSED: a row could match several of 'wards', and each row is a unit
+
+SELECT SUM(x) FROM "Odd Name" o JOIN (SELECT * FROM wards WHERE size > 3) w ON o.x = w.size
+=> REFUSED: a row could match several of 'w', and each row is a unit
+
+SELECT COUNT(*) FROM "Odd Name" o JOIN visits v ON o.x = v.age
+=> REFUSED: each row is a unit of its own, so that two private tables have none in common
+
+SELECT COUNT(*) FROM visits JOIN nowhere USING (ward)
+=> REFUSED: there is no table 'nowhere'
+
+SELECT COUNT(*) FROM visits JOIN read_csv('x') USING (ward)
+=> REFUSED: READ_CSV is not answered yet
+
+# Private tables by the unit
+
+SELECT sex, AVG(cost) AS c FROM visits JOIN patients USING (patient_id) GROUP BY sex
+=> (visits JOIN patients BY UNIT MOST 1 GIVES sex) | by sex=sex | c=AVG(cost) | show sex, c
+
+SELECT p.sex, AVG(v.cost) AS c FROM patients p JOIN visits v ON v.patient_id = p.patient_id GROUP BY p.sex
+=> (patients JOIN visits BY UNIT MOST 50 GIVES cost) | by sex=sex | c=AVG(cost) | show sex, c
+
+SELECT sex, SUM(nights) FROM patients, stays WHERE patients.patient_id = stays.pid AND nights > 2 GROUP BY sex
+=> (patients JOIN stays BY UNIT MOST 4 GIVES nights) | where (nights > 2) | by sex=sex | sum_nights=SUM(nights) | show sex, sum_nights
+
+SELECT COUNT(*) FROM visits v JOIN stays s ON s.pid = v.patient_id AND s.ward = v.ward AND s.day < v.day
+=> (visits JOIN stays BY UNIT ON ward = ward MOST 4 GIVES day AS stays_day) | where (stays_day < day) | count=COUNT(*) | show count
+
+SELECT sex, COUNT(*) FROM patients p LEFT JOIN stays s ON s.pid = p.patient_id GROUP BY sex
+=> (patients LEFT JOIN stays BY UNIT MOST 4) | by sex=sex | count=COUNT(*) | show sex, count
+
+SELECT COUNT(*) FROM visits a JOIN visits b USING (patient_id) WHERE a.day < b.day
+=> (visits JOIN visits BY UNIT MOST 50 GIVES day AS visits_day) | where (day < visits_day) | count=COUNT(*) | show count
+
+SELECT region, COUNT(DISTINCT v.patient_id) FROM visits v JOIN patients p USING (patient_id) JOIN wards w ON w.ward = v.ward GROUP BY region
+=> ((visits JOIN patients BY UNIT MOST 1) JOIN wards ON ward = ward MOST 1 GIVES region) | by region=region | count_distinct=COUNT(DISTINCT patient_id) | show region, count_distinct
+
+SELECT COUNT(*) FROM visits v JOIN patients p ON v.patient_id = p.patient_id JOIN stays s ON s.pid = p.patient_id AND s.pid = v.patient_id
+=> ((visits JOIN patients BY UNIT MOST 1) JOIN stays BY UNIT MOST 4) | count=COUNT(*) | show count
+
+SELECT patients.ward, visits.ward, COUNT(*) FROM visits JOIN patients USING (patient_id) GROUP BY ALL
+=> (visits JOIN patients BY UNIT MOST 1 GIVES ward AS patients_ward) | by ward=patients_ward, ward_2=ward | count=COUNT(*) | show ward, ward_2, count
+
+SELECT AVG(patients.born) FROM visits JOIN patients USING (patient_id) WHERE patients.ward = visits.ward
+=> (visits JOIN patients BY UNIT ON ward = ward MOST 1 GIVES born) | avg_born=AVG(born) | show avg_born
+
+SELECT COUNT(DISTINCT patient_id) FROM visits JOIN patients USING (patient_id)
+=> (visits JOIN patients BY UNIT MOST 1) | count_distinct=COUNT(DISTINCT patient_id) | show count_distinct
+
+SELECT COUNT(*) FROM visits v JOIN stays s ON v.ward = s.ward
+=> REFUSED: 's' is not joined by the unit
+
+SELECT COUNT(*) FROM visits v, stays s
+=> REFUSED: 's' is not joined by the unit
+
+SELECT COUNT(*) FROM visits v LEFT JOIN stays s ON s.pid = v.patient_id AND s.nights > 3
+=> REFUSED: LEFT JOIN has a condition on 's', of which several rows may match
+
+SELECT COUNT(*) FROM visits v LEFT JOIN patients p ON p.patient_id = v.patient_id AND p.sex = 'F' WHERE p.born > 1950
+=> (visits LEFT JOIN patients BY UNIT MOST 1 GIVES sex, born) | where (CASE WHEN (sex = 'F') THEN born ELSE NULL END > 1950) | count=COUNT(*) | show count
+
+SELECT COUNT(*) FROM visits v LEFT JOIN stays s ON s.pid = v.patient_id WHERE s.pid IS NULL
+=> REFUSED: 's.pid' may be missing after LEFT JOIN, and says who somebody is
+
+SELECT COUNT(DISTINCT s.pid) FROM visits v LEFT JOIN stays s ON s.pid = v.patient_id
+=> REFUSED: 's.pid' computes with who somebody is
+
+SELECT COUNT(*) FROM visits v LEFT JOIN patients p ON p.patient_id = v.patient_id JOIN stays s ON s.pid = p.patient_id
+=> REFUSED: 's' is joined to 'p', which LEFT JOIN may leave out
+
+SELECT COUNT(*) FROM visits v JOIN stays s ON v.patient_id = s.nights
+=> REFUSED: 's' is not joined by the unit
+
+SELECT COUNT(*) FROM visits v JOIN stays s ON v.patient_id > s.pid
+=> REFUSED: 's' is not joined by the unit
+
+SELECT COUNT(*) FROM visits v JOIN stays s ON v.patient_id = s.pid OR s.nights > 3
+=> REFUSED: 's' is not joined by the unit
+
+SELECT COUNT(*) FROM visits v JOIN patients p USING (patient_id) WHERE ward = 'A'
+=> REFUSED: 'ward' is in 'v' and in 'p'
+
+SELECT COUNT(*) FROM visits v JOIN patients p ON v.patient_id = p.patient_id WHERE patient_id = 3
+=> REFUSED: 'patient_id' is in 'v' and in 'p'
+
+SELECT patient_id, COUNT(*) FROM visits JOIN patients USING (patient_id) GROUP BY patient_id
+=> REFUSED: 'patient_id' says who somebody is
+
+SELECT * FROM visits JOIN patients USING (patient_id)
+=> REFUSED: SELECT * asks for the rows themselves
+
+# Sub-queries and WITH: each row for itself
+
+SELECT AVG(c) FROM (SELECT cost * 2 AS c FROM visits WHERE age > 18) AS t
+=> visits | where (age > 18) | avg=AVG((cost * 2)) | show avg
+
+SELECT decade, COUNT(*) FROM (SELECT FLOOR(age / 10) * 10 AS decade, smoker FROM visits) t WHERE t.smoker GROUP BY t.decade
+=> visits | where smoker | by decade=(floor((age * (1 / 10))) * 10) | count=COUNT(*) | show decade, count
+
+WITH old AS (SELECT * FROM visits WHERE age >= 65) SELECT ward, COUNT(*) AS n FROM old GROUP BY ward
+=> visits | where (age >= 65) | by ward=ward | n=COUNT(*) | show ward, n
+
+WITH a AS (SELECT cost AS x, patient_id FROM visits WHERE smoker), b AS (SELECT x + 1 AS x, patient_id FROM a WHERE x > 3) SELECT SUM(x), COUNT(DISTINCT patient_id) FROM b WHERE x < 9
+=> visits | where ((smoker AND (cost > 3)) AND ((cost + 1) < 9)) | sum=SUM((cost + 1)), count_distinct=COUNT(DISTINCT patient_id) | show sum, count_distinct
+
+WITH visits AS (SELECT * FROM visits WHERE age > 3) SELECT COUNT(*) FROM visits
+=> visits | where (age > 3) | count=COUNT(*) | show count
+
+SELECT COUNT(*) FROM (SELECT v.*, w.size FROM visits v JOIN wards w USING (ward)) t WHERE t.size > t.age
+=> (visits JOIN wards ON ward = ward MOST 1 GIVES size) | where (size > age) | count=COUNT(*) | show count
+
+SELECT COUNT(*) FROM (SELECT * FROM (SELECT * FROM (SELECT age FROM visits)))
+=> visits | count=COUNT(*) | show count
+
+SELECT COUNT(*) FROM (SELECT cost, cost + 1 FROM visits)
+=> visits | count=COUNT(*) | show count
+
+SELECT COUNT(*) FROM (WITH t AS (SELECT age FROM visits) SELECT * FROM t WHERE age > 3) u
+=> visits | where (age > 3) | count=COUNT(*) | show count
+
+SELECT region, COUNT(*) FROM visits JOIN (SELECT ward, region FROM wards WHERE size > 9) w ON w.ward = visits.ward GROUP BY region
+=> (visits JOIN wards ON ward = ward MOST 1 GIVES size, region) | where (size > 9) | by region=region | count=COUNT(*) | show region, count
+
+SELECT big, COUNT(*) FROM visits LEFT JOIN (SELECT ward, size > 50 AS big FROM wards) w USING (ward) GROUP BY big
+=> (visits LEFT JOIN wards ON ward = ward MOST 1 GIVES size) | by big=(size > 50) | count=COUNT(*) | show big, count
+
+SELECT one, COUNT(*) FROM visits LEFT JOIN (SELECT ward, 1 AS one FROM wards) w USING (ward) GROUP BY one
+=> (visits LEFT JOIN wards ON ward = ward MOST 1 GIVES ward AS wards_ward) | by one=CASE WHEN (NOT (wards_ward IS NULL)) THEN 1 ELSE NULL END | count=COUNT(*) | show one, count
+
+SELECT COUNT(n) FROM visits v LEFT JOIN (SELECT pid, COALESCE(nights, 0) AS n FROM stays) s ON s.pid = v.patient_id
+=> REFUSED: after LEFT JOIN it is not known where 'n' is missing
+
+SELECT COUNT(n) FROM visits v LEFT JOIN (SELECT pid, nights AS n FROM stays) s ON s.pid = v.patient_id
+=> (visits LEFT JOIN stays BY UNIT MOST 4 GIVES nights) | count_nights=COUNT(nights) | show count_nights
+
+SELECT age FROM (SELECT age FROM visits)
+=> REFUSED: the query asks for the rows themselves
+
+SELECT COUNT(*) FROM (SELECT age, cost AS age FROM visits)
+=> REFUSED: two columns are named 'age'
+
+SELECT COUNT(*) FROM (SELECT * FROM visits v JOIN patients p USING (patient_id))
+=> REFUSED: two columns are named 'ward'
+
+SELECT SUM(cost) FROM (SELECT age FROM visits)
+=> REFUSED: there is no column 'cost'
+
+SELECT SUM(t.age) FROM (SELECT age FROM visits) u
+=> REFUSED: there is no table 't' in FROM
+
+SELECT COUNT(*) FROM (SELECT age FROM visits ORDER BY age)
+=> REFUSED: ORDER BY is not answered here
+
+SELECT COUNT(*) FROM (SELECT age FROM visits LIMIT 10)
+=> REFUSED: LIMIT is not answered here
+
+SELECT COUNT(*) FROM (SELECT agee FROM visits)
+=> REFUSED: there is no column 'agee'
+
+SELECT COUNT(*) FROM (SELECT w.* FROM visits)
+=> REFUSED: there is no table 'w' in FROM
+
+SELECT COUNT(*) FROM (SELECT 1)
+=> REFUSED: the query has no FROM
+
+SELECT COUNT(*) FROM (VALUES (1)) t
+=> REFUSED: VALUES is not answered yet
+
+SELECT COUNT(*) FROM (visits JOIN wards USING (ward))
+=> REFUSED: this is no SELECT
+
+WITH t AS (SELECT age FROM visits) SELECT COUNT(*) FROM s
+=> REFUSED: there is no table 's'
+
+WITH t (a) AS (SELECT age FROM visits) SELECT SUM(a) FROM t
+=> REFUSED: T lists columns
+
+SELECT SUM(a) FROM (SELECT age FROM visits) AS t (a)
+=> REFUSED: T lists columns
+
+WITH RECURSIVE t AS (SELECT age FROM visits) SELECT COUNT(*) FROM t
+=> REFUSED: RECURSIVE is not answered
+
+WITH t AS (SELECT age FROM t) SELECT COUNT(*) FROM t
+=> REFUSED: there is no table 't'
+
+SELECT COUNT(*) FROM visits, LATERAL (SELECT 1) t
+=> REFUSED: LATERAL is not answered yet
+
+SELECT COUNT(*) FROM visits WHERE age > (SELECT AVG(age) FROM visits)
+=> REFUSED: a sub-query stands where a value is needed
+
+SELECT COUNT(*), (SELECT COUNT(*) FROM patients) FROM visits
+=> REFUSED: a sub-query stands in SELECT
+
+SELECT COUNT(*) FROM visits HAVING COUNT(*) > (SELECT 1 FROM patients)
+=> REFUSED: a sub-query stands in HAVING
+
+SELECT ward, COUNT(*) FROM visits GROUP BY ward HAVING ward IN (SELECT ward FROM wards)
+=> REFUSED: a sub-query stands in HAVING
+
+SELECT COUNT(*) FROM visits WHERE age = ANY (SELECT age FROM visits)
+=> REFUSED: ANY is not answered yet
+
+# Sub-queries with one row for each unit
+
+SELECT AVG(total) AS a FROM (SELECT patient_id, LEAST(SUM(cost), 5000) AS total FROM visits GROUP BY patient_id) t
+=> (visits BY UNIT sum_cost=SUM(cost)) | a=AVG(LEAST(sum_cost, 5000)) | show a
+
+WITH per AS (SELECT patient_id, COUNT(*) AS n FROM visits WHERE age > 18 GROUP BY patient_id) SELECT n, COUNT(*) FROM per WHERE n <= 5 GROUP BY n
+=> (visits WHERE (age > 18) BY UNIT count=COUNT(*)) | where (count <= 5) | by n=count | count=COUNT(*) | show n, count
+
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY patient_id HAVING SUM(cost) > 100 AND COUNT(*) > 2)
+=> (visits BY UNIT sum_cost=SUM(cost), count=COUNT(*)) | where ((sum_cost > 100) AND (count > 2)) | count=COUNT(*) | show count
+
+SELECT ward, AVG(LEAST(c, 99)) FROM (SELECT patient_id, ward, SUM(cost) AS c FROM visits GROUP BY 1, 2) GROUP BY ward
+=> (visits BY UNIT ward=ward, sum_cost=SUM(cost)) | by ward=ward | avg=AVG(LEAST(sum_cost, 99)) | show ward, avg
+
+SELECT month, COUNT(*) FROM (SELECT patient_id, date_trunc('month', MIN(day)) AS month FROM visits GROUP BY patient_id) GROUP BY month
+=> (visits BY UNIT min_day=MIN(day)) | by month=date_trunc('month', min_day) | count=COUNT(*) | show month, count
+
+SELECT AVG(LEAST(n, 10)) FROM (SELECT patient_id AS who, COUNT(DISTINCT ward) AS n, AVG(age), MAX(smoker) FROM visits GROUP BY who)
+=> (visits BY UNIT count_distinct_ward=COUNT(DISTINCT ward)) | avg=AVG(LEAST(count_distinct_ward, 10)) | show avg
+
+SELECT COUNT(*) FROM (SELECT DISTINCT patient_id FROM visits WHERE smoker)
+=> (visits WHERE smoker BY UNIT) | count=COUNT(*) | show count
+
+SELECT ward, COUNT(*) FROM (SELECT DISTINCT patient_id, ward FROM visits) GROUP BY ward
+=> (visits BY UNIT ward=ward) | by ward=ward | count=COUNT(*) | show ward, count
+
+SELECT sex, AVG(LEAST(s, 500)) FROM patients JOIN (SELECT patient_id, SUM(cost) AS s FROM visits GROUP BY patient_id) t USING (patient_id) GROUP BY sex
+=> (patients JOIN (visits BY UNIT sum_cost=SUM(cost)) BY UNIT GIVES sum_cost) | by sex=sex | avg=AVG(LEAST(sum_cost, 500)) | show sex, avg
+
+SELECT sex, AVG(LEAST(COALESCE(s, 0), 500)) FROM patients LEFT JOIN (SELECT patient_id, SUM(cost) AS s FROM visits GROUP BY patient_id) t USING (patient_id) GROUP BY sex
+=> (patients LEFT JOIN (visits BY UNIT sum_cost=SUM(cost)) BY UNIT GIVES sum_cost) | by sex=sex | avg=AVG(LEAST(COALESCE(sum_cost, 0), 500)) | show sex, avg
+
+SELECT AVG(s) FROM patients LEFT JOIN (SELECT patient_id, LEAST(SUM(cost), 9) AS s FROM visits GROUP BY ALL HAVING MAX(age) > 3) t USING (patient_id)
+=> (patients LEFT JOIN (visits BY UNIT sum_cost=SUM(cost), max_age=MAX(age), rows=COUNT(*)) BY UNIT GIVES sum_cost, max_age, rows) | avg=AVG(CASE WHEN ((NOT (rows IS NULL)) AND (max_age > 3)) THEN LEAST(sum_cost, 9) ELSE NULL END) | show avg
+
+SELECT SUM(n) FROM patients p LEFT JOIN (SELECT pid, ward, COUNT(*) AS n FROM stays GROUP BY pid, ward) t ON t.pid = p.patient_id
+=> (patients LEFT JOIN (stays BY UNIT ward=ward, count=COUNT(*)) BY UNIT MOST 4 GIVES count) | sum_count=SUM(count) | show sum_count
+
+SELECT SUM(n) FROM patients p LEFT JOIN (SELECT pid, ward, LEAST(COUNT(*), 9) AS n FROM stays GROUP BY pid, ward) t ON t.pid = p.patient_id AND t.ward = p.ward
+=> (patients LEFT JOIN (stays BY UNIT ward=ward, count=COUNT(*)) BY UNIT ON ward = ward MOST 4 GIVES count) | sum=SUM(CASE WHEN (NOT (count IS NULL)) THEN LEAST(count, 9) ELSE NULL END) | show sum
+
+SELECT AVG(LEAST(top, 9)) FROM (SELECT patient_id, MAX(n) AS top FROM (SELECT patient_id, ward, COUNT(*) AS n FROM visits GROUP BY patient_id, ward) GROUP BY patient_id)
+=> ((visits BY UNIT ward=ward, count=COUNT(*)) BY UNIT max_count=MAX(count)) | avg=AVG(LEAST(max_count, 9)) | show avg
+
+SELECT AVG(LEAST(s, 9)) FROM (SELECT v.patient_id, SUM(w.size) AS s FROM visits v JOIN wards w USING (ward) GROUP BY v.patient_id)
+=> ((visits JOIN wards ON ward = ward MOST 1 GIVES size) BY UNIT sum_size=SUM(size)) | avg=AVG(LEAST(sum_size, 9)) | show avg
+
+SELECT COUNT(DISTINCT patient_id) FROM (SELECT patient_id, COUNT(*) AS n FROM visits GROUP BY patient_id) WHERE n > 3
+=> (visits BY UNIT count=COUNT(*)) | where (count > 3) | count_distinct=COUNT(DISTINCT patient_id) | show count_distinct
+
+SELECT AVG(n) FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward)
+=> REFUSED: the sub-query aggregates over people
+
+SELECT AVG(n) FROM (SELECT COUNT(*) AS n FROM visits)
+=> REFUSED: the sub-query aggregates over people
+
+SELECT COUNT(*) FROM (SELECT DISTINCT ward FROM visits)
+=> REFUSED: the sub-query aggregates over people
+
+SELECT COUNT(*) FROM (SELECT DISTINCT ON (patient_id) age FROM visits)
+=> REFUSED: DISTINCT is not answered
+
+SELECT COUNT(*) FROM (SELECT DISTINCT patient_id, COUNT(*) FROM visits GROUP BY patient_id)
+=> REFUSED: DISTINCT stands beside groups or aggregates
+
+SELECT COUNT(*) FROM (SELECT patient_id, age FROM visits GROUP BY patient_id)
+=> REFUSED: 'age' is neither grouped nor aggregated
+
+SELECT AVG(m) FROM (SELECT patient_id, MEDIAN(age) AS m FROM visits GROUP BY patient_id)
+=> REFUSED: 'MEDIAN(age)' cannot be taken of each unit's rows
+
+SELECT AVG(m) FROM (SELECT patient_id, SUM(cost) / COUNT(*) AS m FROM visits GROUP BY patient_id)
+=> REFUSED: 'SUM(cost) / COUNT(*)' divides what belongs to one unit
+
+SELECT AVG(m) FROM (SELECT patient_id, SUM(cost) / 3 AS m FROM visits GROUP BY patient_id)
+=> (visits BY UNIT sum_cost=SUM(cost)) | avg=AVG((sum_cost * (1 / 3))) | show avg
+
+SELECT AVG(n) FROM (SELECT patient_id, COUNT(DISTINCT patient_id) AS n FROM visits GROUP BY patient_id)
+=> REFUSED: 'patient_id' is the same in all rows of a unit
+
+SELECT COUNT(*) FROM (SELECT patient_id, ward, COUNT(*) FROM visits GROUP BY ROLLUP (patient_id, ward))
+=> REFUSED: 'ROLLUP (patient_id, ward)' stands in a sub-query
+
+SELECT COUNT(*) FROM (SELECT patient_id, COUNT(*) FROM visits GROUP BY patient_id WITH ROLLUP)
+=> REFUSED: ROLLUP is not answered here
+
+SELECT COUNT(*) FROM (SELECT patient_id, COUNT(*) AS n FROM visits GROUP BY patient_id ORDER BY n DESC LIMIT 3)
+=> REFUSED: LIMIT is not answered here
+
+SELECT COUNT(*) FROM (SELECT ward, COUNT(*) FROM wards GROUP BY ward)
+=> REFUSED: the sub-query aggregates a public table
+
+SELECT COUNT(*) FROM (SELECT x, COUNT(*) FROM "Odd Name" GROUP BY x)
+=> REFUSED: the sub-query aggregates rows, of which each is a unit
+
+SELECT AVG(s) FROM (SELECT patient_id, SUM(ward) AS s FROM visits GROUP BY patient_id)
+=> REFUSED: SUM needs a number, not a text
+
+SELECT SUM(n) FROM patients p LEFT JOIN (SELECT pid, ward, COUNT(*) AS n FROM stays GROUP BY pid, ward HAVING COUNT(*) > 3) t ON t.pid = p.patient_id
+=> REFUSED: LEFT JOIN has a condition on 't', of which several rows may match
+
+SELECT SUM(n) FROM patients p JOIN (SELECT ward, COUNT(*) AS n FROM stays GROUP BY pid, ward) t ON t.ward = p.ward
+=> REFUSED: 't' is not joined by the unit
+
+# Who is also in another table
+
+SELECT COUNT(*) FROM visits WHERE patient_id IN (SELECT pid FROM stays)
+=> (visits LEFT JOIN (stays BY UNIT found=COUNT(*)) BY UNIT GIVES found AS stays_found) | where (NOT (stays_found IS NULL)) | count=COUNT(*) | show count
+
+SELECT ward, COUNT(*) FROM visits WHERE age > 3 AND patient_id NOT IN (SELECT pid FROM stays WHERE nights > 3) GROUP BY ward
+=> (visits LEFT JOIN (stays WHERE (nights > 3) BY UNIT found=COUNT(*)) BY UNIT GIVES found AS stays_found) | where ((age > 3) AND (NOT (NOT (stays_found IS NULL)))) | by ward=ward | count=COUNT(*) | show ward, count
+
+SELECT COUNT(*) FROM patients p WHERE EXISTS (SELECT 1 FROM stays s WHERE s.pid = p.patient_id AND s.nights > 3)
+=> (patients LEFT JOIN (stays WHERE (nights > 3) BY UNIT found=COUNT(*)) BY UNIT GIVES found AS stays_found) | where (NOT (stays_found IS NULL)) | count=COUNT(*) | show count
+
+SELECT COUNT(*) FROM patients p WHERE born > 1950 OR NOT EXISTS (SELECT * FROM visits WHERE patient_id = p.patient_id)
+=> (patients LEFT JOIN (visits BY UNIT found=COUNT(*)) BY UNIT GIVES found AS visits_found) | where ((born > 1950) OR (NOT (NOT (visits_found IS NULL)))) | count=COUNT(*) | show count
+
+SELECT COUNT(*) FROM patients WHERE patient_id IN (SELECT patient_id FROM visits GROUP BY patient_id HAVING COUNT(*) >= 3)
+=> (patients LEFT JOIN ((visits BY UNIT count=COUNT(*)) WHERE (count >= 3) BY UNIT found=COUNT(*)) BY UNIT GIVES found AS visits_found) | where (NOT (visits_found IS NULL)) | count=COUNT(*) | show count
+
+SELECT COUNT(*) FROM patients WHERE patient_id IN (SELECT DISTINCT patient_id FROM visits WHERE smoker)
+=> (patients LEFT JOIN (visits WHERE smoker BY UNIT found=COUNT(*)) BY UNIT GIVES found AS visits_found) | where (NOT (visits_found IS NULL)) | count=COUNT(*) | show count
+
+SELECT AVG(CASE WHEN patient_id IN (SELECT pid FROM stays) THEN cost END) FROM visits
+=> (visits LEFT JOIN (stays BY UNIT found=COUNT(*)) BY UNIT GIVES found AS stays_found) | avg=AVG(CASE WHEN (NOT (stays_found IS NULL)) THEN cost ELSE NULL END) | show avg
+
+SELECT patient_id IN (SELECT pid FROM stays) AS stayed, COUNT(*) FROM visits GROUP BY stayed
+=> (visits LEFT JOIN (stays BY UNIT found=COUNT(*)) BY UNIT GIVES found AS stays_found) | by stayed=(NOT (stays_found IS NULL)) | count=COUNT(*) | show stayed, count
+
+SELECT COUNT(*) FROM visits WHERE patient_id IN (SELECT pid FROM stays) AND (patient_id IN (SELECT pid FROM stays) OR smoker)
+=> (visits LEFT JOIN (stays BY UNIT found=COUNT(*)) BY UNIT GIVES found AS stays_found) | where ((NOT (stays_found IS NULL)) AND ((NOT (stays_found IS NULL)) OR smoker)) | count=COUNT(*) | show count
+
+SELECT COUNT(*) FROM (SELECT * FROM visits WHERE patient_id IN (SELECT pid FROM stays)) JOIN patients USING (patient_id)
+=> ((visits LEFT JOIN (stays BY UNIT found=COUNT(*)) BY UNIT GIVES found AS stays_found) JOIN patients BY UNIT MOST 1) | where (NOT (stays_found IS NULL)) | count=COUNT(*) | show count
+
+SELECT COUNT(*) FROM visits WHERE patient_id IN (SELECT nights FROM stays)
+=> REFUSED: the sub-query does not give the unit
+
+SELECT COUNT(*) FROM visits WHERE patient_id IN (SELECT pid, nights FROM stays)
+=> REFUSED: IN has a sub-query without exactly one column
+
+SELECT COUNT(*) FROM visits WHERE patient_id IN (SELECT * FROM stays)
+=> REFUSED: IN has a sub-query without exactly one column
+
+SELECT COUNT(*) FROM visits WHERE patient_id IN (1, 2)
+=> REFUSED: 'patient_id' says who somebody is
+
+SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT 1 FROM stays s)
+=> REFUSED: EXISTS is not tied to the unit of the query around it
+
+SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT 1 FROM stays s WHERE s.ward = v.ward)
+=> REFUSED: EXISTS is not tied to the unit of the query around it
+
+SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT 1 FROM stays s WHERE s.pid = v.patient_id AND s.ward = v.ward)
+=> REFUSED: the sub-query uses 'v.ward' of the query around it
+
+SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT 1 FROM stays s WHERE s.pid = v.patient_id GROUP BY s.ward)
+=> REFUSED: GROUP BY is not answered here
+
+SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT 1 FROM stays s WHERE s.pid = v.patient_id LIMIT 1)
+=> REFUSED: LIMIT is not answered here
+
+SELECT COUNT(*) FROM visits v WHERE v.patient_id IN (SELECT pid FROM stays s WHERE s.nights > v.age)
+=> REFUSED: the sub-query uses 'v.age' of the query around it
+
+SELECT COUNT(*) FROM visits v WHERE v.patient_id IN (SELECT pid FROM stays s WHERE s.pid = v.patient_id)
+=> REFUSED: the sub-query is tied to the query around it
+
+SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT 1 FROM wards w WHERE w.ward = v.ward)
+=> REFUSED: EXISTS is not tied to the unit of the query around it
+
+SELECT COUNT(*) FROM visits v WHERE v.patient_id IN (SELECT pid FROM stays s WHERE s.nights > smoker)
+=> REFUSED: the sub-query uses 'smoker' of the query around it
+
+SELECT COUNT(*) FROM visits WHERE EXISTS (SELECT 1 FROM stays WHERE pid = w.patient_id)
+=> REFUSED: there is no table 'w' in FROM
+
+# Roll-ups
+
+SELECT ward, smoker, COUNT(*) AS n FROM visits GROUP BY ROLLUP (ward, smoker)
+=> visits | by ward=ward, smoker=smoker | levels (ward, smoker) (ward) () | n=COUNT(*) | show ward, smoker, n
+
+SELECT ward, smoker, COUNT(*) AS n FROM visits GROUP BY CUBE (ward, smoker)
+=> visits | by ward=ward, smoker=smoker | levels (ward, smoker) (ward) (smoker) () | n=COUNT(*) | show ward, smoker, n
+
+SELECT ward, smoker, COUNT(*) AS n FROM visits GROUP BY GROUPING SETS ((ward, smoker), (ward), ())
+=> visits | by ward=ward, smoker=smoker | levels (ward, smoker) (ward) () | n=COUNT(*) | show ward, smoker, n
+
+SELECT ward, smoker, COUNT(*) AS n FROM visits GROUP BY GROUPING SETS (ward, smoker, (ward, smoker))
+=> visits | by ward=ward, smoker=smoker | levels (ward) (smoker) (ward, smoker) | n=COUNT(*) | show ward, smoker, n
+
+SELECT ward, smoker, COUNT(*) AS n FROM visits GROUP BY ward, smoker WITH ROLLUP
+=> visits | by ward=ward, smoker=smoker | levels (ward, smoker) (ward) () | n=COUNT(*) | show ward, smoker, n
+
+SELECT ward, smoker, COUNT(*) AS n FROM visits GROUP BY ward, smoker WITH CUBE
+=> visits | by ward=ward, smoker=smoker | levels (ward, smoker) (ward) (smoker) () | n=COUNT(*) | show ward, smoker, n
+
+SELECT ward, smoker, COUNT(*) AS n FROM visits GROUP BY ward, ROLLUP (smoker)
+=> visits | by ward=ward, smoker=smoker | levels (ward, smoker) (ward) | n=COUNT(*) | show ward, smoker, n
+
+SELECT ward, smoker, day, COUNT(*) FROM visits GROUP BY ROLLUP (ward, (smoker, day))
+=> visits | by ward=ward, smoker=smoker, day=day | levels (ward, smoker, day) (ward) () | count=COUNT(*) | show ward, smoker, day, count
+
+SELECT ward, smoker, COUNT(*) FROM visits GROUP BY ROLLUP (1, 2) ORDER BY 1, 2
+=> visits | by ward=ward, smoker=smoker | levels (ward, smoker) (ward) () | count=COUNT(*) | show ward, smoker, count | order ward, smoker
+
+SELECT FLOOR(age / 10) AS decade, ward AS w, COUNT(*) FROM visits GROUP BY ROLLUP (decade, w) HAVING COUNT(*) > 3
+=> visits | by decade=floor((age * (1 / 10))), w=ward | levels (decade, w) (decade) () | count=COUNT(*) | show decade, w, count | having (count > 3)
+
+SELECT ward, COUNT(*) FROM visits GROUP BY GROUPING SETS ((ward))
+=> visits | by ward=ward | count=COUNT(*) | show ward, count
+
+SELECT ward, COUNT(*) FROM visits GROUP BY GROUPING SETS ((ward), (ward), ())
+=> visits | by ward=ward | levels (ward) () | count=COUNT(*) | show ward, count
+
+SELECT ward, smoker, COUNT(*) FROM visits GROUP BY GROUPING SETS (ROLLUP (ward, smoker), (smoker))
+=> visits | by ward=ward, smoker=smoker | levels (ward, smoker) (ward) () (smoker) | count=COUNT(*) | show ward, smoker, count
+
+SELECT region, ward, COUNT(*) FROM visits JOIN wards USING (ward) GROUP BY ROLLUP (region, ward)
+=> (visits JOIN wards ON ward = ward MOST 1 GIVES region) | by region=region, ward=ward | levels (region, ward) (region) () | count=COUNT(*) | show region, ward, count
+
+SELECT COUNT(*) FROM visits GROUP BY ROLLUP (ward)
+=> visits | by ward=ward | levels (ward) () | count=COUNT(*) | show count
+
+SELECT ward, GROUPING(ward), COUNT(*) FROM visits GROUP BY ROLLUP (ward)
+=> REFUSED: GROUPING is not answered yet
+
+SELECT ward, age, COUNT(*) FROM visits GROUP BY ROLLUP (ward)
+=> REFUSED: 'age' is neither grouped nor aggregated
+
+SELECT ward, COUNT(*) FROM visits GROUP BY ROLLUP (ward, 'x')
+=> REFUSED: GROUP BY "'x'" is a constant
+
+SELECT COUNT(*) FROM visits GROUP BY CUBE (ward, smoker, day, date, city, age, cost)
+=> REFUSED: GROUP BY asks for more than 64 groupings
+
+SELECT ward, COUNT(*) FROM visits GROUP BY ward WITH TOTALS
+=> REFUSED: WITH TOTALS is not answered here
+
+# Computing with aggregates
+
+SELECT SUM(cost) / COUNT(*) AS mean FROM visits
+=> visits | sum_cost=SUM(cost), count=COUNT(*) | computed mean=(sum_cost / count) | show mean
+
+SELECT ward, 100.0 * AVG(smoker) AS percent, COUNT(*) AS n FROM visits GROUP BY ward
+=> visits | by ward=ward | n=COUNT(*), avg=AVG(CASE WHEN smoker THEN 1 WHEN (NOT smoker) THEN 0 ELSE NULL END) | computed percent=(100 * avg) | show ward, percent, n
+
+SELECT ward, SUM(CASE WHEN smoker THEN 1 ELSE 0 END) * 100 / COUNT(*) AS share FROM visits GROUP BY ward ORDER BY share DESC LIMIT 3
+=> visits | by ward=ward | sum=SUM(CASE WHEN smoker THEN 1 ELSE 0 END), count=COUNT(*) | computed share=((sum * 100) / count) | show ward, share | order share desc | limit 3
+
+SELECT MEDIAN(age) - MIN(age), MAX(age) - MEDIAN(age) AS up FROM visits
+=> visits | median_age=QUANTILE(age, (1 / 2)), min_age=MIN(age), max_age=MAX(age) | computed computed=(median_age - min_age), up=(max_age - median_age) | show computed, up
+
+SELECT SUM(cost) / NULLIF(COUNT(age), 0) AS c, COALESCE(AVG(cost), 0) AS d FROM visits
+=> visits | sum_cost=SUM(cost), count_age=COUNT(age), avg_cost=AVG(cost) | computed c=(sum_cost / CASE WHEN (count_age = 0) THEN NULL ELSE count_age END), d=COALESCE(avg_cost, 0) | show c, d
+
+SELECT SAFE_DIVIDE(SUM(cost), COUNT(*)) AS c FROM visits
+=> visits | sum_cost=SUM(cost), count=COUNT(*) | computed c=(sum_cost / count) | show c
+
+SELECT SUM(cost)::DOUBLE / COUNT(*) AS c, CAST(AVG(age) AS INTEGER) AS a FROM visits
+=> visits | sum_cost=SUM(cost), count=COUNT(*), avg_age=AVG(age) | computed c=(sum_cost / count), a=round(avg_age) | show c, a
+
+SELECT ward, CASE WHEN ward = 'A' THEN COUNT(*) ELSE 0 END AS a FROM visits GROUP BY ward
+=> visits | by ward=ward | count=COUNT(*) | computed a=CASE WHEN (ward = 'A') THEN count ELSE 0 END | show ward, a
+
+SELECT ward, COUNT(*) AS n, SUM(cost) / n AS c, c * 2 AS d FROM visits GROUP BY ward HAVING c > 3 ORDER BY d
+=> visits | by ward=ward | n=COUNT(*), sum_cost=SUM(cost) | computed c=(sum_cost / n), d=((sum_cost / n) * 2) | show ward, n, c, d | having ((sum_cost / n) > 3) | order d
+
+SELECT ward FROM visits GROUP BY ward ORDER BY SUM(cost) / COUNT(*) DESC LIMIT 3
+=> visits | by ward=ward | sum_cost=SUM(cost), count=COUNT(*) | computed computed=(sum_cost / count) | show ward | order computed desc | limit 3
+
+SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward HAVING COUNT(*) FILTER (WHERE smoker) / COUNT(*) > 0.5
+=> visits | by ward=ward | n=COUNT(*), count=COUNT(CASE WHEN smoker THEN 1 ELSE NULL END) | show ward, n | having ((count / n) > (1 / 2))
+
+SELECT GREATEST(COUNT(*), 0) AS n, LEAST(AVG(age), 100) AS a, ABS(SUM(cost)) AS s, COUNT(*) > 3 AS many FROM visits
+=> visits | count=COUNT(*), avg_age=AVG(age), sum_cost=SUM(cost) | computed n=GREATEST(count, 0), a=LEAST(avg_age, 100), s=ABS(sum_cost), many=(count > 3) | show n, a, s, many
+
+SELECT COUNT(*) / COUNT(*) AS one FROM visits
+=> visits | count=COUNT(*) | computed one=(count / count) | show one
+
+SELECT COUNT(*) FILTER (WHERE smoker) * 1.0 / COUNT(*) AS share FROM visits
+=> visits | count=COUNT(CASE WHEN smoker THEN 1 ELSE NULL END), count_2=COUNT(*) | computed share=((count * 1) / count_2) | show share
+
+SELECT COUNT(*) / 0 FROM visits
+=> REFUSED: 'COUNT(*) / 0' divides by 0
+
+SELECT AVG(cost) / ward FROM visits GROUP BY ward
+=> REFUSED: / needs a number, not a text
+
+SELECT SUM(cost) / age FROM visits
+=> REFUSED: 'age' is neither grouped nor aggregated
+
+SELECT SUM(cost) + QUANTILE(age, [0.5, 0.9]) FROM visits
+=> REFUSED: SELECT has a list of quantiles
+
+SELECT SUM(cost / age) FROM visits
+=> REFUSED: 'cost / age' does not divide by a constant other than 0
+
+SELECT SUM(SAFE_DIVIDE(cost, age)) FROM visits
+=> REFUSED: SAFE_DIVIDE does not divide by a constant other than 0
+
+SELECT SQRT(AVG(cost)) FROM visits
+=> REFUSED: SQRT is not answered yet
+
+SELECT COUNT(*) + 'a' FROM visits
+=> REFUSED: + needs a number, not a text
+
+SELECT ward, COUNT(*) FROM visits GROUP BY ward HAVING ward < 'B'
+=> REFUSED: in HAVING: < is not defined for text
+
+SELECT COUNT(*) AS n, n + m AS k, 3 * n AS m FROM visits
+=> REFUSED: 'm' is a name from SELECT, not a column
+
+SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward ORDER BY 2 * n DESC, n + 0
+=> visits | by ward=ward | n=COUNT(*) | computed computed=(2 * n), computed_2=(n + 0) | show ward, n | order computed desc, computed_2
+
+SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward ORDER BY 'x'
+=> REFUSED: ORDER BY "'x'" is not a column of the answer
+
+SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward ORDER BY age + 1
+=> REFUSED: 'age' is neither grouped nor aggregated
+
+SELECT COUNT(*) AS n, SUM(cost) AS s FROM visits HAVING s / n > 3 AND s / 0 > 3
+=> REFUSED: 's / 0' divides by 0
+
+# Habits of PostgreSQL, DuckDB, Spark and BigQuery
+
+SELECT v.`ward`, COUNT(1) AS `n` FROM `visits` v GROUP BY v.`ward`
+=> visits | by ward=ward | n=COUNT(*) | show ward, n
+
+SELECT ward, count(*) n FROM visits GROUP BY 1 ORDER BY 2 DESC LIMIT 5 OFFSET 2
+=> visits | by ward=ward | n=COUNT(*) | show ward, n | order n desc | limit 5 | offset 2
+
+SELECT ward, COUNT(*) FROM visits GROUP BY ward OFFSET 2 ROWS FETCH NEXT 1 ROW ONLY
+=> visits | by ward=ward | count=COUNT(*) | show ward, count | limit 1 | offset 2
+
+SELECT ward, COUNT(*) FROM visits GROUP BY ward FETCH FIRST 3 ROWS WITH TIES
+=> REFUSED: this LIMIT is not answered
+
+SELECT SUM(cost::int), SUM(cost::numeric(10, 1)), AVG(age::float8) FROM visits
+=> visits | sum=SUM(round(cost)), sum_2=SUM(round(cost, 1)), avg_age=AVG(age) | show sum, sum_2, avg_age
+
+SELECT SUM(NVL(cost, 0)), SUM(IFNULL(age, 0)), SUM(IF(smoker, 1, 0)) FROM visits
+=> visits | sum=SUM(COALESCE(cost, 0)), sum_2=SUM(COALESCE(age, 0)), sum_3=SUM(CASE WHEN smoker THEN 1 ELSE 0 END) | show sum, sum_2, sum_3
+
+SELECT COUNTIF(smoker), APPROX_COUNT_DISTINCT(city), APPROX_QUANTILE(age, 0.5) FROM visits
+=> visits | count=COUNT(CASE WHEN smoker THEN 1 ELSE NULL END), count_distinct_city=COUNT(DISTINCT city), median_age=QUANTILE(age, (1 / 2)) | show count, count_distinct_city, median_age
+
+SELECT date_trunc('MONTH', day) AS m, COUNT(*) FROM visits GROUP BY ALL
+=> visits | by m=date_trunc('month', day) | count=COUNT(*) | show m, count
+
+SELECT EXTRACT(DOW FROM day) AS d, COUNT(*) FROM visits GROUP BY d
+=> visits | by d=EXTRACT(dow FROM day) | count=COUNT(*) | show d, count
+
+SELECT COUNT(*) FROM visits TABLESAMPLE BERNOULLI (10)
+=> REFUSED: TABLESAMPLE is not answered
+
+SELECT COUNT(*) FROM visits WHERE city ILIKE 'a%'
+=> visits | where (LOWER(city) LIKE 'a%' ESCAPE '\') | count=COUNT(*) | show count
+
+SELECT COUNT(*) FROM visits WHERE city ~ 'a'
+=> REFUSED: ~ is not answered
+
+SELECT COUNT(*) FROM visits WHERE day >= NOW() - INTERVAL '7 days'
+=> REFUSED: NOW is not answered yet
+
+SELECT ward, COUNT(*), RANK() OVER (ORDER BY COUNT(*) DESC) FROM visits GROUP BY ward
+=> REFUSED: RANK is not answered yet
+
+SELECT ward, ROW_NUMBER() OVER (PARTITION BY ward ORDER BY age) FROM visits
+=> REFUSED: ROW_NUMBER is not answered yet
+
+SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward QUALIFY n > 3
+=> REFUSED: QUALIFY is not answered
+
+SELECT ward, SUM(cost) OVER w FROM visits WINDOW w AS (PARTITION BY ward)
+=> REFUSED: OVER is not answered
+
+SELECT LAG(age) OVER (ORDER BY day) FROM visits
+=> REFUSED: LAG is not answered yet
+
+SELECT DISTINCT ward, smoker FROM visits
+=> REFUSED: SELECT DISTINCT asks for the rows themselves
+
+SELECT DISTINCT ward, COUNT(*) FROM visits GROUP BY ward
+=> REFUSED: SELECT DISTINCT asks for the rows themselves
+
+SELECT COUNT(*) FROM visits UNION ALL SELECT COUNT(*) FROM stays
+=> REFUSED: UNION is not answered
+
+SELECT COUNT(*) FROM (SELECT age FROM visits UNION SELECT nights FROM stays)
+=> REFUSED: UNION is not answered
+
+SELECT COUNT(*) FROM visits INTERSECT SELECT COUNT(*) FROM stays
+=> REFUSED: INTERSECT is not answered
+
+SELECT COUNT(*) FROM visits EXCEPT SELECT COUNT(*) FROM stays
+=> REFUSED: EXCEPT is not answered
+
+SELECT COUNT(*) FROM visits PIVOT (COUNT(*) FOR ward IN ('A'))
+=> REFUSED: PIVOT is not answered yet
+
+SELECT COUNT(*) FROM UNNEST([1, 2])
+=> REFUSED: UNNEST is not answered yet
+
+SELECT TRY_DIVIDE(SUM(cost), COUNT(*)) FROM visits
+=> REFUSED: TRY_DIVIDE is not answered yet
+
+SELECT COUNT(*) FROM visits GROUP BY ward ORDER BY COUNT(*) DESC NULLS LAST
+=> visits | by ward=ward | count=COUNT(*) | show count | order count desc
+
+SELECT TOP 5 ward, COUNT(*) FROM visits GROUP BY ward
+=> REFUSED: the query cannot be read at line 1, column 12, near '5'
+
+SELECT ward, COUNT(*) FROM visits GROUP BY ward SORT BY ward
+=> REFUSED: the query cannot be read at line 1, column 52, near 'SORT'
+
+SELECT COUNT(*) FROM visits v LEFT SEMI JOIN stays s ON s.pid = v.patient_id
+=> REFUSED: SEMI is not answered
+
+# More corners of joins and sub-queries
+
+SELECT COUNT(*) FROM visits v OUTER JOIN stays s ON v.patient_id = s.pid
+=> REFUSED: this JOIN is not answered
+
+SELECT COUNT(*) FROM ((SELECT age FROM visits)) t
+=> visits | count=COUNT(*) | show count
+
+SELECT COUNT(*) FROM visits WHERE patient_id IN ((SELECT pid FROM stays))
+=> (visits LEFT JOIN (stays BY UNIT found=COUNT(*)) BY UNIT GIVES found AS stays_found) | where (NOT (stays_found IS NULL)) | count=COUNT(*) | show count
+
+SELECT AVG(LEAST(s, 5)) FROM (SELECT patient_id, SUM(cost * cost * cost) AS s FROM visits GROUP BY patient_id)
+=> REFUSED: in FROM: a value can be as large as 9e+25 steps of 1/1000000
+
+SELECT EXISTS (SELECT 1 FROM stays s WHERE s.pid = v.patient_id) AS stayed, COUNT(*) FROM visits v GROUP BY stayed
+=> (visits LEFT JOIN (stays BY UNIT found=COUNT(*)) BY UNIT GIVES found AS stays_found) | by stayed=(NOT (stays_found IS NULL)) | count=COUNT(*) | show stayed, count
+
+SELECT COUNT(*) FROM (SELECT s.pid FROM visits v LEFT JOIN stays s ON s.pid = v.patient_id)
+=> REFUSED: 's.pid' may be missing after LEFT JOIN, and says who somebody is
+
+SELECT ward, SUM(cost) / COUNT(*) AS m FROM visits GROUP BY ward ORDER BY SUM(cost) / COUNT(*)
+=> visits | by ward=ward | sum_cost=SUM(cost), count=COUNT(*) | computed m=(sum_cost / count) | show ward, m | order m
+
+SELECT w.s, COUNT(*) FROM visits v LEFT JOIN (SELECT ward, size + 1 AS s FROM wards) w ON v.ward = w.ward AND v.age = w.s GROUP BY w.s
+=> (visits LEFT JOIN wards ON ward = ward MOST 1 GIVES ward AS wards_ward, size) | by s=CASE WHEN ((NOT (wards_ward IS NULL)) AND (age = (size + 1))) THEN (size + 1) ELSE NULL END | count=COUNT(*) | show s, count
+
+SELECT region, COUNT(*) FROM visits LEFT JOIN (SELECT ward, region, size + 1 AS age FROM wards) w USING (ward, age) GROUP BY region
+=> (visits LEFT JOIN wards ON ward = ward MOST 1 GIVES ward AS wards_ward, size, region) | by region=CASE WHEN ((NOT (wards_ward IS NULL)) AND (age = (size + 1))) THEN region ELSE NULL END | count=COUNT(*) | show region, count
+
+SELECT COUNT(*) FROM visits JOIN (SELECT ward, size + 1 AS age FROM wards) w USING (ward, age)
+=> (visits JOIN wards ON ward = ward MOST 1 GIVES size) | where (age = (size + 1)) | count=COUNT(*) | show count
+
+SELECT COUNT(*) FROM visits v LEFT JOIN wards w ON v.ward = w.ward WHERE v.age = w.size
+=> (visits LEFT JOIN wards ON ward = ward MOST 1 GIVES size) | where (age = size) | count=COUNT(*) | show count
+
+SELECT COUNT(*) FROM visits v LEFT JOIN stays s ON v.patient_id = s.pid WHERE v.patient_id = s.pid
+=> REFUSED: 'patient_id' says who somebody is
+
+SELECT COUNT(*) FROM visits v LEFT JOIN wards w ON v.ward = w.ward AND v.age = v.cost
+=> (visits LEFT JOIN wards ON ward = ward MOST 1) | count=COUNT(*) | show count
+
+SELECT COUNT(*) FROM (SELECT age FROM visits) JOIN (SELECT size FROM wards) ON age = size
+=> (visits JOIN wards ON age = size) | count=COUNT(*) | show count
+
+SELECT SUM(a) FROM (SELECT age FROM visits) AS "-" (a)
+=> REFUSED: FROM renames columns
+
+WITH "-" (a) AS (SELECT age FROM visits) SELECT SUM(a) FROM "-"
+=> REFUSED: WITH '-' lists columns
+
+SELECT COUNT(*) FROM visits v JOIN stays s USING (day)
+=> REFUSED: 's' is not joined by the unit
+
+SELECT COUNT(*) FROM (SELECT * FROM visits v JOIN stays s ON v.patient_id = s.pid)
+=> REFUSED: two columns are named 'ward'
+
+SELECT COUNT(*) FROM (SELECT v.*, s.nights FROM visits v JOIN stays s ON v.patient_id = s.pid) WHERE nights > 3
+=> (visits JOIN stays BY UNIT MOST 4 GIVES nights) | where (nights > 3) | count=COUNT(*) | show count
+
+SELECT COUNT(*) FROM (SELECT p.* FROM visits v LEFT JOIN patients p ON v.patient_id = p.patient_id) t JOIN stays s ON t.patient_id = s.pid
+=> REFUSED: there is no column 'patient_id'
+
+SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward ORDER BY n / 2 DESC, NULLIF(n, 0)
+=> visits | by ward=ward | n=COUNT(*) | computed computed=(n * (1 / 2)), computed_2=CASE WHEN (n = 0) THEN NULL ELSE n END | show ward, n | order computed desc, computed_2
+
+SELECT AVG(a) FROM (SELECT patient_id, AVG(smoker) AS a, SUM(cost), COUNT(*) FROM visits GROUP BY patient_id)
+=> (visits BY UNIT avg=AVG(CASE WHEN smoker THEN 1 WHEN (NOT smoker) THEN 0 ELSE NULL END)) | avg_avg=AVG(avg) | show avg_avg
+
+SELECT COUNT(*) FROM (SELECT patient_id, smoker, COUNT(*) FROM visits GROUP BY ALL)
+=> (visits BY UNIT smoker=smoker) | count=COUNT(*) | show count
+
+SELECT COUNT(*) FROM visits WHERE ward IN (SELECT ward FROM wards JOIN prices USING (ward))
+=> REFUSED: all these tables are public
+
+SELECT COUNT(*) FROM visits WHERE age > 3 AND (patient_id IN (SELECT pid FROM stays WHERE nights > 3)) = smoker
+=> (visits LEFT JOIN (stays WHERE (nights > 3) BY UNIT found=COUNT(*)) BY UNIT GIVES found AS stays_found) | where ((age > 3) AND ((NOT (stays_found IS NULL)) = smoker)) | count=COUNT(*) | show count
+
+SELECT COUNT(*) FROM (SELECT patient_id, 1 AS x FROM visits GROUP BY patient_id, x)
+=> REFUSED: GROUP BY '1' is a constant
+
+SELECT 3 AS x, COUNT(*) FROM visits GROUP BY ALL
+=> REFUSED: GROUP BY '3' is a constant
+
+SELECT COUNT(*) FROM patients LEFT JOIN (SELECT patient_id, n FROM (SELECT patient_id, COUNT(*) AS n FROM visits GROUP BY patient_id) WHERE n > 3) t USING (patient_id) WHERE n IS NULL
+=> (patients LEFT JOIN (visits BY UNIT count=COUNT(*)) BY UNIT GIVES count) | where (CASE WHEN ((NOT (count IS NULL)) AND (count > 3)) THEN count ELSE NULL END IS NULL) | count=COUNT(*) | show count
+
+SELECT SUM(n) FROM patients JOIN (SELECT * FROM (SELECT patient_id, ward, COUNT(*) AS n FROM visits GROUP BY ALL)) t USING (patient_id)
+=> (patients JOIN (visits BY UNIT ward=ward, count=COUNT(*)) BY UNIT MOST 50 GIVES count) | sum_count=SUM(count) | show sum_count
+
+SELECT SUM(a) FROM patients JOIN (SELECT patient_id, age AS a FROM visits JOIN wards USING (ward)) t USING (patient_id)
+=> (patients JOIN (visits JOIN wards ON ward = ward MOST 1) BY UNIT MOST 50 GIVES age) | sum_age=SUM(age) | show sum_age

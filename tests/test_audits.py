@@ -355,6 +355,7 @@ def winner(data: list[int]) -> int:
     return pv.noise.noisy_max(data, epsilon=1, sensitivity=1, monotone=True)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(
     ("mechanism", "claim", "neighbors", "samples", "repetitions"),
     [

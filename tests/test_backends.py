@@ -271,7 +271,7 @@ def test_random_tasks_give_the_same_integers(store: nasty.Store) -> None:
     seen: set[str] = set()
     assert list(wrong_plans(store, SEEDS, seen)) == []
     nodes = {node.__name__ for node in expression.Expression.__args__}
-    assert nodes <= seen
+    assert nodes - {"Quotient"} <= seen  # of published numbers only: no row is divided by another value
 
 
 @settings(max_examples=60)
@@ -444,7 +444,7 @@ def test_bounding_looks_at_one_unit_and_keeps_the_limits() -> None:
 
 
 def _kept(task: Any, rows: list[nasty.Row]) -> list[Any]:
-    return bounded(task, list(_passing(task, rows)))
+    return bounded(task, list(_passing(task, {"t": rows})))
 
 
 def _counted(kept: list[Any]) -> Counter[Any]:
@@ -544,7 +544,7 @@ def test_a_table_is_loaded_again_when_it_changes() -> None:
         memory["t"] = FRAME[:1]
         assert engine.exact(nasty.task_of(ASKED, VISITS)) == [[1, 0, 0], [2, 0, 0]]
         assert engine.exact(nasty.task_of(ASKED, replace(VISITS, version=2))) == [[1, 0, 0], [2, 0, 0]]
-        assert engine._attached["t"].table.version == 2
+        assert engine._attached["t"].tables[0].version == 2
         folder = engine._folder
         engine.check(VISITS)
         with pytest.raises(InvalidInputError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import importlib
 import pkgutil
 from pathlib import Path
@@ -49,13 +50,18 @@ def test_each_row_names_the_code_that_claims_it() -> None:
         assert len(source) > 5, name
 
 
+@functools.cache
+def functions_in(file: str) -> set[str]:
+    """Many rows name the same file."""
+    tree = ast.parse((ROOT / "tests" / file).read_text())
+    return {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+
+
 def test_each_row_names_tests_that_exist() -> None:
     for name, (*_, tests) in rows().items():
         for place in tests.split(","):
             file, _, function = place.strip("` ").partition("::")
-            tree = ast.parse((ROOT / "tests" / file).read_text())
-            functions = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
-            assert function in functions, f"{name}: tests/{file} has no {function}"
+            assert function in functions_in(file), f"{name}: tests/{file} has no {function}"
 
 
 def test_each_claim_has_its_reason_on_the_page() -> None:

@@ -126,7 +126,7 @@ def test_add_prints_what_was_declared(run: Run) -> None:
     assert "max_groups = 2\nmax_rows_per_group = 3\n" in out
     assert "Protected is each pid, with all its rows." in out
     with open_vault("v") as opened:
-        assert opened.table("visits").max_rows_per_group == 3
+        assert opened.declaration("visits").max_rows_per_group == 3
     told = result(
         run("add", "v", "visits.csv", "--columns", "visits.toml", "--name", "two", "--unit", "pid", "--json"), "table"
     )
@@ -139,6 +139,46 @@ def test_rows_can_be_units(run: Run) -> None:
     out = run("add", "v", "visits.csv", "--columns", "visits.toml", "--rows-are-units")
     assert "Protected is each row." in out
     assert "rows_are_units = true" in out
+
+
+def test_a_public_table_is_drafted_declared_and_joined(run: Run, fails: Callable[..., str]) -> None:
+    Path("wards.csv").write_text("ward,region,beds\nA,north,20\nB,south,30\n")
+    run("init", "v", "--epsilon", "1")
+    run("add", "v", "visits.csv", "--columns", "visits.toml")
+    out = run("describe", "wards.csv", "--public", "--out", "wards.toml")
+    assert "wards: public, told apart by ward" in out
+    assert "If everybody may read all of it, declare it." in out
+    draft = Path("wards.toml").read_text()
+    assert "public = true  # check: " in draft
+    assert 'region = {kind = "category", values = ["north", "south"]}' in draft
+    out = run("add", "v", "wards.csv", "--columns", "wards.toml")
+    assert 'public = true\nkey = ["ward"]\n' in out
+    assert "nobody in it is protected" in out
+    assert "Next: join it to a table of people: FROM visits JOIN wards USING (ward)" in out
+    assert run("check", "v") == "visits: can be read\nwards: can be read\n"
+    joined = "SELECT region, COUNT(*) AS n FROM visits JOIN wards USING (ward) GROUP BY region"
+    rows = result(run("query", "v", joined, "--epsilon", "0.1", "--json"), "answer")["rows"]
+    assert [row["region"] for row in rows] == ["north", "south", None]
+    assert "table 'wards' is public" in fails(2, "query", "v", "SELECT COUNT(*) AS n FROM wards", "--epsilon", "0.1")
+    run("dummy", "v", "wards", "--rows", "3", "--out", "dummy.csv")
+
+
+def test_the_command_line_says_whether_a_table_is_public(run: Run, fails: Callable[..., str]) -> None:
+    run("init", "v", "--epsilon", "1")
+    add = ["add", "v", "visits.csv", "--columns", "visits.toml", "--name"]
+    told = result(run(*add, "a", "--public", "--key", "ward", "--key", "cost", "--json"), "table")
+    assert (told["unit"], told["public"]) == (None, True)
+    assert 'key = ["ward", "cost"]' in told["toml"]
+    Path("visits.toml").write_text(DRAFT.replace('unit = "pid"', 'public = true\nkey = ["ward"]'))
+    assert 'key = ["ward"]' in run(*add, "b", "--public")
+    assert "Next: join it to a table of people: FROM visits JOIN b" not in run(*add, "c", "--unit", "pid")
+    with open_vault("v") as opened:
+        assert (opened.declaration("c").public, opened.declaration("c").key) == (False, ())
+    assert "'no' in its key is not declared" in fails(2, *add, "d", "--key", "no")
+    assert "not allowed with" in fails(2, *add, "e", "--public", "--rows-are-units")
+    assert "nobody is protected in a public table" in fails(2, *add, "f", "--public", "--max-groups", "2")
+    Path("visits.toml").write_text(DRAFT)
+    assert "it is not public" in fails(2, *add, "g", "--key", "ward")
 
 
 def test_what_cannot_be_added(run: Run, fails: Callable[..., str]) -> None:
@@ -206,6 +246,33 @@ def test_a_query_is_paid_once_and_then_free(vault: str, run: Run) -> None:
     assert "free of charge" not in paid
     assert "free of charge" in run("query", vault, COUNT, "--epsilon", "0.25", "--fresh", "--key", "k1")
     assert result(run("budget", vault, "--json"), "budget")["spent"]["epsilon"] == 0.5
+
+
+def test_rows_count_by_their_weight(vault: str, run: Run, fails: Callable[..., str]) -> None:
+    asked = [vault, COUNT, "--epsilon", "0.1", "--weight"]
+    assert "the sum of cost" in run("explain", *asked, "cost")
+    plain, heavy = (
+        result(run("query", *words, "--json"), "answer")["rows"][0]["n"]["high"]
+        for words in (asked[:-1], [*asked, "cost"])
+    )
+    assert heavy > 10 * plain
+    assert "did you mean cost?" in fails(2, "query", *asked, "csot")
+
+
+def test_answers_fit_to_print(vault: str, run: Run, fails: Callable[..., str]) -> None:
+    totals = "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ROLLUP (ward)"
+    asked = ["query", vault, totals, "--epsilon", "0.01"]
+    told = result(run(*asked, "--published", "--json"), "answer")
+    *parts, total = (row["n"]["value"] for row in told["rows"])
+    assert sum(parts) == total
+    assert min(parts) >= 0
+    assert told["published"] == {"whole": True, "nonnegative": True, "additive": True}
+    assert "Made fit to print" in run(*asked, "--published")
+    assert "Made fit to print" not in run(*asked)
+    before = run("budget", vault)
+    cube = "SELECT ward, cost > 50 AS dear, COUNT(*) AS n FROM visits GROUP BY CUBE (ward, dear)"
+    assert "do not lie inside each other" in fails(2, "query", vault, cube, "--epsilon", "0.01", "--published")
+    assert run("budget", vault) == before
 
 
 def test_a_query_for_a_program_with_files(vault: str, run: Run) -> None:

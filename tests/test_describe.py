@@ -57,6 +57,25 @@ def test_kinds(values: list[str], kind: Kind, tmp_path: Path) -> None:
     assert column(tmp_path, values) == kind
 
 
+def test_a_public_table_lists_its_texts(tmp_path: Path) -> None:
+    path = tmp_path / "wards.csv"
+    path.write_text("region;ward;note\n" + "".join(f"north;w{n};note {n % 7}\n" for n in range(60)))
+    draft = describe(path, public=True)
+    assert (draft.table().public, draft.table().key, draft.table().unit) == (True, ("ward",), None)
+    assert draft.table().columns["region"] == Category(["north"])
+    assert isinstance(draft.table().columns["ward"], Category)
+    assert str(draft).startswith("wards: public, told apart by ward (check: may everybody read all of it?)")
+    assert "# check: may everybody read all of it? Nobody in it is protected" in draft.toml()
+    assert parse(f'format = 1\nneighbors = "replace"\n{draft.toml()}').tables["wards"] == draft.table()
+    path.write_text("name\n" + "".join(f"n{n}\nn{n}\n" for n in range(1001)))
+    draft = describe(path, public=True)
+    assert (draft.table().columns["name"], draft.table().key) == (Text(), ())
+    assert str(draft).startswith("wards: public (check: ")
+    assert "too many texts to list" in draft.toml()
+    path.write_text("name;x\n")
+    assert describe(path, public=True).table().key == ()
+
+
 def test_two_decimal_marks_in_one_file(tmp_path: Path) -> None:
     (tmp_path / "data.csv").write_text("x;y\n1,5;2.5\n")
     columns = describe(tmp_path / "data.csv").table().columns

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import re
 from fractions import Fraction
@@ -13,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from privet.core.accountant import Budget
-from privet.core.estimate import lines
+from privet.core.estimate import lines, total_error
 from privet.core.expression import (
     Absolute,
     And,
@@ -35,6 +36,7 @@ from privet.core.expression import (
     Not,
     Or,
     Period,
+    Quotient,
     Relation,
     Rounded,
     Rounding,
@@ -42,15 +44,16 @@ from privet.core.expression import (
     Truncated,
 )  # fmt: skip
 from privet.core.loss import Loss, pure, zcdp
-from privet.core.plan import Aggregate, Function, Order
+from privet.core.plan import Aggregate, Computed, Function, Joined, Order, PerUnit, Scan
 from privet.core.unit import Neighbors
 from privet.errors import BudgetExceededError
 from privet.ledger import Charge, Policy
 from privet.query import Query
 from privet.report.explain_text import about, explain, nearest, up
 from privet.report.explanation import ASSUMED_ROWS, _average_error, _outlook, _root, explanation
-from privet.report.plan_words import call, words_of
+from privet.report.plan_words import call, origin_tree, words_of
 from privet.report.terminal import Pen
+from privet.report.tree import Branch, drawn
 
 WARD = (key("ward"),)
 PLAIN = Pen(color=False)
@@ -58,8 +61,8 @@ REQUEST = "0" * 64
 
 
 def said(asked: Query) -> str:
-    """The page in one line, however it was wrapped."""
-    return re.sub(r"\s+", " ", explain(asked, PLAIN))
+    """The page in one line, however it was wrapped, without the lines of the tree."""
+    return re.sub(r"[\s│├└─]+", " ", explain(asked, PLAIN))
 
 
 def test_the_whole_page(tmp_path: Path) -> None:
@@ -74,9 +77,12 @@ def test_the_whole_page(tmp_path: Path) -> None:
     assert max(map(len, page.splitlines())) <= 100
     assert len(page.splitlines()) <= 45
     for words in (
-        "Table visits, rows where ((age >= 18) AND (NOT (sex IS NULL))); 5 groups by ward.",
-        "Rows whose group is missing are a group of their own.",
-        "n = COUNT(*) mean = AVG(cost) HAVING, ORDER BY and LIMIT look at published numbers only: they are free.",
+        "rows of visits only rows where (age >= 18) AND (sex IS NOT NULL) 5 groups by ward",
+        "rows whose group is missing are a group of their own",
+        "noisy numbers of each group: nothing else is released [1] how many rows: 37.1 % of the price, discrete Laplace"
+        " noise [2] how many rows have cost:",
+        "[3] the sum of cost, each less 2500: 37.1 % of the price",
+        "made of them, free of charge n = COUNT(*), from [1] mean = AVG(cost), from [2] and [3] HAVING, ORDER BY",
         "Each patient_id with all its rows, whether it is in the table at all (add-remove).",
         "At most 5 groups of each patient_id count, with 10 rows in each: rows beyond that are dropped",
         "n: one patient_id moves it by 50 in all groups together; discrete Laplace noise, scale 135 off by at most 403",
@@ -95,7 +101,7 @@ def test_a_row_is_its_own_unit_and_replace_says_so(tmp_path: Path) -> None:
     asked = question(plan((), N), bounds(1, 1, Neighbors.REPLACE), rho="0.01")
     with ledger(tmp_path) as book:
         text = said(query(asked, book, unit=None))
-    assert "one group of all rows. n = COUNT(*) Who" in text
+    assert "one group of all rows noisy numbers of each group" in text
     assert "Each row by itself, whatever its rows say; how many there are is public (replace)." in text
     assert "one row moves it by 1 (root of the sum of squares over all groups); discrete Gaussian noise" in text
     assert "no epsilon price on the basic gauge" in text
@@ -104,7 +110,7 @@ def test_a_row_is_its_own_unit_and_replace_says_so(tmp_path: Path) -> None:
 def test_keys_that_are_computed_are_told(tmp_path: Path) -> None:
     with ledger(tmp_path) as book:
         text = said(query(question(plan((month(), key("age")), N)), book))
-    assert "1,586 groups by month = date_trunc('month', day), age." in text
+    assert "1,586 groups by month = date_trunc('month', day), age rows whose group is missing" in text
     assert "Of 1,586 groups about 80 are further off than said here" in text
 
 
@@ -313,6 +319,138 @@ def test_numbers_for_programs(tmp_path: Path) -> None:
     assert (told["about_n_more"], told["fits"], told["answered_before"]) == (3, True, False)
 
 
+# --- the tree
+
+
+def test_the_tree_of_joined_rows() -> None:
+    adults = Compare(Relation.GREATER_EQUAL, AGE, Literal(Fraction(18)))
+    own = PerUnit(
+        source=Scan(table="visits"),
+        where=adults,
+        keys=(key("sex"),),
+        aggregates=(Aggregate(name="times", function=Function.COUNT),),
+    )
+    joined = Joined(
+        left=Joined(
+            left=Scan(table="visits"),
+            right=Scan(table="wards"),
+            by_unit=False,
+            on=(("ward", "name"),),
+            names=(("region", "area"), ("beds", "beds")),
+            most=1,
+        ),
+        right=own,
+        by_unit=True,
+        names=(),
+        outer=True,
+        most=3,
+    )
+    assert list(drawn([origin_tree(joined)], "  ")) == [
+        "  └─ rows put side by side: each one of the first with those of the second that match",
+        "     ├─ rows put side by side: each one of the first with those of the second that match",
+        "     │  ├─ rows of visits",
+        "     │  ├─ rows of wards, a public table",
+        "     │  ├─ they match: ward = name",
+        "     │  ├─ at most 1 of the second for each row",
+        "     │  └─ from the second: region as area, beds",
+        "     ├─ one row for each unit and sex = sex, made of its own rows",
+        "     │  ├─ rows of visits",
+        "     │  ├─ only rows where age >= 18",
+        "     │  └─ times = COUNT(*)",
+        "     ├─ they match: the same unit",
+        "     ├─ at most 3 of the second for each unit",
+        "     └─ rows that nothing matches stay",
+    ]
+    unbounded = origin_tree(dataclasses.replace(joined, most=None))
+    assert not any("at most" in item.text for item in unbounded.items)
+    bare = dataclasses.replace(own, where=None, keys=())
+    assert origin_tree(bare).text == "one row for each unit, made of its own rows"
+    assert [item.text for item in origin_tree(bare).items] == ["rows of visits", "times = COUNT(*)"]
+
+
+def test_long_words_stay_beside_their_branch() -> None:
+    deep = Branch("word " * 60, (Branch("leaf " * 30),))
+    lines = list(drawn([deep, Branch("end")]))
+    assert max(map(len, lines)) <= 100
+    assert lines[1].startswith("│  │  word")
+    assert [line for line in lines if "leaf" in line][1].startswith("│        leaf")
+    assert lines[-1] == "└─ end"
+
+
+def test_each_part_has_its_share_of_the_price(tmp_path: Path) -> None:
+    people = Aggregate(name="p", function=Function.COUNT_DISTINCT)
+    cities = Aggregate(name="c", function=Function.COUNT_DISTINCT, value=Column("city"))
+    ranked = [
+        Aggregate(name="m", function=Function.QUANTILE, value=AGE, quantile=Fraction(1, 4)),
+        Aggregate(name="low", function=Function.MIN, value=AGE),
+        Aggregate(name="high", function=Function.MAX, value=AGE),
+    ]
+    for price in ({"epsilon": 1}, {"rho": "0.1"}):
+        asked = question(plan(WARD, N, people, cities, total("s", "age"), *ranked), **price)
+        folder = tmp_path / next(iter(price))
+        folder.mkdir()
+        with ledger(folder) as book:
+            text = said(query(asked, book))
+        shares = [float(share) for share in re.findall(r"([\d.]+) % of the price", text)]
+        assert len(shares) == len(asked.parts) == 7
+        assert abs(sum(shares) - 100) < 0.5
+        for words in (
+            "how many units: ", "how many different values of city: ", "the sum of ", "nearly the smallest age: ",
+            "the value of age with 0.25 of the rows below it: ", "nearly the largest age: ",
+        ):  # fmt: skip
+            assert words in text, words
+        assert "chosen by rank with" in text
+
+
+def test_groups_from_the_data_have_their_share(tmp_path: Path) -> None:
+    asked = question(
+        plan((key("city"),), N, levels=(("city",), ()), other="rest"), bounds(1, 1), epsilon=1, delta="1e-12"
+    )
+    with ledger(tmp_path) as book:
+        text = said(query(asked, book))
+    assert f"the groups by city that have about {asked.parts[-1].threshold} units or more noisy numbers" in text
+    assert "which groups are shown, by how many units they have: " in text
+    assert "a total of all: how far off it is depends on how many groups are shown" in text
+    assert "totals of all: sums over groups, so that parts add up" in text
+
+
+def test_totals_and_what_is_computed_are_explained(tmp_path: Path) -> None:
+    keys, levels = (key("ward"), key("sex")), (("ward", "sex"), ("ward",), ())
+    each = Computed(name="each", value=Quotient(Column("s"), Column("n")))
+    more = Computed(name="more", value=Arithmetic(Sign.ADD, Column("n"), Literal(Fraction(1))))
+    two = Computed(name="two", value=Literal(Fraction(2)))
+    asked = question(plan(keys, N, total("s", "age"), levels=levels, computed=(each, more, two)), bounds(1, 1))
+    with ledger(tmp_path) as book:
+        made = query(asked, book)
+        text, facts = said(made), explanation(made)
+    for words in (
+        "totals by ward and of all: sums over groups, so that parts add up",
+        "each = s / n, from s and n",
+        "two = 2 Who",
+        "each: its interval comes with the answer and follows from those of s and n, which hold together; none where"
+        " what it is divided by may be 0",
+        "more: its interval comes with the answer and follows from those of n, which hold together two: it is known",
+        f"a total by ward, of 3 groups: off by at most n {up(dict(facts.totals[0].errors)['n'])}, s ",
+        f"a total of all, of 15 groups: off by at most n {up(dict(facts.totals[1].errors)['n'])}, s ",
+    ):
+        assert words in text, words
+    assert "only these totals" not in text
+    n = asked.outline.recipes[0]
+    assert dict(facts.totals[1].errors)["n"] == total_error(n, asked.parts, Fraction(95, 100), 15)
+    assert facts.to_json()["totals"][0]["level"] == ["ward"]
+    assert explanation_of_averages(tmp_path / "other") == 1
+
+
+def explanation_of_averages(folder: Path) -> int:
+    """Of averages alone nothing can be said before; how many times the page says that only totals are shown."""
+    folder.mkdir()
+    asked = question(plan((key("ward"), key("sex")), average("m", "age"), levels=(("ward",),)))
+    with ledger(folder) as book:
+        text = said(query(asked, book))
+    assert "a total by ward, of" not in text
+    return text.count("only these totals are shown, not their parts")
+
+
 # --- expressions in words
 
 
@@ -334,10 +472,14 @@ AGE, DAY = Column("age"), Column("day")
         (Or((Compare(Relation.EQUAL, AGE, AGE), Literal(True))), "((age = age) OR TRUE)"),
         (In(AGE, tuple(Fraction(n) for n in range(10))), "(age IN (0, 1, 2, 3, 4, 5, 6, 7 and 2 more))"),
         (Case(((Literal(True), AGE),), Literal(None)), "CASE WHEN TRUE THEN age ELSE NULL END"),
+        (Not(IsNull(AGE)), "(age IS NOT NULL)"),
+        (Not(Not(IsNull(AGE))), "(age IS NULL)"),
+        (Not(Literal(True)), "(NOT TRUE)"),
         (Coalesce((AGE, AGE)), "COALESCE(age, age)"),
         (Least((AGE, AGE)), "LEAST(age, age)"),
         (Greatest((AGE, AGE)), "GREATEST(age, age)"),
         (Absolute(AGE), "ABS(age)"),
+        (Quotient(AGE, AGE), "(age / age)"),
         (Rounded(Rounding.DOWN, AGE, Fraction(10)), "(age rounded by floor to multiples of 10)"),
         (Truncated(Period.WEEK, DAY), "date_trunc('week', day)"),
         (Extracted(Field.YEAR, DAY), "extract(year from day)"),
@@ -353,7 +495,7 @@ def test_aggregates_in_words_and_long_conditions_are_cut(tmp_path: Path) -> None
     assert call(Aggregate(name="x", function=Function.SUM, value=Arithmetic(Sign.ADD, AGE, AGE))) == "SUM(age + age)"
     long = Or(tuple(Compare(Relation.EQUAL, AGE, Literal(Fraction(n))) for n in range(100)))
     with ledger(tmp_path) as book:
-        assert "...; one group" in said(query(question(plan((), N, where=long)), book))
+        assert "... one group" in said(query(question(plan((), N, where=long)), book))
 
 
 def test_colors_change_nothing_but_colors(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ import pytest
 
 from privet.core.accountant import Budget
 from privet.core.loss import NOTHING, Loss, approximate, pure, zcdp
+from privet.core.partition import Partition
 from privet.core.unit import Neighbors
 from privet.errors import BudgetExceededError, InvalidInputError, LedgerError, SuspendedError
 from privet.ledger import Charge, Kind, Policy, Receipt, Terms, connection
@@ -26,8 +27,17 @@ from privet.ledger.sqlite import SqliteLedger, create, restore
 from privet.ledger.sqlite import open as open_ledger
 
 
-def terms(epsilon: object = 3, delta: object = 1e-9, policy: Policy = Policy.REFUSE) -> Terms:
-    return Terms(budget=Budget(epsilon, delta), neighbors=Neighbors.ADD_REMOVE, policy=policy, testing=False)
+def terms(
+    epsilon: object = 3,
+    delta: object = 1e-9,
+    policy: Policy = Policy.REFUSE,
+    neighbors: Neighbors = Neighbors.ADD_REMOVE,
+) -> Terms:
+    return Terms(budget=Budget(epsilon, delta), neighbors=neighbors, policy=policy, testing=False)
+
+
+def parts(*names: str) -> Partition:
+    return Partition(table="patients", column="hospital", parts=names or ("north", "south", "west"), register="r")
 
 
 def sha(text: object) -> str:

@@ -12,16 +12,18 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
-from test_ledger import sha, terms
+from test_ledger import parts, sha, terms
 
 from privet.core.accountant import Budget, within
-from privet.core.loss import NOTHING, Loss, approximate, pure, sequential, zcdp
+from privet.core.loss import NOTHING, Loss, approximate, parallel, pure, sequential, zcdp
+from privet.core.unit import Neighbors
 from privet.errors import BudgetExceededError, InvalidInputError, SuspendedError
 from privet.ledger import Charge, Policy, Receipt
 from privet.ledger.sqlite import create
 from privet.ledger.sqlite import open as open_ledger
 
 WHO = ("", "bob", "eve")
+PARTS = ("north", "south", "west")
 LOSSES = [
     pure(Fraction("0.3")),
     pure(Fraction(1, 7)),
@@ -56,13 +58,20 @@ def total(losses: list[Loss], budget: Budget) -> Loss:
 
 
 class Book(RuleBasedStateMachine):
-    """The model: lists of accepted losses, and dictionaries."""
+    """The model: lists of accepted losses, and dictionaries. What counts for a unit is looked up from its part, or
+    from the two parts between which it is replaced."""
 
-    @initialize(budget=st.sampled_from(BUDGETS), policy=st.sampled_from(Policy))
-    def begin(self, budget: Budget, policy: Policy) -> None:
+    @initialize(
+        budget=st.sampled_from(BUDGETS),
+        policy=st.sampled_from([Policy.REFUSE, Policy.REFUSE, Policy.WARN]),
+        neighbors=st.sampled_from(Neighbors),
+    )
+    def begin(self, budget: Budget, policy: Policy, neighbors: Neighbors) -> None:
         self.folder = Path(tempfile.mkdtemp())
-        self.ledger = create(self.folder / "l.sqlite", terms(budget.epsilon, budget.delta, policy))
-        self.budget, self.policy = budget, policy
+        self.ledger = create(self.folder / "l.sqlite", terms(budget.epsilon, budget.delta, policy, neighbors))
+        self.budget, self.policy, self.neighbors = budget, policy, neighbors
+        self.divided = False
+        self.asked: list[tuple[Loss, str | None]] = []  # certified, and of which part
         self.certified: dict[str, list[Loss]] = {who: [] for who in WHO}
         self.over: list[Loss] = []
         self.grants: dict[str, Budget] = {}
@@ -77,16 +86,21 @@ class Book(RuleBasedStateMachine):
         loss=st.sampled_from(LOSSES),
         request=st.sampled_from("xyz").map(sha),
         key=st.one_of(st.none(), st.sampled_from("kl")),
+        part=st.sampled_from([None, *PARTS]),
     )
-    def spend(self, who: str, loss: Loss, request: str, key: str | None) -> None:
-        charge = Charge(loss=loss, request=request, analyst=who, key=key)
+    def spend(self, who: str, loss: Loss, request: str, key: str | None, part: str | None) -> None:
+        charge = Charge(loss=loss, request=request, analyst=who, key=key, part=part if self.divided else None)
         expected = self._expected(charge)
         if expected is not None:
             with pytest.raises(expected):
                 self.ledger.spend(charge)
             return
         receipt = self.ledger.spend(charge)
-        (self.certified[who] if self._fits(charge) else self.over).append(loss)
+        if self._fits(charge):
+            self.certified[who].append(loss)
+            self.asked.append((loss, charge.part))
+        else:
+            self.over.append(loss)
         self.open[receipt.entry] = receipt, charge
         if key is not None:
             self.keys[key] = request
@@ -101,13 +115,34 @@ class Book(RuleBasedStateMachine):
         return None
 
     def _fits(self, charge: Charge) -> bool:
-        everybody = [loss for losses in self.certified.values() for loss in losses]
         own = self.grants.get(charge.analyst)
+        asked = [*self.asked, (charge.loss, charge.part)]
         return (
             not self.over
-            and within(self.budget, total([*everybody, charge.loss], self.budget))
+            and all(within(self.budget, self._learned(asked, world)) for world in self._worlds())
             and (own is None or within(own, total([*self.certified[charge.analyst], charge.loss], own)))
         )
+
+    def _worlds(self) -> list[set[str | None]]:
+        """Which questions can depend on one unit: it is in no part, in one, or comes from one and goes to another."""
+        if not self.divided:
+            return [{None}]
+        single: list[set[str | None]] = [{None}, *({None, part} for part in PARTS)]
+        if self.neighbors is Neighbors.ADD_REMOVE:
+            return single
+        return [*single, *({None, one, other} for one in PARTS for other in PARTS)]
+
+    def _learned(self, asked: list[tuple[Loss, str | None]], world: set[str | None]) -> Loss:
+        return total([loss for loss, part in asked if part in world], self.budget)
+
+    @rule()
+    def divide(self) -> None:
+        if self.divided or self.policy is Policy.WARN:
+            with pytest.raises(InvalidInputError):
+                self.ledger.divide(parts(*PARTS))
+            return
+        self.ledger.divide(parts(*PARTS))
+        self.divided = True
 
     @rule(data=st.data(), body=st.binary(max_size=3))
     def store(self, data: st.DataObject, body: bytes) -> None:
@@ -169,9 +204,13 @@ class Book(RuleBasedStateMachine):
 
     @invariant()
     def sums_agree(self) -> None:
-        everybody = [loss for losses in self.certified.values() for loss in losses]
         spent = self.ledger.spent()
-        assert spent.loss == total(everybody, self.budget)
+        sums = [self._learned(self.asked, world) for world in self._worlds()]
+        assert {one.spent.loss for one in self.ledger.readings()} == set(sums)
+        assert spent.loss == parallel(sums)
+        for part in PARTS if self.divided else ():
+            own_sums = [self._learned(self.asked, world) for world in self._worlds() if part in world]
+            assert self.ledger.spent(part=part).loss == parallel(own_sums)
         assert spent.over == total(self.over, self.budget)
         assert spent.holds == (not self.over)
         for who in WHO:

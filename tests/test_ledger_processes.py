@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import subprocess
 import sys
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 from crash_harness import Tally, kill_many, uncharged
-from test_ledger import charge, terms
+from test_ledger import charge, parts, terms
 
+from privet.core.unit import Neighbors
 from privet.errors import BudgetExceededError, LedgerError
 from privet.ledger import Receipt, sqlite
 from privet.ledger.batch import Job
@@ -24,7 +27,8 @@ forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not
 def run(script: str, *arguments: object) -> str:
     """In a process of its own, where warnings are errors, with the tests' modules at hand."""
     command = [sys.executable, "-W", "error", "-c", script, *map(str, arguments)]
-    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent)}
+    places = [str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(places)}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -35,6 +39,17 @@ def test_every_delivered_answer_was_charged_however_it_was_killed(tmp_path: Path
     create(ledger, terms(1000)).close()
     tally = kill_many("crash_workers:in_order", ledger, ledger, 25)
     assert tally.kills == 25
+    assert tally.uncharged == 0
+
+
+@pytest.mark.parametrize("neighbors", Neighbors)
+def test_parts_are_charged_however_it_was_killed(tmp_path: Path, neighbors: Neighbors) -> None:
+    """Also when it was killed while the units were divided: there are parts with all their accounts, or there are
+    none. `verify` runs after every kill."""
+    ledger = tmp_path / "l.sqlite"
+    create(ledger, terms(1000, neighbors=neighbors)).close()
+    tally = kill_many("crash_workers:of_parts", ledger, ledger, 12)
+    assert tally.kills == 12
     assert tally.uncharged == 0
 
 
@@ -104,6 +119,77 @@ def test_32_processes_race_for_the_last_unit(tmp_path: Path) -> None:
         assert ledger.spent().loss.epsilon == terms("1.05").budget.epsilon
         with pytest.raises(BudgetExceededError):
             ledger.spend(charge("0.000001"))
+
+
+RACE_OF_PARTS = """
+import os, sys
+from test_ledger import charge, parts
+from privet.errors import BudgetExceededError, InvalidInputError
+from privet.ledger.sqlite import open as open_ledger
+
+start, go = os.pipe()
+children = []
+for name in range(24):
+    pid = os.fork()
+    if pid == 0:
+        os.close(go)
+        os.read(start, 1)
+        code = 0
+        try:
+            with open_ledger(sys.argv[1]) as ledger:
+                if name == 0:
+                    ledger.divide(parts("north", "south", "west"))
+                for number in range(6):
+                    more = {"part": ("north", "south", "west")[number % 3]} if (name + number) % 4 else {}
+                    try:
+                        ledger.spend(charge("0.1", f"{name} {number}", **more))
+                    except BudgetExceededError:
+                        pass
+                    except InvalidInputError:  # not divided yet
+                        ledger.spend(charge("0.001", f"{name} {number} all"))
+        except BudgetExceededError:
+            pass
+        except BaseException as error:
+            print(repr(error), file=sys.stderr, flush=True)
+            code = 1
+        os._exit(code)
+    children.append(pid)
+os.close(go)
+print(sum(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in children))
+"""
+
+
+@forks
+@pytest.mark.parametrize("neighbors", Neighbors)
+def test_24_processes_race_for_parts_while_one_divides(tmp_path: Path, neighbors: Neighbors) -> None:
+    """Charges come before, during and after the division, from processes that opened the ledger before it. What counts
+    for a unit is then added up from the entries, apart from the accounts: it is within the cap, and full."""
+    create(tmp_path / "l.sqlite", terms(1, 0, neighbors=neighbors)).close()
+    assert run(RACE_OF_PARTS, tmp_path / "l.sqlite") == "0\n"
+    with open_ledger(tmp_path / "l.sqlite") as ledger:
+        ledger.verify()
+        charges = [(entry.loss.epsilon, entry.part) for entry in ledger.entries() if entry.loss is not None]
+    moves = 1 if neighbors is Neighbors.ADD_REMOVE else 2
+    sums = [
+        sum(epsilon for epsilon, part in charges if part in (None, *world))
+        for world in itertools.combinations(("north", "south", "west"), moves)
+    ]
+    assert max(sums) <= 1
+    assert max(sums) > Fraction("0.9"), "nobody could ask any more"
+
+
+@pytest.mark.parametrize("neighbors", Neighbors)
+def test_a_ledger_that_was_open_before_charges_the_parts(tmp_path: Path, neighbors: Neighbors) -> None:
+    path = tmp_path / "l.sqlite"
+    with create(path, terms(1, 0, neighbors=neighbors)) as old, open_ledger(path) as new:
+        old.spend(charge("0.1"))
+        new.divide(parts())
+        old.spend(charge("0.2"))  # it has not looked for parts before
+        assert old.partition == parts()
+        assert {one.spent.loss.epsilon for one in new.readings()} == {Fraction("0.3")}
+        with pytest.raises(BudgetExceededError, match="of the budget"):
+            old.spend(charge("0.8", part="north"))
+        old.verify()
 
 
 FORK = """

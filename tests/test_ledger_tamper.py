@@ -9,10 +9,11 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from test_ledger import charge, sha, terms
+from test_ledger import charge, parts, sha, terms
 
 from privet.core.accountant import Budget
 from privet.core.loss import pure
+from privet.core.unit import Neighbors
 from privet.errors import LedgerError, TamperedError
 from privet.ledger import Kind, Policy, Receipt
 from privet.ledger.chain import START, digest, exact_text
@@ -327,3 +328,96 @@ def test_a_copied_file_is_the_same_ledger_twice(path: Path) -> None:
         with pytest.raises(TamperedError):
             one.verify(second)
         assert [entry.kind for entry in one.entries()][-1] is Kind.CHARGE
+
+
+@pytest.fixture(params=Neighbors)
+def divided(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """Two charges of everybody, parts in between, then one of each part; closed."""
+    with create(tmp_path / "l.sqlite", terms(neighbors=request.param)) as ledger:
+        ledger.spend(charge("0.5", "first", domain="people"))
+        ledger.divide(parts("north", "south"))
+        ledger.spend(charge("0.25", "second", domain="people"))
+        ledger.spend(charge("0.125", "third", part="north", domain="people"))
+        ledger.spend(charge("0.0625", "fourth", part="south", analyst="bob", domain="people"))
+        assert ledger.head().entry == 6
+        ledger.verify()
+    return tmp_path / "l.sqlite"
+
+
+ITS_PART = "(SELECT detail FROM entry WHERE number = 5)"
+SUMS = "CASE name WHEN 'part:north' THEN 812500000000 ELSE 875000000000 END"
+OF_PARTS = {
+    "a charge moved to another part": "UPDATE entry SET detail = replace(detail, 'north', 'south') WHERE number = 5",
+    "a charge of everybody moved to a part": f"UPDATE entry SET detail = {ITS_PART} WHERE number = 4",
+    "a charge of a part moved to everybody": "UPDATE entry SET detail = 'people' WHERE number = 5",
+    "the partition": "UPDATE entry SET kind = 'reinstatement', detail = '' WHERE number = 3",
+    "the order of the parts": """UPDATE entry SET detail =
+        replace(detail, '"north", "south"', '"south", "north"') WHERE number = 3""",
+    "one part more": """UPDATE entry SET detail = replace(detail, '"south"]', '"south", "west"]') WHERE number = 3""",
+    "the register": """UPDATE entry SET detail = replace(detail, '"r"', '"s"') WHERE number = 3""",
+    "the sum of a part": "UPDATE account SET epsilon = 500000000000 WHERE name = 'part:north'",
+    "the cap of a part": "UPDATE account SET epsilon_cap = 9000000000000 WHERE name = 'part:north'",
+    "a part without a cap": "UPDATE account SET budget = NULL, epsilon_cap = NULL WHERE name = 'part:south'",
+    "sums exchanged": f"UPDATE account SET epsilon = {SUMS} WHERE name IN ('part:north', 'part:south')",
+    "an account of a part": "DELETE FROM account WHERE name = 'part:north'",
+    "all accounts of parts": "DELETE FROM account WHERE name LIKE 'part%'",
+    "the header": "PRAGMA user_version=1",
+}
+
+
+@pytest.mark.parametrize("statement", OF_PARTS.values(), ids=OF_PARTS.keys())
+def test_every_edit_of_parts_is_seen(divided: Path, statement: str) -> None:
+    edit(divided, statement)
+    with pytest.raises(TamperedError, match=r"remedy: .*restore a backup"):
+        verified(divided)
+
+
+WITHOUT_SUMS = {"the order of the parts", "the register"}  # nothing is added up from these
+
+
+@pytest.mark.parametrize("name", [name for name in OF_PARTS if name not in WITHOUT_SUMS])
+def test_a_new_chain_does_not_hide_that_sums_of_parts_do_not_fit(divided: Path, name: str) -> None:
+    edit(divided, OF_PARTS[name])
+    rechain(divided)
+    with pytest.raises(TamperedError):
+        verified(divided)
+
+
+def test_edited_parts_are_seen_before_anything_is_charged(divided: Path) -> None:
+    edit(divided, OF_PARTS["the order of the parts"])
+    with open_ledger(divided) as ledger:
+        for call in (lambda: ledger.partition, ledger.readings):
+            with pytest.raises(TamperedError, match="the parts of this ledger were changed"):
+                call()
+        with pytest.raises(LedgerError, match="the parts of this ledger were changed"):
+            ledger.spend(charge("0.1"))
+
+
+@pytest.mark.parametrize("number", [2, 3])
+def test_parts_that_are_gone_are_seen_before_anything_is_charged(divided: Path, number: int) -> None:
+    edit(divided, f"DELETE FROM entry WHERE number = {number}")
+    with open_ledger(divided) as ledger, pytest.raises(TamperedError, match="the parts of this ledger were changed"):
+        ledger.readings()
+
+
+THE_PARTS = "(SELECT detail FROM entry WHERE number = 3)"
+NO_SENSE = {
+    "parts for the second time": f"""UPDATE entry SET kind = 'partition', detail = {THE_PARTS}, exact = NULL
+        WHERE number = 4""",
+    "one part only": """UPDATE entry SET detail = replace(detail, '"north", ', '') WHERE number = 3""",
+    "a part that is not there": "UPDATE entry SET detail = replace(detail, 'north', 'west') WHERE number = 5",
+    "a part before there were any": f"UPDATE entry SET detail = {ITS_PART} WHERE number = 2",
+    "a charge for another unit": "UPDATE entry SET detail = replace(detail, 'people', 'rows') WHERE number = 5",
+    "a policy that passes the cap": "UPDATE entry SET detail = replace(detail, 'refuse', 'warn') WHERE number = 1",
+    "a cap that was passed": """UPDATE entry SET detail = replace(detail, '\\"3\\"', '\\"4/5\\"') WHERE number = 1""",
+    "no names": "UPDATE entry SET detail = '{}' WHERE number = 3",
+    "a charge that names nothing": "UPDATE entry SET detail = '{}' WHERE number = 5",
+}
+
+
+@pytest.mark.parametrize("statement", NO_SENSE.values(), ids=NO_SENSE.keys())
+def test_a_new_chain_does_not_hide_parts_that_make_no_sense(divided: Path, statement: str) -> None:
+    edit(divided, statement)
+    rechain(divided)
+    with pytest.raises(TamperedError, match="makes no sense"):
+        verified(divided)

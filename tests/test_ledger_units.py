@@ -17,7 +17,7 @@ from privet.ledger import Policy
 from privet.ledger.account import Account, account_from, granted
 from privet.ledger.refusal import Short, refusal
 from privet.ledger.schema import SCHEMA
-from privet.ledger.transaction import CHARGE, INSERT_ACCOUNT
+from privet.ledger.transaction import INSERT_ACCOUNT, update
 from privet.ledger.units import (
     DELTA,
     EPSILON,
@@ -154,16 +154,17 @@ units = st.builds(Units, epsilon=amounts, delta=amounts, rho=amounts, rho_delta=
 UNIT_CAPS = [Caps(epsilon=10, rho=5, delta=8, share=Fraction(1, 4)), Caps(epsilon=4, rho=0, delta=0, share=Fraction(1))]
 
 
+@pytest.mark.parametrize("name", ["all", "part:north"])
 @given(st.sampled_from(UNIT_CAPS), units, units)
 @example(UNIT_CAPS[0], Units(epsilon=10, rho=None), Units())
 @example(UNIT_CAPS[0], Units(epsilon=None, rho=5, rho_delta=8), Units())
 @example(UNIT_CAPS[0], Units(epsilon=LARGEST, rho=1), Units(epsilon=LARGEST, rho=1))
 def test_the_database_says_what_the_arithmetic_says(
-    database: sqlite3.Connection, cap: Caps, spent: Units, charge: Units
+    database: sqlite3.Connection, name: str, cap: Caps, spent: Units, charge: Units
 ) -> None:
     """The CHECK and the UPDATE beside `fits` and `plus`, on both sides of every edge. NULL never passes."""
     columns = (spent.epsilon, spent.delta, spent.rho, spent.rho_delta)
-    row = ("all", "refuse", "", cap.epsilon, cap.delta, cap.rho, *columns, 0, 0, 0, 0, 0, 0)
+    row = (name, "refuse", "", cap.epsilon, cap.delta, cap.rho, *columns, 0, 0, 0, 0, 0, 0)
     database.execute("BEGIN")
     try:
         if not fits(cap, spent):
@@ -171,15 +172,15 @@ def test_the_database_says_what_the_arithmetic_says(
                 database.execute(INSERT_ACCOUNT, row)
             return
         database.execute(INSERT_ACCOUNT, row)
-        prices = {"own": "all", "own_delta": 0, "own_rho_delta": 0, "epsilon": charge.epsilon, "delta": charge.delta}
-        prices |= {"rho": charge.rho, "rho_delta": charge.rho_delta}
+        prices = {"in_0": name, "own": "by:", "own_delta": 0, "own_rho_delta": 0, "rho": charge.rho}
+        prices |= {"epsilon": charge.epsilon, "delta": charge.delta, "rho_delta": charge.rho_delta}
         total = plus(spent, charge)
         if not fits(cap, total):
             with pytest.raises(sqlite3.IntegrityError):
-                database.execute(CHARGE, prices)
+                database.execute(update(1), prices)
             total = spent
         else:
-            database.execute(CHARGE, prices)
+            database.execute(update(1), prices)
         kept = database.execute("SELECT * FROM account").fetchone()
         assert Units(**{name: kept[name] for name in ("epsilon", "delta", "rho", "rho_delta")}) == total
     finally:

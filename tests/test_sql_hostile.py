@@ -10,7 +10,7 @@ import pytest
 import sqlglot
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sql_writer import TABLES, UNITS
+from sql_writer import FACTS, TABLES, UNITS
 from test_sql import PAIRS
 
 import privet.sql
@@ -18,6 +18,7 @@ from privet.core.plan import Plan, fingerprint
 from privet.core.schema import Integer
 from privet.errors import RefusedQueryError
 from privet.sql import plan_of
+from privet.sql.places import WIDEST
 from privet.sql.words import DEEPEST, LONGEST
 
 WHERE = "SELECT COUNT(*) FROM visits WHERE "
@@ -30,7 +31,7 @@ FOREIGN = re.compile(
 def outcome(text: str) -> Plan | RefusedQueryError:
     """A plan, or a refusal that is short and says nothing that neither we nor the user wrote."""
     try:
-        plan = plan_of(text, TABLES, units=UNITS)
+        plan = plan_of(text, TABLES, units=UNITS, facts=FACTS)
     except RefusedQueryError as caught:
         error = caught
     else:
@@ -41,9 +42,21 @@ def outcome(text: str) -> Plan | RefusedQueryError:
         assert 0 < len(line) <= 300, line
         assert line.isprintable(), line
         assert all(word.lower() in text.lower() for word in FOREIGN.findall(line)), line
+    check_place(error.place, text)
     assert error.__cause__ is None
     assert error.__suppress_context__ or error.__context__ is None
     return error
+
+
+def check_place(place: str, text: str) -> None:
+    """Nothing, or a line of the text and a mark within it."""
+    if place:
+        line, mark = place.split("\n")
+        assert line.isprintable(), line
+        assert len(line) <= WIDEST + 2
+        assert set(mark.strip()) == {"^"}
+        assert len(mark) <= max(len(line), len(mark.rstrip("^")) + 1)
+        assert all(word in text for word in re.findall(r"\w+", line.strip().strip(".")))
 
 
 def refusal(text: str) -> str:
@@ -178,6 +191,58 @@ SELECT QUANTILE(*, 0.5) FROM visits
 SELECT MIN(*) FROM visits
 SELECT CORR(*, *) FROM visits
 SELECT "MODE"(age) FROM visits
+SELECT COUNT(*) FROM visits v JOIN stays s ON v.patient_id <> s.pid
+SELECT COUNT(*) FROM visits v JOIN stays s ON TRUE
+SELECT COUNT(*) FROM visits v JOIN stays s ON v.patient_id + 0 = s.pid
+SELECT COUNT(*) FROM visits v JOIN stays s ON v.patient_id = s.pid OR TRUE
+SELECT COUNT(*) FROM visits v JOIN stays s ON NOT v.patient_id = s.pid
+SELECT COUNT(*) FROM visits v JOIN stays s ON (v.patient_id, v.ward) = (s.pid, s.ward)
+SELECT COUNT(*) FROM visits v JOIN stays s ON v.patient_id IN (s.pid)
+SELECT COUNT(*) FROM visits v JOIN stays s ON v.patient_id = v.patient_id
+SELECT COUNT(*) FROM visits v OUTER JOIN stays s ON v.patient_id = s.pid
+SELECT COUNT(*) FROM visits v POSITIONAL JOIN stays s
+SELECT COUNT(*) FROM visits v CROSS APPLY stays s
+SELECT COUNT(*) FROM visits v LEFT JOIN LATERAL (SELECT 1) t ON TRUE
+SELECT COUNT(*) FROM visits v JOIN wards w ON v.patient_id = w.ward
+SELECT COUNT(*) FROM wards w LEFT JOIN visits v ON v.ward = w.ward
+SELECT COUNT(*) FROM (SELECT patient_id AS p FROM visits) t WHERE p = 3
+SELECT p, COUNT(*) FROM (SELECT patient_id AS p FROM visits) t GROUP BY p
+SELECT MAX(p) FROM (SELECT patient_id AS p FROM visits) t
+SELECT COUNT(*) FROM (SELECT patient_id + 1 AS p FROM visits) t
+SELECT COUNT(*) FROM (SELECT patient_id, COUNT(*) AS n FROM visits GROUP BY patient_id HAVING patient_id = 3)
+SELECT MIN(m) FROM (SELECT patient_id, MIN(patient_id) AS m FROM visits GROUP BY patient_id)
+SELECT COUNT(*) FROM visits WHERE patient_id IN (SELECT 3 FROM stays)
+SELECT COUNT(*) FROM visits WHERE 3 IN (SELECT pid FROM stays)
+SELECT COUNT(*) FROM visits WHERE (patient_id, ward) IN (SELECT pid, ward FROM stays)
+SELECT COUNT(*) FROM visits WHERE patient_id IN (SELECT pid FROM stays LIMIT 1)
+SELECT COUNT(*) FROM visits WHERE patient_id = (SELECT MAX(pid) FROM stays)
+SELECT COUNT(*) FROM visits WHERE EXISTS (SELECT 1 FROM stays WHERE pid = 3)
+SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT 1 FROM stays WHERE pid <> v.patient_id)
+SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT 1 FROM stays WHERE pid = v.patient_id OR TRUE)
+SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT 1 FROM stays WHERE pid = v.patient_id AND COUNT(*) > 3)
+SELECT COUNT(*) FROM visits WHERE EXISTS (visits)
+SELECT COUNT(*) FROM visits WHERE EXISTS (1)
+SELECT COUNT(*) FROM visits WHERE EXISTS ()
+WITH t AS (visits) SELECT COUNT(*) FROM t
+WITH t AS (DELETE FROM visits) SELECT COUNT(*) FROM visits
+WITH t AS (SELECT * FROM visits) DELETE FROM t
+WITH t AS (SELECT age FROM visits), t AS (SELECT nothing FROM t) SELECT COUNT(*) FROM t
+WITH "-" (a) AS (SELECT age FROM visits) SELECT SUM(a) FROM "-"
+WITH t AS MATERIALIZED (SELECT age FROM visits) SELECT SUM(x) FROM t
+SELECT SUM(a) FROM (SELECT age FROM visits) AS "-" (a)
+SELECT COUNT(*) FROM ((SELECT age FROM visits) UNION (SELECT age FROM visits))
+SELECT (SELECT COUNT(*) FROM visits) AS n
+SELECT COUNT(*), ARRAY(SELECT age FROM visits) FROM visits
+SELECT COUNT(*) FROM visits GROUP BY (SELECT 1)
+SELECT COUNT(*) FROM visits ORDER BY (SELECT age FROM visits LIMIT 1)
+SELECT COUNT(*) FROM visits LIMIT (SELECT COUNT(*) FROM stays)
+SELECT COUNT(*) FILTER (WHERE (SELECT TRUE)) FROM visits
+SELECT patient_id, COUNT(*) FROM visits GROUP BY ROLLUP (patient_id)
+SELECT ward, COUNT(*) FROM visits GROUP BY GROUPING SETS (GROUPING SETS (patient_id))
+SELECT ward, COUNT(*) FROM visits GROUP BY GROUPING SETS ()
+SELECT COUNT(*) + patient_id FROM visits
+SELECT CASE WHEN patient_id = 3 THEN COUNT(*) END FROM visits
+SELECT COUNT(*) FROM visits HAVING patient_id IN (SELECT pid FROM stays)
 """
 BROKEN = (
     WHERE + "age = 1\x00", WHERE + "city = '\ud800'", WHERE + "age = " + "9" * 5000, WHERE + "age = \u0661",
@@ -244,6 +309,13 @@ PERCENTILE_CONT(|0.5|) WITHIN GROUP (ORDER BY age)
 CORR(|age|, cost)
 MAX(|age|) FILTER (WHERE smoker)
 WITHIN GROUP (|ORDER BY age|)
+patient_id IN (SELECT pid FROM stays WHERE |TRUE|)
+EXISTS (SELECT 1 FROM stays s WHERE s.pid = visits.patient_id AND |TRUE|)
+EXISTS (|SELECT 1|)
+age IN (SELECT |age| FROM visits)
+(SELECT 1 FROM |visits|)
+SAFE_DIVIDE(|COUNT(*)|, 1) = 1
+COUNT(*) / |COUNT(*)| = 1
 """  # what stands before, in the middle and after
 
 
@@ -338,6 +410,7 @@ SOUP = sorted(
     {word for text in GOOD for word in re.findall(r"\w+|'[^']*'|[^\w\s]", text)}
     | set("()[]{}.,;*/'\"`$?@#|&^~<>=!%\\\u00a0\né🙂")
     | {"::", "--", "/*", "*/", "UNION", "WITH", "LATERAL", "UNNEST", "STRUCT", "MAP", "OVER", "PIVOT", "TABLE"}
+    | {"FULL", "NATURAL", "ASOF", "RECURSIVE", "(SELECT", "FROM (SELECT", "EXISTS (SELECT 1 FROM stays"}
 )  # fmt: skip
 
 
@@ -400,7 +473,9 @@ WRAPPERS = (
     "COUNT(*) FILTER (WHERE {})", "{} IS NULL", "LEAST({}, 1)", "date_part('day', {})",
     "COUNT(DISTINCT {})", "MEDIAN({})", "QUANTILE({}, 0.5)", "CORR({}, {})", "MAX({}) FILTER (WHERE {})",
     "PERCENTILE_CONT({}) WITHIN GROUP (ORDER BY {} DESC)", "PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY {})",
-    "QUANTILE({}, [0.5, 0.9])",
+    "QUANTILE({}, [0.5, 0.9])", "patient_id IN (SELECT pid FROM stays WHERE {})", "(SELECT {} FROM visits)",
+    "EXISTS (SELECT {} FROM stays s WHERE s.pid = visits.patient_id AND {})", "{} IN (SELECT {} FROM stays)",
+    "COUNT(*) / {}", "SAFE_DIVIDE({}, SUM(cost))",
 )  # fmt: skip
 
 
@@ -413,3 +488,23 @@ def test_mixed_nesting_takes_no_exponential_time(wrappers: list[str]) -> None:
         text = wrapper.replace("{}", text, 1).replace("{}", "day")
     outcome(WHERE + text)
     outcome(f"SELECT {text} FROM visits GROUP BY {text} HAVING {text}")
+    outcome(f"SELECT COUNT(*) FROM visits JOIN stays ON {text} GROUP BY ROLLUP ({text})")
+
+
+FROMS = (
+    "(SELECT * FROM {} WHERE smoker)", "(SELECT patient_id, COUNT(*) AS age FROM {} GROUP BY patient_id)", "({})",
+    "(SELECT a.* FROM {} a JOIN wards ON a.ward = wards.ward)", "(SELECT DISTINCT patient_id, age FROM {})",
+    "(SELECT patient_id, age + age AS age FROM {})", "(WITH t AS (SELECT * FROM {}) SELECT * FROM t)",
+    "(SELECT a.patient_id, b.age FROM {} a JOIN {} b USING (patient_id))",
+    "(SELECT patient_id FROM visits WHERE patient_id IN (SELECT patient_id FROM {}))",
+    "(SELECT a.patient_id, b.age FROM visits a LEFT JOIN {} b ON a.patient_id = b.patient_id)",
+)  # fmt: skip
+
+
+@settings(max_examples=150)
+@given(st.lists(st.sampled_from(FROMS), min_size=1, max_size=DEEPEST - 3))
+def test_nested_sub_queries_take_no_exponential_time(froms: list[str]) -> None:
+    text = "visits"
+    for one in froms:
+        text = one.replace("{}", text, 1).replace("{}", "visits")
+    outcome(f"SELECT SUM(age), COUNT(*) FROM {text} AS t WHERE age > 3")

@@ -411,6 +411,79 @@ def test_what_a_vault_protects_never_changes(vault: Vault) -> None:
         assert edited.budget.spent.epsilon == F(1, 10)
 
 
+def test_a_public_table_stays_public_and_may_get_another_key(vault: Vault) -> None:
+    wards = {"ward": ["A", "B"], "floor": [1, 2]}
+    columns = {"ward": pv.Category(["A", "B"]), "floor": pv.Integer(0, 9)}
+    vault.add_table("wards", wards, public=True, key="ward", columns=columns)
+    assert vault.update_table("wards", key="floor").key == ("floor",)
+    assert vault.update_table("wards", key=["ward", "floor"]).version == 3
+    with pytest.raises(InvalidInputError, match="is public, and that never changes"):
+        vault.update_table("wards", public=False, key=())
+    with pytest.raises(InvalidInputError, match="is not public, and that never changes"):
+        vault.update_table("visits", public=True)
+
+
+@pytest.fixture
+def clinic(tmp_path: Path) -> Iterator[Vault]:
+    """Visits of people with a weight each, and wards that everybody knows."""
+    with pv.create(tmp_path / "c.privet", budget=pv.Budget(99), testing=True) as made:
+        n = range(60)
+        visits = {"pid": [i // 3 for i in n], "ward": ["AB"[i % 2] for i in n], "cost": [i % 10 for i in n]}
+        kinds = {"ward": pv.Category(["A", "B"]), "cost": pv.Integer(0, 10)}
+        made.add_table("visits", visits, unit="pid", max_groups=2, max_rows_per_group=5, columns=kinds)
+        people = {"pid": list(range(20)), "w": [i % 4 for i in range(20)], "cost": [1] * 20}
+        kinds = {"w": pv.Integer(0, 4), "cost": pv.Integer(0, 1)}
+        made.add_table("people", people, unit="pid", max_rows=4, columns=kinds)
+        made.replace_noise(NoNoise())
+        yield made
+
+
+PER_UNIT = "(SELECT pid, COUNT(*) AS n FROM visits GROUP BY pid) AS t"
+
+
+def test_one_row_a_unit_is_in_one_group(clinic: Vault) -> None:
+    """Whatever the table's limits: noise is for one row, and nothing is dropped."""
+    query = clinic.sql(f"SELECT LEAST(n, 5) AS n, COUNT(*) AS people FROM {PER_UNIT} GROUP BY 1", epsilon=1)
+    bounds = query.question.outline.bounds
+    assert (bounds.groups, bounds.rows) == (1, 1)
+    assert query.error["people"] == 3  # as of one row
+    assert {row["n"]: row["people"] for row in query.release().rows} == {1: 0, 2: 0, 3: 20, 4: 0, 5: 0}
+    joined = f"SELECT LEAST(n, 5) AS n, w, COUNT(*) AS rows FROM {PER_UNIT} JOIN people USING (pid) GROUP BY 1, 2"
+    bounds = clinic.sql(joined, epsilon=1).question.outline.bounds
+    assert (bounds.groups, bounds.rows, bounds.in_all) == (2, 4, 4)  # 2 groups of visits, 4 rows of people
+    bounds = clinic.sql(joined, epsilon=1, max_rows=2).question.outline.bounds
+    assert (bounds.groups, bounds.rows, bounds.in_all) == (2, 2, 2)
+
+
+def test_a_weight_of_any_table_of_the_query(clinic: Vault) -> None:
+    joined = "SELECT COUNT(*) AS n FROM visits v JOIN people p ON p.pid = v.pid"
+    limits = {"epsilon": 1, "max_rows": 3}
+    assert clinic.sql(joined, weight="w", **limits).release().rows == [{"n": 90}]
+    assert clinic.sql(joined, weight="P.COST", **limits).release().rows == [{"n": 60}]
+    inner = "WITH t AS (SELECT pid, w, w * 2 AS twice FROM people) SELECT COUNT(*) AS n FROM t"
+    assert clinic.sql(inner, epsilon=1, weight="w").release().rows == [{"n": 30}]
+    frame = clinic.table("visits").join_units(clinic.table("people")).agg(n=pv.count())
+    assert frame.release(weight="w", **limits).replayed
+    with pytest.raises(RefusedQueryError, match="'ward' is not a column of numbers"):
+        frame.query(epsilon=1, weight="ward")
+    with pytest.raises(InvalidInputError, match="weight must be a column's name"):
+        frame.query(epsilon=1, weight=7)
+    for weight, problem in (
+        ("cost", "is in 'v' and in 'p'"),
+        ("ward", "'ward' is not a column of numbers"),
+        ("wx", "there is no column 'wx'"),
+        ("q.w", "there is no table 'q' in FROM"),
+        ("pid", "says who somebody is|is in 'v' and in 'p'"),
+    ):
+        with pytest.raises(RefusedQueryError, match=problem):
+            clinic.sql(joined, epsilon=1, weight=weight)
+    with pytest.raises(RefusedQueryError, match="'twice' is not a column of numbers"):
+        clinic.sql(inner, epsilon=1, weight="twice")
+    for nothing in ("", 3):
+        with pytest.raises(InvalidInputError, match="weight must be a column's name"):
+            clinic.sql(joined, epsilon=1, weight=nothing)  # type: ignore[arg-type]
+
+
 def test_two_owners_do_not_undo_each_other(vault: Vault) -> None:
     with pv.open(vault.folder) as other:
         other.update_table("visits", max_groups=1)
