@@ -3,6 +3,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
+# Many tests start processes. Where bytecode may not be kept, each would compile pandas, sqlglot and OR-Tools again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test check evidence bench peers mutate lock system-deps clean
 
 demo: $(READY)
@@ -21,6 +24,8 @@ check: $(READY)
 evidence: $(READY) bench peers mutate
 	$(BIN)/python benchmarks/law.py --draws 100000000 --json docs/evidence/noise-law.json
 	$(BIN)/python benchmarks/fuzz.py --cases 200000 --json docs/evidence/sensitivity-fuzz.json
+	$(BIN)/python benchmarks/fuzz.py --cases 200000 --origins --json docs/evidence/origins-fuzz.json
+	$(BIN)/python benchmarks/sql_fuzz.py --strings 200000 --json docs/evidence/sql-fuzz.json
 	$(BIN)/python benchmarks/kills.py --kills 200 --json docs/evidence/ledger-kills.json
 	$(BIN)/python benchmarks/query_kills.py --json docs/evidence/full-path-kills.json
 	$(BIN)/python benchmarks/audit_queries.py --json docs/evidence/full-path-audit.json
@@ -30,6 +35,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/noise.py --json docs/evidence/noise-speed.json
 	$(BIN)/python benchmarks/ledger.py --json docs/evidence/ledger-speed.json
 	$(BIN)/python benchmarks/queries.py --json docs/evidence/queries-speed.json
+	$(BIN)/python benchmarks/plans.py --json docs/evidence/plans-speed.json
 
 # Other engines beside Privet: speed, and error at equal privacy. Builds .venv-peers-NAME; real data from PRIVET_DATA.
 peers: $(READY)

@@ -40,9 +40,9 @@ asks together. Questions: count, sum, mean and median alone, and count, sum and 
 Gaussian noise is left out where each row is a unit: at these epsilons it is several times wider there.
 
 **Error**: |answer - truth| / |truth|, averaged over the places with a truth other than 0; truth is DuckDB's answer
-without privacy and bounds. Ten or more independent releases; the error is their mean, with a 95 % bootstrap interval over them.
-Every answer is first put where it must lie, as any reader would: counts and sums to 0 or more, means and medians into
-the declared range, what is missing or not a number to 0 or the range's middle.
+without privacy and bounds. Ten or more independent releases; the error is their mean, with a 95 % bootstrap interval
+over them. Every answer is first put where it must lie, as any reader would: counts and sums to 0 or more, means and
+medians into the declared range, what is missing or not a number to 0 or the range's middle.
 
 Privet is called worse or better than the best peer where Welch's test of the errors of single releases says so at
 5 % over all comparisons together (Bonferroni: each has 5 % divided by their number), otherwise even. Without that the
