@@ -320,12 +320,17 @@ def verdict(settings: dict[str, Row], level: float) -> tuple[str, Row | None]:
     own = settings["privet"]
     if rival is None:
         return "alone", None
-    sides = [(row["error"], row["sd"], row["releases"]) for row in (own, rival)]
+    sides = [(row["error"], spread(row), row["releases"]) for row in (own, rival)]
     sure = own["error"] != rival["error"] and (
-        own["sd"] == rival["sd"] == 0
+        spread(own) == spread(rival) == 0
         or stats.ttest_ind_from_stats(*sides[0], *sides[1], equal_var=False).pvalue < level
     )
     return ("even" if not sure else "worse" if own["error"] > rival["error"] else "better"), rival
+
+
+def spread(row: Row) -> float:
+    """Of single releases; from the interval of their mean in rows of files that do not say it."""
+    return float(row.get("sd", (row["high"] - row["low"]) / 3.92 * math.sqrt(row["releases"])))
 
 
 def show(rows: list[Row]) -> list[Row]:

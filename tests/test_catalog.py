@@ -81,6 +81,7 @@ def test_declarations_are_values_that_nobody_can_change() -> None:
         ({"missing": {"weight": ("9",)}}, "missing codes for 'weight', which is not declared"),
         ({"missing": {"age": "9"}}, "missing must be a list of texts"),
         ({"source": "visits.csv"}, "source is not a Source"),
+        ({"public": True}, "it is public and has a unit to protect"),
     ],
 )
 def test_tables_that_are_refused(parts: dict[str, object], problem: str) -> None:

@@ -37,6 +37,7 @@ from privet.core.origin import MADE, origin_of, shapes_of
 from privet.core.parts import Setting, reach_of
 from privet.core.plan import Aggregate, Function, Joined, Key, Origin, PerUnit, Plan, Scan
 from privet.core.schema import Integer, Kind, Number, Text
+from privet.core.shape import shape_of_kind
 from privet.core.unit import Neighbors
 from privet.errors import InvalidInputError, RefusedQueryError
 from privet.sources import Raw
@@ -605,6 +606,13 @@ def test_a_limit_is_a_number(most: Any) -> None:
     plan = Plan(table="a", origin=replace(DRUGS, most=most), aggregates=(aggregate("n", Function.COUNT),), outputs=())
     with pytest.raises(InvalidInputError, match="most"):
         DuckDb(Path(), {}).accepts(task_of(plan, HOSPITAL))
+
+
+@pytest.mark.parametrize("function", [Function.SUM, Function.AVG, Function.MIN, Function.MAX])
+def test_only_counts_need_nothing_to_add_up(function: Function) -> None:
+    declared = {"a": {"x": shape_of_kind(Integer(0, 1))}}
+    with pytest.raises(RefusedQueryError, match="nothing to add up"):
+        shapes_of(PerUnit(source=Scan(table="a"), aggregates=(aggregate("s", function),)), declared)
 
 
 def test_a_plan_that_begins_with_another_table_is_refused(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from sql_writer import FACTS, TABLES, UNITS, shown, sql_of
 
-from privet.core.expression import Column, Compare, Literal, Relation
+from privet.core.expression import Column, Compare, Literal, Relation, columns_in
 from privet.core.narrow import narrowed
 from privet.core.origin import origin_of, shapes_of
 from privet.core.plan import Function, Joined, PerUnit, Plan, Scan, fingerprint
@@ -21,7 +21,6 @@ from privet.declarations import Source, Table
 from privet.errors import RefusedQueryError
 from privet.sql import TableFacts, plan_of
 from privet.sql.constants import number_of
-from privet.sql.inline import columns_in
 from privet.sql.known import MOST_SELECTS
 from privet.sql.names import MOST_TABLES
 
@@ -321,3 +320,13 @@ def test_columns_that_are_too_wide_matter_only_where_they_are_used() -> None:
     assert plan_of("SELECT SUM(b) FROM t JOIN u USING (pid)", tables, units=units)
     with pytest.raises(RefusedQueryError, match="as large as"):
         plan_of("SELECT SUM(wide) FROM t JOIN u USING (pid)", tables, units=units)
+
+
+def test_words_of_joins_and_of_fetch_can_be_columns() -> None:
+    """Where there is no JOIN, ON is a name like any other, if somebody declared it."""
+    kinds = {name: Integer(0, 9) for name in ("on", "using", "rows", "row", "next", "only")}
+    for name in kinds:
+        plan = plan_of(f"SELECT SUM({name}) AS s FROM t WHERE {name} > 3 GROUP BY {name}", {"t": kinds})
+        assert plan.keys[0].value == plan.aggregates[0].value == Column(name)
+    fetched = plan_of("SELECT next, COUNT(*) AS n FROM t GROUP BY next LIMIT 3", {"t": kinds})
+    assert fetched.limit == 3

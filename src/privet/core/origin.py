@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import assert_never
 
 from privet.core.claim import claim
 from privet.core.measures import Measure, Role
@@ -42,6 +43,8 @@ def tables_in(origin: Origin) -> Iterator[str]:
             yield from tables_in(origin.right)
         case PerUnit():
             yield from tables_in(origin.source)
+        case _:
+            assert_never(origin)
 
 
 @claim("origin-shapes")
@@ -64,6 +67,8 @@ def shapes_of(origin: Origin, declared: Mapping[str, Shapes]) -> dict[str, Shape
             passing = narrowed(columns, origin.where)
             keys = {key.name: shape_of(key.value, passing) for key in origin.keys}
             return keys | {aggregate.name: _made(aggregate, passing) for aggregate in origin.aggregates}
+        case _:
+            assert_never(origin)
 
 
 def _made(aggregate: Aggregate, columns: Shapes) -> Shape:
@@ -101,6 +106,8 @@ def rows_of_a_unit(origin: Origin) -> int | None:
             left = rows_of_a_unit(origin.left)
             most = rows_of_a_unit(origin.right) if origin.most is None else origin.most
             return None if left is None or most is None else left * most
+        case _:
+            assert_never(origin)
 
 
 def check_clamped(plan: Plan, measures: Sequence[Measure]) -> None:
@@ -125,3 +132,5 @@ def _totals(origin: Origin) -> Iterator[Aggregate]:
         case PerUnit():
             yield from (aggregate for aggregate in origin.aggregates if aggregate.function in TOTALS)
             yield from _totals(origin.source)
+        case _:
+            assert_never(origin)

@@ -77,6 +77,11 @@ _GRAMMAR = {
 }  # fmt: skip
 _SIDES = {TokenType.LEFT, TokenType.INNER, TokenType.OUTER}  # before JOIN, otherwise a name or a function
 _BEFORE_JOIN = {TokenType.JOIN, TokenType.OUTER, TokenType.SEMI, TokenType.ANTI}
+_BESIDE = {  # words that mean something beside others only; otherwise a column may be called so
+    TokenType.ON: {TokenType.JOIN}, TokenType.USING: {TokenType.JOIN}, TokenType.NEXT: {TokenType.FETCH},
+    TokenType.ONLY: {TokenType.FETCH}, TokenType.ROW: {TokenType.FETCH, TokenType.OFFSET},
+    TokenType.ROWS: {TokenType.FETCH, TokenType.OFFSET},
+}  # fmt: skip
 _OPENING = {  # words that may stand before a parenthesis without being a function
     TokenType.SELECT, TokenType.FROM, TokenType.WHERE, TokenType.GROUP_BY, TokenType.HAVING, TokenType.ORDER_BY,
     TokenType.LIMIT, TokenType.OFFSET, TokenType.AND, TokenType.OR, TokenType.NOT, TokenType.IN, TokenType.BETWEEN,
@@ -188,7 +193,10 @@ def _checked(tokens: list[Token], names: Collection[str]) -> list[Token]:
     _check_depth(tokens)
     tokens = _with_flat_lists(tokens)
     names = {*names, *_given_names(tokens)}
+    kinds = {token.token_type for token in tokens}
     for i, token in enumerate(tokens):
+        if token.text.lower() in names and not kinds & _BESIDE.get(token.token_type, kinds):
+            token.token_type = TokenType.VAR
         with at(token):
             _check_token(tokens, i, names)
     return tokens
