@@ -459,7 +459,13 @@ def test_results_as_json() -> None:
     assert data["privet"] == 1
     assert data["kind"] == "audit"
     assert data["result"]["verdict"] == "violated"
-    assert data["result"]["witness"] == {"event": "output is 4", "likelier": 1, "hits": [1234, 0], "draws": 3000}
+    assert data["result"]["witness"] == {
+        "event": "output is 4",
+        "likelier": 1,
+        "hits": [1234, 0],
+        "draws": 3000,
+        "neighbors": ["", ""],
+    }
     assert data["result"]["claim"] == {"epsilon": 1.0, "delta": 0.0}
 
 

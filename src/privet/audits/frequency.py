@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 
 from privet.audits import binomial
+from privet.audits.claims import Claim
 from privet.audits.events import Event, Ints, Outputs, Pair, View, counts, find_events
-from privet.audits.verdict import Audit, Claim, Witness
+from privet.audits.verdict import Audit, Witness
 from privet.core.rational import rational, show, whole
 from privet.errors import InvalidInputError
 
 FEWEST_SAMPLES = 1000
 EVENTS = 8  # tested; each costs two bounds out of the confidence
 LOOKING = 8  # one part in 8 ranks, one part in 8 picks, the rest tests
-ROUNDING = 1e-12  # more than the error of one logarithm
 
 
 def audit(  # noqa: PLR0913 -- what is audited, and three settings by name
@@ -47,12 +47,12 @@ def audit(  # noqa: PLR0913 -- what is audited, and three settings by name
     rank, pick, test = _alike([_draw(mechanism, neighbors, size, batch) for size in (looking, looking, testing)])
     events = find_events(rank, pick, float(claim.delta), EVENTS)
     miss = math.nextafter(float((1 - sure) / (2 * len(events))), 0)
-    bound, witness = _best(events, test, testing, claim.delta, miss)
+    bound, witness = _best(events, test, testing, claim, miss)
     return Audit(
         claim=claim,
         lower_bound=bound,
         confidence=float(sure),
-        ceiling=max(0.0, _epsilon(testing, 0, testing, claim.delta, miss)),
+        ceiling=_least(claim, testing, 0, testing, miss),
         rarest=_rarest(testing, claim, miss),
         witness=witness,
         samples=total,
@@ -60,8 +60,8 @@ def audit(  # noqa: PLR0913 -- what is audited, and three settings by name
     )
 
 
-def _best(events: list[Event], test: Pair, draws: int, delta: Fraction, miss: float) -> tuple[float, Witness]:
-    """The event with the largest bound. Epsilon is never below 0, so neither is the bound."""
+def _best(events: list[Event], test: Pair, draws: int, claim: Claim, miss: float) -> tuple[float, Witness]:
+    """The event with the largest bound."""
     tables: dict[View, tuple[Ints, Ints]] = {
         view: (counts(view, test[0]), counts(view, test[1])) for view in {event.view for event in events}
     }
@@ -69,22 +69,18 @@ def _best(events: list[Event], test: Pair, draws: int, delta: Fraction, miss: fl
     for event in events:
         table = tables[event.view]
         hits = [int(table[side][event.chosen].sum()) for side in (event.likelier, 1 - event.likelier)]
-        found.append((_epsilon(hits[0], hits[1], draws, delta, miss), (hits[0], hits[1]), event))
+        found.append((_least(claim, hits[0], hits[1], draws, miss), (hits[0], hits[1]), event))
     bound, both, event = max(found, key=lambda item: item[0])
-    return max(0.0, bound), Witness(str(event), event.likelier, both, draws)
+    return bound, Witness(str(event), event.likelier, both, draws)
 
 
-def _epsilon(likelier: int, other: int, draws: int, delta: Fraction, miss: float) -> float:
-    """From P <= e**epsilon * Q + delta: epsilon >= log((P - delta) / Q)."""
-    gain = Fraction(binomial.lower(likelier, draws, miss)) - delta
-    if gain <= 0:
-        return -math.inf
-    return math.log(gain / Fraction(binomial.upper(other, draws, miss))) - ROUNDING
+def _least(claim: Claim, likelier: int, other: int, draws: int, miss: float) -> float:
+    return claim.least(binomial.lower(likelier, draws, miss), binomial.upper(other, draws, miss))
 
 
 def _rarest(draws: int, claim: Claim, miss: float) -> float:
     """What the probability of an event must exceed to contradict the claim, if the other data set never shows it."""
-    most = float(claim.delta) + math.exp(min(float(claim.epsilon), 700.0)) * binomial.upper(0, draws, miss)
+    most = float(claim.delta) + math.exp(min(float(claim.value), 700.0)) * binomial.upper(0, draws, miss)
     return min(1.0, most)
 
 

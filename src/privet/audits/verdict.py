@@ -1,28 +1,15 @@
-"""What is claimed, and what an audit found."""
+"""What an audit found: a lower bound from counts (`Audit`), or a list of things that were checked (`Checks`)."""
 
 from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
-from fractions import Fraction
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
-from privet.core.rational import below_one, positive
+from privet.audits.claims import Claim
 
-
-@dataclass(frozen=True, slots=True, init=False)
-class Claim:
-    """A mechanism is said to be (epsilon, delta)-differentially private."""
-
-    epsilon: Fraction
-    delta: Fraction
-
-    def __init__(self, epsilon: object, delta: object = 0) -> None:
-        object.__setattr__(self, "epsilon", positive(epsilon, "epsilon"))
-        object.__setattr__(self, "delta", below_one(delta, "delta"))
-
-    def __str__(self) -> str:
-        return f"epsilon = {float(self.epsilon):g}, delta = {float(self.delta):g}"
+VIOLATED, INCONCLUSIVE, CONSISTENT = "violated", "inconclusive", "consistent"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +20,7 @@ class Witness:
     likelier: int  # 0 or 1: the data set, of the two neighbors, on which it comes up more often
     hits: tuple[int, int]  # on the likelier data set, on the other
     draws: int  # from each
+    neighbors: tuple[str, str] = ("", "")  # the two data sets in words, cut if they are long
 
     def __str__(self) -> str:
         name = ("first", "second")
@@ -44,10 +32,11 @@ class Witness:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Audit:
-    """A lower bound on epsilon at the claimed delta, true with probability `confidence`.
+    """A lower bound on the claim's parameter (epsilon at the claimed delta, rho or mu), true with chance `confidence`.
 
     `ceiling` is the most that this audit could have shown of any mechanism. An event can only contradict the claim if
-    its probability is above `rarest` on one of the data sets. `samples` were drawn from each data set.
+    its probability is above `rarest` on one of the data sets. `samples` were drawn from each data set. `roc` has the
+    share of draws on either data set that a threshold on the best score takes: (other, likelier), for the picture only.
     """
 
     claim: Claim
@@ -58,60 +47,119 @@ class Audit:
     witness: Witness
     samples: int
     seconds: float
+    method: str = "counts of outputs"  # how the witness was found, in a few words
+    pairs: int = 1  # of neighbors that were looked at
+    roc: tuple[tuple[float, float], ...] = ()
+    not_tested: tuple[str, ...] = ()
 
     @property
     def violated(self) -> bool:
-        return self.lower_bound > self.claim.epsilon
+        return self.lower_bound > self.claim.value
 
     @property
     def verdict(self) -> str:
         if self.violated:
-            return "violated"
-        if self.ceiling <= self.claim.epsilon:
-            return "inconclusive"
-        return f"consistent up to {_down(self.ceiling, 2)}"
+            return VIOLATED
+        if self.ceiling <= self.claim.value:
+            return INCONCLUSIVE
+        return f"{CONSISTENT} up to {down(self.ceiling, 2)}"
 
     def __str__(self) -> str:
-        found = f"epsilon is at least {_down(self.lower_bound, 3)} (confidence {self.confidence:.10g}): {self.witness}"
-        work = f"{self.samples:,} draws a data set, {self.seconds:.1f} s"
-        ceiling = _down(self.ceiling, 2)
+        name = self.claim.parameter
+        found = f"{name} is at least {down(self.lower_bound, 3)} (confidence {self.confidence:.10g}): {self.witness}"
+        tried = "" if self.pairs == 1 else f", {self.pairs:,} pairs of data sets"
+        work = f"{self.samples:,} draws a data set{tried}, {self.seconds:.1f} s"
+        ceiling = down(self.ceiling, 2)
         if self.violated:
             return (
                 f"violated: the claim of {self.claim} is false; {found}. "
-                f"This audit could have shown epsilon up to {ceiling}, so the truth may be worse ({work})."
+                f"This audit could have shown {name} up to {ceiling}, so the truth may be worse ({work})."
             )
-        if self.ceiling <= self.claim.epsilon:
+        if self.ceiling <= self.claim.value:
             return (
-                f"inconclusive: this audit can show epsilon up to {ceiling} only, so it could not contradict the claim "
+                f"inconclusive: this audit can show {name} up to {ceiling} only, so it could not contradict the claim "
                 f"of {self.claim}; {found}. Take more samples ({work})."
             )
+        looked = "this pair of data sets" if self.pairs == 1 else f"{self.pairs:,} pairs of data sets"
         return (
             f"consistent up to {ceiling}: nothing seen contradicts the claim of {self.claim}; {found}. "
-            f"This is not a proof: only this pair of data sets and a few events were tried, and a leak in outputs with "
+            f"This is not a proof: only {looked} and a few events were tried, and a leak in outputs with "
             f"a probability below {self.rarest:.1e} would not have been seen ({work})."
         )
 
     def to_json(self) -> str:
+        claimed = {self.claim.parameter: float(self.claim.value)}
         result = {
             "verdict": self.verdict,
             "violated": self.violated,
-            "claim": {"epsilon": float(self.claim.epsilon), "delta": float(self.claim.delta)},
+            "claim": claimed | ({"delta": float(self.claim.delta)} if self.claim.parameter == "epsilon" else {}),
             "lower_bound": self.lower_bound,
             "confidence": self.confidence,
             "ceiling": self.ceiling,
             "rarest": self.rarest,
+            "method": self.method,
             "witness": {
                 "event": self.witness.event,
                 "likelier": self.witness.likelier,
                 "hits": list(self.witness.hits),
                 "draws": self.witness.draws,
+                "neighbors": list(self.witness.neighbors),
             },
+            "pairs": self.pairs,
             "samples": self.samples,
             "seconds": self.seconds,
+            "not_tested": list(self.not_tested),
         }
         return json.dumps({"privet": 1, "kind": "audit", "result": result}, ensure_ascii=False)
 
 
-def _down(value: float, digits: int) -> str:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One thing that was looked at. `says` is a sentence with its numbers; `figures` has them for a program."""
+
+    name: str
+    verdict: str  # VIOLATED, INCONCLUSIVE or CONSISTENT
+    says: str
+    figures: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checks:
+    """Several checks of one subject. One violation breaks it; an inconclusive check leaves it open."""
+
+    subject: str
+    checks: tuple[Check, ...]
+    not_tested: tuple[str, ...] = ()
+
+    @property
+    def violated(self) -> bool:
+        return any(check.verdict == VIOLATED for check in self.checks)
+
+    @property
+    def verdict(self) -> str:
+        found = {check.verdict for check in self.checks}
+        return next((word for word in (VIOLATED, INCONCLUSIVE) if word in found), CONSISTENT)
+
+    def __str__(self) -> str:
+        lines = [f"{self.verdict}: {self.subject}"]
+        lines += [f"  {check.verdict:<12} {check.name}: {check.says}" for check in self.checks]
+        lines += [f"  not tested   {words}" for words in self.not_tested]
+        return "\n".join(lines)
+
+    def to_json(self) -> str:
+        result = {
+            "verdict": self.verdict,
+            "violated": self.violated,
+            "subject": self.subject,
+            "checks": [
+                {"name": check.name, "verdict": check.verdict, "says": check.says, "figures": dict(check.figures)}
+                for check in self.checks
+            ],
+            "not_tested": list(self.not_tested),
+        }
+        return json.dumps({"privet": 1, "kind": "checks", "result": result}, ensure_ascii=False)
+
+
+def down(value: float, digits: int) -> str:
     """Rounded down: a lower bound is never printed larger than it is."""
-    return f"{math.floor(value * 10**digits) / 10**digits:.{digits}f}"
+    return f"{math.floor(value * 10**digits) / 10**digits:.{digits}f}" if math.isfinite(value) else str(value)
