@@ -13,13 +13,14 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from random import Random
 from typing import Any
 
 import harm
 import nasty
 from fuzz_plans import asked_at
-from fuzz_sensitivity import SIDE, Fuzzer, Round, Row, Stored, Tally, task_of
+from fuzz_sensitivity import SIDE, Fuzzer, Round, Row, Tally, task_of
 from sql_writer import from_of, sql_of
 from worlds import LINK, LINKS, PERSONS, UNIT, Maker, RowMaker, World, of_rows, person_of, random_plan, random_world
 
@@ -45,12 +46,13 @@ Own = Mapping[str, list[Row]]  # the rows of one unit, by table
 NUMBERS = (
     Function.SUM, Function.SUM, Function.AVG, Function.VAR_POP, Function.QUANTILE, Function.MIN, Function.MAX,
 )  # fmt: skip
-CANDIDATES = 14  # sets of rows that are tried
+CANDIDATES = 16  # sets of rows that are tried
+OTHERS = 4  # of them that are taken as they come
 FEW = 6  # values of a key
 SHARE = Fraction(95, 100)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class WorldRound(Round):
     """A round over several tables. `own` is what the unit can have, beside `world`, which has nothing of it."""
 
@@ -62,8 +64,17 @@ class WorldRound(Round):
         (asked, *_) = self.asked.values()
         return beside(asked.question.outline.plan, self.world)
 
+    @cached_property
+    def raw(self) -> Raw:
+        raws = {name: Raw(relation=_stored(name), types=one.types) for name, one in self.world.tables.items()}
+        return replace(raws.pop(self.table.name), beside=raws)
+
     def tables(self, side: int) -> dict[str, list[Row]]:
         return {name: [*made.rows, *self.own[side].get(name, ())] for name, made in self.world.tables.items()}
+
+
+def _stored(name: str) -> str:
+    return f"(SELECT * FROM stored_{name} WHERE \"{SIDE}\" IN (0, getvariable('side')))"
 
 
 def beside(plan: Plan, world: World) -> dict[str, Table]:
@@ -131,15 +142,6 @@ class OriginFuzzer(Fuzzer):
             rows = [row | {SIDE: 0} for row in one.rows]
             rows += [row | {SIDE: side} for side, own in enumerate(made.own, start=1) for row in own.get(name, ())]
             self._store.put(replace(one, types=one.types | {SIDE: "INTEGER"}, rows=rows), f"stored_{name}")
-
-    def _with(self, engine: Stored, made: Round, side: int) -> Stored:
-        assert isinstance(made, WorldRound)
-        raws = {
-            name: Raw(relation=f'(SELECT * FROM stored_{name} WHERE "{SIDE}" IN (0, {side + 1}))', types=one.types)
-            for name, one in made.world.tables.items()
-        }
-        engine.raw = replace(raws.pop(made.table.name), beside=raws)
-        return engine
 
     def _check_totals(self, made: Round) -> None:
         """Each total is the sum of its groups, and asking for totals asks for no other release."""
@@ -235,13 +237,13 @@ def _some_rows(rng: Random, pools: Mapping[str, harm.Pools], called: Mapping[str
 
 
 def _most_harmful(rng: Random, world: World, task: Task, tried: Sequence[Own]) -> list[Own]:
-    """For two of the measures the sets that add most, take away most, and heap up most; and two others."""
+    """For two of the measures the sets that add most, take away most, and heap up most; and OTHERS beside them."""
     alone = {name: [] if made.table.unit is not None else made.rows for name, made in world.tables.items()}
     if task.table.unit is None:
         alone[task.table.name] = []
     moves = [_added(Reference({**alone, **own}), task) for own in tried]
     places = range(len(moves[0]))
-    best = set(rng.sample(range(len(tried)), 2))
+    best = set(rng.sample(range(len(tried)), OTHERS))
     for place in rng.sample(places, min(2, len(places))):
         for rule in (sum, lambda vector: -sum(vector), lambda vector: max(vector, default=0)):
             best.add(max(range(len(tried)), key=lambda index: rule(moves[index][place])))
