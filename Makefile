@@ -35,6 +35,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/noise.py --json docs/evidence/noise-speed.json
 	$(BIN)/python benchmarks/ledger.py --json docs/evidence/ledger-speed.json
 	$(BIN)/python benchmarks/queries.py --json docs/evidence/queries-speed.json
+	$(BIN)/python benchmarks/queries.py --rows 1000 --people 100000000,10000000,50 --json docs/evidence/queries-large.json
 	$(BIN)/python benchmarks/plans.py --json docs/evidence/plans-speed.json
 
 # Other engines beside Privet: speed, and error at equal privacy. Builds .venv-peers-NAME; real data from PRIVET_DATA.
