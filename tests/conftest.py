@@ -13,6 +13,14 @@ settings.register_profile("repeatable", derandomize=True, deadline=None, max_exa
 settings.load_profile("repeatable")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests of planted bugs run code that was changed on purpose: lines that only they run are not tested."""
+    for item in items:
+        name, fixtures = getattr(item, "originalname", None) or "", getattr(item, "fixturenames", ())
+        if "monkeypatch" in fixtures and name.endswith(("_found", "_noticed", "_caught")):
+            item.add_marker(pytest.mark.no_cover)
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     skipped = len(terminalreporter.stats.get("skipped", []))
     terminalreporter.write_line(f"skipped: {skipped}" + (" (a failure here: CI has every part)" if IN_CI else ""))

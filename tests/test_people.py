@@ -359,6 +359,7 @@ def wrong_tasks(store: nasty.Store, seeds: Sequence[int]) -> Iterator[Task]:
                 yield task
 
 
+@pytest.mark.no_cover
 def test_all_measures_in_sql_are_as_defined(store: nasty.Store) -> None:
     assert list(wrong_tasks(store, SEEDS)) == []
 

@@ -76,6 +76,7 @@ def test_no_other_table_is_nearer(made: tuple[Forest, list[F]], other: list[int]
     assert apart(projected(forest), forest.values) <= apart(rival, forest.values)
 
 
+@pytest.mark.no_cover
 def test_every_pair_of_small_numbers() -> None:
     """Two parts and their total, against a search on a fine grid."""
     grid = [F(n, 12) for n in range(60)]

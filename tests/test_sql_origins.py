@@ -304,6 +304,7 @@ def joined(parts: Sequence[str]) -> str:
 PARTS = (SELECTS, SOURCES, (" JOIN ", " LEFT JOIN "), SOURCES, TIES, SIDES, WHERES)
 
 
+@pytest.mark.no_cover
 @settings(max_examples=200)
 @given(st.tuples(*map(st.sampled_from, PARTS)), st.integers(0, 10**6))
 def test_random_joins_mean_what_duckdb_says(parts: tuple[str, ...], seed: int) -> None:
