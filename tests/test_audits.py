@@ -19,8 +19,19 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import privet as pv
-from privet.audits import Audit, Claim, Witness, audit, binomial, exact_delta, exact_epsilon, privacy_curve
-from privet.audits.events import Bins, LastBits, Names, Values, find_events
+from privet.audits import (
+    Audit,
+    Check,
+    Checks,
+    Claim,
+    Rows,
+    Witness,
+    audit,
+    binomial,
+    exact_delta,
+    exact_epsilon,
+    privacy_curve,
+)
 from privet.core.calibration import gaussian_delta, gaussian_for
 from privet.core.exponential import exp_enclosure
 from privet.core.laws import DiscreteGaussian, DiscreteLaplace, Law
@@ -289,24 +300,24 @@ def laplace(scale: object) -> Callable[[int, int], np.ndarray]:
     return lambda data, size: data + pv.noise.discrete_laplace(scale, size)
 
 
-def test_our_laplace_is_certified_up_to_97_percent() -> None:
-    """With a million draws the bound is 0.987 on average; below 0.97 it falls with a probability under 1e-9."""
+def test_our_laplace_is_certified_up_to_98_percent() -> None:
+    """With a million draws the bound is 0.991 with a deviation of 0.0018: below 0.98 once in 1e9 audits."""
     found = audit(laplace(1), Claim(epsilon=1), (0, 1), samples=1_000_000)
-    assert 0.97 <= found.lower_bound <= 1
+    assert 0.98 <= found.lower_bound <= 1
     assert found.verdict == f"consistent up to {math.floor(found.ceiling * 100) / 100:.2f}"
     assert not found.violated
-    assert 10.6 < found.ceiling < 10.8
+    assert 11 < found.ceiling < 11.5
     assert found.samples == 1_000_000
     assert found.seconds > 0
 
 
 def test_uniform_noise_is_flagged() -> None:
     generator = np.random.default_rng()
-    found = audit(lambda data, size: data + generator.integers(-3, 4, size), Claim(1), (0, 1), samples=40_000)
+    found = audit(lambda data, size: data + generator.integers(-3, 4, size), Claim(1), (0, 1))
     assert found.verdict == "violated"
-    assert found.lower_bound > 5
-    assert found.witness.hits[1] == 0
-    assert found.witness.event in ("output < -2", "4 <= output")
+    assert found.lower_bound > 1.5
+    assert found.samples < 2000  # of 500,000: it stops at the first violation
+    assert found.witness.neighbors == ("0", "1")
 
 
 def test_float_laplace_is_flagged_by_its_last_bits() -> None:
@@ -314,7 +325,8 @@ def test_float_laplace_is_flagged_by_its_last_bits() -> None:
     generator = np.random.default_rng()
     found = audit(lambda data, size: data + generator.laplace(size=size), Claim(1), (0.0, 1.0), samples=100_000)
     assert found.violated
-    assert found.lower_bound > 6
+    assert found.lower_bound > 2
+    assert found.method == "last bits of output"
     assert "2^-5" in found.witness.event
     assert found.witness.hits[1] == 0
 
@@ -322,13 +334,13 @@ def test_float_laplace_is_flagged_by_its_last_bits() -> None:
 def test_half_the_noise_is_flagged() -> None:
     found = audit(laplace("1/2"), Claim(1), (0, 1), samples=20_000)
     assert found.violated
-    assert 1.7 < found.lower_bound <= 2
+    assert 1.2 < found.lower_bound <= 2
 
 
 def test_a_fifth_too_little_noise_is_flagged() -> None:
     found = audit(laplace("5/6"), Claim(1), (0, 1))
     assert found.violated
-    assert 1.1 < found.lower_bound <= 1.2
+    assert 1 < found.lower_bound <= 1.2
 
 
 def test_a_delta_that_is_too_small_is_flagged() -> None:
@@ -371,7 +383,7 @@ def test_what_is_private_is_never_flagged(
     mechanism: Callable[..., Any], claim: Claim, neighbors: tuple[Any, Any], samples: int, repetitions: int
 ) -> None:
     for _ in range(repetitions):
-        found = audit(mechanism, claim, neighbors, samples=samples, batch=mechanism is not winner)
+        found = audit(mechanism, claim, neighbors, samples=samples)
         assert not found.violated, str(found)
 
 
@@ -401,8 +413,10 @@ def test_outputs_of_every_kind() -> None:
         lambda bits: bits.tolist() if bits.sum() % 2 else ["some text", *bits.tolist()[1:]],
     ]
     for kind in kinds:
-        found = audit(lambda data, size, kind=kind: kind(biased(data, size)), Claim(1), (0.1, 0.9), samples=4000)
-        assert 1.5 < found.lower_bound < math.log(9), str(found)
+        found = audit(
+            lambda data, size, kind=kind: kind(biased(data, size)), Claim(1), (0.1, 0.9), samples=4000, batch=True
+        )
+        assert 1.4 < found.lower_bound < math.log(9), str(found)
 
 
 def test_the_bound_holds_in_both_orders() -> None:
@@ -425,7 +439,7 @@ def test_a_constant_mechanism_says_nothing() -> None:
 def test_too_few_samples_are_inconclusive() -> None:
     found = audit(laplace(1), Claim(5), (0, 1), samples=1000)
     assert found.verdict == "inconclusive"
-    assert found.rarest == 1
+    assert found.rarest > 0.99
     assert "Take more samples" in str(found)
     assert audit(laplace(1), Claim(1000, 0.9999), (0, 1), samples=1000).ceiling == 0
 
@@ -469,28 +483,65 @@ def test_results_as_json() -> None:
     assert data["result"]["claim"] == {"epsilon": 1.0, "delta": 0.0}
 
 
+def odd_once() -> Callable[[int, int], Any]:
+    """Raises when asked for many, and returns a number when asked for one."""
+
+    def mechanism(_: int, size: int) -> int:
+        return 7 if size == 1 else 1 // 0
+
+    return mechanism
+
+
+def test_checks_of_one_subject() -> None:
+    fine = Check(name="a", verdict="consistent", says="3 of 3")
+    open_ = Check(name="b", verdict="inconclusive", says="too few", figures={"n": 2})
+    bad = Check(name="c", verdict="violated", says="4 of 3")
+    assert [Checks(subject="s", checks=some).verdict for some in ((fine,), (fine, open_), (fine, open_, bad))] == [
+        "consistent", "inconclusive", "violated",
+    ]  # fmt: skip
+    found = Checks(subject="s", checks=(fine, bad), not_tested=("time",))
+    assert found.violated
+    assert str(found).splitlines() == [
+        "violated: s", "  consistent   a: 3 of 3", "  violated     c: 4 of 3", "  not tested   time",
+    ]  # fmt: skip
+    data = json.loads(found.to_json())
+    assert data["kind"] == "checks"
+    assert data["result"]["checks"][1] == {"name": "c", "verdict": "violated", "says": "4 of 3", "figures": {}}
+
+
+def test_a_discrete_gaussian_is_bounded_within_5_percent() -> None:
+    """At delta 1/100 with two million draws: 0.975 of the truth with a deviation of 0.005, so five deviations."""
+    sigma = Fraction(math.isqrt(int(gaussian_for(Fraction(1), Fraction(1, 100), 1).variance * 10**12)) + 1, 10**6)
+    laws = [noise_at(DiscreteGaussian(sigma**2), center, 40) for center in (0, 1)]
+    truth = exact_epsilon(*laws, "0.01")
+    found = audit(gaussian, Claim(1, "0.01"), (0, 1), samples=2_000_000)
+    assert 0.95 * truth.high < found.lower_bound <= truth.low
+
+
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
         ({"claim": 1}, "claim must be a Claim, not 1"),
         ({"neighbors": (1, 2, 3)}, "neighbors must be a pair"),
         ({"neighbors": "ab"}, "neighbors must be a pair"),
+        ({"neighbors": []}, "neighbors must be a pair"),
+        ({"neighbors": "search", "domain": 3}, "domain must be a domain of data sets, not 3"),
+        ({"domain": Rows([0, 1])}, "neighbors and domain are both given"),
         ({"samples": 999}, "samples must be at least 1000"),
         ({"samples": 1e6}, "samples must be a whole number"),
+        ({"seconds": 0}, "seconds must be above 0"),
         ({"confidence": 1}, "confidence must be at least 0.5 and below 1"),
         ({"confidence": 0.1}, "confidence must be at least 0.5 and below 1"),
         ({"mechanism": 3}, "the mechanism must be callable"),
-        ({"mechanism": lambda data: data}, "cannot be called as mechanism(data, size)"),
+        ({"mechanism": lambda data: data, "batch": True}, "cannot be called as mechanism(data, size)"),
         ({"batch": False}, "cannot be called as mechanism(data)"),
-        ({"mechanism": lambda data, _: data}, "asked for 125 outputs and returned 0"),
-        ({"mechanism": lambda _, size: np.zeros((size, 2))}, "returned shape (125, 2)"),
-        ({"mechanism": lambda _, size: [0] * (size + 1)}, "returned shape (126,)"),
-        ({"mechanism": max}, "asked for 125 outputs and returned 125"),  # a built-in that hides its arguments
-        ({"mechanism": lambda _, size: np.full(size, np.nan)}, "the mechanism returned nan"),
-        ({"mechanism": lambda _, size: ["x", math.nan] * size}, "returned shape (250,)"),
-        ({"mechanism": lambda _, size: ["x", *[math.nan] * (size - 1)]}, "the mechanism returned nan"),
-        ({"mechanism": lambda _, size: [[1]] * size}, "cannot be counted, of type list"),
-        ({"mechanism": lambda _, size: [str(i) for i in range(size)]}, "no output came up 10 times"),
+        ({"mechanism": lambda data, _: data}, "asked for 12 outputs and returned 0"),
+        ({"mechanism": lambda _, size: np.zeros((2, size))}, "asked for 12 outputs and returned shape (2, 12)"),
+        ({"mechanism": lambda _, size: [0] * (size + 1)}, "returned shape (13,)"),
+        ({"mechanism": max, "batch": True}, "asked for 12 outputs and returned 12"),  # hides its arguments
+        ({"mechanism": lambda data: data[0]}, "raised in every call on both data sets (TypeError: 'int' object"),
+        ({"mechanism": lambda data, size: data[size]}, "raised in every call on both data sets (TypeError: 'int'"),
+        ({"mechanism": odd_once()}, "asked for 1 outputs and returned 7"),
     ],
 )
 def test_bad_audits_get_one_clear_error(change: dict[str, Any], problem: str) -> None:
@@ -505,63 +556,3 @@ def test_bad_audits_get_one_clear_error(change: dict[str, Any], problem: str) ->
 def test_bad_claims_get_one_clear_error(epsilon: object, delta: object) -> None:
     with pytest.raises(InvalidInputError, match=r"(epsilon|delta) must be .*\n  remedy: give "):
         Claim(epsilon, delta)
-
-
-# --- events ---
-
-
-def test_last_bits() -> None:
-    values = np.array([1.0, 3.0, -0.75, 2.0**-53, 5e-324, 1e300 * 0, np.inf, 96.0])
-    powers = LastBits().cells(values) - 1074
-    assert powers.tolist() == [0, 0, -2, -53, -1074, 1024, 1024, 5]
-    whole = LastBits().cells(np.array([1, -6, 0, 2**62, -(2**63), 2**53 + 2])) - 1074
-    assert whole.tolist() == [0, 1, 1024, 62, 63, 1]
-
-
-def test_last_bits_describe_themselves() -> None:
-    view = LastBits()
-
-    def text(*powers: int) -> str:
-        chosen = np.zeros(view.size, bool)
-        chosen[np.array(powers) + 1074] = True
-        return view.describe(chosen)
-
-    assert text(*range(-1074, -53)) == "output is not a multiple of 2^-53"
-    assert text(*range(-53, 1025)) == "output is a multiple of 2^-53"
-    assert text(-3, -2) == "the last bit of the output is one of 2^-3, 2^-2"
-    assert text(*range(0, 16, 2)) == "the last bit of the output is one of 2^0, 2^2, 2^4, 2^6, 2^8, 2^10 and 2 more"
-
-
-def test_bins_describe_themselves() -> None:
-    view = Bins(np.arange(10.0), np.arange(5.0, 15.0))
-    cells = view.cells(np.array([-1.0, 0.0, 14.0, 15.0, 2.0, 4.0, 6.0, 8.0]))
-
-    def text(*places: int) -> str:
-        chosen = np.zeros(view.size, bool)
-        chosen[cells[list(places)]] = True
-        return view.describe(chosen)
-
-    assert text(0) == "output < 0"
-    assert text(3) == "14.000000000000002 <= output"
-    assert text(1) == "0 <= output < 5e-324"
-    assert text(4, 5, 6, 7) == "2 <= output < 3 or 4 <= output < 5 or 6 <= output < 7 or 1 more intervals"
-
-
-def test_values_describe_themselves() -> None:
-    values = np.repeat(np.arange(9), 10)
-    for view in (Values(values, values), Names(values.tolist(), values.tolist())):
-        assert view.describe(np.arange(10) == 3) == "output is 3"
-        assert view.describe(np.arange(10) == 9) == "output is a rare value"
-        every = "output is one of 0, 1, 2, 3, 4, 5 and 3 more"
-        assert view.describe(np.arange(10) < 9) == every
-        assert view.describe(np.ones(10, bool)) == every + " or output is a rare value"
-        cells = [int(view.cells(x)[0]) for x in (np.array([8]), np.array([99]))] if isinstance(view, Values) else [8, 9]
-        assert cells == [8, 9]
-
-
-def test_no_more_events_than_asked_for() -> None:
-    def draw(data: int) -> np.ndarray:
-        return laplace(3)(data, 5000)
-
-    events = find_events((draw(0), draw(1)), (draw(0), draw(1)), 0.0, 3)
-    assert len(events) == 3

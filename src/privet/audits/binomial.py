@@ -19,7 +19,7 @@ def upper(hits: int, draws: int, miss: float) -> float:
     """At least the probability of the event, except with chance `miss`: the p with P[Bin(draws, p) <= hits] = miss."""
     if hits == draws:
         return 1.0
-    tail = _LogTail(hits, draws)
+    tail = LogTail(hits, draws)
     goal = math.log(miss) - tail.error
     low, high = hits / draws, 1.0
     for _ in range(HALVINGS):
@@ -28,7 +28,7 @@ def upper(hits: int, draws: int, miss: float) -> float:
     return min(1.0, high * (1 + TINY))
 
 
-class _LogTail:
+class LogTail:
     """log P[Bin(n, p) <= k] for p >= k/n, where the terms fall from k downward.
 
     The term d below k is the top term times products of (k - i) / (n - k + 1 + i) * (1 - p) / p for i < d, and is at
@@ -44,7 +44,12 @@ class _LogTail:
         self.error = 1e-15 * (4 * n * math.log(n + 1) + len(i) + 40)
 
     def at(self, p: float) -> float:
+        return self.tangent(p)[0]
+
+    def tangent(self, p: float) -> tuple[float, float]:
+        """The value, and how fast it falls with p: (n - k) / (1 - p) times the share of the top term, times -1."""
         if p >= 1:
-            return -math.inf
+            return -math.inf, -math.inf
         top = self._log_choices + self._k * math.log(p) + (self._n - self._k) * math.log1p(-p)
-        return top + math.log1p(float(np.cumprod(self._ratios * ((1 - p) / p)).sum()))
+        rest = float(np.cumprod(self._ratios * ((1 - p) / p)).sum())
+        return top + math.log1p(rest), -(self._n - self._k) / ((1 - p) * (1 + rest))

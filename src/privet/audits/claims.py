@@ -54,17 +54,28 @@ class Claim:
     def least(self, p: float, q: float) -> float:
         """The parameter is at least this, if an event has probability `p` or more here and `q` or less there.
 
-        0 where the two numbers say nothing. Rounded down. `p` is below 1 or `q` above 0, as Clopper–Pearson gives them.
+        Every notion holds in both directions, so that the event stays away counts as well: 1 - q or more there, 1 - p
+        or less here. 0 where the two numbers say nothing. Rounded down.
         """
         if not p > q:
+            return 0.0
+        return max(0.0, self._least(p, q), self._least(math.nextafter(1 - q, 0.0), math.nextafter(1 - p, 1.0)))
+
+    def absence_says_more(self, p: float, q: float) -> bool:
+        """Whether the bound of `least` comes from the event's staying away."""
+        return p > q and self._least(1 - q, 1 - p) > self._least(p, q)
+
+    def _least(self, p: float, q: float) -> float:
+        """From one direction: the event itself, or that it stays away."""
+        if not p > q:  # after rounding
             return 0.0
         match self.parameter:
             case "epsilon":
                 return _least_epsilon(p, q, self.delta)
             case "rho":
-                return max(0.0, *(_renyi(p, q, order) / order for order in ORDERS))
+                return max(_renyi(p, q, order) / order for order in ORDERS)
             case _:
-                return max(0.0, (_quantile(p) - _quantile(q)) * (1 - ROUNDING) - ROUNDING)
+                return (_quantile(p) - _quantile(q)) * (1 - ROUNDING) - ROUNDING
 
     def most(self, q: float) -> float:
         """The largest probability that an event of probability `q` there can have here: the trade-off curve."""
@@ -87,7 +98,8 @@ def _least_epsilon(p: float, q: float, delta: Fraction) -> float:
         return 0.0
     if q == 0:
         return math.inf
-    return max(0.0, math.log(gain / Fraction(q)) - ROUNDING)
+    # a quotient may be beyond a double; the logarithm of an integer never is
+    return math.log(gain.numerator) - math.log(gain.denominator) - math.log(q) - ROUNDING * (1 + abs(math.log(q)))
 
 
 def _renyi(p: float, q: float, order: float) -> float:

@@ -88,7 +88,7 @@ def exact_delta(
     """
     if (epsilon is None) == (factor is None):
         raise InvalidInputError("exact_delta needs epsilon or factor", "give one of them: epsilon=1, or factor=2")
-    both, missing = _directions(p, q)
+    both, missing = directions(p, q)
     if epsilon is None:
         number = _at_least(factor, "factor", 1)
         return _delta(both, missing, number, number)
@@ -97,7 +97,7 @@ def exact_delta(
 
 def privacy_curve(p: Probabilities, q: Probabilities, epsilons: Iterable[object]) -> list[Bounds[Fraction]]:
     """`exact_delta` at each of the epsilons, in their order."""
-    both, missing = _directions(p, q)
+    both, missing = directions(p, q)
     return [_delta(both, missing, *_exp(_epsilon(epsilon))) for epsilon in epsilons]
 
 
@@ -107,7 +107,7 @@ def exact_epsilon(p: Probabilities, q: Probabilities, delta: object = 0) -> Boun
     Infinity where one law has outputs of more than delta that the other lacks. Floats, rounded outward.
     """
     number = _at_least(delta, "delta", 0)
-    both, missing = _directions(p, q)
+    both, missing = directions(p, q)
     factors = [direction.factor(number) for direction in both]
     low, high = max(low for low, _ in factors), max(high for _, high in factors)
     return Bounds(_log(low, up=False), _log(high, up=True), missing)
@@ -118,8 +118,8 @@ def _delta(both: list[_Direction], missing: Fraction, low: Fraction, high: Fract
     return Bounds(max(low for low, _ in deltas), max(high for _, high in deltas), missing)
 
 
-def _directions(p: Probabilities, q: Probabilities) -> tuple[list[_Direction], Fraction]:
-    first, second = _law(p, "p"), _law(q, "q")
+def directions(p: Probabilities, q: Probabilities) -> tuple[list[_Direction], Fraction]:
+    first, second = read_law(p, "p"), read_law(q, "q")
     zero = Fraction(0)
     p_missing, q_missing = 1 - sum(first.values(), zero), 1 - sum(second.values(), zero)
     pairs = [(first.get(output, zero), second.get(output, zero)) for output in {**first, **second}]
@@ -142,7 +142,7 @@ def _direction(pairs: list[tuple[Fraction, Fraction]], p_missing: Fraction, q_mi
     )
 
 
-def _law(law: Probabilities, name: str) -> dict[Hashable, Fraction]:
+def read_law(law: Probabilities, name: str) -> dict[Hashable, Fraction]:
     if not isinstance(law, Mapping) or not law:
         raise InvalidInputError(
             f"{name} must be a mapping output -> probability, not {show(law)}",

@@ -1,219 +1,292 @@
-"""Events that two neighbors' outputs may disagree on: sets of values, of intervals, of last bits.
+"""Events that two neighbors' outputs may disagree on: sets of cells of one view.
 
-A view sorts outputs into numbered cells. An event is a set of cells of one view. Cells are ranked on one part of the
-draws and events are picked on another, so that a lucky ranking does not win; neither part is used to test.
+Cells are ranked on one part of the draws and events are picked on another, so that a lucky ranking does not win;
+neither part is used to test.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from itertools import combinations
 
 import numpy as np
-import numpy.typing as npt
 
-from privet.core.rational import show
-from privet.errors import InvalidInputError
+from privet.audits.claims import Claim
+from privet.audits.features import (
+    Feature,
+    Pair,
+    difference,
+    direction,
+    examples,
+    matrix,
+    part,
+    score,
+    structure,
+    summaries,
+    whole,
+)  # fmt: skip
+from privet.audits.outputs import PLAIN, Column, Outputs, Reader
+from privet.audits.promise import promise
+from privet.audits.views import FEW, Bins, Bools, Decimals, Digits, Grid, Ints, LastBits, Sorter, Values
 
-Outputs = npt.NDArray[Any] | list[Hashable]
-Pair = tuple[Outputs, Outputs]
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
-
-SEEN = 10  # times a value must have come up to be a cell of its own
-BINS = 64
-TAILS = 18  # and tails of probability 1/2, 1/4, ... 2**-TAILS
-DEEPEST, HIGHEST = -1074, 1024  # powers of two that a last bit can be; the last is for zero
-MARGIN = 2.5  # standard deviations: what the test, six times as large, will take off at more than twice that
-SHOWN = 6
+PARTS, PAIRS, CROSSED = 8, 6, 3  # parts looked at one by one, differences of two, pairs of parts taken together
+SUMMARIES = 4  # functions of a vector, at a first look
+SQUARE = 10  # intervals a side, for two parts taken together
+SCREENED, KEPT = 4000, 12  # draws that decide which views are worth all of them, and how many are
+FEW_DEVIATIONS, DEVIATIONS = 3.0, 4.5  # how far a promise stays behind what was seen: with few draws, and with many
+MANY = 2000
+SIDES = (0, 1)
+RANKED = "ranked"  # an order that is learnt; events of others are intervals, or one cell
 
 
-class View(Protocol):
+@dataclass(frozen=True, slots=True, eq=False)
+class View:
     """Sorts outputs into cells 0, 1, ... size - 1."""
 
+    feature: Feature
+    sorter: Sorter
+
     @property
-    def size(self) -> int: ...
+    def size(self) -> int:
+        return self.sorter.size
 
-    def cells(self, outputs: Any) -> Ints: ...
+    @property
+    def name(self) -> str:
+        return f"{self.sorter.kind} of {self.feature.words}".removesuffix(",")
 
-    def describe(self, chosen: Bools) -> str: ...
+    def counts(self, outputs: Outputs) -> Ints:
+        """How many outputs fall into each cell."""
+        return np.bincount(self.sorter.cells(self.feature.column(outputs)), minlength=self.size)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Event:
-    """Cells of a view, and the data set (0 or 1) on which they come up more often."""
+    """Cells of a view, and the data set (0 or 1) on which they come up more often.
+
+    `order` has cells that came up, those that speak most for that data set first; `promised` is what the pick made of
+    it, in the claim's parameter.
+    """
 
     view: View
     chosen: Bools
     likelier: int
+    order: Ints
+    promised: float
+    plain: bool  # an interval, or one cell
 
     def __str__(self) -> str:
-        return self.view.describe(self.chosen)
+        return self.view.sorter.describe(self.chosen)
 
 
-class Names:
-    """Outputs as they are; those seen less than SEEN times share the last cell."""
-
-    def __init__(self, first: list[Hashable], second: list[Hashable]) -> None:
-        seen = Counter(first) + Counter(second)
-        self._values = [value for value, count in seen.items() if count >= SEEN]
-        self._cell = {value: cell for cell, value in enumerate(self._values)}
-        self.size = len(self._values) + 1
-
-    def cells(self, outputs: list[Hashable]) -> Ints:
-        rare = len(self._values)
-        return np.fromiter((self._cell.get(value, rare) for value in outputs), np.int64, len(outputs))
-
-    def describe(self, chosen: Bools) -> str:
-        return _listed([show(self._values[cell]) for cell in np.flatnonzero(chosen[:-1])], bool(chosen[-1]))
+Maker = Callable[[Pair], View]
 
 
-class Values:
-    """Numbers as they are; those seen less than SEEN times share the last cell."""
+def find_events(rank: Pair, pick: Pair, claim: Claim, limit: int, reader: Reader) -> list[Event]:
+    """At most `limit` events that promise the largest parameter of the claim, best first.
 
-    def __init__(self, first: npt.NDArray[Any], second: npt.NDArray[Any]) -> None:
-        values, counts = np.unique(np.concatenate([first, second]), return_counts=True)
-        self._values = values[counts >= SEEN]
-        self.size = len(self._values) + 1
-
-    def cells(self, outputs: npt.NDArray[Any]) -> Ints:
-        rare = len(self._values)
-        if rare == 0:
-            return np.zeros(len(outputs), np.int64)
-        place = np.searchsorted(self._values, outputs)
-        known = self._values[np.minimum(place, rare - 1)] == outputs
-        return np.where(known, place, rare)
-
-    def describe(self, chosen: Bools) -> str:
-        return _listed([show(self._values[cell].item()) for cell in np.flatnonzero(chosen[:-1])], bool(chosen[-1]))
+    The two best plain ones are among them: a set put together of many cells owes part of its promise to luck.
+    """
+    makers = _makers(rank, reader)
+    if len(makers) > KEPT and len(rank[0]) > SCREENED:
+        makers = _screened(makers, rank, pick, claim)
+    found: dict[tuple[int, int, int], _Best] = {}
+    for maker in makers:
+        for best in _best_of(maker(rank), rank, pick, claim):
+            found.setdefault(best.key, best)  # same counts, same event; the first reads better
+    ranking = sorted(found.values(), key=lambda best: -best.promised)
+    plain = [best for best in ranking if best.plain][: max(1, limit - 1)][:2]
+    rest = [best for best in ranking if best not in plain][: limit - len(plain)]
+    return [best.event() for best in sorted([*plain, *rest], key=lambda best: -best.promised)]
 
 
-class Bins:
-    """Intervals edge[i - 1] <= x < edge[i] between quantiles, far tails, and the ends of what each data set gave."""
-
-    def __init__(self, first: npt.NDArray[Any], second: npt.NDArray[Any]) -> None:
-        both = np.sort(np.concatenate([first, second]).astype(np.float64))
-        tails = 0.5 ** np.arange(1, TAILS + 1)
-        shares = np.concatenate([tails, 1 - tails, np.arange(BINS) / BINS])
-        ends = np.array([end(part) for part in (first, second) for end in (np.min, np.max)], np.float64)
-        whole = first.dtype.kind in "iu" and second.dtype.kind in "iu"
-        above = ends + 1 if whole else np.nextafter(ends, np.inf)  # so that "more than the largest" is an event
-        self._edges = np.unique(np.concatenate([both[(shares * len(both)).astype(np.int64)], ends, above]))
-        self.size = len(self._edges) + 1
-
-    def cells(self, outputs: npt.NDArray[Any]) -> Ints:
-        return np.searchsorted(self._edges, outputs.astype(np.float64), side="right").astype(np.int64)
-
-    def describe(self, chosen: Bools) -> str:
-        steps = np.diff(np.concatenate([[False], chosen, [False]]).astype(np.int8))
-        spans = zip(np.flatnonzero(steps == 1), np.flatnonzero(steps == -1), strict=True)
-        texts = [self._span(int(start), int(stop)) for start, stop in spans]
-        return " or ".join(texts[:3]) + (f" or {len(texts) - 3} more intervals" if len(texts) > 3 else "")
-
-    def _span(self, start: int, stop: int) -> str:
-        left = f"{self._edge(start - 1)} <= " if start else ""
-        return f"{left}output" + (f" < {self._edge(stop - 1)}" if stop < self.size else "")
-
-    def _edge(self, place: int) -> str:
-        return repr(self._edges[place].item()).removesuffix(".0")
+def _screened(makers: list[Maker], rank: Pair, pick: Pair, claim: Claim) -> list[Maker]:
+    few = slice(0, SCREENED)
+    some_rank, some_pick = ((first.rows(few), second.rows(few)) for first, second in (rank, pick))
+    best = [max(one.promised for one in _best_of(maker(some_rank), some_rank, some_pick, claim)) for maker in makers]
+    kept = sorted(range(len(makers)), key=lambda number: -best[number])[:KEPT]
+    return [makers[number] for number in sorted(kept)]
 
 
-class LastBits:
-    """The largest power of two that divides the output: what gives floating-point noise away (Mironov 2012)."""
-
-    size = HIGHEST - DEEPEST + 1
-
-    def cells(self, outputs: npt.NDArray[Any]) -> Ints:
-        """Zero is a multiple of every power, and lies in the last cell; infinities lie there too."""
-        digits, shift = outputs, np.zeros(len(outputs), np.int64)
-        if outputs.dtype.kind == "f":
-            mantissa, exponent = np.frexp(np.where(np.isfinite(outputs), outputs, 0).astype(np.float64))
-            digits, shift = np.ldexp(mantissa, 53).astype(np.int64), exponent.astype(np.int64) - 53
-        power = np.frexp((digits & -digits).astype(np.float64))[1] - 1 + shift
-        return np.where(digits == 0, self.size - 1, power - DEEPEST)
-
-    def describe(self, chosen: Bools) -> str:
-        where = np.flatnonzero(chosen)
-        if where[-1] - where[0] + 1 == len(where):
-            if where[0] == 0:
-                return f"output is not a multiple of 2^{where[-1] + 1 + DEEPEST}"
-            if where[-1] == self.size - 1:
-                return f"output is a multiple of 2^{where[0] + DEEPEST}"
-        return (
-            "the last bit of the output is one of "
-            + ", ".join(f"2^{cell + DEEPEST}" for cell in where[:SHOWN])
-            + (f" and {len(where) - SHOWN} more" if len(where) > SHOWN else "")
-        )
+def _best_of(view: View, rank: Pair, pick: Pair, claim: Claim) -> Iterator[_Best]:
+    """The best event of each order of the cells, on either side."""
+    ranked, picked = (np.array([view.counts(part) for part in pair]) for pair in (rank, pick))
+    known = np.flatnonzero(ranked.sum(axis=0) + picked.sum(axis=0))
+    plain = ranked + picked if view.sorter.ordered else picked  # intervals in a line owe nothing to the ranking
+    ways = [way for likelier in SIDES for way in _ways(likelier, ranked[:, known], picked[:, known], plain[:, known])]
+    hits = np.concatenate([way.hits for way in ways], axis=1)
+    draws = np.repeat([way.draws for way in ways], len(known))
+    promised = promise(claim, hits[0], hits[1], draws, np.where(draws < MANY, FEW_DEVIATIONS, DEVIATIONS))
+    for number, way in enumerate(ways):
+        part = promised[number * len(known) : (number + 1) * len(known)]
+        best = int(np.argmax(part))
+        yield _Best(view, way, known, best, float(part[best]))
 
 
-def find_events(rank: Pair, pick: Pair, delta: float, limit: int) -> list[Event]:
-    """At most `limit` events that promise the largest epsilon, best first."""
-    draws = len(pick[0])
-    found: dict[tuple[int, int, int], tuple[float, Event]] = {}
-    for view in _views(rank):
-        ranked, picked = [counts(view, part) for part in rank], [counts(view, part) for part in pick]
-        for likelier in (0, 1):
-            for order, summed in _orders(ranked[likelier], ranked[1 - likelier]):
-                hits = [picked[side][order] for side in (likelier, 1 - likelier)]
-                if summed:
-                    hits = [np.cumsum(side) for side in hits]
-                promise = _promise(hits[0], hits[1], draws, delta)
-                best = int(np.argmax(promise))
-                chosen = np.zeros(view.size, np.bool_)
-                chosen[order[: best + 1] if summed else order[best]] = True
-                key = (
-                    likelier,
-                    int(hits[0][best]),
-                    int(hits[1][best]),
-                )  # same counts, same event; the first reads better
-                found.setdefault(key, (float(promise[best]), Event(view, chosen, likelier)))
-    ranking = sorted(found.values(), key=lambda item: -item[0])
-    return [event for _, event in ranking[:limit]]
+@dataclass(frozen=True, slots=True, eq=False)
+class _Way:
+    """An order of the known cells; the hits of the events it gives, its prefixes or single cells, out of `draws`."""
+
+    likelier: int
+    order: Ints
+    hits: Ints
+    draws: int
+    kind: str  # "rising", "falling", "single" or RANKED
 
 
-def counts(view: View, outputs: Outputs) -> Ints:
-    """How many outputs fall into each cell."""
-    return np.bincount(view.cells(outputs), minlength=view.size)
+@dataclass(frozen=True, slots=True, eq=False)
+class _Best:
+    """The best event of one order of the cells, before it is written out."""
+
+    view: View
+    way: _Way
+    known: Ints
+    place: int  # in the order
+    promised: float
+
+    @property
+    def plain(self) -> bool:
+        return self.way.kind != RANKED
+
+    @property
+    def key(self) -> tuple[int, int, int]:
+        return self.way.likelier, int(self.way.hits[0, self.place]), int(self.way.hits[1, self.place])
+
+    def event(self) -> Event:
+        """Of the cells that nothing fell into, a plain order takes those that lie within its event."""
+        view, best = self.view, self.place
+        chosen = np.zeros(view.size, np.bool_)
+        cells = self.known[self.way.order]
+        empty = np.arange(view.size) >= view.sorter.line
+        empty[self.known] = False
+        match self.way.kind:
+            case "rising":
+                chosen[: cells[best] + 1] = True
+            case "falling":
+                chosen[cells[best] :] = True
+            case "single":
+                chosen[cells[best]] = True
+                cells = np.concatenate([cells[best:], cells[:best]])
+            case _:
+                chosen[cells[: best + 1]] = True
+        chosen[empty] = False
+        return Event(view, chosen, self.way.likelier, cells, self.promised, self.plain)
 
 
-def _views(rank: Pair) -> list[View]:
-    first, second = rank
-    if isinstance(first, list) or isinstance(second, list):
-        names = Names(list(first), list(second))
-        if names.size == 1:
-            raise InvalidInputError(
-                f"no output came up {SEEN} times, so there is nothing to count",
-                "audit a coarser function of the output (a part, a length, a rounded value), or take more samples",
-            )
-        return [names]
-    return [Bins(first, second), LastBits(), Values(first, second)]
+def _ways(likelier: int, ranked: Ints, picked: Ints, plain: Ints) -> Iterator[_Way]:
+    """Plain ones first."""
+    natural = np.arange(ranked.shape[1])
+    sides = [likelier, 1 - likelier]
+    picked, plain, draws = picked[sides], plain[sides], int(plain[0].sum())
+    yield _Way(likelier, natural, np.cumsum(plain, axis=1), draws, "rising")
+    yield _Way(likelier, natural[::-1], np.cumsum(plain[:, ::-1], axis=1), draws, "falling")
+    yield _Way(likelier, natural, plain, draws, "single")
+    ratios = (ranked[likelier] + 0.5) / (ranked[1 - likelier] + 0.5)
+    order = np.argsort(-ratios, kind="stable")
+    yield _Way(likelier, order, np.cumsum(picked[:, order], axis=1), int(picked[0].sum()), RANKED)
 
 
-def _orders(likelier: Ints, other: Ints) -> Iterator[tuple[Ints, bool]]:
-    """Orders of the cells, and whether events are their prefixes (else single cells). Plain ones come first."""
-    natural = np.arange(len(likelier))
-    yield natural, True
-    yield natural[::-1], True
-    yield natural, False
-    yield np.argsort(-(likelier + 0.5) / (other + 0.5), kind="stable"), True
+# --- which views ---
 
 
-def _promise(likelier: Ints, other: Ints, draws: int, delta: float) -> Floats:
-    """log((p - delta) / q) with p and q at the far ends of their score intervals."""
-    square = MARGIN**2
+def _makers(rank: Pair, reader: Reader) -> list[Maker]:
+    """Views worth a look for outputs such as these."""
+    width = reader.width
+    makers = [_maker(structure(), Values, reader)] if _varies(rank) else []
+    few = len(rank[0]) < FEW and width > 1  # a first look: what shows with few draws shows in few ways
+    for number, place in enumerate(_telling(rank, width, PARTS // 2 if few else PARTS)):
+        makers += _of_a_column(part(place, reader), rank, reader)[: (1 if number else 3) if few else None]
+    if width > 1:
+        makers += _of_a_vector(rank, reader)
+    if width > 1 or _varies(rank):
+        makers.append(lambda pair: _whole(pair, reader))
+    return makers or [_maker(structure(), Values, reader)]
 
-    def end(hits: Ints, sign: float) -> Floats:
-        half = MARGIN * np.sqrt(hits * (1 - hits / draws) + square / 4)
-        return (hits + square / 2 + sign * half) / (draws + square)
 
-    gain = np.maximum(end(likelier, -1.0) - delta, 1e-300)
-    return np.asarray(np.log(gain) - np.log(end(other, 1.0)), np.float64)
+def _of_a_column(feature: Feature, rank: Pair, reader: Reader) -> list[Maker]:
+    columns = [feature.column(outputs) for outputs in rank]
+    kinds: list[type[Sorter]] = [Bins, LastBits, Values, Digits]
+    if any(column.numbers.dtype.kind == "f" for column in columns):
+        kinds += [Decimals, Grid]
+    return [_maker(feature, kind, reader) for kind in kinds]
 
 
-def _listed(values: list[str], rare: bool) -> str:
-    shown = ", ".join(values[:SHOWN]) + (f" and {len(values) - SHOWN} more" if len(values) > SHOWN else "")
-    texts = [f"output is {shown}" if len(values) == 1 else f"output is one of {shown}"] if values else []
-    return " or ".join(texts + ["output is a rare value"] * rare)
+def _of_a_vector(rank: Pair, reader: Reader) -> list[Maker]:
+    few = len(rank[0]) < FEW
+    makers = [_maker(feature, Bins, reader) for feature in summaries(reader)[: SUMMARIES if few else None]]
+    makers.append(lambda pair: _made(direction(reader, pair), Bins, pair, reader))
+    makers.append(lambda pair: _made(score(reader, pair, in_order=False), Bins, pair, reader))
+    pairs = list(combinations(_telling(rank, reader.width, PARTS), 2))
+    for one, other in pairs[: 1 if few else PAIRS]:
+        apart = difference(one, other, reader)
+        makers += [_maker(apart, Bins, reader), _maker(apart, Values, reader)]
+    if few:
+        return makers
+    makers.append(lambda pair: _made(score(reader, pair, in_order=True), Bins, pair, reader))
+    return makers + [_crossing(one, other, reader) for one, other in pairs[:CROSSED]]
+
+
+def _crossing(one: int, other: int, reader: Reader) -> Maker:
+    return lambda pair: _made(_crossed(one, other, reader, pair), Values, pair, reader)
+
+
+def _maker(feature: Feature, kind: type[Sorter], reader: Reader) -> Maker:
+    return lambda pair: _made(feature, kind, pair, reader)
+
+
+def _made(feature: Feature, kind: type[Sorter], rank: Pair, reader: Reader) -> View:
+    first, second = (feature.column(outputs) for outputs in rank)
+    return View(feature, kind(feature.words, first, second, reader))
+
+
+def _whole(rank: Pair, reader: Reader) -> View:
+    feature = whole(reader)
+    first, second = (feature.column(outputs) for outputs in rank)
+    sorter = Values(feature.words, first, second, reader)
+    sorter.name_of = examples(reader, feature, rank)
+    return View(feature, sorter)
+
+
+def _varies(rank: Pair) -> bool:
+    return len(np.unique(np.concatenate([outputs.shapes for outputs in rank]))) > 1
+
+
+def _telling(rank: Pair, width: int, limit: int) -> list[int]:
+    """The parts that differ most between the data sets, or all if they are few."""
+    if width <= limit:
+        return list(range(width))
+    first, second = (matrix(outputs, width, np.inf) for outputs in rank)
+    both = np.concatenate([first, second])
+    cuts = np.sort(both, axis=0)[(len(both) * np.array([[1], [3], [5], [7]]) // 8).ravel()]
+    apart = sum(np.abs((first < cut).mean(axis=0) - (second < cut).mean(axis=0)) for cut in cuts)
+    odd = sum(_token_share(outputs, width) * sign for outputs, sign in zip(rank, (1, -1), strict=True))
+    best = np.argsort(-(apart + np.abs(odd)), kind="stable")[:limit]
+    return sorted(int(place) for place in best)
+
+
+def _token_share(outputs: Outputs, width: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    wide = outputs.widened(width)
+    return np.zeros(width) if wide.tokens is None else (wide.tokens != PLAIN).mean(axis=0)
+
+
+def _crossed(one: int, other: int, reader: Reader, rank: Pair) -> Feature:
+    """Two parts taken together: the square that they fall into, of few values or of intervals."""
+    parts = [part(place, reader) for place in (one, other)]
+    sorters = [_coarse(feature, rank, reader) for feature in parts]
+
+    def column(outputs: Outputs) -> Column:
+        cells = [sorter(feature.column(outputs)) for feature, sorter in zip(parts, sorters, strict=True)]
+        return Column(cells[0] * 100_000 + cells[1])
+
+    return Feature(f"the square of {reader.place(one)} and {reader.place(other)}", column)
+
+
+def _coarse(feature: Feature, rank: Pair, reader: Reader) -> Callable[[Column], Ints]:
+    first, second = (feature.column(outputs) for outputs in rank)
+    values = Values(feature.words, first, second, reader)
+    if values.size <= SQUARE + 6:
+        return values.cells
+    bins = Bins(feature.words, first, second, reader)
+    cells = np.sort(np.concatenate([bins.cells(first), bins.cells(second)]))
+    cuts = np.unique(cells[(np.arange(1, SQUARE) * len(cells)) // SQUARE])
+    return lambda column: np.searchsorted(cuts, bins.cells(column), side="right")

@@ -1,187 +1,146 @@
-"""Run a mechanism on two neighbors, count, and bound epsilon from below. Nothing is assumed of the mechanism."""
+"""Run a mechanism on neighbors, count, and bound a claim's parameter from below. Nothing is assumed of the mechanism.
+
+The one call of this room: it looks for neighbors, for events, and tests what it found on fresh draws.
+"""
 
 from __future__ import annotations
 
-import inspect
-import math
-import numbers
-import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from privet.audits import binomial
+from privet.audits import binomial, joint
 from privet.audits.claims import Claim
-from privet.audits.events import Event, Ints, Outputs, Pair, View, counts, find_events
+from privet.audits.domains import Domain, Pairs, Rows, is_pair
+from privet.audits.search import find_tracks
+from privet.audits.source import Source
+from privet.audits.stages import Clock, Found, Progress, Stages, sizes
 from privet.audits.verdict import Audit, Witness
-from privet.core.rational import rational, show, whole
+from privet.core.rational import positive, rational, show, whole
 from privet.errors import InvalidInputError
 
 FEWEST_SAMPLES = 1000
-EVENTS = 8  # tested; each costs two bounds out of the confidence
-LOOKING = 8  # one part in 8 ranks, one part in 8 picks, the rest tests
+LONGEST = 60  # letters of a data set in words
+POINTS = 60  # of the ROC curve
+LOOKING = 0.1  # of the time that is left, for a look at each pair before the first test
 
 
-def audit(  # noqa: PLR0913 -- what is audited, and three settings by name
+def audit(  # noqa: PLR0913 -- what is audited, and settings by name
     mechanism: Callable[..., Any],
     claim: Claim,
-    neighbors: Sequence[Any],
+    neighbors: Any = "search",
     *,
+    domain: Domain | None = None,
     samples: int = 500_000,
+    seconds: object = None,
     confidence: object = 0.999999,
-    batch: bool = True,
+    batch: bool | None = None,
+    progress: Progress | None = None,
 ) -> Audit:
-    """A lower bound on the epsilon of `mechanism` on the pair `neighbors`, at the claim's delta.
+    """A lower bound on the parameter that is claimed of `mechanism`, at worst over neighbors that were found.
 
-    `mechanism(data, size)` returns `size` independent outputs; with batch=False `mechanism(data)` returns one. An
-    output is a number, or anything hashable. `samples` are drawn from each of the two data sets: a quarter to find
-    events, the rest, fresh, to test at most EVENTS of them with Clopper–Pearson bounds that hold jointly.
+    `mechanism(data)` returns one output of any kind; `mechanism(data, size)` returns `size` independent ones.
+    `neighbors`: a pair of data sets, a list of pairs, a domain, or "search" with a `domain` (by default lists of 0s and
+    1s, of which one record comes or goes). Stops at the first violation, or when `samples` a data set or `seconds` are
+    used up.
     """
-    started = time.perf_counter()
-    sure = _check(mechanism, claim, neighbors, confidence, batch)
-    total = whole(samples, "samples", FEWEST_SAMPLES)
-    looking = total // LOOKING
-    testing = total - 2 * looking
-    rank, pick, test = _alike([_draw(mechanism, neighbors, size, batch) for size in (looking, looking, testing)])
-    events = find_events(rank, pick, float(claim.delta), EVENTS)
-    miss = math.nextafter(float((1 - sure) / (2 * len(events))), 0)
-    bound, witness = _best(events, test, testing, claim, miss)
+    sure, total, limit = _check(claim, samples, confidence, seconds)
+    source, where = Source(mechanism, batch), _domain(neighbors, domain)
+    clock, report = Clock(limit), progress or _silent
+    tracks, pairs = find_tracks(where, source, claim, samples=total, clock=clock, progress=report)
+    looking, tests = sizes(total)
+    for track in tracks:
+        track.look(source, int(min(looking - track.drawn, clock.draws(LOOKING / len(tracks), source.pace))))
+    stages = Stages(claim=claim, source=source, clock=clock, miss=float(1 - sure), progress=report)
+    found = stages.run(tracks, tests, total)
+    if not found:
+        raise InvalidInputError(
+            "the mechanism became so slow that no test was finished in time", "give more seconds, or none"
+        )
+    return _result(found, claim, sure=sure, pairs=pairs, domain=where, seconds=clock.spent)
+
+
+def _result(  # noqa: PLR0913 -- all that is said in it
+    found: list[Found], claim: Claim, *, sure: Fraction, pairs: int, domain: Domain, seconds: float
+) -> Audit:
+    best, last = max(found, key=lambda one: one.bound).told(claim), max(found, key=lambda one: one.draws)
+    rarest = claim.most(binomial.upper(0, last.draws, last.miss))
     return Audit(
         claim=claim,
-        lower_bound=bound,
+        lower_bound=best.bound,
         confidence=float(sure),
-        ceiling=_least(claim, testing, 0, testing, miss),
-        rarest=_rarest(testing, claim, miss),
-        witness=witness,
-        samples=total,
-        seconds=time.perf_counter() - started,
+        ceiling=max(joint.least(claim, last.draws, 0, last.draws, last.miss), best.bound),
+        rarest=rarest,
+        witness=_witness(best),
+        samples=best.track.drawn,
+        seconds=seconds,
+        method=best.event.view.name,
+        pairs=pairs,
+        roc=_roc(best),
+        not_tested=_not_tested(pairs, domain, rarest),
     )
 
 
-def _best(events: list[Event], test: Pair, draws: int, claim: Claim, miss: float) -> tuple[float, Witness]:
-    """The event with the largest bound."""
-    tables: dict[View, tuple[Ints, Ints]] = {
-        view: (counts(view, test[0]), counts(view, test[1])) for view in {event.view for event in events}
-    }
-    found = []
-    for event in events:
-        table = tables[event.view]
-        hits = [int(table[side][event.chosen].sum()) for side in (event.likelier, 1 - event.likelier)]
-        found.append((_least(claim, hits[0], hits[1], draws, miss), (hits[0], hits[1]), event))
-    bound, both, event = max(found, key=lambda item: item[0])
-    return bound, Witness(str(event), event.likelier, both, draws)
+def _witness(found: Found) -> Witness:
+    first, second = (_words(data) for data in found.track.data)
+    return Witness(str(found.event), found.event.likelier, found.hits, found.draws, (first, second))
 
 
-def _least(claim: Claim, likelier: int, other: int, draws: int, miss: float) -> float:
-    return claim.least(binomial.lower(likelier, draws, miss), binomial.upper(other, draws, miss))
+def _words(data: Any) -> str:
+    text = repr(data.tolist() if isinstance(data, np.ndarray) else data)
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
-def _rarest(draws: int, claim: Claim, miss: float) -> float:
-    """What the probability of an event must exceed to contradict the claim, if the other data set never shows it."""
-    most = float(claim.delta) + math.exp(min(float(claim.value), 700.0)) * binomial.upper(0, draws, miss)
-    return min(1.0, most)
+def _roc(found: Found) -> tuple[tuple[float, float], ...]:
+    """Shares of the draws that a threshold takes, cell by cell, those first that speak most for the likelier one."""
+    likelier, other = (np.concatenate([[0], np.cumsum(side[found.event.order])]) / found.draws for side in found.counts)
+    places = np.unique(np.linspace(0, len(other) - 1, POINTS).astype(int))
+    points = {(float(other[place]), float(likelier[place])) for place in places}
+    return tuple(sorted({*points, (found.hits[1] / found.draws, found.hits[0] / found.draws), (1.0, 1.0)}))
 
 
-def _draw(mechanism: Callable[..., Any], neighbors: Sequence[Any], size: int, batch: bool) -> Pair:
-    first, second = (
-        _read(mechanism(data, size) if batch else [mechanism(data) for _ in range(size)], size) for data in neighbors
+def _not_tested(pairs: int, domain: Domain, rarest: float) -> tuple[str, ...]:
+    looked = "one pair of data sets" if pairs == 1 else f"{pairs:,} pairs of data sets"
+    return (
+        f"other inputs: {looked} out of {domain}",
+        f"leaks in outputs with a probability below {rarest:.1e}",
+        "how long an answer takes, and anything else that is not in the output",
+        "several answers together: calls are taken to be independent of each other",
     )
-    return first, second
 
 
-def _read(raw: Any, size: int) -> Outputs:
-    """Numbers as an array, anything else as a list."""
-    shape = np.shape(raw) if isinstance(raw, np.ndarray) else (len(raw),) if isinstance(raw, list | tuple) else None
-    if shape != (size,):
-        given = show(raw) if shape is None else f"shape {shape}"
-        raise InvalidInputError(
-            f"the mechanism was asked for {size} outputs and returned {given}",
-            "return a 1-d array or a list with one output a draw (a vector as a tuple), or give batch=False for a "
-            "mechanism(data) that returns one output",
-        )
-    if isinstance(raw, np.ndarray) and raw.dtype.kind not in "biuf":
-        raw = raw.tolist()
-    array = raw if isinstance(raw, np.ndarray) else _numbers(raw)
-    if array is None:
-        return _names(raw)
-    if array.dtype.kind == "f" and bool(np.isnan(array).any()):
-        raise _not_a_number()
-    return array.astype(np.int64) if array.dtype.kind == "b" else array
+def _silent(text: str, done: int, total: int) -> None:
+    """Nobody wants to know."""
 
 
-def _numbers(values: Sequence[Any]) -> Any:
-    kinds = set(map(type, values))
-    whole_kinds = {kind for kind in kinds if issubclass(kind, numbers.Integral)}
-    if not all(issubclass(kind, float | np.floating) for kind in kinds - whole_kinds):
-        return None
-    try:
-        return np.array(values, np.int64 if kinds == whole_kinds else np.float64)
-    except OverflowError:  # Python's integers have no end
-        return None
-
-
-def _names(values: Sequence[Any]) -> list[Hashable]:
-    for value in values:
-        try:
-            hash(value)
-        except TypeError:
+def _domain(neighbors: Any, domain: Domain | None) -> Domain:
+    if isinstance(neighbors, str) and neighbors == "search":
+        chosen = Rows([0, 1]) if domain is None else domain
+        if not isinstance(chosen, Domain):
             raise InvalidInputError(
-                f"the mechanism returned an output that cannot be counted, of type {type(value).__name__}",
-                "return numbers, texts or tuples: a list as tuple(...), an array as tuple(array.tolist())",
-            ) from None
-        if isinstance(value, float) and math.isnan(value):
-            raise _not_a_number()
-    return list(values)
+                f"domain must be a domain of data sets, not {show(domain)}",
+                "write domain=pv.audits.Rows([0, 1]), or another of People, Answers and Pairs",
+            )
+        return chosen
+    if domain is not None:
+        raise InvalidInputError(
+            "neighbors and domain are both given", 'give neighbors="search" with a domain, or a pair without one'
+        )
+    if isinstance(neighbors, Domain):
+        return neighbors
+    several = isinstance(neighbors, list) and all(isinstance(pair, tuple) and is_pair(pair) for pair in neighbors)
+    return Pairs(neighbors if several else [neighbors])
 
 
-def _not_a_number() -> InvalidInputError:
-    return InvalidInputError(
-        "the mechanism returned nan", "name the case: return a text such as 'failed', or None, in its place"
-    )
-
-
-def _alike(draws: list[Pair]) -> list[Pair]:
-    """All arrays or all lists: a mechanism may return a text once in a while."""
-    if all(isinstance(part, np.ndarray) for pair in draws for part in pair):
-        return draws
-    return [(_as_list(first), _as_list(second)) for first, second in draws]
-
-
-def _as_list(outputs: Outputs) -> list[Hashable]:
-    return outputs.tolist() if isinstance(outputs, np.ndarray) else outputs
-
-
-def _check(mechanism: object, claim: object, neighbors: object, confidence: object, batch: bool) -> Fraction:
+def _check(claim: object, samples: object, confidence: object, seconds: object) -> tuple[Fraction, int, float | None]:
     if not isinstance(claim, Claim):
         raise InvalidInputError(f"claim must be a Claim, not {show(claim)}", "write pv.audits.Claim(epsilon=1)")
-    if not isinstance(neighbors, tuple | list) or len(neighbors) != 2:
-        raise InvalidInputError(
-            "neighbors must be a pair of data sets", "give neighbors=(data, data_without_one_person)"
-        )
     sure = rational(confidence, "confidence")
     if not Fraction(1, 2) <= sure < 1:
         raise InvalidInputError(
             f"confidence must be at least 0.5 and below 1, not {show(confidence)}", "give confidence such as 0.999999"
         )
-    if not callable(mechanism):
-        raise InvalidInputError(f"the mechanism must be callable, not {show(mechanism)}", "give a function")
-    _check_call(mechanism, batch)
-    return sure
-
-
-def _check_call(mechanism: Callable[..., Any], batch: bool) -> None:
-    try:
-        signature = inspect.signature(mechanism)
-    except ValueError:  # some built-in functions do not tell
-        return
-    try:
-        signature.bind(*(("data", 1) if batch else ("data",)))
-    except TypeError:
-        wanted = "mechanism(data, size)" if batch else "mechanism(data)"
-        raise InvalidInputError(
-            f"the mechanism cannot be called as {wanted}",
-            f"wrap it in a lambda, or give batch={not batch} for a mechanism that "
-            + ("returns one output a call" if batch else "returns many outputs a call"),
-        ) from None
+    limit = None if seconds is None else float(positive(seconds, "seconds"))
+    return sure, whole(samples, "samples", FEWEST_SAMPLES), limit

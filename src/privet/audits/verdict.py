@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from privet.audits.claims import Claim
+from privet.audits.shown import Drawn, Shown
 
 VIOLATED, INCONCLUSIVE, CONSISTENT = "violated", "inconclusive", "consistent"
 
@@ -21,17 +22,19 @@ class Witness:
     hits: tuple[int, int]  # on the likelier data set, on the other
     draws: int  # from each
     neighbors: tuple[str, str] = ("", "")  # the two data sets in words, cut if they are long
+    other_draws: int = 0  # from the other data set, if not as many
 
     def __str__(self) -> str:
         name = ("first", "second")
+        others = f" of {self.other_draws:,}" if self.other_draws else ""
         return (
             f"“{self.event}” came up in {self.hits[0]:,} of {self.draws:,} draws on the {name[self.likelier]} data set "
-            f"and in {self.hits[1]:,} on the {name[1 - self.likelier]}"
+            f"and in {self.hits[1]:,}{others} on the {name[1 - self.likelier]}"
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Audit:
+class Audit(Drawn):
     """A lower bound on the claim's parameter (epsilon at the claimed delta, rho or mu), true with chance `confidence`.
 
     `ceiling` is the most that this audit could have shown of any mechanism. An event can only contradict the claim if
@@ -124,7 +127,7 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Checks:
+class Checks(Shown):
     """Several checks of one subject. One violation breaks it; an inconclusive check leaves it open."""
 
     subject: str

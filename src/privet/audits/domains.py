@@ -1,0 +1,388 @@
+"""Data sets that a mechanism takes, and pairs of them that are neighbors.
+
+Wrong sensitivities show at the ends: nobody and one person, everybody alike, one record at the far end of the range or
+one that is no number, a person with many rows or alone in a group. Such pairs come first, then random ones without end.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations, islice, permutations, product, zip_longest
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from privet.core.rational import show, whole
+from privet.errors import InvalidInputError
+
+CORNERS = 6  # records that are tried in every place
+LENGTHS = 9
+HEAD = 24  # pairs before the first random one
+ADD_REMOVE, REPLACE = "add-remove", "replace"
+
+Data = Any
+DataPair = tuple[Data, Data]
+
+
+@runtime_checkable
+class Domain(Protocol):
+    """Pairs of neighbors, those worth a look first; and itself in words."""
+
+    def pairs(self, generator: np.random.Generator) -> Iterator[DataPair]: ...
+
+    def __str__(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """Every number from `low` to `high`."""
+
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high):
+            raise InvalidInputError(
+                f"Between needs two numbers that rise, not {show(self.low)} and {show(self.high)}",
+                "write Between(0, 1)",
+            )
+
+    def __str__(self) -> str:
+        return f"from {self.low:g} to {self.high:g}"
+
+    def corners(self) -> list[float]:
+        inside = [0.0] if self.low < 0 < self.high else []
+        return [self.high, self.low, *inside, (self.low + self.high) / 2, self.low + (self.high - self.low) / 3]
+
+    def draw(self, generator: np.random.Generator) -> float:
+        return float(generator.uniform(self.low, self.high))
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A few records, of any type."""
+
+    records: tuple[Any, ...]
+
+    def __str__(self) -> str:
+        return f"{len(self.records)} different ones"
+
+    def corners(self) -> list[Any]:
+        """The largest and smallest in every field, those that are no ordinary number, then the others."""
+        found: list[int] = []
+        width = max(len(_fields(record)) for record in self.records)
+        for field in range(width):
+            known = [
+                (_fields(record)[field], n) for n, record in enumerate(self.records) if len(_fields(record)) > field
+            ]
+            plain = [(value, n) for value, n in known if _finite(value)]
+            found += [max(plain)[1], min(plain)[1]] if plain else []
+            found += [n for value, n in known if isinstance(value, float) and not math.isfinite(value)][:2]
+            found += [n for value, n in known if value is None][:1]
+        order = dict.fromkeys([*found, *range(len(self.records))])
+        return [self.records[n] for n in order]
+
+    def draw(self, generator: np.random.Generator) -> Any:
+        return self.records[generator.integers(len(self.records))]
+
+
+def _fields(record: Any) -> tuple[Any, ...]:
+    return tuple(record) if isinstance(record, tuple | list) else (record,)
+
+
+def _finite(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and math.isfinite(value)
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Rows:
+    """Lists of records, each one of `values`; neighbors differ in one record.
+
+    `values`: a list of records of any type, or Between(low, high). Lists have up to `most` records.
+    """
+
+    values: Between | Listed
+    neighbors: str
+    most: int
+
+    def __init__(self, values: object, *, neighbors: str = ADD_REMOVE, most: int = 8) -> None:
+        object.__setattr__(self, "values", _values(values))
+        object.__setattr__(self, "neighbors", _relation(neighbors))
+        object.__setattr__(self, "most", whole(most, "most", 1))
+
+    def __str__(self) -> str:
+        return f"lists of up to {self.most} records ({self.values}), {self.neighbors}"
+
+    def pairs(self, generator: np.random.Generator) -> Iterator[DataPair]:
+        return _mixed(self._structured(), self._random(generator))
+
+    def _structured(self) -> Iterator[DataPair]:
+        corners = self.values.corners()[:CORNERS]
+        bases = list(self._bases(corners))
+        if self.neighbors == REPLACE:
+            changes = list(combinations(corners, 2)) or [(corners[0], corners[0])]
+            some = [*product(bases[:1], changes[:4]), *product(bases[1:6], changes[:2])]
+            for base, (one, other) in [*some, *product(self._lengths(corners), changes[:1]), *product(bases, changes)]:
+                yield [*base, one], [*base, other]
+                if base:
+                    yield [one, *base], [other, *base]
+            return
+        with_one = [
+            ([base], one) for base, one in permutations(corners[:4], 2) if self.most > 1
+        ]  # who comes may outweigh who is there
+        with_many = list(product(bases[1:6], corners[:2]))
+        turns = [turn for both in zip_longest(with_many, with_one) for turn in both if turn]
+        for base, one in [*product(bases[:1], corners[:4]), *turns]:
+            yield base, [*base, one]
+        for base in self._lengths(corners):
+            yield base, [*base, corners[0]]
+        for base, one in product(bases[1:], corners):
+            yield base, [one, *base]
+            yield base, [*base, one]
+
+    def _lengths(self, corners: Sequence[Any]) -> list[list[Any]]:
+        """From nobody to all: a rule may hold from a certain number on."""
+        return [[corners[-1]] * number for number in range(2, self.most - 1, 1 + self.most // LENGTHS)]
+
+    def _bases(self, corners: Sequence[Any]) -> Iterator[list[Any]]:
+        """What everybody else has: nothing, one record, all the same, two kinds one after the other, all kinds."""
+        first, last, rest = corners[0], corners[min(1, len(corners) - 1)], self.most - 1
+        yield []
+        lists = [[last] * rest, [first] * rest, [first] * (rest // 2) + [last] * (rest - rest // 2)]
+        lists += [[last] * (rest // 2) + [first] * (rest - rest // 2), [last], [first], list(corners)[:rest]]
+        lists += [[first, last] * (rest // 2), [last] * (rest - 1) + [first], [first] * (rest - 1) + [last]]
+        seen: list[str] = ["[]"]
+        for made in lists:
+            if len(made) <= rest and repr(made) not in seen:
+                seen.append(repr(made))
+                yield made
+
+    def _random(self, generator: np.random.Generator) -> Iterator[DataPair]:
+        corners = self.values.corners()[:CORNERS]
+
+        def record() -> Any:
+            if generator.random() < 0.5:
+                return corners[generator.integers(len(corners))]
+            return self.values.draw(generator)
+
+        while True:
+            base = [record() for _ in range(generator.integers(self.most))]
+            place = int(generator.integers(len(base) + 1))
+            one = [*base[:place], record(), *base[place:]]
+            yield (base if self.neighbors == ADD_REMOVE else [*base[:place], record(), *base[place:]]), one
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class People:
+    """Lists of rows (person, *record), each record one of `values`; neighbors differ in all rows of one person.
+
+    A person has up to `most_rows` rows. Under "replace" the person keeps the name and has other rows.
+    """
+
+    values: Between | Listed
+    neighbors: str
+    most_rows: int
+
+    def __init__(self, values: object, *, neighbors: str = ADD_REMOVE, most_rows: int = 8) -> None:
+        object.__setattr__(self, "values", _values(values))
+        object.__setattr__(self, "neighbors", _relation(neighbors))
+        object.__setattr__(self, "most_rows", whole(most_rows, "most_rows", 1))
+
+    def __str__(self) -> str:
+        return f"rows of people with up to {self.most_rows} rows each ({self.values}), {self.neighbors}"
+
+    def pairs(self, generator: np.random.Generator) -> Iterator[DataPair]:
+        return _mixed(self._structured(), self._random(generator))
+
+    def _structured(self) -> Iterator[DataPair]:
+        corners = self.values.corners()[:CORNERS]
+        crowds, owns = list(self._crowds(corners)), list(self._own(corners))
+        for crowd, own in [*product(crowds, owns[:3]), *product(crowds, owns[3:])]:
+            if self.neighbors == REPLACE:
+                yield _with(crowd, own), _with(crowd, [corners[min(1, len(corners) - 1)]] * len(own))
+                yield _with(crowd, own), _with(crowd, [corners[-1]])
+            else:
+                yield crowd, _with(crowd, own)
+                if crowd:
+                    yield crowd, _with(crowd, own, first=True)
+
+    def _crowds(self, corners: Sequence[Any]) -> Iterator[list[tuple[Any, ...]]]:
+        """Nobody; three alike; many of all kinds but the first, so that a person can be alone with it; all kinds."""
+        yield []
+        yield _crowd([corners[-1]] * 3)
+        yield _crowd([*corners[1:], *corners[1:]])
+        yield _crowd([*corners, *corners, *corners])
+
+    def _own(self, corners: Sequence[Any]) -> Iterator[list[Any]]:
+        yield [corners[0]] * self.most_rows
+        yield [corners[0]]
+        yield [corners[n % len(corners)] for n in range(self.most_rows)]
+        for corner in corners[1:]:
+            yield [corner] * self.most_rows
+            yield [corner]
+
+    def _random(self, generator: np.random.Generator) -> Iterator[DataPair]:
+        def own() -> list[Any]:
+            return [self.values.draw(generator) for _ in range(generator.integers(1, self.most_rows + 1))]
+
+        while True:
+            crowd = [row for person in range(1, 1 + generator.integers(6)) for row in _rows(person, own())]
+            first = bool(generator.integers(2))
+            yield (crowd if self.neighbors == ADD_REMOVE else _with(crowd, own(), first)), _with(crowd, own(), first)
+
+
+def _crowd(records: Sequence[Any]) -> list[tuple[Any, ...]]:
+    """One row a person. Person 0 is not among them."""
+    return [row for person, record in enumerate(records, 1) for row in _rows(person, [record])]
+
+
+def _rows(person: int, records: Sequence[Any]) -> list[tuple[Any, ...]]:
+    return [(person, *_fields(record)) for record in records]
+
+
+def _with(crowd: list[tuple[Any, ...]], own: Sequence[Any], first: bool = False) -> list[tuple[Any, ...]]:
+    rows = _rows(0, own)
+    return [*rows, *crowd] if first else [*crowd, *rows]
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Answers:
+    """Vectors of true answers to `length` questions; one person changes each of them by at most `change`.
+
+    `same_sign`: all in one direction, as counts are when a person comes. `whole`: answers are whole numbers. A vector
+    of length 1 is a plain number.
+    """
+
+    length: int
+    change: float
+    low: float
+    high: float
+    same_sign: bool
+    whole: bool
+
+    def __init__(  # noqa: PLR0913 -- what the answers look like, by name
+        self, length: int, change: float = 1, *, low: float = -10, high: float = 10, same_sign: bool = False,
+        whole: bool = False,
+    ) -> None:  # fmt: skip
+        if not low < high or not change > 0:
+            raise InvalidInputError(
+                f"Answers needs low < high and a change above 0, not {show(low)}, {show(high)} and {show(change)}",
+                "write Answers(3, change=1, low=0, high=10)",
+            )
+        object.__setattr__(self, "length", _length(length))
+        for name, value in (("change", change), ("low", low), ("high", high)):
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "same_sign", same_sign)
+        object.__setattr__(self, "whole", whole)
+
+    def __str__(self) -> str:
+        kind = "whole answers" if self.whole else "answers"
+        how = "in one direction" if self.same_sign else "up or down"
+        return f"{self.length} {kind} from {self.low:g} to {self.high:g}, each changed by up to {self.change:g} {how}"
+
+    def pairs(self, generator: np.random.Generator) -> Iterator[DataPair]:
+        return _mixed(self._structured(), self._random(generator))
+
+    def _structured(self) -> Iterator[DataPair]:
+        moves = list(self._moves())
+        for base in self._levels():
+            for move in moves:
+                start = np.full(self.length, float(base))
+                start[move < 0] += self.change  # so that (0, 1) and (1, 0) are a pair
+                yield self._pair(start, move)
+        for move in moves:
+            yield self._pair(np.linspace(self.low, self.high, self.length), move)
+
+    def _levels(self) -> list[float]:
+        inside = [0.0] if self.low <= 0 <= self.high else [self.low]
+        return [*inside, self.high - self.change, self.low, (self.low + self.high) / 2]
+
+    def _moves(self) -> Iterator[np.ndarray[Any, np.dtype[np.float64]]]:
+        """All up; half up and half down; in turns; one alone; all but one."""
+        up, place = np.full(self.length, float(self.change)), np.arange(self.length)
+        moves = [up]
+        if not self.same_sign:
+            moves += [np.where(place < self.length // 2, up, -up), np.where(place % 2 == 0, up, -up)]
+            moves += [np.where(place == self.length - 1, -up, up)]
+        moves += [np.where(place == 0, up, 0), np.where(place == self.length - 1, up, 0), np.where(place > 0, up, 0)]
+        seen: set[bytes] = set()
+        for move in moves:
+            if move.any() and move.tobytes() not in seen:
+                seen.add(move.tobytes())
+                yield move
+
+    def _random(self, generator: np.random.Generator) -> Iterator[DataPair]:
+        while True:
+            level = generator.uniform(self.low, self.high)
+            start = np.full(self.length, level)
+            if generator.random() < 0.5:
+                start = generator.uniform(self.low, self.high, self.length)
+            move = generator.choice([-1.0, 0.0, 1.0], self.length) * self.change
+            yield self._pair(start, np.abs(move) if self.same_sign else move)
+
+    def _pair(self, start: Any, move: Any) -> DataPair:
+        start = np.clip(np.round(start) if self.whole else start, self.low, self.high)
+        end = np.clip(start + (np.trunc(move) if self.whole else move), self.low, self.high)
+        if self.whole:
+            start, end = start.astype(np.int64), end.astype(np.int64)
+        return (start, end) if self.length > 1 else (start[0].item(), end[0].item())
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Pairs:
+    """These pairs and no others."""
+
+    listed: tuple[DataPair, ...]
+
+    def __init__(self, listed: Sequence[DataPair]) -> None:
+        if not isinstance(listed, list | tuple) or not listed or not all(map(is_pair, listed)):
+            raise InvalidInputError(
+                "neighbors must be a pair of data sets, or a list of such pairs",
+                "give neighbors=(data, data_without_one_person)",
+            )
+        object.__setattr__(self, "listed", tuple((first, second) for first, second in listed))
+
+    def __str__(self) -> str:
+        return "the pair given" if len(self.listed) == 1 else f"the {len(self.listed)} pairs given"
+
+    def pairs(self, generator: np.random.Generator) -> Iterator[DataPair]:  # noqa: ARG002 -- nothing is left to chance
+        return iter(self.listed)
+
+
+def _mixed(structured: Iterator[DataPair], random: Iterator[DataPair]) -> Iterator[DataPair]:
+    """The best of what is known to break things; then more of it and chance, in turns; then chance for ever."""
+    yield from islice(structured, HEAD)
+    for pair in structured:
+        yield pair
+        yield next(random)
+    yield from random
+
+
+def is_pair(value: object) -> bool:
+    return isinstance(value, tuple | list) and len(value) == 2
+
+
+def _values(values: object) -> Between | Listed:
+    if isinstance(values, Between):
+        return values
+    if not isinstance(values, list | tuple | range) or not len(values):
+        raise InvalidInputError(
+            f"values must be a list of records, or Between(low, high), not {show(values)}",
+            "write Rows([0, 1]) or Rows(Between(0, 100))",
+        )
+    return Listed(tuple(values))
+
+
+def _relation(neighbors: object) -> str:
+    if neighbors not in (ADD_REMOVE, REPLACE):
+        raise InvalidInputError(
+            f"neighbors must be 'add-remove' or 'replace', not {show(neighbors)}", "give neighbors='add-remove'"
+        )
+    return str(neighbors)
+
+
+def _length(length: object) -> int:
+    return whole(length, "length", 1)

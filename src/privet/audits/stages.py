@@ -1,0 +1,263 @@
+"""Tests that grow: events found on earlier draws, counted on fresh ones, four times as many each time.
+
+Why the bound is true, whenever it stops. Before a stage draws anything, its events, its number of draws and its share
+of the false-alarm rate are fixed: by earlier draws, the clock, and what is left of the rate. Given all that, each of
+its bounds is wrong with no more than the chance it was given (`joint`). The shares of all stages that can ever be run
+sum to the rate at most, so that with the stated confidence no bound of any stage is wrong; then the best of them may be
+reported, whichever that is, and it does not matter why the last stage was the last. A stage that is cut short in its
+middle is dropped as a whole.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from privet.audits import joint
+from privet.audits.claims import Claim
+from privet.audits.events import Event, View, find_events
+from privet.audits.features import Pair
+from privet.audits.outputs import Outputs, Reader, joined
+from privet.audits.promise import promise
+from privet.audits.source import Source
+from privet.audits.views import Ints
+
+FIRST, GROWTH = 1900, 3.2  # draws up to the end of the first stage; each is at least so many times larger in all
+LOOKING = 4  # one draw in four finds events, at first; later all draws of earlier stages do
+EARLY = 0.2  # of the false-alarm rate, for all stages but the last
+EVENTS, LAST_EVENTS = 6, 3  # tested in a stage; each costs its part of the rate
+TESTED = 2  # of these, the ones whose bound is worked out: those that look best
+KEPT, CELLS = 200_000, 20_000_000  # draws of a data set, and numbers in them, that are remembered
+BREADTH = (1, 2, 3)  # pairs of neighbors that are tested in the last stage, the one before it, and all before that
+POOL = (1, 2, 4, 8, 16)  # pairs that are looked at before that, with a third as many draws as the test will have
+PATIENCE = 0.5  # seconds between two looks at the clock
+MANY = 1000
+FEWEST = 200  # draws that are worth a test
+FINDING = 0.1  # of the time left, for pairs beyond those that are tested
+LIMIT = 2.0  # times the seconds given, after which a stage is dropped
+
+Progress = Callable[[str, int, int], object]
+
+
+def sizes(samples: int) -> tuple[int, list[int]]:
+    """Draws to look at first, and draws of each stage. Three quarters or so are in the last."""
+    count = max(0, int(math.log(samples / FIRST, GROWTH)))
+    growth = (samples / FIRST) ** (1 / count) if count else 1.0
+    totals = [round(samples / growth ** (count - number)) for number in range(count + 1)]
+    looking = totals[0] // LOOKING
+    return looking, [total - before for before, total in zip([looking, *totals], totals, strict=False)]
+
+
+@dataclass(slots=True, eq=False)
+class Track:
+    """One pair of neighbors, and what was drawn from them so far."""
+
+    data: tuple[Any, Any]
+    reader: Reader = field(default_factory=Reader)
+    seen: tuple[list[Outputs], list[Outputs]] = field(default_factory=lambda: ([], []))
+    drawn: int = 0
+    events: list[Event] = field(default_factory=list)
+
+    def look(self, source: Source, size: int) -> None:
+        """Draws that are only looked at."""
+        while size > 0:
+            chunk = min(size, source.chunk(self.reader.width), MANY + 3 * self.drawn)  # outputs may turn out wide
+            draw = source.draw if self.drawn else source.first
+            self.keep([draw(data, chunk, self.reader) for data in self.data])
+            self.drawn += chunk
+            size -= chunk
+
+    def keep(self, draws: list[Outputs]) -> None:
+        for seen, outputs in zip(self.seen, draws, strict=True):
+            room = min(KEPT, CELLS // max(1, self.reader.width)) - sum(map(len, seen))
+            if room > 0:
+                seen.append(outputs.rows(slice(0, room)))
+
+    def find(self, claim: Claim, limit: int) -> float:
+        """Events that look best on all draws so far; how much the best promises."""
+        rank, pick = self._halves()
+        self.events = find_events(rank, pick, claim, limit, self.reader)
+        return self.events[0].promised
+
+    def sure(self, claim: Claim, margin: float) -> bool:
+        """Whether an event, on the draws that it was picked on, goes beyond the claim by a wide margin."""
+        _, pick = self._halves()
+        for event in self.events:
+            hits = [event.view.counts(pick[side])[event.chosen].sum() for side in (event.likelier, 1 - event.likelier)]
+            if promise(claim, np.array([hits[0]]), np.array([hits[1]]), len(pick[0]), margin)[0] > claim.value:
+                return True
+        return False
+
+    def _halves(self) -> tuple[Pair, Pair]:
+        first, second = (joined(seen).widened(self.reader.width) for seen in self.seen)
+        half = len(first) // 2
+        ranks, picks = slice(0, half), slice(half, 2 * half)
+        return (first.rows(ranks), second.rows(ranks)), (first.rows(picks), second.rows(picks))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Found:
+    """One event tested: the bound it gives, and its counts."""
+
+    bound: float
+    event: Event
+    hits: tuple[int, int]
+    draws: int
+    miss: float  # the chance that this bound is wrong
+    counts: tuple[Ints, Ints]  # cells of the view on the likelier data set and on the other
+    track: Track
+
+    def told(self, claim: Claim) -> Found:
+        """The same, told by what stays away, where that is what gives the bound."""
+        likelier, other = (hits / self.draws for hits in self.hits)
+        if not claim.absence_says_more(likelier, other):
+            return self
+        event = replace(
+            self.event,
+            chosen=~self.event.chosen,
+            likelier=1 - self.event.likelier,
+            order=self.event.order[::-1],
+        )
+        hits = (self.draws - self.hits[1], self.draws - self.hits[0])
+        return replace(self, event=event, hits=hits, counts=(self.counts[1], self.counts[0]))
+
+
+@dataclass(slots=True, eq=False)
+class Clock:
+    """How much time there is."""
+
+    seconds: float | None
+    started: float = field(default_factory=time.perf_counter)
+
+    @property
+    def spent(self) -> float:
+        return time.perf_counter() - self.started
+
+    @property
+    def left(self) -> float:
+        return math.inf if self.seconds is None else self.seconds - self.spent
+
+    def draws(self, share: float, pace: float) -> float:
+        """For how many draws a share of the time left is enough."""
+        return share * self.left / max(pace, 1e-9)
+
+    @property
+    def over(self) -> bool:
+        return self.seconds is not None and self.spent > LIMIT * self.seconds + 1
+
+
+@dataclass(slots=True, kw_only=True)
+class Stages:
+    """Runs them on tracks, best first, until something is violated or everything is used up."""
+
+    claim: Claim
+    source: Source
+    clock: Clock
+    miss: float
+    progress: Progress
+
+    def run(self, tracks: list[Track], tests: list[int], samples: int) -> list[Found]:
+        """All bounds. The last of the list is of the last stage."""
+        found: list[Found] = []
+        left, before = self.miss, samples - sum(tests)
+        for number, planned in enumerate(tests):
+            to_come = len(tests) - 1 - number
+            size, stop = self._size(planned, tracks, to_come)
+            if size < FEWEST and found:
+                break
+            last = to_come == 0 or stop
+            tracks = self._narrowed(tracks, 0 if stop else to_come, min(before, size // 2))
+            before += planned
+            tested_tracks = tracks[: BREADTH[min(0 if stop else to_come, len(BREADTH) - 1)]]
+            share = left if last else self.miss * EARLY / (len(tests) - 1)
+            left -= share
+            for track in tested_tracks:
+                self.progress("testing draws", track.drawn, samples)
+                tested = self._test(track, size, share / len(tested_tracks), last)
+                found += tested
+                if any(one.bound > self.claim.value for one in tested):
+                    return found
+            if stop:
+                break
+        return found
+
+    def _narrowed(self, tracks: list[Track], to_come: int, looking: int) -> list[Track]:
+        """The best of them, looked at again, with events; best first."""
+        limit = LAST_EVENTS if to_come == 0 else EVENTS
+        pool = tracks[: POOL[min(to_come, len(POOL) - 1)]]
+        enough = self.clock.left * (1 - FINDING)
+        looked: list[Track] = []
+        for track in pool:
+            if len(looked) >= BREADTH[-1] and self.clock.left < enough:
+                break
+            in_time = self.clock.draws(0.5 / len(pool), self.source.pace)
+            track.look(self.source, int(min(looking - track.drawn, in_time)))
+            track.find(self.claim, limit)
+            looked.append(track)
+        return sorted(looked, key=lambda track: -track.events[0].promised)
+
+    def _size(self, planned: int, tracks: list[Track], to_come: int) -> tuple[int, bool]:
+        """Draws of this stage, and whether time allows no other; then this one has one pair, as the last has."""
+        if self._fits(tracks, to_come) >= 2 * planned:
+            return planned, False
+        return max(FEWEST // 2, min(planned, int(self._fits(tracks, 0)))), True
+
+    def _fits(self, tracks: list[Track], to_come: int) -> float:
+        """Draws for which there is time, if they are as many for each pair."""
+        tested = min(len(tracks), BREADTH[min(to_come, len(BREADTH) - 1)])
+        looked = min(len(tracks), POOL[min(to_come, len(POOL) - 1)])
+        return self.clock.draws(1 / (2 * (tested + looked / 3)), self.source.pace)
+
+    def _test(self, track: Track, size: int, share: float, last: bool) -> list[Found]:
+        events = track.events[: LAST_EVENTS if last else EVENTS]
+        # A batch that raises is drawn anew, once: what is wrong then has up to twice its chance, with and without it
+        chances = 2 if self.source.may_start_anew else 1
+        miss = math.nextafter(share / (chances * len(events)), 0)
+        counts = self._counted(track, {event.view for event in events}, size)
+        if counts is None:
+            return []
+        found = []
+        for event in events:
+            sides = counts[event.view]
+            both = (sides[event.likelier], sides[1 - event.likelier])
+            hits = (int(both[0][event.chosen].sum()), int(both[1][event.chosen].sum()))
+            found.append((event, hits, both))
+        margin = math.sqrt(-2 * math.log(miss))
+        found.sort(key=lambda one: -self._guess(one[1], size, margin))
+        return [
+            Found(
+                bound=joint.least(self.claim, *hits, size, miss), event=event, hits=hits, draws=size, miss=miss,
+                counts=both, track=track,
+            )
+            for event, hits, both in found[: len(found) if last else TESTED]
+        ]  # fmt: skip
+
+    def _guess(self, hits: tuple[int, int], size: int, margin: float) -> float:
+        return float(promise(self.claim, np.array(hits[:1]), np.array(hits[1:]), size, margin)[0])
+
+    def _counted(self, track: Track, views: set[View], size: int) -> dict[View, list[Ints]] | None:
+        """Fresh draws, a chunk at a time, sorted into cells. None if time ran out in the middle."""
+        counts: dict[View, list[Ints]] = {}
+        done = 0
+        while done < size:
+            chunk = min(size - done, self.source.chunk(track.reader.width), self._patient())
+            draws = [self.source.draw(data, chunk, track.reader) for data in track.data]
+            with self.source.counting():
+                for view in views:
+                    found = [view.counts(outputs) for outputs in draws]
+                    counts[view] = [old + new for old, new in zip(counts[view], found, strict=True)] if done else found
+            track.keep(draws)
+            done += chunk
+            self.progress("testing draws", track.drawn + done, track.drawn + size)
+            if done < size and self.clock.over:
+                return None
+        track.drawn += size
+        return counts
+
+    def _patient(self) -> int:
+        return max(1, int(PATIENCE / max(self.source.pace, 1e-9)))
