@@ -1,7 +1,4 @@
-"""For tests of the guarantee: the exact numbers behind a release, on vaults that were made for testing.
-
-Such a vault is for ever labelled NOT PRIVATE. Nothing here works on any other.
-"""
+"""The exact numbers behind a release, on vaults that were made for testing."""
 
 from __future__ import annotations
 
@@ -53,10 +50,7 @@ def exact(query: Query, *, key: bytes, keys: Sequence[Keys] | None = None) -> Ex
 
     Keys that are not public are all that occur, or those that are given.
     """
-    if not query.gate.ledger.terms.testing:
-        raise InvalidInputError(
-            "exact numbers are for vaults made for testing", "make one with pv.create(..., testing=True)"
-        )
+    check_testing(query)
     backend, people, task = query.gate.backend, None, query.task(key)
     if task.cells.private:
         people = backend.people(task)
@@ -68,6 +62,13 @@ def exact(query: Query, *, key: bytes, keys: Sequence[Keys] | None = None) -> Ex
         vectors.append(list(people.values()))
     parts = [_part(part, vector) for part, vector in zip(query.question.parts, vectors, strict=True)]
     return Exact(keys=tuple(task.cells.keys()), parts=tuple(parts))
+
+
+def check_testing(query: Query) -> None:
+    if not query.gate.ledger.terms.testing:
+        raise InvalidInputError(
+            "exact numbers are for vaults made for testing", "make one with pv.create(..., testing=True)"
+        )
 
 
 def _part(part: Part, values: list[Any]) -> ExactPart:
