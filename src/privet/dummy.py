@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import datetime as dt
 import random
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import assert_never
 
@@ -34,8 +35,12 @@ def dummy(table: Table, rows: int, *, seed: int = 0) -> dict[str, list[object]]:
 
 def write_csv(path: str | Path, table: Table, rows: int, *, seed: int = 0) -> None:
     """The same rows as a file that the table's own declaration reads, if it declares a CSV; otherwise a plain one."""
+    write_columns(path, table, dummy(table, rows, seed=seed))
+
+
+def write_columns(path: str | Path, table: Table, columns: Mapping[str, Sequence[object]]) -> None:
+    """Made-up columns, all of one length, as such a file."""
     source = table.source if table.source.kind == "csv" else Source(kind="csv", path="plain.csv")
-    columns = dummy(table, rows, seed=seed)
     header = source.names or tuple(columns)
     try:
         with Path(path).open("w", encoding=source.encoding, errors="replace", newline="") as file:
@@ -43,7 +48,7 @@ def write_csv(path: str | Path, table: Table, rows: int, *, seed: int = 0) -> No
             writer = csv.writer(file, delimiter=source.delimiter, lineterminator="\n", quoting=csv.QUOTE_MINIMAL)
             if not source.names:
                 writer.writerow(header)
-            empty: list[object] = [None] * rows
+            empty: list[object] = [None] * len(next(iter(columns.values())))
             for row in zip(*(columns.get(name, empty) for name in header), strict=True):
                 writer.writerow([_field(value, source) for value in row])
     except OSError:
@@ -51,12 +56,13 @@ def write_csv(path: str | Path, table: Table, rows: int, *, seed: int = 0) -> No
 
 
 def _column(kind: Kind, rows: int, source: random.Random) -> list[object]:
-    edges = _edges(kind)[:rows]
-    drawn = [None if source.random() < MISSING_SHARE else _value(kind, source) for _ in range(rows - len(edges))]
-    return [*edges, *drawn]
+    ends = edges(kind)[:rows]
+    drawn = [None if source.random() < MISSING_SHARE else _value(kind, source) for _ in range(rows - len(ends))]
+    return [*ends, *drawn]
 
 
-def _edges(kind: Kind) -> list[object]:
+def edges(kind: Kind) -> list[object]:
+    """The two ends of what is declared; a text has none."""
     if isinstance(kind, Text):
         return []
     if isinstance(kind, Category):

@@ -11,12 +11,12 @@ from privet.report.findings_words import (
     lead,
     more,
     score_sentences,
-    seconds_words,
     sureness,
     title,
     used,
 )
 from privet.report.page import Cell, List, Noted, Part, Report, Section, Table, Text, Verdict
+from privet.report.terminal import seconds_words
 
 if TYPE_CHECKING:
     from privet.attacks import finding as f

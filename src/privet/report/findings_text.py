@@ -12,19 +12,17 @@ from privet.report.findings_words import (
     lead,
     more,
     score_sentences,
-    seconds_words,
     sureness,
     title,
     used,
 )
 from privet.report.meaning_text import number_of_people
 from privet.report.page import is_number
-from privet.report.terminal import Pen, letter_width, one_line, terminal_width
+from privet.report.terminal import WIDTH, Pen, one_line, seconds_words, terminal_width, wrapped
 
 if TYPE_CHECKING:
     from privet.attacks import finding as f
 
-WIDTH = 100
 MARGIN = "   "
 MOST_RECORDS = 10
 MOST_CELLS = 12
@@ -49,31 +47,6 @@ def page(findings: f.Findings, pen: Pen) -> str:
         [f"The attack took {seconds_words(findings.seconds)}."],
     ]
     return "\n\n".join("\n".join(lines) for lines in parts)
-
-
-def wrapped(text: str, first: str = "", then: str = "") -> list[str]:
-    """Lines of at most 100 columns, broken between words, or inside one that is longer than a line."""
-    lines, here = [], first
-    empty = True  # nothing but the margin is on the line so far
-    for word in one_line(text).split():
-        for piece in _pieces(word, WIDTH - max(terminal_width(first), terminal_width(then))):
-            if not empty and terminal_width(here) + 1 + terminal_width(piece) > WIDTH:
-                lines.append(here)
-                here, empty = then, True
-            here, empty = here + ("" if empty else " ") + piece, False
-    return [*lines, here.rstrip()]
-
-
-def _pieces(word: str, room: int) -> list[str]:
-    """The word, cut where a line would end."""
-    pieces, taken = [""], 0
-    for letter in word:
-        taken += letter_width(letter)
-        if taken > room:
-            pieces.append("")
-            taken = letter_width(letter)
-        pieces[-1] += letter
-    return pieces
 
 
 def _block(heading: str, items: Iterable[str], pen: Pen) -> list[str]:

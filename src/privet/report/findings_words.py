@@ -68,10 +68,6 @@ def score_sentences(score: Score) -> list[str]:
     ]
 
 
-def seconds_words(seconds: float) -> str:
-    return f"{seconds:,.0f} s" if seconds >= 10 else f"{seconds:.1f} s" if seconds >= 0.1 else "less than 0.1 s"
-
-
 def more(number: int, what: str) -> str:
     """Such as "and 3 more cells"; empty if there are none."""
     return f"and {number:,} more {what}" if number > 0 else ""

@@ -3,36 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import altair as alt
 
 from privet.interpret import Meaning, best_guess, best_true_positive_rate, posterior
+from privet.report.chart_key import WORDS, KeyLine, Rows, data, diagonal, key, sign
 from privet.report.charts import HEALTHY, ILL, INK, PAPER, house_style
 from privet.report.meaning_text import QUESTIONS, number_of_people, price
 from privet.report.terminal import share_at_least, share_at_most
 
 WIDTH, HEIGHT = 415, 340
 STEPS = 100  # of the curve of beliefs
-KEY_STEP = 20  # pixels from line to line
-WORDS: dict[str, Any] = {"fontSize": 13, "color": INK}
 MARKED = (("0.01", "circle"), ("0.05", "diamond"))  # false-positive rates with a sign each
 
 SHOWN_GROUPS = 8
-
-Rows = list[dict[str, Any]]
-
-
-@dataclass(frozen=True, slots=True)
-class KeyLine:
-    """What a sign in a panel means; "dashes" is the diagonal."""
-
-    words: str
-    shape: str
-    color: str = ILL
-    opacity: float = 1
 
 
 def meaning_chart(meaning: Meaning) -> alt.HConcatChart:
@@ -56,25 +41,29 @@ def _beliefs(meaning: Meaning) -> alt.LayerChart:
         .axis(_share_axis(grid=True))
         .scale(domain=[0, 1])
     )
-    band = _data(_belief_curve(meaning.effective_epsilon)).encode(x=x, y=y, y2="low:Q")
-    layers = [band.mark_area(color=HEALTHY, opacity=0.45), _diagonal("prior", "high", x, y)]
+    band = data(_belief_curve(meaning.effective_epsilon)).encode(x=x, y=y, y2="low:Q")
+    layers = [band.mark_area(color=HEALTHY, opacity=0.45), diagonal("prior", "high", x, y)]
     keys = [KeyLine("possible beliefs", "square", HEALTHY, 0.45), KeyLine("nothing learned", "dashes")]
     belief = meaning.posterior
     if belief is not None:
         low, high = share_at_least(belief.low), share_at_most(belief.high)
         spoken = f"{share_at_most(belief.prior)} before: {low} to {high} after"
         row = {"prior": float(belief.prior), "low": float(belief.low), "high": float(belief.high), "spoken": spoken}
-        mark = _data([row]).encode(x=x, description="spoken:N")
+        mark = data([row]).encode(x=x, description="spoken:N")
         layers += [
             mark.mark_rule(color=ILL, strokeWidth=4).encode(y=y, y2="low:Q"),
-            *(mark.mark_point(**_sign("circle")).encode(y=alt.Y(f"{end}:Q")) for end in ("low", "high")),
+            *(mark.mark_point(**sign("circle")).encode(y=alt.Y(f"{end}:Q")) for end in ("low", "high")),
         ]
         keys.append(KeyLine(spoken, "circle"))
     finding = [
         "Whatever comes out, a belief stays inside the band,",
         "for somebody who knows everybody else in the table",
     ]
-    return _panel("What somebody can come to believe", finding, [*layers, *_key(keys, 140 if belief is None else 245)])
+    return _panel(
+        "What somebody can come to believe",
+        finding,
+        [*layers, *key(keys, WIDTH - (140 if belief is None else 245), HEIGHT)],
+    )
 
 
 def _groups(meaning: Meaning) -> alt.LayerChart:
@@ -93,7 +82,7 @@ def _groups(meaning: Meaning) -> alt.LayerChart:
     y = alt.Y("people:N", title=None, sort=None).axis(ticks=False, domain=False, labelPadding=8)
     x = alt.X("guess:Q", title="guesses that are right, at most (blind guess: 50 %)")
     x = x.axis(values=[0.5, 0.6, 0.7, 0.8, 0.9, 1], format=".0%", domain=False).scale(domain=[0.5, 1.14], nice=False)
-    bars = _data(rows).encode(x=x, y=y, description="words:N")
+    bars = data(rows).encode(x=x, y=y, description="words:N")
     layers = [
         bars.mark_bar(color=HEALTHY, size=26).encode(x2="left:Q"),
         bars.mark_text(**WORDS, align="left", dx=6).encode(text="words:N"),
@@ -109,24 +98,24 @@ def _roc(meaning: Meaning) -> alt.LayerChart:
     x = alt.X("false:Q", title="false alarms (false-positive rate)").axis(_share_axis(grid=False)).scale(domain=[0, 1])
     y = alt.Y("true:Q", title="true alarms (true-positive rate)").axis(_share_axis(grid=True)).scale(domain=[0, 1])
     epsilon, delta = meaning.effective_epsilon, meaning.effective_delta
-    curve = _data(_corners(epsilon, delta)).encode(x=x, y=y)
+    curve = data(_corners(epsilon, delta)).encode(x=x, y=y)
     layers = [
         curve.mark_area(color=INK, opacity=0.16).encode(y2=alt.datum(1)),
-        _diagonal("false", "true", x, y),
+        diagonal("false", "true", x, y),
         curve.mark_line(color=INK, strokeWidth=2.5),
     ]
     keys = [KeyLine("out of reach of every attack", "square", INK, 0.16), KeyLine("blind guessing", "dashes")]
     for rate, shape in MARKED:
         best = best_true_positive_rate(Fraction(rate), epsilon, delta)
         spoken = f"{share_at_most(Fraction(rate))} false alarms: at most {share_at_most(best)} true"
-        mark = _data([{"false": float(rate), "true": float(best), "spoken": spoken}])
-        layers.append(mark.mark_point(**_sign(shape)).encode(x=x, y=y, description="spoken:N"))
+        mark = data([{"false": float(rate), "true": float(best), "spoken": spoken}])
+        layers.append(mark.mark_point(**sign(shape)).encode(x=x, y=y, description="spoken:N"))
         keys.append(KeyLine(spoken, shape))
     finding = [
         f"A guess at 50:50 is right at most {share_at_most(meaning.best_guess)} of the time;",
         "every attack stays on or below the line",
     ]
-    return _panel("How well anybody can tell", finding, [*layers, *_key(keys, 290)])
+    return _panel("How well anybody can tell", finding, [*layers, *key(keys, WIDTH - 290, HEIGHT)])
 
 
 def _belief_curve(epsilon: Fraction) -> Rows:
@@ -147,34 +136,5 @@ def _panel(title: str, finding: Sequence[str], layers: Sequence[alt.Chart], offs
     return alt.LayerChart(layer=list(layers), title=heading, width=WIDTH, height=HEIGHT)
 
 
-def _data(rows: Rows) -> alt.Chart:
-    return alt.Chart(alt.InlineData(values=rows))
-
-
-def _diagonal(across: str, up: str, x: alt.X, y: alt.Y) -> alt.Chart:
-    line: alt.Chart = _data([{across: 0, up: 0}, {across: 1, up: 1}]).mark_line(color=INK, strokeDash=[4, 4])
-    return line.encode(x=x, y=y)
-
-
 def _share_axis(*, grid: bool) -> alt.Axis:
     return alt.Axis(values=[0, 0.25, 0.5, 0.75, 1], format=".0%", grid=grid)
-
-
-def _key(lines: Sequence[KeyLine], width: int) -> list[alt.Chart]:
-    """A key in the lower right corner, which is empty for most prices."""
-    charts: list[alt.Chart] = []
-    for place, line in enumerate(reversed(lines)):
-        y, left = alt.value(HEIGHT - 12 - place * KEY_STEP), WIDTH - width
-        one = _data([{"words": line.words}]).encode(y=y, description="words:N")
-        if line.shape == "dashes":
-            sign = one.mark_rule(color=INK, strokeDash=[4, 4]).encode(x=alt.value(left - 10), x2=alt.value(left + 10))
-        else:
-            sign = one.mark_point(**_sign(line.shape, line.color, line.opacity)).encode(x=alt.value(left))
-        text = one.mark_text(**WORDS, align="left", baseline="middle").encode(x=alt.value(left + 18), text="words:N")
-        charts += [sign, text]
-    return charts
-
-
-def _sign(shape: str, color: str = ILL, opacity: float = 1) -> dict[str, Any]:
-    size = 190 if shape == "square" else 90
-    return {"shape": shape, "size": size, "fill": color, "stroke": PAPER, "strokeWidth": 1, "opacity": opacity}

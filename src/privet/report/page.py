@@ -54,23 +54,35 @@ class Table:
     stacked: bool = False
 
 
+Mark = Literal["full", "hollow", "dot", "gray", "dashes", "line"]
+Key = tuple[tuple[Mark, str], ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Figure:
     """A picture with what it shows in words (`alt`) for who cannot see it.
 
     `svg` is the one thing that is not escaped: it is made by our own code, which escapes what it puts in. A picture
     drawn for white paper keeps a white card in the dark; one drawn with the colors of the page does without. `key`
-    explains marks: "full" or "hollow", and what they stand for.
+    explains marks, and what they stand for.
     """
 
     svg: str
     alt: str
     caption: str = ""
     on_paper: bool = True
-    key: tuple[tuple[Literal["full", "hollow"], str], ...] = ()
+    key: Key = ()
 
 
-Part = Text | List | Table | Figure
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """Figures next to each other where there is room, and below each other where there is none. One key for all."""
+
+    figures: tuple[Figure, ...]
+    key: Key = ()
+
+
+Part = Text | List | Table | Figure | Beside
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,16 +187,21 @@ def _part(part: Part, title: str) -> str:
             return _table(part, title)
         case Figure():
             return _figure(part)
+        case Beside():
+            return f'<div class="beside">{"".join(map(_figure, part.figures))}</div>{_key(part.key)}'
         case _:
             assert_never(part)
 
 
 def _figure(figure: Figure) -> str:
     picture = f'<div class="{"paper" if figure.on_paper else "bare"}" role="img" aria-label="{_safe(figure.alt)}">'
-    marks = "".join(f'<li><span class="mark {mark}"></span>{_safe(words)}</li>' for mark, words in figure.key)
-    key = f'<ul class="key">{marks}</ul>' if marks else ""
     caption = f"<figcaption>{_safe(figure.caption)}</figcaption>" if figure.caption else ""
-    return f"<figure>{picture}{figure.svg}</div>{key}{caption}</figure>"
+    return f"<figure>{picture}{figure.svg}</div>{_key(figure.key)}{caption}</figure>"
+
+
+def _key(key: Key) -> str:
+    marks = "".join(f'<li><span class="mark {mark}"></span>{_safe(words)}</li>' for mark, words in key)
+    return f'<ul class="key">{marks}</ul>' if marks else ""
 
 
 def _table(table: Table, title: str) -> str:

@@ -6,8 +6,9 @@ nobody needs to see color. The band keeps its colors in the dark; on paper it is
 
 STYLE = """\
 .privet{--ground:#fff;--ink:#1d2329;--soft:#56606b;--line:#d9dfe5;--shade:#f3f5f7;--full:#c2410c;--hollow:#7a8692;
---link:#0b5a8f;color:var(--ink);background:var(--ground);font:1rem/1.55 system-ui,-apple-system,"Segoe UI",Roboto,
-"Liberation Sans",Arial,sans-serif;max-width:56rem;margin:0 auto;padding:0 1.5rem 2.5rem;box-sizing:border-box;
+--seen:#0072b2;--link:#0b5a8f;color:var(--ink);background:var(--ground);
+font:1rem/1.55 system-ui,-apple-system,"Segoe UI",Roboto,"Liberation Sans",Arial,sans-serif;
+max-width:56rem;margin:0 auto;padding:0 1.5rem 2.5rem;box-sizing:border-box;
 overflow-wrap:break-word;-webkit-text-size-adjust:100%;text-size-adjust:100%}
 .privet *{box-sizing:border-box}
 .privet-page{margin:0;background:#e9edf1;color-scheme:light dark}
@@ -24,19 +25,35 @@ margin:.45rem 0 .8rem;color:inherit;text-wrap:balance}
 .privet section{margin-top:2.4rem}
 .privet h2{font-size:1.3rem;line-height:1.3;font-weight:650;margin:0 0 .7rem;color:inherit}
 .privet section>p,.privet section>ul{max-width:70ch;margin:0 0 .8rem}
-.privet section>ul{padding-left:1.25rem}
+.privet section>ul:not(.key){padding-left:1.25rem}
 .privet section>ul>li{margin:.25rem 0}
 .privet figure{margin:1rem 0}
 .privet svg{display:block;max-width:100%;height:auto}
 .privet .paper{display:inline-block;max-width:100%;background:#fff;border:1px solid var(--line);border-radius:6px;
 padding:.4rem}
 .privet figcaption{color:var(--soft);font-size:.92rem;margin-top:.6rem;max-width:70ch}
+.privet .beside{display:flex;flex-wrap:wrap;gap:0 1.2rem}
+.privet .beside figure{flex:1 1 20rem;max-width:27rem;margin:.6rem 0}
+.privet .bar-word,.privet .bar-number{fill:var(--ink);font-size:12.5px}
+.privet .bar-number{font-weight:650;font-variant-numeric:tabular-nums}
+.privet .bar-claim{fill:var(--ink)}
+.privet .bar-bad{fill:var(--full)}
+.privet .bar-good{fill:var(--seen)}
+.privet .bar-most{fill:none;stroke:var(--hollow);stroke-width:1.5;stroke-dasharray:4 3}
+.privet .bar-line{stroke:var(--ink);stroke-width:1;stroke-dasharray:2 3;fill:none}
 .privet .full{fill:var(--full);stroke:var(--full)}
 .privet .hollow{fill:none;stroke:var(--hollow)}
-.privet .key{list-style:none;display:flex;flex-wrap:wrap;gap:.3rem 1.5rem;margin:.9rem 0 0;padding:0}
+.privet .key,.privet section>.key{list-style:none;display:flex;flex-wrap:wrap;gap:.3rem 1.5rem;margin:.9rem 0 0;
+padding:0}
+.privet section>.key{max-width:none;margin:.4rem 0 1rem}
 .privet .mark{display:inline-block;width:.85em;height:.85em;margin-right:.5em;border:2px solid var(--hollow);
 border-radius:2px;vertical-align:-.06em}
 .privet .mark.full{background:var(--full);border-color:var(--full)}
+.privet .mark.dot{background:var(--full);border-color:var(--full);border-radius:50%}
+.privet .mark.gray{background:#dadada;border:1px solid var(--hollow)}
+.privet .mark.line,.privet .mark.dashes{width:1.5em;height:0;border:0;border-top:3px solid var(--seen);
+border-radius:0;vertical-align:.28em}
+.privet .mark.dashes{border-top:2px dashed var(--ink)}
 .privet .scroll{overflow-x:auto;margin:.8rem 0 0}
 .privet .scroll+p{margin-top:.8rem}
 .privet .scroll:focus-visible{outline:2px solid var(--link);outline-offset:3px}
@@ -63,7 +80,7 @@ font-size:.88em;overflow-wrap:anywhere}
 .privet footer p{margin:0}
 @media (prefers-color-scheme:dark){
 .privet{--ground:#171b1f;--ink:#e7eaed;--soft:#a9b2bb;--line:#363d45;--shade:#232930;--full:#f4813f;--hollow:#7b8691;
---link:#7cc0f0}
+--seen:#56b4e9;--link:#7cc0f0}
 .privet-page{background:#0d1013}
 .privet .paper{border-color:#fff}
 }
@@ -83,7 +100,7 @@ font-size:.88em;overflow-wrap:anywhere}
 @page{margin:17mm 16mm}
 @media print{
 .privet{--ground:#fff;--ink:#000;--soft:#444;--line:#bbb;--shade:#fff;--full:#c2410c;--hollow:#7a8692;
-max-width:none;padding:0;font-size:10.5pt}
+--seen:#0072b2;max-width:none;padding:0;font-size:10.5pt}
 .privet-page{background:#fff;color-scheme:light}
 .privet-page .privet{min-height:0}
 .privet .band,.privet .band.bad,.privet .band.good{margin:0;padding:.2rem 0 .2rem 1rem;color:#000;background:none;

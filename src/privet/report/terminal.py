@@ -10,6 +10,8 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
+WIDTH = 100  # columns of a line
+
 
 @dataclass(frozen=True, slots=True)
 class Pen:
@@ -58,6 +60,35 @@ def letter_width(letter: str) -> int:
 def one_line(text: str) -> str:
     """Text from outside, safe to show: no line breaks and no terminal commands."""
     return "".join(letter if letter.isprintable() else "?" for letter in text)
+
+
+def wrapped(text: str, first: str = "", then: str = "") -> list[str]:
+    """Lines of at most 100 columns, broken between words, or inside one that is longer than a line."""
+    lines, here = [], first
+    empty = True  # nothing but the margin is on the line so far
+    for word in one_line(text).split():
+        for piece in _pieces(word, WIDTH - max(terminal_width(first), terminal_width(then))):
+            if not empty and terminal_width(here) + 1 + terminal_width(piece) > WIDTH:
+                lines.append(here)
+                here, empty = then, True
+            here, empty = here + ("" if empty else " ") + piece, False
+    return [*lines, here.rstrip()]
+
+
+def _pieces(word: str, room: int) -> list[str]:
+    """The word, cut where a line would end."""
+    pieces, taken = [""], 0
+    for letter in word:
+        taken += letter_width(letter)
+        if taken > room:
+            pieces.append("")
+            taken = letter_width(letter)
+        pieces[-1] += letter
+    return pieces
+
+
+def seconds_words(seconds: float) -> str:
+    return f"{seconds:,.0f} s" if seconds >= 10 else f"{seconds:.1f} s" if seconds >= 0.1 else "less than 0.1 s"
 
 
 def ceiling(bound: Fraction, digits: int = 3) -> str:

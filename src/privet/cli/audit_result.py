@@ -1,0 +1,72 @@
+"""What every audit on the command line shares: the claim, the settings, how a result is shown, the exit codes."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from privet.cli.verb import json_option, pen
+from privet.errors import InvalidInputError
+from privet.report.terminal import one_line
+
+if TYPE_CHECKING:
+    from privet.audits import Audit, Checks, Claim
+
+CODES = {"consistent": 0, "violated": 1, "inconclusive": 3}
+EXIT_CODES = """\
+exit codes:
+  0    consistent: nothing contradicts the claim, which is no proof of it
+  1    violated: the claim is false
+  2    bad input
+  3    inconclusive: this audit could not have contradicted the claim"""
+
+
+def claim_options(command: argparse.ArgumentParser) -> None:
+    claim = command.add_argument_group("what is claimed (one of them; there is no default)")
+    claim.add_argument("--epsilon", help="differential privacy, with --delta if it is not pure")
+    claim.add_argument("--delta", default="0", help="its delta (0)")
+    claim.add_argument("--rho", help="zero-concentrated differential privacy")
+    claim.add_argument("--mu", help="Gaussian differential privacy")
+
+
+def result_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--out", metavar="FILE.html", type=Path, help="write the report there")
+    json_option(command)
+
+
+def claim_of(options: argparse.Namespace) -> Claim:
+    from privet.audits import Claim  # noqa: PLC0415  brings NumPy
+
+    return Claim(options.epsilon, options.delta, rho=options.rho, mu=options.mu)
+
+
+def check_out(options: argparse.Namespace) -> None:
+    """Before the work, not after it."""
+    out: Path | None = options.out
+    if out is not None and out.suffix.lower() != ".html":
+        raise InvalidInputError(
+            f"the report is an HTML file, which {one_line(str(out))} is not", "give --out a name that ends in .html"
+        )
+
+
+def show(found: Audit | Checks, options: argparse.Namespace) -> int:
+    """Prints it, writes the report, and says by the exit code what was found."""
+    if options.out is not None:
+        found.report(options.out)
+    if options.json:
+        print(found.to_json())
+    else:
+        print(found.text(pen()))
+        if options.out is not None:
+            print(f"\nThe report is in {one_line(str(options.out))}")
+    return code(found.verdict)
+
+
+def code(verdict: str) -> int:
+    return CODES[verdict.split(maxsplit=1)[0]]
+
+
+def given(options: argparse.Namespace, *names: str) -> dict[str, Any]:
+    """Settings that were given; the others are left to the audit."""
+    return {name: value for name in names if (value := getattr(options, name)) is not None}
