@@ -29,6 +29,7 @@ evidence: $(READY) bench peers mutate
 	$(BIN)/python benchmarks/kills.py --kills 200 --json docs/evidence/ledger-kills.json
 	$(BIN)/python benchmarks/query_kills.py --json docs/evidence/full-path-kills.json
 	$(BIN)/python benchmarks/audit_queries.py --json docs/evidence/full-path-audit.json
+	$(BIN)/python benchmarks/gallery.py --seeds 20 --json docs/evidence/gallery.json
 	$(BIN)/python benchmarks/tables.py --json docs/evidence/tables.json
 
 bench: $(READY)
@@ -42,6 +43,7 @@ bench: $(READY)
 peers: $(READY)
 	$(BIN)/python benchmarks/queries.py --peers --json docs/evidence/queries-peers.json
 	$(BIN)/python benchmarks/errors.py --json docs/evidence/errors.json
+	$(BIN)/python benchmarks/audit_peers.py --json docs/evidence/audit-peers.json
 
 mutate: $(READY)
 	$(BIN)/python benchmarks/mutation.py --json docs/evidence/mutation.json

@@ -49,7 +49,7 @@ def measure(releases: int, draws: int, number: int) -> dict[str, Any]:
         "sql": shape.text,
         "neighbors": shape.neighbors,
         "unit": shape.unit or "row",
-        "claim": {"epsilon": float(shape.claim.epsilon), "delta": float(shape.claim.delta)},
+        "claim": {"epsilon": float(shape.claim.value), "delta": float(shape.claim.delta)},
         "price_used_up": attained,
         **{name: shown(audit) for name, audit in found.items()},
     }

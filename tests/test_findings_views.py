@@ -13,9 +13,9 @@ from made_findings import SAMPLES, block, likely, nasty, nobody, thousand
 
 from privet.attacks.finding import Finding, Strength, Table
 from privet.report.findings_page import page_of
-from privet.report.findings_text import WIDTH, page, wrapped
+from privet.report.findings_text import page
 from privet.report.page import to_html
-from privet.report.terminal import Pen, terminal_width
+from privet.report.terminal import WIDTH, Pen, terminal_width, wrapped
 
 
 @pytest.mark.parametrize("name", SAMPLES)

@@ -54,7 +54,7 @@ def test_releases_through_everything(pair: Pair) -> None:
     for likelier, other in ((second, first), ([not hit for hit in first], [not hit for hit in second])):
         low = binomial.lower(sum(likelier), RELEASES, MISS) - float(claim.delta)
         high = binomial.upper(sum(other), RELEASES, MISS)
-        assert low <= 0 or math.log(low / high) <= claim.epsilon
+        assert low <= 0 or math.log(low / high) <= claim.value
     assert sum(second) > sum(first) - 6 * math.sqrt(RELEASES)  # the noise is there, and the data as well
     for query in pair.queries:
         assert len(list(query.gate.ledger.entries())) == 1 + 2 * RELEASES

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from made_audits import broken, floats, gaussian, laplace, nasty_audit, nasty_checks
 from made_findings import SAMPLES, block
 
 from privet.report import page as pages
+from privet.report.audit_page import page_of as audit_page
 from privet.report.findings_page import page_of
 
 if TYPE_CHECKING:
@@ -22,6 +24,11 @@ FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-ne
 GROUND = "getComputedStyle(document.querySelector('main')).backgroundColor"
 TOO_WIDE = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 A4 = 210 - 2 * 16  # millimeters between the margins
+AUDITS = (laplace, floats, gaussian, broken, nasty_audit, nasty_checks)
+REPORTS: dict[str, Callable[[], pages.Report]] = {
+    **{name: lambda made=made: page_of(made()) for name, made in SAMPLES.items()},  # type: ignore[misc]
+    **{made.__name__: lambda made=made: audit_page(made()) for made in AUDITS},  # type: ignore[misc]
+}
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium here; `make system-deps` installs it")
 
@@ -69,9 +76,9 @@ def visit(browser: Browser, tmp_path: Path) -> Iterator[Visiting]:
 
 
 @pytest.mark.parametrize("width", [1100, 390])
-@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.parametrize("name", REPORTS)
 def test_a_report_asks_for_nothing_and_fits(name: str, width: int, visit: Visiting) -> None:
-    seen = visit(page_of(SAMPLES[name]()), width=width)
+    seen = visit(REPORTS[name](), width=width)
     assert [url for url in seen.requests if not url.startswith("data:")] == [seen.address]
     assert seen.complaints == []
     assert seen.page.evaluate(TOO_WIDE) == 0
@@ -90,6 +97,21 @@ def test_the_style_is_let_through(visit: Visiting) -> None:
     assert seen.page.get_by_role("row").count() == 1 + 7 + 1 + 3
 
 
+def test_pictures_of_an_audit_are_seen_and_named(visit: Visiting) -> None:
+    seen = visit(audit_page(floats()))
+    pictures = seen.page.get_by_role("img", name="the event has 0.00 % on the first data set and 27.09 % on the second")
+    assert pictures.count() == 2
+    boxes = [pictures.nth(place).bounding_box() for place in (0, 1)]
+    assert boxes[0] is not None
+    assert boxes[1] is not None
+    assert boxes[0]["y"] == boxes[1]["y"]  # beside each other, where there is room
+    phone = visit(audit_page(floats()), width=390).page.get_by_role("img")
+    assert [phone.nth(place).is_visible() for place in range(3)] == [True] * 3
+    for word in seen.page.locator(".bar-word").all():  # no word of the bars is cut off
+        inside = word.evaluate("w => w.getBoundingClientRect().left >= w.ownerSVGElement.getBoundingClientRect().left")
+        assert inside
+
+
 def test_it_is_dark_in_the_dark_and_white_on_paper(visit: Visiting) -> None:
     light, dark = (visit(page_of(block()), color_scheme=scheme).page for scheme in ("light", "dark"))
     assert light.evaluate(GROUND) == "rgb(255, 255, 255)"
@@ -99,9 +121,9 @@ def test_it_is_dark_in_the_dark_and_white_on_paper(visit: Visiting) -> None:
     assert dark.pdf(format="A4").startswith(b"%PDF")
 
 
-@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.parametrize("name", REPORTS)
 def test_nothing_is_cut_off_on_paper(name: str, visit: Visiting) -> None:
-    seen = visit(page_of(SAMPLES[name]()), width=A4 * 96 * 10 // 254)
+    seen = visit(REPORTS[name](), width=A4 * 96 * 10 // 254)
     seen.page.emulate_media(media="print")
     assert seen.page.evaluate(TOO_WIDE) == 0
 

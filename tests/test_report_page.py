@@ -19,8 +19,9 @@ from privet.errors import InvalidInputError
 from privet.report import findings_chart as chart
 from privet.report import page as pages
 from privet.report.findings_page import page_of, verdict
-from privet.report.findings_words import score_sentences, seconds_words, sureness
+from privet.report.findings_words import score_sentences, sureness
 from privet.report.page_style import STYLE
+from privet.report.terminal import seconds_words
 
 VOID = {"meta", "link"}
 PAGE = "html|head|meta|title|link|style|body|main|header|section|footer|p|h1|h2|ul|li|span|div"
