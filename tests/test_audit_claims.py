@@ -209,3 +209,9 @@ def test_bounds_of_a_gaussian_are_true_and_near(claim: Claim, truth: float | Non
     assert not found.violated
     assert found.lower_bound <= truth
     assert found.lower_bound > 0.5 * truth
+
+
+def test_a_probability_next_to_one_is_taken_for_one() -> None:
+    """Where only 1 - p**n is left of the tail, p may be nearer to 1 than a double can be."""
+    assert joint._Upper(10**8 - 1, 10**8).at(-60.0) == 1
+    assert joint._Upper(99, 100).at(math.log(0.5)) == pytest.approx(0.5**0.01, rel=1e-9)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from privet.audits import Answers, Between, Claim, Pairs, People, Rows, audit
 from privet.audits.outputs import Reader
 from privet.audits.source import Source
-from privet.audits.stages import Clock, Track, sizes
+from privet.audits.stages import BREADTH, Clock, Stages, Track, sizes
 from privet.errors import InvalidInputError
 
 RECORDS = st.one_of(
@@ -314,3 +314,20 @@ def test_the_signature_says_what_a_mechanism_returns() -> None:
     assert found.witness.hits in ((750, 0), (0, 750))
     assert audit(len, Claim(1), ([], [1]), samples=1000).violated
     assert audit(max, Claim(1), ([0], [1]), samples=1000).violated  # tells nobody what it takes
+
+
+def test_pairs_beyond_the_tested_ones_have_a_share_of_the_time() -> None:
+    """A clock on which every look takes a twentieth of what is left: three pairs are tested, then the share is over."""
+
+    class Running(Clock):
+        @property
+        def left(self) -> float:
+            self.started -= 0.05 * (super().left if self.seconds else 0)
+            return super().left
+
+    source = Source(lambda data, size: np.full(size, data), None)
+    stages = Stages(claim=Claim(1), source=source, clock=Running(100.0), miss=0.1, progress=lambda *_: None)
+    tracks = [Track((0, 1)) for _ in range(10)]
+    assert len(stages._narrowed(tracks, to_come=4, looking=20)) == BREADTH[-1]
+    stages = Stages(claim=Claim(1), source=source, clock=Clock(None), miss=0.1, progress=lambda *_: None)
+    assert len(stages._narrowed(tracks, to_come=4, looking=20)) == 10

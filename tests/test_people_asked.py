@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from datetime import datetime
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -224,3 +225,15 @@ def test_rows_that_are_units_have_no_bounds_to_choose(tmp_path: Path) -> None:
         vault.add_table("t", FRAME, unit=None, columns=COLUMNS)
         with pytest.raises(InvalidInputError, match="nothing to bound"):
             vault.sql("SELECT COUNT(*) AS n FROM t", epsilon=1, max_groups=3)
+
+
+def test_keys_that_are_times_come_back_as_times(tmp_path: Path) -> None:
+    """Not declared, so chosen privately: hours of the days on which somebody arrived."""
+    arrived = [f"2026-03-0{1 + n % 2} 14:{n % 60:02}:00" for n in range(400)]
+    frame = pd.DataFrame({"who": range(400), "arrived": pd.to_datetime(arrived)})
+    with pv.create(tmp_path / "v.privet", budget=pv.Budget(10, "1e-6"), testing=True) as vault:
+        kinds = {"arrived": pv.Timestamp("1900-01-01", "2100-01-01")}
+        vault.add_table("t", frame, unit="who", columns=kinds)
+        text = "SELECT date_trunc('hour', arrived) AS h, COUNT(*) AS n FROM t GROUP BY h"
+        exact = pv.testing.exact(vault.sql(text, epsilon=5, delta="1e-7", private_keys=True), key=b"k")
+    assert exact.keys == ((datetime(2026, 3, 1, 14),), (datetime(2026, 3, 2, 14),))

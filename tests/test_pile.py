@@ -197,7 +197,7 @@ def test_threads_read_from_the_file_at_the_same_time(monkeypatch: pytest.MonkeyP
     assert [found[number] for number in range(len(alone))] == alone
 
 
-def test_a_file_that_was_cut_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_was_cut_is_no_file(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pile, "WORTH_A_START", 0)
     monkeypatch.setattr(pile, "WORTH_A_CALL", 0)
     monkeypatch.setattr(pile, "HELD", 0)

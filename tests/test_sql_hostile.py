@@ -430,7 +430,8 @@ def mutated(random: Random) -> str:
                 words[place:place] = [random.choice(SOUP)]
             case 2:
                 names = [i for i, word in enumerate(words) if word.isalnum()]
-                words[random.choice(names)] = random.choice(LIKELY)
+                if names:
+                    words[random.choice(names)] = random.choice(LIKELY)
             case 3:
                 other = random.choice(GOOD).split(" ")
                 start = random.randrange(len(other))

@@ -32,7 +32,7 @@ def _audit(options: argparse.Namespace) -> int | None:
 
 VERBS = {
     "audit": Verb(
-        "look for a broken promise: a lower bound on epsilon, and how far the audit could see",
+        "look for a broken promise: a lower bound on epsilon, and how far the audit could see (--json for a program)",
         "privet audit function mechanisms.py:noisy_count --epsilon 1",
         _options,
         _audit,
