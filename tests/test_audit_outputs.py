@@ -314,3 +314,14 @@ def test_whole_outputs_are_told_in_words() -> None:
     chosen = np.zeros(view.size, bool)
     chosen[view.sorter.cells(view.feature.column(second))[0]] = True
     assert view.sorter.describe(chosen) == "output is ('b', 0)"
+
+
+def test_numbers_that_are_not_there_are_no_trouble() -> None:
+    """Infinities and NaN in two parts at once: their difference is nothing, without a warning."""
+    draw = np.random.default_rng(5)
+
+    def odd(data: int, size: int) -> list[tuple[float, float, float]]:
+        values = [math.inf, math.nan, 1.0]
+        return [(values[n], values[n], float(data)) for n in draw.integers(0, 3, size)]
+
+    assert audit(odd, Claim(1), (0, 1), samples=2000).violated

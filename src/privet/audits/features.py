@@ -48,10 +48,12 @@ def difference(one: int, other: int, reader: Reader) -> Feature:
 
     def column(outputs: Outputs) -> Column:
         a, b = (outputs.widened(width).part(place) for place in (one, other))
+        with np.errstate(all="ignore"):  # of numbers that are not there
+            apart = a.numbers - b.numbers
         if a.tokens is None or b.tokens is None:
-            return Column(a.numbers - b.numbers)
+            return Column(apart)
         both = (a.tokens == PLAIN) & (b.tokens == PLAIN)
-        return Column(np.where(both, a.numbers - b.numbers, 0), np.where(both, PLAIN, MISSING).astype(np.int32))
+        return Column(np.where(both, apart, 0), np.where(both, PLAIN, MISSING).astype(np.int32))
 
     return Feature(f"{reader.place(one)} − {reader.place(other)}", column)
 
