@@ -85,11 +85,11 @@ def _losses_apart(part: Part, law: Choice, one: Values, two: Values) -> int:
 
 
 def rank_loss(part: Part, law: Choice, values: Values, candidate: int) -> int:
-    """max(0, b * #{x < v} - t, t - b * #{x <= v}) with the engine's own b and t."""
+    """max(b * #{x < v} - t, t - b * #{x <= v}) with the engine's own b and t."""
     sought = rank(part.measure, law, sum(times for _, times in values))
     below = sum(times for value, times in values if value < candidate)
     up_to = sum(times for value, times in values if value <= candidate)
-    return max(0, sought.unit * below - sought.target, sought.target - sought.unit * up_to)
+    return max(sought.unit * below - sought.target, sought.target - sought.unit * up_to)
 
 
 def new_keys(one: Mapping[Keys, int], two: Mapping[Keys, int]) -> int:

@@ -320,7 +320,7 @@ def _loss(measure: Measure, law: Choice, spread: Spread, candidate: int) -> int:
     sought = rank(measure, law, int(spread.counts.sum()))
     below = int(spread.counts[spread.values < candidate].sum())
     up_to = int(spread.counts[spread.values <= candidate].sum())
-    return max(0, sought.unit * below - sought.target, sought.target - sought.unit * up_to)
+    return max(sought.unit * below - sought.target, sought.target - sought.unit * up_to)
 
 
 def _unpaid(part: Part, query: Query) -> list[str]:
