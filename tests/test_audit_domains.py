@@ -317,7 +317,8 @@ def test_the_signature_says_what_a_mechanism_returns() -> None:
 
 
 def test_pairs_beyond_the_tested_ones_have_a_share_of_the_time() -> None:
-    """A clock on which every look takes a twentieth of what is left: three pairs are tested, then the share is over."""
+    """A clock on which every look takes a twentieth of what is left: three pairs are tested, then the share is soon
+    over."""
 
     class Running(Clock):
         @property
@@ -327,7 +328,14 @@ def test_pairs_beyond_the_tested_ones_have_a_share_of_the_time() -> None:
 
     source = Source(lambda data, size: np.full(size, data), None)
     stages = Stages(claim=Claim(1), source=source, clock=Running(100.0), miss=0.1, progress=lambda *_: None)
-    tracks = [Track((0, 1)) for _ in range(10)]
-    assert len(stages._narrowed(tracks, to_come=4, looking=20)) == BREADTH[-1]
+
+    def looked_at() -> list[Track]:
+        tracks = [Track((0, 1)) for _ in range(10)]
+        for track in tracks:
+            track.look(source, 8)
+            track.find(Claim(1), 1, 100)
+        return tracks
+
+    assert BREADTH[-1] <= len(stages._narrowed(looked_at(), to_come=4, looking=20, samples=1000)) < 5
     stages = Stages(claim=Claim(1), source=source, clock=Clock(None), miss=0.1, progress=lambda *_: None)
-    assert len(stages._narrowed(tracks, to_come=4, looking=20)) == 10
+    assert len(stages._narrowed(looked_at(), to_come=4, looking=20, samples=1000)) == 10

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
@@ -19,6 +20,7 @@ from privet.audits import Claim, audit
 from privet.audits.events import _whole, find_events
 from privet.audits.outputs import MISSING, OTHER, Column, Outputs, Raised, Reader, joined
 from privet.audits.views import Bins, Decimals, Digits, Grid, LastBits, Sorter, Values
+from privet.errors import InvalidInputError
 
 
 @dataclass
@@ -288,7 +290,8 @@ def test_no_more_events_than_asked_for() -> None:
         return tuple(reader.read(draw.geometric(0.3, 5000) + side * shift, 5000) for side in (0, 1))  # type: ignore[return-value]
 
     for limit in (1, 2, 3, 6):
-        events = find_events(some(1), some(1), Claim(1), limit, reader)
+        events, hope = find_events(some(1), some(1), Claim(1), limit, reader, size=1000, brief=False)
+        assert hope > events[0].promised
         assert len(events) == limit
         assert any(event.plain for event in events)
         assert [event.promised for event in events] == sorted((event.promised for event in events), reverse=True)
@@ -325,3 +328,35 @@ def test_numbers_that_are_not_there_are_no_trouble() -> None:
         return [(values[n], values[n], float(data)) for n in draw.integers(0, 3, size)]
 
     assert audit(odd, Claim(1), (0, 1), samples=2000).violated
+
+
+def test_what_is_cut_off_is_told() -> None:
+    def wide(_: int, size: int) -> Any:
+        return np.random.default_rng().integers(0, 2, (size, 4097))
+
+    def nested(_: int) -> Any:
+        return [[0] * 4097, None]
+
+    def many_keys(_: int) -> Any:
+        return {secrets.token_hex(8): 1 for _place in range(3)}
+
+    for mechanism in (wide, nested, many_keys):
+        found = audit(mechanism, Claim(1), (0, 1), samples=1500)
+        assert any("4,096 parts" in text for text in found.not_tested), mechanism
+    found = audit(lambda _, size: np.zeros((size, 3)), Claim(1), (0, 1), samples=1500)
+    assert not any("4,096 parts" in text for text in found.not_tested)
+
+
+def test_an_output_without_end_is_refused() -> None:
+    def endless(_: int) -> Any:
+        found: list[Any] = []
+        found.append(found)
+        return found
+
+    with pytest.raises(InvalidInputError, match="nested without end"):
+        audit(endless, Claim(1), (0, 1), samples=1500)
+
+
+def test_progress_must_be_callable() -> None:
+    with pytest.raises(InvalidInputError, match="progress must be callable"):
+        audit(lambda data: data, Claim(1), (0, 1), progress=3)  # type: ignore[arg-type]

@@ -316,7 +316,7 @@ def test_uniform_noise_is_flagged() -> None:
     found = audit(lambda data, size: data + generator.integers(-3, 4, size), Claim(1), (0, 1))
     assert found.verdict == "violated"
     assert found.lower_bound > 1.5
-    assert found.samples < 2000  # of 500,000: it stops at the first violation
+    assert found.samples < 2000  # of 1,000,000: it stops at the first violation
     assert found.witness.neighbors == ("0", "1")
 
 

@@ -27,14 +27,15 @@ from privet.audits.features import (
     whole,
 )  # fmt: skip
 from privet.audits.outputs import PLAIN, Column, Outputs, Reader
-from privet.audits.promise import promise
+from privet.audits.promise import outlook, promise
 from privet.audits.views import FEW, Bins, Bools, Decimals, Digits, Grid, Ints, LastBits, Sorter, Values
 
 PARTS, PAIRS, CROSSED = 8, 6, 3  # parts looked at one by one, differences of two, pairs of parts taken together
 SUMMARIES = 4  # functions of a vector, at a first look
 SQUARE = 10  # intervals a side, for two parts taken together
-SCREENED, KEPT = 4000, 12  # draws that decide which views are worth all of them, and how many are
+SCREENED, KEPT = 4000, 10  # draws that decide which views are worth all of them, and how many are
 FEW_DEVIATIONS, DEVIATIONS = 3.0, 4.5  # how far a promise stays behind what was seen: with few draws, and with many
+HOPEFUL = 1.0  # and how far an outlook does, before it is put to a test
 MANY = 2000
 SIDES = (0, 1)
 RANKED = "ranked"  # an order that is learnt; events of others are intervals, or one cell
@@ -82,34 +83,61 @@ class Event:
 Maker = Callable[[Pair], View]
 
 
-def find_events(rank: Pair, pick: Pair, claim: Claim, limit: int, reader: Reader) -> list[Event]:
-    """At most `limit` events that promise the largest parameter of the claim, best first.
+def find_events(  # noqa: PLR0913 -- draws to rank and to pick, and what for
+    rank: Pair, pick: Pair, claim: Claim, limit: int, reader: Reader, *, size: float, brief: bool
+) -> tuple[list[Event], float]:
+    """At most `limit` events, the one that promises most first; and what a test of `size` draws is likely to give.
+    A `brief` look goes without the views that seldom show anything.
 
-    The two best plain ones are among them: a set put together of many cells owes part of its promise to luck.
+    Some of them are safe and some are daring: a rare event promises nothing before there are many draws. Plain ones
+    are among them, since a set put together of many cells owes part of its promise to luck.
     """
-    makers = _makers(rank, reader)
+    makers = _makers(rank, reader, brief=brief or len(rank[0]) < FEW)
     if len(makers) > KEPT and len(rank[0]) > SCREENED:
-        makers = _screened(makers, rank, pick, claim)
+        makers = _screened(makers, rank, pick, claim, size)
     found: dict[tuple[int, int, int], _Best] = {}
     for maker in makers:
-        for best in _best_of(maker(rank), rank, pick, claim):
+        for best in _best_of(maker(rank), rank, pick, claim, size):
             found.setdefault(best.key, best)  # same counts, same event; the first reads better
-    ranking = sorted(found.values(), key=lambda best: -best.promised)
-    plain = [best for best in ranking if best.plain][: max(1, limit - 1)][:2]
-    rest = [best for best in ranking if best not in plain][: limit - len(plain)]
-    return [best.event() for best in sorted([*plain, *rest], key=lambda best: -best.promised)]
+    events = [best.event() for best in _varied(list(found.values()), limit)]
+    return sorted(events, key=lambda event: -event.promised), max(best.outlook for best in found.values())
 
 
-def _screened(makers: list[Maker], rank: Pair, pick: Pair, claim: Claim) -> list[Maker]:
+def _varied(found: list[_Best], limit: int) -> list[_Best]:
+    """Taken in turn from plain ones and from all, by what a test is likely to give and by what is all but sure."""
+    plain = [best for best in found if best.plain]
+    rankings = [
+        sorted(some, key=key) for some, key in ((plain, _likely), (found, _safe), (found, _likely), (plain, _safe))
+    ]
+    chosen: list[_Best] = []
+    for turn in range(min(limit, len(found))):
+        ranking = rankings[turn % len(rankings)]
+        chosen.append(next(best for best in [*ranking, *rankings[1]] if best not in chosen))
+    return chosen
+
+
+def _likely(best: _Best) -> float:
+    return -best.outlook
+
+
+def _safe(best: _Best) -> float:
+    return -best.promised
+
+
+def _screened(makers: list[Maker], rank: Pair, pick: Pair, claim: Claim, size: float) -> list[Maker]:
     few = slice(0, SCREENED)
     some_rank, some_pick = ((first.rows(few), second.rows(few)) for first, second in (rank, pick))
-    best = [max(one.promised for one in _best_of(maker(some_rank), some_rank, some_pick, claim)) for maker in makers]
-    kept = sorted(range(len(makers)), key=lambda number: -best[number])[:KEPT]
+    found = [list(_best_of(maker(some_rank), some_rank, some_pick, claim, size)) for maker in makers]
+    promised = sorted(range(len(makers)), key=lambda number: -max(best.promised for best in found[number]))
+    kept = promised[: KEPT // 2]
+    kept += sorted(promised[KEPT // 2 :], key=lambda number: -max(best.outlook for best in found[number]))[
+        : KEPT - KEPT // 2
+    ]
     return [makers[number] for number in sorted(kept)]
 
 
-def _best_of(view: View, rank: Pair, pick: Pair, claim: Claim) -> Iterator[_Best]:
-    """The best event of each order of the cells, on either side."""
+def _best_of(view: View, rank: Pair, pick: Pair, claim: Claim, size: float) -> Iterator[_Best]:
+    """The best events of each order of the cells, on either side."""
     ranked, picked = (np.array([view.counts(part) for part in pair]) for pair in (rank, pick))
     known = np.flatnonzero(ranked.sum(axis=0) + picked.sum(axis=0))
     plain = ranked + picked if view.sorter.ordered else picked  # intervals in a line owe nothing to the ranking
@@ -117,10 +145,12 @@ def _best_of(view: View, rank: Pair, pick: Pair, claim: Claim) -> Iterator[_Best
     hits = np.concatenate([way.hits for way in ways], axis=1)
     draws = np.repeat([way.draws for way in ways], len(known))
     promised = promise(claim, hits[0], hits[1], draws, np.where(draws < MANY, FEW_DEVIATIONS, DEVIATIONS))
+    likely = outlook(claim, (hits[0], hits[1]), draws, size, (HOPEFUL, DEVIATIONS))
     for number, way in enumerate(ways):
-        part = promised[number * len(known) : (number + 1) * len(known)]
-        best = int(np.argmax(part))
-        yield _Best(view, way, known, best, float(part[best]))
+        start = number * len(known)
+        here = slice(start, start + len(known))
+        for place in {start + int(np.argmax(promised[here])), start + int(np.argmax(likely[here]))}:
+            yield _Best(view, way, known, place - start, float(promised[place]), float(likely[place]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -143,6 +173,7 @@ class _Best:
     known: Ints
     place: int  # in the order
     promised: float
+    outlook: float
 
     @property
     def plain(self) -> bool:
@@ -189,15 +220,15 @@ def _ways(likelier: int, ranked: Ints, picked: Ints, plain: Ints) -> Iterator[_W
 # --- which views ---
 
 
-def _makers(rank: Pair, reader: Reader) -> list[Maker]:
+def _makers(rank: Pair, reader: Reader, *, brief: bool) -> list[Maker]:
     """Views worth a look for outputs such as these."""
     width = reader.width
     makers = [_maker(structure(), Values, reader)] if _varies(rank) else []
-    few = len(rank[0]) < FEW and width > 1  # a first look: what shows with few draws shows in few ways
+    few = brief and width > 1  # what shows with few draws shows in few ways
     for number, place in enumerate(_telling(rank, width, PARTS // 2 if few else PARTS)):
         makers += _of_a_column(part(place, reader), rank, reader)[: (1 if number else 3) if few else None]
     if width > 1:
-        makers += _of_a_vector(rank, reader)
+        makers += _of_a_vector(rank, reader, few=few)
     if width > 1 or _varies(rank):
         makers.append(lambda pair: _whole(pair, reader))
     return makers or [_maker(structure(), Values, reader)]
@@ -211,8 +242,7 @@ def _of_a_column(feature: Feature, rank: Pair, reader: Reader) -> list[Maker]:
     return [_maker(feature, kind, reader) for kind in kinds]
 
 
-def _of_a_vector(rank: Pair, reader: Reader) -> list[Maker]:
-    few = len(rank[0]) < FEW
+def _of_a_vector(rank: Pair, reader: Reader, *, few: bool) -> list[Maker]:
     makers = [_maker(feature, Bins, reader) for feature in summaries(reader)[: SUMMARIES if few else None]]
     makers.append(lambda pair: _made(direction(reader, pair), Bins, pair, reader))
     makers.append(lambda pair: _made(score(reader, pair, in_order=False), Bins, pair, reader))

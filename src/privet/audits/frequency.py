@@ -14,6 +14,7 @@ import numpy as np
 from privet.audits import binomial, joint
 from privet.audits.claims import Claim
 from privet.audits.domains import Domain, Pairs, Rows, is_pair
+from privet.audits.outputs import MOST_COLUMNS
 from privet.audits.search import find_tracks
 from privet.audits.source import Source
 from privet.audits.stages import Clock, Found, Progress, Stages, sizes
@@ -33,7 +34,7 @@ def audit(  # noqa: PLR0913 -- what is audited, and settings by name
     neighbors: Any = "search",
     *,
     domain: Domain | None = None,
-    samples: int = 500_000,
+    samples: int = 1_000_000,
     seconds: object = None,
     confidence: object = 0.999999,
     batch: bool | None = None,
@@ -47,6 +48,8 @@ def audit(  # noqa: PLR0913 -- what is audited, and settings by name
     used up.
     """
     sure, total, limit = _check(claim, samples, confidence, seconds)
+    if progress is not None and not callable(progress):
+        raise InvalidInputError(f"progress must be callable, not {show(progress)}", "give a function (what, done, of)")
     source, where = Source(mechanism, batch), _domain(neighbors, domain)
     clock, report = Clock(limit), progress or _silent
     tracks, pairs = find_tracks(where, source, claim, samples=total, clock=clock, progress=report)
@@ -79,7 +82,10 @@ def _result(  # noqa: PLR0913 -- all that is said in it
         method=best.event.view.name,
         pairs=pairs,
         roc=_roc(best),
-        not_tested=_not_tested(pairs, domain, rarest),
+        not_tested=(
+            *_not_tested(pairs, domain, rarest),
+            *([f"what an output has beyond its first {MOST_COLUMNS:,} parts"] if best.track.reader.cut else []),
+        ),
     )
 
 

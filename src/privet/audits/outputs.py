@@ -117,6 +117,7 @@ class Reader:
     def __init__(self) -> None:
         self._columns: dict[Path, int] = {}
         self._tokens: dict[str, int] = {}
+        self.cut = False  # whether an output had more parts than are looked at
 
     @property
     def width(self) -> int:
@@ -135,6 +136,7 @@ class Reader:
         plain = _plain(raw)
         if plain is None:
             return self._read_each([Row(raw[n : n + 1]) for n in range(size)] if isinstance(raw, np.ndarray) else raw)
+        self.cut |= isinstance(raw, np.ndarray) and raw.ndim == 2 and raw.shape[1] > MOST_COLUMNS
         return self._read_plain(plain)
 
     def place(self, column: int) -> str:
@@ -189,7 +191,8 @@ class Reader:
         shapes, rows, places, numbers_, tokens = [], [], [], [], []
         for row, output in enumerate(raw):
             cells: list[tuple[Path, float, str | None]] = []
-            shapes.append(self._number(_flatten(output, (), cells)))
+            shapes.append(self._number(self._flat(output, cells)))
+            self.cut |= len(cells) > MOST_COLUMNS
             for path, number, text in cells[:MOST_COLUMNS]:
                 place = self._column(path)
                 if place >= MOST_COLUMNS:
@@ -212,7 +215,17 @@ class Reader:
             known = len(self._columns)
             if known < MOST_COLUMNS:
                 self._columns[path] = known
+            else:
+                self.cut = True
         return known
+
+    def _flat(self, output: Any, cells: list[tuple[Path, float, str | None]]) -> str:
+        try:
+            return _flatten(output, (), cells)
+        except RecursionError:
+            raise InvalidInputError(
+                "an output of the mechanism is nested without end", "return numbers, texts, or lists of such"
+            ) from None
 
     def _number(self, text: str) -> int:
         known = self._tokens.get(text)

@@ -24,6 +24,16 @@ def promise(claim: Claim, likelier: Ints, other: Ints, draws: Ints | int, margin
         return _promise(claim, p, q)
 
 
+def outlook(
+    claim: Claim, hits: tuple[Ints, Ints], draws: Ints | int, size: float, margins: tuple[float, float]
+) -> Floats:
+    """What a test of `size` draws is likely to give. Of what was seen, one margin is taken for luck; of the test, the
+    other for its bound."""
+    p, q = _end(hits[0], draws, -margins[0]), _end(hits[1], draws, margins[0])
+    with np.errstate(all="ignore"):
+        return _promise(claim, _end(p * size, size, -margins[1]), _end(q * size, size, margins[1]))
+
+
 def _promise(claim: Claim, p: Floats, q: Floats) -> Floats:
     match claim.parameter:
         case "epsilon":
@@ -34,7 +44,7 @@ def _promise(claim: Claim, p: Floats, q: Floats) -> Floats:
             return _quantile(p) - _quantile(q)
 
 
-def _end(hits: Ints, draws: Ints | int, margin: Floats | float) -> Floats:
+def _end(hits: Ints | Floats, draws: Ints | float, margin: Floats | float) -> Floats:
     square = margin**2
     half = margin * np.sqrt(hits * (1 - hits / draws) + square / 4)
     return np.asarray(np.clip((hits + square / 2 + half) / (draws + square), 1e-300, 1 - 1e-16), np.float64)

@@ -13,7 +13,7 @@ from privet.audits.claims import Claim
 from privet.audits.domains import DataPair, Domain
 from privet.audits.outputs import OTHER
 from privet.audits.source import Source
-from privet.audits.stages import Clock, Progress, Track, sizes
+from privet.audits.stages import Clock, Progress, Track, best_first, sizes
 from privet.errors import InvalidInputError
 
 SEED = 0x5EED  # candidates are the same in every run: draws of the mechanism are random enough
@@ -41,34 +41,37 @@ def find_tracks(  # noqa: PLR0913 -- what is searched, by whom, with what
         progress("searching for neighbors", looked, most)
         fresh = _first(group, source, size, clock)
         looked += len(fresh)
-        enough = _ranked(fresh, claim) or _late(clock)
+        enough = _ranked(fresh, claim, _last(samples, source, clock)) or _late(clock)
         tracks += fresh
     if not tracks:
         raise InvalidInputError(
             f"the mechanism raised in every call on both data sets ({source.error[:200]})",
             "give data that it takes: neighbors=(data, data_without_one_person), or another domain",
         )
-    tracks.sort(key=_promised)
+    tracks = best_first(tracks)
     while not enough and len(tracks) > LEFT:
         progress("searching for neighbors", most - len(tracks), most)
         del tracks[max(LEFT, len(tracks) // 2) :]
         for track in tracks:
             track.look(source, min(size, looking - track.drawn))
         size *= 2
-        enough = _ranked(tracks, claim) or clock.left < (1 - SHARE) * (clock.seconds or 0)
-        tracks.sort(key=_promised)
+        enough = _ranked(tracks, claim, _last(samples, source, clock)) or clock.left < (1 - SHARE) * (
+            clock.seconds or 0
+        )
+        tracks = best_first(tracks)
     return tracks[:LEFT], looked
 
 
-def _ranked(tracks: list[Track], claim: Claim) -> bool:
+def _last(samples: int, source: Source, clock: Clock) -> float:
+    """Draws that the last test may have: there is time for so many."""
+    return min(samples, max(FEWEST, clock.draws(1 / 4, source.pace)))
+
+
+def _ranked(tracks: list[Track], claim: Claim, size: float) -> bool:
     """Looks for events; says whether one of them all but refutes the claim."""
     for track in tracks:
-        track.find(claim, 2)
+        track.find(claim, 2, size)
     return any(track.sure(claim, SURE) for track in tracks)
-
-
-def _promised(track: Track) -> float:
-    return -track.events[0].promised
 
 
 def _late(clock: Clock) -> bool:

@@ -32,13 +32,14 @@ LOOKING = 4  # one draw in four finds events, at first; later all draws of earli
 EARLY = 0.2  # of the false-alarm rate, for all stages but the last
 EVENTS, LAST_EVENTS = 6, 3  # tested in a stage; each costs its part of the rate
 TESTED = 2  # of these, the ones whose bound is worked out: those that look best
-KEPT, CELLS = 200_000, 20_000_000  # draws of a data set, and numbers in them, that are remembered
-BREADTH = (1, 2, 3)  # pairs of neighbors that are tested in the last stage, the one before it, and all before that
-POOL = (1, 2, 4, 8, 16)  # pairs that are looked at before that, with a third as many draws as the test will have
+KEPT, CELLS = 500_000, 1_000_000  # draws of a data set, and numbers in them, that are remembered
+RANKS = 50_000  # of these, at most, that rank cells; the rest picks events
+BREADTH = (1, 1, 2, 3)  # pairs of neighbors that are tested in the last stage, the one before it, and so on
+POOL = (2, 3, 6, 8, 16)  # pairs that are looked at before that, with a third as many draws as the test will have
 PATIENCE = 0.5  # seconds between two looks at the clock
 MANY = 1000
 FEWEST = 200  # draws that are worth a test
-FINDING = 0.1  # of the time left, for pairs beyond those that are tested
+FINDING = 0.25  # of the time left, for pairs beyond those that are tested
 LIMIT = 2.0  # times the seconds given, after which a stage is dropped
 
 Progress = Callable[[str, int, int], object]
@@ -62,6 +63,7 @@ class Track:
     seen: tuple[list[Outputs], list[Outputs]] = field(default_factory=lambda: ([], []))
     drawn: int = 0
     events: list[Event] = field(default_factory=list)
+    outlook: float = 0.0  # what a last test of it is likely to give
 
     def look(self, source: Source, size: int) -> None:
         """Draws that are only looked at."""
@@ -78,10 +80,13 @@ class Track:
             if room > 0:
                 seen.append(outputs.rows(slice(0, room)))
 
-    def find(self, claim: Claim, limit: int) -> float:
-        """Events that look best on all draws so far; how much the best promises."""
+    def find(self, claim: Claim, limit: int, size: float, *, brief: bool = False) -> None:
+        """Events that look best on all draws so far, where the last test will have `size` draws."""
         rank, pick = self._halves()
-        self.events = find_events(rank, pick, claim, limit, self.reader)
+        self.events, self.outlook = find_events(rank, pick, claim, limit, self.reader, size=size, brief=brief)
+
+    @property
+    def promised(self) -> float:
         return self.events[0].promised
 
     def sure(self, claim: Claim, margin: float) -> bool:
@@ -95,9 +100,22 @@ class Track:
 
     def _halves(self) -> tuple[Pair, Pair]:
         first, second = (joined(seen).widened(self.reader.width) for seen in self.seen)
-        half = len(first) // 2
-        ranks, picks = slice(0, half), slice(half, 2 * half)
+        half = min(len(first) // 2, RANKS)
+        ranks, picks = slice(0, half), slice(half, None)
         return (first.rows(ranks), second.rows(ranks)), (first.rows(picks), second.rows(picks))
+
+
+def best_first(tracks: list[Track]) -> list[Track]:
+    """In turn the one that promises most, and the one with the best outlook.
+
+    A leak in one output of a hundred promises nothing for long, and would be dropped for pairs that never get further.
+    """
+    rankings = [sorted(tracks, key=key) for key in (lambda track: -track.promised, _outlook)]
+    return list(dict.fromkeys(track for both in zip(*rankings, strict=True) for track in both))
+
+
+def _outlook(track: Track) -> float:
+    return -track.outlook
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -160,6 +178,7 @@ class Stages:
     clock: Clock
     miss: float
     progress: Progress
+    finding: float = 0.0  # seconds that the last look for events took, for a pair
 
     def run(self, tracks: list[Track], tests: list[int], samples: int) -> list[Found]:
         """All bounds. The last of the list is of the last stage."""
@@ -167,11 +186,14 @@ class Stages:
         left, before = self.miss, samples - sum(tests)
         for number, planned in enumerate(tests):
             to_come = len(tests) - 1 - number
-            size, stop = self._size(planned, tracks, to_come)
+            if to_come and self._quick(planned, tracks, to_come):
+                before += planned
+                continue
+            size, stop = self._size(planned, tracks, to_come, samples - tracks[0].drawn)
             if size < FEWEST and found:
                 break
             last = to_come == 0 or stop
-            tracks = self._narrowed(tracks, 0 if stop else to_come, min(before, size // 2))
+            tracks = self._narrowed(tracks, 0 if stop else to_come, min(before, size // 2), samples)
             before += planned
             tested_tracks = tracks[: BREADTH[min(0 if stop else to_come, len(BREADTH) - 1)]]
             share = left if last else self.miss * EARLY / (len(tests) - 1)
@@ -186,32 +208,55 @@ class Stages:
                 break
         return found
 
-    def _narrowed(self, tracks: list[Track], to_come: int, looking: int) -> list[Track]:
-        """The best of them, looked at again, with events; best first."""
-        limit = LAST_EVENTS if to_come == 0 else EVENTS
-        pool = tracks[: POOL[min(to_come, len(POOL) - 1)]]
+    def _narrowed(self, tracks: list[Track], to_come: int, looking: int, samples: int) -> list[Track]:
+        """The best of them, looked at again, best first; those that will be tested have events for it.
+
+        Pairs with an outlook on less than the first promises already are left out.
+        """
+        size = min(samples, max(FEWEST, self._fits(tracks, 0)))
+        breadth = BREADTH[min(to_come, len(BREADTH) - 1)]
+        first, *others = tracks[: POOL[min(to_come, len(POOL) - 1)]]
+        pool = [first, *(track for track in others if track.outlook >= first.promised)]
         enough = self.clock.left * (1 - FINDING)
+        started, drawing = self.clock.spent, self.source.spent
         looked: list[Track] = []
         for track in pool:
-            if len(looked) >= BREADTH[-1] and self.clock.left < enough:
+            if len(looked) >= breadth and self.clock.left < enough:
                 break
             in_time = self.clock.draws(0.5 / len(pool), self.source.pace)
             track.look(self.source, int(min(looking - track.drawn, in_time)))
-            track.find(self.claim, limit)
+            if len(pool) > breadth:
+                track.find(self.claim, 1, size, brief=True)
             looked.append(track)
-        return sorted(looked, key=lambda track: -track.events[0].promised)
+        ranking = best_first(looked) if to_come else sorted(looked, key=_outlook)
+        for track in ranking[:breadth]:
+            track.find(self.claim, LAST_EVENTS if to_come == 0 else EVENTS, size)
+        self.finding = (self.clock.spent - started - (self.source.spent - drawing)) / len(looked)
+        return ranking
 
-    def _size(self, planned: int, tracks: list[Track], to_come: int) -> tuple[int, bool]:
-        """Draws of this stage, and whether time allows no other; then this one has one pair, as the last has."""
+    def _quick(self, planned: int, tracks: list[Track], to_come: int) -> bool:
+        """Whether drawing takes less time than to find events in what was drawn; then a larger stage tells more."""
+        return self.finding * self._looked(tracks, to_come) > self._takes(tracks, to_come) * planned
+
+    def _size(self, planned: int, tracks: list[Track], to_come: int, rest: int) -> tuple[int, bool]:
+        """Draws of this stage, and whether time allows no other; then this one has one pair, as the last has, and
+        all draws that there is time for."""
         if self._fits(tracks, to_come) >= 2 * planned:
             return planned, False
-        return max(FEWEST // 2, min(planned, int(self._fits(tracks, 0)))), True
+        return max(FEWEST // 2, min(rest, int(self._fits(tracks, 0)))), True
 
     def _fits(self, tracks: list[Track], to_come: int) -> float:
         """Draws for which there is time, if they are as many for each pair."""
+        left = self.clock.left - self.finding * self._looked(tracks, to_come)
+        return max(0.0, left) / max(self._takes(tracks, to_come), 1e-9)
+
+    def _takes(self, tracks: list[Track], to_come: int) -> float:
+        """Seconds for one draw of each pair that is tested, and a third of one where pairs are only looked at."""
         tested = min(len(tracks), BREADTH[min(to_come, len(BREADTH) - 1)])
-        looked = min(len(tracks), POOL[min(to_come, len(POOL) - 1)])
-        return self.clock.draws(1 / (2 * (tested + looked / 3)), self.source.pace)
+        return 2 * (tested + self._looked(tracks, to_come) / 3) * self.source.pace
+
+    def _looked(self, tracks: list[Track], to_come: int) -> int:
+        return min(len(tracks), POOL[min(to_come, len(POOL) - 1)])
 
     def _test(self, track: Track, size: int, share: float, last: bool) -> list[Found]:
         events = track.events[: LAST_EVENTS if last else EVENTS]
