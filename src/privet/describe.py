@@ -95,7 +95,7 @@ def describe(path: str | Path, *, name: str | None = None, public: bool = False,
 
 
 def _draft(connection: duckdb.DuckDBPyConnection, source: Source, path: Path, name: str, *, public: bool) -> Draft:
-    first, left_out = _first_kinds(schema(connection, source, path))
+    first, left_out = first_kinds(schema(connection, source, path))
     if not first:
         raise InvalidInputError("no column can be declared", "check the header, the delimiter and the encoding")
     raw = attach(connection, Table(name=name, source=source, unit=None, columns=first), path.parent, {})
@@ -137,7 +137,7 @@ def _key(known: Mapping[str, Facts]) -> tuple[str, ...]:
     return next(((name,) for name, fact in known.items() if 0 < rows == fact.filled == fact.distinct), ())
 
 
-def _first_kinds(columns: list[tuple[str, str]]) -> tuple[dict[str, Kind], dict[str, str]]:
+def first_kinds(columns: list[tuple[str, str]]) -> tuple[dict[str, Kind], dict[str, str]]:
     """A kind that reads each column as it is, to look at it; and the columns that no declaration can name."""
     times = Counter(name.casefold() for name, _ in columns)
     kinds: dict[str, Kind] = {}

@@ -6,16 +6,14 @@ is decided by a keyed hash of its own content, so neither the order of rows nor 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
 from privet.core.claim import claim
+from privet.machine_code import compiled
 
-Loop = TypeVar("Loop", bound=Callable[..., Any])
 Whole = npt.NDArray[np.int64]
 Values = npt.NDArray[np.int32] | npt.NDArray[np.int64]  # a row for each value
 Bits = npt.NDArray[np.uint64]
@@ -24,14 +22,6 @@ FIRST, SECOND = np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53)  # 
 SHIFT, LOW, HALF = np.uint64(33), np.int64(0xFFFFFFFF), np.int64(32)
 FEW = 24  # up to here the simple sort is the fastest
 FREE, NOTHING = np.int32(-1), np.uint64(0)
-
-
-def compiled(loop: Loop) -> Loop:
-    """Machine code that other threads can run beside, kept on disk where there is a place for it."""
-    try:
-        return cast(Loop, numba.njit(nogil=True, cache=True)(loop))
-    except RuntimeError:  # no folder to keep it in
-        return cast(Loop, numba.njit(nogil=True)(loop))
 
 
 @compiled

@@ -44,6 +44,12 @@ def load(connection: duckdb.DuckDBPyConnection, table: Table, memory: Mapping[st
     return Raw(relation=relation, types=read_as)
 
 
+def schema(connection: duckdb.DuckDBPyConnection, frame: object) -> list[tuple[str, str]]:
+    """Names and engine types of all columns."""
+    names = _names(frame)
+    return [(name, _type(connection, name, _picked(frame, [(at, name, None)]))) for at, name in enumerate(names)]
+
+
 def _library(frame: object) -> str:
     """Which library a frame comes from; "" for what is no frame."""
     if isinstance(frame, dict):

@@ -1,0 +1,100 @@
+"""Hierarchies in files, as ARX and others write them: a row for each value, `value;level 1;level 2;...`, no header.
+
+age = read_hierarchy("adult_hierarchy_age.csv")
+all_of_them = read_hierarchies("hierarchies")       # by the name of their column
+write_hierarchy(age, "age.csv")
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+import zlib
+from collections.abc import Collection
+from pathlib import Path
+
+from privet.anonymize.hierarchy import Hierarchy, of_rows
+from privet.core.rational import show
+from privet.errors import InvalidInputError
+from privet.sources.delimited import open_records, open_text
+from privet.sources.sniff import guess
+
+DELIMITER = ";"
+MARK = "_hierarchy_"
+NAMED = re.compile(r"(?:.*_hierarchy_)?(.+?)\.(?:csv|txt)(?:\.gz)?", re.DOTALL | re.IGNORECASE)
+
+
+def read_hierarchy(path: str | os.PathLike[str], name: str | None = None, **options: str) -> Hierarchy:
+    """The hierarchy in a file. Its delimiter and encoding are guessed where they are not given."""
+    place = Path(path)
+    try:
+        source = guess(place, {"kind": "csv", "names": ("value",), **options})
+        with open_text(place, source.encoding, errors="strict") as file:
+            rows = [row for row in open_records(file, source) if any(row)]
+    except (OSError, EOFError, UnicodeError, zlib.error):
+        raise InvalidInputError(
+            f"the hierarchy {show(place.name)} cannot be read", "check that the file is there, and its encoding"
+        ) from None
+    return of_rows(column_of(place) if name is None else name, _checked(place, rows))
+
+
+def _checked(place: Path, rows: list[list[str]]) -> list[list[str]]:
+    """Rows of one length, each value once. A row that is there twice says nothing new."""
+    if not rows:
+        raise InvalidInputError(f"the hierarchy {show(place.name)} is empty", "give a row such as 28;20-29;*")
+    found: dict[str, list[str]] = {}
+    for number, row in enumerate(rows, 1):
+        if len(row) != len(rows[0]):
+            raise InvalidInputError(
+                f"the hierarchy {show(place.name)} has {len(row)} fields in row {number}, and {len(rows[0])} in row 1",
+                "give each value a name at each level",
+            )
+        if found.setdefault(row[0], row) != row:
+            raise InvalidInputError(
+                f"the hierarchy {show(place.name)} has two different rows for {show(row[0])}", "leave one of them"
+            )
+    return list(found.values())
+
+
+def column_of(path: Path) -> str:
+    """The column that a file's name says it is for: adult_hierarchy_age.csv and age.csv are for age."""
+    named = NAMED.fullmatch(path.name)
+    return named[1] if named else path.stem
+
+
+def read_hierarchies(folder: str | os.PathLike[str], columns: Collection[str] | None = None) -> dict[str, Hierarchy]:
+    """All hierarchies in a folder, by column; with `columns` only those for them.
+
+    Where some files are called ..._hierarchy_<column>.csv, others are taken for data.
+    """
+    place = Path(folder)
+    if not place.is_dir():
+        raise InvalidInputError(f"there is no folder {show(str(folder))}", "check the path of the hierarchies")
+    files = [path for path in sorted(place.iterdir()) if NAMED.fullmatch(path.name) and path.name[0] != "."]
+    files = [path for path in files if MARK in path.name.lower()] or files
+    found: dict[str, Path] = {}
+    for path in files:
+        name = column_of(path)
+        if name in found:
+            raise InvalidInputError(
+                f"{show(found[name].name)} and {show(path.name)} are both for column {show(name)}", "take one away"
+            )
+        if columns is None or name in columns:
+            found[name] = path
+    if not files:
+        raise InvalidInputError(
+            f"there is no hierarchy in {show(str(folder))}", "name the files such as age.csv or data_hierarchy_age.csv"
+        )
+    return {name: read_hierarchy(path, name) for name, path in found.items()}
+
+
+def write_hierarchy(hierarchy: Hierarchy, path: str | os.PathLike[str]) -> None:
+    """One row for each value, with semicolons between."""
+    try:
+        with Path(path).open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file, delimiter=DELIMITER, lineterminator="\n").writerows(zip(*hierarchy.levels, strict=True))
+    except OSError:
+        raise InvalidInputError(
+            f"{show(str(path))} cannot be written", "name a file in a folder that you may write to"
+        ) from None

@@ -1,0 +1,121 @@
+"""What an anonymization gives back: the records to ship, how they were made, and what was lost."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from privet.anonymize.models import Model
+from privet.microdata import Column, Microdata, write
+
+SUPPRESSED = "*"
+NO_GUARANTEE = (
+    "This is no guarantee: who knows more about people than the quasi-identifiers, or sees a second release, may still "
+    "learn about them."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Anonymized:
+    """`data`: all records in their order, quasi-identifiers generalized, those suppressed with "*" in each of them.
+    `classes`: for each record the number of its class, -1 if it is suppressed. `node`: the level of each quasi-
+    identifier, where one was chosen for all records. `optimal`: whether no other choice loses less; `bound`: none
+    loses less than that, in the measure that was minimized."""
+
+    data: Microdata
+    original: Microdata
+    quasi: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    classes: npt.NDArray[np.int32]
+    suppressed: int
+    node: Mapping[str, int] | None
+    measures: Mapping[str, float]
+    models: tuple[Model, ...]
+    method: str
+    seconds: float
+    optimal: bool = False
+    measure: str = "ncp"
+    bound: float | None = None
+    looks: int | None = None  # nodes that were counted
+    nodes: int | None = None  # nodes that there are
+
+    @property
+    def labels(self) -> dict[str, tuple[str | None, ...]]:
+        """The values that each quasi-identifier has in the release."""
+        return {name: self.data[name].texts for name in self.quasi}
+
+    @property
+    def sizes(self) -> npt.NDArray[np.int64]:
+        """The number of records in each class."""
+        return np.bincount(self.classes[self.classes >= 0])
+
+    def rows(self, *, keep_suppressed: bool = True) -> Microdata:
+        """The records to ship."""
+        if keep_suppressed or not self.suppressed:
+            return self.data
+        there = self.classes >= 0
+        columns = {one.name: Column(one.name, one.codes[there], one.texts) for one in self.data}
+        return Microdata(columns, int(there.sum()))
+
+    def write(self, path: str | os.PathLike[str], *, keep_suppressed: bool = True, delimiter: str = ",") -> None:
+        """To a CSV or Parquet file."""
+        write(self.rows(keep_suppressed=keep_suppressed), path, delimiter=delimiter)
+
+    def to_pandas(self, *, keep_suppressed: bool = True) -> Any:
+        import pandas  # noqa: PLC0415  not in the base install
+
+        return pandas.DataFrame({one.name: one.listed() for one in self.rows(keep_suppressed=keep_suppressed)})
+
+    def to_json(self) -> dict[str, Any]:
+        sizes = self.sizes
+        return {
+            "method": self.method,
+            "models": [str(model) for model in self.models],
+            "quasi": list(self.quasi),
+            "sensitive": list(self.sensitive),
+            "records": len(self.data),
+            "suppressed": self.suppressed,
+            "classes": len(sizes),
+            "smallest_class": int(sizes.min(initial=len(self.data))),
+            "node": None if self.node is None else dict(self.node),
+            **dict(self.measures),
+            "measure": self.measure,
+            "optimal": self.optimal,
+            "bound": self.bound,
+            "looks": self.looks,
+            "nodes": self.nodes,
+            "seconds": round(self.seconds, 3),
+        }
+
+    def __str__(self) -> str:
+        records, sizes = len(self.data), self.sizes
+        of = "" if self.nodes is None else f" ({self.looks:,} of {self.nodes:,} nodes counted)"
+        best = "the optimum" if self.optimal else "the best found"
+        bound = "" if self.optimal or self.bound is None else f"; nothing is below {self.bound:.4g}"
+        lines = [
+            f"{', '.join(map(str, self.models))}: {records:,} records in {len(sizes):,} classes, "
+            f"{self.suppressed:,} suppressed ({self.suppressed / records:.2%})",
+            f"{self.measure} {self.measures[self.measure]:.4f}: {best}{of}{bound}",
+            *([] if self.node is None else [f"levels: {', '.join(f'{name} {at}' for name, at in self.node.items())}"]),
+            NO_GUARANTEE,
+        ]
+        return "\n".join(lines)
+
+
+def recoded(column: Column, texts: Sequence[str | None], gone: npt.NDArray[np.bool_] | None = None) -> Column:
+    """The column with `texts[code]` in place of each code, and "*" for the records that are gone. Only texts of
+    `texts` and the star are listed, in order; the empty text is a missing value."""
+    said = [text or None for text in texts]
+    found = {*said, *([] if gone is None else [SUPPRESSED])}
+    ordered: list[str | None] = [*sorted(text for text in found if text is not None), *({None} & found)]
+    place = {text: number for number, text in enumerate(ordered)}
+    lookup = np.array([place[text] for text in said], dtype=np.min_scalar_type(max(0, len(ordered) - 1)))
+    codes = lookup[column.codes]
+    if gone is not None:
+        codes[gone] = place[SUPPRESSED]
+    return Column(column.name, codes, tuple(ordered))

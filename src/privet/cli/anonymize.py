@@ -1,0 +1,352 @@
+"""The verb of who must ship records: anonymize."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from privet.cli.verb import Verb, counting, json_option, pen, print_json
+from privet.core.rational import show
+from privet.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from privet.anonymize.checks import Checked
+    from privet.anonymize.coding import Coded
+    from privet.anonymize.hierarchy import Hierarchy
+    from privet.anonymize.models import Model
+    from privet.anonymize.result import Anonymized
+    from privet.microdata import Microdata
+
+MEASURES = {
+    "ncp": "ncp", "discernibility": "discernibility", "class-size": "average_class_size", "entropy": "entropy",
+}  # fmt: skip
+LONGEST = 28  # letters of an example
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Plan:
+    """What is to be done with a table."""
+
+    data: Microdata
+    quasi: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    hierarchies: Mapping[str, Hierarchy]
+    suggested: tuple[str, ...]  # columns whose hierarchy was made from their values
+    coded: tuple[Coded, ...]
+    dropped: tuple[str, ...]
+
+
+def _options(command: argparse.ArgumentParser) -> None:
+    add = command.add_argument
+    add("data", metavar="DATA", type=Path, help="the records: a CSV, Excel, Parquet or DuckDB file")
+    add("--quasi", metavar="A,B", required=True, help="columns that others may know of a person")
+    add("--sensitive", metavar="C", default="", help="columns that nobody should learn, for l and t")
+    add("--hierarchies", metavar="DIR", type=Path, help="a folder of files such as age.csv; others are made up")
+    add("--k", type=int, default=5, metavar="K", help="at least so many records look the same (5)")
+    add("--l", type=int, metavar="L", help="with so many different sensitive values")
+    add("--entropy-l", metavar="L", help="as mixed as if so many values were equally frequent")
+    add("--recursive-l", metavar="C,L", help="the most frequent value less than C times all from the L-th on")
+    add("--t", metavar="T", help="sensitive values at most so far from those of the whole table, such as 0.2")
+    add("--suppress", default="0.05", metavar="SHARE", help="so many records may be suppressed (0.05); not by mondrian")
+    add("--method", choices=("optimal", "mondrian"), default="optimal", help="one level a column, or cuts (optimal)")
+    add("--relaxed", action="store_true", help="mondrian: deal out records with the same value")
+    add("--measure", choices=tuple(MEASURES), default="ncp", help="what is to be lost least of (ncp); not by mondrian")
+    add("--seconds", type=float, metavar="S", help="then take the best so far; not by mondrian")
+    add("--top-code", metavar="A=90", action="append", default=[], help="numbers above become this one")
+    add("--bottom-code", metavar="A=5", action="append", default=[], help="numbers below become this one")
+    add("--drop", metavar="A,B", default="", help="columns to leave out, such as names and ids")
+    add("--drop-suppressed", action="store_true", help="leave suppressed records out instead of writing stars")
+    add("--encoding", metavar="NAME", help="of the file (guessed)")
+    add("--delimiter", metavar="MARK", help="of the file (guessed)")
+    add("--out", metavar="FILE", type=Path, help="write the records there: .csv or .parquet")
+    json_option(command)
+
+
+def _anonymize(options: argparse.Namespace) -> None:
+    _check(options)
+    with counting() as progress:
+        progress("reading", 0, 0)
+        plan = _plan(options)
+        made = _made(plan, options, progress)
+        from privet.anonymize.checks import check  # noqa: PLC0415
+
+        progress("checking", 0, 0)
+        checked = check(made.data, made.quasi, made.sensitive)
+        if options.out is not None:
+            progress("writing", 0, 0)
+            made.write(options.out, keep_suppressed=not options.drop_suppressed)
+    if options.json:
+        print_json("anonymize", _json(plan, made, checked, options))
+    else:
+        print("\n".join(_text(plan, made, checked, options)))
+
+
+def _check(options: argparse.Namespace) -> None:
+    """Before the work, not after it."""
+    out: Path | None = options.out
+    if out is not None:
+        if out.suffix.lower() not in (".csv", ".parquet"):
+            raise InvalidInputError(f"{out.name} is neither CSV nor Parquet", "end --out in .csv or .parquet")
+        if out.exists() and options.data.exists() and out.samefile(options.data):
+            raise InvalidInputError("--out would overwrite the data", "give --out another name")
+        if not out.absolute().parent.is_dir():
+            raise InvalidInputError(f"there is no folder {show(str(out.parent))}", "make it, or give --out another")
+    if options.seconds is not None and not options.seconds > 0:
+        raise InvalidInputError(f"seconds must be above 0, not {options.seconds:g}", "give such as --seconds 60")
+    if options.relaxed and options.method != "mondrian":
+        raise InvalidInputError("--relaxed goes with --method mondrian", "leave it out, or change the method")
+
+
+# What is asked
+
+
+def names(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def _plan(options: argparse.Namespace) -> _Plan:
+    from privet.anonymize.builders import suggest  # noqa: PLC0415  brings NumPy and DuckDB
+    from privet.anonymize.coding import bottom_code, top_code  # noqa: PLC0415
+    from privet.microdata import Microdata, read  # noqa: PLC0415
+
+    given = {key: value for key in ("encoding", "delimiter") if (value := getattr(options, key)) is not None}
+    if options.encoding is not None:
+        _check_encoding(options.data, options.encoding)
+    data = read(options.data, **given)
+    quasi, sensitive, dropped = names(options.quasi), names(options.sensitive), names(options.drop)
+    for name in (*quasi, *sensitive, *_in_file(options.data, given, dropped)):
+        if name not in data.columns:
+            read(options.data, columns=[name], **given)  # says why it is not among them
+    _check_names(quasi, sensitive, dropped)
+    if not len(data):
+        raise InvalidInputError(f"{options.data.name} has no records", "check the file, its header and its delimiter")
+    coded = []
+    for function, pairs in ((top_code, options.top_code), (bottom_code, options.bottom_code)):
+        for name, limit in map(_limit, pairs):
+            coded.append(function(data, name, limit))
+            data = coded[-1].data
+    kept = Microdata({one.name: one for one in data if one.name not in dropped}, len(data))
+    found = dict(_hierarchies(options.hierarchies, quasi))
+    suggested = tuple(name for name in quasi if name not in found)
+    if options.method == "optimal":
+        found |= {name: suggest(kept[name]) for name in suggested}
+    return _Plan(
+        data=kept, quasi=quasi, sensitive=sensitive, hierarchies=found, suggested=suggested,
+        coded=tuple(coded), dropped=dropped,
+    )  # fmt: skip
+
+
+def _check_names(quasi: Sequence[str], sensitive: Sequence[str], dropped: Sequence[str]) -> None:
+    if not quasi:
+        raise InvalidInputError("no quasi-identifier is named", "say which columns tell who it is: --quasi age,zip")
+    named = [*quasi, *sensitive, *dropped]
+    for name in named:
+        if named.count(name) > 1:
+            raise InvalidInputError(
+                f"column {show(name)} is named twice", "name it once, in --quasi, --sensitive or --drop"
+            )
+
+
+def _in_file(path: Path, given: dict[str, Any], dropped: Sequence[str]) -> list[str]:
+    """The columns that a file has and that are not to be dropped, none of which is lost without a word; and those to be
+    dropped that it does not have."""
+    import duckdb  # noqa: PLC0415
+
+    from privet.sources.sniff import guess, schema  # noqa: PLC0415
+
+    source = guess(path, given)
+    if source.kind not in ("csv", "excel"):
+        return list(dropped)
+    with duckdb.connect(":memory:") as connection:
+        found = [name for name, _ in schema(connection, source, path)]
+    for name in found:
+        if [other.lower() for other in found].count(name.lower()) > 1:
+            raise InvalidInputError(
+                f"column {show(name)} is in {path.name} twice", "rename one; upper and lower case are the same"
+            )
+    return [name for name in (*dropped, *found) if name not in dropped or name not in found]
+
+
+def _check_encoding(path: Path, encoding: str) -> None:
+    """Bytes that the encoding does not know would be shipped spelled out."""
+    from privet.declarations import Source  # noqa: PLC0415
+    from privet.sources.delimited import open_text  # noqa: PLC0415
+    from privet.sources.sniff import BLOCK, ENDINGS  # noqa: PLC0415
+
+    if ENDINGS.get(path.suffix.lower()) != "csv" or not path.is_file():
+        return
+    Source(kind="csv", path=str(path), encoding=encoding)  # or there is no such encoding
+    try:
+        with open_text(path, encoding, errors="strict") as file:
+            while file.read(BLOCK):
+                pass
+    except UnicodeError:
+        raise InvalidInputError(
+            f"{path.name} is not in {encoding}", "give its encoding, such as --encoding cp1252, or leave it out"
+        ) from None
+
+
+def _hierarchies(folder: Path | None, quasi: Sequence[str]) -> Mapping[str, Hierarchy]:
+    from privet.anonymize.hierarchy_file import read_hierarchies  # noqa: PLC0415
+
+    return {} if folder is None else read_hierarchies(folder, quasi)
+
+
+def _limit(pair: str) -> tuple[str, str]:
+    name, equals, limit = pair.rpartition("=")
+    if not equals or not name:
+        raise InvalidInputError(f"{show(pair)} is not a column and a limit", "write such as age=90")
+    return name.strip(), limit.strip()
+
+
+def _models(options: argparse.Namespace, sensitive: Sequence[str]) -> list[Model]:
+    from privet.anonymize.models import EntropyL, RecursiveL  # noqa: PLC0415
+
+    found: list[Model] = []
+    if (options.entropy_l or options.recursive_l) and not sensitive:
+        raise InvalidInputError("l needs a sensitive column", "say which: --sensitive disease")
+    if options.entropy_l:
+        found += [EntropyL(options.entropy_l, name) for name in sensitive]
+    if options.recursive_l:
+        c, comma, l = options.recursive_l.rpartition(",")  # noqa: E741  their names in the field
+        if not comma or not l.strip().isdecimal():
+            raise InvalidInputError(f"{show(options.recursive_l)} is not C,L", "write such as --recursive-l 3,2")
+        found += [RecursiveL(c.strip(), int(l), name) for name in sensitive]
+    return found
+
+
+def _made(plan: _Plan, options: argparse.Namespace, progress: Any) -> Anonymized:
+    asked: dict[str, Any] = {
+        "k": options.k, "l": options.l, "t": options.t, "models": _models(options, plan.sensitive),
+        "sensitive": plan.sensitive, "hierarchies": plan.hierarchies, "progress": progress,
+    }  # fmt: skip
+    if options.method == "mondrian":
+        from privet.anonymize.partition import mondrian  # noqa: PLC0415
+
+        return mondrian(plan.data, plan.quasi, strict=not options.relaxed, **asked)
+    from privet.anonymize.generalization import generalize  # noqa: PLC0415
+
+    measure, seconds = MEASURES[options.measure], None if options.seconds is None else str(options.seconds)
+    return generalize(plan.data, plan.quasi, suppress=options.suppress, measure=measure, seconds=seconds, **asked)
+
+
+# What is said
+
+
+def _json(plan: _Plan, made: Anonymized, checked: Checked, options: argparse.Namespace) -> dict[str, Any]:
+    found = checked.to_json()
+    return {
+        **made.to_json(),
+        "k": checked.k,
+        "l": {name: one.distinct for name, one in checked.diversity.items()},
+        "t": {name: one.t for name, one in checked.diversity.items()},
+        "diversity": found["diversity"],
+        "risks": found["risks"],
+        "uniques": checked.uniques,
+        "columns": [
+            {"column": name, "level": _level(made, name), "before": before, "after": after}
+            for name, before, after in _examples(made)
+        ],
+        "suggested": list(plan.suggested),
+        "coded": [
+            {"column": one.column, "value": one.value, "top": one.top, "changed": one.changed, "share": one.share}
+            for one in plan.coded
+        ],
+        "dropped": list(plan.dropped),
+        "out": None if options.out is None else str(options.out),
+    }
+
+
+def _level(made: Anonymized, name: str) -> int | None:
+    return None if made.node is None else made.node[name]
+
+
+def _examples(made: Anonymized) -> list[tuple[str, str, str]]:
+    """For each quasi-identifier a value before and after: of the first record that was changed, if there is one."""
+    import numpy as np  # noqa: PLC0415
+
+    found = []
+    kept = made.classes >= 0
+    for name in made.quasi:
+        old, new = made.original[name], made.data[name]
+        place = {text: code for code, text in enumerate(new.texts)}
+        same = np.array([place.get(text, -1) for text in old.texts])
+        changed = kept & (same[old.codes] != new.codes)
+        record = int(np.argmax(changed if changed.any() else kept))
+        before, after = (one.texts[one.codes[record]] for one in (old, new))
+        found.append((name, before or "(missing)", after or "(missing)"))
+    return found
+
+
+def _text(plan: _Plan, made: Anonymized, checked: Checked, options: argparse.Namespace) -> list[str]:
+    ink = pen()
+    records = len(made.data)
+    lines = [ink.head(f"{options.data.name}: {records:,} records, {', '.join(map(str, made.models))}"), ""]
+    lines += [str(one) for one in plan.coded]
+    if plan.dropped:
+        lines.append(f"left out: {', '.join(plan.dropped)}")
+    lines += ["", *_table(plan, made), ""] if lines[-1] else [*_table(plan, made), ""]
+    lines += _loss(made)
+    lines += ["", "counted again in the records to ship:", *(f"  {line}" for line in str(checked).splitlines()), ""]
+    lines += [ink.bad("This is no guarantee."), *_warnings(made, checked)]
+    if options.out is not None:
+        lines += ["", f"The records are in {options.out}"]
+    return lines
+
+
+def _table(plan: _Plan, made: Anonymized) -> list[str]:
+    from privet.report.terminal import terminal_width  # noqa: PLC0415
+
+    rows = [("column", "level", "a value before", "after")]
+    for name, before, after in _examples(made):
+        level = "cut" if made.node is None else f"{made.node[name]} of {plan.hierarchies[name].height - 1}"
+        rows.append((name, level, _short(before), _short(after)))
+    widths = [max(terminal_width(row[place]) for row in rows) for place in range(4)]
+    notes = ["", *("  suggested hierarchy" if made.node and row[0] in plan.suggested else "" for row in rows[1:])]
+    return [
+        "  ".join(text + " " * (width - terminal_width(text)) for text, width in zip(row, widths, strict=True)).rstrip()
+        + note
+        for row, note in zip(rows, notes, strict=True)
+    ]
+
+
+def _short(text: str) -> str:
+    from privet.report.terminal import one_line  # noqa: PLC0415
+
+    line = one_line(text)
+    return line if len(line) <= LONGEST else line[: LONGEST - 3] + "..."
+
+
+def _loss(made: Anonymized) -> list[str]:
+    records = len(made.data)
+    measures = ", ".join(f"{name.replace('_', ' ')} {value:.4g}" for name, value in made.measures.items())
+    found = f"{made.method}, {made.seconds:.2f} s"
+    if made.node is not None:
+        best = "the optimum" if made.optimal else "the best found in the time given"
+        found += f": {best} by {made.measure.replace('_', ' ')}, {made.looks:,} of {made.nodes:,} choices counted"
+    suppressed = f"suppressed: {made.suppressed:,} of {records:,} records ({made.suppressed / records:.2%})"
+    return [found, suppressed, f"lost: {measures}"]
+
+
+def _warnings(made: Anonymized, checked: Checked) -> list[str]:
+    lines = ["Who knows more of a person than these columns, or has a second release, may still learn about them."]
+    alike = [f"{one.alike:,} records by {name}" for name, one in checked.diversity.items() if one.alike]
+    if alike:
+        lines.append(f"All of a class have one value for {', '.join(alike)}: these need not be found to be known.")
+    if not made.sensitive:
+        lines.append("No --sensitive column was named, so nothing was looked at that classes have in common.")
+    lines.append("Attack these records as others would: see docs/attacks.md and docs/anonymize.md.")
+    return lines
+
+
+VERBS = {
+    "anonymize": Verb(
+        "generalize and suppress records before they are shipped (k, l, t); says what that does not promise",
+        "privet anonymize patients.csv --quasi age,zip,sex --k 5 --sensitive disease --l 2 --out shipped.csv",
+        _options,
+        _anonymize,
+    )
+}

@@ -1,0 +1,227 @@
+"""`privet anonymize` as people and pipelines meet it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from privet import cli
+from privet.anonymize.checks import check
+from privet.microdata import read
+
+DATA = os.environ.get("PRIVET_DATA")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """200 people, with a hierarchy of their cities."""
+    monkeypatch.chdir(tmp_path)
+    draw = np.random.default_rng(0)
+    lines = ["name,age,sex,city,sick"]
+    for place in range(200):
+        age, sex, city, sick = draw.integers([18, 0, 0, 0], [96, 2, 4, 3])
+        town = ["Bonn", "Köln", "Lyon", "Nice"][city]
+        lines.append(f"n{place},{age},{'FM'[sex]},{town},{['flu', 'cold', 'none'][sick]}")
+    (tmp_path / "people.csv").write_text("\n".join(lines) + "\n")
+    (tmp_path / "trees").mkdir()
+    (tmp_path / "trees" / "city.csv").write_text("Bonn;DE;*\nKöln;DE;*\nLyon;FR;*\nNice;FR;*\n")
+    return tmp_path
+
+
+ASKED = ["anonymize", "people.csv", "--quasi", "age,sex,city", "--drop", "name"]
+
+
+def document(words: list[str], capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    assert cli.main([*words, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["privet"], found["kind"]) == (1, "anonymize")
+    result: dict[str, Any] = found["result"]
+    return result
+
+
+def refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    assert cli.main(words) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.count("\n") == 2
+    return told.err
+
+
+def test_what_is_written_is_what_is_said(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = [*ASKED, "--hierarchies", "trees", "--k", "6", "--l", "2", "--sensitive", "sick", "--out", "shipped.csv"]
+    result = document(words, capsys)
+    found = check(read(folder / "shipped.csv"), ["age", "sex", "city"], "sick")
+    assert found.k == result["k"] >= 6
+    assert found.suppressed == result["suppressed"] <= 10
+    assert found.diversity["sick"].distinct == result["l"]["sick"] >= 2
+    assert result["t"]["sick"] == found.diversity["sick"].t
+    assert result["risks"]["prosecutor"]["highest"] == 1 / found.k
+    assert 0 < result["ncp"] < 1
+    assert result["seconds"] >= 0
+    assert set(result["node"]) == {"age", "sex", "city"}
+    assert result["suggested"] == ["age", "sex"]
+    assert (result["dropped"], result["out"]) == (["name"], "shipped.csv")
+    assert [one["column"] for one in result["columns"]] == ["age", "sex", "city"]
+    assert list(read(folder / "shipped.csv").columns) == ["age", "sex", "city", "sick"]
+
+
+def test_the_text_tells_what_was_done_and_what_it_does_not_promise(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main([*ASKED, "--hierarchies", "trees", "--top-code", "age=90", "--out", "out.parquet"]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("people.csv: 200 records, k=5\n\nage: ")
+    assert "above 90 and are now 90, which means 90 or more" in text
+    assert "left out: name" in text
+    assert re.search(r"^age +[1-4] of 4  +\d+ ", text, re.MULTILINE)
+    assert "suggested hierarchy" in text
+    assert "city" in text.split("suggested hierarchy")[-1]  # it has a file
+    assert "the optimum by ncp" in text
+    assert "suppressed: " in text
+    assert "k=" in text.split("counted again in the records to ship")[1]
+    assert "risk: at most " in text
+    assert "This is no guarantee." in text
+    assert "No --sensitive column was named" in text
+    assert "docs/attacks.md" in text
+    assert text.endswith("The records are in out.parquet\n")
+    assert len(read(folder / "out.parquet")) == 200
+
+
+def test_mondrian(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = [*ASKED, "--method", "mondrian", "--hierarchies", "trees", "--sensitive", "sick", "--out", "out.csv"]
+    result = document(words, capsys)
+    assert (result["node"], result["suppressed"], result["method"]) == (None, 0, "strict Mondrian")
+    assert check(read(folder / "out.csv"), ["age", "sex", "city"]).k >= 5
+    relaxed = document([*words, "--relaxed", "--t", "0.4", "--k", "2"], capsys)
+    assert relaxed["method"] == "relaxed Mondrian"
+    assert relaxed["t"]["sick"] <= 0.4
+    assert cli.main([*words, "--bottom-code", "age=30"]) == 0
+    text = capsys.readouterr().out
+    assert "below 30 and are now 30" in text
+    assert "strict Mondrian, " in text
+    assert "  cut  " in text
+    assert "suggested hierarchy" not in text
+
+
+def test_classes_in_which_all_are_alike_are_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "same.csv").write_text("a,s\n" + "x,flu\n" * 5 + "y,cold\n" * 5)
+    assert cli.main(["anonymize", "same.csv", "--quasi", "a", "--sensitive", "s"]) == 0
+    text = capsys.readouterr().out
+    assert "All of a class have one value for 10 records by s: these need not be found to be known." in text
+    assert "a       0 of 1  x               x" in text  # nothing had to change
+    assert "left out" not in text
+
+
+@pytest.mark.usefixtures("folder")
+def test_other_models_and_measures(capsys: pytest.CaptureFixture[str]) -> None:
+    words = [*ASKED, "--sensitive", "sick"]
+    mixed = document([*words, "--entropy-l", "2", "--recursive-l", "2,2", "--measure", "class-size"], capsys)
+    assert mixed["measure"] == "average_class_size"
+    assert mixed["diversity"]["sick"]["entropy"] >= 2
+    assert mixed["diversity"]["sick"]["recursive"]["2"] < 2
+    assert "recursive c=2, l=2 of sick" in mixed["models"]
+    quick = document([*words, "--seconds", "60", "--measure", "discernibility"], capsys)
+    assert quick["optimal"]
+
+
+def test_suppressed_records_are_stars_or_left_out(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "one.csv").write_text("a,b\n" + "x,1\n" * 30 + "y,2\n")
+    words = ["anonymize", "one.csv", "--quasi", "a", "--k", "2", "--out", "out.csv"]
+    assert document(words, capsys)["suppressed"] == 1
+    assert list(read(folder / "out.csv")["a"].listed()) == ["x"] * 30 + ["*"]
+    document([*words, "--drop-suppressed"], capsys)
+    assert len(read(folder / "out.csv")) == 30
+
+
+def test_missing_values_and_long_texts(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [",b"] + ["y" * 60 + ",b"] * 30 + [",b"] * 30
+    (folder / "m.csv").write_text("a,b\n" + "\n".join(rows) + "\n")
+    assert cli.main(["anonymize", "m.csv", "--quasi", "a"]) == 0
+    text = capsys.readouterr().out
+    assert "(missing)" in text
+    (folder / "long.csv").write_text("a,b\n" + "\n".join("y" * 60 + f"{n},b" for n in range(10)) + "\n")
+    assert cli.main(["anonymize", "long.csv", "--quasi", "a"]) == 0
+    assert "y" * 25 + "..." in capsys.readouterr().out
+
+
+def test_files_are_read_as_they_are_said_to_be(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "old.csv").write_bytes(("stadt|b\n" + "Köln|1\n" * 6).encode("cp1252"))
+    words = ["anonymize", "old.csv", "--quasi", "stadt"]
+    assert document([*words, "--encoding", "cp1252", "--delimiter", "|"], capsys)["columns"][0]["before"] == "Köln"
+    assert "old.csv is not in utf-8" in refused([*words, "--encoding", "utf-8"], capsys)
+    assert "old.csv is not in utf-16" in refused([*words, "--encoding", "utf-16"], capsys)
+    for header in ("a,a,b", "A,a,b"):
+        (folder / "twice.csv").write_text(f"{header}\n1,2,3\n")
+        assert "a' is in twice.csv twice" in refused(["anonymize", "twice.csv", "--quasi", "b"], capsys).replace(
+            "A", "a"
+        )
+    (folder / "odd.csv").write_text("a," + "b" * 300 + "\n1,2\n")
+    assert "column 'bbb" in refused(["anonymize", "odd.csv", "--quasi", "a"], capsys)  # or it would be lost
+    document(["anonymize", "odd.csv", "--quasi", "a", "--k", "1", "--drop", "b" * 300], capsys)
+    assert "column 'nobody' is not there" in refused([*ASKED[:-1], "nobody"], capsys)
+    document([*ASKED, "--out", "out.parquet"], capsys)
+    document(["anonymize", "out.parquet", "--quasi", "age", "--encoding", "utf-8"], capsys)  # not of such a file
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--quasi", ""], "no quasi-identifier is named"),
+        (["--quasi", "age,age"], "column 'age' is named twice"),
+        (["--quasi", "age", "--sensitive", "age"], "column 'age' is named twice"),
+        (["--quasi", "age", "--drop", "age"], "column 'age' is named twice"),
+        (["--quasi", "income"], "column 'income' is not there"),
+        (["--quasi", "age", "--k", "201"], "k=201 is more than the 200 records"),
+        (["--quasi", "age", "--k", "0"], "k must be at least 1"),
+        (["--quasi", "age", "--k", "many"], "--k"),
+        (["--quasi", "age", "--l", "2"], "l needs a sensitive column"),
+        (["--quasi", "age", "--entropy-l", "2"], "l needs a sensitive column"),
+        (["--quasi", "age", "--recursive-l", "2", "--sensitive", "sick"], "'2' is not C,L"),
+        (["--quasi", "age", "--recursive-l", "2,x", "--sensitive", "sick"], "'2,x' is not C,L"),
+        (["--quasi", "age", "--l", "4", "--sensitive", "sick"], "keeps any record under"),
+        (["--quasi", "age", "--l", "4", "--sensitive", "sick", "--method", "mondrian"], "not even all records"),
+        (["--quasi", "age", "--hierarchies", "none"], "there is no folder"),
+        (["--quasi", "city", "--hierarchies", "bad"], "contradicts itself: 'Bonn' and 'Köln' are both 'DE' at level 1"),
+        (["--quasi", "city", "--hierarchies", "few"], "has no row for 3 values of the data: 'Köln', 'Lyon', 'Nice'"),
+        (["--quasi", "age", "--top-code", "age"], "'age' is not a column and a limit"),
+        (["--quasi", "age", "--top-code", "city=5"], "'Bonn' in column 'city' is not a number"),
+        (["--quasi", "age", "--seconds", "0"], "seconds must be above 0"),
+        (["--quasi", "age", "--relaxed"], "--relaxed goes with --method mondrian"),
+        (["--quasi", "age", "--suppress", "2"], "suppress must be from 0 to 1"),
+        (["--quasi", "age", "--out", "people.csv"], "--out would overwrite the data"),
+        (["--quasi", "age", "--out", "out.xlsx"], "neither CSV nor Parquet"),
+        (["--quasi", "age", "--out", "none/out.csv"], "there is no folder 'none'"),
+        (["--quasi", "age", "--encoding", "klingon"], "there is no encoding"),
+    ],
+)
+def test_mistakes_are_one_line(folder: Path, capsys: pytest.CaptureFixture[str], words: list[str], said: str) -> None:
+    (folder / "bad").mkdir()
+    (folder / "bad" / "city.csv").write_text("Bonn;DE;1\nKöln;DE;2\nLyon;FR;1\nNice;FR;1\n")
+    (folder / "few").mkdir()
+    (folder / "few" / "city.csv").write_text("Bonn;*\n")
+    assert said in refused(["anonymize", "people.csv", *words], capsys)
+
+
+def test_files_that_are_not_there_or_empty(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "there is no file 'none.csv'" in refused(["anonymize", "none.csv", "--quasi", "a"], capsys)
+    (folder / "header.csv").write_text("a,b\n")
+    assert "header.csv has no records" in refused(["anonymize", "header.csv", "--quasi", "a"], capsys)
+    (folder / "empty.csv").write_text("")
+    refused(["anonymize", "empty.csv", "--quasi", "a"], capsys)
+    (folder / "nothing.csv").write_text("a,b\n,1\n,2\n")
+    assert "has no values" in refused(["anonymize", "nothing.csv", "--quasi", "a", "--k", "1"], capsys)
+
+
+@pytest.mark.skipif(DATA is None, reason="PRIVET_DATA is not set: no real data here")
+def test_real_records_reach_the_known_optimum(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = Path(str(DATA)) / "adult_arx"
+    quasi = "sex,age,race,marital-status,education,native-country,workclass,occupation"
+    words = ["anonymize", str(folder / "adult.csv.gz"), "--quasi", quasi, "--hierarchies", str(folder)]
+    result = document([*words, "--out", str(tmp_path / "out.csv")], capsys)
+    assert (round(result["ncp"], 4), result["suppressed"], result["k"]) == (0.2618, 1248, 5)
