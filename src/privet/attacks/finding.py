@@ -63,19 +63,21 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows to show under a title, in a terminal or on a page. `text` says what they mean."""
+    """Rows to show under a title, in a terminal or on a page. `text` says what they mean. With `bars` the page also
+    draws them: the first column names a bar, the last one has its whole number."""
 
     title: str
     text: str
     columns: tuple[str, ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()
+    bars: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
     """The result of one attack, worst first. `numbers` are the attack's own figures, for a program to read."""
 
-    attack: str  # "tables" or "differencing"
+    attack: str  # such as "tables" or "differencing"
     subject: str  # the file or what else was attacked
     headline: str  # in people
     people: int | None  # in the data, if the release tells
@@ -87,6 +89,8 @@ class Findings:
     not_tried: tuple[str, ...] = ()
     numbers: Mapping[str, Any] = field(default_factory=dict)
     seconds: float = 0.0
+    word: str = "certain"  # what the `certain` people are, if it is less than that
+    lead: str = ""  # what this word means; needed where it is not "certain"
 
     def report(self, path: str | Path) -> Path:
         """Writes one HTML file that needs nothing else, and says where."""

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from privet import __version__
-from privet.cli import ask, attack, audit, book, owner, show
-from privet.cli.verb import Verb, envelope, plain_letters, wants_color
+from privet.cli import anonymize, ask, attack, audit, book, compare, owner, pseudonymize, show
+from privet.cli.verb import Verb, add_commands, envelope, plain_letters, wants_color
 from privet.core.rational import show as shown
 from privet.errors import (
     BudgetExceededError,
@@ -36,7 +36,10 @@ exit codes:
   130  stopped with Ctrl-C; says whether something was charged
   141  the reader of a pipe went away"""
 
-VERBS: dict[str, Verb] = {**show.VERBS, **owner.VERBS, **ask.VERBS, **book.VERBS, **attack.VERBS, **audit.VERBS}
+VERBS: dict[str, Verb] = {
+    **show.VERBS, **owner.VERBS, **ask.VERBS, **book.VERBS, **attack.VERBS, **audit.VERBS, **anonymize.VERBS,
+    **compare.VERBS, **pseudonymize.VERBS,
+}  # fmt: skip
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -94,17 +97,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"privet {__version__}")
     parser.set_defaults(run=_no_verb)
     verbs = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=_Parser)
-    for name, verb in VERBS.items():
-        command = verbs.add_parser(
-            name,
-            help=verb.text,
-            description=verb.text,
-            epilog=f"example:\n  {verb.example}",
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-            allow_abbrev=False,
-        )
-        command.set_defaults(run=verb.run)
-        verb.options(command)
+    add_commands(verbs, VERBS)
     return parser
 
 

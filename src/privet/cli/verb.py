@@ -10,7 +10,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,7 +34,31 @@ class Verb:
     text: str
     example: str
     options: Callable[[argparse.ArgumentParser], None]
-    run: Callable[[argparse.Namespace], int | None]  # an exit code, if it is not 0
+    run: Callable[[argparse.Namespace], int | None] | None  # an exit code, if it is not 0; None: its kinds do it
+
+
+def add_commands(group: Any, verbs: Mapping[str, Verb]) -> None:
+    """The commands of a group of sub-parsers."""
+    for name, verb in verbs.items():
+        command = group.add_parser(
+            name,
+            help=verb.text,
+            description=verb.text,
+            epilog=f"example:\n  {verb.example}",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        command.set_defaults(run=verb.run, kind=name)
+        verb.options(command)
+
+
+def kinds_of(title: str, kinds: Mapping[str, Verb]) -> Callable[[argparse.ArgumentParser], None]:
+    """The options of a verb that has commands of its own."""
+
+    def options(command: argparse.ArgumentParser) -> None:
+        add_commands(command.add_subparsers(title=title, metavar="WHAT", required=True), kinds)
+
+    return options
 
 
 def envelope(kind: str, result: Any) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from privet.report.page import Figure
 from privet.report.terminal import percent
 
 if TYPE_CHECKING:
-    from privet.attacks.finding import Interval, Score
+    from privet.attacks.finding import Interval, Score, Table
 
 MOST_MARKS = 400
 MOST_PERSONS = 60  # drawn with head and shoulders; more of them are squares
@@ -23,8 +23,8 @@ CHART_WIDTH, ROW = 270, 34
 GUESSES = ("with the release", "without it", "people not in it")
 
 
-def people_figure(people: int | None, certain: int) -> Figure | None:
-    """Filled: certain. Hollow: not. None if there is nobody to draw, or no number to draw."""
+def people_figure(people: int | None, certain: int, word: str = "certain") -> Figure | None:
+    """Filled: certain, or what the word says. Hollow: not. None if there is nobody to draw, or no number to draw."""
     total = certain if people is None else max(people, certain)
     if not total:
         return None
@@ -36,10 +36,11 @@ def people_figure(people: int | None, certain: int) -> Figure | None:
     rest = total - certain
     if people is None:
         caption += " How many people there are besides is not known."
-    key: list[tuple[Any, str]] = [("full", f"certain: {number_of_people(certain)}")]
+    key: list[tuple[Any, str]] = [("full", f"{word}: {number_of_people(certain)}")]
     if rest:
-        key.append(("hollow", f"not certain: {number_of_people(rest)}"))
-    alt = f"{number_of_people(certain)} certain" + ("" if people is None else f", {number_of_people(rest)} not certain")
+        key.append(("hollow", f"not {word}: {number_of_people(rest)}"))
+    others = "" if people is None else f", {number_of_people(rest)} not {word}"
+    alt = f"{number_of_people(certain)} {word}{others}"
     return Figure(people_svg(marks, full), alt, caption, on_paper=False, key=tuple(key))
 
 
@@ -69,6 +70,28 @@ def score_figure(score: Score) -> Figure:
     alt = "; ".join(f"{name}: {percent(part.value)}, {interval_words(part)}" for name, part in rows)
     caption = "Share of people for whom the best guess is right. Thin lines are 95 % intervals."
     return Figure(svg(score_chart(score)), f"best guess right, {alt}", caption)
+
+
+def bars_figure(table: Table) -> Figure:
+    """One bar a row: the first column names it, the last one is its length."""
+    from privet.report.charts import svg  # noqa: PLC0415  brings Altair
+
+    alt = "; ".join(f"{row[0]}: {row[-1]}" for row in table.rows)
+    return Figure(svg(bars_chart(table)), f"{table.columns[-1]} by {table.columns[0]}, {alt}", table.title)
+
+
+def bars_chart(table: Table) -> Any:
+    import altair as alt  # noqa: PLC0415  only a page needs it
+
+    from privet.report.charts import HEALTHY, PAPER, house_style  # noqa: PLC0415
+
+    rows = [{"name": row[0], "size": int(row[-1].replace(",", "")), "words": row[-1]} for row in table.rows]
+    names = alt.Y("name:N", sort=None, title=None).axis(grid=False, labelLimit=260)
+    sizes = alt.X("size:Q", title=table.columns[-1]).axis(format=",d", tickMinStep=1)
+    bars = alt.Chart(alt.InlineData(values=rows)).mark_bar(size=16, color=HEALTHY)
+    return bars.encode(y=names, x=sizes, description="words:N").properties(
+        width=CHART_WIDTH, height=alt.Step(24), background=PAPER, config=house_style()
+    )
 
 
 def interval_words(interval: Interval) -> str:

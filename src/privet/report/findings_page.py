@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from privet.report.findings_chart import people_figure, score_figure
+from privet.report.findings_chart import bars_figure, people_figure, score_figure
 from privet.report.findings_words import (
     MEANING,
     NOT_STATED,
@@ -29,7 +29,7 @@ MOST_ATTRIBUTES = 6  # with a column each
 
 def page_of(findings: f.Findings) -> Report:
     """Sections that have nothing to say are left out, but not the limits: what was assumed and what was not tried."""
-    picture = people_figure(findings.people, findings.certain)
+    picture = people_figure(findings.people, findings.certain, findings.word)
     sections = [
         *([Section("The people", (picture,))] if picture else []),
         *([_records(findings.findings)] if findings.findings else []),
@@ -87,6 +87,8 @@ def _record(finding: f.Finding, names: tuple[str, ...], *, many: bool) -> tuple[
 
 def _table(table: f.Table) -> Section:
     parts: list[Part] = [Text((table.text,))] if table.text else []
+    if table.bars and table.rows:
+        parts.append(bars_figure(table))
     if table.columns:
         parts.append(Table(table.title, table.columns, table.rows[:MOST_ROWS]))
         left = more(len(table.rows) - MOST_ROWS, "rows")

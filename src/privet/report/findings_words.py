@@ -32,7 +32,7 @@ def title(findings: Findings) -> str:
 
 
 def lead(findings: Findings) -> str:
-    return LEAD_CERTAIN if findings.certain else LEAD_NOBODY
+    return findings.lead or (LEAD_CERTAIN if findings.certain else LEAD_NOBODY)
 
 
 def sureness(finding: Finding) -> str:

@@ -1,0 +1,161 @@
+"""`privet pseudonymize`: ids become keyed pseudonyms, the same over tables; names and the like are dropped."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import os
+import stat
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from privet.cli.verb import Verb, counting, json_option, print_json
+from privet.core.rational import show
+from privet.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from privet.anonymize.keys import Key
+    from privet.microdata import Microdata
+
+ENDINGS = (".csv", ".parquet")
+
+
+def _options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("files", metavar="FILE", nargs="+", type=Path, help="tables: CSV, Excel, Parquet or DuckDB")
+    command.add_argument(
+        "--columns", required=True, metavar="A,B=KIND",
+        help="columns with ids; those of one kind share pseudonyms (the kind is the column's name, if none is given)",
+    )  # fmt: skip
+    command.add_argument("--key", required=True, metavar="KEYFILE", type=Path, help="made if it is not there")
+    command.add_argument("--out", required=True, metavar="DIR|FILE", type=Path, help="a new folder, or one new file")
+    command.add_argument("--drop", metavar="C,D", default="", help="columns to leave out, such as name,email")
+    command.add_argument("--length", type=int, default=32, metavar="N", help="letters of a pseudonym (32)")
+    command.add_argument("--lengthen", action="store_true", help="take more letters where two ids would share one")
+    command.add_argument("--trim", action="store_true", help="spaces around an id mean nothing")
+    command.add_argument("--fold", action="store_true", help="capitals in an id mean nothing")
+    command.add_argument("--rotate", action="store_true", help="make a new version of the key, and use it")
+    command.add_argument("--mapping", metavar="FILE.csv", type=Path, help="with --rotate: old and new pseudonyms")
+    json_option(command)
+
+
+def _pseudonymize(options: argparse.Namespace) -> None:
+    places = _places(options.files, options.out)
+    if options.mapping is not None and not options.rotate:
+        raise InvalidInputError("--mapping goes with --rotate", "rotate the key, or leave --mapping out")
+    for path in (*places.values(), *([options.mapping] if options.mapping else [])):
+        if path.exists():
+            raise InvalidInputError(f"{path} exists already", "name a new file or folder with --out")
+    from privet import microdata  # noqa: PLC0415  brings NumPy and DuckDB
+    from privet.anonymize import pseudonyms  # noqa: PLC0415
+    from privet.anonymize.keys import warnings_about  # noqa: PLC0415
+
+    columns, normal = _kinds(options.columns), [*["trim"] * options.trim, *["case"] * options.fold]
+    with counting() as progress:
+        tables = {}
+        for done, path in enumerate(options.files):
+            progress(f"reading {path.name}", done, len(options.files))
+            tables[path.stem] = microdata.read(path)
+        key, fresh = _key(options.key, rotate=options.rotate)
+        drop = [name for name in options.drop.split(",") if name]
+        made = pseudonyms.pseudonymize(
+            tables, columns, key,
+            length=options.length, lengthen=options.lengthen, drop=drop, normal=normal, progress=progress,
+        )  # fmt: skip
+        if fresh:
+            key.write(options.key)  # before what it made: pseudonyms without their key are lost
+        _write(made.tables, places)
+    if options.mapping is not None:
+        lengths = {kind.name: kind.length for kind in made.kinds}
+        pairs = pseudonyms.mapping(tables, columns, key, key.latest - 1, lengths=lengths, normal=normal)
+        _write_mapping(options.mapping, pairs)
+    warned = warnings_about(options.key, *{path.parent for path in places.values()})
+    for line in warned:
+        sys.stderr.write(f"privet: warning: {line}\n")
+    files = {name: str(path) for name, path in places.items()}
+    if options.json:
+        print_json("pseudonymize", {**made.to_json(), "files": files, "key_made": fresh, "warnings": warned})
+        return
+    print(made)
+    print(f"key: version {made.version} of {options.key}" + (", made now: back it up" if fresh else ""))
+    print(f"written: {', '.join(files.values())}")
+
+
+def _kinds(text: str) -> dict[str, str]:
+    """patient_id,doctor=person: the kind of id of each column."""
+    found: dict[str, str] = {}
+    for part in filter(None, map(str.strip, text.split(","))):
+        column, _, kind = part.partition("=")
+        if not column or column in found:
+            raise InvalidInputError(
+                f"--columns cannot be read at {show(part)}", "write such as patient_id,doctor=person"
+            )
+        found[column] = kind or column
+    return found
+
+
+def _places(files: Sequence[Path], out: Path) -> Mapping[str, Path]:
+    """Where each table goes."""
+    names = [path.stem for path in files]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise InvalidInputError(f"two tables are called {show(twice)}", "give files with different names")
+    if out.suffix.lower() in ENDINGS:
+        if len(files) > 1:
+            raise InvalidInputError("several tables do not go into one file", "name a folder with --out")
+        return {names[0]: out}
+    return {
+        path.stem: out / (path.name if path.suffix.lower() in ENDINGS else f"{path.stem}.csv") for path in files
+    }  # fmt: skip
+
+
+def _key(path: Path, *, rotate: bool) -> tuple[Key, bool]:
+    """The key, and whether it is still to be written."""
+    from privet.anonymize.keys import Key  # noqa: PLC0415
+
+    if not path.exists():
+        if rotate:
+            raise InvalidInputError(
+                f"there is no key {path} to rotate", "name the key file that made the old pseudonyms"
+            )
+        return Key.new(), True
+    key = Key.read(path)
+    return (key.rotated(), True) if rotate else (key, False)
+
+
+def _write(tables: Mapping[str, Microdata], places: Mapping[str, Path]) -> None:
+    from privet import microdata  # noqa: PLC0415
+
+    for name, table in tables.items():
+        try:
+            places[name].parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InvalidInputError(
+                f"cannot make the folder {places[name].parent}: {error.strerror}", "name a folder that you may write to"
+            ) from None
+        microdata.write(table, places[name])
+
+
+def _write_mapping(path: Path, pairs: Sequence[tuple[str, str, str]]) -> None:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([("kind", "old", "new"), *pairs])
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, stat.S_IRUSR | stat.S_IWUSR)
+    except OSError as error:
+        raise InvalidInputError(
+            f"cannot write {path}: {error.strerror}", "name a file in a folder that you may write to"
+        ) from None
+    with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+        file.write(text.getvalue())
+
+
+VERBS = {
+    "pseudonymize": Verb(
+        "replace ids by keyed pseudonyms, the same over tables, and drop names",
+        "privet pseudonymize patients.csv visits.csv --columns patient_id --key ~/keys/clinic.key --out shipped",
+        _options,
+        _pseudonymize,
+    ),
+}
