@@ -29,7 +29,8 @@ evidence: $(READY) bench peers mutate
 	$(BIN)/python benchmarks/kills.py --kills 200 --json docs/evidence/ledger-kills.json
 	$(BIN)/python benchmarks/query_kills.py --json docs/evidence/full-path-kills.json
 	$(BIN)/python benchmarks/audit_queries.py --json docs/evidence/full-path-audit.json
-	$(BIN)/python benchmarks/gallery.py --seeds 20 --json docs/evidence/gallery.json
+	$(BIN)/python benchmarks/gallery.py --seeds 20 --twin-seconds 1.6 --processor-time --json docs/evidence/gallery.json
+	$(BIN)/python benchmarks/certified.py --json docs/evidence/certified.json
 	$(BIN)/python benchmarks/tables.py --json docs/evidence/tables.json
 
 bench: $(READY)
@@ -38,12 +39,15 @@ bench: $(READY)
 	$(BIN)/python benchmarks/queries.py --json docs/evidence/queries-speed.json
 	$(BIN)/python benchmarks/queries.py --rows 1000 --people 100000000,10000000,50 --json docs/evidence/queries-large.json
 	$(BIN)/python benchmarks/plans.py --json docs/evidence/plans-speed.json
+	$(BIN)/python benchmarks/pseudonyms.py --json docs/evidence/pseudonyms.json
 
 # Other engines beside Privet: speed, and error at equal privacy. Builds .venv-peers-NAME; real data from PRIVET_DATA.
 peers: $(READY)
 	$(BIN)/python benchmarks/queries.py --peers --json docs/evidence/queries-peers.json
 	$(BIN)/python benchmarks/errors.py --json docs/evidence/errors.json
 	$(BIN)/python benchmarks/audit_peers.py --json docs/evidence/audit-peers.json
+	$(BIN)/python benchmarks/anonymize.py --json docs/evidence/anonymize.json
+	$(BIN)/python benchmarks/linkage.py --json docs/evidence/linkage.json
 
 mutate: $(READY)
 	$(BIN)/python benchmarks/mutation.py --json docs/evidence/mutation.json

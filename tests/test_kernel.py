@@ -471,6 +471,7 @@ def test_without_a_compiler_numpy_does_it(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setitem(sys.modules, "numba", None)
     monkeypatch.delitem(sys.modules, "privet.backends.loops")
     monkeypatch.delattr("privet.backends.loops")
+    monkeypatch.delitem(sys.modules, "privet.machine_code")
     pile.loops.cache_clear()
     try:
         assert pile.loops() is None

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from privet.attacks.finding import Interval as Interval
     from privet.attacks.finding import Score as Score
     from privet.attacks.finding import Strength as Strength
+    from privet.attacks.linkage import Linkage as Linkage
+    from privet.attacks.linkage import link as link
     from privet.attacks.planned import margins as margins
     from privet.attacks.queries import Noise as Noise
     from privet.attacks.queries import Privacy as Privacy
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from privet.attacks.queries_file import queries_of as queries_of
     from privet.attacks.queries_file import read_queries as read_queries
     from privet.attacks.reconstruction import reconstruct as reconstruct
+    from privet.attacks.records import attack_records as attack_records
     from privet.attacks.release import Between as Between
     from privet.attacks.release import Knowledge as Knowledge
     from privet.attacks.release import Largest as Largest
@@ -44,8 +47,11 @@ if TYPE_CHECKING:
     from privet.attacks.release_file import read_tables as read_tables
     from privet.attacks.release_file import tables as tables
     from privet.attacks.release_file import tables_of as tables_of
+    from privet.attacks.reversal import reverse as reverse
     from privet.attacks.scoring import read_records as read_records
     from privet.attacks.scoring import records_of as records_of
+    from privet.attacks.sparse import scoreboard as scoreboard
+    from privet.attacks.unique import uniqueness as uniqueness
     from privet.predicate import holds as holds
 
 PLACES = {  # the solvers take a second to load, so a release with a mistake in it is told so first
@@ -53,26 +59,31 @@ PLACES = {  # the solvers take a second to load, so a release with a mistake in 
     "certificate": ("check",),
     "difference": ("differencing",),
     "finding": ("Finding", "Findings", "Interval", "Score", "Strength"),
+    "linkage": ("Linkage", "link"),
     "planned": ("margins",),
     "queries": (
         "Noise", "Privacy", "Queries", "Query", "Secret", "number", "privacy", "two_means", "two_releases",
     ),
     "queries_file": ("queries_of", "read_queries"),
     "reconstruction": ("reconstruct",),
+    "records": ("attack_records",),
     "release": (
         "Between", "Knowledge", "Largest", "Mean", "Quantile", "Share", "Smallest", "Statistic", "Tables", "Total",
     ),
     "release_file": ("read_tables", "tables", "tables_of"),
+    "reversal": ("reverse",),
     "scoring": ("read_records", "records_of"),
+    "sparse": ("scoreboard",),
+    "unique": ("uniqueness",),
 }  # fmt: skip
 WHERE = {name: f"privet.attacks.{place}" for place, names in PLACES.items() for name in names}
 WHERE["holds"] = "privet.predicate"
 __all__ = [
-    "Between", "Finding", "Findings", "Interval", "Knowledge", "Largest", "Mean", "Noise", "Privacy", "Quantile",
-    "Queries", "Query", "Score", "Secret", "Share", "Smallest", "Statistic", "Strength", "Tables", "Total", "check",
-    "differencing", "holds", "margins", "number", "privacy", "queries_of", "read_queries", "read_records",
-    "read_tables", "reconstruct", "records_of", "tables", "tables_of", "tables_of_answers", "two_means",
-    "two_releases",
+    "Between", "Finding", "Findings", "Interval", "Knowledge", "Largest", "Linkage", "Mean", "Noise", "Privacy",
+    "Quantile", "Queries", "Query", "Score", "Secret", "Share", "Smallest", "Statistic", "Strength", "Tables", "Total",
+    "attack_records", "check", "differencing", "holds", "link", "margins", "number", "privacy", "queries_of",
+    "read_queries", "read_records", "read_tables", "reconstruct", "records_of", "reverse", "scoreboard", "tables",
+    "tables_of", "tables_of_answers", "two_means", "two_releases", "uniqueness",
 ]  # fmt: skip
 
 

@@ -1,0 +1,219 @@
+"""Attacks on an anonymized table: what it says about people although nobody's record can be told.
+
+    attack_records("released.csv", ["zip", "age"], "condition")
+    attack_records(hospital_a, ["zip", "age"], "condition", also=[hospital_b], known=[{"zip": "13012", "age": 28}])
+
+Homogeneity, skewness, background knowledge, and two releases together. With the original records (`truth`) and with
+people who are not in the data (`population`) it is also said how much of that is the release's doing: that smokers
+have more often lung cancer is no leak, and is guessed as well of those who are not in the table.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import sqrt
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from privet import microdata
+from privet.attacks.composition import Fit, Pair, fits, pairs
+from privet.attacks.finding import Findings, Interval, Score
+from privet.attacks.homogeneity import Classes, certain_without, classes_of, homogeneous, recheck
+from privet.attacks.linkage_score import share
+from privet.attacks.matching_classes import (
+    Agreement,
+    agreement,
+    candidates,
+    certain_classes,
+    in_parts,
+    left_over,
+    value_counts,
+)
+from privet.attacks.records_words import told
+from privet.errors import InvalidInputError
+from privet.microdata import Microdata
+
+SCORED = 2000  # people, drawn at random, of whom the guess is compared with the truth
+MOST_CLASSES, MOST_PAIRS = 200, 100  # listed
+RULED_OUT = 2  # values
+SEED = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Attacked:
+    """What was found, as numbers; `records_words` says it."""
+
+    subject: str
+    others: tuple[str, ...]
+    releases: tuple[Classes, ...]
+    certain: npt.NDArray[np.int64]  # classes, the largest first
+    overlapping: npt.NDArray[np.int64]  # homogeneous classes that somebody of another class may be taken for
+    without: list[int]  # people certain with 0, 1, ... values ruled out
+    known: Microdata | None
+    fits: tuple[Fit, ...]
+    pairs: tuple[Pair, ...]
+    pairs_in_all: int
+    score: Score
+    checked: int  # classes that were gone through once more
+
+
+def attack_records(  # noqa: PLR0913  the rest is keyword-only
+    released: object,
+    quasi: Sequence[str],
+    sensitive: str,
+    *,
+    also: Sequence[object] = (),
+    truth: object = None,
+    population: object = None,
+    known: object = None,
+    suppressed: str = "*",
+) -> Findings:
+    """`also`: further releases with people of this one. `truth`: the original records of these people. `population`:
+    records of people who are not in the release, for control. `known`: people that are looked for, with what an
+    attacker knows of them, in the columns of the quasi-identifiers. A value of theirs may be as it is, 28, or as
+    general as in a release, 2*."""
+    began = time.perf_counter()
+    columns = [*quasi, sensitive]
+    releases = [classes_of(_read(one, columns), quasi, sensitive, suppressed) for one in (released, *also)]
+    first = releases[0]
+    sought = None if known is None else _people(known, quasi)
+    alike = certain_classes(first)
+    overlapping = homogeneous(first)[~np.isin(homogeneous(first), alike)]
+    some, number = pairs(first, releases[1], MOST_PAIRS) if len(releases) > 1 else ([], 0)
+    fitting = [] if sought is None else fits(releases, sought, np.arange(len(sought)))
+    _recheck(releases, alike[:MOST_CLASSES], sought, fitting)
+    found = Attacked(
+        subject=_name(released),
+        others=tuple(map(_name, also)),
+        releases=tuple(releases),
+        certain=alike,
+        overlapping=overlapping,
+        without=certain_without(first, RULED_OUT),
+        known=sought,
+        fits=tuple(fitting),
+        pairs=tuple(some),
+        pairs_in_all=number,
+        score=_score(first, _maybe(truth, columns), _maybe(population, columns), int(first.sizes[alike].sum())),
+        checked=min(len(alike), MOST_CLASSES),
+    )
+    return told(found, truth is not None, time.perf_counter() - began)
+
+
+def _recheck(
+    releases: Sequence[Classes], alike: npt.NDArray[np.int64], sought: Microdata | None, fitting: Sequence[Fit]
+) -> None:
+    """What is called a proof is found a second time, record by record, by code that has nothing in common with the
+    first: one value in a class, one value in all releases for somebody."""
+    right = all(recheck(releases[0], int(number)) for number in alike)
+    sure = [fit for fit in fitting if len(fit.values) == 1][:MOST_CLASSES]
+    for fit in sure if sought is not None else ():
+        person = {one.name: one.texts[one.codes[fit.row]] for one in sought or ()}
+        left = set.intersection(*(left_over(one, person) for one in releases))
+        right = right and left == set(fit.values)
+    if not right:
+        raise AssertionError("two ways to count the same records differ")
+
+
+def best_guesses(
+    classes: Classes, people: Microdata, rows: npt.NDArray[np.intp], agree: Agreement | None = None
+) -> npt.NDArray[np.int64]:
+    """For each of these people the most frequent value, as its number, of the classes they may be in; where there are
+    none, the most frequent of all."""
+    there, overall = np.array([text is not None for text in classes.values], np.bool_), _overall(classes)
+    told = agreement(classes, people) if agree is None else agree
+    parts = [np.zeros(0, np.int64)]
+    for some in in_parts(classes, rows):
+        counts = np.where(there, value_counts(classes, candidates(classes, people, some, told)), 0.0)
+        parts.append(np.where(counts.any(axis=1), np.argmax(counts, axis=1), overall))
+    return np.concatenate(parts)
+
+
+def _score(classes: Classes, truth: Microdata | None, population: Microdata | None, claimed: int) -> Score:
+    """Success: of the people in the table, by the class that each record is in, or by the truth, if it is given."""
+    overall = _overall(classes)
+    if truth is None:
+        values, members = classes.data[classes.sensitive].codes, classes.members
+        guesses = np.where(members >= 0, classes.mode[members], overall)
+        guesses = np.where(guesses >= 0, guesses, overall)
+        there = np.array([text is not None for text in classes.values], np.bool_)[values]
+        success = share(int(((guesses == values) & there).sum()), int(there.sum()))
+        baseline = share(int(((values == overall) & there).sum()), int(there.sum()))
+    else:
+        success, baseline = _compared(classes, truth)
+    control = None if population is None else _compared(classes, population)[0]
+    rival = baseline if control is None or control.value < baseline.value else control
+    return Score(
+        claimed=claimed,
+        right=claimed,
+        success=success,
+        baseline=baseline,
+        control=control,
+        advantage=difference(success, rival),
+    )
+
+
+def _compared(classes: Classes, people: Microdata) -> tuple[Interval, Interval]:
+    """How often the guess is right, and how often the most frequent value is, of some people drawn at random."""
+    values = np.array(people[classes.sensitive].texts, dtype=object)[people[classes.sensitive].codes]
+    rows = np.flatnonzero([value is not None for value in values])
+    if len(rows) > SCORED:
+        rows = np.sort(np.random.default_rng(SEED).choice(rows, SCORED, replace=False))
+    guesses = best_guesses(classes, people, rows)
+    names = np.array(classes.values, dtype=object)
+    right = names[guesses] == values[rows]
+    constant = values[rows] == names[_overall(classes)]
+    return share(int(right.sum()), len(rows)), share(int(constant.sum()), len(rows))
+
+
+def _overall(classes: Classes) -> int:
+    there = np.array([text is not None for text in classes.values], np.bool_)
+    if not there.any():
+        raise InvalidInputError(f"{classes.sensitive} has no values", "name a column with something to protect")
+    return int(np.argmax(np.where(there, classes.shares, -1.0)))
+
+
+def difference(one: Interval, two: Interval) -> Interval:
+    """Newcombe's interval for a difference of two shares, from the interval of each."""
+    gap = one.value - two.value
+    down = sqrt((one.value - one.low) ** 2 + (two.high - two.value) ** 2)
+    up = sqrt((one.high - one.value) ** 2 + (two.value - two.low) ** 2)
+    return Interval(gap, max(-1.0, gap - down), min(1.0, gap + up))
+
+
+def _read(data: object, columns: Sequence[str]) -> Microdata:
+    """Of an `Anonymized` the records to ship."""
+    held = getattr(data, "data", None)
+    return microdata.read(held if isinstance(held, Microdata) else data, columns=list(columns))
+
+
+def _maybe(data: object, columns: Sequence[str]) -> Microdata | None:
+    return None if data is None else _read(data, columns)
+
+
+def _people(known: object, quasi: Sequence[str]) -> Microdata:
+    """What is not known of somebody is left out, or empty."""
+    if not isinstance(known, Sequence) or isinstance(known, str):
+        return _read(known, quasi)
+    if not known or not all(isinstance(one, Mapping) for one in known):
+        raise InvalidInputError("nobody is looked for", "give such as known=[{'age': 28, 'zip': '13012'}]")
+    strange = sorted({str(name) for one in known for name in one} - set(quasi))
+    if strange:
+        raise InvalidInputError(
+            f"{strange[0]} is known of somebody, but is no quasi-identifier", f"use {', '.join(quasi)}"
+        )
+    columns = {name: microdata.column(name, [_text(one.get(name)) for one in known]) for name in quasi}
+    return Microdata(columns, len(known))
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None or value == "" else str(value)
+
+
+def _name(data: object) -> str:
+    return Path(data).name if isinstance(data, str | os.PathLike) else "the release"

@@ -1,0 +1,12 @@
+"""Ways to ship the same records, side by side: what is left to use, and what an attacker gets.
+
+Above the rooms that anonymize, attack, and answer under differential privacy: it uses all three and is used by none.
+"""
+
+from privet.plans.comparison import compare as compare
+from privet.plans.measured import Comparison as Comparison
+from privet.plans.measured import Measured as Measured
+from privet.plans.ways import Way as Way
+from privet.plans.ways import ways as ways
+
+__all__ = ["Comparison", "Measured", "Way", "compare", "ways"]

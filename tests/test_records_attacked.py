@@ -1,0 +1,280 @@
+"""Attacks on anonymized tables: the classical examples, and slow counts beside the quick ones."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from privet import cli, microdata
+from privet.attacks import records
+from privet.attacks.composition import fits, pairs
+from privet.attacks.finding import Strength
+from privet.attacks.homogeneity import certain_without, classes_of, distance, homogeneous, recheck, skews
+from privet.attacks.matching_classes import certain_classes, left_over, overlaps
+from privet.attacks.records import attack_records
+from privet.errors import InvalidInputError
+from privet.microdata import Microdata
+
+QUASI = ["zip", "age"]
+HOSPITAL_A = [
+    *[("130**", "<30", value) for value in ("AIDS", "Heart Disease", "Viral Infection", "Viral Infection")],
+    *[("1485*", ">=40", value) for value in ("Cancer", "Heart Disease", "Viral Infection", "Viral Infection")],
+    *[("130**", "3*", "Cancer")] * 4,
+]
+HOSPITAL_B = [
+    *[("130**", "<35", value) for value in ("AIDS", "Tuberculosis", "Flu", "Tuberculosis", "Cancer", "Cancer")],
+    *[("130**", ">=35", value) for value in ("Cancer", "Cancer", "Cancer", "Tuberculosis", *["Viral Infection"] * 2)],
+]
+
+
+def frame(rows: list[tuple[str | None, ...]], names: tuple[str, ...] = ("zip", "age", "condition")) -> Microdata:
+    columns = {name: microdata.column(name, [row[at] for row in rows]) for at, name in enumerate(names)}
+    return Microdata(columns, len(rows))
+
+
+A, B = frame(HOSPITAL_A), frame(HOSPITAL_B)
+ALICE = {"zip": "13012", "age": 28}
+
+
+# The classical examples
+
+
+def test_a_class_with_one_value_gives_everybody_in_it_away() -> None:
+    found = attack_records(A, QUASI, "condition")
+    assert (found.people, found.certain) == (12, 4)
+    (only,) = found.findings
+    assert only.claim == "All 4 people with zip 130**, age 3* have condition Cancer"
+    assert (only.strength, only.people) == (Strength.PROOF, 4)
+    assert found.numbers["certain_with_ruled_out"] == [4, 4, 12]
+    assert found.score is not None
+    assert (found.score.success.value, found.score.baseline.value) == (8 / 12, 5 / 12)
+
+
+def test_alice_was_in_two_hospitals() -> None:
+    found = attack_records(A, QUASI, "condition", also=[B], known=[ALICE, {"zip": "13053", "age": 36}, {"age": 20}])
+    first = found.findings[0]
+    assert first.claim == "The person with zip 13012, age 28 has condition AIDS"
+    assert "a.csv" not in first.reasoning
+    assert "Heart Disease" in first.reasoning
+    assert found.certain == 3  # without a zip code there is no other class of people below 30 either
+    assert [len(one["alone"]) for one in found.numbers["known"]] == [3, 1, 3]
+    alone = attack_records(A, QUASI, "condition", known=[ALICE])
+    assert alone.certain == 0
+    assert alone.headline == "Nobody of 1 person is certain"
+
+
+def test_pairs_of_classes_without_anybody_to_look_for() -> None:
+    found = attack_records(A, QUASI, "condition", also=[B])
+    assert "1 pair of classes gives somebody away who is in both releases" in found.headline
+    assert found.findings[0].claim.endswith("has condition AIDS")
+    alone = attack_records(frame(HOSPITAL_A[:8]), QUASI, "condition", also=[B])
+    assert alone.headline.startswith("Nobody is certain by one release, but 1 pair")
+
+
+def test_the_report_reads_well(tmp_path: Path) -> None:
+    path = attack_records(A, QUASI, "condition", also=[B], known=[ALICE]).report(tmp_path / "r.html")
+    text = path.read_text()
+    assert "only AIDS fits in all releases" in text
+    assert "Who can rule out values" in text
+
+
+# Slow counts beside the quick ones
+
+VALUES = st.sampled_from(["u", "v", "w", None])
+ROWS = st.lists(st.tuples(st.sampled_from("ab*"), st.sampled_from(["1", "*", None]), VALUES), min_size=1, max_size=25)
+
+
+def slow(rows: list[tuple[str | None, ...]]) -> dict[tuple[str | None, ...], list[str | None]]:
+    found: dict[tuple[str | None, ...], list[str | None]] = {}
+    for *quasi, value in rows:
+        if quasi != ["*", "*"]:
+            found.setdefault(tuple(quasi), []).append(value)
+    return found
+
+
+@given(ROWS)
+def test_classes_are_counted_right(rows: list[tuple[str | None, ...]]) -> None:
+    classes, naive = classes_of(frame(rows), QUASI, "condition"), slow(rows)
+    assert len(classes.sizes) == len(naive)
+    assert classes.suppressed == len(rows) - sum(map(len, naive.values()))
+    for m, count in enumerate(certain_without(classes, 2)):
+        fits_m = [some for some in naive.values() if None not in some and len(set(some)) <= m + 1]
+        assert count == sum(map(len, fits_m))
+    alike = [some for some in naive.values() if len(set(some)) == 1 and some[0] is not None]
+    assert sorted(classes.sizes[homogeneous(classes)].tolist()) == sorted(map(len, alike))
+    assert all(recheck(classes, int(number)) for number in homogeneous(classes))
+    shares = {value: [row[2] for row in rows].count(value) / len(rows) for value in {row[2] for row in rows}}
+    far = [
+        sum(abs(some.count(value) / len(some) - share) for value, share in shares.items()) / 2
+        for some in naive.values()
+    ]  # fmt: skip
+    assert distance(classes) == pytest.approx(max(far, default=0.0))
+    for one in skews(classes, 10):
+        label = tuple(text or None for text in classes.label(one.number).values())
+        some = naive[label]
+        assert some.count(one.value) == one.people
+        assert one.inside == one.people / len(some) > one.overall == shares[one.value]
+
+
+def test_two_counts_that_differ_stop_the_attack(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(records, "certain_classes", lambda classes: np.arange(len(classes.sizes)))
+    with pytest.raises(AssertionError, match="differ"):
+        attack_records(A, QUASI, "condition")
+
+
+TEXTS = st.one_of(
+    st.none(), st.sampled_from(["*", "<30", ">=40", "3*", "28", "30-39", "[20, 30[", "{28, 41}", "", "40+", "unknown"])
+)
+
+
+@settings(max_examples=60)
+@given(st.lists(st.tuples(TEXTS, VALUES), min_size=1, max_size=12), TEXTS)
+def test_what_is_left_for_somebody(rows: list[tuple[str | None, ...]], known: str | None) -> None:
+    """The table of everybody's candidates and the slow walk through the records agree."""
+    classes = classes_of(frame(rows, ("age", "condition")), ["age"], "condition")
+    person = frame([(known, "u")], ("age", "condition"))
+    (fit,) = fits([classes], person, np.array([0]))
+    left = left_over(classes, {"age": known})
+    names = {row[1] for row in rows} - {None}
+    assert set(fit.values) == (names if None in left else left)
+
+
+def test_overlaps_of_what_texts_say() -> None:
+    one, other = ["28", "35", None, "{28, 41}"], ["<30", "3*", "*", "[40, 50]"]
+    assert overlaps(one, other).tolist() == [
+        [True, False, True, False], [False, True, True, False], [True] * 4, [True, False, True, True],
+    ]  # fmt: skip
+    assert overlaps([], []).shape == (0, 0)
+
+
+def test_classes_that_overlap_are_not_certain() -> None:
+    rows = [("20-29", "u"), ("20-29", "u"), ("25-34", "v"), ("40-49", "w"), ("45-54", "w")]
+    classes = classes_of(frame(rows, ("age", "condition")), ["age"], "condition")
+    assert [classes.label(int(one))["age"] for one in certain_classes(classes)] == ["40-49", "45-54"]
+    found = attack_records(frame(rows, ("age", "condition")), ["age"], "condition")
+    assert found.certain == 2
+    assert any("2 more classes" in text for text in found.assumptions)
+
+
+def test_pairs_by_hand() -> None:
+    first, second = (classes_of(one, QUASI, "condition") for one in (A, B))
+    expected = set()
+    for a, b in itertools.product(range(3), range(2)):
+        one, other = first.label(a), second.label(b)
+        if all(overlaps([one[name]], [other[name]])[0, 0] for name in QUASI):
+            common = set(first.values_of(a)) & set(second.values_of(b))
+            if len(common) == 1 and len(first.values_of(a)) > 1 and len(second.values_of(b)) > 1:
+                expected.add((a, b, *common))
+    some, number = pairs(first, second, 10)
+    assert {(pair.first, pair.second, pair.value) for pair in some} == expected
+    assert number == len(expected) == 1
+
+
+# Success, baseline, control
+
+
+def people(seed: int, count: int, *, linked: bool) -> pd.DataFrame:
+    """Disease depends on age in everybody (`linked`), or on nothing."""
+    random = np.random.default_rng(seed)
+    age = random.integers(20, 60, count)
+    ill = random.random(count) < (np.where(age >= 40, 0.9, 0.1) if linked else 0.5)
+    return pd.DataFrame({"age": age.astype(str), "ill": np.where(ill, "yes", "no")})
+
+
+def test_correlation_is_no_leak() -> None:
+    """Old people are ill everywhere: the guess is as good for people who are not in the data."""
+    inside, outside = people(1, 1500, linked=True), people(2, 1500, linked=True)
+    released = inside.assign(age=np.where(inside.age.astype(int) >= 40, "40-59", "20-39"))
+    found = attack_records(released, ["age"], "ill", truth=inside, population=outside)
+    score = found.score
+    assert score is not None
+    assert score.control is not None
+    assert score.success.value > 0.85
+    assert score.baseline.value < 0.6
+    assert score.advantage.low < 0
+    assert any("Control" in text for text in found.assumptions)
+    assert any("the original records" in text for text in found.assumptions)
+
+
+def test_a_leak_is_more_than_the_control() -> None:
+    inside, outside = people(3, 300, linked=False), people(4, 300, linked=False)
+    inside["age"] = [str(1000 + row) for row in range(300)]  # unique, so that everybody is known
+    found = attack_records(inside, ["age"], "ill", truth=inside, population=outside)
+    assert found.score is not None
+    assert found.certain == 300
+    assert found.score.success.value == 1.0
+    assert found.score.advantage.low > 0.3
+
+
+def test_many_people_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(records, "SCORED", 50)
+    inside = people(5, 200, linked=True)
+    found = attack_records(inside, ["age"], "ill", truth=inside)
+    assert found.score is not None
+    assert found.score.success.low < found.score.success.value
+
+
+def test_missing_values_and_suppressed_records() -> None:
+    rows = [("a", "1", "u"), ("a", "1", None), ("*", "*", "v"), ("b", "2", None), (None, "3", "u")]
+    found = attack_records(frame(rows), QUASI, "condition", known=[{"zip": "zz", "age": 9}])
+    assert found.numbers["suppressed"] == 1
+    assert found.numbers["homogeneous_people"] == 1
+    assert found.numbers["known"] == [{"row": 0, "alone": ["v"], "together": ["v"]}]  # one of the suppressed
+    assert any("Whole classes are suppressed" in text for text in found.assumptions)
+    assert "zip (missing), age 3" in found.findings[-1].claim
+
+
+def test_what_an_anonymization_gives_back_can_be_attacked() -> None:
+    from privet.anonymize.partition import mondrian  # noqa: PLC0415
+
+    made = mondrian(people(1, 60, linked=True), ["age"], k=5, sensitive="ill")
+    assert attack_records(made, ["age"], "ill").people == 60
+
+
+@pytest.mark.parametrize(
+    ("quasi", "sensitive", "options"),
+    [([], "condition", {}), (["zip"], "zip", {}), (["zip", "zip"], "age", {}), (["nope"], "age", {}),
+     (QUASI, "condition", {"known": []}), (QUASI, "condition", {"known": [{"sex": "F"}]}),
+     (QUASI, "condition", {"known": ["Alice"]}), (QUASI, "nope", {})],
+)  # fmt: skip
+def test_wrong_input(quasi: list[str], sensitive: str, options: dict[str, object]) -> None:
+    with pytest.raises(InvalidInputError):
+        attack_records(A, quasi, sensitive, **options)
+
+
+def test_empty_tables() -> None:
+    with pytest.raises(InvalidInputError, match="no records"):
+        attack_records(frame([]), QUASI, "condition")
+    with pytest.raises(InvalidInputError, match="has no values"):
+        attack_records(frame([("a", "1", None)]), QUASI, "condition")
+
+
+def test_people_to_look_for_from_a_table() -> None:
+    found = attack_records(A, QUASI, "condition", also=[B], known=frame([("13012", "28", "")]))
+    assert found.certain == 1
+
+
+def test_the_only_person_of_a_class() -> None:
+    found = attack_records(frame([("a", "1", "u"), ("b", "1", "v")]), QUASI, "condition")
+    assert found.findings[0].claim == "The one person with zip a, age 1 has condition u"
+    assert found.headline == "2 of 2 people are certain without being told apart"
+
+
+def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    microdata.write(A, tmp_path / "a.csv")
+    microdata.write(B, tmp_path / "b.csv")
+    words = ["attack", "records", str(tmp_path / "a.csv"), "--quasi", "zip,age", "--sensitive", "condition"]
+    also = ["--also", str(tmp_path / "b.csv"), "--known", "zip=13012,age=28"]
+    assert cli.main([*words, *also, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["result"]["known"][0]["together"] == ["AIDS"]
+    assert cli.main([*words, "--out", str(tmp_path / "r.html")]) == 0
+    assert "4 of 12 people are certain" in capsys.readouterr().out
+    assert cli.main([*words, "--known", "13012"]) == 2
+    assert "--known cannot be read" in capsys.readouterr().err
