@@ -1,6 +1,6 @@
 """The gallery with many seeds: how often each broken mechanism is caught, and how many correct ones are flagged.
 
-    python benchmarks/gallery.py [--first 0] [--seeds 20] [--seconds S] [--twin-seconds S] [--processor-time] [--json FILE]
+    python benchmarks/gallery.py [--first 0] [--seeds 20] [--seconds S] [--twin-seconds S] [--processor-time]
 
 Each audit of a correct mechanism raises a false alarm with probability 1 - confidence at most, so of all of them at
 most (number of audits) * (1 - confidence) are expected. With --processor-time an audit's seconds are those of the

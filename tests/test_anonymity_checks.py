@@ -6,6 +6,7 @@ import math
 import re
 from collections import Counter
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,9 +18,10 @@ from privet.anonymize.checks import Checked, check
 from privet.anonymize.coding import bottom_code, top_code
 from privet.anonymize.generalization import generalize
 from privet.anonymize.hierarchy import of_rows
+from privet.anonymize.models import T
 from privet.anonymize.partition import mondrian
 from privet.errors import InvalidInputError
-from privet.microdata import Microdata, column
+from privet.microdata import Column, Microdata, column
 
 
 def table(**columns: list[str | None]) -> Microdata:
@@ -31,7 +33,7 @@ def table(**columns: list[str | None]) -> Microdata:
 
 def slow(rows: list[tuple[str, str, str]]) -> dict[str, float]:
     """Two quasi-identifiers and a sensitive value, class by class."""
-    kept = [row for row in rows if row[:2] != ("*", "*")]
+    kept = [row for row in rows if row[:2] != ("*", "*")] or rows  # stars only: one class
     classes: dict[tuple[str, str], list[str]] = {}
     for row in kept:
         classes.setdefault(row[:2], []).append(row[2])
@@ -138,12 +140,31 @@ def test_without_a_population_all_averages_are_the_same() -> None:
     assert risks.prosecutor.above == pytest.approx(1 / 3)
 
 
-def test_all_suppressed() -> None:
-    found = check(table(a=["*", "*"], c=["1", "2"]), ["a"], "c", population=table(a=["1"]))
-    assert (found.k, found.classes, found.suppressed, found.average_size) == (0, 0, 2, 0)
-    assert found.risks.prosecutor.highest == 0
-    assert found.diversity["c"].distinct == 0
-    assert "2 suppressed" in str(found)
+def test_a_table_of_stars_is_one_class() -> None:
+    """The top of every hierarchy: nobody is told apart, and nobody is suppressed."""
+    found = check(table(a=["*", "*"], c=["1", "2"]), ["a"], "c", population=table(a=["*"] * 4))
+    assert (found.k, found.classes, found.suppressed, found.average_size) == (2, 1, 0, 2)
+    assert found.risks.prosecutor.highest == 1 / 2
+    assert found.risks.journalist.highest == 1 / 4
+    assert found.diversity["c"].distinct == 2
+
+
+def test_a_star_that_is_a_value_is_no_suppression() -> None:
+    shipped = table(a=["*", "*", "x"])
+    assert check(shipped, "a").suppressed == 2
+    found = check(shipped, "a", suppressed=None)
+    assert (found.suppressed, found.classes, found.k) == (0, 2, 1)
+    assert check(table(a=[None, "x"]), "a", suppressed=None).suppressed == 0  # a missing value is none either
+
+
+def test_values_that_nobody_has_do_not_lengthen_the_way() -> None:
+    """A column keeps the texts of records that were taken away. From 1 to 3 is all the way, whatever else there was."""
+    codes = np.array([0, 0, 2, 2], dtype=np.uint8)
+    shipped = table(a=["x", "x", "y", "y"])
+    one = Microdata({**shipped.columns, "c": Column("c", codes, ("1", "2", "3", "other", None))}, 4)
+    assert check(one, "a", "c").diversity["c"].ordered_t == 0.5
+    assert mondrian(one, "a", k=1, models=[T("0.4", "c", ordered=True)]).sizes.tolist() == [4]
+    assert mondrian(one, "a", k=1, models=[T("0.5", "c", ordered=True)]).sizes.tolist() == [2, 2]
 
 
 def test_a_star_in_one_column_is_not_suppression() -> None:
@@ -165,6 +186,19 @@ def test_what_cannot_be_checked(quasi: list[str], sensitive: str | None, said: s
         check(table(a=["1"]), quasi, sensitive)
     with pytest.raises(InvalidInputError, match="there are no records"):
         check(table(a=[]), "a")
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"threshold": "x"}, "threshold must be a finite number"),
+        ({"threshold": math.nan}, "threshold must be a finite number"),
+        ({"population": table(a=[])}, "there is nobody in the population"),
+    ],
+)
+def test_what_cannot_be_asked(more: dict[str, Any], said: str) -> None:
+    with pytest.raises(InvalidInputError, match=said):
+        check(table(a=["x"]), "a", **more)
 
 
 def test_json_and_text() -> None:
@@ -200,7 +234,7 @@ def shipped(found: Microdata) -> dict[str, list[str | None]]:
 
 
 def test_the_4_anonymous_patients() -> None:
-    """Machanavajjhala et al. 2007, figure 2: 4-anonymous, and in the last class all have cancer."""
+    """The example of Machanavajjhala et al. 2007: 4-anonymous, and in the last class all have cancer."""
     assert check(PEOPLE, NAMES, "condition").uniques == 12
     released = table(**FOUR, condition=list(PEOPLE["condition"].listed()))  # type: ignore[arg-type]
     found = check(released, NAMES, "condition")

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from privet.anonymize import models
-from privet.anonymize.models import DistinctL, EntropyL, K, RecursiveL, T, asked, columns_of, in_order
+from privet.anonymize.models import DistinctL, EntropyL, K, RecursiveL, T, asked, columns_of, values_of
 from privet.core.rational import rational
 from privet.errors import InvalidInputError
-from privet.microdata import column
+from privet.microdata import Column, column
 
 OVERALL = np.array([6, 3, 2, 1])
 CLASSES = np.array([c for c in itertools.product(range(5), repeat=4) if sum(c)])
@@ -128,6 +128,7 @@ def test_what_is_asked_for() -> None:
         ("l needs a sensitive column", lambda: asked(5, 2, None, (), ())),
         ("t needs a sensitive column", lambda: asked(5, None, 0.2, (), ())),
         ("no privacy model is asked for", lambda: asked(None, None, None, (), ())),
+        ("5 is no privacy model", lambda: asked(None, None, None, (5,), ())),
     ],
 )
 def test_what_is_refused(problem: str, work: Any) -> None:
@@ -137,6 +138,14 @@ def test_what_is_refused(problem: str, work: Any) -> None:
 
 def test_numbers_are_ordered_by_size_and_texts_as_texts() -> None:
     numbers = column("n", ["10", "9", None, "-1.5", "10"])
-    assert in_order(numbers).tolist() == [2, 1, 3, 0, 2]
+    assert values_of(numbers)[0].tolist() == [2, 1, 3, 0, 2]
     words = column("w", ["b", "a", "10"])
-    assert in_order(words).tolist() == [2, 1, 0]
+    assert values_of(words)[0].tolist() == [2, 1, 0]
+    assert values_of(column("w", ["10", "nan", "9"]))[0].tolist() == [0, 2, 1]  # as texts: nan is no number
+    assert values_of(column("w", ["10", "9_9", "11"]))[0].tolist() == [0, 2, 1]
+    assert values_of(column("w", [None, None]))[1].tolist() == [2]
+
+
+def test_values_that_nobody_has_are_not_counted() -> None:
+    codes, counts = values_of(Column("n", np.array([3, 1, 1], dtype=np.uint8), ("x", "9", "z", "10", None)))
+    assert (codes.tolist(), counts.tolist()) == ([1, 0, 0], [2, 1])

@@ -85,12 +85,15 @@ def test_the_text_tells_what_was_done_and_what_it_does_not_promise(
     assert "the optimum by ncp" in text
     assert "suppressed: " in text
     assert "k=" in text.split("counted again in the records to ship")[1]
-    assert "risk: at most " in text
+    assert "risk of being found: at most " in text
     assert "This is no guarantee." in text
     assert "No --sensitive column was named" in text
     assert "docs/attacks.md" in text
-    assert text.endswith("The records are in out.parquet\n")
-    assert len(read(folder / "out.parquet")) == 200
+    assert "Shipped as they are, and looked at by nothing: sick." in text
+    assert "a value of their own" not in text
+    assert "The records are in out.parquet\n" in text
+    assert "in the order of the data" in text
+    assert len(read(folder / "out.parquet")) == 200 - int(re.findall(r"without the (\d+) that", text)[0])
 
 
 def test_mondrian(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -113,7 +116,7 @@ def test_classes_in_which_all_are_alike_are_told(folder: Path, capsys: pytest.Ca
     (folder / "same.csv").write_text("a,s\n" + "x,flu\n" * 5 + "y,cold\n" * 5)
     assert cli.main(["anonymize", "same.csv", "--quasi", "a", "--sensitive", "s"]) == 0
     text = capsys.readouterr().out
-    assert "All of a class have one value for 10 records by s: these need not be found to be known." in text
+    assert "10 records are in classes where all have the same s: who is in one need not be found." in text
     assert "a       0 of 1  x               x" in text  # nothing had to change
     assert "left out" not in text
 
@@ -133,10 +136,69 @@ def test_other_models_and_measures(capsys: pytest.CaptureFixture[str]) -> None:
 def test_suppressed_records_are_stars_or_left_out(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "one.csv").write_text("a,b\n" + "x,1\n" * 30 + "y,2\n")
     words = ["anonymize", "one.csv", "--quasi", "a", "--k", "2", "--out", "out.csv"]
-    assert document(words, capsys)["suppressed"] == 1
+    result = document(words, capsys)
+    assert (result["suppressed"], result["suppressed_written"]) == (1, False)  # it would be alone with its star
+    assert list(read(folder / "out.csv")["a"].listed()) == ["x"] * 30
+    assert cli.main(words) == 0
+    assert "without the 1 that are suppressed: as a class of their own" in capsys.readouterr().out
+    assert document([*words, "--keep-suppressed"], capsys)["suppressed_written"]
     assert list(read(folder / "out.csv")["a"].listed()) == ["x"] * 30 + ["*"]
-    document([*words, "--drop-suppressed"], capsys)
-    assert len(read(folder / "out.csv")) == 30
+    assert cli.main([*words, "--keep-suppressed"]) == 0
+    assert "they are too few, or too alike" in capsys.readouterr().out
+    (folder / "one.csv").write_text("a,b\n" + "x,1\n" * 60 + "y,2\nz,3\n")
+    assert document(words, capsys)["suppressed_written"]
+    assert list(read(folder / "out.csv")["a"].listed()) == ["x"] * 60 + ["*"] * 2
+    assert cli.main([*words, "--drop-suppressed", "--shuffle"]) == 0
+    text = capsys.readouterr().out
+    assert "without the 2 that are suppressed\n" in text
+    assert "in the order of the data" not in text
+    assert len(read(folder / "out.csv")) == 60
+
+
+def test_the_top_of_all_hierarchies_is_one_class(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "few.csv").write_text("a,b\n" + "".join(f"{place},{place}\n" for place in range(6)))
+    result = document(["anonymize", "few.csv", "--quasi", "a,b", "--k", "6", "--suppress", "0"], capsys)
+    assert (result["ncp"], result["suppressed"], result["k"]) == (1, 0, 6)
+    assert result["risks"]["prosecutor"]["highest"] == 1 / 6
+
+
+def test_names_are_told_and_may_have_commas(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "odd.csv").write_text('"größe, cm",who,b\n' + "".join(f"170,n{place},1\n" for place in range(6)))
+    words = ["anonymize", "odd.csv", "--quasi", '"größe, cm", b']
+    result = document(words, capsys)
+    assert (result["quasi"], result["untouched"], result["telling"]) == (["größe, cm", "b"], ["who"], ["who"])
+    assert cli.main(words) == 0
+    assert "Most records have a value of their own in who: leave it out by --drop." in capsys.readouterr().out
+
+
+def test_examples_are_frequent_values_and_not_of_one_person(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "rare.csv").write_text("a,b\n94,zz\n" + "30,x\n" * 6 + "94,zz\n40,y\n" * 2)
+    result = document(["anonymize", "rare.csv", "--quasi", "a,b", "--k", "11", "--suppress", "0"], capsys)
+    assert [(one["before"], one["after"]) for one in result["columns"]] == [("30", "*"), ("x", "*")]
+
+
+def test_what_is_read_is_not_written_over(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--quasi", "age,city", "--drop", "name"]
+    (folder / "parts").mkdir()
+    document(["anonymize", "people.csv", *words, "--out", "parts/p1.parquet"], capsys)
+    for data, out in {"parts": "parts/p2.parquet", "parts/p*.parquet": "parts/p3.parquet"}.items():
+        told = refused(["anonymize", data, "--quasi", "age,city", "--out", out], capsys)
+        assert "--out would overwrite the data" in told
+    (folder / "link.csv").hardlink_to(folder / "people.csv")
+    assert "overwrite the data" in refused(["anonymize", "people.csv", *words, "--out", "link.csv"], capsys)
+    told = refused(["anonymize", "people.csv", *words, "--hierarchies", "trees", "--out", "trees/city.csv"], capsys)
+    assert "--out would overwrite a hierarchy" in told
+    document(["anonymize", "people.csv", *words, "--hierarchies", "trees", "--out", "trees/out.csv"], capsys)
+
+
+def test_stopping_writes_nothing(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> None:
+    def stop(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("privet.anonymize.generalization.generalize", stop)
+    assert cli.main([*ASKED, "--out", "out.csv"]) == 130
+    assert "privet: stopped: nothing was written" in capsys.readouterr().err
+    assert not (folder / "out.csv").exists()
 
 
 def test_missing_values_and_long_texts(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -181,7 +243,10 @@ def test_files_are_read_as_they_are_said_to_be(folder: Path, capsys: pytest.Capt
         (["--quasi", "age", "--k", "0"], "k must be at least 1"),
         (["--quasi", "age", "--k", "many"], "--k"),
         (["--quasi", "age", "--l", "2"], "l needs a sensitive column"),
+        (["--quasi", "age", "--t", "0.2"], "t needs a sensitive column"),
         (["--quasi", "age", "--entropy-l", "2"], "l needs a sensitive column"),
+        (["--quasi", "age", "--entropy-l", "", "--sensitive", "sick"], "l must be a finite number"),
+        (["--quasi", "age", "--recursive-l", "", "--sensitive", "sick"], "'' is not C,L"),
         (["--quasi", "age", "--recursive-l", "2", "--sensitive", "sick"], "'2' is not C,L"),
         (["--quasi", "age", "--recursive-l", "2,x", "--sensitive", "sick"], "'2,x' is not C,L"),
         (["--quasi", "age", "--l", "4", "--sensitive", "sick"], "keeps any record under"),

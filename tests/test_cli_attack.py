@@ -108,7 +108,7 @@ def test_several_releases_in_one_run(
     assert result["certain"] == 3
     assert [Path(one["file"]).name for one in result["releases"]] == ["small.toml", "safe.toml", "broken.toml"]
     assert "kind is None" in result["releases"][2]["problem"]
-    options = argparse.Namespace(kind="tables", seconds=9, limit=9, truth=None, public="", no_repair=True)
+    options = argparse.Namespace(chosen="tables", seconds=9, limit=9, truth=None, public="", no_repair=True)
     assert attack_release._one(small, options)["certain"] == 3  # what each process does
     assert set(attack_release._one(broken, options)) == {"problem", "remedy"}
     assert cli.main(words) == 0

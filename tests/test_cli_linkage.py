@@ -87,3 +87,18 @@ def test_wrong_input_is_one_clear_line(
     words: list[str], problem: str, files: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert problem in refused(["attack", *(files[0] if word == "FILE" else word for word in words)], capsys)
+
+
+def test_words_of_a_release_are_read_by_hierarchies(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With a folder of them a released craft fits a known baker."""
+    (tmp_path / "h").mkdir()
+    (tmp_path / "h" / "job.csv").write_text("baker;craft;*\nsmith;craft;*\njudge;court;*\n")
+    (tmp_path / "r.csv").write_text("job,age,ill\n" + "".join(f"craft,{age},no\n" for age in range(20, 60)))
+    (tmp_path / "k.csv").write_text("name,job,age\n" + "".join(f"n{age},baker,{age}\n" for age in range(20, 60)))
+    words = ["attack", "linkage", str(tmp_path / "r.csv"), str(tmp_path / "k.csv"), "--exact", "--json"]
+    assert cli.main(words) == 0
+    assert json.loads(capsys.readouterr().out)["result"]["fit_nobody"] == 40
+    assert cli.main([*words, "--hierarchies", str(tmp_path / "h")]) == 0
+    assert json.loads(capsys.readouterr().out)["result"]["uniquely_linkable"] == 40
+    assert cli.main([*words, "--hierarchies", str(tmp_path / "nowhere")]) == 2
+    assert "there is no folder" in capsys.readouterr().err

@@ -214,7 +214,7 @@ def test_no_result_is_printed_by_heart(story: demo.Story) -> None:
             again_is_free=False, refused="not refused", spent=Fraction(1, 2), entries=99,
             belief=replace(story.private.belief, low=Fraction(1, 3), high=Fraction(2, 3)),
         ),
-        table=replace(story.table, certain=3, data_sets=1234, right=False, still_certain=2, people=9),
+        table=replace(story.table, certain=3, data_sets=1234, right=False, still_certain=2, refused=False, people=9),
     )  # fmt: skip
     text = demo.page(other, "x.svg", PLAIN)
     for words in (

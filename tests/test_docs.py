@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+import shlex
+import shutil
 from pathlib import Path
 
 import pytest
+
+from privet.cli import main
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted(ROOT.glob("C*.md")), ROOT / "SECURITY.md"]
@@ -41,3 +45,19 @@ def test_make_targets_on_the_pages_exist() -> None:
     for page in PAGES:
         for target in re.findall(r"`make ([a-z-]+)`", page.read_text()):
             assert target in targets, f"{page.name}: make {target}"
+
+
+def test_commands_about_records_say_what_the_page_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Those of the README's section, in its order: what one writes, the next reads."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(ROOT / "examples", "examples")
+    section = (ROOT / "README.md").read_text().partition("## Ship records")[2].partition("```console\n")[2]
+    commands = section.partition("```")[0].split("$ ")[1:]
+    assert len(commands) == 7
+    for command in commands:
+        asked, *shown = command.splitlines()
+        assert main(shlex.split(asked, comments=True)[1:]) == 0
+        told = capsys.readouterr().out.splitlines()
+        assert [line for line in shown if line != "..."] in ([], told[:1]), asked

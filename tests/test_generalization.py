@@ -205,6 +205,47 @@ def test_a_small_release_as_it_looks(tmp_path: Path) -> None:
     assert texts_of(read(tmp_path / "kept.csv")) == texts_of(made.rows(keep_suppressed=False))
 
 
+def test_a_single_suppressed_record_is_not_shipped(tmp_path: Path) -> None:
+    """Whoever is in no class would be known to be the one with the stars."""
+    people = {"a": ["x"] * 6 + ["y"], "ill": ["flu", "cold"] * 3 + ["odd"]}
+    made = generalize(people, "a", k=2, suppress="0.2")
+    assert (made.suppressed, made.stars_hold) == (1, False)
+    made.write(tmp_path / "out.csv")
+    assert read(tmp_path / "out.csv")["ill"].texts == ("cold", "flu")
+    assert made.rows(keep_suppressed=False)["ill"].texts == ("cold", "flu")  # and not its disease either
+    made.write(tmp_path / "out.csv", keep_suppressed=True)
+    assert read(tmp_path / "out.csv")["a"].listed().tolist() == ["x"] * 6 + ["*"]
+
+
+def test_suppressed_records_are_a_class_too() -> None:
+    people = {"a": ["x"] * 6 + ["y", "z"], "ill": ["flu", "cold"] * 3 + ["odd", "odd"]}
+    for asked, holds in {(1, None): True, (2, None): False, (None, "0.3"): True}.items():
+        made = generalize(people, "a", k=2, l=asked[0], t=asked[1], sensitive="ill", suppress="0.3")
+        assert (made.suppressed, made.stars_hold) == (2, holds), asked
+    assert generalize(people, "a", k=1).stars_hold
+
+
+def test_a_shuffled_file_has_the_same_records_in_another_order(tmp_path: Path) -> None:
+    people = {"a": [str(age) for age in range(200)], "b": [f"n{age}" for age in range(200)]}
+    made = generalize(people, "a", k=1)
+    made.write(tmp_path / "out.csv", shuffle=True)
+    rows = [(a, b) for a, b in zip(*texts_of(read(tmp_path / "out.csv")).values(), strict=True)]
+    assert rows != list(zip(*people.values(), strict=True))  # but once in 200! times
+    assert sorted(rows) == sorted(zip(*people.values(), strict=True))
+    kept = generalize({"a": ["x"] * 9 + ["y"], "b": list("123456789*")}, "a", k=2, suppress="0.1")
+    assert sorted(kept.rows(keep_suppressed=False, shuffle=True)["b"].listed()) == list("123456789")
+
+
+def test_columns_that_nothing_looked_at_are_told(tmp_path: Path) -> None:
+    people = {"name": [f"n{place}" for place in range(9)], "a": ["x"] * 9, "ill": ["flu", "cold", "flu"] * 3}
+    made = generalize(people, "a")
+    assert (made.untouched, made.telling) == (["name", "ill"], ["name"])
+    assert "though most records have a value of their own: name" in str(made)
+    (tmp_path / "twice.csv").write_text("a,b,B\n" + "x,1,2\n" * 6)
+    assert "not read, for their names or types: 'b', 'B'" in str(generalize(tmp_path / "twice.csv", "a"))
+    assert "not read" not in str(made)
+
+
 def texts_of(data: Microdata) -> dict[str, list[str | None]]:
     return {one.name: one.listed().tolist() for one in data}
 

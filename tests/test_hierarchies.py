@@ -123,6 +123,20 @@ def test_other_marks_and_encodings(tmp_path: Path, text: str, encoding: str) -> 
     assert read_hierarchy(tmp_path / "h.txt", "age").levels == (("21", "47"), ("2*", "4*"))
 
 
+def test_semicolons_go_before_other_marks_and_spaces_do_not_count(tmp_path: Path) -> None:
+    path = tmp_path / "h.csv"
+    path.write_text("a, b, c; x, y, z ;*\n d, e, f;x, y, z;*\n")  # five fields by commas, three by semicolons
+    assert rows(read_hierarchy(path)) == {"a, b, c": ("x, y, z", "*"), "d, e, f": ("x, y, z", "*")}
+    path.write_text("a;1,*\nb;2,*\n")
+    assert rows(read_hierarchy(path, delimiter=",")) == {"a;1": ("*",), "b;2": ("*",)}
+
+
+def test_a_quote_that_is_not_closed(tmp_path: Path) -> None:
+    (tmp_path / "h.csv").write_text('a;*\nb;"*\nc;*\n')
+    with pytest.raises(InvalidInputError, match="ends inside a quoted field"):
+        read_hierarchy(tmp_path / "h.csv")
+
+
 def test_old_encodings_and_gzip(tmp_path: Path) -> None:
     with gzip.open(tmp_path / "x_hierarchy_city.csv.gz", "wb") as file:
         file.write("Köln;*\n".encode("cp1252"))

@@ -13,6 +13,7 @@ from made_linkage import table
 
 from privet.attacks import linkage_guess, linkage_join, linkage_rings
 from privet.attacks.linkage_axis import axis
+from privet.attacks.linkage_excess import AGREE, Excess, alike
 from privet.attacks.linkage_guess import assigned
 from privet.attacks.linkage_join import Join, classes
 from privet.attacks.linkage_matching import Messages
@@ -20,7 +21,7 @@ from privet.attacks.linkage_names import LONGEST, letters, similarity
 from privet.attacks.linkage_rings import held
 from privet.attacks.linkage_weights import Candidates, candidates, similar_by_chance
 from privet.errors import InvalidInputError
-from privet.microdata import Microdata
+from privet.microdata import Microdata, column
 
 VALUES = ["1", "2", "3", "4", "1-2", "2-3", "3-4", "<3", ">=2", "{1, 4}", "*", None]
 rows = st.lists(st.tuples(*[st.sampled_from(VALUES)] * 3), min_size=1, max_size=12)
@@ -306,3 +307,36 @@ def test_misspelled_names_are_looked_up_by_their_ends(monkeypatch: pytest.Monkey
 def test_texts_that_are_missing_are_similar_to_nothing() -> None:
     both = axis(table(a=["x", None])["a"], table(a=[None, None])["a"])
     assert similar_by_chance(both) < 1e-5
+
+
+def test_texts_that_look_alike_where_all_else_agrees_are_no_sign() -> None:
+    """Rooms 101 and 102 are in one house; in all records together few look alike."""
+    houses = [f"h{house}" for house in range(40) for _ in range(3)]
+    first = "abcdefghijklmnopqrstuvwxyz"
+    rooms = [f"{first[house % 26] * 4}{house:02d}{room}" for house in range(40) for room in "123"]
+    made = table(house=houses, room=rooms)
+    axes = [axis(made[name], made[name]) for name in made.columns]
+    both = classes(made, list(made.columns))
+    excess = Excess(released=both, axes=axes, chance=[one.chance() for one in axes])
+    assert excess.similar(1, 0.001) == pytest.approx((80 + 0.01) / 90)  # all pairs of neighbors
+    apart = table(house=houses, room=[f"{room}{'abcdefgh'[n % 8] * 6}" for n, room in enumerate(rooms)])
+    axes = [axis(apart[name], apart[name]) for name in apart.columns]
+    assert Excess(released=classes(apart, ["house", "room"]), axes=axes, chance=[]).similar(1, 0.5) == 0.5
+    numbers = axis(column("x", ["1", "2"]), column("x", ["1"]))
+    assert Excess(released=both, axes=[numbers], chance=[]).similar(0, 0.25) == 0.25
+
+
+def test_the_excess_of_records_that_are_alike_more_often_than_chance() -> None:
+    """Of 20 kinds, 5 records each, two columns say the same: 4 others agree, independent columns would give 0.2475."""
+    made = table(x=[f"a{n % 20}" for n in range(100)], y=[f"b{n % 20}" for n in range(100)])
+    axes = [axis(made[name], made[name]) for name in made.columns]
+    excess = Excess(released=classes(made, list(made.columns)), axes=axes, chance=[one.chance() for one in axes])
+    assert excess.of(AGREE) == pytest.approx(np.full(20, (100 * 4 + 1) / (100 * 99 / 400)))
+    assert excess.of(0) == pytest.approx(np.full(20, 1.0))  # with the same y, nobody has another x
+
+
+def test_classes_without_some_columns_are_numbered_even_if_keys_are_long() -> None:
+    codes = np.random.default_rng(0).integers(0, 3, (200, 5)) * (2**20)
+    found = alike(codes, [0, 1, 3, 4])
+    rows = [tuple(row) for row in codes[:, [0, 1, 3, 4]].tolist()]
+    assert all((found[a] == found[b]) == (rows[a] == rows[b]) for a in range(200) for b in range(200))

@@ -159,7 +159,10 @@ def slow_chance(both: Axis, code: int) -> float:
     there = [place for place in range(len(both.known.low)) if not both.known.free[place]]
     people = both.known.people
     agree = sum(int(people[p]) for p in there if both.overlap(np.array([code]), np.array([p]))[0])
-    return min(max(agree, 0.5) / max(sum(int(people[p]) for p in there), 1), 1.0)
+    total = max(sum(int(people[p]) for p in there), 1)
+    records = sum(int(n) for n, free in zip(both.released.people, both.released.free, strict=True) if not free)
+    pooled = (max(agree, 0.5) + int(both.released.people[code])) / (total + records)
+    return min(max(max(agree, 0.5) / total, pooled), 1.0)
 
 
 def test_the_chance_to_agree_counts_people() -> None:
@@ -169,4 +172,9 @@ def test_the_chance_to_agree_counts_people() -> None:
     told = [code for code, text in enumerate(released.texts) if text != "*"]
     assert [both.chance()[code] for code in told] == [slow_chance(both, code) for code in told]
     rare = codes(released)["77"]
-    assert both.chance()[rare] == 0.5 / 7  # nobody, counted as half a person
+    assert both.chance()[rare] == 1.5 / 12  # nobody of 7, counted as half a person, and 1 of 5 records
+
+
+def test_what_many_records_have_is_not_rare_because_few_known_people_have_it() -> None:
+    both = axis(column("x", ["a"] * 50 + ["b"] * 50), column("x", ["a"] + ["b"] * 99))
+    assert both.chance().tolist() == [51 / 200, 99 / 100]

@@ -213,6 +213,62 @@ def test_frames_and_what_is_wrong_with_a_source(tmp_path: Path) -> None:
         read(path.with_suffix(".parquet"))
 
 
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ('a,b,c\n1,2,3\n"x,5,6\n7,8,9\n', "ends inside a quoted field"),
+        ("a,b,c\n1,2,3\nSmith, Ann,2,3\n", "1 record has more or fewer fields than the header"),
+        ("a,b,c\n2,3\n1,2,3\n3\n", "2 records have more or fewer fields than the header"),
+        ('a,b,c\n"1",2,3\n"1, 2",3\n', "1 record has more or fewer fields than the header"),
+    ],
+)
+def test_values_in_other_columns_than_theirs_are_refused(tmp_path: Path, body: str, said: str) -> None:
+    """They would be shipped as they are: the whole rest of a file in a name, or an age in a remark."""
+    path = tmp_path / "records.csv"
+    path.write_text(body)
+    with pytest.raises(InvalidInputError, match=said):
+        read(path, delimiter=",")
+
+
+def test_a_delimiter_at_the_end_of_lines_does_no_harm(tmp_path: Path) -> None:
+    path = tmp_path / "records.csv"
+    path.write_text("a,b\n1,2,\n3,4, ,\n")
+    assert texts(read(path)) == {"a": ["1", "3"], "b": ["2", "4"]}
+
+
+def test_columns_that_are_not_read_are_told(tmp_path: Path) -> None:
+    path = tmp_path / "records.csv"
+    path.write_text(",a,b,B\n0,1,2,3\n")
+    for quotes in (False, True):
+        if quotes:
+            path.write_text(path.read_text().replace("1", '"1"'))
+        data = read(path)
+        assert (list(data.columns), data.left_out) == (["a"], ("", "b", "B"))
+        assert read(path, columns=["a"]).left_out == ()
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_file_is_replaced_as_a_whole_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str
+) -> None:
+    path, link = tmp_path / f"a.{ending}", tmp_path / f"link.{ending}"
+    old, new = (Microdata({"a": column("a", [text])}, 1) for text in ("old", "new"))
+    write(old, path)
+    link.symlink_to(path)
+
+    def stop(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", stop)
+        with pytest.raises(KeyboardInterrupt):
+            write(new, path)
+    assert texts(read(path)) == {"a": ["old"]}
+    write(new, link)
+    assert texts(read(path)) == {"a": ["new"]}
+    assert sorted(tmp_path.iterdir()) == [path, link]
+
+
 def test_codes_are_as_small_as_can_be() -> None:
     assert narrow(np.array([0, 255]), 256).dtype == np.uint8
     assert narrow(np.array([0, 256]), 257).dtype == np.uint16

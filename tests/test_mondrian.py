@@ -9,6 +9,7 @@ import sys
 from collections import Counter
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from privet.anonymize.axes import axis
 from privet.anonymize.builders import flat, prefixes
 from privet.anonymize.checks import check
 from privet.anonymize.hierarchy import Hierarchy, of_rows
+from privet.anonymize.hierarchy_file import write_hierarchy
 from privet.anonymize.models import EntropyL, RecursiveL, T
 from privet.anonymize.partition import mondrian
 from privet.anonymize.result import Anonymized
@@ -288,11 +290,20 @@ def test_many_columns_and_many_values() -> None:
         (["age"], {"l": 2}, "l needs a sensitive column"),
         ([f"c{place}" for place in range(65)], {}, "there are 65 quasi-identifiers"),
         (["job"], {"hierarchies": {"job": of_rows("job", [("nurse", "*")])}}, "no row for 3 values"),
+        (["job"], {"hierarchies": {"job": "jobs.csv"}}, "what is given for 'job' is no hierarchy"),
+        (["job"], {"hierarchies": "nowhere"}, "there is no folder 'nowhere'"),
+        (None, {}, "no quasi-identifier"),
     ],
 )
-def test_what_cannot_be_is_one_line(quasi: list[str], more: dict[str, object], said: str) -> None:
+def test_what_cannot_be_is_one_line(quasi: Any, more: dict[str, object], said: str) -> None:
     with pytest.raises(InvalidInputError, match=re.escape(said)):
         mondrian(people(12), quasi, **more)  # type: ignore[arg-type]
+
+
+def test_hierarchies_in_a_folder(tmp_path: Path) -> None:
+    write_hierarchy(JOBS, tmp_path / "job.csv")
+    named = (mondrian(people(40), ["job"], k=9, hierarchies=given) for given in (tmp_path, {"job": JOBS}))
+    assert len({tuple(texts(one, "job")) for one in named}) == 1
 
 
 def test_one_record_and_none() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -16,12 +17,12 @@ from privet.anonymize.hierarchy_file import write_hierarchy
 from privet.attacks.finding import Interval
 from privet.errors import InvalidInputError
 from privet.microdata import Column, Microdata
-from privet.plans import Comparison, Measured, Way, compare, ways
+from privet.plans import Comparison, Measured, Way, compare, comparison, ways
 from privet.plans.counted import MOST_BINS, bins, error, pairs, shipped_tables, tables
 from privet.plans.private import guesses, noisy_tables
 from privet.report.plans_chart import _labels, plans_chart
 from privet.report.plans_page import page_of
-from privet.report.plans_words import headline, row
+from privet.report.plans_words import MEANING, ONLY, headline, row, setting
 
 QUASI = ["age", "sex", "town"]
 
@@ -236,3 +237,36 @@ def test_the_page_fits_a_browser(compared: Comparison, tmp_path: Path, width: in
         wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         browser.close()
     assert (wide, said) == (0, [])
+
+
+def test_the_guess_from_noisy_tables_sees_no_record_of_the_data() -> None:
+    """Which value of a bin is guessed is taken from people who are not in the data: the tables do not tell."""
+    secret = [str(number % 100) for number in range(400)]
+    data = Microdata({"x": microdata.column("x", ["a"] * 400), "s": microdata.column("s", secret)}, 400)
+    trial = comparison.divided(data, ["x"], "s", 0)
+    before = comparison._bin_names(trial).tolist()
+    shifted = data["s"].codes.copy()
+    shifted[trial.shipped] = shifted[trial.shipped][0]
+    changed = {**data.columns, "s": Column("s", shifted, data["s"].texts)}
+    assert comparison._bin_names(replace(trial, data=Microdata(changed, 400))).tolist() == before
+
+
+def test_people_who_are_not_in_the_data_are_known_by_the_same_words() -> None:
+    """That a smith is a craftsman is in the hierarchy, though no smith was shipped: the control is not worse for it."""
+
+    class Jobs:
+        levels = (("baker", "smith"), ("craft", "craft"))
+
+    original = Microdata({"job": microdata.column("job", ["baker", "smith"])}, 2).only(["job"])
+    shipped = Microdata({"job": microdata.column("job", ["craft"])}, 1)
+    first = Microdata({"job": Column("job", original["job"].codes[:1], original["job"].texts)}, 1)
+    trial = comparison.divided(people(40), QUASI, "ill", 0)
+    told = [comparison._agreement(replace(trial, quasi=("job",), hierarchies=levels), first, shipped)["job"].tolist()
+            for levels in (None, {"job": Jobs})]  # fmt: skip
+    assert told == [[[True], [False]], [[True], [True]]]
+
+
+def test_the_page_does_not_promise_more_than_the_definition(compared: Comparison) -> None:
+    assert "e^epsilon" in ONLY
+    assert any("list of values" in text for text in MEANING)
+    assert "as many held out" not in setting(compared)

@@ -346,3 +346,97 @@ def test_two_ids_with_one_hash_would_be_refused(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(pseudonyms, "pseudonym", lambda *_: "0" * 64)
     with pytest.raises(AssertionError, match="two ids"):
         pseudonymize({"t": VISITS}, {"patient": "p"}, KEY, lengthen=True)
+
+
+# Nothing is lost
+
+
+def test_a_key_file_never_loses_a_version(tmp_path: Path) -> None:
+    """Two who start at the same time both make a first key: the second one must not take its place."""
+    path = tmp_path / "k"
+    first = Key.new()
+    first.write(path)
+    with pytest.raises(InvalidInputError, match="would be lost"):
+        Key.new().write(path)
+    first.rotated().write(path)
+    with pytest.raises(InvalidInputError, match="would be lost"):
+        first.rotated().write(path)
+    assert Key.read(path).latest == 2
+    (tmp_path / "data.csv").write_text("a\n1\n")
+    with pytest.raises(InvalidInputError, match="no key file"):
+        Key.new().write(tmp_path / "data.csv")
+    assert (tmp_path / "data.csv").read_text() == "a\n1\n"
+
+
+def test_an_id_of_spaces_is_missing_where_spaces_mean_nothing() -> None:
+    data = table(id=["7", " 7 ", "  ", None])
+    first, second, blank, missing = listed(
+        pseudonymize({"t": data}, {"id": "id"}, KEY, normal=["trim"]).tables["t"], "id"
+    )
+    assert first == second is not None
+    assert blank is missing is None
+    kept = listed(pseudonymize({"t": data}, {"id": "id"}, KEY).tables["t"], "id")
+    assert kept[2] is not None
+
+
+@pytest.mark.parametrize(
+    "names",
+    [["--key", "out.csv"], ["--key", "k", "--rotate", "--mapping", "k"],
+     ["--key", "k", "--rotate", "--mapping", "out.csv"]],
+)  # fmt: skip
+def test_no_file_is_written_over_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], names: list[str]
+) -> None:
+    """The key would be gone, and with it whose the pseudonyms are."""
+    monkeypatch.chdir(tmp_path)
+    microdata.write(PATIENTS, tmp_path / "p.csv")
+    if "--rotate" in names:
+        KEY.write("k")
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    assert cli.main(["pseudonymize", "p.csv", "--columns", "patient_id", "--out", "out.csv", *names]) == 2
+    assert capsys.readouterr().err.count("\n") == 2  # the problem and the remedy
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_all_tables_are_written_or_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    microdata.write(PATIENTS, tmp_path / "p.csv")
+    microdata.write(VISITS, tmp_path / "v.csv")
+    files = [str(tmp_path / "p.csv"), str(tmp_path / "v.csv")]
+    words = ["pseudonymize", *files, "--columns", "patient_id=p, patient=p", "--drop", "name, visit"]
+    words += ["--key", str(tmp_path / "k"), "--out", str(tmp_path / "out")]
+    write = microdata.write
+
+    def full(data: Microdata, path: Path) -> None:
+        write(data, path)
+        if "v" in path.name:
+            raise OSError(28, "No space left on device", str(path))
+
+    monkeypatch.setattr(microdata, "write", full)
+    assert cli.main(words) == 2
+    assert "No space left" in capsys.readouterr().err
+    assert list((tmp_path / "out").iterdir()) == []
+    assert Key.read(tmp_path / "k").latest == 1  # kept: it harms nobody
+    monkeypatch.undo()
+    assert cli.main(words) == 0
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["p.csv", "v.csv"]
+    assert "visit" not in (tmp_path / "out" / "v.csv").read_text()
+
+
+def test_a_mapping_beside_the_output_is_warned_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    microdata.write(PATIENTS, tmp_path / "p.csv")
+    KEY.write(tmp_path / "k")
+    words = [
+        "pseudonymize",
+        str(tmp_path / "p.csv"),
+        "--columns",
+        "patient_id",
+        "--key",
+        str(tmp_path / "k"),
+        "--rotate",
+    ]
+    mapped = tmp_path / "out" / "m.csv"
+    assert cli.main([*words, "--out", str(tmp_path / "out"), "--mapping", str(mapped)]) == 0
+    assert "links the old pseudonyms to the new ones" in capsys.readouterr().err
+    assert mapped.stat().st_mode & 0o777 == 0o600

@@ -9,15 +9,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from privet import cli, microdata
-from privet.attacks import records
+from privet.attacks import composition, records
 from privet.attacks.composition import fits, pairs
 from privet.attacks.finding import Strength
 from privet.attacks.homogeneity import certain_without, classes_of, distance, homogeneous, recheck, skews
-from privet.attacks.matching_classes import certain_classes, left_over, overlaps
+from privet.attacks.matching_classes import MANY, certain_classes, left_over, overlaps, reach
 from privet.attacks.records import attack_records
 from privet.errors import InvalidInputError
 from privet.microdata import Microdata
@@ -104,7 +104,7 @@ def test_classes_are_counted_right(rows: list[tuple[str | None, ...]]) -> None:
     classes, naive = classes_of(frame(rows), QUASI, "condition"), slow(rows)
     assert len(classes.sizes) == len(naive)
     assert classes.suppressed == len(rows) - sum(map(len, naive.values()))
-    for m, count in enumerate(certain_without(classes, 2)):
+    for m, count in enumerate(certain_without(classes, np.where(classes.unknown, MANY, classes.distinct), 2)):
         fits_m = [some for some in naive.values() if None not in some and len(set(some)) <= m + 1]
         assert count == sum(map(len, fits_m))
     alike = [some for some in naive.values() if len(set(some)) == 1 and some[0] is not None]
@@ -124,7 +124,7 @@ def test_classes_are_counted_right(rows: list[tuple[str | None, ...]]) -> None:
 
 
 def test_two_counts_that_differ_stop_the_attack(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(records, "certain_classes", lambda classes: np.arange(len(classes.sizes)))
+    monkeypatch.setattr(records, "certain_classes", lambda classes, _: np.arange(len(classes.sizes)))
     with pytest.raises(AssertionError, match="differ"):
         attack_records(A, QUASI, "condition")
 
@@ -141,9 +141,7 @@ def test_what_is_left_for_somebody(rows: list[tuple[str | None, ...]], known: st
     classes = classes_of(frame(rows, ("age", "condition")), ["age"], "condition")
     person = frame([(known, "u")], ("age", "condition"))
     (fit,) = fits([classes], person, np.array([0]))
-    left = left_over(classes, {"age": known})
-    names = {row[1] for row in rows} - {None}
-    assert set(fit.values) == (names if None in left else left)
+    assert set(fit.values) == left_over(classes, person, 0)
 
 
 def test_overlaps_of_what_texts_say() -> None:
@@ -157,7 +155,7 @@ def test_overlaps_of_what_texts_say() -> None:
 def test_classes_that_overlap_are_not_certain() -> None:
     rows = [("20-29", "u"), ("20-29", "u"), ("25-34", "v"), ("40-49", "w"), ("45-54", "w")]
     classes = classes_of(frame(rows, ("age", "condition")), ["age"], "condition")
-    assert [classes.label(int(one))["age"] for one in certain_classes(classes)] == ["40-49", "45-54"]
+    assert [classes.label(int(one))["age"] for one in certain_classes(classes, reach(classes, 1))] == ["40-49", "45-54"]
     found = attack_records(frame(rows, ("age", "condition")), ["age"], "condition")
     assert found.certain == 2
     assert any("2 more classes" in text for text in found.assumptions)
@@ -278,3 +276,154 @@ def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert "4 of 12 people are certain" in capsys.readouterr().out
     assert cli.main([*words, "--known", "13012"]) == 2
     assert "--known cannot be read" in capsys.readouterr().err
+
+
+# What must not be called certain
+
+
+def left(rows: list[tuple[str | None, ...]], known: dict[str, object], **options: object) -> list[str | None]:
+    found = attack_records(frame(rows), QUASI, "condition", known=[known], **options)  # type: ignore[arg-type]
+    return list(found.numbers["known"][0]["together"])
+
+
+def test_who_is_known_in_part_may_be_suppressed() -> None:
+    """A class of the same zip code is there, but the suppressed one may have it, too."""
+    rows = [*[("130**", "3*", "Cancer")] * 4, ("*", "*", "Flu")]
+    assert left(rows, {"zip": "13012", "age": 35}) == ["Cancer"]
+    assert left(rows, {"zip": "13012"}) == ["Cancer", "Flu"]
+    assert left(rows, {"zip": "13012", "age": "30-49"}) == ["Cancer", "Flu"]
+    assert left(rows, {"zip": "13012", "age": "3*"}) == ["Cancer"]
+    assert left(rows, {"zip": "13012", "age": "middle"}) == ["Cancer", "Flu"]
+
+
+class Jobs:
+    levels = (("baker", "smith", "judge"), ("craft", "craft", "court"), ("*", "*", "*"))
+
+
+def test_a_word_that_the_release_does_not_have_says_nothing() -> None:
+    """Who does not know that a baker is a craftsman cannot take a baker for the suppressed record."""
+    rows = [("craft", "1", "u"), ("craft", "1", "w"), ("court", "1", "v"), ("*", "*", "x")]
+    baker = {"zip": "baker", "age": 1}
+    assert left(rows, baker) == ["u", "v", "w", "x"]
+    assert left(rows, baker, hierarchies={"zip": Jobs}) == ["u", "w"]
+    assert left(rows, {"zip": "judge", "age": 1}, hierarchies={"zip": Jobs}) == ["v"]
+    assert left(rows, {"zip": "monk", "age": 1}, hierarchies={"zip": Jobs}) == ["u", "v", "w", "x"]
+    words = attack_records(frame(rows), QUASI, "condition").assumptions
+    assert any("Different words" in text for text in words)
+
+
+def test_ranges_of_words_overlap_by_their_hierarchy() -> None:
+    rows = [("craft", "1", "u"), ("craft", "1", "u"), ("baker", "1", "v")]
+    assert attack_records(frame(rows), QUASI, "condition").certain == 3
+    assert attack_records(frame(rows), QUASI, "condition", hierarchies={"zip": Jobs}).certain == 0
+
+
+def test_a_star_is_no_value_to_be_certain_of() -> None:
+    found = attack_records(frame([*[("a", "1", "*")] * 3, ("b", "1", "u"), ("b", "1", "*")]), QUASI, "condition")
+    assert (found.certain, found.findings) == (0, ())
+    starred = [("a", "1", "Cancer"), ("a", "1", "*")]
+    assert left(starred, {"zip": "a", "age": 1}, also=[frame([("a", "1", "Cancer"), ("a", "1", "Flu")])]) == [
+        "Cancer", "Flu",
+    ]  # fmt: skip
+    assert left(starred, {"zip": "a", "age": 1}) == ["Cancer", None]  # a missing one may be any
+    assert left(starred, {"zip": "a", "age": 1}, also=[frame([("a", "1", "Flu")])]) == ["Flu"]
+
+
+def test_the_same_value_written_in_two_ways_is_one() -> None:
+    """Cancer is not all that is left because one hospital writes flu and the other Flu."""
+    one, other = [("a", "1", "flu"), ("a", "1", "Cancer")], [("a", "1", "Flu"), ("a", "1", "Cancer")]
+    assert left(one, {"zip": "a", "age": 1}, also=[frame(other)]) == ["Cancer", "flu"]
+    classes = [classes_of(frame(rows), QUASI, "condition") for rows in (one, other)]
+    assert pairs(classes[0], classes[1], 10) == ([], 0)
+
+
+def test_values_that_are_ranges_do_not_exclude_each_other() -> None:
+    one, other = [("a", "1", "20-30"), ("a", "1", "40-50")], [("a", "1", "25"), ("a", "1", "40-50")]
+    classes = [classes_of(frame(rows), QUASI, "condition") for rows in (one, other)]
+    assert pairs(classes[0], classes[1], 10) == ([], 0)
+    assert len(left(one, {"zip": "a", "age": 1}, also=[frame(other)])) == 3
+    assert left(one[:1], {"zip": "a", "age": 1}, also=[frame(other)]) == ["20-30"]  # certain by the first alone
+    third = [("a", "1", "60"), ("a", "1", "45")]
+    both = classes_of(frame(third), QUASI, "condition")
+    some, number = pairs(classes[0], both, 10)
+    assert ([pair.value for pair in some], number) == (["40-50"], 1)
+
+
+def test_too_many_ranges_to_compare_leave_everything_possible(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(composition, "MOST_VALUES", 2)
+    one, other = [("a", "1", "20-30"), ("a", "1", "40-50")], [("a", "1", "40-50"), ("a", "1", "60-70")]
+    assert len(left(one, {"zip": "a", "age": 1}, also=[frame(other)])) == 3
+
+
+def test_values_ruled_out_count_those_of_classes_that_overlap() -> None:
+    rows = [("20-29", "u"), ("20-29", "u"), ("25-34", "v"), ("40-49", "w"), ("45-54", None)]
+    found = attack_records(frame(rows, ("age", "condition")), ["age"], "condition")
+    assert found.certain == 0
+    assert found.numbers["certain_with_ruled_out"] == [0, 3, 3]
+    assert found.numbers["homogeneous_people"] == 4
+
+
+def test_claims_are_compared_with_the_truth() -> None:
+    """Values were swapped before the release: what it says for sure is wrong of some people."""
+    rows = [*[("a", "1", "u")] * 4, *[("b", "2", "v")] * 4]
+    truth = [*[("a", "1", "u")] * 3, ("a", "1", "v"), *[("b", "2", "v")] * 4, ("c", "9", "u")]
+    score = attack_records(frame(rows), QUASI, "condition", truth=frame(truth)).score
+    assert score is not None
+    assert (score.claimed, score.right) == (8, 7)
+
+
+def test_the_truth_is_found_by_hierarchies(tmp_path: Path) -> None:
+    """Nobody fits a class by the words alone; without hierarchies it is said, and the guess is poor."""
+    rows = [*[("craft", "1", "u")] * 4, *[("court", "1", "v")] * 5]
+    truth = [*[("baker", "1", "u")] * 4, *[("judge", "1", "v")] * 5, ("judge", "7", "v")]
+    (tmp_path / "zip.csv").write_text("baker;craft;*\nsmith;craft;*\njudge;court;*\n")
+    blind = attack_records(frame(rows), QUASI, "condition", truth=frame(truth))
+    seeing = attack_records(frame(rows), QUASI, "condition", truth=frame(truth), hierarchies=tmp_path)
+    assert blind.score is not None
+    assert seeing.score is not None
+    assert (blind.score.success.value, seeing.score.success.value) == (0.6, 1.0)
+    assert any(text.startswith("1 of the people") for text in seeing.assumptions)
+
+
+def test_a_table_of_suppressed_records_only() -> None:
+    found = attack_records(frame([("*", "*", "u"), ("*", "*", "v")]), QUASI, "condition")
+    assert (found.certain, found.numbers["classes"], found.numbers["suppressed"]) == (0, 0, 2)
+
+
+@st.composite
+def shipped(draw: st.DrawFn, people: list[tuple[int, str, str]]) -> list[tuple[str | None, ...]]:
+    """People of an age, a job and a value as a full-domain generalization ships them: ages in ranges, jobs as they are,
+    in words, or all alike; small classes suppressed; some values starred."""
+    width, level, least = draw(st.sampled_from([1, 2, 3])), draw(st.integers(0, 2)), draw(st.integers(1, 3))
+    job = dict(zip(Jobs.levels[0], Jobs.levels[level], strict=True))
+    rows = [
+        (
+            job[one],
+            f"{age // width * width}-{age // width * width + width - 1}",
+            draw(st.sampled_from([*value * 5, "*"])),
+        )
+        for age, one, value in people
+    ]
+    labels = [row[:2] for row in rows]
+    return [row if labels.count(row[:2]) >= least else ("*", "*", row[2]) for row in rows]
+
+
+PEOPLE = st.lists(
+    st.tuples(st.integers(0, 5), st.sampled_from(Jobs.levels[0]), st.sampled_from("uvw")), min_size=2, max_size=9
+)
+
+
+@settings(max_examples=150)
+@given(st.data(), PEOPLE)
+def test_the_true_value_is_never_excluded(data: st.DataObject, everybody: list[tuple[int, str, str]]) -> None:
+    """Whoever is in both releases, known wholly or in part, with hierarchies or without: the value is among those left,
+    and so whoever is called certain has it."""
+    releases = [frame(data.draw(shipped(everybody))) for _ in range(2)]
+    assume(any(text != "*" for text in releases[0]["condition"].texts))
+    asked = [(st.sampled_from([job, None]), st.sampled_from([str(age), f"{age}-9", None])) for age, job, _ in everybody]
+    known = [{"zip": data.draw(job), "age": data.draw(age)} for job, age in asked]
+    levels = data.draw(st.sampled_from([None, {"zip": Jobs}]))
+    found = attack_records(releases[0], QUASI, "condition", also=releases[1:], known=known, hierarchies=levels)
+    for one, (_, _, value) in zip(found.numbers["known"], everybody, strict=True):
+        assert value in one["together"] or None in one["together"]
+        assert value in one["alone"] or None in one["alone"]

@@ -26,6 +26,7 @@ from privet.attacks.reversal_formats import LADDER, NAMED, Format, formats_of, s
 from privet.attacks.reversal_plan import duration
 from privet.attacks.reversal_schemes import BITS, Reading, Scheme, algorithms, by_chance, recognized
 from privet.attacks.reversal_search import Sweep, Targets
+from privet.attacks.reversal_words import doubt, explained
 from privet.errors import InvalidInputError
 
 COMPILED = [name for name in BITS if not name.startswith("blake2")]
@@ -391,3 +392,45 @@ def test_the_map_of_bits_never_says_no_to_what_is_wanted() -> None:
         targets = Targets.of(Reading("hex", 32), texts)
         table = (targets.bitmap, targets.shift, targets.wanted, targets.mask)
         assert all(loops.listed(np.uint64(int(text[:16], 16)), table) for text in texts[:1000])
+
+
+def test_a_short_hash_of_ids_that_were_not_tried_is_not_certain() -> None:
+    """A tenth of the ids are of the format; for the others an id is found by chance now and then, and it is wrong."""
+    ids = [f"{number * 7919 % 10**7:07d}" for number in range(150)]
+    others = [hashlib.sha256(str(number).encode()).hexdigest() for number in range(1500)]
+    truth = {f"{zlib.crc32(one.encode()):08x}": one for one in ids + others}
+    found = reverse(list(truth), formats="9999999", algorithm="crc32")
+    wrong = sum(truth[pseudonym] != one for pseudonym, one in found.ids.items())
+    assert wrong > 0
+    assert found.findings.certain == 0
+    assert {finding.strength for finding in found.findings.findings} == {Strength.CONFIDENCE}
+    assert "probably" in found.findings.headline
+    confident = [finding.confidence or 0.0 for finding in found.findings.findings if "one of" not in finding.claim]
+    assert 1 - wrong / len(found.ids) == pytest.approx(confident[0], abs=0.03)
+    assert any("short hash" in text for text in found.findings.assumptions)
+    whole = reverse([f"{zlib.crc32(one.encode()):08x}" for one in ids], formats="9999999", algorithm="crc32")
+    assert whole.findings.certain == len(whole.ids) > 140  # all are explained by the ids that were declared
+
+
+@pytest.mark.parametrize("by_chance", [0.01, 0.5, 3.0])
+def test_the_doubt_is_bayes_rule(by_chance: float) -> None:
+    """Against draws: the right id was tried with chance 0.4, and others are there by a Poisson law."""
+    draw = np.random.default_rng(1)
+    tried = draw.random(400_000) < 0.4
+    seen = draw.poisson(by_chance, len(tried)) + tried
+    for ids in (1, 2):
+        none = float((~tried[seen == ids]).mean())
+        assert doubt(ids, 0.4, by_chance) == pytest.approx(none, abs=6 * (0.25 / (seen == ids).sum()) ** 0.5)
+    assert explained(int((seen > 0).sum()), len(seen), by_chance) == pytest.approx(0.4, abs=0.03)
+    assert explained(0, 9, by_chance) == 0.1
+    assert explained(9, 9, 0.0) == 0.9
+
+
+def test_a_pseudonym_in_capitals_and_small_letters_is_found_in_both() -> None:
+    text = hashlib.md5(b"123").hexdigest()
+    found = reverse([text, text.upper()], formats="999")
+    assert found.ids == {text: "123", text.upper(): "123"}
+
+
+def test_the_same_format_written_in_two_ways_is_tried_once() -> None:
+    assert space(formats_of(["99|9{2}|[0-9]9", "99"])) == 100

@@ -12,6 +12,7 @@ that is missing (an empty field) has the code of the text None. Records keep the
 from __future__ import annotations
 
 import os
+import secrets
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,7 +31,7 @@ from privet.describe import first_kinds
 from privet.errors import InvalidInputError
 from privet.plain_csv import Encoded, encoded
 from privet.sources import attach, connect, frames
-from privet.sources.relation import positions, quoted, unreadable
+from privet.sources.relation import Raw, positions, quoted, unreadable
 from privet.sources.relation import text as literal
 from privet.sources.sniff import ENDINGS, guess, schema
 
@@ -56,10 +57,12 @@ class Column:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Microdata:
-    """Columns of the same length, by name, in the order of the file."""
+    """Columns of the same length, by name, in the order of the file. `left_out`: names of columns that could not be
+    read, because of their name, their type, or another of the same name."""
 
     columns: Mapping[str, Column]
     rows: int
+    left_out: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return self.rows
@@ -96,7 +99,11 @@ def narrow(codes: npt.NDArray[Any], size: int) -> Codes:
 
 def read(data: object, *, columns: Sequence[str] | None = None, **options: Any) -> Microdata:
     """Records of a CSV, Excel, Parquet or DuckDB file, or of a data frame. Of a file's options, such as delimiter,
-    encoding, sheet, table or missing, those not given are guessed. With `columns` only these are read."""
+    encoding, sheet, table or missing, those not given are guessed. With `columns` only these are read.
+
+    A text file is refused if a record has more or fewer fields than the header, or a quote is never closed: values
+    would be in columns in which nobody looks for them, and be shipped there as they are.
+    """
     if isinstance(data, Microdata):
         return data if columns is None else data.only(columns)
     try:
@@ -123,14 +130,31 @@ def _read(
     else:
         path, source, memory = Path(), Source(kind="memory"), {NAME: data}
         found = frames.schema(connection, data)
-    table = _table(source, found, columns)
+    table, left_out = _table(source, found, columns)
     raw = attach(connection, table, path.parent, memory)
+    _check_whole(raw, path.name)
     found_columns = {name: _encoded(connection, raw.relation, name) for name in table.columns}
-    return Microdata(found_columns, len(next(iter(found_columns.values())).codes))
+    return Microdata(found_columns, len(next(iter(found_columns.values())).codes), left_out)
 
 
-def _table(source: Source, found: Sequence[tuple[str, str]], columns: Sequence[str] | None) -> Table:
-    """What is to be read."""
+def _check_whole(raw: Raw, name: str) -> None:
+    """Every field is in its column."""
+    if raw.unclosed:
+        raise InvalidInputError(
+            f"{name} ends inside a quoted field", "close the quote: it takes in every record behind it"
+        )
+    if raw.ragged:
+        many = "1 record has" if raw.ragged == 1 else f"{raw.ragged:,} records have"
+        raise InvalidInputError(
+            f"in {name} {many} more or fewer fields than the header",
+            "give the delimiter, or correct them: a text with a delimiter or a line break in it must be in quotes",
+        )
+
+
+def _table(
+    source: Source, found: Sequence[tuple[str, str]], columns: Sequence[str] | None
+) -> tuple[Table, tuple[str, ...]]:
+    """What is to be read, and what is there and cannot be."""
     kinds, left_out = first_kinds(list(found))
     names = list(kinds) if columns is None else list(columns)
     for name in names:
@@ -139,7 +163,8 @@ def _table(source: Source, found: Sequence[tuple[str, str]], columns: Sequence[s
             raise InvalidInputError(f"column {show(name)} {why}", "check the name, and the file's delimiter")
     if not names:
         raise InvalidInputError("there is no column to read", "check the header, the delimiter and the encoding")
-    return Table(name=NAME, source=source, unit=None, columns={name: kinds[name] for name in names})
+    lost = tuple(name for name, _ in found if name not in kinds) if columns is None else ()
+    return Table(name=NAME, source=source, unit=None, columns={name: kinds[name] for name in names}), lost
 
 
 def _read_plain(
@@ -151,7 +176,7 @@ def _read_plain(
     try:
         source = guess(path, {"encoding": "utf-8"} | options)
         found = schema(connection, source, path)
-        table = _table(source, found, columns)
+        table, left_out = _table(source, found, columns)
         places = positions(table, [name for name, _ in found], "")
         read_columns = encoded(path, source, len(found), places)
     except (InvalidInputError, LookupError):
@@ -159,7 +184,7 @@ def _read_plain(
     if read_columns is None:
         return None
     made = [_decoded(name, one, source.missing) for name, one in zip(table.columns, read_columns, strict=True)]
-    return Microdata({one.name: one for one in made}, len(made[0].codes))
+    return Microdata({one.name: one for one in made}, len(made[0].codes), left_out)
 
 
 def _decoded(name: str, found: Encoded, missing: Sequence[str]) -> Column:
@@ -195,15 +220,24 @@ def _encoded(connection: duckdb.DuckDBPyConnection, relation: str, name: str) ->
 
 
 def write(data: Microdata, path: str | os.PathLike[str], *, delimiter: str = ",") -> None:
-    """A CSV or Parquet file, by the ending of its name. A missing value is an empty field."""
+    """A CSV or Parquet file, by the ending of its name. A missing value is an empty field.
+
+    A file of that name is replaced when all is written: nobody takes a part of the records for all of them.
+    """
     place = Path(path)
     if place.suffix.lower() not in (".csv", ".parquet"):
         raise InvalidInputError(f"{place.name} is neither CSV nor Parquet", "give a name that ends in .csv or .parquet")
+    target = place.resolve()  # where a link leads
+    new = target.with_name(f".{secrets.token_hex(8)}{place.suffix}")
     try:
-        if place.suffix.lower() == ".csv":
-            _write_csv(data, place, delimiter)
-        else:
-            _write_parquet(data, place)
+        try:
+            if place.suffix.lower() == ".csv":
+                _write_csv(data, new, delimiter)
+            else:
+                _write_parquet(data, new)
+            new.replace(target)
+        finally:
+            new.unlink(missing_ok=True)
     except (duckdb.IOException, OSError):
         raise InvalidInputError(f"{place} cannot be written", "name a file in a folder that you may write to") from None
 

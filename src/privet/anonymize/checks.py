@@ -4,8 +4,8 @@
     found.k, found.diversity["disease"].distinct, found.risks.prosecutor.highest
 
 It shares no line with the searches whose results it is used on: classes are counted again, from the texts that are
-shipped. A record with "*" in every quasi-identifier is suppressed: it is in no class and nobody is found by it, but its
-sensitive value is part of the table, and so of what t-closeness compares with.
+shipped. A record with "*" in every quasi-identifier is suppressed: it is in no class, but its sensitive value is part
+of the table, and so of what t-closeness compares with. Where all records are like that, they are one class.
 
 Risks are those of El Emam and Dankar (2008, "Protecting Privacy Using k-Anonymity"; El Emam 2013, "Guide to the
 De-identification of Personal Health Information"). A class has f records here and F people in the population:
@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from privet.core.rational import show
+from privet.core.rational import rational, show
 from privet.errors import InvalidInputError
 from privet.microdata import Column, Microdata, read
 from privet.sources.relation import NUMBER_TEXT
@@ -80,7 +80,7 @@ class Diversity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
-    """`k`: the size of the smallest class, 0 if every record is suppressed. `uniques`: records alone in theirs."""
+    """`k`: the size of the smallest class. `uniques`: records alone in theirs."""
 
     quasi: tuple[str, ...]
     records: int
@@ -101,7 +101,7 @@ class Checked:
 
     def __str__(self) -> str:
         lines = [
-            f"{self.records:,} records, {self.suppressed:,} suppressed; {self.classes:,} classes of"
+            f"{self.records:,} records, {self.suppressed:,} suppressed; classes: {self.classes:,}, of"
             f" {self.average_size:.1f} on average; k={self.k}, {self.uniques:,} records alone in their class",
             *(_told(name, one) for name, one in self.diversity.items()),
             _risked(self.risks),
@@ -119,10 +119,11 @@ def _told(name: str, one: Diversity) -> str:
 
 def _risked(risks: Risks) -> str:
     if risks.population is None:
-        return f"risk: at most {risks.prosecutor.highest:.1%}, on average {risks.prosecutor.average:.1%}"
+        return f"risk of being found: at most {risks.prosecutor.highest:.1%}, on average {risks.prosecutor.average:.1%}"
+    prosecutor, journalist = risks.prosecutor, risks.journalist
     return (
-        f"risk: prosecutor at most {risks.prosecutor.highest:.1%}, on average {risks.prosecutor.average:.1%};"
-        f" journalist at most {risks.journalist.highest:.1%}, on average {risks.journalist.average:.1%};"
+        f"risk of being found: prosecutor at most {prosecutor.highest:.1%}, on average {prosecutor.average:.1%};"
+        f" journalist at most {journalist.highest:.1%}, on average {journalist.average:.1%};"
         f" marketer {risks.marketer:.1%}"
     )
 
@@ -132,20 +133,25 @@ def check(  # noqa: PLR0913  each by name
     quasi: Sequence[str],
     sensitive: str | Sequence[str] | None = None,
     *,
-    suppressed: str = "*",
+    suppressed: str | None = "*",
     population: object = None,
-    threshold: float = THRESHOLD,
+    threshold: object = THRESHOLD,
 ) -> Checked:
     """Count a table that is shipped, or about to be. `population` is a table with the same quasi-identifiers, written
-    in the same way, with a row for everybody whom a record could be of."""
+    in the same way, with a row for everybody whom a record could be of. `suppressed` is what stands in every
+    quasi-identifier of a suppressed record; None if no record is suppressed."""
     table = read(data)
-    names = (quasi,) if isinstance(quasi, str) else tuple(quasi)
+    names = (quasi,) if isinstance(quasi, str) else tuple(quasi or ())
+    allowed = float(rational(threshold, "threshold"))
     private = (sensitive,) if isinstance(sensitive, str) else tuple(sensitive or ())
     _check_names(table, names, private)
     columns = [table[name] for name in names]
     gone = np.logical_and.reduce([_is(one, suppressed) for one in columns])
+    gone &= not gone.all()  # a table of stars is one class: nobody is told apart
     kept = ~gone
     people = None if population is None else read(population, columns=names)
+    if people is not None and not len(people):
+        raise InvalidInputError("there is nobody in the population", "check its file, or leave it out")
     numbers, others = _numbers(columns, [] if people is None else [people[name] for name in names])
     counts = np.bincount(numbers[kept])
     there = np.flatnonzero(counts)
@@ -155,12 +161,12 @@ def check(  # noqa: PLR0913  each by name
         quasi=names,
         records=len(table),
         suppressed=int(gone.sum()),
-        k=int(sizes.min(initial=len(table))) if len(sizes) else 0,
+        k=int(sizes.min()),
         classes=len(sizes),
         uniques=int((sizes == 1).sum()),
-        average_size=float(sizes.mean()) if len(sizes) else 0.0,
+        average_size=float(sizes.mean()),
         diversity={name: _diversity(table[name], kept, classes, sizes) for name in private},
-        risks=_risks(sizes, everybody, threshold, None if people is None else len(people)),
+        risks=_risks(sizes, everybody, allowed, None if people is None else len(people)),
     )
 
 
@@ -175,8 +181,8 @@ def _check_names(table: Microdata, names: Sequence[str], private: Sequence[str])
         raise InvalidInputError("there are no records", "check the file, its header and its delimiter")
 
 
-def _is(column: Column, text: str) -> npt.NDArray[np.bool_]:
-    return np.array([one == text for one in column.texts], np.bool_)[column.codes]
+def _is(column: Column, text: str | None) -> npt.NDArray[np.bool_]:
+    return np.array([text is not None and one == text for one in column.texts], np.bool_)[column.codes]
 
 
 def _numbers(columns: Sequence[Column], others: Sequence[Column]) -> tuple[Whole, Whole]:
@@ -214,10 +220,8 @@ def _found_in(classes: Whole, others: Whole) -> Whole:
 
 
 def _diversity(column: Column, kept: npt.NDArray[np.bool_], classes: Whole, sizes: Whole) -> Diversity:
-    if not len(sizes):
-        return Diversity(distinct=0, entropy=0.0, recursive={}, t=0.0, ordered_t=0.0, alike=0)
-    values = _in_order(column)[column.codes]
-    overall = np.bincount(values, minlength=len(column.texts)) / len(values)
+    values = _in_order(column)
+    overall = np.bincount(values) / len(values)
     pairs, counts = _counted(classes * len(overall) + values[kept], len(sizes) * len(overall))
     owner, value = pairs // len(overall), pairs % len(overall)
     starts = np.searchsorted(owner, np.arange(len(sizes)))
@@ -245,13 +249,16 @@ def _counted(numbers: Whole, reach: int) -> tuple[Whole, Whole]:
 
 
 def _in_order(column: Column) -> Whole:
-    """The rank of each code: numbers by size if all are, texts otherwise, missing last."""
-    order: list[Any] = [(text is None, text or "") for text in column.texts]
-    if all(text is None or NUMBER_TEXT.fullmatch(text) for text in column.texts):
-        order = [(text is None, float(text or 0)) for text in column.texts]
-    ranks = np.empty(len(order), np.int64)
-    ranks[sorted(range(len(order)), key=order.__getitem__)] = np.arange(len(order))
-    return ranks
+    """For each record the rank of its value among those that are there: numbers by size if all are, texts otherwise,
+    missing last."""
+    there = np.flatnonzero(np.bincount(column.codes)).tolist()
+    order: list[Any] = [(text is None, text or "") for text in (column.texts[code] for code in there)]
+    if all(missing or NUMBER_TEXT.fullmatch(text) for missing, text in order):
+        order = [(missing, float(text or 0)) for missing, text in order]
+    ranks = np.zeros(len(column.texts), np.int64)
+    for rank, place in enumerate(sorted(range(len(order)), key=order.__getitem__)):
+        ranks[there[place]] = rank
+    return ranks[column.codes]
 
 
 def _recursive(owner: Whole, counts: Whole, starts: Whole, fewest: int) -> dict[int, float]:
@@ -283,9 +290,6 @@ def _ordered(owner: Whole, value: Whole, shares: Any, overall: Any, classes: int
 
 
 def _risks(sizes: Whole, everybody: Whole | None, threshold: float, population: int | None) -> Risks:
-    if not len(sizes):
-        nobody = Risk(highest=0.0, average=0.0, above=0.0)
-        return Risks(prosecutor=nobody, journalist=nobody, marketer=0.0, threshold=threshold, population=population)
     records = int(sizes.sum())
     there = sizes if everybody is None else np.maximum(sizes, everybody)
     marketer = float((sizes / there).sum() / records)

@@ -15,7 +15,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil, floor, prod
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,9 +22,10 @@ import numpy.typing as npt
 
 from privet.anonymize.frequency import Frequencies, Levels, counted
 from privet.anonymize.hierarchy import Hierarchy
+from privet.anonymize.hierarchy_file import given_hierarchies
 from privet.anonymize.lattice import Best, Demand, Found, Lattice, Look, Progress, Search
 from privet.anonymize.measures import MEASURES, measure_of, weights_of
-from privet.anonymize.models import K, Model, asked, columns_of, in_order
+from privet.anonymize.models import K, Model, asked, columns_of, values_of
 from privet.anonymize.result import Anonymized, recoded
 from privet.core.rational import positive, rational, show
 from privet.errors import InvalidInputError
@@ -99,7 +99,7 @@ def generalize(  # noqa: PLR0913  what a steward may want to say, each by name
     patience = None if seconds is None else float(positive(seconds, "seconds"))
     private = (sensitive,) if isinstance(sensitive, str) else tuple(sensitive or ())
     wanted = asked(k, l, t, models, private)
-    named = tuple([quasi] if isinstance(quasi, str) else quasi)
+    named = tuple([quasi] if isinstance(quasi, str) else quasi or ())
     task = Task(
         records=records,
         quasi=quasi_identifiers(records, named, columns_of(wanted, private), hierarchies),
@@ -138,21 +138,8 @@ def quasi_identifiers(
             raise InvalidInputError(
                 f"column {show(name)} is both sensitive and a quasi-identifier", "let it be one of the two"
             )
-    given = _given(hierarchies, names)
-    for name in given:
-        if not isinstance(given[name], Hierarchy):
-            raise InvalidInputError(f"what is given for {show(name)} is no hierarchy", "build one, or read its file")
+    given = given_hierarchies(hierarchies, names)
     return tuple(_quasi(records[name], given.get(name)) for name in names)
-
-
-def _given(
-    hierarchies: Mapping[str, Hierarchy] | str | os.PathLike[str] | None, names: Sequence[str]
-) -> Mapping[str, Hierarchy]:
-    if isinstance(hierarchies, str | os.PathLike):
-        from privet.anonymize.hierarchy_file import read_hierarchies  # noqa: PLC0415  only for a folder
-
-        return read_hierarchies(Path(hierarchies), names)
-    return hierarchies or {}
 
 
 def _quasi(column: Column, hierarchy: Hierarchy | None) -> Quasi:
@@ -210,8 +197,8 @@ def _lattice(task: Task, *, weighted: bool) -> Lattice:
         used.append(there)
     private, overall = [], []
     for name in task.sensitive:
-        codes, counts = _values(in_order(task.records[name]))
-        private.append(codes)
+        values, counts = values_of(task.records[name])
+        private.append(values)
         overall.append(counts)
     found = counted([*columns, *private], [*sizes, *map(len, overall)], len(columns))
     quasi = (there[value] for there, value in zip(used, found.columns[: len(used)], strict=True))
@@ -220,13 +207,6 @@ def _lattice(task: Task, *, weighted: bool) -> Lattice:
     weights = task.weights if weighted else []
     measure = measure_of(task.measure, task.hierarchies, _marginals(task, ground), least=demand.least, weights=weights)
     return Lattice(ground, Levels(task.hierarchies), demand, measure, task.limit)
-
-
-def _values(codes: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
-    """Sensitive values that some record has, numbered in their order, and how many records have each."""
-    counts: npt.NDArray[np.int64] = np.bincount(codes).astype(np.int64)
-    there = counts > 0
-    return (np.cumsum(there) - 1).astype(codes.dtype)[codes], counts[there]
 
 
 def _marginals(task: Task, ground: Frequencies) -> list[npt.NDArray[np.int64]]:

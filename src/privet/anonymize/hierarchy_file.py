@@ -11,11 +11,13 @@ import csv
 import os
 import re
 import zlib
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from privet.anonymize.hierarchy import Hierarchy, of_rows
 from privet.core.rational import show
+from privet.declarations import Source
 from privet.errors import InvalidInputError
 from privet.sources.delimited import open_records, open_text
 from privet.sources.sniff import guess
@@ -30,13 +32,23 @@ def read_hierarchy(path: str | os.PathLike[str], name: str | None = None, **opti
     place = Path(path)
     try:
         source = guess(place, {"kind": "csv", "names": ("value",), **options})
-        with open_text(place, source.encoding, errors="strict") as file:
-            rows = [row for row in open_records(file, source) if any(row)]
+        rows, unclosed = _rows(place, replace(source, delimiter=DELIMITER))
+        if "delimiter" in options or len({len(row) for row in rows}) != 1 or len(rows[0]) == 1:
+            rows, unclosed = _rows(place, source)  # a semicolon is what is used, unless it does not fit
     except (OSError, EOFError, UnicodeError, zlib.error):
         raise InvalidInputError(
             f"the hierarchy {show(place.name)} cannot be read", "check that the file is there, and its encoding"
         ) from None
+    if unclosed:
+        raise InvalidInputError(f"the hierarchy {show(place.name)} ends inside a quoted field", "close the quote")
     return of_rows(column_of(place) if name is None else name, _checked(place, rows))
+
+
+def _rows(place: Path, source: Source) -> tuple[list[list[str]], bool]:
+    """All rows with any text, and whether a quote is never closed. Spaces around do not count, as in data."""
+    with open_text(place, source.encoding, errors="strict") as file:
+        records = open_records(file, source)
+        return [[field.strip(" ") for field in row] for row in records], records.unclosed
 
 
 def _checked(place: Path, rows: list[list[str]]) -> list[list[str]]:
@@ -87,6 +99,17 @@ def read_hierarchies(folder: str | os.PathLike[str], columns: Collection[str] | 
             f"there is no hierarchy in {show(str(folder))}", "name the files such as age.csv or data_hierarchy_age.csv"
         )
     return {name: read_hierarchy(path, name) for name, path in found.items()}
+
+
+def given_hierarchies(
+    given: Mapping[str, Hierarchy] | str | os.PathLike[str] | None, columns: Collection[str]
+) -> Mapping[str, Hierarchy]:
+    """Those that are given by column, or as the folder of their files."""
+    found = read_hierarchies(given, columns) if isinstance(given, str | os.PathLike) else given or {}
+    for name, one in found.items():
+        if not isinstance(one, Hierarchy):
+            raise InvalidInputError(f"what is given for {show(name)} is no hierarchy", "build one, or read its file")
+    return found
 
 
 def write_hierarchy(hierarchy: Hierarchy, path: str | os.PathLike[str]) -> None:

@@ -74,8 +74,15 @@ class Key:
         return cls(listed, made)
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Whole or not at all, readable for its owner alone."""
+        """Whole or not at all, readable for its owner alone. A version that is in the file already is never lost: the
+        pseudonyms that it made could not be made again."""
         place = Path(path)
+        if place.exists():
+            there = Key.read(place)
+            if not there.versions.items() <= self.versions.items():
+                raise InvalidInputError(
+                    f"{place} has keys that would be lost", "read this file before you rotate, or name a new one"
+                )
         fresh = place.with_name(f".{place.name}.{secrets.token_hex(4)}")
         try:
             handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, stat.S_IRUSR | stat.S_IWUSR)

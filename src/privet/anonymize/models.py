@@ -34,6 +34,7 @@ import numpy.typing as npt
 from privet.core.rational import positive, rational, show, whole
 from privet.errors import InvalidInputError
 from privet.microdata import Codes, Column
+from privet.sources.relation import NUMBER_TEXT
 
 Counts = npt.NDArray[np.int64]  # a row a class, a column a sensitive value
 Truths = npt.NDArray[np.bool_]
@@ -316,6 +317,9 @@ def asked(
         found += [DistinctL(l, name) for name in sensitive]
     if t is not None:
         found += [T(t, name) for name in sensitive]
+    for model in models:
+        if not callable(getattr(model, "holds", None)):
+            raise InvalidInputError(f"{show(model)} is no privacy model", 'give such as EntropyL(2, "disease")')
     found += models
     if not found:
         raise InvalidInputError("no privacy model is asked for", "give k, l or t, or models=[...]")
@@ -328,14 +332,15 @@ def columns_of(models: Sequence[Model], sensitive: Sequence[str] = ()) -> tuple[
     return tuple(dict.fromkeys([*sensitive, *(name for name in named if name is not None)]))
 
 
-def in_order(column: Column) -> Codes:
-    """The codes with values in the order that an ordered distance means: numbers by size if all are, else texts;
-    missing ones last. For other models the order does not matter."""
-    texts = [text for text in column.texts if text is not None]
-    try:
-        sizes = [float(text) for text in texts]
-    except ValueError:
-        return column.codes
-    rank: npt.NDArray[Any] = np.arange(len(column.texts), dtype=column.codes.dtype)
-    rank[np.argsort(sizes, kind="stable")] = np.arange(len(texts))
-    return rank[column.codes]
+def values_of(column: Column) -> tuple[Codes, Counts]:
+    """Of a sensitive column: the number of each record's value, among those that some record has, in the order that an
+    ordered distance means, and how many records have each. Numbers go by size if all are numbers, else all are texts;
+    missing ones come last. For other models the order does not matter."""
+    counts = np.bincount(column.codes, minlength=len(column.texts)).astype(np.int64)
+    used = np.flatnonzero(counts)  # a value that nobody has would make the way from the first to the last longer
+    texts = [text for code in used if (text := column.texts[code]) is not None]
+    if all(NUMBER_TEXT.fullmatch(text) for text in texts):  # float() takes nan and 1_000, too
+        used[: len(texts)] = used[np.argsort([float(text) for text in texts], kind="stable")]
+    number: npt.NDArray[Any] = np.zeros(len(counts), dtype=column.codes.dtype)
+    number[used] = np.arange(len(used))
+    return number[column.codes], counts[used]

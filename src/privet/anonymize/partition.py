@@ -7,7 +7,7 @@ Each part is cut on the axis where its records are farthest apart (LeFevre, DeWi
 Multidimensional K-Anonymity"). *Strict*: records with the same value stay on the same side, so that parts do not
 overlap. *Relaxed*: where no such cut is left, records with the value in the middle are dealt to both sides. Nothing
 is suppressed, and values are as narrow as each part allows, so the same age may be 17-25 here and 20-22 there. The
-cut is greedy: there may be a better partition; finding the best is NP-hard (same paper, theorem 1).
+cut is greedy: there may be a better partition; finding the best is NP-hard (same paper).
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ import numpy.typing as npt
 
 from privet.anonymize.axes import Axis, axis
 from privet.anonymize.hierarchy import Hierarchy
-from privet.anonymize.models import K, Model, asked, columns_of, in_order
+from privet.anonymize.hierarchy_file import given_hierarchies
+from privet.anonymize.models import K, Model, asked, columns_of, values_of
 from privet.anonymize.result import Anonymized
 from privet.core.rational import show
 from privet.errors import InvalidInputError
@@ -125,9 +126,8 @@ def _checks(table: Microdata, rules: Sequence[Model], sensitive: Sequence[str], 
     found = []
     for place, name in enumerate(sensitive, axes):
         models = tuple(model for model in rules if model.column == name)
-        codes = in_order(table[name])
         if models:
-            found.append(_Check(models, place, np.bincount(codes, minlength=len(table[name].texts))))
+            found.append(_Check(models, place, values_of(table[name])[1]))
     return found
 
 
@@ -232,7 +232,7 @@ def mondrian(  # noqa: PLR0913  what a steward may want to say, each by name
     t: object | None = None,
     models: Sequence[Model] = (),
     sensitive: str | Sequence[str] | None = None,
-    hierarchies: Mapping[str, Hierarchy] | None = None,
+    hierarchies: Mapping[str, Hierarchy] | str | os.PathLike[str] | None = None,
     strict: bool = True,
     progress: Progress | None = None,
 ) -> Anonymized:
@@ -245,9 +245,10 @@ def mondrian(  # noqa: PLR0913  what a steward may want to say, each by name
     begun = time.perf_counter()
     private = (sensitive,) if isinstance(sensitive, str) else tuple(sensitive or ())
     wanted = asked(k, l, t, models, private)
-    private, names = columns_of(wanted, private), (quasi,) if isinstance(quasi, str) else tuple(quasi)
+    private, names = columns_of(wanted, private), (quasi,) if isinstance(quasi, str) else tuple(quasi or ())
     _check(table, names, private)
-    axes = tuple(axis(table[name], (hierarchies or {}).get(name)) for name in names)
+    given = given_hierarchies(hierarchies, names)
+    axes = tuple(axis(table[name], given.get(name)) for name in names)
     checks = _checks(table, wanted, private, len(axes))
     least = max((model.k for model in wanted if isinstance(model, K)), default=1)
     _feasible(len(table), least, checks)
@@ -289,7 +290,7 @@ def _rows(table: Microdata, axes: Sequence[Axis], sensitive: Sequence[str]) -> n
     for place, one in enumerate(axes):
         rows[:, place] = one.ranks.astype(rows.dtype)[table[one.name].codes]
     for place, name in enumerate(sensitive, len(axes)):
-        rows[:, place] = in_order(table[name])
+        rows[:, place] = values_of(table[name])[0]
     return rows
 
 

@@ -154,10 +154,13 @@ def _named(kind: str) -> bytes:
     return len(named).to_bytes(4, "big") + named
 
 
-def normalized(text: str, normal: Sequence[str]) -> str:
+def normalized(text: str | None, normal: Sequence[str]) -> str | None:
+    """What is empty then is missing, and not somebody."""
+    if not normal or text is None:
+        return text
     for name in normal:
         text = NORMAL[name](text)
-    return text
+    return text or None
 
 
 def _check(
@@ -188,9 +191,9 @@ def _ids(columns: Sequence[Column], normal: Sequence[str]) -> list[str]:
         normalized(text, normal)
         for column in columns
         for text, there in zip(column.texts, _there(column), strict=True)
-        if there and text is not None
+        if there
     )
-    return list(dict.fromkeys(texts))
+    return list(dict.fromkeys(text for text in texts if text is not None))
 
 
 def _there(column: Column) -> list[bool]:
@@ -229,12 +232,10 @@ def _long_enough(pseudonyms: Mapping[str, str], kind: str, length: int, *, lengt
 def _replaced(column: Column, pseudonyms: Mapping[str, str], normal: Sequence[str], letters: int) -> Column:
     """Listed in the order of pseudonyms, so that the order of the ids is gone."""
     there = _there(column)
-    texts = [
-        pseudonyms[normalized(text, normal)][:letters] if used and text is not None else None
-        for text, used in zip(column.texts, there, strict=True)
-    ]
+    ids = [normalized(text, normal) if used else None for text, used in zip(column.texts, there, strict=True)]
+    texts = [None if one is None else pseudonyms[one][:letters] for one in ids]
     listed = sorted({text for text in texts if text is not None})
-    missing = any(used and text is None for text, used in zip(column.texts, there, strict=True))
+    missing = any(used and one is None for one, used in zip(ids, there, strict=True))
     found: tuple[str | None, ...] = (*listed, *((None,) if missing else ()))
     place = {text: number for number, text in enumerate(found)}
     lookup = np.array([place.get(text, 0) for text in texts], dtype=np.uint32)

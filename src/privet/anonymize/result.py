@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from privet.anonymize.models import Model
-from privet.microdata import Column, Microdata, write
+from privet.anonymize.models import Model, T, values_of
+from privet.core.rational import show
+from privet.microdata import Column, Microdata, narrow, write
 
 SUPPRESSED = "*"
 NO_GUARANTEE = (
@@ -54,17 +55,56 @@ class Anonymized:
         """The number of records in each class."""
         return np.bincount(self.classes[self.classes >= 0])
 
-    def rows(self, *, keep_suppressed: bool = True) -> Microdata:
-        """The records to ship."""
-        if keep_suppressed or not self.suppressed:
-            return self.data
-        there = self.classes >= 0
-        columns = {one.name: Column(one.name, one.codes[there], one.texts) for one in self.data}
-        return Microdata(columns, int(there.sum()))
+    @property
+    def untouched(self) -> list[str]:
+        """Columns that are shipped as they are, and that nothing looked at."""
+        return [one.name for one in self.data if one.name not in (*self.quasi, *self.sensitive)]
 
-    def write(self, path: str | os.PathLike[str], *, keep_suppressed: bool = True, delimiter: str = ",") -> None:
-        """To a CSV or Parquet file."""
-        write(self.rows(keep_suppressed=keep_suppressed), path, delimiter=delimiter)
+    @property
+    def telling(self) -> list[str]:
+        """Those of them in which most records have a value of their own, as names and ids are."""
+        alone = {name: np.count_nonzero(np.bincount(self.data[name].codes) == 1) for name in self.untouched}
+        return [name for name, count in alone.items() if 2 * count > len(self.data)]
+
+    @property
+    def stars_hold(self) -> bool:
+        """Whether the suppressed records, too, are as the models say: with their stars they look the same, and whoever
+        is known to be in no class is known to be one of them. T is not asked: it compares with the whole table, of
+        which they are a part, and which would be another one without them."""
+        gone = self.classes < 0
+        if not gone.any():
+            return True
+        for model in self.models:
+            counts, overall = np.array([[self.suppressed]]), np.array([len(self.data)])
+            if model.column is not None:
+                values, overall = values_of(self.data[model.column])
+                counts = np.bincount(values[gone], minlength=len(overall))[None, :]
+            if not isinstance(model, T) and not model.holds(counts, overall)[0]:
+                return False
+        return True
+
+    def rows(self, *, keep_suppressed: bool = True, shuffle: bool = False) -> Microdata:
+        """The records to ship, in their order, or in one that tells nothing."""
+        there = self.classes >= 0 if self.suppressed and not keep_suppressed else None
+        if there is None and not shuffle:
+            return self.data
+        places = np.arange(len(self.data)) if there is None else np.flatnonzero(there)
+        if shuffle:
+            places = places[np.argsort(np.frombuffer(os.urandom(8 * len(places)), dtype=np.uint64))]
+        return Microdata({one.name: _at(one, places) for one in self.data}, len(places))
+
+    def write(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        keep_suppressed: bool | None = None,
+        shuffle: bool = False,
+        delimiter: str = ",",
+    ) -> None:
+        """To a CSV or Parquet file. Suppressed records are written with their stars if they are as the models say
+        (`stars_hold`), and left out if not, unless `keep_suppressed` says otherwise."""
+        keep = self.stars_hold if keep_suppressed is None else keep_suppressed
+        write(self.rows(keep_suppressed=keep, shuffle=shuffle), path, delimiter=delimiter)
 
     def to_pandas(self, *, keep_suppressed: bool = True) -> Any:
         import pandas  # noqa: PLC0415  not in the base install
@@ -102,9 +142,29 @@ class Anonymized:
             f"{self.suppressed:,} suppressed ({self.suppressed / records:.2%})",
             f"{self.measure} {self.measures[self.measure]:.4f}: {best}{of}{bound}",
             *([] if self.node is None else [f"levels: {', '.join(f'{name} {at}' for name, at in self.node.items())}"]),
+            *self._words(),
             NO_GUARANTEE,
         ]
         return "\n".join(lines)
+
+    def _words(self) -> list[str]:
+        """On columns that are not as one might think."""
+        found = []
+        if self.telling:
+            found.append(
+                f"shipped as they are, though most records have a value of their own: {', '.join(self.telling)}"
+            )
+        if self.original.left_out:
+            found.append(f"not read, for their names or types: {', '.join(map(show, self.original.left_out))}")
+        return found
+
+
+def _at(column: Column, places: npt.NDArray[np.intp]) -> Column:
+    """The column at some records, with only the texts that these have."""
+    codes = column.codes[places]
+    counts = np.bincount(codes, minlength=len(column.texts))
+    texts = tuple(text for text, count in zip(column.texts, counts, strict=True) if count)
+    return Column(column.name, narrow((np.cumsum(counts > 0) - 1)[codes], len(texts)), texts)
 
 
 def recoded(column: Column, texts: Sequence[str | None], gone: npt.NDArray[np.bool_] | None = None) -> Column:

@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from privet.attacks.linkage_values import is_free
 from privet.core.rational import show
 from privet.errors import InvalidInputError
 from privet.microdata import Microdata
@@ -36,9 +37,10 @@ class Classes:
     pair_value: Whole
     pair_count: Whole
 
-    @property
+    @cached_property
     def values(self) -> tuple[str | None, ...]:
-        return self.data[self.sensitive].texts
+        """Of the sensitive column, by code. A star, and an empty text, are no values: they may stand for any."""
+        return tuple(None if is_free(text) else text for text in self.data[self.sensitive].texts)
 
     @property
     def suppressed(self) -> int:
@@ -84,7 +86,7 @@ class Classes:
 
 
 def classes_of(data: Microdata, quasi: Sequence[str], sensitive: str, suppressed: str = SUPPRESSED) -> Classes:
-    """Records with the same quasi-identifiers are a class; those with only stars or nothing in them are suppressed."""
+    """Records with the same quasi-identifiers are a class; those with a star in each of them are suppressed."""
     _check(data, quasi, sensitive)
     columns = [data[name] for name in quasi]
     gone = np.ones(len(data), np.bool_)
@@ -121,13 +123,14 @@ def homogeneous(classes: Classes) -> Whole:
     return alike[np.argsort(-classes.sizes[alike], kind="stable")]
 
 
-def certain_without(classes: Classes, most: int) -> list[int]:
-    """How many people are certain once so many values, 0, 1, ... `most`, other than their own are ruled out.
+def certain_without(classes: Classes, left: Whole, most: int) -> list[int]:
+    """How many people are certain once so many values, 0, 1, ... `most`, other than their own are ruled out; `left` is
+    how many values are left for whoever looks like each class (see `matching_classes.reach`).
 
-    Of d values in a class the attacker must rule out all but one: d - 1. So with m values ruled out, those in classes
-    with at most m + 1 values are certain, and nobody else.
+    Of d values the attacker must rule out all but one: d - 1. So with m values ruled out, those in classes with at most
+    m + 1 values left are certain, and nobody else.
     """
-    return [int(classes.sizes[(classes.distinct <= m + 1) & ~classes.unknown].sum()) for m in range(most + 1)]
+    return [int(classes.sizes[left <= m + 1].sum()) for m in range(most + 1)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from privet.attacks.finding import Findings
-from privet.attacks.linkage_axis import Axis, Levels, Truths, Whole, axis
+from privet.attacks.linkage_axis import Axis, Levels, Truths, Whole, axis, read_levels
 from privet.attacks.linkage_guess import Guesses, guesses
 from privet.attacks.linkage_join import Join, classes
 from privet.attacks.linkage_weights import Candidates, Chances, Progress, candidates, estimated
@@ -113,7 +113,7 @@ def link(  # noqa: PLR0913  options of one attack
     *,
     on: Shared | None = None,
     truth: tuple[str, str] | str | None = None,
-    hierarchies: Mapping[str, Levels] | None = None,
+    hierarchies: Mapping[str, Levels] | str | os.PathLike[str] | None = None,
     precision: float = PRECISION,
     errors: bool = True,
     one_to_one: bool = False,
@@ -122,6 +122,7 @@ def link(  # noqa: PLR0913  options of one attack
     """Finds the people of `known` in `released`: files, data frames or Microdata.
 
     `on` names the columns to compare, as {released: known} where the names differ; without it, all that both have.
+    `hierarchies`, or a folder of them, say what words of the release stand for, by its columns.
     `truth` names the columns of ids that tell who is who: they are for the score only. A link is claimed if it is right
     with probability `precision` at least. With `errors` one value of a pair may be wrong or misspelled. `one_to_one`
     gives each person to one record at most in the best guesses; what is claimed is one-to-one in any case.
@@ -135,11 +136,12 @@ def link(  # noqa: PLR0913  options of one attack
     tell("reading", 0, 1)
     tables = read(released), read(known)
     ids = (truth, truth) if isinstance(truth, str) else truth
+    shared = shared_columns(*tables, on, ids)
     setting = Setting(
         released=tables[0],
         known=tables[1],
-        shared=shared_columns(*tables, on, ids),
-        hierarchies=hierarchies or {},
+        shared=shared,
+        hierarchies=read_levels(hierarchies, list(shared)),
         truth=ids,
         precision=precision,
         errors=errors,

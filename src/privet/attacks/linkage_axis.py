@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -68,7 +69,9 @@ class Axis:
     def chance(self) -> npt.NDArray[np.float64]:
         """For each released text the share of known people who agree with it by chance: u of Fellegi and Sunter, for
         each value by itself, so that a rare one weighs more. People with a missing value are left out. At least half
-        a person agrees, or a value that nobody has would prove everything."""
+        a person agrees, or a value that nobody has would prove everything; and what many records have is not rare
+        because few of the known people happen to have it, so it is the share of both tables together, if that is
+        larger."""
         ours, theirs = self.released, self.known
         there = ~theirs.free
         people = theirs.people[there]
@@ -83,7 +86,10 @@ class Axis:
             every = np.arange(len(theirs.low))
             fits = self.overlap(np.full(len(every), code), every) & there
             agree[code] = theirs.people[fits].sum()
-        return np.asarray(np.minimum(np.maximum(agree, 0.5) / total, 1.0))
+        agree = np.maximum(agree, 0.5)
+        records = max(int(ours.people[~ours.free].sum()), 1)
+        together = (agree + ours.people) / (total + records)
+        return np.asarray(np.minimum(np.maximum(agree / total, together), 1.0))
 
     def blocks(self) -> tuple[Whole, Whole]:
         """A number for each text on both sides; texts that overlap have the same. -1 for what says nothing."""
@@ -102,7 +108,7 @@ class Axis:
 def axis(released: Column, known: Column, hierarchy: Levels | None = None) -> Axis:
     texts = [text for column in (released, known) for text in column.texts if not is_free(text)]
     spoken = [text for text in texts if text is not None]
-    regions = _of_levels(hierarchy, spoken) if hierarchy is not None else regions_of(spoken)
+    regions = of_levels(hierarchy, spoken) if hierarchy is not None else regions_of(spoken)
     places = _places(regions.values())
     simple = all(len(region) == 1 and region[0][0] == region[0][1] for region in regions.values())
     lettered = simple and any(isinstance(region[0][0][0], tuple) for region in regions.values())
@@ -118,7 +124,7 @@ def _listed(column: Column) -> npt.NDArray[np.str_]:
     return np.array(["" if text is None else plain(text) for text in column.texts], dtype=np.str_)
 
 
-def _of_levels(hierarchy: Levels, texts: Sequence[str]) -> dict[str, Region]:
+def of_levels(hierarchy: Levels, texts: Sequence[str]) -> dict[str, Region]:
     """Ground values in the order of their generalizations, the coarsest first: what has one label is one interval. A
     text that no level has stands behind them, by itself."""
     rows = sorted(range(len(hierarchy.levels[0])), key=lambda row: [level[row] for level in hierarchy.levels[::-1]])
@@ -162,3 +168,14 @@ def _side(column: Column, regions: dict[str, Region], places: dict[Point, int]) 
     high = [places[region[-1][1]] if region else -2 for region in found]
     people = np.bincount(column.codes, minlength=len(column.texts))
     return Side(low=np.array(low, np.int64), high=np.array(high, np.int64), free=free, pieces=several, people=people)
+
+
+def read_levels(
+    hierarchies: Mapping[str, Levels] | str | os.PathLike[str] | None, columns: Sequence[str]
+) -> Mapping[str, Levels]:
+    """Those of a folder, or as they are."""
+    if not isinstance(hierarchies, str | os.PathLike):
+        return hierarchies or {}
+    from privet.anonymize.hierarchy_file import read_hierarchies  # noqa: PLC0415  only who has files needs it
+
+    return read_hierarchies(hierarchies, columns)

@@ -6,21 +6,21 @@ value of a pair may be wrong; it counts (1 - m) / (1 - u), or for a similar text
 many people are in both tables, are estimated by expectation and maximization: from the probabilities of all pairs the
 numbers that they would have come from, and again.
 
-u takes columns as independent of each other. That they often are not is seen in the release itself: how many records
-share a record's values, against how many would. The excess multiplies u, never below 1.
+u takes columns as independent of each other. That they often are not is seen in the release itself, see linkage_excess.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from privet.attacks.linkage_axis import Axis, Truths, Whole
-from privet.attacks.linkage_join import Classes, Join, Pairs
+from privet.attacks.linkage_excess import AGREE, Excess
+from privet.attacks.linkage_join import Join, Pairs
 from privet.attacks.linkage_matching import Floats, Messages
 from privet.attacks.linkage_names import SIMILAR, letters, similarity
 from privet.attacks.linkage_rings import held
@@ -30,10 +30,9 @@ Texts = npt.NDArray[np.str_]
 ROUNDS, ENOUGH = 40, 1e-4  # of the number of people in both tables
 SWEEPS = 2  # of messages in a round; the last round goes on until they settle
 DRAWS = 100_000  # pairs of texts, to see how many are similar by chance
-FIRST_M, LEAST_M, MOST_M, FIRST_SIMILAR = 0.95, 0.5, 1 - 1e-4, 0.02
+FIRST_M, LEAST_M, MOST_M, FIRST_SIMILAR = 0.95, 0.8, 1 - 1e-4, 0.02
 LETTERS = (1, 2, 3, 4, 6)  # by so many first, and last, letters misspelled texts are looked up: the fewest that will do
 FASTEST = 64.0  # times the step of a round
-AGREE = -1
 TINY = 1e-6  # for a chance that is about 0
 EXPLAINED = 0.99  # a record that people who fit it explain with this probability
 NEGLIGIBLE = 1e-4  # of the largest weight that a record has
@@ -140,17 +139,19 @@ class Weights:
     """The weights of candidates, given what is estimated. Candidates that tell of the same axes and have the same one
     wrong are of one pattern: what is estimated enters by pattern, so a round costs one look-up a candidate."""
 
-    def __init__(self, join: Join, found: Candidates) -> None:
+    def __init__(self, join: Join, found: Candidates, excess: Excess) -> None:
         self._records, self._people = (int(side.people.sum()) for side in (join.released, join.known))
         ours, theirs = join.released.codes[found.released], join.known.codes[found.known]
-        chance = [axis.chance() for axis in join.axes]
-        self._log = -np.log(_excess(join.released, join.axes, chance)[found.released])
+        self._log = np.zeros(len(found))
+        for wrong in np.unique(found.wrong).tolist():
+            here = found.wrong == wrong
+            self._log[here] = -np.log(excess.of(wrong)[found.released[here]])
         key = (found.wrong + 1) * 2 + found.similar
         for at, axis in enumerate(join.axes):
             told = ~(axis.released.free[ours[:, at]] | axis.known.free[theirs[:, at]])
             wrong = found.wrong == at
-            u = chance[at][ours[:, at]]
-            by_chance = similar_by_chance(axis) if wrong.any() else TINY
+            u = excess.chance[at][ours[:, at]]
+            by_chance = excess.similar(at, similar_by_chance(axis)) if wrong.any() else TINY
             self._log -= np.where(told & ~wrong, np.log(u), 0.0)
             unlike = np.where(found.similar > 0, by_chance, np.maximum(1 - u - by_chance, TINY))
             self._log -= np.where(wrong, np.log(unlike), 0.0)
@@ -190,32 +191,6 @@ class Weights:
         return Chances(both=min(max(both, 0.5), most), agrees=agrees, similar=similar)
 
 
-def _excess(released: Classes, axes: Sequence[Axis], chance: Sequence[Floats]) -> Floats:
-    """For each class by how much more records are like it than independent columns would give, at least 1.
-
-    The others with a record's values are X; independent columns would give an expected number e. The true expectation
-    is taken as a Gamma law around k * e with shape a, both fitted to all records by their first two moments; given X,
-    its mean is k * e * (a + X) / (a + k * e).
-    """
-    log = np.zeros(len(released))
-    whole = np.ones(len(released), np.bool_)
-    for at, (axis, u) in enumerate(zip(axes, chance, strict=True)):
-        codes = released.codes[:, at]
-        whole &= ~axis.released.free[codes]
-        log += np.log(u[codes])
-    people = released.people.astype(np.float64)
-    expected = np.exp(log) * max(float(people.sum()) - 1, 0.0)
-    weight = people * whole
-    if not float(weight @ expected) > 0:
-        return np.ones(len(released))
-    k = float(weight @ (people - 1)) / float(weight @ expected)
-    mean = k * expected
-    spread = float(weight @ ((people - 1 - mean) ** 2 - mean))
-    shape = float(weight @ mean**2) / spread if spread > 0 else np.inf
-    ratio = k if np.isinf(shape) else k * (shape + people - 1) / (shape + mean)
-    return np.where(whole, np.maximum(ratio, 1.0), max(k, 1.0))
-
-
 def similar_by_chance(axis: Axis) -> float:
     """The share of similar texts among pairs of a record and a person drawn at random, always the same ones."""
     if axis.texts is None:
@@ -244,22 +219,25 @@ def estimated(join: Join, found: Candidates, progress: Progress) -> tuple[Candid
         agrees=[FIRST_M] * len(join.axes),
         similar=[FIRST_SIMILAR] * len(join.axes),
     )
+    excess = Excess(released=join.released, axes=join.axes, chance=[axis.chance() for axis in join.axes])
     if (found.wrong >= 0).any():
         agreed = found.only(found.wrong < 0)
-        messages, weights, first = _learned(join, agreed, chances, progress)
+        messages, weights, first = _learned(join, agreed, chances, excess, progress)
         chance = messages.settle(weights.of(first), weights.odds(first), sweeps=SWEEPS)
         explained = np.bincount(agreed.released, chance * theirs[agreed.known], len(ours)).astype(np.float64)
-        found = _counting(join, found, explained, chances)
+        found = _counting(join, found, explained, chances, excess)
         chances.both = first.both
-    messages, weights, chances = _learned(join, found, chances, progress)
+    messages, weights, chances = _learned(join, found, chances, excess, progress)
     weight = weights.of(chances)
     return found, held(messages, weight, messages.settle(weight, weights.odds(chances))), chances
 
 
-def _learned(join: Join, found: Candidates, chances: Chances, progress: Progress) -> tuple[Messages, Weights, Chances]:
+def _learned(
+    join: Join, found: Candidates, chances: Chances, excess: Excess, progress: Progress
+) -> tuple[Messages, Weights, Chances]:
     """Expectation: how likely each pair is. Maximization: the chances that make this most likely. Until they settle."""
     ours, theirs = (side.people.astype(np.float64) for side in (join.released, join.known))
-    weights = Weights(join, found)
+    weights = Weights(join, found, excess)
     messages = Messages(found.released, found.known, ours, theirs, int(join.released.people[found.crowded].sum()))
     pairs = ours[found.released] * theirs[found.known]
     speed, rising, most = 0.5, True, float(min(ours.sum(), theirs.sum()))
@@ -285,12 +263,12 @@ def _farther(before: float, after: float, most: float, speed: float) -> float:
     return min(max(most * odds / (1 + odds), 0.5 * min(most, 1.0)), most - 0.5)
 
 
-def _counting(join: Join, found: Candidates, explained: Floats, chances: Chances) -> Candidates:
+def _counting(join: Join, found: Candidates, explained: Floats, chances: Chances, excess: Excess) -> Candidates:
     """Without pairs with a wrong value that do not count: their record is explained by people who fit it, or they are
     next to nothing beside another pair of the same record."""
     left = explained[found.released] < EXPLAINED
     found = found.only((found.wrong < 0) | left)
-    weight = Weights(join, found).of(chances)
+    weight = Weights(join, found, excess).of(chances)
     best = np.zeros(len(join.released))
     np.maximum.at(best, found.released, weight)
     return found.only((found.wrong < 0) | (weight >= NEGLIGIBLE * best[found.released]))

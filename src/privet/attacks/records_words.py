@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from privet.attacks.finding import Finding, Findings, Strength, Table
@@ -23,7 +23,7 @@ LEAD = (
 def told(found: Attacked, scored_by_truth: bool, seconds: float) -> Findings:
     first = found.releases[0]
     people = len(first.data) if found.known is None else len(found.known)
-    sure = [fit for fit in found.fits if len(fit.values) == 1]
+    sure = [fit for fit in found.fits if fit.sure]
     certain = int(first.sizes[found.certain].sum()) if found.known is None else len(sure)
     listed = [
         *(_person(found, fit) for fit in sure[:MOST_LISTED]),
@@ -84,11 +84,11 @@ def _person(found: Attacked, fit: Fit) -> Finding:
         name: text for name in first.quasi if (text := people[name].texts[people[name].codes[fit.row]]) is not None
     }
     alone = len(fit.alone) == 1
-    why = "homogeneity" if alone else f"composition: {found.subject} leaves {', '.join(fit.alone)}"
+    why = "homogeneity" if alone else f"composition: {found.subject} leaves {_choice(fit.alone)}"
     return Finding(
         claim=f"The person with {_words(label)} has {first.sensitive} {fit.values[0]}",
         strength=Strength.PROOF,
-        record={**label, first.sensitive: fit.values[0]},
+        record={**label, first.sensitive: str(fit.values[0])},
         evidence=(found.subject,) if alone else (found.subject, *found.others),
         reasoning=why if alone else f"{why}; only {fit.values[0]} fits in all releases",
         certificate=fit,
@@ -108,6 +108,10 @@ def _pair(found: Attacked, pair: Pair) -> Finding:
         reasoning=f"composition: {_values(first, pair.first)} and {_values(second, pair.second)} share one value",
         certificate=pair,
     )  # fmt: skip
+
+
+def _choice(values: Sequence[str | None]) -> str:
+    return ", ".join("any other value" if value is None else value for value in values)
 
 
 def _both(one: str, other: str) -> str:
@@ -184,11 +188,23 @@ def _left(found: Attacked) -> Table:
 def _assumptions(found: Attacked, scored_by_truth: bool) -> list[str]:
     first = found.releases[0]
     listed = [
-        "The people asked about are in the table, and their quasi-identifiers are right in it.",
+        "A row is one person. The people asked about are in the table, and their quasi-identifiers are right in it.",
         f"The values of {first.sensitive} in the table are right: none was swapped or changed.",
-        f"{found.checked:,} of {len(found.certain):,} classes with one value were gone through once more, record by"
-        " record.",
     ]
+    if len(found.certain):
+        listed.append(
+            f"{found.checked:,} of {len(found.certain):,} classes with one value were gone through once more, record by"
+            " record."
+        )
+    if not found.leveled:
+        listed.append(
+            "Different words mean different people: that a baker is a craftsman is not known without hierarchies."
+        )
+    if found.unfitting:
+        listed.append(
+            f"{found.unfitting:,} of the people that were compared fit no class by what its texts say; of them the most"
+            " frequent value of all is guessed."
+        )
     if len(found.overlapping):
         listed.append(
             f"{len(found.overlapping):,} more classes with one value overlap others in what their texts say, so they"
@@ -196,8 +212,8 @@ def _assumptions(found: Attacked, scored_by_truth: bool) -> list[str]:
         )
     if first.suppressed:
         listed.append(
-            "Whole classes are suppressed, as a full-domain generalization does: who looks like a class that is there"
-            " is in it, and not among the suppressed."
+            "Whole classes are suppressed, as a full-domain generalization does: of whom all is known that makes a"
+            " class, and looks like one that is there, is in it, and not among the suppressed."
         )
     if found.others:
         listed.append("Whoever is asked about is in all releases, with the same value.")
@@ -221,7 +237,7 @@ def _numbers(found: Attacked) -> dict[str, Any]:
         "smallest_class": int(first.sizes.min(initial=len(first.data))),
         "uniques": int((first.sizes == 1).sum()),
         "homogeneous_classes": len(found.certain) + len(found.overlapping),
-        "homogeneous_people": found.without[0],
+        "homogeneous_people": int(first.sizes[found.certain].sum() + first.sizes[found.overlapping].sum()),
         "certain_with_ruled_out": found.without,
         "distance": distance(first),
         "composition_pairs": found.pairs_in_all,

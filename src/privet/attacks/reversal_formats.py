@@ -76,11 +76,15 @@ class Format:
 
 
 def formats_of(declared: str | Iterable[str] | None) -> tuple[Format, ...]:
-    """The formats that were declared, or else the ladder of guesses. Each is read once, however often it is named."""
+    """The formats that were declared, or else the ladder of guesses. Each is tried once, however often, and in however
+    many ways, it is written."""
     words = LADDER if declared is None else (declared,) if isinstance(declared, str) else tuple(declared)
     if not words:
         raise InvalidInputError("no format of ids is given", "give such as 9999999 or taxi-medallion")
-    found = {format.text: format for word in words for format in _read(str(word))}
+    found: dict[tuple[Slot, ...], Format] = {}
+    for word in words:
+        for format in _read(str(word)):
+            found.setdefault(format.slots, format)
     return tuple(found.values())
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 CERTAIN_BITS = 128  # no two ids share that many, whatever was not tried
+NEGLIGIBLE = 1e-9  # a chance
 ENOUGH = 128  # bits of a key that nobody guesses
 MOST_FINDINGS = 1000
 REVERSIBLE, NOT_REVERSIBLE, NOT_REVERSED = "reversible", "not reversible", "not reversed"
@@ -53,7 +54,8 @@ class Found:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reversed:
-    """`ids`: the id of each pseudonym that has one. `findings`: the same for people to read."""
+    """`ids`: the id of each pseudonym that has one candidate. `findings`: the same for people to read, and how sure it
+    is: behind a short hash there may be an id that was not tried."""
 
     verdict: str
     ids: Mapping[str, str]
@@ -82,30 +84,56 @@ class Reversed:
 def told(plan: Plan, ahead: Forecast, found: Found, *, secret_bits: int | None, seconds: float) -> Reversed:
     if secret_bits is not None and secret_bits < 1:
         raise InvalidInputError(f"a key of {secret_bits} bits is no key", "give such as secret_bits=256")
-    texts = {plan.pseudonyms.reading.normal(text): text for text in plan.pseudonyms.counts}
-    names = {number: texts[spelled] for spelled, number in plan.targets.numbers.items() if number not in plan.decoys}
-    candidates = {names[number]: ids for number, ids in found.candidates.items() if number in names}
+    numbers, normal = plan.targets.numbers, plan.pseudonyms.reading.normal
+    names = {text: numbers[spelled] for text in plan.pseudonyms.counts if (spelled := normal(text)) is not None}
+    by_number = found.candidates
+    candidates = {text: by_number[number] for text, number in names.items() if number in by_number}
     single = {text: _shown(next(iter(ids))) for text, ids in candidates.items() if len(ids) == 1}
-    surely = not found.stopped or plan.targets.reading.bits >= CERTAIN_BITS
+    by_chance = space(plan.formats) / 2 ** min(plan.targets.reading.bits, 1000)
+    complete = plan.declared and not found.stopped and len(candidates) == len(names)
+    inside = explained(len(candidates), len(names), by_chance)
+    surely = complete or plan.targets.reading.bits >= CERTAIN_BITS
     certain = len(single) if surely else 0
     verdict = REVERSIBLE if candidates else NOT_REVERSED
     if secret_bits is not None and secret_bits >= ENOUGH:
         verdict = NOT_REVERSIBLE
     decoys = sum(number in plan.decoys for number in found.candidates)
+    most = max(map(len, candidates.values()), default=0)
+    doubts = [doubt(ids, inside, by_chance) for ids in range(1, 1 + most)]
     findings = Findings(
         attack="reversal",
         subject=f"{plan.subject}, {plan.pseudonyms.name}",
         headline=_headline(plan, len(single), verdict, surely=surely),
         people=len(plan.pseudonyms.counts),
         certain=certain,
-        findings=tuple(_findings(plan, found, candidates, surely=surely)),
+        findings=tuple(_findings(plan, found, candidates, [0.0] * most if surely else doubts)),
         tables=tuple(_tables(plan, ahead, candidates, secret_bits)),
-        assumptions=tuple(_assumptions(plan, found, decoys)),
+        assumptions=tuple(_assumptions(plan, found, decoys, by_chance)),
         not_tried=tuple(_not_tried(plan, found, candidates)),
-        numbers=_numbers(plan, ahead, found, single, verdict, decoys),
+        numbers=_numbers(plan, ahead, found, single, verdict, decoys, len(candidates) - len(single)),
         seconds=seconds,
     )
     return Reversed(verdict=verdict, ids=single, scheme=found.scheme, forecast=ahead, findings=findings)
+
+
+def explained(found: int, sought: int, by_chance: float) -> float:
+    """The share of pseudonyms whose ids are among those that were tried. By chance an id is found for a share q of the
+    others too, q = 1 - exp(-by_chance), so a share f = s + (1 - s) q is found: s = (f - q) / (1 - q). That it is all of
+    them is never known, nor that it is none where one was found."""
+    chance = -math.expm1(-by_chance)
+    share = (found / max(sought, 1) - chance) / max(1 - chance, 1e-9)
+    return min(max(share, 1 / (sought + 1)), sought / (sought + 1))
+
+
+def doubt(ids: int, inside: float, by_chance: float) -> float:
+    """The chance that none of so many ids behind a pseudonym is the right one, because that was not tried.
+
+    Other ids are behind it by a Poisson law of mean b, `by_chance`. So n are seen with chance b^(n-1) / (n-1)! if the
+    right one was tried, else b^n / n!, both times exp(-b); by Bayes' rule, with a share s of them tried, none is right
+    with chance (1 - s) b / n / (s + (1 - s) b / n).
+    """
+    rest = (1 - inside) * by_chance / ids
+    return rest / (inside + rest)
 
 
 def _shown(one: bytes) -> str:
@@ -123,16 +151,16 @@ def _headline(plan: Plan, reversed: int, verdict: str, *, surely: bool) -> str:
 
 
 def _findings(
-    plan: Plan, found: Found, candidates: Mapping[str, Mapping[bytes, str]], *, surely: bool
+    plan: Plan, found: Found, candidates: Mapping[str, Mapping[bytes, str]], doubts: Sequence[float]
 ) -> list[Finding]:
-    """Whose pseudonym is there most often comes first; those with several candidates last."""
+    """Whose pseudonym is there most often comes first; those with several candidates last. `doubts`: that none of 1, 2,
+    ... candidates is right."""
     counts = plan.pseudonyms.counts
     order = sorted(candidates, key=lambda text: (len(candidates[text]), -counts[text], text))
-    share = 1 / (1 + space(plan.formats) / 2 ** min(plan.targets.reading.bits, 1000))
     listed = []
     for text in order[:MOST_FINDINGS]:
         ids = [_shown(one) for one in candidates[text]]
-        sure = len(ids) == 1 and surely
+        sure = len(ids) == 1 and not doubts[0]
         listed.append(
             Finding(
                 claim=f"{_short(text)} is {ids[0]}"
@@ -142,7 +170,7 @@ def _findings(
                 record={"pseudonym": text, "id": ids[0] if len(ids) == 1 else " or ".join(ids[:5])},
                 evidence=(f"{counts[text]:,} record{'s' * (counts[text] > 1)}",),
                 reasoning=f"{found.scheme} of it begins with these {plan.targets.reading.bits} bits",
-                confidence=None if sure else share / len(ids) if surely is False else 1 / len(ids),
+                confidence=None if sure else (1 - doubts[len(ids) - 1]) / len(ids),
                 certificate=(found.scheme, tuple(candidates[text])),
             )
         )
@@ -200,7 +228,7 @@ def _leak_table(plan: Plan) -> Table:
     return Table("What still leaks", text, ("what", "number"), rows)
 
 
-def _assumptions(plan: Plan, found: Found, decoys: int) -> list[str]:
+def _assumptions(plan: Plan, found: Found, decoys: int, by_chance: float) -> list[str]:
     listed = [
         "Ids are of the formats listed." if plan.declared else "Ids are of one of the formats that were guessed.",
         "Every hit was hashed again with Python's own hashlib, and agrees in all letters of the pseudonym.",
@@ -208,6 +236,10 @@ def _assumptions(plan: Plan, found: Found, decoys: int) -> list[str]:
     ]
     if found.scheme is not None:
         listed.append(f"The pseudonyms are {found.scheme}: so many hits are chance with less than one in 10^9.")
+    if by_chance > NEGLIGIBLE:
+        listed.append(
+            f"A short hash has other ids behind it, too: of those that can be tried {by_chance:.2g} on average."
+        )
     if plan.pseudonyms.others:
         listed.append(f"{plan.pseudonyms.others:,} other values of the column look different and were left out.")
     return listed
@@ -223,13 +255,13 @@ def _not_tried(plan: Plan, found: Found, candidates: Mapping[str, Any]) -> list[
 
 
 def _numbers(  # noqa: PLR0913, PLR0917
-    plan: Plan, ahead: Forecast, found: Found, single: Mapping[str, str], verdict: str, decoys: int
+    plan: Plan, ahead: Forecast, found: Found, single: Mapping[str, str], verdict: str, decoys: int, ambiguous: int
 ) -> dict[str, Any]:
     return {
         "verdict": verdict,
         "pseudonyms": len(plan.pseudonyms.counts),
         "reversed": len(single),
-        "ambiguous": len(found.candidates) - decoys - len(single),
+        "ambiguous": ambiguous,
         "scheme": None if found.scheme is None else str(found.scheme),
         "ids": ahead.ids,
         "hashes": found.hashed,

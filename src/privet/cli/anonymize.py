@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -58,7 +60,11 @@ def _options(command: argparse.ArgumentParser) -> None:
     add("--top-code", metavar="A=90", action="append", default=[], help="numbers above become this one")
     add("--bottom-code", metavar="A=5", action="append", default=[], help="numbers below become this one")
     add("--drop", metavar="A,B", default="", help="columns to leave out, such as names and ids")
-    add("--drop-suppressed", action="store_true", help="leave suppressed records out instead of writing stars")
+    kept = command.add_mutually_exclusive_group()
+    stars = "write suppressed records with stars, even if they are too few or too alike"
+    kept.add_argument("--keep-suppressed", action="store_const", const=True, dest="keep", help=stars)
+    kept.add_argument("--drop-suppressed", action="store_const", const=False, dest="keep", help="never write them")
+    add("--shuffle", action="store_true", help="write the records in an order that tells nothing")
     add("--encoding", metavar="NAME", help="of the file (guessed)")
     add("--delimiter", metavar="MARK", help="of the file (guessed)")
     add("--out", metavar="FILE", type=Path, help="write the records there: .csv or .parquet")
@@ -67,21 +73,31 @@ def _options(command: argparse.ArgumentParser) -> None:
 
 def _anonymize(options: argparse.Namespace) -> None:
     _check(options)
-    with counting() as progress:
-        progress("reading", 0, 0)
-        plan = _plan(options)
-        made = _made(plan, options, progress)
-        from privet.anonymize.checks import check  # noqa: PLC0415
-
-        progress("checking", 0, 0)
-        checked = check(made.data, made.quasi, made.sensitive)
-        if options.out is not None:
-            progress("writing", 0, 0)
-            made.write(options.out, keep_suppressed=not options.drop_suppressed)
+    try:
+        plan, made, checked = _done(options)
+    except KeyboardInterrupt as stop:
+        stop.add_note("stopped: nothing was written")
+        raise
     if options.json:
         print_json("anonymize", _json(plan, made, checked, options))
     else:
         print("\n".join(_text(plan, made, checked, options)))
+
+
+def _done(options: argparse.Namespace) -> tuple[_Plan, Anonymized, Checked]:
+    from privet.anonymize.checks import check  # noqa: PLC0415
+
+    with counting() as progress:
+        progress("reading", 0, 0)
+        plan = _plan(options)
+        made = _made(plan, options, progress)
+        progress("checking", 0, 0)
+        checked = check(made.data, made.quasi, made.sensitive, suppressed="*" if made.suppressed else None)
+        options.keep = made.stars_hold if options.keep is None else options.keep
+        if options.out is not None:
+            progress("writing", 0, 0)
+            made.write(options.out, keep_suppressed=options.keep, shuffle=options.shuffle)
+    return plan, made, checked
 
 
 def _check(options: argparse.Namespace) -> None:
@@ -90,8 +106,7 @@ def _check(options: argparse.Namespace) -> None:
     if out is not None:
         if out.suffix.lower() not in (".csv", ".parquet"):
             raise InvalidInputError(f"{out.name} is neither CSV nor Parquet", "end --out in .csv or .parquet")
-        if out.exists() and options.data.exists() and out.samefile(options.data):
-            raise InvalidInputError("--out would overwrite the data", "give --out another name")
+        _check_apart(out, options)
         if not out.absolute().parent.is_dir():
             raise InvalidInputError(f"there is no folder {show(str(out.parent))}", "make it, or give --out another")
     if options.seconds is not None and not options.seconds > 0:
@@ -100,11 +115,26 @@ def _check(options: argparse.Namespace) -> None:
         raise InvalidInputError("--relaxed goes with --method mondrian", "leave it out, or change the method")
 
 
+def _check_apart(out: Path, options: argparse.Namespace) -> None:
+    """What is read is not written over, nor would it be part of what is read next time."""
+    from privet.anonymize.hierarchy_file import column_of  # noqa: PLC0415
+
+    place, data = out.resolve(), options.data.resolve()
+    beside = place.parent == data.parent and fnmatch(place.name, data.name)  # the same, or one of part*.parquet
+    if beside or data in place.parents or (out.exists() and data.exists() and out.samefile(data)):
+        raise InvalidInputError("--out would overwrite the data", "give --out another name")
+    trees = options.hierarchies
+    if trees is not None and place.parent == trees.resolve() and column_of(place) in names(options.quasi):
+        raise InvalidInputError("--out would overwrite a hierarchy", "give --out another name")
+
+
 # What is asked
 
 
 def names(text: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in text.split(",") if name.strip())
+    """Between commas; a name with a comma in it is in quotes, as in CSV."""
+    found = next(csv.reader([text], skipinitialspace=True), [])
+    return tuple(name.strip() for name in found if name.strip())
 
 
 def _plan(options: argparse.Namespace) -> _Plan:
@@ -117,8 +147,10 @@ def _plan(options: argparse.Namespace) -> _Plan:
         _check_encoding(options.data, options.encoding)
     data = read(options.data, **given)
     quasi, sensitive, dropped = names(options.quasi), names(options.sensitive), names(options.drop)
-    for name in (*quasi, *sensitive, *_in_file(options.data, given, dropped)):
+    lost = [name for name in data.left_out if name not in dropped]
+    for name in (*quasi, *sensitive, *lost, *(name for name in dropped if name not in data.left_out)):
         if name not in data.columns:
+            _check_twice(options.data, name, data)
             read(options.data, columns=[name], **given)  # says why it is not among them
     _check_names(quasi, sensitive, dropped)
     if not len(data):
@@ -150,24 +182,12 @@ def _check_names(quasi: Sequence[str], sensitive: Sequence[str], dropped: Sequen
             )
 
 
-def _in_file(path: Path, given: dict[str, Any], dropped: Sequence[str]) -> list[str]:
-    """The columns that a file has and that are not to be dropped, none of which is lost without a word; and those to be
-    dropped that it does not have."""
-    import duckdb  # noqa: PLC0415
-
-    from privet.sources.sniff import guess, schema  # noqa: PLC0415
-
-    source = guess(path, given)
-    if source.kind not in ("csv", "excel"):
-        return list(dropped)
-    with duckdb.connect(":memory:") as connection:
-        found = [name for name, _ in schema(connection, source, path)]
-    for name in found:
-        if [other.lower() for other in found].count(name.lower()) > 1:
-            raise InvalidInputError(
-                f"column {show(name)} is in {path.name} twice", "rename one; upper and lower case are the same"
-            )
-    return [name for name in (*dropped, *found) if name not in dropped or name not in found]
+def _check_twice(path: Path, name: str, data: Microdata) -> None:
+    """None of the columns of a file is lost without a word."""
+    if [other.casefold() for other in data.left_out].count(name.casefold()) > 1:
+        raise InvalidInputError(
+            f"column {show(name)} is in {path.name} twice", "rename one; upper and lower case are the same"
+        )
 
 
 def _check_encoding(path: Path, encoding: str) -> None:
@@ -206,11 +226,12 @@ def _models(options: argparse.Namespace, sensitive: Sequence[str]) -> list[Model
     from privet.anonymize.models import EntropyL, RecursiveL  # noqa: PLC0415
 
     found: list[Model] = []
-    if (options.entropy_l or options.recursive_l) and not sensitive:
-        raise InvalidInputError("l needs a sensitive column", "say which: --sensitive disease")
-    if options.entropy_l:
+    for given, what in ((options.l, "l"), (options.entropy_l, "l"), (options.recursive_l, "l"), (options.t, "t")):
+        if given is not None and not sensitive:
+            raise InvalidInputError(f"{what} needs a sensitive column", "say which: --sensitive disease")
+    if options.entropy_l is not None:
         found += [EntropyL(options.entropy_l, name) for name in sensitive]
-    if options.recursive_l:
+    if options.recursive_l is not None:
         c, comma, l = options.recursive_l.rpartition(",")  # noqa: E741  their names in the field
         if not comma or not l.strip().isdecimal():
             raise InvalidInputError(f"{show(options.recursive_l)} is not C,L", "write such as --recursive-l 3,2")
@@ -256,6 +277,9 @@ def _json(plan: _Plan, made: Anonymized, checked: Checked, options: argparse.Nam
             for one in plan.coded
         ],
         "dropped": list(plan.dropped),
+        "untouched": made.untouched,
+        "telling": made.telling,
+        "suppressed_written": options.keep,
         "out": None if options.out is None else str(options.out),
     }
 
@@ -265,7 +289,8 @@ def _level(made: Anonymized, name: str) -> int | None:
 
 
 def _examples(made: Anonymized) -> list[tuple[str, str, str]]:
-    """For each quasi-identifier a value before and after: of the first record that was changed, if there is one."""
+    """For each quasi-identifier a value before and after: the most frequent of those that were changed, if any was. Of
+    one and the same record they would be all that tells who it is."""
     import numpy as np  # noqa: PLC0415
 
     found = []
@@ -275,7 +300,8 @@ def _examples(made: Anonymized) -> list[tuple[str, str, str]]:
         place = {text: code for code, text in enumerate(new.texts)}
         same = np.array([place.get(text, -1) for text in old.texts])
         changed = kept & (same[old.codes] != new.codes)
-        record = int(np.argmax(changed if changed.any() else kept))
+        shown = changed if changed.any() else kept
+        record = int(np.argmax(shown & (old.codes == np.bincount(old.codes[shown]).argmax())))
         before, after = (one.texts[one.codes[record]] for one in (old, new))
         found.append((name, before or "(missing)", after or "(missing)"))
     return found
@@ -293,7 +319,7 @@ def _text(plan: _Plan, made: Anonymized, checked: Checked, options: argparse.Nam
     lines += ["", "counted again in the records to ship:", *(f"  {line}" for line in str(checked).splitlines()), ""]
     lines += [ink.bad("This is no guarantee."), *_warnings(made, checked)]
     if options.out is not None:
-        lines += ["", f"The records are in {options.out}"]
+        lines += _written(made, options)
     return lines
 
 
@@ -333,12 +359,30 @@ def _loss(made: Anonymized) -> list[str]:
 
 def _warnings(made: Anonymized, checked: Checked) -> list[str]:
     lines = ["Who knows more of a person than these columns, or has a second release, may still learn about them."]
-    alike = [f"{one.alike:,} records by {name}" for name, one in checked.diversity.items() if one.alike]
-    if alike:
-        lines.append(f"All of a class have one value for {', '.join(alike)}: these need not be found to be known.")
+    if made.untouched:
+        lines.append(f"Shipped as they are, and looked at by nothing: {', '.join(made.untouched)}.")
+    if made.telling:
+        lines.append(f"Most records have a value of their own in {', '.join(made.telling)}: leave it out by --drop.")
+    for name, one in checked.diversity.items():
+        if one.alike:
+            lines.append(
+                f"{one.alike:,} records are in classes where all have the same {name}: who is in one need not be found."
+            )
     if not made.sensitive:
         lines.append("No --sensitive column was named, so nothing was looked at that classes have in common.")
     lines.append("Attack these records as others would: see docs/attacks.md and docs/anonymize.md.")
+    return lines
+
+
+def _written(made: Anonymized, options: argparse.Namespace) -> list[str]:
+    lines = ["", f"The records are in {options.out}"]
+    if made.suppressed and not options.keep:
+        why = "" if made.stars_hold else ": as a class of their own they would not be as the models say"
+        lines.append(f"without the {made.suppressed:,} that are suppressed{why}")
+    elif not made.stars_hold:
+        lines.append("The suppressed records in it are not as the models say: they are too few, or too alike.")
+    if not options.shuffle:
+        lines.append("They are in the order of the data: if that tells something, add --shuffle.")
     return lines
 
 

@@ -22,6 +22,7 @@ def _linkage_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--precision", type=float, default=0.95, metavar="P", help="how sure a claim must be (0.95)")
     command.add_argument("--exact", action="store_true", help="take every value as right: no typos, no wrong values")
     command.add_argument("--one-to-one", action="store_true", help="give each person to one record at most")
+    command.add_argument("--hierarchies", type=Path, metavar="DIR", help="files such as job.csv: what words stand for")
     command.add_argument("--matches", metavar="FILE.csv", type=Path, help="write the best guess for each record there")
     result_options(command)
 
@@ -52,6 +53,7 @@ def _linkage(options: argparse.Namespace) -> None:
             options.known,
             on=on or None,
             truth=truth[0] if truth else None,
+            hierarchies=options.hierarchies,
             precision=options.precision,
             errors=not options.exact,
             one_to_one=options.one_to_one,

@@ -24,6 +24,7 @@ def _options(command: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     command.add_argument("--truth", type=Path, metavar="FILE", help="the original records, to score the attack")
     command.add_argument("--population", type=Path, metavar="FILE", help="people who are not in it, for control")
+    command.add_argument("--hierarchies", type=Path, metavar="DIR", help="files such as job.csv: what words stand for")
     result_options(command)
 
 
@@ -34,12 +35,13 @@ def _attack(options: argparse.Namespace) -> None:
     with working("attacking the table"):
         found = attack_records(
             options.released,
-            [name for name in options.quasi.split(",") if name],
+            [name.strip() for name in options.quasi.split(",") if name.strip()],
             options.sensitive,
             also=options.also,
             truth=options.truth,
             population=options.population,
             known=[_person(text) for text in options.known] or None,
+            hierarchies=options.hierarchies,
         )
     show(found, options)
 

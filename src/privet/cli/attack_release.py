@@ -43,7 +43,7 @@ def _attack(options: argparse.Namespace) -> None:
 def _findings(path: Path, options: argparse.Namespace, progress: Any) -> Findings:
     from privet import attacks  # noqa: PLC0415  brings NumPy and OR-Tools
 
-    if options.kind == "queries":
+    if options.chosen == "queries":
         return attacks.differencing(attacks.read_queries(path), seconds=options.seconds, progress=progress)
     tables = attacks.read_tables(path)
     truth = attacks.read_records(options.truth, tables) if options.truth else None

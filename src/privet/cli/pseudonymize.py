@@ -45,9 +45,12 @@ def _pseudonymize(options: argparse.Namespace) -> None:
     places = _places(options.files, options.out)
     if options.mapping is not None and not options.rotate:
         raise InvalidInputError("--mapping goes with --rotate", "rotate the key, or leave --mapping out")
-    for path in (*places.values(), *([options.mapping] if options.mapping else [])):
+    written = [*places.values(), *([options.mapping] if options.mapping else [])]
+    for path in written:
         if path.exists():
             raise InvalidInputError(f"{path} exists already", "name a new file or folder with --out")
+    if len({path.resolve() for path in (*written, options.key)}) <= len(written):
+        raise InvalidInputError("two files would be one", "give --key, --out and --mapping different names")
     from privet import microdata  # noqa: PLC0415  brings NumPy and DuckDB
     from privet.anonymize import pseudonyms  # noqa: PLC0415
     from privet.anonymize.keys import warnings_about  # noqa: PLC0415
@@ -59,19 +62,22 @@ def _pseudonymize(options: argparse.Namespace) -> None:
             progress(f"reading {path.name}", done, len(options.files))
             tables[path.stem] = microdata.read(path)
         key, fresh = _key(options.key, rotate=options.rotate)
-        drop = [name for name in options.drop.split(",") if name]
+        drop = [name.strip() for name in options.drop.split(",") if name.strip()]
         made = pseudonyms.pseudonymize(
             tables, columns, key,
             length=options.length, lengthen=options.lengthen, drop=drop, normal=normal, progress=progress,
         )  # fmt: skip
+        pairs = []
+        if options.mapping is not None:
+            lengths = {kind.name: kind.length for kind in made.kinds}
+            pairs = pseudonyms.mapping(tables, columns, key, key.latest - 1, lengths=lengths, normal=normal)
         if fresh:
             key.write(options.key)  # before what it made: pseudonyms without their key are lost
-        _write(made.tables, places)
-    if options.mapping is not None:
-        lengths = {kind.name: kind.length for kind in made.kinds}
-        pairs = pseudonyms.mapping(tables, columns, key, key.latest - 1, lengths=lengths, normal=normal)
-        _write_mapping(options.mapping, pairs)
-    warned = warnings_about(options.key, *{path.parent for path in places.values()})
+        _write(made.tables, places, options.mapping, pairs)
+    folders = {path.parent for path in places.values()}
+    warned = warnings_about(options.key, *folders)
+    if options.mapping is not None and any(options.mapping.resolve().is_relative_to(one.resolve()) for one in folders):
+        warned.append(f"{options.mapping} lies beside the output: it links the old pseudonyms to the new ones")
     for line in warned:
         sys.stderr.write(f"privet: warning: {line}\n")
     files = {name: str(path) for name, path in places.items()}
@@ -125,28 +131,46 @@ def _key(path: Path, *, rotate: bool) -> tuple[Key, bool]:
     return (key.rotated(), True) if rotate else (key, False)
 
 
-def _write(tables: Mapping[str, Microdata], places: Mapping[str, Path]) -> None:
+def _write(
+    tables: Mapping[str, Microdata],
+    places: Mapping[str, Path],
+    mapping: Path | None,
+    pairs: Sequence[tuple[str, str, str]],
+) -> None:
+    """All files or none: each is written under another name first, and gets its own when all are there."""
     from privet import microdata  # noqa: PLC0415
 
-    for name, table in tables.items():
-        try:
-            places[name].parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InvalidInputError(
-                f"cannot make the folder {places[name].parent}: {error.strerror}", "name a folder that you may write to"
-            ) from None
-        microdata.write(table, places[name])
+    moves: dict[Path, Path] = {}
+    try:
+        for name, table in tables.items():
+            place = places[name]
+            place.parent.mkdir(parents=True, exist_ok=True)
+            moves[_fresh(place)] = place
+            microdata.write(table, _fresh(place))
+        if mapping is not None:
+            moves[_fresh(mapping)] = mapping
+            _write_mapping(_fresh(mapping), pairs)
+        for fresh, place in moves.items():
+            fresh.replace(place)
+    except OSError as error:
+        raise InvalidInputError(
+            f"cannot write {error.filename}: {error.strerror}", "name a file in a folder that you may write to"
+        ) from None
+    finally:
+        for fresh in moves:
+            fresh.unlink(missing_ok=True)
+
+
+def _fresh(path: Path) -> Path:
+    """A name beside it that nothing else has, of the same kind of file."""
+    return path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
 
 
 def _write_mapping(path: Path, pairs: Sequence[tuple[str, str, str]]) -> None:
+    """For its owner alone, as the keys are."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows([("kind", "old", "new"), *pairs])
-    try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, stat.S_IRUSR | stat.S_IWUSR)
-    except OSError as error:
-        raise InvalidInputError(
-            f"cannot write {path}: {error.strerror}", "name a file in a folder that you may write to"
-        ) from None
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, stat.S_IRUSR | stat.S_IWUSR)
     with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
         file.write(text.getvalue())
 

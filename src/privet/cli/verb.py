@@ -48,7 +48,7 @@ def add_commands(group: Any, verbs: Mapping[str, Verb]) -> None:
             formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=False,
         )
-        command.set_defaults(run=verb.run, kind=name)
+        command.set_defaults(run=verb.run, chosen=name)
         verb.options(command)
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -60,6 +60,7 @@ class Trial:
     asked: Rows  # of the shipped
     control: Rows  # of those held out
     both: Rows  # in the first and the second
+    hierarchies: Mapping[str, Hierarchy] | None  # say what the words of a release stand for, to an attacker as well
 
 
 def compare(  # noqa: PLR0913  the rest is keyword-only
@@ -84,7 +85,7 @@ def compare(  # noqa: PLR0913  the rest is keyword-only
     chosen = plans if plans is not None else ways(
         quasi, sensitive, hierarchies=given, suppress=suppress, epsilon=spent, ids=bool(ids)
     )  # fmt: skip
-    trial = divided(records.only([*quasi, sensitive]), quasi, sensitive, seed)
+    trial = replace(divided(records.only([*quasi, sensitive]), quasi, sensitive, seed), hierarchies=given)
     values = records[sensitive].codes
     constant = np.bincount(values[trial.shipped], minlength=len(records[sensitive].texts)).argmax()
     found = []
@@ -130,6 +131,7 @@ def divided(data: Microdata, quasi: Sequence[str], sensitive: str, seed: int) ->
         asked=shipped[known[shipped]][:GUESSED],
         control=held_out[known[held_out]][:GUESSED],
         both=both[known[both]][:OVERLAP],
+        hierarchies=None,
     )
 
 
@@ -184,8 +186,8 @@ def _certain(trial: Trial, way: Way, classes: Classes, agree: Agreement) -> tupl
     other = classes_of(shipped, trial.quasi, trial.sensitive)
     found = fits([classes, other], trial.data, trial.both, [agree, _agreement(trial, original, shipped)])
     return (
-        share(sum(len(fit.alone) == 1 for fit in found), people),
-        share(sum(len(fit.values) == 1 for fit in found), people),
+        share(sum(fit.sure_alone for fit in found), people),
+        share(sum(fit.sure for fit in found), people),
     )
 
 
@@ -210,9 +212,10 @@ def _noisy(trial: Trial, epsilon: Fraction) -> dict[str, Any]:
 
 
 def _bin_names(trial: Trial) -> npt.NDArray[np.object_]:
-    """The most frequent text of each bin of the secret, which is what is guessed where the bin is."""
+    """The most frequent text of each bin of the secret, which is what is guessed where the bin is: among people who are
+    not in the data, since the noisy tables do not tell."""
     column, binned = trial.data[trial.sensitive], trial.binned[trial.sensitive]
-    counts = np.bincount(column.codes[trial.shipped], minlength=len(column.texts))
+    counts = np.bincount(column.codes[trial.held_out], minlength=len(column.texts))
     order = np.argsort(counts, kind="stable")
     names = np.full(binned.count, None, dtype=object)
     names[binned.of[order]] = np.array(column.texts, dtype=object)[order]
@@ -232,7 +235,8 @@ def _shares(
 def _agreement(trial: Trial, original: Microdata, shipped: Microdata) -> Agreement:
     """A text agrees with what it was seen to stand for, and with what it says, such as 130** or [20, 30["""
     return {
-        name: stands_for(original[name], shipped[name]).T | overlaps(original[name].texts, shipped[name].texts)
+        name: stands_for(original[name], shipped[name]).T
+        | overlaps(original[name].texts, shipped[name].texts, (trial.hierarchies or {}).get(name))
         for name in trial.quasi
     }
 

@@ -38,7 +38,7 @@ class Comparison:
     subject: str
     quasi: tuple[str, ...]
     sensitive: str
-    records: int  # that were shipped; as many were held out
+    records: int  # that were shipped; the other half was held out
     baseline: Interval  # the most frequent value, guessed of everybody
     ways: tuple[Measured, ...]
     seconds: float

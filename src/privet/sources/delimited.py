@@ -40,9 +40,21 @@ def load(connection: duckdb.DuckDBPyConnection, table: Table, path: Path) -> Raw
             names = header(rows, table.source)
             places = positions(table, names, HINT)
             fast = _load_fast(connection, table, path, len(names), places) if rows.lines <= 1 else None
-            return fast or replace(insert(connection, table, places, rows), unclosed=rows.unclosed)
+            if fast is not None:
+                return fast
+            ragged = [0]
+            made = insert(connection, table, places, _measured(rows, len(names), ragged))
+            return replace(made, unclosed=rows.unclosed, ragged=ragged[0])
     except zlib.error:
         raise unreadable() from None
+
+
+def _measured(rows: Records, width: int, ragged: list[int]) -> Iterator[list[str]]:
+    """The same rows; those that do not fit the header are counted. Empty fields behind its last column do no harm."""
+    for row in rows:
+        if len(row) != width and (len(row) < width or any(field.strip(" ") for field in row[width:])):
+            ragged[0] += 1
+        yield row
 
 
 @contextmanager

@@ -64,6 +64,7 @@ class Raw:
     types: Mapping[str, str]
     files: tuple[Path, ...] = ()  # read in place whenever a query runs
     unclosed: bool = False  # the file ends inside a quoted field
+    ragged: int = 0  # rows with fewer fields than the header, or with text behind its last column
     beside: Mapping[str, Raw] = field(default_factory=dict)  # other tables that can be read together with it
 
 
