@@ -25,7 +25,7 @@ ROOT = Path(__file__).parent.parent
 DELTAS = ("0.01", "0.02", "0.05", "0.1", "0.2")
 CHANGES = ((1, 1), (20, 20), (2, 1), (20, 10))  # sigma, and how far one person moves the answer
 FEW = 1_000_000  # what an audit takes by itself
-MANY = 8_000_000
+MORE, MANY = 2_000_000, 8_000_000
 
 
 def laplace(scale: int) -> Callable[[int, int], Any]:
@@ -59,7 +59,7 @@ def certified(rounds: int) -> list[dict[str, Any]]:
     rows = []
     for scale in (1, 10, 1000):
         for _ in range(rounds):
-            found = audit(laplace(scale), Claim(epsilon=1), (0, 1), samples=FEW)
+            found = audit(laplace(scale), Claim(epsilon=1), (0, 1), samples=MORE)
             rows.append(_row(f"discrete Laplace, scale {scale}", "epsilon = 1", 1.0, found))
     for sigma, change in CHANGES:
         for delta in DELTAS:
