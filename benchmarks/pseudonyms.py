@@ -93,8 +93,8 @@ def made() -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "evidence" / "pseudonyms.json")
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     start = time.perf_counter()
     with tempfile.TemporaryDirectory() as scratch:
@@ -112,8 +112,9 @@ def main() -> None:
         "commit": commit, "python": platform.python_version(), "cores": os.cpu_count(), "rates_a_core": rates(),
         "taxi_medallions": runs, "pseudonymize": made(), "seconds": round(time.perf_counter() - start),
     }  # fmt: skip
-    told = {"privet": 1, "kind": "pseudonyms", "result": result}
-    options.out.write_text(json.dumps(told, indent=1) + "\n")
+    if options.json:
+        told = {"privet": 1, "kind": "pseudonyms", "result": result}
+        options.json.write_text(json.dumps(told, indent=1) + "\n")
     print(json.dumps(result["pseudonymize"]))
 
 
