@@ -1,0 +1,26 @@
+"""Products with lists of people, compiled. Importing this file imports numba, so `sparse` does it late."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from privet.machine_code import compiled
+
+Floats = npt.NDArray[np.float64]
+
+
+@compiled
+def times(starts: npt.NDArray[np.int64], members: npt.NDArray[np.int32], values: Floats, sums: Floats) -> None:
+    for row in range(len(sums)):
+        total = 0.0
+        for place in range(starts[row], starts[row + 1]):
+            total += values[members[place]]
+        sums[row] = total
+
+
+@compiled
+def back(starts: npt.NDArray[np.int64], members: npt.NDArray[np.int32], numbers: Floats, sums: Floats) -> None:
+    for row in range(len(numbers)):
+        for place in range(starts[row], starts[row + 1]):
+            sums[members[place]] += numbers[row]
