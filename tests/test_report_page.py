@@ -198,8 +198,10 @@ def test_attributes_have_columns_only_if_they_are_few() -> None:
     record = {f"a{number}": f"v{number}" for number in range(7)}
     few = small(findings=(Finding(claim="c", strength=Strength.PROOF, record=dict(list(record.items())[:6])),))
     many = small(findings=(Finding(claim="c", strength=Strength.PROOF, record=record),))
-    assert "a4 a5 How sure Evidence c v0 v1" in read(few).text
-    assert "What is known How sure Evidence c a0 v0, a1 v1" in read(many).text
+    assert "a4 a5 How sure c v0 v1" in read(few).text  # and no column for evidence that there is not
+    assert "What is known How sure c a0 v0, a1 v1" in read(many).text
+    told = replace(many, findings=(replace(many.findings[0], evidence=("cell 7",)),))
+    assert "What is known How sure Evidence c a0 v0, a1 v1" in read(told).text
 
 
 def test_the_verdict_is_careful() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,6 +74,36 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Curve:
+    """Points (x, y) of a picture, from left to right. `low` and `high` are the ends of an interval of each y.
+
+    "line": joined. "steps": joined in steps, as an ROC is. "points": marks alone, such as simulations. "bound": a line
+    that nothing crosses; what lies beyond is shaded."""
+
+    name: str
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+    low: tuple[float, ...] = ()
+    high: tuple[float, ...] = ()
+    style: Literal["line", "steps", "points", "bound"] = "line"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Picture:
+    """A chart on the page; a terminal shows its text. `alt` says in words what somebody would see in it."""
+
+    title: str
+    text: str
+    alt: str
+    x: str  # the words at an axis
+    y: str
+    curves: tuple[Curve, ...]
+    log_x: bool = False
+    log_y: bool = False
+    shares: bool = False  # both axes from 0 to 100 %
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
     """The result of one attack, worst first. `numbers` are the attack's own figures, for a program to read."""
 
@@ -84,6 +114,7 @@ class Findings:
     certain: int  # of them, known for sure
     findings: tuple[Finding, ...]
     tables: tuple[Table, ...] = ()  # repair, ranges, and what else is worth showing
+    pictures: tuple[Picture, ...] = ()
     score: Score | None = None
     assumptions: tuple[str, ...] = ()
     not_tried: tuple[str, ...] = ()
@@ -119,6 +150,7 @@ class Findings:
             "certain": self.certain,
             "findings": [_finding_json(finding) for finding in self.findings],
             "tables": [asdict(table) for table in self.tables],
+            "pictures": [asdict(picture) for picture in self.pictures],
             "score": None if self.score is None else asdict(self.score),
             "assumptions": self.assumptions,
             "not_tried": self.not_tried,

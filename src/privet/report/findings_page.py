@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from privet.report.findings_chart import bars_figure, people_figure, score_figure
 from privet.report.findings_words import (
+    FORECASTS,
     MEANING,
     NOT_STATED,
     lead,
@@ -16,11 +17,13 @@ from privet.report.findings_words import (
     used,
 )
 from privet.report.page import Cell, List, Noted, Part, Report, Section, Table, Text, Verdict
+from privet.report.picture_chart import picture_figure
 from privet.report.terminal import seconds_words
 
 if TYPE_CHECKING:
     from privet.attacks import finding as f
 
+LIKELY = ("membership",)  # attacks that are never certain: without the truth, that nobody was found says little
 MOST_RECORDS = 50
 MOST_ROWS = 200
 MOST_CELLS = 12  # tags in a row; more of them hide what matters
@@ -32,6 +35,7 @@ def page_of(findings: f.Findings) -> Report:
     picture = people_figure(findings.people, findings.certain, findings.word)
     sections = [
         *([Section("The people", (picture,))] if picture else []),
+        *map(_picture, findings.pictures),
         *([_records(findings.findings)] if findings.findings else []),
         *map(_table, findings.tables),
         *([] if findings.score is None else [_score(findings.score)]),
@@ -50,19 +54,24 @@ def page_of(findings: f.Findings) -> Report:
 
 
 def verdict(findings: f.Findings) -> Verdict:
-    """Good needs more than that nobody is certain: nothing likely was found, and no guess is better for the release."""
+    """Good needs more than that nobody is certain: nothing likely was found, and no guess is better for the release. A
+    forecast is neither: nobody was attacked."""
     if findings.certain:
         return "bad"
+    if findings.attack in FORECASTS:
+        return "neutral"
     better = findings.score is not None and findings.score.advantage.low > 0
-    return "neutral" if findings.findings or better else "good"
+    unseen = findings.score is None and findings.attack in LIKELY
+    return "neutral" if findings.findings or better or unseen else "good"
 
 
 def _records(found: tuple[f.Finding, ...]) -> Section:
     shown = found[:MOST_RECORDS]
     names = _shared_attributes(shown)
     many = any(finding.people != 1 for finding in shown)
-    columns = ("What is known", *names, *(["People"] if many else []), "How sure", "Evidence")
-    rows = tuple(_record(finding, names, many=many) for finding in shown)
+    cells = any(finding.evidence for finding in shown)
+    columns = ("What is known", *names, *(["People"] if many else []), "How sure", *(["Evidence"] if cells else []))
+    rows = tuple(_record(finding, names, many=many)[: len(columns)] for finding in shown)
     left = len(found) - len(shown)
     caption = f"The worst {len(shown)} of {len(found):,} findings" if left else "All findings, the worst first"
     rest = (Text((f"{more(left, 'findings').capitalize()}: to_json() and to_pandas() have all.",)),) if left else ()
@@ -83,6 +92,12 @@ def _record(finding: f.Finding, names: tuple[str, ...], *, many: bool) -> tuple[
     cells = (*finding.evidence[:MOST_CELLS], *([left.strip()] if left else []))
     people = [f"{finding.people:,}"] if many else []
     return Noted(finding.claim, notes), *(finding.record[name] for name in names), *people, sureness(finding), cells
+
+
+def _picture(picture: f.Picture) -> Section:
+    figure = picture_figure(picture)
+    parts: list[Part] = [Text((picture.text,))] if picture.text else []
+    return Section(picture.title, (*parts, figure or Text(("There is nothing to draw.",))))
 
 
 def _table(table: f.Table) -> Section:

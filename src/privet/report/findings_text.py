@@ -34,6 +34,7 @@ def page(findings: f.Findings, pen: Pen) -> str:
     mark = pen.bad if findings.certain else pen.head
     parts = [
         [*map(mark, wrapped(findings.headline)), *wrapped(title(findings)), *wrapped(lead(findings))],
+        *(_picture(picture, pen) for picture in findings.pictures),
         *([_records(findings.findings, pen)] if findings.findings else []),
         *(_table(table, pen) for table in findings.tables),
         *([] if findings.score is None else [_block("Compared with the truth", score_sentences(findings.score), pen)]),
@@ -80,6 +81,11 @@ def _record(number: str, finding: f.Finding) -> list[str]:
     claim = wrapped(finding.claim, f"{MARGIN}{number}  ", indent)
     lines = [wrapped(text, f"{indent}{name:<7}  ", f"{indent}{'':<7}  ") for name, text in facts.items() if text]
     return [*claim, *(line for some in lines for line in some)]
+
+
+def _picture(picture: f.Picture, pen: Pen) -> list[str]:
+    """What a terminal can show of it: its words."""
+    return [*map(pen.head, wrapped(picture.title)), *wrapped(picture.text or picture.alt, MARGIN, MARGIN)]
 
 
 def _table(table: f.Table, pen: Pen) -> list[str]:

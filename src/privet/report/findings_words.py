@@ -15,6 +15,10 @@ LEAD_NOBODY = (
     "After this attack nobody is certain. That is no promise: another attack may find more. What was assumed"
     " and what was not tried is listed below."
 )
+FORECASTS = {  # what is no attack on somebody's release has a title of its own
+    "regimes": "Error regimes of",
+    "leak": "Leak against noise of",
+}
 NOT_STATED = "Nothing is stated."
 SHORT = {"PROOF": "proof", "RESOLVED": "two solvers", "CONFIDENCE": "likely"}
 MEANING = {
@@ -28,7 +32,7 @@ MEANING = {
 
 
 def title(findings: Findings) -> str:
-    return f"{findings.attack.capitalize()} attack on {findings.subject}"
+    return f"{FORECASTS.get(findings.attack, f'{findings.attack.capitalize()} attack on')} {findings.subject}"
 
 
 def lead(findings: Findings) -> str:

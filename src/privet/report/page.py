@@ -55,7 +55,16 @@ class Table:
 
 
 Mark = Literal["full", "hollow", "dot", "gray", "dashes", "line"]
-Key = tuple[tuple[Mark, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A small picture of a line or a sign, for a key: an <svg> element made by our own code."""
+
+    svg: str
+
+
+Key = tuple[tuple[Mark | Sample, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,8 +209,14 @@ def _figure(figure: Figure) -> str:
 
 
 def _key(key: Key) -> str:
-    marks = "".join(f'<li><span class="mark {mark}"></span>{_safe(words)}</li>' for mark, words in key)
+    marks = "".join(_key_line(mark, words) for mark, words in key)
     return f'<ul class="key">{marks}</ul>' if marks else ""
+
+
+def _key_line(mark: Mark | Sample, words: str) -> str:
+    if isinstance(mark, Sample):
+        return f'<li class="sampled">{mark.svg}<span>{_safe(words)}</span></li>'
+    return f'<li><span class="mark {mark}"></span>{_safe(words)}</li>'
 
 
 def _table(table: Table, title: str) -> str:

@@ -54,6 +54,8 @@ border-radius:2px;vertical-align:-.06em}
 .privet .mark.line,.privet .mark.dashes{width:1.5em;height:0;border:0;border-top:3px solid var(--seen);
 border-radius:0;vertical-align:.28em}
 .privet .mark.dashes{border-top:2px dashed var(--ink)}
+.privet .sampled{display:flex}
+.privet .sample{flex:none;margin:.28em .5em 0 0}
 .privet .scroll{overflow-x:auto;margin:.8rem 0 0}
 .privet .scroll+p{margin-top:.8rem}
 .privet .scroll:focus-visible{outline:2px solid var(--link);outline-offset:3px}
