@@ -1,0 +1,162 @@
+"""Who is found in published means: forecast and observed, on made people and on real genotypes, exact and with noise.
+
+Made people with independent attributes: AUC and people found, beside the forecast, over several seeds. A vault: sums of
+40 columns at a total epsilon of 1, with a person and without, over many releases, under the trade-off curve; the same
+sums without noise. With PRIVET_DATA: HapMap genotypes, 100 and 400 people drawn, whitened and not, with controls,
+within one population, and published with Laplace noise at epsilon 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import tempfile
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from peers.process import commit
+
+import privet as pv
+from privet.attacks.members import membership, scores
+from privet.attacks.membership_files import People, people_of
+from privet.attacks.membership_trial import trial
+from privet.attacks.queries import privacy
+from privet.attacks.roc import roc, under
+
+Floats = npt.NDArray[np.float64]
+SEEDS = range(1, 6)
+SETTINGS = ((100, 1000, 0.0), (1000, 3000, 0.0), (300, 1000, 0.02), (100, 3000, 0.2))  # people, attributes, noise
+NUMBERS = (
+    "auc",
+    "plain_auc",
+    "forecast",
+    "plain_forecast",
+    "tpr",
+    "forecast_tpr",
+    "control_auc",
+    "effective_attributes",
+)
+COLUMNS, PEOPLE, RELEASES = 40, 8, 200
+
+
+def spread(found: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """Mean, smallest and largest over seeds; and in how many of them the control's interval has .5."""
+    rows = list(found)
+    told: dict[str, Any] = {
+        name: {"mean": float(np.mean(column)), "low": min(column), "high": max(column)}
+        for name in NUMBERS
+        if (column := [row[name] for row in rows if name in row])
+    }
+    told["control_has_half"] = sum(row["control_low"] <= 0.5 <= row["control_high"] for row in rows)
+    return told | {"seeds": len(rows), "whitened": sum(row["whitened"] for row in rows)}
+
+
+def independent(kind: str, size: int, attributes: int, noise: float) -> dict[str, Any]:
+    top = 2 if kind == "genotypes" else 1
+
+    def one(seed: int) -> dict[str, Any]:
+        draw = np.random.default_rng(seed)
+        usual = draw.uniform(0.05, 0.95, attributes)
+        made = draw.binomial(top, usual, (size + 1000, attributes)).astype(np.float64)
+        means = made[:size].mean(axis=0) + draw.normal(0, 1, attributes) * noise
+        found = membership(means, made, population=top * usual, size=size, noise=noise, members=np.arange(size))
+        return dict(found.numbers)
+
+    return {"kind": kind, "people": size, "attributes": attributes, "noise": noise} | spread(map(one, SEEDS))
+
+
+def on_a_vault() -> dict[str, Any]:
+    """One person, in or out, and many releases of either: what epsilon speaks of. Then many persons and exact sums."""
+    draw = np.random.default_rng(1)
+    names = [f"c{place}" for place in range(COLUMNS)]
+    rest, person = draw.integers(0, 2, (PEOPLE - 1, COLUMNS)), draw.integers(0, 2, (1, COLUMNS)).astype(np.float64)
+    usual, noise = np.full(COLUMNS, 0.5), math.sqrt(2) * COLUMNS / PEOPLE
+    sql = "SELECT " + ", ".join(f"SUM({name}) AS {name}" for name in names) + " FROM "
+    found: list[list[float]] = []
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        pv.create(Path(folder) / "v.privet", budget=pv.Budget(2 * RELEASES)) as vault,
+    ):
+        for table, rows in (("inside", np.concatenate([rest, person])), ("outside", rest)):
+            columns = {name: rows[:, at].astype(int).tolist() for at, name in enumerate(names)}
+            vault.add_table(table, columns, unit=None, columns=dict.fromkeys(names, pv.Integer(0, 1)))
+            answers = [vault.sql(sql + table, epsilon=1).release(fresh=True).rows[0] for _ in range(RELEASES)]
+            means = [np.array([float(answer[name]) for name in names]) / PEOPLE for answer in answers]
+            found.append([float(scores(one, person, usual, size=PEOPLE, noise=noise)[0]) for one in means])
+    runs = (np.arange(RELEASES), np.arange(RELEASES))
+    return {"noisy": _under(roc(found[0], found[1], runs=runs)), "exact": _exact_sums(draw, usual)}
+
+
+def _exact_sums(draw: np.random.Generator, usual: Floats) -> dict[str, Any]:
+    """The same number of columns and people, published exactly, in releases with a person and without."""
+    found: list[list[float]] = [[], []]
+    for _ in range(RELEASES):
+        rows = draw.integers(0, 2, (PEOPLE, COLUMNS)).astype(np.float64)
+        found[0] += scores(rows.mean(axis=0), rows[:1], usual, size=PEOPLE).tolist()
+        found[1] += scores(rows[1:].sum(axis=0) / PEOPLE, rows[:1], usual, size=PEOPLE).tolist()
+    return _under(roc(found[0], found[1], runs=(np.arange(RELEASES), np.arange(RELEASES))))
+
+
+def _under(curve: Any) -> dict[str, Any]:
+    best, auc = curve.advantage, curve.auc
+    return {
+        "auc": [auc.value, auc.low, auc.high],
+        "advantage": [best.value, best.low, best.high],
+        "advantage_at_most": (math.e - 1) / (math.e + 1),
+        "under_limit": under(curve, privacy(1)).holds,
+    }
+
+
+def hapmap(folder: Path) -> dict[str, Any]:
+    start = time.process_time()
+    data = people_of(next(folder.glob("*.bed")), "name")
+    read = time.process_time() - start
+    told: dict[str, Any] = {"people": len(data.people), "snps": len(data.attributes), "cpu_seconds_reading": read}
+    start = time.process_time()
+    told["100 people"] = spread(trial(data, size=100, seed=seed).numbers for seed in SEEDS)
+    told["cpu_seconds_each"] = (time.process_time() - start) / len(SEEDS)
+    told["400 people"] = spread(trial(data, size=400, seed=seed).numbers for seed in SEEDS)
+    told["100 people, Homer"] = spread(trial(data, size=100, seed=seed, test="Homer").numbers for seed in SEEDS)
+    some = within(data, folder)
+    told["within CEU, TSI"] = {"people": len(some.people)} | spread(
+        trial(some, size=60, seed=seed).numbers for seed in SEEDS
+    )
+    claim = privacy(1, neighbors="replace")
+    noisy = [trial(data, size=100, seed=seed, privacy=claim, draw=pv.noise.discrete_laplace).numbers for seed in SEEDS]
+    told["100 people, epsilon 1"] = spread(noisy) | {"under_limit": sum(one["under_limit"] for one in noisy)}
+    return told
+
+
+def within(data: People, folder: Path) -> People:
+    """People of European origin only."""
+    lines = [line.split() for line in (folder / "relationships_w_pops_121708.txt").read_text().splitlines()[1:]]
+    chosen = {line[1] for line in lines if line[6] in ("CEU", "TSI")}
+    rows = [place for place, name in enumerate(data.people) if name in chosen]
+    return People(people=tuple(data.people[row] for row in rows), attributes=data.attributes, values=data.values[rows])
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--json", metavar="FILE", type=Path)
+    path = options.parse_args().json
+    folder = os.environ.get("PRIVET_DATA")
+    told = {
+        "commit": commit(),
+        "independent": [independent(kind, *one) for kind in ("yes or no", "genotypes") for one in SETTINGS],
+        "vault": on_a_vault(),
+        "hapmap": None if folder is None else hapmap(Path(folder) / "hapmap3"),
+    }
+    text = json.dumps(told, indent=2)
+    print(text)
+    if path is not None:
+        path.write_text(text + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
