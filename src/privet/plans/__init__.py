@@ -4,9 +4,10 @@ Above the rooms that anonymize, attack, and answer under differential privacy: i
 """
 
 from privet.plans.comparison import compare as compare
+from privet.plans.leakage import leak as leak
 from privet.plans.measured import Comparison as Comparison
 from privet.plans.measured import Measured as Measured
 from privet.plans.ways import Way as Way
 from privet.plans.ways import ways as ways
 
-__all__ = ["Comparison", "Measured", "Way", "compare", "ways"]
+__all__ = ["Comparison", "Measured", "Way", "compare", "leak", "ways"]
