@@ -12,7 +12,7 @@ demo: $(READY)
 	@$(BIN)/privet demo
 
 test: check
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 --cov --cov-report=term:skip-covered
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal --cov --cov-report=term:skip-covered
 
 check: $(READY)
 	$(BIN)/ruff check .
@@ -32,6 +32,8 @@ evidence: $(READY) bench peers mutate
 	$(BIN)/python benchmarks/gallery.py --seeds 20 --twin-seconds 1.6 --processor-time --json docs/evidence/gallery.json
 	$(BIN)/python benchmarks/certified.py --json docs/evidence/certified.json
 	$(BIN)/python benchmarks/tables.py --json docs/evidence/tables.json
+	$(BIN)/python benchmarks/subsets.py --json docs/evidence/subsets.json
+	$(BIN)/python benchmarks/membership.py --json docs/evidence/membership.json
 
 bench: $(READY)
 	$(BIN)/python benchmarks/noise.py --json docs/evidence/noise-speed.json

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from fuzz_checks import far_apart, losses_apart, rank_loss
+from fuzz_checks import far_apart, losses_apart, rank_losses
 from plain_statistics import flip_law
 
 import privet as pv
@@ -321,7 +321,7 @@ def _logs(part: Part, spread: Any) -> npt.NDArray[np.float64]:
     """The logarithm of the probability of every candidate."""
     assert isinstance(part.law, Choice)
     candidates = range(part.measure.low, part.measure.high + 1)
-    weights = np.array([-float(part.law.rate) * rank_loss(part, part.law, spread, v) for v in candidates])
+    weights = -float(part.law.rate) * np.array(rank_losses(part, part.law, spread, candidates))
     if part.law.flip:
         return np.log(flip_law(np.exp(weights - weights.max()).tolist()))
     return np.asarray(weights - math.log(np.exp(weights).sum()), np.float64)

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 from mpmath import mp, mpf
 
 from privet.backends import Spread, Vector
@@ -78,18 +80,24 @@ def losses_apart(part: Part, a: Sequence[Values], b: Sequence[Values]) -> list[i
 
 def _losses_apart(part: Part, law: Choice, one: Values, two: Values) -> int:
     """Losses are the same for all candidates between two values, so those at and beside values stand for all."""
+    if one == two:
+        return 0
     low, high = part.measure.low, part.measure.high
     near = {value + side for value, _ in (*one, *two) for side in (-1, 0, 1)}
-    candidates = {low, high, *(value for value in near if low <= value <= high)}
-    return max(abs(rank_loss(part, law, one, v) - rank_loss(part, law, two, v)) for v in candidates)
+    candidates = [low, high, *(value for value in near if low <= value <= high)]
+    pairs = zip(rank_losses(part, law, one, candidates), rank_losses(part, law, two, candidates), strict=True)
+    return max(abs(a - b) for a, b in pairs)
 
 
-def rank_loss(part: Part, law: Choice, values: Values, candidate: int) -> int:
-    """max(b * #{x < v} - t, t - b * #{x <= v}) with the engine's own b and t."""
+def rank_losses(part: Part, law: Choice, values: Values, candidates: Sequence[int]) -> list[int]:
+    """For each of them max(b * #{x < v} - t, t - b * #{x <= v}) with the engine's own b and t."""
     sought = rank(part.measure, law, sum(times for _, times in values))
-    below = sum(times for value, times in values if value < candidate)
-    up_to = sum(times for value, times in values if value <= candidate)
-    return max(sought.unit * below - sought.target, sought.target - sought.unit * up_to)
+    found = []
+    for candidate in candidates:
+        below = sum(times for value, times in values if value < candidate)
+        up_to = sum(times for value, times in values if value <= candidate)
+        found.append(max(sought.unit * below - sought.target, sought.target - sought.unit * up_to))
+    return found
 
 
 def new_keys(one: Mapping[Keys, int], two: Mapping[Keys, int]) -> int:
@@ -170,11 +178,13 @@ def _joint(question: Question) -> list[str]:
     assert total.rho is not None
     epsilon, rho, delta = float(total.epsilon), float(total.rho), float(total.delta)
 
-    def log_delta(a: float) -> float:
-        return (a - 1) * (a * rho - epsilon) - math.log(a - 1) + a * math.log1p(-1 / a)
+    def log_deltas(steps: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        a = 1 + np.exp(steps / 100)
+        return (a - 1) * (a * rho - epsilon) - np.log(a - 1) + a * np.log1p(-1 / a)
 
-    near = min(range(-1000, 3000), key=lambda step: log_delta(1 + math.exp(step / 100)))
-    best = min(log_delta(1 + math.exp((near + fine / 1000) / 100)) for fine in range(-1000, 1001))
+    coarse = np.arange(-1000.0, 3000.0)
+    near = coarse[log_deltas(coarse).argmin()]
+    best = log_deltas(near + np.arange(-1000, 1001) / 1000).min()
     return [] if best <= math.log(delta) + 1e-6 else [f"rho {rho} does not imply ({epsilon}, {delta})"]
 
 

@@ -54,6 +54,7 @@ from privet.testing import Exact, ExactPart, exact
 __all__ = ["CHANGES", "Tally", "changes", "fuzz"]
 
 SIDE = "which rows"  # 0: everybody else's; 1, 2, ...: what the unit's rows may be
+PLAIN = 0.7  # rounds with tables and questions that are simple, and so are never refused
 THROUGH_SOURCES = 0.05  # rounds that also go through the backend's own reading of a data frame
 BY_THE_KERNEL = 0.4  # rounds
 SUGGESTED = 0.1  # rounds that also ask which bounds would do
@@ -217,7 +218,7 @@ class Fuzzer:
 
     def round(self) -> None:
         rng, rows = self.rng, self.rng.choice([0, 3, 12])
-        plain_one = rng.random() < 0.7
+        plain_one = rng.random() < PLAIN
         made = harm.plain_table(rng, rows) if plain_one else nasty.random_table(rng, rows=rows)
         plan = plain_plan(rng, made.table) if plain_one else nasty.random_plan(rng, made.table, ALL, private=True)
         if self._about is not None and not self._about(plan, made.table):

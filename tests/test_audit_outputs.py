@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privet.audits import Claim, audit
+from privet.audits import Claim, audit, frequency, outputs
 from privet.audits.events import _whole, find_events
 from privet.audits.outputs import MISSING, OTHER, Column, Outputs, Raised, Reader, joined
 from privet.audits.views import Bins, Decimals, Digits, Grid, LastBits, Sorter, Values
@@ -330,21 +330,27 @@ def test_numbers_that_are_not_there_are_no_trouble() -> None:
     assert audit(odd, Claim(1), (0, 1), samples=2000).violated
 
 
-def test_what_is_cut_off_is_told() -> None:
+def test_what_is_cut_off_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At 40 parts instead of 4,096: what is looked at for each of them would only take time."""
+    assert outputs.MOST_COLUMNS == frequency.MOST_COLUMNS == 4096
+    monkeypatch.setattr(outputs, "MOST_COLUMNS", 40)
+    monkeypatch.setattr(frequency, "MOST_COLUMNS", 40)
+
     def wide(_: int, size: int) -> Any:
-        return np.random.default_rng().integers(0, 2, (size, 4097))
+        return np.random.default_rng().integers(0, 2, (size, 41))
 
     def nested(_: int) -> Any:
-        return [[0] * 4097, None]
+        return [[0] * 41, None]
 
     def many_keys(_: int) -> Any:
         return {secrets.token_hex(8): 1 for _place in range(3)}
 
     for mechanism in (wide, nested, many_keys):
         found = audit(mechanism, Claim(1), (0, 1), samples=1500)
-        assert any("4,096 parts" in text for text in found.not_tested), mechanism
-    found = audit(lambda _, size: np.zeros((size, 3)), Claim(1), (0, 1), samples=1500)
-    assert not any("4,096 parts" in text for text in found.not_tested)
+        assert any("40 parts" in text for text in found.not_tested), mechanism
+    for width in (3, 40):
+        found = audit(lambda _, size, width=width: np.zeros((size, width)), Claim(1), (0, 1), samples=1500)
+        assert not any("parts" in text for text in found.not_tested)
 
 
 def test_an_output_without_end_is_refused() -> None:

@@ -47,15 +47,16 @@ def test_make_targets_on_the_pages_exist() -> None:
             assert target in targets, f"{page.name}: make {target}"
 
 
-def test_commands_about_records_say_what_the_page_says(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(("heading", "number"), [("## Attack your statistics", 5), ("## Ship records", 7)])
+def test_commands_say_what_the_page_says(
+    heading: str, number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Those of the README's section, in its order: what one writes, the next reads."""
+    """Those of a section of the README, in its order: what one writes, the next reads."""
     monkeypatch.chdir(tmp_path)
     shutil.copytree(ROOT / "examples", "examples")
-    section = (ROOT / "README.md").read_text().partition("## Ship records")[2].partition("```console\n")[2]
+    section = (ROOT / "README.md").read_text().partition(heading)[2].partition("```console\n")[2]
     commands = section.partition("```")[0].split("$ ")[1:]
-    assert len(commands) == 7
+    assert len(commands) == number
     for command in commands:
         asked, *shown = command.splitlines()
         assert main(shlex.split(asked, comments=True)[1:]) == 0

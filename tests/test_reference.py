@@ -15,34 +15,39 @@ from privet.noise import reference
 from privet.noise.entropy import KEYSTREAM, Bits
 
 
-class Coins:
-    """Bits from a fixed list; runs out with an error, so that a test can walk the whole tree of choices."""
+class MissingBits(Exception):  # noqa: N818  an answer, not an error
+    """So many more are asked for."""
 
-    def __init__(self, values: list[int]) -> None:
-        self.values = values
+
+class Coins:
+    """Bits from a fixed list; runs out with an exception, so that a test can walk the whole tree of choices."""
+
+    def __init__(self, value: int, count: int) -> None:
+        self.value, self.count = value, count
 
     def take(self, count: int) -> int:
-        if len(self.values) < count:
-            raise IndexError
-        taken, self.values = self.values[:count], self.values[count:]
-        return int("".join(map(str, taken)) or "0", 2)
+        if self.count < count:
+            raise MissingBits(count - self.count)
+        self.count -= count
+        return self.value >> self.count & (1 << count) - 1
 
 
 def outcomes(sample: object, depth: int) -> tuple[Counter, Fraction]:
     """The exact probability of every result reached within `depth` bits, and what is still open."""
     law: Counter = Counter()
-    still_open = Fraction(0)
-    stack: list[list[int]] = [[]]
+    still_open = 0
+    stack = [(0, 0)]  # the bits so far as a number, and how many they are
     while stack:
-        prefix = stack.pop()
+        value, count = stack.pop()
         try:
-            law[sample(Coins(prefix))] += Fraction(1, 2 ** len(prefix))
-        except IndexError:
-            if len(prefix) == depth:
-                still_open += Fraction(1, 2**depth)
+            law[sample(Coins(value, count))] += 1 << depth - count
+        except MissingBits as missing:
+            (more,) = missing.args
+            if count + more > depth:
+                still_open += 1 << depth - count
             else:
-                stack += [[*prefix, 0], [*prefix, 1]]
-    return law, still_open
+                stack += [(value << more | bits, count + more) for bits in range(1 << more)]
+    return Counter({found: Fraction(ways, 2**depth) for found, ways in law.items()}), Fraction(still_open, 2**depth)
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 5, 8])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache, partial
 from typing import Any
 
 import pytest
@@ -46,21 +47,22 @@ def test_repairs_against_trying_everything(made: Made) -> None:
     limit = found.encoded.limit
     assume(found.certain and not found.encoded.unused and limit == ("total",))
     repairs = best_repairs(found, Clock(60), silent)
+    certain = cache(partial(still_certain, found))
     names = [one.name for one in made.tables.statistics if one.name not in limit]
     assume(not any(solved(replace(made.tables, statistics=kept)).encoded.unused for kept in _subsets(made.tables)))
     for one in repairs.single:
-        assert one.certain == still_certain(found, one.left_out)
+        assert one.certain == certain(one.left_out)
     assert repairs.tried_all
     best = min((one.certain for one in repairs.single), default=found.proven)
-    assert best == min(still_certain(found, (name,)) for name in names)
+    assert best == min(certain((name,)) for name in names)
     for size in range(repairs.at_least):
-        assert all(still_certain(found, some) for some in itertools.combinations(names, size))
+        assert all(certain(some) for some in itertools.combinations(names, size))
     if repairs.smallest is None:
-        assert still_certain(found, tuple(names)) > 0
+        assert certain(tuple(names)) > 0
         event("totals alone")
         return
     event(f"{len(repairs.smallest.left_out)} left out")
-    assert still_certain(found, repairs.smallest.left_out) == 0
+    assert certain(repairs.smallest.left_out) == 0
     assert repairs.is_smallest
 
 

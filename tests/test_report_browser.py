@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,8 +27,8 @@ TOO_WIDE = "document.documentElement.scrollWidth - document.documentElement.clie
 A4 = 210 - 2 * 16  # millimeters between the margins
 AUDITS = (laplace, floats, gaussian, broken, nasty_audit, nasty_checks)
 REPORTS: dict[str, Callable[[], pages.Report]] = {
-    **{name: lambda made=made: page_of(made()) for name, made in SAMPLES.items()},  # type: ignore[misc]
-    **{made.__name__: lambda made=made: audit_page(made()) for made in AUDITS},  # type: ignore[misc]
+    **{name: cache(lambda made=made: page_of(made())) for name, made in SAMPLES.items()},  # type: ignore[misc]
+    **{made.__name__: cache(lambda made=made: audit_page(made())) for made in AUDITS},  # type: ignore[misc]
 }
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium here; `make system-deps` installs it")
@@ -90,7 +91,7 @@ def test_a_report_asks_for_nothing_and_fits(name: str, width: int, visit: Visiti
 
 
 def test_the_style_is_let_through(visit: Visiting) -> None:
-    seen = visit(page_of(block()))
+    seen = visit(REPORTS["block"]())
     band = seen.page.evaluate("getComputedStyle(document.querySelector('.band')).backgroundColor")
     assert band == "rgb(150, 48, 11)"
     assert seen.page.get_by_role("img", name="7 people certain").is_visible()
@@ -98,14 +99,14 @@ def test_the_style_is_let_through(visit: Visiting) -> None:
 
 
 def test_pictures_of_an_audit_are_seen_and_named(visit: Visiting) -> None:
-    seen = visit(audit_page(floats()))
+    seen = visit(REPORTS["floats"]())
     pictures = seen.page.get_by_role("img", name="the event has 0.00 % on the first data set and 27.09 % on the second")
     assert pictures.count() == 2
     boxes = [pictures.nth(place).bounding_box() for place in (0, 1)]
     assert boxes[0] is not None
     assert boxes[1] is not None
     assert boxes[0]["y"] == boxes[1]["y"]  # beside each other, where there is room
-    phone = visit(audit_page(floats()), width=390).page.get_by_role("img")
+    phone = visit(REPORTS["floats"](), width=390).page.get_by_role("img")
     assert [phone.nth(place).is_visible() for place in range(3)] == [True] * 3
     for word in seen.page.locator(".bar-word").all():  # no word of the bars is cut off
         inside = word.evaluate("w => w.getBoundingClientRect().left >= w.ownerSVGElement.getBoundingClientRect().left")
@@ -113,7 +114,7 @@ def test_pictures_of_an_audit_are_seen_and_named(visit: Visiting) -> None:
 
 
 def test_it_is_dark_in_the_dark_and_white_on_paper(visit: Visiting) -> None:
-    light, dark = (visit(page_of(block()), color_scheme=scheme).page for scheme in ("light", "dark"))
+    light, dark = (visit(REPORTS["block"](), color_scheme=scheme).page for scheme in ("light", "dark"))
     assert light.evaluate(GROUND) == "rgb(255, 255, 255)"
     assert dark.evaluate(GROUND) == "rgb(23, 27, 31)"
     dark.emulate_media(media="print")
@@ -129,7 +130,7 @@ def test_nothing_is_cut_off_on_paper(name: str, visit: Visiting) -> None:
 
 
 def test_on_a_phone_a_row_is_a_block_and_still_a_row(visit: Visiting) -> None:
-    seen = visit(page_of(block()), width=390)
+    seen = visit(REPORTS["block"](), width=390)
     cell = seen.page.get_by_role("cell", name="proof").first
     assert cell.evaluate("cell => getComputedStyle(cell, '::before').content") == '"How sure"'
     assert seen.page.get_by_role("row").count() == 1 + 7 + 1 + 3

@@ -12,15 +12,21 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from privet.attacks.answers import tables_of_answers as tables_of_answers
     from privet.attacks.certificate import check as check
+    from privet.attacks.counter import running_counter as running_counter
     from privet.attacks.difference import differencing as differencing
+    from privet.attacks.error_regimes import regimes as regimes
+    from privet.attacks.finding import Curve as Curve
     from privet.attacks.finding import Finding as Finding
     from privet.attacks.finding import Findings as Findings
     from privet.attacks.finding import Interval as Interval
+    from privet.attacks.finding import Picture as Picture
     from privet.attacks.finding import Score as Score
     from privet.attacks.finding import Strength as Strength
     from privet.attacks.linkage import Linkage as Linkage
     from privet.attacks.linkage import link as link
+    from privet.attacks.members import membership as membership
     from privet.attacks.planned import margins as margins
+    from privet.attacks.predicates import attack_answers as attack_answers
     from privet.attacks.queries import Noise as Noise
     from privet.attacks.queries import Privacy as Privacy
     from privet.attacks.queries import Queries as Queries
@@ -34,6 +40,8 @@ if TYPE_CHECKING:
     from privet.attacks.queries_file import read_queries as read_queries
     from privet.attacks.reconstruction import reconstruct as reconstruct
     from privet.attacks.records import attack_records as attack_records
+    from privet.attacks.reductions import membership_by_reconstruction as membership_by_reconstruction
+    from privet.attacks.reductions import reconstruction_by_membership as reconstruction_by_membership
     from privet.attacks.release import Between as Between
     from privet.attacks.release import Knowledge as Knowledge
     from privet.attacks.release import Largest as Largest
@@ -51,22 +59,34 @@ if TYPE_CHECKING:
     from privet.attacks.scoring import read_records as read_records
     from privet.attacks.scoring import records_of as records_of
     from privet.attacks.sparse import scoreboard as scoreboard
+    from privet.attacks.subset_file import read_errors as read_errors
+    from privet.attacks.subset_file import read_secrets as read_secrets
+    from privet.attacks.subset_file import read_subsets as read_subsets
+    from privet.attacks.subset_made import simulate as simulate
+    from privet.attacks.subset_sums import subsets as subsets
     from privet.attacks.unique import uniqueness as uniqueness
+    from privet.decoders.problem import Errors as Errors
+    from privet.plink import read_plink as read_plink
     from privet.predicate import holds as holds
 
 PLACES = {  # the solvers take a second to load, so a release with a mistake in it is told so first
     "answers": ("tables_of_answers",),
     "certificate": ("check",),
+    "counter": ("running_counter",),
     "difference": ("differencing",),
-    "finding": ("Finding", "Findings", "Interval", "Score", "Strength"),
+    "error_regimes": ("regimes",),
+    "finding": ("Curve", "Finding", "Findings", "Interval", "Picture", "Score", "Strength"),
     "linkage": ("Linkage", "link"),
+    "members": ("membership",),
     "planned": ("margins",),
+    "predicates": ("attack_answers",),
     "queries": (
         "Noise", "Privacy", "Queries", "Query", "Secret", "number", "privacy", "two_means", "two_releases",
     ),
     "queries_file": ("queries_of", "read_queries"),
     "reconstruction": ("reconstruct",),
     "records": ("attack_records",),
+    "reductions": ("membership_by_reconstruction", "reconstruction_by_membership"),
     "release": (
         "Between", "Knowledge", "Largest", "Mean", "Quantile", "Share", "Smallest", "Statistic", "Tables", "Total",
     ),
@@ -74,16 +94,24 @@ PLACES = {  # the solvers take a second to load, so a release with a mistake in 
     "reversal": ("reverse",),
     "scoring": ("read_records", "records_of"),
     "sparse": ("scoreboard",),
+    "subset_file": ("read_errors", "read_secrets", "read_subsets"),
+    "subset_made": ("simulate",),
+    "subset_sums": ("subsets",),
     "unique": ("uniqueness",),
 }  # fmt: skip
 WHERE = {name: f"privet.attacks.{place}" for place, names in PLACES.items() for name in names}
+WHERE["Errors"] = "privet.decoders.problem"
 WHERE["holds"] = "privet.predicate"
+WHERE["read_plink"] = "privet.plink"
 __all__ = [
-    "Between", "Finding", "Findings", "Interval", "Knowledge", "Largest", "Linkage", "Mean", "Noise", "Privacy",
-    "Quantile", "Queries", "Query", "Score", "Secret", "Share", "Smallest", "Statistic", "Strength", "Tables", "Total",
-    "attack_records", "check", "differencing", "holds", "link", "margins", "number", "privacy", "queries_of",
-    "read_queries", "read_records", "read_tables", "reconstruct", "records_of", "reverse", "scoreboard", "tables",
-    "tables_of", "tables_of_answers", "two_means", "two_releases", "uniqueness",
+    "Between", "Curve", "Errors", "Finding", "Findings", "Interval", "Knowledge", "Largest", "Linkage", "Mean",
+    "Noise", "Picture", "Privacy", "Quantile", "Queries", "Query", "Score", "Secret", "Share", "Smallest",
+    "Statistic", "Strength", "Tables", "Total", "attack_answers", "attack_records", "check", "differencing",
+    "holds", "link", "margins", "membership", "membership_by_reconstruction", "number", "privacy", "queries_of",
+    "read_errors", "read_plink", "read_queries", "read_records", "read_secrets", "read_subsets", "read_tables",
+    "reconstruct", "reconstruction_by_membership", "records_of", "regimes", "reverse", "running_counter",
+    "scoreboard", "simulate", "subsets", "tables", "tables_of", "tables_of_answers", "two_means", "two_releases",
+    "uniqueness",
 ]  # fmt: skip
 
 

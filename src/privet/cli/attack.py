@@ -6,7 +6,15 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from privet.cli import attack_linkage, attack_pseudonyms, attack_records, attack_release
+from privet.cli import (
+    attack_linkage,
+    attack_membership,
+    attack_pseudonyms,
+    attack_records,
+    attack_regimes,
+    attack_release,
+    attack_subsets,
+)
 from privet.cli.attack_result import check, result_options, seconds_option, show
 from privet.cli.verb import Verb, counting, kinds_of
 from privet.errors import InvalidInputError
@@ -14,6 +22,7 @@ from privet.errors import InvalidInputError
 SOMEBODY = 1  # the exit code of a preflight that found somebody
 KINDS: dict[str, Verb] = {  # a file a kind of attack; each has a mapping of its own
     **attack_release.KINDS, **attack_linkage.KINDS, **attack_pseudonyms.KINDS, **attack_records.KINDS,
+    **attack_membership.KINDS, **attack_regimes.KINDS, **attack_subsets.KINDS,
 }  # fmt: skip
 
 

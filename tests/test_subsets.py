@@ -1,0 +1,292 @@
+"""Secret bits from sums over known subsets: what is found, how surely, and what is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+import privet as pv
+from privet.attacks import Errors, Strength, check, simulate, subsets
+from privet.attacks.subset_findings import findings_of
+from privet.attacks.subset_made import Made
+from privet.attacks.subset_score import calibration, scored, shuffled
+from privet.attacks.subset_sums import Known, attacked, secrets_of, sums_of
+from privet.errors import InvalidInputError
+
+KEYS = {"recovered", "forecast", "decoder", "people", "queries", "alpha", "errors", "baseline", "most_wrong"}
+
+
+def members(made: Made) -> np.ndarray[Any, Any]:
+    return np.asarray(made.queries.block(0, made.queries.shape[0]))
+
+
+def test_most_secrets_are_right_and_other_peoples_are_not() -> None:
+    """About 97.5 % are to be expected of 400: fewer than 90 % has a chance below 1e-9. The control is a fair coin 400
+    times: 35 to 65 % but for 1e-8."""
+    made = simulate(400, 4, 0.25, seed=2)
+    told: list[str] = []
+    found = subsets(
+        made.queries, made.answers, errors=made.errors, truth=made.secrets, progress=lambda what, *_: told.append(what)
+    )
+    assert found.score is not None
+    assert found.score.success.value == found.numbers["recovered"] > 0.9
+    assert found.score.control is not None
+    assert 0.35 < found.score.control.value < 0.65
+    assert found.score.advantage.low > 0.25
+    assert found.headline == f"{round(found.numbers['recovered'] * 400):,} of 400 people's secrets are right"
+    assert found.numbers.keys() >= KEYS
+    assert "seconds" in found.to_json()
+    assert found.numbers["alpha"] == pytest.approx(0.25)
+    assert abs(found.numbers["recovered"] - found.numbers["forecast"]) < 0.06  # eight standard deviations
+    first = next(place for place, what in enumerate(told) if what.startswith("forecast: "))
+    assert set(told[:first]) <= {"simulating"}  # nothing was decoded yet
+    assert found.tables[0].title == "What was to be expected"
+    assert any(row[-1] == "used" for row in found.tables[0].rows)
+    assert found.findings[0].strength is Strength.CONFIDENCE
+    assert found.certain == len(found.findings)
+    assert [picture.title for picture in found.pictures][-1] == "What larger errors would change"
+
+
+def test_without_the_truth_it_says_what_is_to_be_expected() -> None:
+    made = simulate(60, 4, 0.25)
+    found = subsets(made.queries, made.answers)  # nor is it told how large errors are
+    assert found.headline.startswith("The guesses are expected to be right for about")
+    assert found.score is None
+    assert found.numbers["recovered"] is None
+    assert found.numbers["forecast"] is not None
+    assert 0 < found.numbers["errors"]["size"] < 60
+
+
+def test_names_and_lists_and_a_truth_of_some() -> None:
+    made = simulate(30, 3, 0.1, law="exact", rate=0.3)
+    rows = [np.flatnonzero(row).tolist() for row in members(made)]
+    names = [f"Ada {number}" for number in range(30)]
+    found = subsets(
+        rows, made.answers, errors=Errors("exact"), names=names, rate=0.3, truth={"Ada 3": int(made.secrets[3])},
+        control=1 - made.secrets, decoder="box",
+    )  # fmt: skip
+    assert found.headline == "1 of 1 people's secrets are right"
+    assert found.score is not None
+    assert found.score.control is not None
+    assert found.score.control.value == 0  # of others who have the opposite
+    assert {finding.claim for finding in found.findings} == {
+        f"{name}: secret {bit}" for name, bit in zip(names, made.secrets, strict=True)
+    }
+    again = subsets(members(made), made.answers, errors=Errors("exact"), truth=made.secrets, decoder="amp")
+    assert again.numbers["recovered"] == 1
+
+
+def test_proofs_are_of_bits_that_no_fitting_data_set_has_otherwise() -> None:
+    """Against all 2^7 data sets: what is the same in every one that fits is proven, and nothing else; each certificate
+    is accepted by the checker."""
+    counted = []
+    for trial in range(8):
+        made = simulate(7, 2, 0.12 * trial, law="bounded", seed=trial)
+        rows = members(made)
+        fitting = [
+            bits for bits in product((0, 1), repeat=7)
+            if (np.abs(rows @ bits - made.answers) <= made.errors.size + 1e-6).all()
+        ]  # fmt: skip
+        same = {place: fitting[0][place] for place in range(7) if len({bits[place] for bits in fitting}) == 1}
+        found = subsets(made.queries, made.answers, errors=made.errors, truth=made.secrets, decoder="exhaustive")
+        proven = [one for one in found.findings if one.strength is Strength.PROOF]
+        assert {one.claim for one in proven} == {f"person {place + 1}: secret {bit}" for place, bit in same.items()}
+        assert all(check(*one.certificate) and one.evidence for one in proven)
+        assert (found.word, found.certain) == ("certain", len(proven))
+        counted.append(len(proven))
+    assert max(counted) == 7 > min(counted)
+
+
+def test_what_was_not_said_of_errors_proves_nothing() -> None:
+    made = simulate(7, 3, 0, law="exact")
+    assert subsets(made.queries, made.answers, decoder="exhaustive").numbers["proven"] == 0
+    off = subsets(made.queries, made.answers + 0.5, errors=Errors("bounded", 0.1), decoder="box")  # no data set fits
+    assert off.numbers["proven"] == 0
+
+
+@pytest.mark.parametrize(
+    ("people", "stated"),
+    [
+        (30, Errors("normal", 0.5)),
+        (60, Errors("bounded", 1)),
+        (60, Errors("exact")),
+        (60, Errors("outliers", 0.2, 0.1)),
+    ],
+)
+def test_errors_that_were_stated_too_small_make_nobody_sure(people: int, stated: Errors) -> None:
+    """Errors of deviation 8 on sums of some 15 or 30 leave about 65 or 70 % right; stated are a tenth of these. Residuals are ten
+    times too large, and everybody would be called sure."""  # noqa: E501
+    made = simulate(people, 4, 8 / people**0.5, seed=5)
+    found = subsets(made.queries, made.answers, errors=stated, truth=made.secrets)
+    assert found.numbers["doubted"]
+    assert found.tables[0].title == "The answers do not fit what was said of them"
+    assert found.numbers["errors"]["size"] == pytest.approx(8, rel=0.4)
+    assert found.certain < people / 3
+    assert not subsets(made.queries, made.answers, errors=made.errors).numbers["doubted"]
+
+
+def test_what_fits_nothing_is_called_no_better_than_a_coin() -> None:
+    made = simulate(60, 4, 0.1, seed=5)
+    known = Known(errors=made.errors, rate=None, truth=made.secrets, control=None)
+    found = attacked(sums_of(made.queries, made.answers, None, "made"), known, "auto", None)
+    assert findings_of(found).certain > 50
+    told = findings_of(replace(found, doubted=True, unfit=True))
+    assert (told.certain, told.numbers["expected"], told.numbers["fit"]) == (0, 0.5, False)
+    assert "than a coin's" in told.tables[0].text
+
+
+def test_rounded_answers_are_known_by_their_common_divisor_and_zeros_say_nothing() -> None:
+    made = simulate(12, 4, 0, law="exact", seed=2)
+    found = subsets(made.queries, 5 * np.round(made.answers / 5))
+    assert found.numbers["errors"] == {"law": "bounded", "size": 2.5, "share": 0.0}
+    assert found.numbers["proven"] == 0
+    with pytest.raises(InvalidInputError, match="all answers are 0"):
+        subsets(made.queries, np.zeros(48))
+
+
+def test_the_smallest_bound_that_fits_makes_nobody_sure() -> None:
+    """Errors of deviation 3 on sums of six: often one data set has the smallest bound, and is wrong."""
+    made = simulate(12, 4, 3 / 12**0.5, seed=1)
+    found = subsets(made.queries, made.answers, decoder="exhaustive")
+    assert found.certain == 0
+    assert found.numbers["expected"] <= found.numbers["forecast"] < 0.95
+
+
+def test_all_subsets_and_the_bound_of_four_errors() -> None:
+    made = simulate(8, 1, 1.0 / 8**0.5, law="bounded", structure="all", seed=3)
+    assert made.queries.shape == (255, 8)
+    found = subsets(made.queries, made.answers, errors=made.errors, decoder="exhaustive", truth=made.secrets)
+    assert found.numbers["decoder"] == "exhaustive"
+    assert found.numbers["most_wrong"] is not None
+    wrong = round(8 * (1 - found.numbers["recovered"]))
+    assert wrong <= found.numbers["most_wrong"] <= 4
+    assert any(table.title == "What can be wrong at most" for table in found.tables)
+
+
+@pytest.mark.parametrize("structure", ["random", "sparse", "ranges", "prefix"])
+def test_made_queries_are_about_somebody_and_exact_answers_tell_all(structure: Any) -> None:
+    made = simulate(12, 4, 0, law="exact", structure=structure, seed=4)
+    rows = members(made)
+    assert rows.shape == (48, 12)
+    assert set(np.unique(rows)) <= {0, 1}
+    assert rows.sum(axis=1).min() >= 1
+    assert (rows @ made.secrets == made.answers).all()
+    if structure in ("ranges", "prefix"):
+        assert (np.abs(np.diff(rows, axis=1)).sum(axis=1) <= 2).all()
+    found = subsets(made.queries, made.answers, errors=made.errors, truth=made.secrets, decoder="box least squares")
+    assert found.numbers["recovered"] >= (1 if structure != "ranges" else 0.75)  # ranges may leave two people together
+    assert [row[0] for row in found.tables[0].rows] == ["box least squares"]
+
+
+@pytest.mark.parametrize(
+    ("law", "spread"), [("normal", 1.0), ("laplace", 2**0.5), ("bounded", 3**-0.5), ("outliers", None), ("exact", 0.0)]
+)
+def test_made_errors_have_the_size_that_was_asked_for(law: Any, spread: float | None) -> None:
+    """4,000 errors: their standard deviation is right to an eighth but for 1e-10, the heavy tails of Laplace included
+    (seven standard deviations of it)."""
+    made = simulate(400, 10, 0.5, law=law, share=0.2, seed=1)
+    off = made.answers - members(made) @ made.secrets
+    size = 0.5 * 20
+    if spread is None:
+        assert made.errors == Errors("outliers", size, 0.2)
+        assert 0.14 < (np.abs(off) > 5 * size).mean() < 0.2  # of those that are anything some are near by chance
+    else:
+        assert off.std() == pytest.approx(spread * size, rel=0.125)
+        assert law != "bounded" or np.abs(off).max() <= size
+
+
+def test_few_people_are_in_every_random_query() -> None:
+    assert members(simulate(2, 500, 1)).any(axis=1).all()
+
+
+def test_made_data_are_the_same_again() -> None:
+    one, other = simulate(30, 2, 0.2, rate=0.1, seed=9), simulate(30, 2, 0.2, rate=0.1, seed=9)
+    assert (one.answers == other.answers).all()
+    assert (one.answers != simulate(30, 2, 0.2, rate=0.1, seed=8).answers).any()
+
+
+def test_score_and_calibration() -> None:
+    truth = np.array([1, 1, 1, 0, -1], np.int8)
+    guesses, sure = np.array([1, 1, 0, 0, 1], np.int8), np.array([0.99, 0.97, 0.6, 0.96, 0.99])
+    score = scored(guesses, sure, truth, None)
+    assert (score.claimed, score.right) == (3, 3)
+    assert score.success.value == score.baseline.value == 0.75
+    assert sorted(shuffled(truth)[:4]) == [0, 1, 1, 1]
+    drawn = calibration(guesses, sure, truth)
+    assert drawn is not None
+    assert drawn.curves[1].x == pytest.approx((0.6, (0.96 + 0.97 + 0.99) / 3))
+    assert drawn.curves[1].y == (0, 1)
+    assert calibration(guesses, np.full(5, 0.9), truth) is None
+
+
+FEW = [[0, 1], [1, 2], [0, 2]]
+EYE = np.eye(3)
+
+
+@pytest.mark.parametrize(
+    ("queries", "answers", "given", "problem"),
+    [
+        ("text", [1], {}, "says nobody"),
+        (np.ones(3), [1], {}, "shape"),
+        (np.full((3, 3), 2), [1, 1, 1], {}, "not 0 or 1"),
+        (np.array([["a", "b"], ["c", "d"]]), [1, 1], {}, "not 0 or 1"),
+        ([], [], {}, "no queries"),
+        ([[0.5], [1.5]], [1, 1], {}, "not a list of people's numbers"),
+        ([[[0], [1, 2]], [0]], [1, 1], {}, "not a list of people's numbers"),
+        ([[0, 0], [1]], [1, 1], {}, "twice"),
+        ([[0, 3]], [1], {"names": ["a", "b"]}, "none of the 2"),
+        ([[-1]], [1], {}, "none of the"),
+        ([[], []], [1, 1], {}, "asks about anybody"),
+        ([[0], []], [1, 1], {}, "query 2 asks about nobody"),
+        (EYE, [1, 1], {}, "do not go with 3"),
+        (EYE, ["a", 1, 1], {}, "not numbers"),
+        (EYE, [np.nan, 1, 1], {}, "missing or infinite"),
+        (EYE[:2], [1, 1], {}, "fewer than 3 people"),
+        (EYE, [1, 1, 1], {"names": ["a", "b"]}, "2 names for 3"),
+        (EYE, [1, 1, 1], {"names": ["a", "b", "a"]}, "two people have the name"),
+        (FEW, [1, 1, 1], {"errors": Errors("normal", -1)}, "size -1"),
+        (FEW, [1, 1, 1], {"errors": Errors("normal", 0)}, "size 0"),
+        (FEW, [1, 1, 1], {"errors": Errors("outliers", 1, 1)}, "share of outliers"),
+        (FEW, [1, 1, 1], {"rate": 1}, "rate of 1"),
+        (FEW, [1, 1, 1], {"truth": [0, 1, 2]}, "not 0 or 1"),
+        (FEW, [1, 1, 1], {"truth": ["yes", 1, 0]}, "not 0 or 1"),
+        (FEW, [1, 1, 1], {"truth": [0, 1]}, "2 values for 3"),
+        (FEW, [1, 1, 1], {"truth": {"nobody": 1}}, "not one of the people"),
+        (FEW, [1, 1, 1], {"truth": {}}, "is empty"),
+        (FEW, [1, 1, 1], {"control": [0, 1]}, "the control has"),
+    ],
+)
+def test_what_cannot_be_decoded_is_refused(queries: Any, answers: Any, given: dict[str, Any], problem: str) -> None:
+    with pytest.raises(InvalidInputError, match=problem):
+        subsets(queries, answers, **given)
+
+
+@pytest.mark.parametrize(
+    ("people", "each", "alpha", "given", "problem"),
+    [
+        (0, 4, 1, {}, "0 people"),
+        (9, 0.5, 1, {}, "queries a person"),
+        (9, 4, 0, {}, "alpha of 0"),
+        (9, 4, 1, {"law": "odd"}, "no errors odd"),
+        (9, 4, 1, {"structure": "odd"}, "no queries odd"),
+        (99, 4, 1, {"structure": "all"}, "too many subsets"),
+        (9, 4, 1, {"share": 1}, "not between 0 and 1"),
+        (9, 4, 1, {"rate": 0}, "not between 0 and 1"),
+    ],
+)
+def test_what_cannot_be_made_is_refused(
+    people: int, each: float, alpha: float, given: dict[str, Any], problem: str
+) -> None:
+    with pytest.raises(InvalidInputError, match=problem):
+        simulate(people, each, alpha, **given)
+
+
+def test_a_matrix_of_ones_own_is_taken_as_it_is() -> None:
+    made = simulate(12, 3, 0.1)
+    assert sums_of(made.queries, made.answers, None, "x").matrix is made.queries
+    assert secrets_of(None, ("a",), "truth") is None
+    assert pv.attacks.subsets is subsets
