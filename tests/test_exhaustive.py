@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from itertools import product
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from uncompiled import run_plain
 
 from privet.decoders import Errors, chebyshev, exhaustive
 from privet.decoders.dense import Dense
@@ -167,14 +165,8 @@ matrix = Dense(np.random.default_rng(0).integers(0, 2, (70, 4)))
 answers = matrix.times(np.array([1.0, 0, 0, 1])) + 0.25
 assert exhaustive.decode(matrix, answers, Errors("bounded", 0.3)).bits.tolist() == [1, 0, 0, 1]
 assert exhaustive.decode(matrix, answers).errors.size == 0.25
-print("plain")
 """
 
 
 def test_the_loops_without_a_compiler_do_the_same() -> None:
-    """Line by line in Python, so that coverage is counted; compiled they are tested by everything else here."""
-    run = subprocess.run(
-        [sys.executable, "-c", PLAIN],
-        capture_output=True, text=True, check=False, env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
-    )  # fmt: skip
-    assert (run.stdout, run.stderr, run.returncode) == ("plain\n", "", 0)
+    run_plain(PLAIN)

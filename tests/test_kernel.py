@@ -6,7 +6,6 @@ Rows are told apart by their values, which are powers of two: the sum of a cell 
 from __future__ import annotations
 
 import itertools
-import os
 import signal
 import subprocess
 import sys
@@ -25,6 +24,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from uncompiled import run_plain
 
 from privet.backends import Task, kernel, loops, pile, rowsql
 from privet.backends import duckdb as engine
@@ -509,9 +509,7 @@ def test_loops_without_a_folder_to_keep_them_in(monkeypatch: pytest.MonkeyPatch)
 
 
 PLAIN = """
-import sys
 import warnings
-sys.path.insert(0, {tests!r})
 import numpy as np
 warnings.simplefilter("ignore")  # numbers go round, as they should
 import test_kernel as t
@@ -527,17 +525,11 @@ assert list(f.dependent(store)) == list(f.too_far(store, range(3))) == []
 patch.setattr(t.loops, "mixed", lambda number, key: number)  # one to one
 patch.setattr(t.loops, "spread", lambda number, key: np.uint64(0))  # everything collides
 assert list(t.wrong_bounds(exact, store, t.SOME_TYPES)) == []
-print("plain")
 """
 
 
 def test_the_loops_without_a_compiler_do_the_same() -> None:
-    """Line by line in Python, so that coverage is counted; compiled they are tested by everything else here."""
-    run = subprocess.run(
-        [sys.executable, "-c", PLAIN.format(tests=str(Path(__file__).parent))],
-        capture_output=True, text=True, check=False, env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
-    )  # fmt: skip
-    assert (run.stdout, run.stderr, run.returncode) == ("plain\n", "", 0)
+    run_plain(PLAIN)
 
 
 def test_ties_fall_to_the_values() -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from uncompiled import run_plain
 
 from privet.decoders import Matrix, packed
 from privet.decoders.dense import Dense
@@ -140,22 +140,15 @@ def test_what_is_not_a_matrix_is_refused(make: Any, problem: str) -> None:
 
 
 PLAIN = """
-import sys; sys.path.insert(0, {tests!r})
 import test_matrices as t
 plain = t.subsets(9, 70, 1)
 t.agree(t.Packed.of(plain), plain, 2)
 t.agree(t.Sparse.of([t.np.flatnonzero(row) for row in plain], 70), plain, 2)
-print("plain")
 """
 
 
 def test_the_loops_without_a_compiler_do_the_same() -> None:
-    """Line by line in Python, so that coverage is counted; compiled they are tested by everything else here."""
-    run = subprocess.run(
-        [sys.executable, "-c", PLAIN.format(tests=str(Path(__file__).parent))],
-        capture_output=True, text=True, check=False, env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
-    )  # fmt: skip
-    assert (run.stdout, run.stderr, run.returncode) == ("plain\n", "", 0)
+    run_plain(PLAIN)
 
 
 def test_loops_load_late() -> None:

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from uncompiled import run_plain
 
 from privet.anonymize.axes import axis
 from privet.anonymize.builders import flat, prefixes
@@ -315,8 +316,6 @@ def test_one_record_and_none() -> None:
 
 
 PLAIN = """
-import sys
-sys.path.insert(0, {tests!r})
 import test_mondrian as t
 for strict in (True, False):
     t.test_nothing_can_be_cut_further(strict)
@@ -327,17 +326,11 @@ t.test_a_hierarchy_without_one_top_ends_in_a_star()
 t.test_numbers_of_all_kinds()
 wide = t.table(n=[str(37 * n % 1000) for n in range(1000)], m=["1", "2"] * 500)
 assert t.check(t.mondrian(wide, ["n", "m"], k=5).data, ["n", "m"]).k >= 5
-print("plain")
 """
 
 
 def test_the_loops_without_a_compiler_do_the_same() -> None:
-    """Line by line in Python, so that coverage is counted; compiled they are tested by everything else here."""
-    run = subprocess.run(
-        [sys.executable, "-c", PLAIN.format(tests=str(Path(__file__).parent))],
-        capture_output=True, text=True, check=False, env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
-    )  # fmt: skip
-    assert (run.stdout, run.stderr, run.returncode) == ("plain\n", "", 0)
+    run_plain(PLAIN)
 
 
 def test_loops_load_late() -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 import hmac
 import itertools
-import os
-import subprocess
 import sys
 import zlib
 from pathlib import Path
@@ -17,6 +15,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from uncompiled import run_plain
 
 from privet.attacks import reversal_loops as loops
 from privet.attacks import reversal_search as search
@@ -89,7 +88,6 @@ def test_salts_before_and_after(data: st.DataObject) -> None:
 
 PLAIN = """
 import warnings; warnings.simplefilter("ignore")
-import sys; sys.path.insert(0, {tests!r})
 import test_reversal as t
 from privet.attacks.reversal_schemes import Scheme
 ids = [b"7", b"ab", b"0" * 40]
@@ -103,17 +101,11 @@ assert t.swept(ids, Scheme(algorithm="sha1", key=b"key"), ids) == ids
 fmt, = t.formats_of("9A")
 sweep = t.Sweep.of(fmt, Scheme(algorithm="md5"), t.Targets.of(t.Reading("hex", 32), ["0" * 32]))
 assert sweep.swept(0, 260) == []
-print("plain")
 """
 
 
 def test_the_loops_without_a_compiler_do_the_same() -> None:
-    """Line by line in Python, so that coverage is counted; compiled they are tested by everything else here."""
-    run = subprocess.run(
-        [sys.executable, "-c", PLAIN.format(tests=str(Path(__file__).parent))],
-        capture_output=True, text=True, check=False, env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
-    )  # fmt: skip
-    assert (run.stdout, run.stderr, run.returncode) == ("plain\n", "", 0)
+    run_plain(PLAIN)
 
 
 def test_without_numba_or_with_bytes_in_another_order(monkeypatch: pytest.MonkeyPatch) -> None:
