@@ -181,7 +181,6 @@ def test_the_numbers_of_the_field() -> None:
     assert evolution.forecast(16_000, 64_000, Errors("normal", 0.25 * 16_000**0.5)).recovered == pytest.approx(
         0.9727, abs=1e-4
     )
-    assert evolution.least_squares(100, 400, 2.5) == pytest.approx(stats.norm.cdf(math.sqrt(3)), rel=1e-12)
     errors = Errors("bounded", 0.5 * 2000**0.5)
     assert evolution.forecast(2000, 8000, errors).recovered > 0.9999
     trial = Trial(2000, 4, errors, 1)
@@ -412,8 +411,6 @@ def test_rounds_only_help(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_forecasts_in_the_limits() -> None:
-    assert evolution.least_squares(100, 100, 1.0) == 0.5
-    assert evolution.least_squares(100, 101, 0.0) == 1.0
     for decoder in evolution.CONVEX:
         assert evolution.convex(decoder, 100, 400, Errors("exact")).recovered > 0.9999
         assert evolution.convex(decoder, 100, 400, Errors("normal", 1e4)).recovered == pytest.approx(0.5, abs=0.01)

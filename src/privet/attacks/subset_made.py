@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import chain, combinations
 from math import sqrt
 from typing import Literal, assert_never, get_args
 
@@ -81,7 +80,8 @@ def noisy(exact: Floats, errors: Errors, people: int, draw: np.random.Generator)
 
 
 def queries_made(people: int, number: int, structure: Structure, seed: int) -> Matrix:
-    from privet.decoders.packed import Packed  # noqa: PLC0415  brings numba
+    from privet.decoders.exhaustive import all_subsets  # noqa: PLC0415  brings numba
+    from privet.decoders.packed import Packed  # noqa: PLC0415
     from privet.decoders.ranges import Ranges  # noqa: PLC0415
     from privet.decoders.sparse import Sparse  # noqa: PLC0415
 
@@ -99,8 +99,7 @@ def queries_made(people: int, number: int, structure: Structure, seed: int) -> M
         case "prefix":
             return Ranges(np.zeros(number, np.int64), np.arange(number, dtype=np.int64) % people + 1, people)
         case "all":
-            some = chain.from_iterable(combinations(range(people), size) for size in range(1, people + 1))
-            return Packed.of(_rows_of(some, people))
+            return all_subsets(people)
         case _:
             assert_never(structure)
 
@@ -110,13 +109,6 @@ def _of_few(number: int, people: int, draw: np.random.Generator) -> npt.NDArray[
     rows = draw.integers(0, 2, (number, people), np.uint8)
     empty = np.flatnonzero(~rows.any(axis=1))
     rows[empty, draw.integers(0, people, len(empty))] = 1
-    return rows
-
-
-def _rows_of(subsets: chain[tuple[int, ...]], people: int) -> npt.NDArray[np.uint8]:
-    rows = np.zeros((2**people - 1, people), np.uint8)
-    for row, members in enumerate(subsets):
-        rows[row, list(members)] = 1
     return rows
 
 

@@ -46,18 +46,6 @@ def forecast(people: int, answers: int, errors: Errors, *, rate: float = 0.5, sh
     )  # fmt: skip
 
 
-def least_squares(people: int, answers: int, deviation: float) -> float:
-    """The share of bits right after plain least squares and rounding, for random halves: its error of a person has the
-    variance deviation² / ((m - n) / 4), where n / m of the evidence is used up by the others."""
-    _checked(people, answers, 0.5, 0.5)
-    checked(Errors("normal", deviation))
-    if answers <= people:
-        return 0.5
-    if not deviation:
-        return 1.0
-    return _one(0.25 * math.sqrt(answers - people) / deviation)
-
-
 def convex(decoder: str, people: int, answers: int, errors: Errors, *, share: float = 0.5) -> Forecast:
     """Of decoders that fit values from 0 to 1 by the smallest sum of squares, of absolutes, or largest residual.
 

@@ -11,8 +11,6 @@ they differ in at most 4E places. The bound is attained: an answer half-way betw
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import numpy.typing as npt
 
@@ -152,8 +150,3 @@ def _farthest(sets: Numbers, people: int) -> npt.NDArray[np.uint8]:
 
 def _bits(sets: Numbers, people: int) -> npt.NDArray[np.uint8]:
     return (sets[:, None] >> np.arange(people) & 1).astype(np.uint8)
-
-
-def four_times(bound: float) -> int:
-    """Dinur and Nissim's bound on wrong bits, when all subsets were asked."""
-    return math.floor(4 * bound + SLACK)
