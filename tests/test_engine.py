@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from fractions import Fraction as F
 from pathlib import Path
 from typing import Any
@@ -77,7 +78,8 @@ def test_a_failure_is_charged_and_says_nothing(ledger: Ledger, step: str, error:
         run(job(ledger, [], **{step: fail}), ledger, FreshNoise())
     assert str(caught.value) == (
         "the release failed after its charge, which stays (entry 2 of the ledger)\n"
-        "  remedy: ask again; if it fails again, ask the owner to run `privet check`"
+        "  remedy: ask again: what failed before its noise was drawn is tried once more without a new charge;"
+        " if it fails again, ask the owner to run `privet check`"
     )
     assert caught.value.__cause__ is None
     assert caught.value.__context__ is None  # a traceback printed by anybody shows nothing more
@@ -124,7 +126,56 @@ def test_the_third_failure_suspends_an_analyst(ledger: Ledger) -> None:
     seen: list[str] = []
     with pytest.raises(SuspendedError):
         run(job(ledger, seen, analyst="eve"), ledger, FreshNoise())
-    assert seen == ["price: spent 3/4, stored False"]
+    assert seen == ["price: spent 1/2, stored False"], "the second attempt repeated the first without a new charge"
+
+
+def test_what_failed_before_any_draw_is_repeated_once(ledger: Ledger) -> None:
+    def draws(_: int, noise: NoiseSource) -> bytes:
+        noise.draw(DiscreteLaplace(F(1)), 1)
+        raise ValueError(SECRET)
+
+    spent = []
+    for step in (boom, boom, boom, None):
+        steps = {} if step is None else {"exact": step}
+        with pytest.raises(ReleaseFailedError) if step else nullcontext():
+            run(job(ledger, [], **steps), ledger, FreshNoise())
+        spent.append(ledger.spent().loss.epsilon)
+    assert spent == [F(1, 4), F(1, 4), F(1, 2), F(1, 2)], "each charge is repeated once"
+    kinds = [entry.kind for entry in ledger.entries()][1:]
+    paid = (Kind.CHARGE, Kind.FAILURE, Kind.REPEAT)
+    assert kinds == [*paid, Kind.FAILURE, *paid, Kind.ANSWER]
+    for _ in range(2):
+        with pytest.raises(ReleaseFailedError):
+            run(job(ledger, [], publish=draws), ledger, FreshNoise())
+    assert ledger.spent().loss.epsilon == F(1), "what failed after a draw is charged again"
+    ledger.verify()
+
+
+def test_whatever_ends_an_attempt_counts(ledger: Ledger) -> None:
+    """Stopped by hand three times: suspended like after three failures."""
+
+    def stop(_: NoiseSource) -> int:
+        raise SystemExit
+
+    for _ in range(3):
+        with pytest.raises(SystemExit):
+            run(job(ledger, [], analyst="eve", exact=stop), ledger, FreshNoise())
+    assert ledger.suspended("eve")
+    with pytest.raises(SuspendedError, match="failed or have not finished"):
+        run(job(ledger, [], analyst="eve"), ledger, FreshNoise())
+
+
+def test_stopping_after_the_answer_was_stored_keeps_the_answer(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = type(ledger).store
+
+    def stored_and_stopped(*arguments: Any) -> None:
+        store(*arguments)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(type(ledger), "store", stored_and_stopped)
+    with pytest.raises(KeyboardInterrupt):
+        run(job(ledger, []), ledger, FreshNoise())
+    assert [entry.kind for entry in ledger.entries()][-1] is Kind.ANSWER
 
 
 def test_a_gate_that_charges_late_would_be_caught(ledger: Ledger) -> None:

@@ -20,8 +20,9 @@ from privet.core.partition import LONGEST_PART, Partition
 from privet.core.unit import Neighbors
 from privet.errors import BudgetExceededError, InvalidInputError, LedgerError, TamperedError
 from privet.ledger import Charge, Kind, Policy
-from privet.ledger.parts import called, charge_from, charge_text, counted, partition_from, partition_text
-from privet.ledger.sqlite import SqliteLedger, create
+from privet.ledger.parts import Said, called, charge_from, charge_text, counted, partition_from, partition_text
+from privet.ledger.schema import DIVIDED, FORMAT
+from privet.ledger.sqlite import SqliteLedger, create, restore
 from privet.ledger.sqlite import open as open_ledger
 
 ADD, REPLACE = Neighbors.ADD_REMOVE, Neighbors.REPLACE
@@ -74,9 +75,11 @@ def test_words_of_accounts() -> None:
 
 def test_entries_say_what_they_mean_again() -> None:
     for part in (None, *NASTY):
-        assert charge_from(charge_text("people", part)) == ("people", part)
+        for noted in ({}, dict.fromkeys(NASTY, "rows_are_units = true")):
+            said = Said(domain="people", part=part, noted=noted)
+            assert charge_from(charge_text(said)) == said
     assert partition_from(partition_text(parts(*NASTY))) == parts(*NASTY)
-    assert charge_from("") == ("", None)
+    assert charge_from("") == Said(domain="")
 
 
 # ---- charges
@@ -184,7 +187,8 @@ def test_a_backup_and_an_export_have_the_parts(ledger: SqliteLedger) -> None:
     ledger.divide(parts())
     ledger.spend(charge("0.1", part="north"))
     ledger.backup(ledger.path.with_name("b.sqlite"))
-    with open_ledger(ledger.path.with_name("b.sqlite")) as copied:
+    restore(ledger.path.with_name("b.sqlite"), ledger.path.with_name("c.sqlite"))
+    with open_ledger(ledger.path.with_name("c.sqlite")) as copied:
         copied.verify(ledger.head())
         assert copied.partition == parts()
         assert copied.readings() == ledger.readings()
@@ -258,7 +262,7 @@ def test_bad_parts_of_a_charge(ledger: SqliteLedger) -> None:
 
 
 def test_a_divided_ledger_cannot_be_opened_by_a_privet_that_would_not_charge_its_parts(ledger: SqliteLedger) -> None:
-    """Such a Privet knows format 1. A ledger without parts stays as it was."""
+    """Such a Privet knows the format without parts. A ledger without parts stays as it was."""
 
     def version() -> int:
         other = sqlite3.connect(ledger.path)
@@ -267,20 +271,21 @@ def test_a_divided_ledger_cannot_be_opened_by_a_privet_that_would_not_charge_its
         finally:
             other.close()
 
-    assert version() == 1
+    assert version() == FORMAT
     with pytest.raises(InvalidInputError):
         ledger.divide(parts("a"))
-    assert version() == 1
+    assert version() == FORMAT
     ledger.divide(parts())
-    assert version() == 2
+    assert version() == DIVIDED
 
 
-def test_a_format_from_the_future_is_refused(ledger: SqliteLedger) -> None:
+@pytest.mark.parametrize(("format_", "remedy"), [(5, "a newer Privet"), (2, "the older Privet")])
+def test_another_format_is_refused(ledger: SqliteLedger, format_: int, remedy: str) -> None:
     other = sqlite3.connect(ledger.path, isolation_level=None)
-    other.execute("PRAGMA user_version=3")
-    with pytest.raises(LedgerError, match="has format 3; this Privet reads 1 and 2"):
+    other.execute(f"PRAGMA user_version={format_}")
+    with pytest.raises(LedgerError, match=rf"has format {format_}; this Privet reads 3 and 4\n.*use {remedy}"):
         open_ledger(ledger.path)
-    other.execute("PRAGMA user_version=1")
+    other.execute(f"PRAGMA user_version={FORMAT}")
     other.close()
 
 

@@ -216,7 +216,7 @@ for child in range(8):
     if pid == 0:
         try:
             for number in range(3):
-                ledger.spend(charge("0.001", f"child {child} {number}", analyst="child"))
+                ledger.store(ledger.spend(charge("0.001", f"child {child} {number}", analyst=f"child {child}")), b"x")
             ledger.verify()
             ledger.close()
         except BaseException as error:
@@ -229,7 +229,8 @@ stop.set()
 for thread in threads:
     thread.join()
 ledger.verify()
-mine, theirs = (sum(1 for e in ledger.entries() if e.kind == "charge" and e.analyst == who) for who in ("", "child"))
+names = [e.analyst for e in ledger.entries() if e.kind == "charge"]
+mine, theirs = names.count(""), len(names) - names.count("")
 ledger.close()
 print(codes == [0] * 8, mine == sum(counts), theirs)
 """

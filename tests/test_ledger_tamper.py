@@ -15,14 +15,14 @@ from privet.core.accountant import Budget
 from privet.core.loss import pure
 from privet.core.unit import Neighbors
 from privet.errors import LedgerError, TamperedError
-from privet.ledger import Kind, Policy, Receipt
+from privet.ledger import Kind, Policy, Receipt, anchor
 from privet.ledger.chain import START, digest, exact_text
-from privet.ledger.schema import ENTRY
+from privet.ledger.schema import ENTRY, FORMAT
 from privet.ledger.sqlite import create, restore
 from privet.ledger.sqlite import open as open_ledger
 
 TRIGGERS = ("entry_next", "entry_edit", "entry_drop", "answer_edit", "answer_drop", "account_closed", "account_terms")
-TRIGGERS += ("account_grows", "account_drop")
+TRIGGERS += ("account_grows", "account_drop", "noted_edit", "noted_drop")
 
 
 @pytest.fixture
@@ -64,6 +64,7 @@ def rechain(path: Path) -> None:
         updates.append(f"UPDATE entry SET digest = '{head}' WHERE number = {record['number']}")
     other.close()
     edit(path, *updates)
+    anchor.create(path, Receipt(entry=len(updates), digest=head))  # who can write the one can write the other
 
 
 def verified(path: Path, receipt: Receipt | None = None) -> None:
@@ -93,7 +94,7 @@ EDITS = {
     "the policy": "UPDATE account SET policy = 'refuse' WHERE name = 'all'",
     "failures": "UPDATE account SET failures = 1 WHERE name = 'by:bob'",
     "an account": "DELETE FROM account WHERE name = 'by:bob'",
-    "one more": "INSERT INTO account VALUES ('by:x', 'refuse', NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)",
+    "one more": f"INSERT INTO account VALUES ('by:x', 'refuse', NULL, NULL, NULL, NULL{', 0' * 11})",
     "an answer": "UPDATE answer SET body = x'00' WHERE charge = 2",
     "an answer's request": f"UPDATE answer SET request = '{sha('other')}' WHERE charge = 2",
     "answers exchanged": "UPDATE answer SET body = CASE charge WHEN 2 THEN x'3433' ELSE x'3432' END",
@@ -227,11 +228,13 @@ def truncate(path: Path) -> None:
         "DELETE FROM answer WHERE charge = 8",
         "UPDATE account SET epsilon = epsilon - 125000000000, rho = rho - 7812500000000 WHERE name <> 'by:'",
     )
+    rechain(path)
 
 
 @pytest.mark.parametrize("forge", [forge_amount, truncate])
 def test_a_perfect_forgery_is_seen_with_a_receipt_and_only_with_one(path: Path, forge: Callable[[Path], None]) -> None:
-    """A hash chain is no signature: who can write the file can write a shorter or another one (RULES 10)."""
+    """A hash chain is no signature: who can write the files can write a shorter or another chain, and an anchor that
+    fits it (RULES 10)."""
     with open_ledger(path) as ledger:
         receipt = ledger.head()
     forge(path)
@@ -265,7 +268,7 @@ def test_a_tampered_backup_is_not_restored(path: Path) -> None:
     edit(path, EDITS["an amount"])
     with pytest.raises(TamperedError):
         restore(path, path.with_name("new.sqlite"))
-    assert sorted(file.name for file in path.parent.iterdir()) == ["l.sqlite"]
+    assert sorted(file.name for file in path.parent.iterdir()) == ["l.sqlite", "l.sqlite-anchor"]
 
 
 def test_another_opening_is_seen_when_opening(path: Path) -> None:
@@ -320,7 +323,8 @@ def test_refuse_never_writes_over_the_cap(tmp_path: Path) -> None:
 
 def test_a_copied_file_is_the_same_ledger_twice(path: Path) -> None:
     """The sharp edge: two copies, each with the budget that is left. Only their receipts differ."""
-    shutil.copy(path, path.with_name("copy.sqlite"))
+    for name in ("l.sqlite", "l.sqlite-anchor"):
+        shutil.copy(path.with_name(name), path.with_name(name.replace("l.", "copy.")))
     with open_ledger(path) as one, open_ledger(path.with_name("copy.sqlite")) as two:
         first, second = one.spend(charge("2")), two.spend(charge("2"))
         one.verify(first)
@@ -361,7 +365,7 @@ OF_PARTS = {
     "sums exchanged": f"UPDATE account SET epsilon = {SUMS} WHERE name IN ('part:north', 'part:south')",
     "an account of a part": "DELETE FROM account WHERE name = 'part:north'",
     "all accounts of parts": "DELETE FROM account WHERE name LIKE 'part%'",
-    "the header": "PRAGMA user_version=1",
+    "the header": f"PRAGMA user_version={FORMAT}",
 }
 
 

@@ -164,7 +164,7 @@ def test_the_database_says_what_the_arithmetic_says(
 ) -> None:
     """The CHECK and the UPDATE beside `fits` and `plus`, on both sides of every edge. NULL never passes."""
     columns = (spent.epsilon, spent.delta, spent.rho, spent.rho_delta)
-    row = (name, "refuse", "", cap.epsilon, cap.delta, cap.rho, *columns, 0, 0, 0, 0, 0, 0)
+    row = (name, "refuse", "", cap.epsilon, cap.delta, cap.rho, *columns, 0, 0, 0, 0, 0, 0, 0)
     database.execute("BEGIN")
     try:
         if not fits(cap, spent):
@@ -192,7 +192,7 @@ def test_the_database_says_what_the_arithmetic_says(
 def test_the_database_counts_in_integers_only(database: sqlite3.Connection, column: str, value: object) -> None:
     row = dict(zip(("epsilon", "delta", "rho", "rho_delta"), (0, 0, 0, 0), strict=True)) | {column: value}
     with pytest.raises(sqlite3.IntegrityError):
-        database.execute(INSERT_ACCOUNT, ("by:x", "refuse", None, None, None, None, *row.values(), 0, 0, 0, 0, 0, 0))
+        database.execute(INSERT_ACCOUNT, ("by:x", "refuse", None, None, None, None, *row.values(), 0, 0, 0, 0, 0, 0, 0))
 
 
 @given(
@@ -201,13 +201,13 @@ def test_the_database_counts_in_integers_only(database: sqlite3.Connection, colu
     st.lists(st.sampled_from([pure(Fraction(1, 9)), approximate(Fraction(1, 7), Fraction(1, 10**20))])),
 )
 def test_a_grant_counts_what_was_spent_again(before: Budget, after: Budget, charges: list[Loss]) -> None:
-    old = Account(name="by:x", policy=Policy.REFUSE, budget=before, share=caps(before).share, failures=2)
+    old = Account(name="by:x", policy=Policy.REFUSE, budget=before, share=caps(before).share, failures=2, unfinished=1)
     new = granted(old, after, Counter(charges))
     assert new.total == counted(charges, caps(after).share)
     assert new.closed == (not fits(caps(after), new.total))
-    assert (new.name, new.failures, new.budget) == ("by:x", 2, after)
+    assert (new.name, new.failures, new.unfinished, new.budget) == ("by:x", 2, 1, after)
     names = ("name", "policy", "budget", "epsilon_cap", "delta_cap", "rho_cap", "epsilon", "delta", "rho", "rho_delta")
-    names += ("over_epsilon", "over_delta", "over_rho", "over_rho_delta", "closed", "failures")
+    names += ("over_epsilon", "over_delta", "over_rho", "over_rho_delta", "closed", "failures", "unfinished")
     assert account_from(dict(zip(names, new.row(), strict=True)), Fraction(1, 4)) == new
 
 

@@ -80,7 +80,10 @@ def test_what_is_suggested_covers_units_and_numbers(vault: Vault) -> None:
     assert low < 30 <= high <= 32
     assert found.dropped(2) == F(600 * 2, 300 + 300 * 2 + 600 * 4)  # a bin counts with its upper end
     assert found.dropped() == 0
-    assert str(found).startswith("max_groups          4  (about 0 %")
+    warning, first = str(found).splitlines()[:2]
+    assert warning == "!! NOT PRIVATE: this vault was made for testing"
+    assert first.startswith("max_groups          4  (about 0 %")
+    assert found.to_json()["warnings"] == [warning.removeprefix("!! ")]
 
 
 def test_it_is_charged_once_and_then_free(vault: Vault) -> None:

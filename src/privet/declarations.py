@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import json
 import os
 import re
 import unicodedata
@@ -90,6 +91,13 @@ class Table:
     def domain(self) -> str:
         """What is one unit here."""
         return "rows" if self.unit is None else "people"
+
+    @property
+    def protects(self) -> str:
+        """Whom it protects, as vault.toml says it: the first charge about the table fixes it."""
+        if self.public:
+            return "public = true"
+        return "rows_are_units = true" if self.unit is None else f"unit = {json.dumps(self.unit, ensure_ascii=False)}"
 
     @property
     def digest(self) -> str:

@@ -7,6 +7,7 @@ before it is delivered, and there are no refunds.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
@@ -19,7 +20,7 @@ from privet.core.laws import Choice, Law
 from privet.core.loss import Loss
 from privet.core.measures import Measure
 from privet.core.ranks import rank
-from privet.errors import ReleaseFailedError
+from privet.errors import PrivetError, ReleaseFailedError
 from privet.ledger import Charge, Ledger, Receipt
 from privet.noise.fast import sampler
 from privet.noise.ranked import RankLoss, choose_by_rank, flip_by_rank
@@ -48,6 +49,22 @@ class FreshNoise:
         return (flip_by_rank if law.flip else choose_by_rank)(spread.values, spread.counts, loss, law)
 
 
+class Watched:
+    """The same noise, and whether any was drawn yet."""
+
+    def __init__(self, noise: NoiseSource) -> None:
+        self._noise = noise
+        self.drawn = False
+
+    def draw(self, law: Law, size: int) -> npt.NDArray[np.int64]:
+        self.drawn = True
+        return self._noise.draw(law, size)
+
+    def choose(self, spread: Spread, measure: Measure, law: Choice) -> int:
+        self.drawn = True
+        return self._noise.choose(spread, measure, law)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job(Generic[Exact]):
     """One release: its price, how to compute what is protected, how to publish it.
@@ -68,27 +85,31 @@ class Release:
     body: bytes
 
 
-@claim("spend-before-you-look")
+@claim("spend-before-you-look", "one-repeat")
 def run(job: Job[Exact], ledger: Ledger, noise: NoiseSource) -> Release:
     """The path of every release."""
     loss = job.price()  # 1 sensitivity and 2 price: refuses what is unbounded
     receipt = ledger.spend(job.charge(loss))  # 3 durable, or raises: data still untouched
+    watched = Watched(noise)
     try:
-        exact = job.exact(noise)  # 4 the only line that sees data
-        body = job.publish(exact, noise)  # 5 noise and free post-processing ...
+        exact = job.exact(watched)  # 4 the only line that sees data
+        body = job.publish(exact, watched)  # 5 noise and free post-processing ...
         ledger.store(receipt, body)  # ... durable before it is delivered
         return Release(receipt=receipt, body=body)
-    except KeyboardInterrupt as stop:
-        stop.add_note(f"stopped after the charge: entry {receipt.entry} of the ledger stays charged, without an answer")
-        raise
     except Exception:  # noqa: S110  what went wrong may quote data, so nobody is told
         pass
-    ledger.fail(receipt)
+    except BaseException as stop:
+        stop.add_note(f"stopped after the charge: entry {receipt.entry} of the ledger stays charged, without an answer")
+        with suppress(PrivetError):  # the answer may be stored already
+            ledger.fail(receipt, before_any_draw=not watched.drawn)
+        raise
+    ledger.fail(receipt, before_any_draw=not watched.drawn)
     raise _failed(receipt)
 
 
 def _failed(receipt: Receipt) -> ReleaseFailedError:
     return ReleaseFailedError(
         f"the release failed after its charge, which stays (entry {receipt.entry} of the ledger)",
-        "ask again; if it fails again, ask the owner to run `privet check`",
+        "ask again: what failed before its noise was drawn is tried once more without a new charge;"
+        " if it fails again, ask the owner to run `privet check`",
     )

@@ -34,6 +34,10 @@ class RefusedQueryError(PrivetError):
     part: object = None  # of the text, while it is read
 
 
+class TableUnavailableError(PrivetError):
+    """A table that cannot be read now. Nothing was charged; why is for the owner's eyes only."""
+
+
 class BudgetExceededError(PrivetError):
     """A charge that no gauge certifies. Nothing was charged and no data were read."""
 

@@ -23,7 +23,7 @@ from privet.core.question import Question
 from privet.core.rational import show
 from privet.declarations import Table
 from privet.engine import Job, NoiseSource, Release, run
-from privet.errors import InvalidInputError
+from privet.errors import InvalidInputError, TableUnavailableError
 from privet.ledger import Charge, Ledger, Stored
 
 if TYPE_CHECKING:
@@ -110,11 +110,12 @@ class Query:
             note=self.text,
             domain=self.table.domain,
             part=self.part,
+            tables=self.protected,
         )
         stored = self._stored(charge, fresh=fresh)
         if stored is not None:
             return self._answer(Release(receipt=stored.receipt, body=stored.body), replayed=True)
-        self.gate.ready()
+        self.check_ready()
         self.gate.backend.accepts(self.task(b""))
         job = Job(
             price=lambda: self.cost,
@@ -123,6 +124,22 @@ class Query:
             publish=self._publish,
         )
         return self._answer(run(job, self.gate.ledger, self.gate.noise), replayed=False)
+
+    @property
+    def protected(self) -> tuple[tuple[str, str], ...]:
+        """The tables that it is asked of, and whom each protects."""
+        return tuple((table.name, table.protects) for table in (self.table, *self.beside.values()))
+
+    def check_ready(self) -> None:
+        """Raise, before anything is charged, if the data are not there. An analyst is not told why (RULES 7)."""
+        try:
+            self.gate.ready()
+        except InvalidInputError:
+            if not self.analyst:
+                raise
+        else:
+            return
+        raise TableUnavailableError("the table is not available", "ask the owner: `privet check VAULT` says why")
 
     @property
     def request(self) -> str:
@@ -190,12 +207,6 @@ class Query:
         return json.dumps(body, separators=(",", ":")).encode()
 
     def _answer(self, release: Release, *, replayed: bool) -> Answer:
-        ledger = self.gate.ledger
-        warnings = []
-        if ledger.terms.testing:
-            warnings.append("NOT PRIVATE: this vault was made for testing")
-        if not ledger.spent().holds:
-            warnings.append("the cap no longer holds: the owner's policy let charges pass it")
         body = json.loads(release.body)
         asked = self.question
         return Answer(
@@ -204,9 +215,22 @@ class Query:
             receipt=release.receipt,
             cost=self.cost,
             replayed=replayed,
-            warnings=tuple(warnings),
+            warnings=warnings_of(self.gate.ledger),
             dropped=None if self.suggestion is None else self.suggestion.dropped(self.question.outline.bounds.groups),
         )
+
+
+def warnings_of(ledger: Ledger) -> tuple[str, ...]:
+    """What every answer from this ledger must say."""
+    return (
+        *(["NOT PRIVATE: this vault was made for testing"] if ledger.terms.testing else []),
+        *([] if ledger.spent().holds else ["the cap no longer holds: the owner's policy let charges pass it"]),
+        *(
+            ["the cap may not hold: entries of the ledger were lost, and what they spent is not counted"]
+            if ledger.entries_lost
+            else []
+        ),
+    )
 
 
 def _declared(table: Table) -> list[Any]:

@@ -30,7 +30,7 @@ from privet.core.shape import Form, Shape
 from privet.engine import Job, NoiseSource, run
 from privet.errors import InvalidInputError
 from privet.ledger import Charge, Receipt
-from privet.query import Query
+from privet.query import Query, warnings_of
 
 BINS = 41  # of groups and rows: the last takes all above 2**39
 UNITS, NUMBERS = Fraction(95, 100), Fraction(99, 100)  # that are covered by what is suggested
@@ -53,6 +53,7 @@ class Suggestion:
     cost: Loss
     receipt: Receipt
     replayed: bool = False
+    warnings: tuple[str, ...] = ()
 
     def dropped(self, max_groups: int | None = None) -> Fraction:
         """About which share of the groups of all units is beyond `max_groups`. A bin counts with its upper end."""
@@ -64,7 +65,8 @@ class Suggestion:
 
     def __str__(self) -> str:
         beyond = f"(about {float(100 * self.dropped()):.2g} % of the groups of all units are beyond it)"
-        lines = [f"max_groups          {self.max_groups:,}  {beyond}"]
+        lines = [f"!! {warning}" for warning in self.warnings]
+        lines.append(f"max_groups          {self.max_groups:,}  {beyond}")
         lines.append(f"max_rows_per_group  {self.max_rows_per_group:,}")
         lines += [f"{name:<18}  {float(low):,.12g} to {float(high):,.12g}" for name, (low, high) in self.ranges.items()]
         paid = "answered again from the ledger, free of charge" if self.replayed else "paid now"
@@ -79,6 +81,7 @@ class Suggestion:
             "cost": loss_json(self.cost),
             "receipt": {"entry": self.receipt.entry, "digest": self.receipt.digest},
             "replayed": self.replayed,
+            "warnings": list(self.warnings),
         }
 
 
@@ -102,8 +105,9 @@ def suggest(query: Query, epsilon: Fraction) -> Suggestion:
     ledger = query.gate.ledger
     stored = ledger.stored(request)
     if stored is not None:
-        return _read(wanted, stored.body, (loss, stored.receipt), replayed=True)
-    query.gate.ready()
+        found = _read(wanted, stored.body, (loss, stored.receipt), replayed=True)
+        return replace(found, warnings=warnings_of(ledger))
+    query.check_ready()
     for one in wanted:
         query.gate.backend.accepts(_task(query, one.read))
 
@@ -125,10 +129,12 @@ def suggest(query: Query, epsilon: Fraction) -> Suggestion:
         note=f"bounds for: {query.text}",
         domain=query.table.domain,
         part=query.part,
+        tables=query.protected,
     )
     job = Job(price=lambda: loss, charge=lambda price: replace(charge, loss=price), exact=exact, publish=publish)
     release = run(job, ledger, query.gate.noise)
-    return _read(wanted, release.body, (loss, release.receipt), replayed=False)
+    found = _read(wanted, release.body, (loss, release.receipt), replayed=False)
+    return replace(found, warnings=warnings_of(ledger))
 
 
 def _people(query: Query) -> bool:

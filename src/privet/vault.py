@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from pathlib import Path
@@ -42,6 +44,8 @@ from privet.engine import FreshNoise, NoiseSource
 from privet.errors import InvalidInputError, RefusedQueryError
 from privet.ledger import Ledger, Policy, Reading, Terms
 from privet.ledger import sqlite as ledgers
+from privet.ledger.connection import sync_folder
+from privet.ledger.transaction import other_protection
 from privet.query import Gate, Query
 
 if TYPE_CHECKING:
@@ -152,7 +156,7 @@ class Vault:
         self._check_unchanged()
         partition = self._catalog.divided(table, column)
         self.ledger.divide(partition)
-        self._write(replace(self._catalog, partition=replace(partition, register="")))
+        self._catalog = _with_parts(self.folder, self._catalog, self.ledger)
         return partition
 
     @property
@@ -203,13 +207,11 @@ class Vault:
             key=(key,) if isinstance(key, str) else tuple(key),
             **with_limits(limits),
         )
-        self._keep(self._catalog.with_table(table), table, data)
-        return table
+        return self._keep(Catalog.with_table, table, data)
 
     def declare(self, table: Table) -> Table:
         """The same for a declaration as it was read from a file, such as a draft that the owner has edited."""
-        self._keep(self._catalog.with_table(table), table, None)
-        return table
+        return self._keep(Catalog.with_table, table, None)
 
     def check(self, name: str) -> None:
         """For the owner: raise InvalidInputError unless the declared columns can be read. It touches the data."""
@@ -229,15 +231,15 @@ class Vault:
         elif changes:
             declared["source"] = replace(old.source, **_options(changes))
         table = replace(old, **declared, version=old.version + 1)
-        self._keep(self._catalog.updated(table), table, data)
-        return table
+        return self._keep(Catalog.updated, table, data)
 
     def attach(self, name: str, data: object) -> None:
         """Give a table that lives in memory its data frame again. The declarations and the version stay."""
         table = self.declaration(name)
         if table.source.kind != "memory":
             raise InvalidInputError(f"table {show(name)} is read from a file", "use update_table to change its data")
-        self._try(table, data)
+        with self._tried(table, data):
+            pass
 
     def declaration(self, name: str) -> Table:
         """What the owner said about a table."""
@@ -465,11 +467,17 @@ class Vault:
         rest = {name: value for name, value in options.items() if name != "kind"}
         return Source(kind=kind, path=portable(path, self.base), **rest)
 
-    def _keep(self, declared: Catalog, table: Table, data: object) -> None:
-        """Only what can be read is declared; the file is replaced as a whole, unless somebody else changed it."""
+    def _keep(self, change: Callable[[Catalog, Table], Catalog], table: Table, data: object) -> Table:
+        """Only what can be read is declared. Reading takes a while, so whether somebody else has changed the file is
+        looked at again afterwards, while nobody else can."""
         self._check_unchanged()
-        self._try(table, data if table.source.kind == "memory" else None)
-        self._write(declared)
+        change(self._catalog, table)
+        with self._tried(table, data if table.source.kind == "memory" else None), self.ledger.exclusive():
+            self._check_unchanged()
+            declared = change(self._catalog, table)
+            catalog.write(self.folder / DECLARATIONS, declared)
+            self._catalog = declared
+        return table
 
     def _check_unchanged(self) -> None:
         if catalog.read(self.folder / DECLARATIONS) != self._catalog:
@@ -477,17 +485,15 @@ class Vault:
                 f"{DECLARATIONS} was changed since this vault was opened", "open the vault again, then change it"
             )
 
-    def _write(self, declared: Catalog) -> None:
-        catalog.write(self.folder / DECLARATIONS, declared)
-        self._catalog = declared
-
-    def _try(self, table: Table, frame: object) -> None:
-        """Read the table once; a data frame that does not fit is not kept."""
+    @contextmanager
+    def _tried(self, table: Table, frame: object) -> Iterator[None]:
+        """Read the table once; a data frame that does not fit, or is not declared after all, is not kept."""
         before = dict(self._memory)
         if frame is not None:
             self._memory[table.name] = frame
         try:
             self._backend.check(table)
+            yield
         except BaseException:
             self._memory.clear()
             self._memory.update(before)
@@ -533,20 +539,67 @@ def create(
         policy=_policy(on_exhausted),
         testing=testing,
     )
+    new = [one for one in (folder.absolute(), *folder.absolute().parents) if not one.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        occupied = any(folder.iterdir())
+        with _alone_in(folder):
+            for rest in _remains(folder):
+                rest.unlink()
+            declared = Catalog(neighbors=terms.neighbors)
+            catalog.write(folder / DECLARATIONS, declared)
+            vault = Vault(folder, declared, ledgers.create(folder / LEDGER, terms))  # last: it makes the folder a vault
     except OSError as error:
         raise InvalidInputError(
             f"cannot make the folder {show(str(folder))}: {error.strerror}", "name a folder that you may write to"
         ) from None
-    if occupied:
+    for one in new:  # their names are durable, too
+        sync_folder(one.parent)
+    return vault
+
+
+def _remains(folder: Path) -> list[Path]:
+    """What a creation that was interrupted has left. Anything else in the folder is somebody's."""
+    found = list(folder.iterdir())
+    ours = re.compile(rf"\.?{re.escape(DECLARATIONS)}(\.[0-9a-f]+)?|{re.escape(LEDGER)}([.-].*)?")
+    begun = all(ours.fullmatch(one.name) for one in found) and not _size(folder / LEDGER)
+    if found and not (begun and _declares_nothing(folder / DECLARATIONS)):
         raise InvalidInputError(
             f"{show(str(folder))} is not empty", "name a new folder, or open the vault that is there"
         )
-    declared = Catalog(neighbors=terms.neighbors)
-    catalog.write(folder / DECLARATIONS, declared)
-    return Vault(folder, declared, ledgers.create(folder / LEDGER, terms))
+    return found
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
+
+
+def _declares_nothing(path: Path) -> bool:
+    try:
+        return not path.exists() or not catalog.read(path).tables
+    except InvalidInputError:
+        return False
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """Nobody else creates a vault there meanwhile, or ever believes that we were interrupted. Where folders cannot be
+    locked (Windows), two at once are told apart by the ledger's file alone."""
+    if os.name != "posix":
+        yield
+        return
+    import fcntl  # noqa: PLC0415  not everywhere
+
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise InvalidInputError(
+                f"another process is making a vault in {show(str(folder))}", "name a new folder, or wait"
+            ) from None
+        yield
+    finally:
+        os.close(handle)
 
 
 def open(path: str | os.PathLike[str]) -> Vault:
@@ -556,17 +609,26 @@ def open(path: str | os.PathLike[str]) -> Vault:
         raise InvalidInputError(f"{show(str(folder))} is not a vault", "make one with pv.create or `privet init`")
     declared = catalog.read(folder / DECLARATIONS)
     ledger = ledgers.open(folder / LEDGER)
-    if ledger.terms.neighbors is not declared.neighbors:
-        ledger.close()
-        raise InvalidInputError(
-            f"{DECLARATIONS} says {declared.neighbors}, but the ledger was opened with {ledger.terms.neighbors}",
-            f'write neighbors = "{ledger.terms.neighbors}" there again: the relation never changes',
-        )
     try:
+        _check_agreed(declared, ledger)
         return Vault(folder, _with_parts(folder, declared, ledger), ledger)
     except BaseException:
         ledger.close()
         raise
+
+
+def _check_agreed(declared: Catalog, ledger: Ledger) -> None:
+    """What the ledger has charged for, by hand-edited declarations, must be what they still say."""
+    if ledger.terms.neighbors is not declared.neighbors:
+        raise InvalidInputError(
+            f"{DECLARATIONS} says {declared.neighbors}, but the ledger was opened with {ledger.terms.neighbors}",
+            f'write neighbors = "{ledger.terms.neighbors}" there again: the relation never changes',
+        )
+    noted = ledger.noted
+    for name, table in declared.tables.items():
+        said = noted.get(name.casefold(), table.protects)
+        if said != table.protects:
+            raise other_protection(name, said, table.protects)
 
 
 def _with_parts(folder: Path, declared: Catalog, ledger: Ledger) -> Catalog:
@@ -576,8 +638,9 @@ def _with_parts(folder: Path, declared: Catalog, ledger: Ledger) -> Catalog:
     if declared.partition == said:
         return declared
     if declared.partition is None:
-        declared = replace(declared, partition=said)
-        catalog.write(folder / DECLARATIONS, declared)
+        with ledger.exclusive():
+            declared = replace(catalog.read(folder / DECLARATIONS), partition=said)
+            catalog.write(folder / DECLARATIONS, declared)
         return declared
     there = "no parts" if said is None else "other parts"
     remedy = "take [partition] out" if said is None else f"write there again: {catalog.partition_section(said)}"

@@ -65,6 +65,10 @@ def _ledger_options(command: argparse.ArgumentParser) -> None:
             )
         if name in ("backup", "restore", "export"):
             action.add_argument("file", metavar="FILE", type=Path)
+        if name == "restore":
+            action.add_argument(
+                "--forget", action="store_true", help="although entries that this vault has seen are not in the backup"
+            )
 
 
 def _ledger(options: argparse.Namespace) -> None:
@@ -138,7 +142,7 @@ def _restore(options: argparse.Namespace) -> None:
     from privet.ledger import sqlite  # noqa: PLC0415
 
     with working("restoring and replaying the ledger"):
-        sqlite.restore(options.file, _path(options))
+        sqlite.restore(options.file, _path(options), forget=options.forget)
     with _opened(options) as ledger:
         head = ledger.head()
     _say(
@@ -147,6 +151,20 @@ def _restore(options: argparse.Namespace) -> None:
         head,
         f"Restored {head.entry} entries. What was spent after that backup is forgotten here, but not by those who saw"
         " the answers: compare with the last receipt you have (privet ledger VAULT verify --receipt ENTRY:DIGEST).",
+    )
+
+
+def _accept(options: argparse.Namespace) -> None:
+    from privet.ledger import sqlite  # noqa: PLC0415
+
+    with working("replaying the ledger"):
+        head = sqlite.accept(_path(options))
+    _say(
+        options,
+        "accepted",
+        head,
+        "The ledger is used as it is. What was spent in lost entries is not counted, so the cap may not hold; every"
+        " answer from now on says so.",
     )
 
 
@@ -170,6 +188,7 @@ ACTIONS = {
     "verify": ("do all entries, sums and answers fit each other?", _verify),
     "backup": ("copy everything into a new file", _backup),
     "restore": ("make the ledger of a vault that has none from a backup", _restore),
+    "accept": ("go on although the newest entries, or the anchor, are lost; every later answer says so", _accept),
     "export": ("write the entries as lines of JSON", _export),
 }
 VERBS = {
@@ -180,7 +199,7 @@ VERBS = {
         _budget,
     ),
     "ledger": Verb(
-        "list, verify, back up, restore or export the ledger",
+        "list, verify, back up, restore, accept or export the ledger",
         "privet ledger clinic.privet verify --receipt 3:0123456789abcdef",
         _ledger_options,
         _ledger,

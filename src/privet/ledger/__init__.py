@@ -6,7 +6,8 @@ data are touched (RULES of soundness, 5), and the database itself refuses what n
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
@@ -16,7 +17,7 @@ from privet.core.loss import Loss
 from privet.core.partition import Partition
 from privet.core.unit import Neighbors
 
-FAILURES_ALLOWED = 2  # the third failure suspends an analyst
+FAILURES_ALLOWED = 2  # the third attempt without an answer suspends an analyst
 
 
 class Policy(StrEnum):
@@ -36,6 +37,11 @@ class Kind(StrEnum):
     GRANT = "grant"
     REINSTATEMENT = "reinstatement"
     PARTITION = "partition"
+    REPEAT = "repeat"
+    ACCEPTANCE = "acceptance"
+
+
+ATTEMPTS = (Kind.CHARGE, Kind.REPEAT)  # what an answer or a failure belongs to
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +65,7 @@ class Charge:
     note: str = ""  # what was asked, for people
     domain: str = ""  # what is one unit: the first charge fixes it for ever
     part: str | None = None  # whose units were asked about; None is everybody
+    tables: tuple[tuple[str, str], ...] = ()  # that are asked, and whom each protects: the first charge fixes it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +119,7 @@ class Entry:
     request: str | None
     key: str | None
     note: str
-    about: int | None  # the charge that an answer or a failure belongs to
+    about: int | None  # the attempt that an answer or a failure belongs to; the failure that is repeated
     over: bool  # beyond the cap
     detail: str  # terms of the opening, domain and part of a charge, budget of a grant, parts, SHA-256 of an answer
     digest: str
@@ -132,14 +139,29 @@ class Ledger(Protocol):
     def divide(self, partition: Partition) -> Receipt:
         """Give each part a budget of its own from now on, with what was spent so far. Once, for ever."""
 
+    @property
+    def noted(self) -> Mapping[str, str]:
+        """Whom the tables that were asked protect, by the name of the table in lower case."""
+
+    @property
+    def entries_lost(self) -> bool:
+        """Did the owner accept a ledger whose newest entries are lost?"""
+
+    def exclusive(self) -> AbstractContextManager[None]:
+        """Nobody else, in whatever process, changes the ledger or is in here meanwhile."""
+
     def spend(self, charge: Charge) -> Receipt:
-        """Durable when it returns; or raises, and then nothing may be released."""
+        """Durable when it returns; or raises, and then nothing may be released.
+
+        An attempt that failed before any draw is repeated once, by the same analyst, without a new charge.
+        """
 
     def store(self, receipt: Receipt, body: bytes) -> None:
         """Keep the answer to a charge. Durable when it returns."""
 
-    def fail(self, receipt: Receipt) -> None:
-        """The release failed after its charge. The third failure suspends the analyst (never the owner)."""
+    def fail(self, receipt: Receipt, *, before_any_draw: bool = False) -> None:
+        """The release failed after its charge. The third attempt without an answer suspends the analyst (never the
+        owner), whatever ended it."""
 
     def stored(self, request: str) -> Stored | None:
         """The first stored answer to the same request, whoever asked."""
@@ -163,7 +185,7 @@ class Ledger(Protocol):
         """The analyst's own cap."""
 
     def reinstate(self, analyst: str) -> Receipt:
-        """Let a suspended analyst ask again; three more failures suspend again."""
+        """Let a suspended analyst ask again; three more attempts without an answer suspend again."""
 
     def suspended(self, analyst: str) -> bool:
         """May this analyst not ask for now?"""

@@ -12,12 +12,13 @@ from typing import Any
 
 from privet.core.accountant import Budget
 from privet.core.loss import Loss
-from privet.ledger import Policy, Spent
+from privet.ledger import FAILURES_ALLOWED, Policy, Spent
 from privet.ledger.units import LARGEST, Caps, Units, caps, fits, plus, price, reading
 
 ROW = (
     "name", "policy", "budget", "epsilon_cap", "delta_cap", "rho_cap", "epsilon", "delta", "rho", "rho_delta",
     "over_epsilon", "over_delta", "over_rho", "over_rho_delta", "closed", "failures",
+    "unfinished",
 )  # fmt: skip
 Row = tuple[str | int | None, ...]
 
@@ -34,6 +35,7 @@ class Account:
     over: Units = Units()  # noqa: RUF009
     closed: bool = False
     failures: int = 0
+    unfinished: int = 0
 
     @property
     def caps(self) -> Caps | None:
@@ -53,6 +55,10 @@ class Account:
             return replace(self, over=plus(self.over, price))
         return replace(self, total=plus(self.total, price))
 
+    def lacks_trust(self, under_way: int) -> bool:
+        """Too many attempts without an answer, whatever ended them? Those under way in this process do not count."""
+        return self.failures + max(self.unfinished - under_way, 0) > FAILURES_ALLOWED
+
     def spent(self) -> Spent:
         return Spent(loss=reading(self.total, self.share), over=reading(self.over, self.share))
 
@@ -61,7 +67,7 @@ class Account:
         limits = (None, None, None) if cap is None else (cap.epsilon, cap.delta, cap.rho)
         budget = None if self.budget is None else budget_text(self.budget)
         sums = (*_amounts(self.total), *_amounts(self.over))
-        return (self.name, self.policy.value, budget, *limits, *sums, int(self.closed), self.failures)
+        return (self.name, self.policy.value, budget, *limits, *sums, int(self.closed), self.failures, self.unfinished)
 
 
 def account_from(row: Mapping[str, Any], share: Fraction) -> Account:
@@ -76,6 +82,7 @@ def account_from(row: Mapping[str, Any], share: Fraction) -> Account:
         over=Units(**{name: row[f"over_{name}"] for name in UNITS}),
         closed=bool(row["closed"]),
         failures=row["failures"],
+        unfinished=row["unfinished"],
     )
 
 
@@ -96,6 +103,7 @@ def granted(old: Account, budget: Budget, losses: Counter[Loss]) -> Account:
         total=total,
         closed=not fits(cap, total),
         failures=old.failures,
+        unfinished=old.unfinished,
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from privet.core.claim import claim
 from privet.core.loss import Loss
 from privet.core.unit import Neighbors
-from privet.ledger import Entry, Kind, Policy, Terms
+from privet.ledger import ATTEMPTS, Entry, Kind, Policy, Terms
 from privet.ledger.account import budget_from, budget_text
 from privet.ledger.parts import charge_from
 from privet.ledger.schema import ENTRY, FORMAT
@@ -71,7 +71,7 @@ def entry_from(record: Mapping[str, Any]) -> Entry:
         time=record["time"],
         kind=kind,
         analyst=record["analyst"],
-        loss=None if record["exact"] is None else exact_from(record["exact"]),
+        loss=exact_from(record["exact"]) if kind is Kind.CHARGE else None,  # a repeat costs nothing more
         request=record["request"],
         key=record["key"],
         note=record["note"],
@@ -79,5 +79,5 @@ def entry_from(record: Mapping[str, Any]) -> Entry:
         over=bool(record["over"]),
         detail=record["detail"],
         digest=record["digest"],
-        part=charge_from(record["detail"])[1] if kind is Kind.CHARGE else None,
+        part=charge_from(record["detail"]).part if kind in ATTEMPTS else None,
     )

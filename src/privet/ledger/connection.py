@@ -10,10 +10,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from privet.core.claim import claim
 from privet.errors import LedgerError
 from privet.ledger.schema import APPLICATION, DIVIDED, FORMAT, SCHEMA
 
 PATIENCE = 60.0  # seconds that we wait for other processes
+LONGEST_LOG = 256  # pages; then they are moved to the ledger's own file
 
 REASONS = {
     sqlite3.SQLITE_FULL: ("the disk is full", "free some space, then ask again"),
@@ -42,11 +44,57 @@ def explained(path: Path) -> Iterator[None]:
         raise ledger_error(error, path) from error
 
 
-def connect(path: Path) -> sqlite3.Connection:
+class Connection(sqlite3.Connection):
+    """Knows which files it has open: the ledger's and its log's."""
+
+    files: tuple[object, object] = (None, None)
+
+
+@claim("one-ledger-one-file")
+def check_same(connection: Connection, path: Path) -> None:
+    """Raise LedgerError if another file took the ledger's name: what we would write is not what others read."""
+    if connection.files != _files(path):
+        raise replaced(path)
+
+
+def replaced(path: Path) -> LedgerError:
+    return LedgerError(
+        f"the ledger {path.name} or its log was moved, deleted or replaced while it was open",
+        "open the vault again: only the ledger that is there now counts",
+    )
+
+
+def _files(path: Path) -> tuple[object, object]:
+    """What tells the ledger's file and its log from others. A second name would have a log and locks of its own."""
+    main = _stat(path)
+    if main is not None and main.st_nlink > 1:
+        raise LedgerError(
+            f"the ledger {path.name} has a second name (a hard link), which would be a second budget",
+            f"end what uses it, rename {path.name} to old.sqlite (with its log, if there is one), run"
+            " `privet ledger VAULT restore old.sqlite`, and delete the other names",
+        )
+    return _identity(main), _identity(_stat(log_of(path)))
+
+
+def _stat(path: Path) -> os.stat_result | None:
+    try:
+        return path.stat()
+    except OSError:
+        return None
+
+
+def _identity(found: os.stat_result | None) -> object:
+    return None if found is None else (found.st_dev, found.st_ino)
+
+
+def connect(path: Path) -> Connection:
     """A connection to an existing ledger. It may be used by any thread, one at a time."""
     _check_exists(path)
+    before, _ = _files(path)
     uri = f"{path.absolute().as_uri()}?mode=rw"  # never creates a file
-    connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False, timeout=PATIENCE)
+    connection = sqlite3.connect(
+        uri, uri=True, isolation_level=None, check_same_thread=False, timeout=PATIENCE, factory=Connection
+    )
     try:
         connection.row_factory = sqlite3.Row
         # A commit is durable when COMMIT returns: with a write-ahead log and FULL, SQLite appends the changed pages
@@ -64,10 +112,24 @@ def connect(path: Path) -> sqlite3.Connection:
         _check_format(connection, path)
         if connection.execute("PRAGMA journal_mode=WAL").fetchone()[0] != "wal":
             raise LedgerError(f"{path.name} lies where no log can be kept", "move it to a local disk")
+        connection.execute(f"PRAGMA wal_autocheckpoint={LONGEST_LOG}")
+        connection.files = _files(path)
+        if connection.files[0] != before:
+            raise LedgerError(f"the ledger {path.name} was replaced while it was opened", "open it again")
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+@contextmanager
+def connected(path: Path) -> Iterator[Connection]:
+    """For a file that nobody else has open."""
+    connection = connect(path)
+    try:
+        yield connection
+    finally:
+        connection.close()
 
 
 def begin(connection: sqlite3.Connection) -> None:
@@ -102,7 +164,7 @@ def _check_format(connection: sqlite3.Connection, path: Path) -> None:
     if version not in (FORMAT, DIVIDED):
         raise LedgerError(
             f"the ledger {path.name} has format {version}; this Privet reads {FORMAT} and {DIVIDED}",
-            "use a newer Privet",
+            f"use {'a newer' if version > DIVIDED else 'the older'} Privet",
         )
 
 
@@ -125,7 +187,7 @@ def build(path: Path) -> sqlite3.Connection:
 def connect_backup(path: Path) -> sqlite3.Connection:
     """A connection that only reads. A backup may lie where nothing can be written, not even a lock."""
     _check_exists(path)
-    mode = "mode=ro" if _log(path).exists() else "immutable=1"
+    mode = "mode=ro" if log_of(path).exists() else "immutable=1"
     connection = sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True, timeout=PATIENCE)
     try:
         _check_format(connection, path)
@@ -172,8 +234,8 @@ def new_file(path: Path) -> Iterator[Path]:
             f"{path.name} cannot be created: {error.strerror}", "check the folder and its rights"
         ) from error
     try:
-        if _log(path).exists():  # SQLite would read the log of an older file into the new one
-            raise LedgerError(f"{path.name} is gone, but its log {_log(path).name} is there", "move both, or neither")
+        if log_of(path).exists():  # SQLite would read the log of an older file into the new one
+            raise LedgerError(f"{path.name} is gone, but its log {log_of(path).name} is there", "move both, or neither")
         part.unlink(missing_ok=True)  # `path` is ours, so nobody else is filling this one
         _reserve(part)
         yield part
@@ -189,10 +251,10 @@ def new_file(path: Path) -> Iterator[Path]:
                 f"{path.name} cannot be written: {error.strerror}", "check the disk and the folder's rights"
             ) from error
         raise
-    _sync_folder(path.absolute().parent)
+    sync_folder(path.absolute().parent)
 
 
-def _log(path: Path) -> Path:
+def log_of(path: Path) -> Path:
     return path.with_name(path.name + "-wal")
 
 
@@ -200,7 +262,7 @@ def _reserve(path: Path) -> None:
     os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))  # for the owner's eyes only
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """Make a new name durable, where folders can be opened (not on Windows)."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)

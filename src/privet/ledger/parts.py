@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from privet.core.claim import claim
@@ -68,14 +70,26 @@ def partition_from(text: str) -> Partition:
     )
 
 
-def charge_text(domain: str, part: str | None) -> str:
-    """The detail of a charge: what is one unit; and the part, if it is one part's. A domain never begins with {."""
-    return domain if part is None else json.dumps({"domain": domain, "part": part}, sort_keys=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """What the detail of a charge says: what is one unit, whose units, and whom new tables protect."""
+
+    domain: str
+    part: str | None = None
+    noted: Mapping[str, str] = field(default_factory=dict)
 
 
-def charge_from(text: str) -> tuple[str, str | None]:
-    """The domain and the part of a charge."""
+def charge_text(said: Said) -> str:
+    """The detail of a charge. A domain never begins with {."""
+    more = {"part": said.part} if said.part is not None else {}
+    noted = {"noted": dict(said.noted)} if said.noted else {}
+    return json.dumps({"domain": said.domain, **more, **noted}, sort_keys=True) if more or noted else said.domain
+
+
+def charge_from(text: str) -> Said:
     if not text.startswith("{"):
-        return text, None
-    said = json.loads(text)
-    return str(said["domain"]), str(said["part"])
+        return Said(domain=text)
+    parts = json.loads(text)
+    part = None if parts.get("part") is None else str(parts["part"])
+    noted = {str(name): str(protects) for name, protects in parts.get("noted", {}).items()}
+    return Said(domain=str(parts["domain"]), part=part, noted=noted)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-APPLICATION, FORMAT = 0x50525654, 1  # "PRVT" in the file's header, and the version of these tables
-DIVIDED = 2  # the version of a ledger with parts: an older Privet, which would not charge them, cannot open it
+APPLICATION, FORMAT = 0x50525654, 3  # "PRVT" in the file's header, and the version of these tables
+DIVIDED = 4  # the version of a ledger with parts
+REPEATABLE = "before any draw"  # of a failure: the same question may be tried once more without a new charge
 
 ENTRY = (
     "number", "time", "kind", "analyst", "request", "key", "note", "about", "over",
@@ -29,7 +30,9 @@ CREATE TABLE entry (
     digest TEXT NOT NULL
 );
 CREATE INDEX entry_key ON entry (key) WHERE key IS NOT NULL;
-CREATE UNIQUE INDEX entry_about ON entry (about) WHERE about IS NOT NULL;  -- one outcome a charge
+CREATE UNIQUE INDEX entry_about ON entry (about) WHERE about IS NOT NULL;  -- one outcome per attempt, one repeat
+CREATE INDEX entry_acceptance ON entry (number) WHERE kind = 'acceptance';
+CREATE INDEX entry_repeatable ON entry (request) WHERE kind = 'failure' AND request IS NOT NULL;
 
 CREATE TRIGGER entry_next BEFORE INSERT ON entry
     WHEN NEW.number <> coalesce((SELECT max(number) FROM entry), 0) + 1
@@ -46,8 +49,18 @@ CREATE INDEX answer_request ON answer (request);
 CREATE TRIGGER answer_edit BEFORE UPDATE ON answer BEGIN SELECT RAISE(ABORT, 'answers are never changed'); END;
 CREATE TRIGGER answer_drop BEFORE DELETE ON answer BEGIN SELECT RAISE(ABORT, 'answers are never deleted'); END;
 
+-- Whom a table protects, as the first charge about it said: it never changes.
+CREATE TABLE noted (
+    name TEXT PRIMARY KEY,
+    protects TEXT NOT NULL,
+    charge INTEGER NOT NULL REFERENCES entry (number)
+);
+CREATE TRIGGER noted_edit BEFORE UPDATE ON noted BEGIN SELECT RAISE(ABORT, 'whom a table protects never changes'); END;
+CREATE TRIGGER noted_drop BEFORE DELETE ON noted BEGIN SELECT RAISE(ABORT, 'whom a table protects never changes'); END;
+
 -- Sums of prices in whole units; NULL is infinite. A row without caps only counts. A row is closed when its owner
--- granted less than was spent already. `over` is what a 'warn' ledger let through beyond its cap.
+-- granted less than was spent already. `over` is what a 'warn' ledger let through beyond its cap. `unfinished` counts
+-- attempts without an answer or a failure: under way, or killed.
 CREATE TABLE account (
     name TEXT PRIMARY KEY,
     policy TEXT NOT NULL CHECK (policy IN ('refuse', 'warn')),
@@ -57,6 +70,7 @@ CREATE TABLE account (
     over_epsilon INTEGER, over_delta INTEGER, over_rho INTEGER, over_rho_delta INTEGER,
     closed INTEGER NOT NULL CHECK (closed IN (0, 1)),
     failures INTEGER NOT NULL CHECK (failures >= 0),
+    unfinished INTEGER NOT NULL CHECK (unfinished >= 0),
     CHECK (typeof(epsilon) IN ('integer', 'null') AND typeof(delta) IN ('integer', 'null')
         AND typeof(rho) IN ('integer', 'null') AND typeof(rho_delta) IN ('integer', 'null')),
     CONSTRAINT cap CHECK (

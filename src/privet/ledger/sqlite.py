@@ -8,7 +8,7 @@ import secrets
 import sqlite3
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -20,20 +20,24 @@ from privet.core.claim import claim
 from privet.core.loss import parallel
 from privet.core.partition import LONGEST_PART, Partition
 from privet.errors import InvalidInputError, LedgerError, TamperedError
-from privet.ledger import FAILURES_ALLOWED, Charge, Entry, Reading, Receipt, Spent, Stored, Terms
+from privet.ledger import Charge, Entry, Reading, Receipt, Spent, Stored, Terms, anchor
 from privet.ledger.account import Account, account_from
 from privet.ledger.batch import Batches, Job
 from privet.ledger.chain import START, digest, entry_from, exact_from, terms_from, terms_text
 from privet.ledger.connection import (
+    Connection,
     begin,
     build,
+    check_same,
     connect,
     connect_backup,
+    connected,
     copy,
     explained,
     fresh_structure,
     ledger_error,
     new_file,
+    replaced,
     structure,
 )
 from privet.ledger.parts import called, charge_from, counted
@@ -58,6 +62,7 @@ def create(path: str | os.PathLike[str], terms: Terms) -> SqliteLedger:
             connection.execute("COMMIT")
         finally:
             connection.close()
+        anchor.create(place, _last(part))  # before the ledger: without its anchor nobody could open it
     return open(place)
 
 
@@ -66,11 +71,12 @@ def open(path: str | os.PathLike[str]) -> SqliteLedger:
     return SqliteLedger(Path(path))
 
 
-def restore(backup: str | os.PathLike[str], path: str | os.PathLike[str]) -> None:
+def restore(backup: str | os.PathLike[str], path: str | os.PathLike[str], *, forget: bool = False) -> None:
     """Make a ledger of a backup, after verifying it.
 
-    A restored ledger forgets what was spent after the backup, so the same budget can be spent twice. Nothing in the
-    file can tell: only a receipt from outside, given to `verify`, shows that entries are missing.
+    A restored ledger forgets what was spent after the backup, so the same budget can be spent twice. If the anchor of
+    the ledger that was here before remembers a later entry, that is refused unless the owner says `forget`; then every
+    later answer says it. Where there is no anchor, only a receipt from outside, given to `verify`, can tell.
     """
     source, place = Path(backup), Path(path)
     with new_file(place) as part, explained(source):
@@ -79,24 +85,69 @@ def restore(backup: str | os.PathLike[str], path: str | os.PathLike[str]) -> Non
             copy(origin, part)
         finally:
             origin.close()
-        with open(part) as copied:
-            copied.verify()
+        lost = _check_restored(part, place, forget=forget)
+    if lost:
+        accept(place)
+
+
+def _check_restored(part: Path, place: Path, *, forget: bool) -> bool:
+    """Does the copy fit, and does it lack entries that this place has seen?"""
+    with connected(part) as connection:
+        verify(connection, None)
+        seen, head = anchor.read(place), _head(connection)
+        if seen is None:
+            anchor.create(place, head)
+            return False
+        lost = not anchor.has(connection, seen)
+    if lost and not forget:
+        raise LedgerError(
+            f"the backup ends at entry {head.entry}, but entry {seen.entry} was released from this vault since",
+            "restore a newer backup; or give --forget to accept that what was spent since may be spent again",
+        )
+    return lost
+
+
+def accept(path: str | os.PathLike[str]) -> Receipt:
+    """Go on with a ledger whose newest entries, or whose anchor, are lost, after verifying what is there.
+
+    What the lost entries spent is not counted any more, so every later answer says that the cap may not hold.
+    """
+    place = Path(path)
+    seen = anchor.read(place)
+    with SqliteLedger(place, anchored=False) as ledger:
+        ledger.verify()
+        head = ledger.head()
+        with ledger._read() as connection:
+            if seen is not None and anchor.has(connection, seen):
+                raise InvalidInputError(
+                    "no entry of this ledger is known to be lost", "use the ledger as it is: there is nothing to accept"
+                )
+        anchor.create(place, head)
+        remembered = "nothing" if seen is None else f"entry {seen.entry}"
+        detail = f"the anchor remembered {remembered}, the ledger ended at entry {head.entry}"
+        return ledger._batches.submit(lambda transaction: transaction.accept(detail))
 
 
 class SqliteLedger:
     """See `privet.ledger.Ledger`. One connection writes, another reads; both are opened when they are needed."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, anchored: bool = True) -> None:
         self.path = path
         self._closed = False
+        self._file: object = None  # what tells the ledger's file from others, once it was opened
         self._partition: Partition | None = None  # once there is one, it never changes
-        self._writer: sqlite3.Connection | None = None
-        self._reader: sqlite3.Connection | None = None
+        self._writer: Connection | None = None
+        self._reader: Connection | None = None
+        self._under_way: dict[int, str] = {}  # attempts of this process, with the analyst of each
         self._reading = threading.Lock()
         self._batches: Batches[Work, Receipt] = Batches(self._commit)
         try:
+            seen = anchor.read(path)  # before the ledger, which only grows
             with self._read() as connection:
                 self.terms = _opening(connection)
+                if anchored:
+                    anchor.check(connection, path, seen)
+                connection.execute("PRAGMA wal_checkpoint(PASSIVE)")  # what is in the log alone can be lost with it
         except BaseException:
             self.close()
             raise
@@ -116,9 +167,10 @@ class SqliteLedger:
             raise InvalidInputError("an answer must be bytes, at most 256 MiB", "split the request")
         self._batches.submit(lambda transaction: transaction.answer(receipt, body))
 
-    def fail(self, receipt: Receipt) -> None:
-        """The release failed after its charge. The third failure suspends the analyst (never the owner)."""
-        self._batches.submit(lambda transaction: transaction.failure(receipt))
+    def fail(self, receipt: Receipt, *, before_any_draw: bool = False) -> None:
+        """The release failed after its charge. The third attempt without an answer suspends the analyst (never the
+        owner), whatever ended it."""
+        self._batches.submit(lambda transaction: transaction.failure(receipt, before_any_draw))
 
     def grant(self, analyst: str, budget: Budget) -> Receipt:
         """Cap one analyst, beside the cap of all. A later grant replaces it; what was spent stays spent."""
@@ -130,9 +182,33 @@ class SqliteLedger:
         return self._batches.submit(lambda transaction: transaction.divide(partition))
 
     def reinstate(self, analyst: str) -> Receipt:
-        """Let a suspended analyst ask again; three more failures suspend again."""
+        """Let a suspended analyst ask again; three more attempts without an answer suspend again."""
         _check_analyst(analyst)
         return self._batches.submit(lambda transaction: transaction.reinstate(analyst))
+
+    @property
+    def noted(self) -> Mapping[str, str]:
+        """Whom the tables that were asked protect, by the name of the table in lower case."""
+        with self._read() as connection:
+            return {row["name"]: row["protects"] for row in connection.execute("SELECT name, protects FROM noted")}
+
+    @property
+    def entries_lost(self) -> bool:
+        """Did the owner accept a ledger whose newest entries are lost?"""
+        with self._read() as connection:
+            return connection.execute("SELECT 1 FROM entry WHERE kind = 'acceptance'").fetchone() is not None
+
+    @contextmanager
+    def exclusive(self) -> Iterator[None]:
+        """Nobody else, in whatever process, changes the ledger or is in here meanwhile. Do not charge inside."""
+        with explained(self.path):
+            connection = self._connected()
+        try:
+            with explained(self.path):
+                begin(connection)
+            yield
+        finally:
+            connection.close()
 
     def stored(self, request: str) -> Stored | None:
         """The first stored answer to the same request, whoever asked (RULES of soundness, 6)."""
@@ -178,13 +254,13 @@ class SqliteLedger:
 
     def suspended(self, analyst: str) -> bool:
         """May this analyst not ask for now?"""
-        return bool(analyst) and self._account(f"by:{analyst}").failures > FAILURES_ALLOWED
+        under_way = sum(name == analyst for name in list(self._under_way.values()))
+        return bool(analyst) and self._account(f"by:{analyst}").lacks_trust(under_way)
 
     def head(self) -> Receipt:
         """A receipt of everything so far."""
         with self._read() as connection:
-            row = connection.execute("SELECT number, digest FROM entry ORDER BY number DESC LIMIT 1").fetchone()
-        return Receipt(entry=row["number"], digest=row["digest"])
+            return _head(connection)
 
     def entries(self) -> Iterator[Entry]:
         """All entries, oldest first; those written meanwhile come last."""
@@ -205,8 +281,7 @@ class SqliteLedger:
         with new_file(place) as part, explained(place):
             with self._read() as connection:
                 copy(connection, part)
-            with open(part) as copied:
-                return copied.head()
+            return _last(part)
 
     def export(self, target: str | os.PathLike[str] | TextIO) -> None:
         """All entries as lines of JSON, with their digests: enough to check the chain elsewhere. No answers."""
@@ -244,12 +319,15 @@ class SqliteLedger:
         try:
             self._writer = connection = self._writer or self._connected()
             begin(connection)
-            transaction = Transaction(connection, self.terms, self._partition)
+            check_same(connection, self.path)
+            transaction = Transaction(connection, self.terms, self._partition, self._under_way)
             for job in jobs:
                 begun.append(job)
                 outcomes.append(transaction.attempt(job.work))
             connection.execute("COMMIT")
-            self._partition = transaction.partition
+            self._partition, self._under_way = transaction.partition, transaction.under_way
+            check_same(connection, self.path)  # or it is durable in a file that nobody reads
+            anchor.remember(self.path, transaction.head)
         except BaseException as error:
             self._drop_writer()
             if not isinstance(error, sqlite3.Error | LedgerError):
@@ -275,13 +353,20 @@ class SqliteLedger:
     def _read(self) -> Iterator[sqlite3.Connection]:
         with self._reading, explained(self.path):
             self._reader = connection = self._reader or self._connected()
+            check_same(connection, self.path)
             yield connection
 
-    def _connected(self) -> sqlite3.Connection:
+    def _connected(self) -> Connection:
+        """A new connection, to the same file as all before it."""
         if self._closed:
             raise LedgerError(f"the ledger {self.path.name} is closed", "open it again")
         with explained(self.path):
-            return connect(self.path)
+            connection = connect(self.path)
+        self._file = self._file or connection.files[0]
+        if connection.files[0] != self._file:
+            connection.close()
+            raise replaced(self.path)
+        return connection
 
     def _records(self) -> Iterator[sqlite3.Row]:
         last = 0
@@ -316,6 +401,7 @@ class SqliteLedger:
     def after_fork(self, child: bool) -> None:
         if child:
             self._batches.forget()
+            self._under_way = {}
         self._reading.release()
         self._batches.give_back()
 
@@ -345,9 +431,23 @@ getattr(os, "register_at_fork", dict)(  # Windows has no forks to be told of
 def _opening(connection: sqlite3.Connection) -> Terms:
     """The terms, if the first entry and the tables are what they were. `verify` looks at all the rest."""
     record = connection.execute("SELECT * FROM entry WHERE number = 1").fetchone()
-    if record is None or record["digest"] != digest(START, record) or structure(connection) != fresh_structure():
-        raise TamperedError("the ledger's opening or its tables were changed", "restore a backup")
-    return terms_from(record["detail"])
+    try:
+        if record is None or record["digest"] != digest(START, record) or structure(connection) != fresh_structure():
+            raise ValueError
+        return terms_from(record["detail"])
+    except (TypeError, ValueError, KeyError):
+        raise TamperedError("the ledger's opening or its tables were changed", "restore a backup") from None
+
+
+def _head(connection: sqlite3.Connection) -> Receipt:
+    row = connection.execute("SELECT number, digest FROM entry ORDER BY number DESC LIMIT 1").fetchone()
+    return Receipt(entry=row["number"], digest=row["digest"])
+
+
+def _last(path: Path) -> Receipt:
+    """The last entry of a file that nobody else has open."""
+    with connected(path) as connection:
+        return _head(connection)
 
 
 def _answer(connection: sqlite3.Connection, condition: str, value: str) -> Stored | None:
@@ -355,7 +455,9 @@ def _answer(connection: sqlite3.Connection, condition: str, value: str) -> Store
     row = connection.execute(f"{query} WHERE {condition} ORDER BY entry.number LIMIT 1", (value,)).fetchone()
     if row is None:
         return None
-    domain, part = charge_from(row["detail"])
+    if not isinstance(row["body"], bytes):
+        raise TamperedError("a stored answer was changed", "answer nothing from it; restore a backup")
+    said = charge_from(row["detail"])
     return Stored(
         receipt=Receipt(entry=row["number"], digest=row["digest"]),
         charge=Charge(
@@ -364,8 +466,8 @@ def _answer(connection: sqlite3.Connection, condition: str, value: str) -> Store
             analyst=row["analyst"],
             key=row["key"],
             note=row["note"],
-            domain=domain,
-            part=part,
+            domain=said.domain,
+            part=said.part,
         ),
         body=row["body"],
     )

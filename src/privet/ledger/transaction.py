@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 
 from privet.core.accountant import Budget
@@ -17,13 +18,13 @@ from privet.core.loss import Loss
 from privet.core.partition import Partition, check_partition
 from privet.core.rational import show
 from privet.errors import BudgetExceededError, InvalidInputError, SuspendedError, TamperedError
-from privet.ledger import FAILURES_ALLOWED, Charge, Kind, Policy, Receipt, Terms
+from privet.ledger import ATTEMPTS, FAILURES_ALLOWED, Charge, Kind, Policy, Receipt, Terms
 from privet.ledger.account import ROW, Account, account_from, budget_text, granted
 from privet.ledger.chain import START, digest, exact_from, exact_text
 from privet.ledger.connection import is_divided
-from privet.ledger.parts import called, charge_from, charge_text, counted, partition_from, partition_text
+from privet.ledger.parts import Said, called, charge_from, charge_text, counted, partition_from, partition_text
 from privet.ledger.refusal import Short, refusal
-from privet.ledger.schema import ALL, DIVIDED, ENTRY
+from privet.ledger.schema import ALL, DIVIDED, ENTRY, REPEATABLE
 from privet.ledger.units import LARGEST, Units, caps
 
 INSERT_ENTRY = f"INSERT INTO entry ({', '.join(ENTRY)}, digest) VALUES ({', '.join('?' * (len(ENTRY) + 1))})"  # noqa: S608
@@ -48,34 +49,45 @@ def update(accounts: int, prefix: str = "") -> str:
 
     columns = [grown("epsilon", ":epsilon"), grown("rho", ":rho")]
     columns += [grown(name, of_row(name)) for name in ("delta", "rho_delta")]
+    columns.append("unfinished = unfinished + (name = :own)")
     names = ", ".join([":own", *(f":in_{place}" for place in range(accounts))])
     return f"UPDATE account SET {', '.join(columns)} WHERE name IN ({names})"  # noqa: S608
 
 
 class Transaction:
-    """One open transaction. It knows the head of the chain, which nobody else can move meanwhile."""
+    """One open transaction. It knows the head of the chain, which nobody else can move meanwhile.
 
-    def __init__(self, connection: sqlite3.Connection, terms: Terms, partition: Partition | None = None) -> None:
+    `under_way` has the attempts that this process has begun and not ended, by entry, with the analyst of each.
+    """
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        terms: Terms,
+        partition: Partition | None = None,
+        under_way: Mapping[int, str] = MappingProxyType({}),
+    ) -> None:
         self.connection = connection
         self.terms = terms
+        self.under_way = dict(under_way)
         self.partition = partition or partition_in(connection)  # of what another process has divided, too
         self._share = caps(terms.budget).share
         self._read: dict[str, Account] = {}  # as first read: for what charges within the cap do not change
         row = connection.execute("SELECT number, digest FROM entry ORDER BY number DESC LIMIT 1").fetchone()
-        self._head = (
+        self.head = (
             Receipt(entry=0, digest=START) if row is None else Receipt(entry=row["number"], digest=row["digest"])
         )
 
     def attempt(self, work: Callable[[Transaction], Receipt]) -> Receipt | Exception:
         """Do one piece of work; or undo it alone, and say why. An error of the database is raised: it concerns all."""
-        before = self._head
+        before = self.head
         self.connection.execute("SAVEPOINT work")
         try:
             outcome: Receipt | Exception = work(self)
         except sqlite3.Error:
             raise
         except Exception as error:
-            self._head, outcome = before, error
+            self.head, outcome = before, error
             self._read.clear()
             self.connection.execute("ROLLBACK TO work")
         self.connection.execute("RELEASE work")
@@ -86,16 +98,38 @@ class Transaction:
         self._insert(Account(name=ALL, policy=self.terms.policy, budget=self.terms.budget, share=self._share))
         return self._append(kind=Kind.OPENING.value, detail=detail)
 
-    @claim("ledger-cap")
+    @claim("ledger-cap", "one-repeat")
     def charge(self, charge: Charge) -> Receipt:
-        """Add the price to the sums, or raise."""
+        """Add the price to the sums, or raise. What failed before any draw is repeated without a price, once."""
         if charge.key is not None:
             check_key(self.connection, charge.key, charge.request)
         self._check_domain(charge.domain)
+        new = self._new_tables(charge.tables)
         names = counted(self.partition, self.terms.neighbors, charge.part)
         everybody, own = self._as_first_read(charge.analyst)
-        if charge.analyst and own.failures > FAILURES_ALLOWED:
+        if charge.analyst and own.lacks_trust(self._under_way(charge.analyst)):
             raise _suspended()
+        failed = self._repeatable(charge)
+        if failed is not None:
+            return self._repeat(charge, failed)
+        over, amounts = self._pay(charge, names, (everybody, own))
+        receipt = self._begin(
+            charge,
+            kind=Kind.CHARGE.value,
+            over=int(over),
+            detail=charge_text(Said(domain=charge.domain, part=charge.part, noted=new)),
+            **amounts,
+        )
+        self.connection.executemany(
+            "INSERT INTO noted VALUES (?, ?, ?)", [(name, protects, receipt.entry) for name, protects in new.items()]
+        )
+        return receipt
+
+    def _pay(
+        self, charge: Charge, names: Sequence[str], accounts: tuple[Account, Account]
+    ) -> tuple[bool, dict[str, int | None]]:
+        """Is it beyond the cap, and the price in units."""
+        everybody, own = accounts
         price = everybody.price(charge.loss)
         own_price = price if own.share == everybody.share else own.price(charge.loss)
         amounts = _columns(price)
@@ -112,17 +146,67 @@ class Transaction:
                 raise _refused(everybody, self._found([*names, own.name]), charge.loss)
             self._update(prices, len(names), "over_")
             self._read.clear()
-        return self._append(
-            kind=Kind.CHARGE.value,
+        else:
+            self._read[own.name] = replace(own, unfinished=own.unfinished + 1)
+        return over, amounts
+
+    def _begin(self, charge: Charge, **columns: object) -> Receipt:
+        """The entry of an attempt, which from now on is under way in this process."""
+        receipt = self._append(
             analyst=charge.analyst,
             request=charge.request,
             key=charge.key,
             note=charge.note,
-            over=int(over),
             exact=exact_text(charge.loss),
-            detail=charge_text(charge.domain, charge.part),
-            **amounts,
+            **columns,
         )
+        self.under_way[receipt.entry] = charge.analyst
+        return receipt
+
+    def _under_way(self, analyst: str) -> int:
+        return sum(name == analyst for name in self.under_way.values())
+
+    def _repeatable(self, charge: Charge) -> int | None:
+        """The failure of the same question at the same price that may be repeated: before any draw, and not yet."""
+        query = """
+            SELECT failure.number, charge.detail
+            FROM entry AS failure JOIN entry AS charge ON charge.number = failure.about
+            WHERE failure.kind = 'failure' AND failure.request = ? AND failure.analyst = ? AND failure.detail = ?
+            AND charge.exact = ? AND NOT EXISTS (SELECT 1 FROM entry AS later WHERE later.about = failure.number)
+        """
+        found = self.connection.execute(
+            query, (charge.request, charge.analyst, REPEATABLE, exact_text(charge.loss))
+        ).fetchall()
+        return next((row["number"] for row in found if charge_from(row["detail"]).part == charge.part), None)
+
+    def _repeat(self, charge: Charge, failed: int) -> Receipt:
+        """A second attempt at what was paid for. The first has ended with its failure, so only this one can store."""
+        self._read.clear()
+        change = "UPDATE account SET unfinished = unfinished + 1 WHERE name = ?"
+        self.connection.execute(change, (f"by:{charge.analyst}",))
+        return self._begin(
+            charge,
+            kind=Kind.REPEAT.value,
+            about=failed,
+            detail=charge_text(Said(domain=charge.domain, part=charge.part)),
+        )
+
+    @claim("noted-tables")
+    def _new_tables(self, tables: Sequence[tuple[str, str]]) -> dict[str, str]:
+        """Tables that were never asked before, or raise: whom a table protects is fixed by the first charge."""
+        new = {}
+        for name, protects in tables:
+            query = "SELECT protects FROM noted WHERE name = ?"
+            said = self.connection.execute(query, (name.casefold(),)).fetchone()
+            if said is None:
+                new[name.casefold()] = protects
+            elif said["protects"] != protects:
+                raise other_protection(name, said["protects"], protects)
+        return new
+
+    def accept(self, detail: str) -> Receipt:
+        """The owner goes on without entries that are lost."""
+        return self._append(kind=Kind.ACCEPTANCE.value, detail=detail)
 
     @claim("parallel-parts")
     def divide(self, partition: Partition) -> Receipt:
@@ -154,21 +238,28 @@ class Transaction:
 
     def answer(self, receipt: Receipt, body: bytes) -> Receipt:
         """Keep an answer beside its charge."""
-        charge = self._open_charge(receipt)
-        self.connection.execute("INSERT INTO answer VALUES (?, ?, ?)", (receipt.entry, charge["request"], body))
-        return self._append(
-            kind=Kind.ANSWER.value,
-            analyst=charge["analyst"],
-            about=receipt.entry,
-            detail=hashlib.sha256(body).hexdigest(),
-        )
+        attempt = self._open_attempt(receipt)
+        self.connection.execute("INSERT INTO answer VALUES (?, ?, ?)", (receipt.entry, attempt["request"], body))
+        return self._end(attempt, kind=Kind.ANSWER.value, detail=hashlib.sha256(body).hexdigest())
 
-    def failure(self, receipt: Receipt) -> Receipt:
-        """Count a failure."""
-        analyst = self._open_charge(receipt)["analyst"]
+    @claim("one-repeat")
+    def failure(self, receipt: Receipt, before_any_draw: bool) -> Receipt:
+        """Count a failure. A charge is repeated once; a repeat is not."""
+        attempt = self._open_attempt(receipt)
+        repeatable = before_any_draw and attempt["kind"] == Kind.CHARGE
+        marks = {"request": attempt["request"], "detail": REPEATABLE} if repeatable else {}
+        change = "UPDATE account SET failures = failures + 1 WHERE name = ?"
+        self.connection.execute(change, (f"by:{attempt['analyst']}",))
+        return self._end(attempt, kind=Kind.FAILURE.value, **marks)
+
+    def _end(self, attempt: sqlite3.Row, **columns: object) -> Receipt:
+        """The outcome of an attempt, which is no longer under way."""
         self._read.clear()
-        self.connection.execute("UPDATE account SET failures = failures + 1 WHERE name = ?", (f"by:{analyst}",))
-        return self._append(kind=Kind.FAILURE.value, analyst=analyst, about=receipt.entry)
+        change = "UPDATE account SET unfinished = max(unfinished - 1, 0) WHERE name = ?"
+        self.connection.execute(change, (f"by:{attempt['analyst']}",))
+        receipt = self._append(analyst=attempt["analyst"], about=attempt["number"], **columns)
+        self.under_way.pop(attempt["number"], None)
+        return receipt
 
     def grant(self, analyst: str, budget: Budget) -> Receipt:
         """Replace the analyst's account by one with this cap."""
@@ -179,21 +270,21 @@ class Transaction:
         return self._append(kind=Kind.GRANT.value, analyst=analyst, detail=budget_text(budget))
 
     def reinstate(self, analyst: str) -> Receipt:
-        """Forgive the failures so far."""
+        """Forgive the failures so far, and attempts that never ended."""
         _, own = self._accounts(analyst)
         self._read.clear()
-        self.connection.execute("UPDATE account SET failures = 0 WHERE name = ?", (own.name,))
+        self.connection.execute("UPDATE account SET failures = 0, unfinished = 0 WHERE name = ?", (own.name,))
         return self._append(kind=Kind.REINSTATEMENT.value, analyst=analyst)
 
     @claim("ledger-chain")
     def _append(self, **columns: object) -> Receipt:
-        number = self._head.entry + 1
+        number = self.head.entry + 1
         time = datetime.now(UTC).isoformat(timespec="microseconds")
         record = EMPTY | {"number": number, "time": time} | columns
-        head = digest(self._head.digest, record)
+        head = digest(self.head.digest, record)
         self.connection.execute(INSERT_ENTRY, [record[name] for name in ENTRY] + [head])
-        self._head = Receipt(entry=number, digest=head)
-        return self._head
+        self.head = Receipt(entry=number, digest=head)
+        return self.head
 
     def _check_domain(self, domain: str) -> None:
         """One ledger counts for one kind of unit (RULES of soundness, 12), whatever a declaration says later."""
@@ -201,7 +292,7 @@ class Transaction:
         first = self.connection.execute(query, (Kind.CHARGE.value,)).fetchone()
         if first is None:
             return
-        said, _ = charge_from(first["detail"])
+        said = charge_from(first["detail"]).domain
         if said != domain:
             raise InvalidInputError(
                 f"this ledger counts what is learned about {said or 'units'}, not {domain or 'units'}",
@@ -231,10 +322,10 @@ class Transaction:
     def _insert(self, account: Account) -> None:
         self.connection.execute(INSERT_ACCOUNT, account.row())
 
-    def _open_charge(self, receipt: Receipt) -> sqlite3.Row:
-        """The charge of a receipt, if nothing has come of it yet."""
-        query = "SELECT * FROM entry WHERE number = ? AND digest = ? AND kind = ?"
-        row = self.connection.execute(query, (receipt.entry, receipt.digest, Kind.CHARGE.value)).fetchone()
+    def _open_attempt(self, receipt: Receipt) -> sqlite3.Row:
+        """The charge or the repeat of a receipt, if nothing has come of it yet."""
+        query = "SELECT * FROM entry WHERE number = ? AND digest = ? AND kind IN (?, ?)"
+        row = self.connection.execute(query, (receipt.entry, receipt.digest, *ATTEMPTS)).fetchone()
         if row is None:
             raise InvalidInputError(
                 "this receipt is of no charge in this ledger", "give the receipt that spend returned"
@@ -283,7 +374,16 @@ def _columns(units: Units) -> dict[str, int | None]:
 
 def _suspended() -> SuspendedError:
     return SuspendedError(
-        f"{FAILURES_ALLOWED + 1} of your queries failed, so you are suspended", "ask the owner to reinstate you"
+        f"{FAILURES_ALLOWED + 1} of your queries failed or have not finished, so you are suspended",
+        "wait for those that are under way, or ask the owner: `privet budget VAULT --reinstate NAME`",
+    )
+
+
+def other_protection(name: str, said: str, now: str) -> InvalidInputError:
+    """Whom a table protects was changed by hand. Both are spelled as in vault.toml."""
+    return InvalidInputError(
+        f"the ledger has charged for table {show(name)} with {said}, not with {now}, and that never changes",
+        f"write {said} for {show(name)} in vault.toml again, or make a new vault",
     )
 
 

@@ -17,7 +17,7 @@ from privet.ledger.account import ROW, UNITS, Account, budget_from, granted
 from privet.ledger.chain import START, digest, exact_from, terms_from
 from privet.ledger.connection import fresh_structure, is_divided, structure
 from privet.ledger.parts import charge_from, counted, partition_from
-from privet.ledger.schema import ALL
+from privet.ledger.schema import ALL, REPEATABLE
 from privet.ledger.units import Units, caps
 
 
@@ -34,7 +34,10 @@ def verify(connection: sqlite3.Connection, receipt: Receipt | None) -> None:
         number = record["number"]
         if number != replay.entries + 1:
             raise _tampered(f"entry {replay.entries + 1} is missing")
-        head = digest(head, dict(record))
+        try:
+            head = digest(head, dict(record))
+        except TypeError:  # a BLOB where a text was
+            raise _tampered(f"entry {number} was changed") from None
         if head != record["digest"]:
             raise _tampered(f"entry {number} was changed, or one before it")
         if receipt is not None and receipt.entry == number and receipt.digest != head:
@@ -54,8 +57,10 @@ class Replay:
     def __init__(self) -> None:
         self.entries = 0
         self.accounts: dict[str, Account] = {}
-        self.charges: dict[int, tuple[str, str]] = {}  # charge without an outcome yet -> analyst, request
-        self.answers: dict[int, tuple[str, str]] = {}  # charge -> request, SHA-256 of the body
+        self.attempts: dict[int, Mapping[str, Any]] = {}  # charges and repeats without an outcome yet
+        self.repeatable: dict[int, Mapping[str, Any]] = {}  # failure -> its charge
+        self.answers: dict[int, tuple[str, str]] = {}  # attempt -> request, SHA-256 of the body
+        self.noted: dict[str, tuple[str, int]] = {}  # table -> whom it protects, the charge that said so
         self._exact: defaultdict[str, Counter[str]] = defaultdict(Counter)  # analyst -> prices
         self.domain: str | None = None  # of the first charge
         self.partition: Partition | None = None
@@ -71,21 +76,24 @@ class Replay:
         if kind is Kind.PARTITION:
             self._divide(partition_from(record["detail"]))
             return
+        if kind is Kind.ACCEPTANCE:
+            return
         own = self.accounts.setdefault(f"by:{analyst}", self._fresh(analyst))
         match kind:
             case Kind.CHARGE:
                 self._charge(own, analyst, record)
+            case Kind.REPEAT:
+                self._repeat(own, record)
             case Kind.ANSWER:
-                request = self._outcome(analyst, record)
-                self.answers[record["about"]] = request, record["detail"]
+                attempt = self._outcome(own, record)
+                self.answers[record["about"]] = attempt["request"], record["detail"]
             case Kind.FAILURE:
-                self._outcome(analyst, record)
-                self.accounts[own.name] = replace(own, failures=own.failures + 1)
+                self._fail(own, record)
             case Kind.GRANT:
                 losses = Counter({exact_from(text): count for text, count in self._exact[analyst].items()})
                 self.accounts[own.name] = granted(own, budget_from(record["detail"]), losses)
             case Kind.REINSTATEMENT:
-                self.accounts[own.name] = replace(own, failures=0)
+                self.accounts[own.name] = replace(own, failures=0, unfinished=0)
             case _:
                 assert_never(kind)
 
@@ -108,30 +116,54 @@ class Replay:
 
     def _charge(self, own: Account, analyst: str, record: Mapping[str, Any]) -> None:
         loss, everybody = exact_from(record["exact"]), self.accounts[ALL]
-        domain, part = charge_from(record["detail"])
+        said = charge_from(record["detail"])
         price = everybody.price(loss)
         if price != Units(**{name: record[name] for name in UNITS}):
             raise ValueError
-        names = counted(self.partition, self.neighbors, part)
+        names = counted(self.partition, self.neighbors, said.part)
         charged = [(own, own.price(loss)), *((self.accounts[name], price) for name in names)]  # parts have its caps
         certified = all(account.takes(units) for account, units in charged) and everybody.over == Units()
         allowed = certified or (self.policy is Policy.WARN and not analyst)
         if not allowed or certified == bool(record["over"]) or (analyst and own.failures > FAILURES_ALLOWED):
             raise ValueError
         if self.domain is None:
-            self.domain = domain
-        if self.domain != domain:
+            self.domain = said.domain
+        if self.domain != said.domain or said.noted.keys() & self.noted.keys():
             raise ValueError
+        self.noted |= {name: (protects, self.entries) for name, protects in said.noted.items()}
         for account, units in charged:
             self.accounts[account.name] = account.charged(units, over=not certified)
         self._exact[analyst][record["exact"]] += 1
-        self.charges[self.entries] = analyst, record["request"]
+        self._begin(self.accounts[own.name], record)
 
-    def _outcome(self, analyst: str, record: Mapping[str, Any]) -> str:
-        owner, request = self.charges.pop(record["about"])
-        if owner != analyst:
+    def _begin(self, own: Account, record: Mapping[str, Any]) -> None:
+        self.attempts[self.entries] = record
+        self.accounts[own.name] = replace(own, unfinished=own.unfinished + 1)
+
+    def _repeat(self, own: Account, record: Mapping[str, Any]) -> None:
+        """Of the same question, by the same analyst, at the price that was paid."""
+        charge = self.repeatable.pop(record["about"])
+        if any(record[name] != charge[name] for name in ("analyst", "request", "exact")):
             raise ValueError
-        return request
+        if charge_from(record["detail"]) != replace(charge_from(charge["detail"]), noted={}):
+            raise ValueError
+        self._begin(own, record)
+
+    def _fail(self, own: Account, record: Mapping[str, Any]) -> None:
+        attempt = self._outcome(own, record)
+        if record["detail"] == REPEATABLE:
+            if attempt["kind"] != Kind.CHARGE or record["request"] != attempt["request"]:
+                raise ValueError
+            self.repeatable[self.entries] = attempt
+        own = self.accounts[own.name]
+        self.accounts[own.name] = replace(own, failures=own.failures + 1)
+
+    def _outcome(self, own: Account, record: Mapping[str, Any]) -> Mapping[str, Any]:
+        attempt = self.attempts.pop(record["about"])
+        if attempt["analyst"] != record["analyst"]:
+            raise ValueError
+        self.accounts[own.name] = replace(own, unfinished=max(own.unfinished - 1, 0))
+        return attempt
 
 
 def _compare(connection: sqlite3.Connection, replay: Replay) -> None:
@@ -143,11 +175,15 @@ def _compare(connection: sqlite3.Connection, replay: Replay) -> None:
     kept = {row["name"]: tuple(row[name] for name in ROW) for row in connection.execute("SELECT * FROM account")}
     if kept != {name: account.row() for name, account in replay.accounts.items()}:
         raise _tampered("the sums or caps are not those of the entries")
+    noted = {row["name"]: (row["protects"], row["charge"]) for row in connection.execute("SELECT * FROM noted")}
+    if noted != replay.noted:
+        raise _tampered("the notes of whom tables protect are not those of the charges")
     missing = set(replay.answers)
     for row in connection.execute("SELECT * FROM answer"):
         missing.discard(row["charge"])
-        said = row["request"], hashlib.sha256(row["body"]).hexdigest()
-        if replay.answers.get(row["charge"]) != said:
+        body = row["body"] if isinstance(row["body"], bytes) else b""
+        said = row["request"], hashlib.sha256(body).hexdigest()
+        if replay.answers.get(row["charge"]) != said or body is not row["body"]:
             raise _tampered(f"the answer to charge {row['charge']} was changed")
     if missing:
         raise _tampered(f"the answer to charge {min(missing)} is missing")
