@@ -100,7 +100,7 @@ def test_a_log_that_is_deleted_while_it_is_open_is_noticed(ledger: SqliteLedger,
 
 
 @posix
-def test_a_file_that_takes_the_name_while_it_is_opened_is_noticed(
+def test_a_file_that_takes_the_name_while_it_is_opened_is_refused(
     ledger: SqliteLedger, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from privet.ledger import connection  # noqa: PLC0415

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from privet.suggest import Suggestion
 
 DECLARATIONS, LEDGER = "vault.toml", "ledger.sqlite"
+FOLDERS_LOCK = os.name == "posix"
 KINDS = {
     ".csv": "csv", ".tsv": "csv", ".txt": "csv", ".parquet": "parquet", ".pq": "parquet",
     ".xlsx": "excel", ".xls": "excel", ".xlsm": "excel", ".ods": "excel", ".duckdb": "duckdb", ".db": "duckdb",
@@ -584,7 +585,7 @@ def _declares_nothing(path: Path) -> bool:
 def _alone_in(folder: Path) -> Iterator[None]:
     """Nobody else creates a vault there meanwhile, or ever believes that we were interrupted. Where folders cannot be
     locked (Windows), two at once are told apart by the ledger's file alone."""
-    if os.name != "posix":
+    if not FOLDERS_LOCK:
         yield
         return
     import fcntl  # noqa: PLC0415  not everywhere

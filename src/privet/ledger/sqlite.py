@@ -42,7 +42,7 @@ from privet.ledger.connection import (
 )
 from privet.ledger.parts import called, charge_from, counted
 from privet.ledger.schema import ENTRY
-from privet.ledger.transaction import Transaction, check_key, partition_in, rows_of
+from privet.ledger.transaction import Transaction, UnderWay, check_key, partition_in, rows_of
 from privet.ledger.units import caps, writable
 from privet.ledger.verification import verify
 
@@ -138,7 +138,7 @@ class SqliteLedger:
         self._partition: Partition | None = None  # once there is one, it never changes
         self._writer: Connection | None = None
         self._reader: Connection | None = None
-        self._under_way: dict[int, str] = {}  # attempts of this process, with the analyst of each
+        self._under_way = UnderWay()
         self._reading = threading.Lock()
         self._batches: Batches[Work, Receipt] = Batches(self._commit)
         try:
@@ -254,8 +254,7 @@ class SqliteLedger:
 
     def suspended(self, analyst: str) -> bool:
         """May this analyst not ask for now?"""
-        under_way = sum(name == analyst for name in list(self._under_way.values()))
-        return bool(analyst) and self._account(f"by:{analyst}").lacks_trust(under_way)
+        return bool(analyst) and self._account(f"by:{analyst}").lacks_trust(self._under_way.counts[analyst])
 
     def head(self) -> Receipt:
         """A receipt of everything so far."""
@@ -325,7 +324,8 @@ class SqliteLedger:
                 begun.append(job)
                 outcomes.append(transaction.attempt(job.work))
             connection.execute("COMMIT")
-            self._partition, self._under_way = transaction.partition, transaction.under_way
+            self._partition = transaction.partition
+            self._under_way.change(transaction.begun, transaction.ended)
             check_same(connection, self.path)  # or it is durable in a file that nobody reads
             anchor.remember(self.path, transaction.head)
         except BaseException as error:
@@ -401,7 +401,7 @@ class SqliteLedger:
     def after_fork(self, child: bool) -> None:
         if child:
             self._batches.forget()
-            self._under_way = {}
+            self._under_way = UnderWay()
         self._reading.release()
         self._batches.give_back()
 

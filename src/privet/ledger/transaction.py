@@ -5,11 +5,10 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache
-from types import MappingProxyType
 from typing import Any
 
 from privet.core.accountant import Budget
@@ -18,7 +17,7 @@ from privet.core.loss import Loss
 from privet.core.partition import Partition, check_partition
 from privet.core.rational import show
 from privet.errors import BudgetExceededError, InvalidInputError, SuspendedError, TamperedError
-from privet.ledger import ATTEMPTS, FAILURES_ALLOWED, Charge, Kind, Policy, Receipt, Terms
+from privet.ledger import FAILURES_ALLOWED, Charge, Kind, Policy, Receipt, Terms
 from privet.ledger.account import ROW, Account, account_from, budget_text, granted
 from privet.ledger.chain import START, digest, exact_from, exact_text
 from privet.ledger.connection import is_divided
@@ -54,22 +53,36 @@ def update(accounts: int, prefix: str = "") -> str:
     return f"UPDATE account SET {', '.join(columns)} WHERE name IN ({names})"  # noqa: S608
 
 
-class Transaction:
-    """One open transaction. It knows the head of the chain, which nobody else can move meanwhile.
+class UnderWay:
+    """The attempts that this process has begun and not ended, by entry, and how many each analyst has."""
 
-    `under_way` has the attempts that this process has begun and not ended, by entry, with the analyst of each.
-    """
+    def __init__(self) -> None:
+        self.attempts: dict[int, str] = {}
+        self.counts: Counter[str] = Counter()
+
+    def change(self, begun: Mapping[int, str], ended: Iterable[int]) -> None:
+        """What a transaction has begun and ended, once it is durable."""
+        self.attempts |= begun
+        gone = [self.attempts.pop(entry) for entry in ended if entry in self.attempts]
+        self.counts.update(begun.values())
+        self.counts.subtract(gone)
+
+
+class Transaction:
+    """One open transaction. It knows the head of the chain, which nobody else can move meanwhile."""
 
     def __init__(
         self,
         connection: sqlite3.Connection,
         terms: Terms,
         partition: Partition | None = None,
-        under_way: Mapping[int, str] = MappingProxyType({}),
+        under_way: UnderWay | None = None,
     ) -> None:
         self.connection = connection
         self.terms = terms
-        self.under_way = dict(under_way)
+        self.begun: dict[int, str] = {}  # attempts, with the analyst of each
+        self.ended: list[int] = []
+        self._under_way = under_way or UnderWay()
         self.partition = partition or partition_in(connection)  # of what another process has divided, too
         self._share = caps(terms.budget).share
         self._read: dict[str, Account] = {}  # as first read: for what charges within the cap do not change
@@ -107,7 +120,7 @@ class Transaction:
         new = self._new_tables(charge.tables)
         names = counted(self.partition, self.terms.neighbors, charge.part)
         everybody, own = self._as_first_read(charge.analyst)
-        if charge.analyst and own.lacks_trust(self._under_way(charge.analyst)):
+        if charge.analyst and own.lacks_trust(self._running(charge.analyst)):
             raise _suspended()
         failed = self._repeatable(charge)
         if failed is not None:
@@ -120,9 +133,8 @@ class Transaction:
             detail=charge_text(Said(domain=charge.domain, part=charge.part, noted=new)),
             **amounts,
         )
-        self.connection.executemany(
-            "INSERT INTO noted VALUES (?, ?, ?)", [(name, protects, receipt.entry) for name, protects in new.items()]
-        )
+        for name, protects in new.items():
+            self.connection.execute("INSERT INTO noted VALUES (?, ?, ?)", (name, protects, receipt.entry))
         return receipt
 
     def _pay(
@@ -160,24 +172,29 @@ class Transaction:
             exact=exact_text(charge.loss),
             **columns,
         )
-        self.under_way[receipt.entry] = charge.analyst
+        self.begun[receipt.entry] = charge.analyst
         return receipt
 
-    def _under_way(self, analyst: str) -> int:
-        return sum(name == analyst for name in self.under_way.values())
+    def _running(self, analyst: str) -> int:
+        """Attempts of this analyst that are under way in this process."""
+        whose = [self.begun.get(entry, self._under_way.attempts.get(entry)) for entry in self.ended]
+        gone = whose.count(analyst)
+        return self._under_way.counts[analyst] + list(self.begun.values()).count(analyst) - gone
 
     def _repeatable(self, charge: Charge) -> int | None:
         """The failure of the same question at the same price that may be repeated: before any draw, and not yet."""
-        query = """
-            SELECT failure.number, charge.detail
-            FROM entry AS failure JOIN entry AS charge ON charge.number = failure.about
-            WHERE failure.kind = 'failure' AND failure.request = ? AND failure.analyst = ? AND failure.detail = ?
-            AND charge.exact = ? AND NOT EXISTS (SELECT 1 FROM entry AS later WHERE later.about = failure.number)
-        """
-        found = self.connection.execute(
-            query, (charge.request, charge.analyst, REPEATABLE, exact_text(charge.loss))
-        ).fetchall()
-        return next((row["number"] for row in found if charge_from(row["detail"]).part == charge.part), None)
+        query = "SELECT number, about, analyst FROM entry WHERE kind = 'failure' AND request = ?"
+        for failure in self.connection.execute(query, (charge.request,)).fetchall():
+            paid = self._entry("number", failure["about"])
+            same = (failure["analyst"], paid["exact"], charge_from(paid["detail"]).part)
+            if same == (charge.analyst, exact_text(charge.loss), charge.part) and not self._entry(
+                "about", failure["number"]
+            ):
+                return int(failure["number"])
+        return None
+
+    def _entry(self, column: str, number: int) -> Any:
+        return self.connection.execute(f"SELECT * FROM entry WHERE {column} = ?", (number,)).fetchone()  # noqa: S608
 
     def _repeat(self, charge: Charge, failed: int) -> Receipt:
         """A second attempt at what was paid for. The first has ended with its failure, so only this one can store."""
@@ -258,7 +275,7 @@ class Transaction:
         change = "UPDATE account SET unfinished = max(unfinished - 1, 0) WHERE name = ?"
         self.connection.execute(change, (f"by:{attempt['analyst']}",))
         receipt = self._append(analyst=attempt["analyst"], about=attempt["number"], **columns)
-        self.under_way.pop(attempt["number"], None)
+        self.ended.append(attempt["number"])
         return receipt
 
     def grant(self, analyst: str, budget: Budget) -> Receipt:
@@ -288,8 +305,11 @@ class Transaction:
 
     def _check_domain(self, domain: str) -> None:
         """One ledger counts for one kind of unit (RULES of soundness, 12), whatever a declaration says later."""
-        query = "SELECT detail FROM entry WHERE kind = ? ORDER BY number LIMIT 1"
-        first = self.connection.execute(query, (Kind.CHARGE.value,)).fetchone()
+        # A kind is written out: one that is bound would make SQLite prepare the statement anew each time, for it
+        # might be that of a partial index.
+        first = self.connection.execute(
+            "SELECT detail FROM entry WHERE kind = 'charge' ORDER BY number LIMIT 1"
+        ).fetchone()
         if first is None:
             return
         said = charge_from(first["detail"]).domain
@@ -324,8 +344,8 @@ class Transaction:
 
     def _open_attempt(self, receipt: Receipt) -> sqlite3.Row:
         """The charge or the repeat of a receipt, if nothing has come of it yet."""
-        query = "SELECT * FROM entry WHERE number = ? AND digest = ? AND kind IN (?, ?)"
-        row = self.connection.execute(query, (receipt.entry, receipt.digest, *ATTEMPTS)).fetchone()
+        query = "SELECT * FROM entry WHERE number = ? AND digest = ? AND kind IN ('charge', 'repeat')"
+        row = self.connection.execute(query, (receipt.entry, receipt.digest)).fetchone()
         if row is None:
             raise InvalidInputError(
                 "this receipt is of no charge in this ledger", "give the receipt that spend returned"
@@ -337,8 +357,8 @@ class Transaction:
         return row  # type: ignore[no-any-return]
 
     def _losses(self, analyst: str) -> Counter[Loss]:
-        query = "SELECT exact, count(*) FROM entry WHERE kind = ? AND analyst = ? GROUP BY exact"
-        rows = self.connection.execute(query, (Kind.CHARGE.value, analyst))
+        query = "SELECT exact, count(*) FROM entry WHERE kind = 'charge' AND analyst = ? GROUP BY exact"
+        rows = self.connection.execute(query, (analyst,))
         return Counter({exact_from(exact): count for exact, count in rows})
 
 
@@ -352,8 +372,7 @@ def partition_in(connection: sqlite3.Connection) -> Partition | None:
     """The parts, as their entry says, if that is chained to the one before it. `verify` looks at all the rest."""
     if not is_divided(connection):
         return None
-    query = "SELECT * FROM entry WHERE kind = ? LIMIT 1"
-    record = connection.execute(query, (Kind.PARTITION.value,)).fetchone()
+    record = connection.execute("SELECT * FROM entry WHERE kind = 'partition' LIMIT 1").fetchone()
     if record is not None:
         before = connection.execute("SELECT digest FROM entry WHERE number = ?", (record["number"] - 1,)).fetchone()
         if before is not None and digest(before["digest"], record) == record["digest"]:

@@ -1,0 +1,269 @@
+"""A vault at its edges: two owners, creations that were killed, declarations edited by hand, data that are gone."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import privet as pv
+from privet.errors import InvalidInputError, LedgerError, TableUnavailableError
+from privet.ledger import Kind
+from privet.ledger import sqlite as ledgers
+from privet.vault import Vault
+
+COLUMNS = {"age": pv.Integer(0, 120), "ward": pv.Category(["A", "B"])}
+BY_WARD = "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    rows = {"id": [1, 1, 2, 3], "age": [30, 31, 40, 50], "ward": ["A", "B", "A", "B"]}
+    pd.DataFrame(rows).to_csv(tmp_path / "visits.csv", index=False)
+    return tmp_path
+
+
+@pytest.fixture
+def vault(folder: Path) -> Iterator[Vault]:
+    with pv.create(folder / "v.privet", budget=pv.Budget(10)) as made:
+        made.add_table("visits", folder / "visits.csv", unit="id", columns=COLUMNS)
+        yield made
+
+
+# ---- two owners
+
+
+def test_an_owner_who_was_overtaken_while_reading_is_told(
+    vault: Vault, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Reading takes a while. Whoever comes second with what was true before must not undo the first one's work."""
+    check = vault._backend.check
+
+    def slow(table: Any) -> None:
+        with pv.open(vault.folder) as other:
+            other.add_table("theirs", folder / "visits.csv", unit="id", columns=COLUMNS)
+        check(table)
+
+    monkeypatch.setattr(vault._backend, "check", slow)
+    with pytest.raises(InvalidInputError, match="was changed since this vault was opened"):
+        vault.add_table("mine", folder / "visits.csv", unit="id", columns=COLUMNS)
+    monkeypatch.undo()
+    assert "mine" not in vault.tables
+    with pv.open(vault.folder) as again:
+        assert set(again.tables) == {"visits", "theirs"}
+
+
+OWNER = """
+import sys
+from pathlib import Path
+import privet as pv
+from privet.errors import InvalidInputError
+folder, name = Path(sys.argv[1]), sys.argv[2]
+columns = {"age": pv.Integer(0, 120)}
+for number in range(6):
+    with pv.open(folder / "v.privet") as vault:
+        try:
+            vault.add_table(f"{name}{number}", folder / "visits.csv", unit="id", columns=columns)
+        except InvalidInputError as error:
+            assert "was changed" in error.problem, error
+        else:
+            print(f"{name}{number}")
+"""
+
+
+def test_what_an_owner_was_told_is_there(vault: Vault, folder: Path) -> None:
+    """Two processes add tables as fast as they can: each table that was reported as declared is declared."""
+    command = [sys.executable, "-c", OWNER, str(folder)]
+    owners = [subprocess.Popen([*command, name], stdout=subprocess.PIPE, text=True) for name in "ab"]
+    told = {line for owner in owners for line in owner.communicate()[0].split()}
+    assert [owner.returncode for owner in owners] == [0, 0]
+    with pv.open(vault.folder) as again:
+        assert set(again.tables) == {"visits"} | told
+        assert len(told) >= 6
+
+
+def test_parts_are_written_beside_what_others_declared_meanwhile(vault: Vault, folder: Path) -> None:
+    with pv.open(vault.folder) as other:
+        divide = vault.ledger.divide
+
+        def late(partition: Any) -> Any:
+            other.add_table("theirs", folder / "visits.csv", unit="id", columns=COLUMNS)
+            return divide(partition)
+
+        vault.ledger.divide = late  # type: ignore[method-assign]
+        vault.partition("visits", "ward")
+    with pv.open(vault.folder) as again:
+        assert set(again.tables) == {"visits", "theirs"}
+        assert again.parts == ("A", "B")
+
+
+# ---- creations that were killed
+
+KILLED = """
+import os, sys
+from pathlib import Path
+import privet as pv
+from privet import catalog
+from privet.ledger import anchor, connection
+stage = sys.argv[2]
+def dies(*_, **__):
+    os._exit(9)
+places = {
+    "before the declarations": (catalog, "write"), "during the declarations": (catalog, "_sync_folder"),
+    "before the ledger": (connection, "_reserve"), "inside the ledger": (connection, "sync_folder"),
+    "before the anchor": (anchor, "create"), "before the name": (Path, "replace"),
+}
+module, name = places[stage]
+real, calls = Path.replace, []
+def dies_at_last(*arguments):
+    calls.append(arguments)
+    return os._exit(9) if len(calls) == 3 else real(*arguments)  # the declarations, the anchor, the ledger
+if stage == "inside the ledger":
+    module, name = __import__("privet.ledger.sqlite", fromlist=["x"]), "Transaction"
+setattr(module, name, dies_at_last if stage == "before the name" else dies)
+pv.create(sys.argv[1], budget=pv.Budget(1))
+"""
+STAGES = (
+    "before the declarations", "during the declarations", "before the ledger", "inside the ledger", "before the anchor",
+    "before the name",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_creation_that_was_killed_can_be_repeated(tmp_path: Path, stage: str) -> None:
+    place = tmp_path / "v.privet"
+    done = subprocess.run([sys.executable, "-c", KILLED, str(place), stage], check=False)
+    assert done.returncode == 9
+    with pytest.raises((InvalidInputError, LedgerError), match=r"interrupted|is not a vault"):
+        pv.open(place)
+    with pv.create(place, budget=pv.Budget(2)) as vault:
+        vault.ledger.verify()
+        assert vault.budget.cap.epsilon == 2
+    assert {file.name for file in place.iterdir()} == {"vault.toml", "ledger.sqlite", "ledger.sqlite-anchor"}
+    with pytest.raises(InvalidInputError, match="is not empty"):
+        pv.create(place, budget=pv.Budget(2))
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "vault.toml", "ledger.sqlite"])
+def test_what_is_not_left_by_a_creation_is_left_alone(tmp_path: Path, name: str) -> None:
+    place = tmp_path / "v.privet"
+    place.mkdir()
+    (place / name).write_text("mine")
+    with pytest.raises(InvalidInputError, match="is not empty"):
+        pv.create(place, budget=pv.Budget(1))
+    assert (place / name).read_text() == "mine"
+
+
+def test_declarations_without_a_ledger_are_left_alone(vault: Vault) -> None:
+    """The ledger is gone, and the declarations are somebody's work."""
+    vault.close()
+    for name in ("ledger.sqlite", "ledger.sqlite-anchor"):
+        (vault.folder / name).unlink()
+    with pytest.raises(InvalidInputError, match="is not empty"):
+        pv.create(vault.folder, budget=pv.Budget(1))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="folders cannot be locked there")
+def test_two_do_not_create_in_one_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real, refused = ledgers.create, []
+
+    def meanwhile(*arguments: Any) -> Any:
+        with pytest.raises(InvalidInputError, match="another process is making a vault"):
+            pv.create(tmp_path / "v.privet", budget=pv.Budget(1))
+        refused.append(True)
+        return real(*arguments)
+
+    monkeypatch.setattr(ledgers, "create", meanwhile)
+    pv.create(tmp_path / "v.privet", budget=pv.Budget(1)).close()
+    assert refused
+
+
+def test_without_locks_the_ledgers_file_decides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("privet.vault.FOLDERS_LOCK", False)
+    pv.create(tmp_path / "v.privet", budget=pv.Budget(1)).close()
+    with pytest.raises(InvalidInputError, match="is not empty"):
+        pv.create(tmp_path / "v.privet", budget=pv.Budget(1))
+
+
+# ---- declarations edited by hand
+
+
+@pytest.mark.parametrize("line", ['unit = "ward"', "rows_are_units = true", "public = true"])
+def test_whom_a_table_protects_cannot_be_edited_once_it_was_asked(vault: Vault, line: str) -> None:
+    vault.sql(BY_WARD, epsilon="0.1").release()
+    vault.close()
+    toml = vault.folder / "vault.toml"
+    kept = toml.read_text()
+    edited = kept.replace('unit = "id"', line)
+    if "unit =" not in line:
+        edited = edited.replace("max_groups = 1\n", "").replace("max_rows_per_group = 1\n", "")
+    toml.write_text(edited)
+    with pytest.raises(InvalidInputError, match=r'with unit = "id", not with .*\n.*write unit = "id" for .visits.'):
+        pv.open(vault.folder)
+    toml.write_text(kept)
+    pv.open(vault.folder).close()
+
+
+def test_a_table_that_was_never_asked_may_still_be_corrected(vault: Vault) -> None:
+    vault.close()
+    toml = vault.folder / "vault.toml"
+    toml.write_text(toml.read_text().replace('unit = "id"', 'unit = "ward"'))
+    with pv.open(vault.folder) as edited:
+        assert edited.declaration("visits").unit == "ward"
+
+
+# ---- data that are gone
+
+
+def test_data_that_are_gone_cost_nothing_and_analysts_are_not_told_why(vault: Vault, folder: Path) -> None:
+    vault.close()
+    (folder / "visits.csv").rename(folder / "moved.csv")
+    with pv.open(vault.folder) as again:
+        for _ in range(4):
+            with pytest.raises(InvalidInputError, match="visits"):
+                again.sql(BY_WARD, epsilon="0.1").release()
+            with pytest.raises(TableUnavailableError) as told:
+                again.sql(BY_WARD, epsilon="0.1", analyst="anna").release()
+            assert str(told.value) == (
+                "the table is not available\n  remedy: ask the owner: `privet check VAULT` says why"
+            )
+            assert told.value.__cause__ is None
+            assert told.value.__context__ is None
+            with pytest.raises(TableUnavailableError):
+                again.suggest_bounds(BY_WARD, epsilon="0.1", analyst="anna")
+        assert again.budget.spent.epsilon == 0
+        (folder / "moved.csv").rename(folder / "visits.csv")
+        assert len(again.sql(BY_WARD, epsilon="0.1").release().rows) == 3
+
+
+def test_a_failed_release_is_repeated_once_for_the_same_price(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any) -> Any:
+        raise MemoryError
+
+    monkeypatch.setattr(type(vault._backend), "exact", broken)
+    with pytest.raises(pv.errors.ReleaseFailedError):
+        vault.sql(BY_WARD, epsilon="0.1").release()
+    monkeypatch.undo()
+    vault.sql(BY_WARD, epsilon="0.1").release()
+    assert vault.budget.spent.epsilon == pv.core.rational.rational("0.1", "x")
+    assert [entry.kind for entry in vault.ledger.entries()][-2:] == [Kind.REPEAT, Kind.ANSWER]
+
+
+# ---- what every answer must say
+
+
+def test_lost_entries_are_said_on_everything_that_is_released(vault: Vault) -> None:
+    vault.close()
+    (vault.folder / "ledger.sqlite-anchor").unlink()
+    ledgers.accept(vault.folder / "ledger.sqlite")
+    lost = "the cap may not hold: entries of the ledger were lost, and what they spent is not counted"
+    with pv.open(vault.folder) as again:
+        assert again.sql(BY_WARD, epsilon="0.1").release().warnings == (lost,)
+        assert again.suggest_bounds(BY_WARD, epsilon="0.1").warnings == (lost,)
+        assert again.suggest_bounds(BY_WARD, epsilon="0.1").warnings == (lost,), "also from the ledger"
