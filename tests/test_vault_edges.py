@@ -174,7 +174,7 @@ def test_two_do_not_create_in_one_folder(tmp_path: Path, monkeypatch: pytest.Mon
     real, refused = ledgers.create, []
 
     def meanwhile(*arguments: Any) -> Any:
-        with pytest.raises(InvalidInputError, match="another process is making a vault"):
+        with pytest.raises(LedgerError, match="another process is making a ledger"):
             pv.create(tmp_path / "v.privet", budget=pv.Budget(1))
         refused.append(True)
         return real(*arguments)
@@ -185,7 +185,7 @@ def test_two_do_not_create_in_one_folder(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_without_locks_the_ledgers_file_decides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("privet.vault.FOLDERS_LOCK", False)
+    monkeypatch.setattr("privet.ledger.connection.FOLDERS_LOCK", False)
     pv.create(tmp_path / "v.privet", budget=pv.Budget(1)).close()
     with pytest.raises(InvalidInputError, match="is not empty"):
         pv.create(tmp_path / "v.privet", budget=pv.Budget(1))

@@ -44,7 +44,7 @@ from privet.engine import FreshNoise, NoiseSource
 from privet.errors import InvalidInputError, RefusedQueryError
 from privet.ledger import Ledger, Policy, Reading, Terms
 from privet.ledger import sqlite as ledgers
-from privet.ledger.connection import sync_folder
+from privet.ledger.connection import alone_in, sync_folder
 from privet.ledger.transaction import other_protection
 from privet.query import Gate, Query
 
@@ -53,7 +53,6 @@ if TYPE_CHECKING:
     from privet.suggest import Suggestion
 
 DECLARATIONS, LEDGER = "vault.toml", "ledger.sqlite"
-FOLDERS_LOCK = os.name == "posix"
 KINDS = {
     ".csv": "csv", ".tsv": "csv", ".txt": "csv", ".parquet": "parquet", ".pq": "parquet",
     ".xlsx": "excel", ".xls": "excel", ".xlsm": "excel", ".ods": "excel", ".duckdb": "duckdb", ".db": "duckdb",
@@ -543,7 +542,7 @@ def create(
     new = [one for one in (folder.absolute(), *folder.absolute().parents) if not one.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with _alone_in(folder):
+        with alone_in(folder):
             for rest in _remains(folder):
                 rest.unlink()
             declared = Catalog(neighbors=terms.neighbors)
@@ -579,28 +578,6 @@ def _declares_nothing(path: Path) -> bool:
         return not path.exists() or not catalog.read(path).tables
     except InvalidInputError:
         return False
-
-
-@contextmanager
-def _alone_in(folder: Path) -> Iterator[None]:
-    """Nobody else creates a vault there meanwhile, or ever believes that we were interrupted. Where folders cannot be
-    locked (Windows), two at once are told apart by the ledger's file alone."""
-    if not FOLDERS_LOCK:
-        yield
-        return
-    import fcntl  # noqa: PLC0415  not everywhere
-
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise InvalidInputError(
-                f"another process is making a vault in {show(str(folder))}", "name a new folder, or wait"
-            ) from None
-        yield
-    finally:
-        os.close(handle)
 
 
 def open(path: str | os.PathLike[str]) -> Vault:

@@ -15,6 +15,7 @@ from privet.errors import LedgerError
 from privet.ledger.schema import APPLICATION, DIVIDED, FORMAT, SCHEMA
 
 PATIENCE = 60.0  # seconds that we wait for other processes
+FOLDERS_LOCK = os.name == "posix"
 LONGEST_LOG = 256  # pages; then they are moved to the ledger's own file
 
 REASONS = {
@@ -219,6 +220,28 @@ def fresh_structure() -> list[tuple[str, ...]]:
         return structure(connection)
     finally:
         connection.close()
+
+
+@contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Nobody else makes a ledger there meanwhile, so what looks unfinished was left by somebody who was killed. Where
+    folders cannot be locked (Windows), two at once are told apart by the ledger's file alone."""
+    if not FOLDERS_LOCK:
+        yield
+        return
+    import fcntl  # noqa: PLC0415  not everywhere
+
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise LedgerError(
+                f"another process is making a ledger in {folder.name}", "wait until it is done, or name a new folder"
+            ) from None
+        yield
+    finally:
+        os.close(handle)
 
 
 @contextmanager

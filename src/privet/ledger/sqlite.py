@@ -26,6 +26,7 @@ from privet.ledger.batch import Batches, Job
 from privet.ledger.chain import START, digest, entry_from, exact_from, terms_from, terms_text
 from privet.ledger.connection import (
     Connection,
+    alone_in,
     begin,
     build,
     check_same,
@@ -79,13 +80,16 @@ def restore(backup: str | os.PathLike[str], path: str | os.PathLike[str], *, for
     later answer says it. Where there is no anchor, only a receipt from outside, given to `verify`, can tell.
     """
     source, place = Path(backup), Path(path)
-    with new_file(place) as part, explained(source):
-        origin = connect_backup(source)
-        try:
-            copy(origin, part)
-        finally:
-            origin.close()
-        lost = _check_restored(part, place, forget=forget)
+    with alone_in(place.absolute().parent):
+        if place.is_file() and not place.stat().st_size:
+            place.unlink()  # a restoration that was killed
+        with new_file(place) as part, explained(source):
+            origin = connect_backup(source)
+            try:
+                copy(origin, part)
+            finally:
+                origin.close()
+            lost = _check_restored(part, place, forget=forget)
     if lost:
         accept(place)
 
