@@ -210,6 +210,14 @@ def test_check_tells_which_tables_can_be_read(vault: str, run: Run, fails: Calla
     assert run("check", "empty") == "no table is declared yet\n"
 
 
+def test_new_data_are_a_new_version(vault: str, run: Run, fails: Callable[..., str]) -> None:
+    assert run("update", vault, "visits").startswith("visits is version 2. What was spent stays spent;")
+    Path("visits.csv").rename("visits-2027.csv")
+    assert json.loads(run("update", vault, "visits", "visits-2027.csv", "--json"))["result"]["version"] == 3
+    assert "'visits': " in fails(2, "update", vault, "visits", "nowhere.csv")
+    assert "there is no table 'wards'" in fails(2, "update", vault, "wards")
+
+
 def test_a_table_in_memory_is_checked_elsewhere(fails: Callable[..., str]) -> None:
     with create("m", budget=Budget(1)) as made:
         made.add_table("t", {"x": [1, 2]}, unit=None, columns={"x": Integer(0, 9)})
@@ -518,6 +526,19 @@ def test_backup_restore_and_export(vault: str, run: Run, fails: Callable[..., st
     )
     receipt = f"{told['entry']}:{told['digest']}"
     assert "ends at 3" in fails(4, "ledger", vault, "verify", "--receipt", receipt)
+
+
+def test_a_ledger_with_lost_entries_is_accepted_aloud(vault: str, run: Run, fails: Callable[..., str]) -> None:
+    run("ledger", vault, "backup", "b.sqlite")
+    run("query", vault, COUNT, "--epsilon", "0.5")
+    Path(vault, "ledger.sqlite").unlink()
+    assert "--forget" in fails(4, "ledger", vault, "restore", "b.sqlite")
+    run("ledger", vault, "restore", "b.sqlite", "--forget")
+    assert "the cap may not hold: entries of the ledger were lost" in run("query", vault, COUNT, "--epsilon", "0.5")
+    assert "nothing to accept" in fails(2, "ledger", vault, "accept")
+    Path(vault, "ledger.sqlite-anchor").unlink()
+    assert "`privet ledger VAULT accept`" in fails(4, "budget", vault)
+    assert "every answer from now on says so" in " ".join(run("ledger", vault, "accept").split())
 
 
 def test_ledgers_that_are_not_there(fails: Callable[..., str]) -> None:

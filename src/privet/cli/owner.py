@@ -186,6 +186,24 @@ def _from_draft(path: Path, vault: Vault) -> Table:
     return next(iter(declared.tables.values()))
 
 
+def _update_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("vault", metavar="VAULT")
+    command.add_argument("name", metavar="TABLE")
+    command.add_argument("file", metavar="FILE", nargs="?", help="where the data are now; where they were if not given")
+    _reading_options(command)
+    json_option(command)
+
+
+def _update(options: argparse.Namespace) -> None:
+    with opened(options.vault) as vault, working("reading the file"):
+        table = vault.update_table(options.name, options.file, **_reading(options))
+    if options.json:
+        print_json("table", {"name": table.name, "version": table.version})
+        return
+    print(f"{one_line(table.name)} is version {table.version}. What was spent stays spent;")
+    print("answers to questions about earlier versions are not given again for this one.")
+
+
 def _partition_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("vault", metavar="VAULT")
     command.add_argument("table", metavar="TABLE", help="says in which part a unit is; it cannot be updated afterwards")
@@ -286,6 +304,12 @@ VERBS = {
         "privet add clinic.privet visits.csv --columns visits.toml --unit patient_id --max-groups 5",
         _add_options,
         _add,
+    ),
+    "update": Verb(
+        "declare that a table's data have changed; the budget is not refilled",
+        "privet update clinic.privet visits visits-2027.csv",
+        _update_options,
+        _update,
     ),
     "partition": Verb(
         "divide the units into parts that are charged by themselves, once and for ever",
