@@ -9,6 +9,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
@@ -18,7 +19,7 @@ import pytest
 from privet.core.laws import DiscreteLaplace
 from privet.noise import entropy
 from privet.noise.entropy import KEY_BYTES, NONCE_BYTES, REKEY_BYTES, Bits, Keystream
-from privet.noise.fast import FIRST_POOL, Sampler
+from privet.noise.fast import FIRST_POOL, Sampler, sampler
 
 
 def words(stream: Keystream, count: int) -> list[int]:
@@ -173,11 +174,62 @@ def test_systems_without_fork(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(set(words(Keystream(), 100))) == 100
 
 
-def test_cannot_be_copied_or_pickled() -> None:
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_cannot_be_copied_or_pickled(duplicate: Callable[[object], object]) -> None:
     stream = Keystream()
-    for duplicate in (copy.copy, copy.deepcopy, pickle.dumps):
+    pooled = Sampler(DiscreteLaplace(Fraction(2**40)), stream)
+    pooled.draw(1)
+    bits = Bits(stream)
+    bits.take(1)
+    for one in (stream, pooled, bits, sampler(DiscreteLaplace(Fraction(2**40)))):
         with pytest.raises(TypeError, match="two copies would draw the same noise"):
-            duplicate(stream)
+            duplicate(one)
+
+
+def test_bits_left_over_are_thrown_away_after_a_fork() -> None:
+    """The other process has them too: 60 bits agree by chance with probability 2**-60."""
+    stream = Keystream()
+    bits = Bits(stream)
+    bits.take(4)
+    left = bits._pool
+    stream._pid = -1  # as in a child
+    assert bits.take(60) != left
+
+
+def test_bits_in_use_are_left_alone() -> None:
+    """As in a thread or a signal handler, or in a child whose parent's thread was taking bits."""
+    bits = Bits(Keystream())
+    bits.take(4)
+    left = bits._pool
+    with bits._lock:
+        assert bits.take(60) != left
+    assert bits.take(60) == left
+
+
+def test_threads_never_share_a_bit() -> None:
+    class Counting:
+        epoch = 0
+        words = iter(range(10**9))
+
+        def fill(self, out: np.ndarray) -> None:
+            out[:] = [next(self.words) for _ in out]
+
+    bits, results = Bits(Counting()), []
+
+    def work() -> None:
+        results.extend([bits.take(64) for _ in range(2_000)])
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(before)
+    assert len(results) == len(set(results)) == 16_000
 
 
 def test_bits_are_the_words_in_order() -> None:

@@ -6,8 +6,11 @@ import contextlib
 import copy
 import itertools
 import math
+import os
 import pickle
+import subprocess
 import sys
+import textwrap
 import threading
 from bisect import bisect_right
 from collections.abc import Iterator
@@ -21,8 +24,9 @@ from fit import FALSE_ALARM, p_value
 from privet.core.laws import DiscreteLaplace
 from privet.core.mechanisms import key_threshold
 from privet.errors import InvalidInputError
-from privet.noise import AboveThreshold, exponential, noisy_max, randomized_response
+from privet.noise import AboveThreshold, exponential, noisy_max, randomized_response, selection
 from privet.noise.entropy import KEYSTREAM
+from privet.noise.fast import Ints, sampler
 from privet.noise.selection import choose, flips_exp, geometric, select_keys, uniform
 
 EPSILON = Fraction(4, 5)
@@ -338,6 +342,58 @@ def test_sparse_vector_answers_for_one_process_only(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(KEYSTREAM, "_pid", -1)  # as after a fork
     with pytest.raises(InvalidInputError, match=r"another process\n  remedy: open a new one"):
         sparse.is_above(0)
+
+
+class Forking:
+    """A sampler after whose draw the process is another one: a signal handler may fork at any line."""
+
+    def __init__(self, law: DiscreteLaplace) -> None:
+        self._sampler = sampler(law)
+
+    def draw(self, size: int) -> Ints:
+        found = self._sampler.draw(size)
+        KEYSTREAM._pid = -1
+        return found
+
+
+def test_a_sparse_vector_forked_off_while_it_opens_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(selection, "sampler", Forking)
+        sparse = AboveThreshold(0, epsilon=1, sensitivity=1)
+    with pytest.raises(InvalidInputError, match="another process"):
+        sparse.is_above(0)
+
+
+def test_a_sparse_vector_forked_off_in_the_middle_of_an_answer_gives_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    sparse = AboveThreshold(0, epsilon=50, sensitivity=1)
+    monkeypatch.setattr(sparse, "_sampler", Forking(DiscreteLaplace(Fraction(1))))
+    with pytest.raises(InvalidInputError, match="another process"):
+        sparse.is_above(10**6)
+    assert sparse.positives_left == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_a_forked_child_has_no_sparse_vector_even_if_a_thread_was_asking() -> None:
+    """The child must refuse, and not wait for the lock of a thread that it lacks."""
+    script = """
+        import os, warnings
+        import privet as pv
+        from privet.errors import InvalidInputError
+        warnings.simplefilter("ignore", DeprecationWarning)
+        sparse = pv.noise.AboveThreshold(0, epsilon=1, sensitivity=1)
+        sparse._lock.acquire()
+        pid = os.fork()
+        if pid == 0:
+            try:
+                sparse.is_above(0)
+            except InvalidInputError:
+                os._exit(7)
+            os._exit(0)
+        sparse._lock.release()
+        sparse.is_above(0)
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(script)], check=True, timeout=120)
 
 
 def test_threads_share_the_positives() -> None:

@@ -81,16 +81,29 @@ KEYSTREAM = Keystream()
 
 
 class Bits:
-    """Uniform integers of any width, from a source of words."""
+    """Uniform integers of any width, from a source of words. No bit is handed out twice, whoever asks."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
+        self._lock = threading.Lock()
         self._word = np.empty(1, np.uint64)
         self._pool = 0
         self._left = 0
+        self._epoch = source.epoch
 
     def take(self, count: int) -> int:
         """A uniform integer below 2**count."""
+        # A thread, a signal handler or a forked child that finds the bits in use takes new words: never waits.
+        if not self._lock.acquire(blocking=False):
+            return Bits(self._source).take(count)
+        try:
+            return self._take(count)
+        finally:
+            self._lock.release()
+
+    def _take(self, count: int) -> int:
+        if self._epoch != self._source.epoch:  # forked: the other process has the same bits
+            self._pool, self._left, self._epoch = 0, 0, self._source.epoch
         while self._left < count:
             self._source.fill(self._word)
             self._pool = self._pool << 64 | int(self._word[0])
@@ -98,3 +111,6 @@ class Bits:
         self._left -= count
         bits, self._pool = self._pool >> self._left, self._pool & ((1 << self._left) - 1)
         return bits
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("bits cannot be copied or pickled: two copies would draw the same noise")

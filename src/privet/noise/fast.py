@@ -18,7 +18,7 @@ import math
 import threading
 from fractions import Fraction
 from functools import lru_cache
-from typing import assert_never
+from typing import NoReturn, assert_never
 
 import numpy as np
 import numpy.typing as npt
@@ -257,6 +257,9 @@ class Sampler:
         kept = self.blocks.settle(np.concatenate(words), values, self._source)
         out[rest] = values
         return rest[~kept]
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a sampler cannot be copied or pickled: two copies would draw the same noise")
 
 
 @lru_cache(maxsize=32)

@@ -122,6 +122,7 @@ class AboveThreshold:
     def __init__(
         self, threshold: int, *, epsilon: object, sensitivity: int, positives: int = 1, monotone: bool = False
     ) -> None:
+        self._epoch = KEYSTREAM.epoch  # first: a process forked off in the middle of this must not answer either
         half = positive(epsilon, "epsilon") / 2
         step = whole(sensitivity, "sensitivity", 1)
         self._positives_left = whole(positives, "positives", 1)
@@ -129,7 +130,6 @@ class AboveThreshold:
         noise = sampler(DiscreteLaplace(step / half)).draw(1)
         self._threshold = whole(threshold, "threshold") + int(noise[0])
         self._lock = threading.Lock()
-        self._epoch = KEYSTREAM.epoch
 
     @property
     def positives_left(self) -> int:
@@ -139,14 +139,19 @@ class AboveThreshold:
     def is_above(self, value: int) -> bool:
         """Test one more value, a whole number that moves by at most `sensitivity` between neighbors."""
         exact = _score(whole, value)
-        if self._epoch != KEYSTREAM.epoch:  # forked: both processes would answer for one price
-            raise InvalidInputError("this sparse vector belongs to another process", "open a new one, at its own price")
+        self._check_process()  # before the lock, which a thread that a forked child lacks may hold
         with self._lock:  # or two threads could both get the last yes
             if self._positives_left == 0:
                 raise InvalidInputError("this sparse vector is closed", "open a new one, at its own price")
             above = exact + int(self._sampler.draw(1)[0]) >= self._threshold
+            self._check_process()  # a signal handler may have forked since
             self._positives_left -= above
         return above
+
+    def _check_process(self) -> None:
+        """Both processes would answer for one price, with the same noise on the threshold."""
+        if self._epoch != KEYSTREAM.epoch:
+            raise InvalidInputError("this sparse vector belongs to another process", "open a new one, at its own price")
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a sparse vector cannot be copied or pickled: two copies would answer for one price")
