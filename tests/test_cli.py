@@ -125,13 +125,13 @@ def test_meaning_for_a_program_and_with_a_picture(capsys: pytest.CaptureFixture[
         (["demo", "--js"], "--js", "privet --help"),
         (["demo", "--out"], "--out", "privet demo --help"),
         (["demo", "--out", "chart.png"], "chart.png", ".svg"),
-        (["demo", "--out", "no/such\nfolder/x.svg"], "no/such?folder/x.svg", "--out FOLDER/demo.svg"),
+        (["demo", "--out", "no/such\nfolder/x.svg"], "no/such?folder/x.svg", "--out FOLDER/x.svg"),
         (["meaning"], "--epsilon", "privet meaning --help"),
         (["meaning", "--epsilon", "-1"], "epsilon must be above 0", "positive"),
         (["meaning", "--epsilon", "1", "--prior", "1.5"], "prior", "0.01"),
         (["meaning", "--epsilon", "1", "--neighbors", "x"], "neighbors", "add-remove"),
         (["meaning", "--epsilon", "1", "--out", "chart.png"], "chart.png", ".svg"),
-        (["meaning", "--epsilon", "1", "--out", "no/such/x.svg"], "no/such/x.svg", "--out FOLDER/meaning.svg"),
+        (["meaning", "--epsilon", "1", "--out", "no/such/x.svg"], "no/such/x.svg", "--out FOLDER/x.svg"),
     ],
 )  # fmt: skip
 @pytest.mark.usefixtures("no_drawing")

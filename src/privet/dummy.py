@@ -16,6 +16,7 @@ from privet.core.rational import whole
 from privet.core.schema import EPOCH, Boolean, Category, Date, Integer, Kind, Number, Text, Timestamp
 from privet.declarations import Source, Table
 from privet.errors import InvalidInputError
+from privet.output import new_output
 
 MISSING_SHARE = 0.05
 ROWS_PER_UNIT = 3
@@ -43,7 +44,10 @@ def write_columns(path: str | Path, table: Table, columns: Mapping[str, Sequence
     source = table.source if table.source.kind == "csv" else Source(kind="csv", path="plain.csv")
     header = source.names or tuple(columns)
     try:
-        with Path(path).open("w", encoding=source.encoding, errors="replace", newline="") as file:
+        with (
+            new_output(Path(path)) as new,
+            new.open("w", encoding=source.encoding, errors="replace", newline="") as file,
+        ):
             file.write("\n" * source.skip)
             writer = csv.writer(file, delimiter=source.delimiter, lineterminator="\n", quoting=csv.QUOTE_MINIMAL)
             if not source.names:

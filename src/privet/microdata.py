@@ -12,7 +12,6 @@ that is missing (an empty field) has the code of the text None. Records keep the
 from __future__ import annotations
 
 import os
-import secrets
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,6 +28,7 @@ from privet.core.rational import show
 from privet.declarations import Source, Table
 from privet.describe import first_kinds
 from privet.errors import InvalidInputError
+from privet.output import new_output
 from privet.plain_csv import Encoded, encoded
 from privet.sources import attach, connect, frames
 from privet.sources.relation import Raw, positions, quoted, unreadable
@@ -222,22 +222,18 @@ def _encoded(connection: duckdb.DuckDBPyConnection, relation: str, name: str) ->
 def write(data: Microdata, path: str | os.PathLike[str], *, delimiter: str = ",") -> None:
     """A CSV or Parquet file, by the ending of its name. A missing value is an empty field.
 
-    A file of that name is replaced when all is written: nobody takes a part of the records for all of them.
+    It gets its name when all is written: nobody takes a part of the records for all of them. A file that exists is
+    not replaced: it may be the data themselves, or what somebody else made.
     """
     place = Path(path)
     if place.suffix.lower() not in (".csv", ".parquet"):
         raise InvalidInputError(f"{place.name} is neither CSV nor Parquet", "give a name that ends in .csv or .parquet")
-    target = place.resolve()  # where a link leads
-    new = target.with_name(f".{secrets.token_hex(8)}{place.suffix}")
     try:
-        try:
+        with new_output(place) as new:
             if place.suffix.lower() == ".csv":
                 _write_csv(data, new, delimiter)
             else:
                 _write_parquet(data, new)
-            new.replace(target)
-        finally:
-            new.unlink(missing_ok=True)
     except (duckdb.IOException, OSError):
         raise InvalidInputError(f"{place} cannot be written", "name a file in a folder that you may write to") from None
 

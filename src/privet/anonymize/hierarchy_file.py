@@ -19,6 +19,7 @@ from privet.anonymize.hierarchy import Hierarchy, of_rows
 from privet.core.rational import show
 from privet.declarations import Source
 from privet.errors import InvalidInputError
+from privet.output import new_output
 from privet.sources.delimited import open_records, open_text
 from privet.sources.sniff import guess
 
@@ -113,9 +114,9 @@ def given_hierarchies(
 
 
 def write_hierarchy(hierarchy: Hierarchy, path: str | os.PathLike[str]) -> None:
-    """One row for each value, with semicolons between."""
+    """One row for each value, with semicolons between. A file that exists is not replaced."""
     try:
-        with Path(path).open("w", encoding="utf-8", newline="") as file:
+        with new_output(Path(path)) as new, new.open("w", encoding="utf-8", newline="") as file:
             csv.writer(file, delimiter=DELIMITER, lineterminator="\n").writerows(zip(*hierarchy.levels, strict=True))
     except OSError:
         raise InvalidInputError(

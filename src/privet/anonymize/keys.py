@@ -77,25 +77,35 @@ class Key:
         """Whole or not at all, readable for its owner alone. A version that is in the file already is never lost: the
         pseudonyms that it made could not be made again."""
         place = Path(path)
-        if place.exists():
-            there = Key.read(place)
-            if not there.versions.items() <= self.versions.items():
-                raise InvalidInputError(
-                    f"{place} has keys that would be lost", "read this file before you rotate, or name a new one"
-                )
-        fresh = place.with_name(f".{place.name}.{secrets.token_hex(4)}")
+        if place.is_symlink():
+            raise InvalidInputError(f"the key file {place} is a link", "name the file that it leads to")
+        fresh = place.with_name(f".{place.name}.new")  # one name for all, so that only one process at a time writes
         try:
             handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, stat.S_IRUSR | stat.S_IWUSR)
+        except FileExistsError:
+            raise InvalidInputError(
+                f"another program is writing the key file {place}", f"wait for it; if there is none, remove {fresh}"
+            ) from None
+        except OSError as error:
+            raise _unwritable(place, error) from None
+        try:
             with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+                self._check_kept(place)
                 file.write(self._text())
                 file.flush()
                 os.fsync(file.fileno())
             fresh.replace(place)
-        except OSError as error:
+        except BaseException as error:
             fresh.unlink(missing_ok=True)
+            if isinstance(error, OSError):
+                raise _unwritable(place, error) from None
+            raise
+
+    def _check_kept(self, place: Path) -> None:
+        if place.exists() and not Key.read(place).versions.items() <= self.versions.items():
             raise InvalidInputError(
-                f"cannot write the key file {place}: {error.strerror}", "name a file in a folder that you may write to"
-            ) from None
+                f"{place} has keys that would be lost", "read this file before you rotate, or name a new one"
+            )
 
     def _text(self) -> str:
         parts = [
@@ -114,6 +124,12 @@ def warnings_about(path: Path, *outputs: Path) -> list[str]:
     if os.name == "posix" and path.exists() and path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
         found.append(f"others on this machine may read the key file {path}: chmod 600 it")
     return found
+
+
+def _unwritable(place: Path, error: OSError) -> InvalidInputError:
+    return InvalidInputError(
+        f"cannot write the key file {place}: {error.strerror}", "name a file in a folder that you may write to"
+    )
 
 
 def _no_keys(place: Path) -> InvalidInputError:

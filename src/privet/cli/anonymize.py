@@ -10,7 +10,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from privet.cli.verb import Verb, counting, json_option, pen, print_json
+from privet.cli.verb import Verb, check_table, counting, json_option, pen, print_json
 from privet.core.rational import show
 from privet.errors import InvalidInputError
 
@@ -104,11 +104,8 @@ def _check(options: argparse.Namespace) -> None:
     """Before the work, not after it."""
     out: Path | None = options.out
     if out is not None:
-        if out.suffix.lower() not in (".csv", ".parquet"):
-            raise InvalidInputError(f"{out.name} is neither CSV nor Parquet", "end --out in .csv or .parquet")
         _check_apart(out, options)
-        if not out.absolute().parent.is_dir():
-            raise InvalidInputError(f"there is no folder {show(str(out.parent))}", "make it, or give --out another")
+        check_table(out)
     if options.seconds is not None and not options.seconds > 0:
         raise InvalidInputError(f"seconds must be above 0, not {options.seconds:g}", "give such as --seconds 60")
     if options.relaxed and options.method != "mondrian":
@@ -116,12 +113,12 @@ def _check(options: argparse.Namespace) -> None:
 
 
 def _check_apart(out: Path, options: argparse.Namespace) -> None:
-    """What is read is not written over, nor would it be part of what is read next time."""
+    """What is written must not be part of what is read, now or next time."""
     from privet.anonymize.hierarchy_file import column_of  # noqa: PLC0415
 
     place, data = out.resolve(), options.data.resolve()
     beside = place.parent == data.parent and fnmatch(place.name, data.name)  # the same, or one of part*.parquet
-    if beside or data in place.parents or (out.exists() and data.exists() and out.samefile(data)):
+    if beside or data in place.parents:
         raise InvalidInputError("--out would overwrite the data", "give --out another name")
     trees = options.hierarchies
     if trees is not None and place.parent == trees.resolve() and column_of(place) in names(options.quasi):

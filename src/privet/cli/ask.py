@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from privet.cli.verb import (
     Verb,
-    check_new,
+    check_output,
     check_picture,
     json_option,
     opened,
@@ -21,7 +21,7 @@ from privet.cli.verb import (
     print_json,
     read_text,
     working,
-    write_new,
+    write,
 )
 from privet.errors import InvalidInputError
 
@@ -95,12 +95,11 @@ def _query(options: argparse.Namespace) -> None:
 def _check_files(options: argparse.Namespace, asked: Query) -> None:
     """Whatever can go wrong with the files goes wrong before anything is paid."""
     if options.csv is not None:
-        check_new(options.csv, "--csv")
+        check_output(options.csv, "--csv")
     if options.chart is not None:
         from privet.report.answer_chart import check_drawable  # noqa: PLC0415  brings Altair
 
         check_picture(options.chart, "--chart")
-        check_new(options.chart, "--chart")
         check_drawable(asked.question)
 
 
@@ -137,11 +136,11 @@ def _deliver(answer: Answer, options: argparse.Namespace) -> None:
 
         print(text(answer, pen()))
     if options.csv is not None:
-        write_new(options.csv, _csv(answer), "--csv")
+        write(options.csv, _csv(answer), "--csv")
     if options.chart is not None:
         from privet.report.charts import svg  # noqa: PLC0415  brings Altair
 
-        write_new(options.chart, svg(answer.chart()), "--chart")
+        write(options.chart, svg(answer.chart()), "--chart")
 
 
 def _csv(answer: Answer) -> str:

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from privet.cli.attack_result import check, result_options, show
-from privet.cli.verb import Verb, counting
+from privet.cli.verb import Verb, check_table, counting
 from privet.errors import InvalidInputError
 
 
@@ -42,6 +42,8 @@ def pairs_of(text: str, option: str) -> dict[str, str]:
 
 def _linkage(options: argparse.Namespace) -> None:
     check(options)
+    if options.matches is not None:
+        check_table(options.matches, "--matches")
     on, truth = pairs_of(options.on, "--on"), list(pairs_of(options.truth, "--truth").items())
     if len(truth) > 1:
         raise InvalidInputError("--truth names one column of ids", "write such as --truth id, or --truth id=person")

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from privet.cli.attack_result import check, result_options, seconds_option, show
-from privet.cli.verb import Verb, counting, read_text
+from privet.cli.verb import Verb, check_table, counting, read_text
 from privet.errors import InvalidInputError
 
 
@@ -33,8 +33,8 @@ def _options(command: argparse.ArgumentParser) -> None:
 
 def _attack(options: argparse.Namespace) -> None:
     check(options)
-    if options.ids is not None and options.ids.exists():
-        raise InvalidInputError(f"{options.ids} exists already", "name a new file with --ids")
+    if options.ids is not None:
+        check_table(options.ids, "--ids")
     key = None if options.hmac_key is None else _key(options.hmac_key)
     from privet.attacks.reversal import reverse  # noqa: PLC0415  brings NumPy and DuckDB
 

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from privet.cli.verb import json_option, pen, print_json
+from privet.cli.verb import check_report, json_option, pen, print_json
 from privet.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -26,10 +26,8 @@ def check(options: argparse.Namespace) -> None:
     """Before the work, not after it."""
     if "seconds" in options and not options.seconds > 0:
         raise InvalidInputError(f"seconds must be above 0, not {options.seconds:g}", "give such as --seconds 60")
-    if options.out is not None and options.out.suffix.lower() != ".html":
-        raise InvalidInputError(
-            f"the report is an HTML file, which {options.out} is not", "give --out a name that ends in .html"
-        )
+    if options.out is not None:
+        check_report(options.out)
 
 
 def show(findings: Findings, options: argparse.Namespace) -> None:

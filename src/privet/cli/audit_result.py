@@ -6,8 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from privet.cli.verb import json_option, pen
-from privet.errors import InvalidInputError
+from privet.cli.verb import check_report, json_option, pen
 from privet.report.terminal import one_line
 
 if TYPE_CHECKING:
@@ -43,11 +42,8 @@ def claim_of(options: argparse.Namespace) -> Claim:
 
 def check_out(options: argparse.Namespace) -> None:
     """Before the work, not after it."""
-    out: Path | None = options.out
-    if out is not None and out.suffix.lower() != ".html":
-        raise InvalidInputError(
-            f"the report is an HTML file, which {one_line(str(out))} is not", "give --out a name that ends in .html"
-        )
+    if options.out is not None:
+        check_report(options.out)
 
 
 def show(found: Audit | Checks, options: argparse.Namespace) -> int:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from privet.cli.verb import Verb, json_option, opened, print_json, read_text, working, write_new
+from privet.cli.verb import Verb, check_output, json_option, opened, print_json, read_text, working, write
 from privet.core.rational import show
 from privet.errors import InvalidInputError, PrivetError
 from privet.report.terminal import ceiling, one_line
@@ -86,10 +86,12 @@ def _describe_options(command: argparse.ArgumentParser) -> None:
 def _describe(options: argparse.Namespace) -> None:
     from privet.describe import describe  # noqa: PLC0415  brings DuckDB
 
+    if options.out is not None:
+        check_output(options.out, "--out")
     with working("reading the file"):
         draft = describe(options.file, name=options.name, public=options.public, **_reading(options))
     if options.out is not None:
-        write_new(options.out, draft.toml(), "--out")
+        write(options.out, draft.toml(), "--out")
     if options.json:
         print_json("draft", {"toml": draft.toml(), "out": None if options.out is None else str(options.out)})
         return
@@ -274,8 +276,7 @@ def _dummy_options(command: argparse.ArgumentParser) -> None:
 def _dummy(options: argparse.Namespace) -> None:
     from privet.dummy import write_csv  # noqa: PLC0415
 
-    if options.out.exists():
-        raise InvalidInputError(f"{options.out} exists already", "give --out another name")
+    check_output(options.out, "--out")
     with opened(options.vault) as vault:
         write_csv(options.out, vault.declaration(options.table), options.rows, seed=options.seed)
     if options.json:

@@ -9,12 +9,14 @@ import os
 import stat
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from privet.cli.verb import Verb, counting, json_option, print_json
 from privet.core.rational import show
 from privet.errors import InvalidInputError
+from privet.output import check_free, new_output
 
 if TYPE_CHECKING:
     from privet.anonymize.keys import Key
@@ -45,10 +47,11 @@ def _pseudonymize(options: argparse.Namespace) -> None:
     places = _places(options.files, options.out)
     if options.mapping is not None and not options.rotate:
         raise InvalidInputError("--mapping goes with --rotate", "rotate the key, or leave --mapping out")
+    for path in places.values():
+        check_free(path, "--out")
+    if options.mapping is not None:
+        check_free(options.mapping, "--mapping")
     written = [*places.values(), *([options.mapping] if options.mapping else [])]
-    for path in written:
-        if path.exists():
-            raise InvalidInputError(f"{path} exists already", "name a new file or folder with --out")
     if len({path.resolve() for path in (*written, options.key)}) <= len(written):
         raise InvalidInputError("two files would be one", "give --key, --out and --mapping different names")
     from privet import microdata  # noqa: PLC0415  brings NumPy and DuckDB
@@ -140,30 +143,17 @@ def _write(
     """All files or none: each is written under another name first, and gets its own when all are there."""
     from privet import microdata  # noqa: PLC0415
 
-    moves: dict[Path, Path] = {}
     try:
-        for name, table in tables.items():
-            place = places[name]
-            place.parent.mkdir(parents=True, exist_ok=True)
-            moves[_fresh(place)] = place
-            microdata.write(table, _fresh(place))
-        if mapping is not None:
-            moves[_fresh(mapping)] = mapping
-            _write_mapping(_fresh(mapping), pairs)
-        for fresh, place in moves.items():
-            fresh.replace(place)
+        with ExitStack() as parts:
+            for name, table in tables.items():
+                places[name].parent.mkdir(parents=True, exist_ok=True)
+                microdata.write(table, parts.enter_context(new_output(places[name])))
+            if mapping is not None:
+                _write_mapping(parts.enter_context(new_output(mapping)), pairs)
     except OSError as error:
         raise InvalidInputError(
             f"cannot write {error.filename}: {error.strerror}", "name a file in a folder that you may write to"
         ) from None
-    finally:
-        for fresh in moves:
-            fresh.unlink(missing_ok=True)
-
-
-def _fresh(path: Path) -> Path:
-    """A name beside it that nothing else has, of the same kind of file."""
-    return path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
 
 
 def _write_mapping(path: Path, pairs: Sequence[tuple[str, str, str]]) -> None:

@@ -23,7 +23,7 @@ def _demo(options: argparse.Namespace) -> None:
 
     with working("telling the story"):
         story = demo.tell()
-        write(picture, demo.chart(), "--out", "demo.svg")
+        write(picture, demo.chart(), "--out")
     if options.json:
         print_json("demo", {**story.numbers(), "picture": str(picture)})
     else:
@@ -48,7 +48,7 @@ def _meaning(options: argparse.Namespace) -> None:
     answer = meaning(**{name: getattr(options, name) for name in asked})
     if picture is not None:
         check_picture(picture)
-        write(picture, answer.svg(), "--out", "meaning.svg")
+        write(picture, answer.svg(), "--out")
     if options.json:
         print_json("meaning", {**answer.to_json(), "picture": None if picture is None else str(picture)})
     else:

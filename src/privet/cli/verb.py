@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from privet.errors import InvalidInputError
-from privet.report.terminal import Pen
+from privet.output import check_free, write_text
+from privet.report.terminal import Pen, one_line
 
 if TYPE_CHECKING:
     from privet.vault import Vault
@@ -107,42 +108,56 @@ def check_picture(path: Path, option: str = "--out") -> None:
     """Before the work, not after it."""
     if path.suffix.lower() != ".svg":
         raise InvalidInputError(
-            f"the picture is an SVG file, which {path} is not", f"give {option} a name that ends in .svg"
+            f"the picture is an SVG file, which {one_line(str(path))} is not", f"give {option} a name that ends in .svg"
         )
+    check_output(path, option)
 
 
-def check_new(path: Path, option: str) -> None:
-    """Before something is paid for: a file that can be written, and that nobody would miss. Leaves nothing behind."""
-    _refuse_existing(path, option)
-    with _explained(path, option, path.name):
-        path.open("x").close()
-        path.unlink()
+def check_report(path: Path, option: str = "--out") -> None:
+    """Before the work, not after it."""
+    if path.suffix.lower() != ".html":
+        raise InvalidInputError(
+            f"the report is an HTML file, which {one_line(str(path))} is not",
+            f"give {option} a name that ends in .html",
+        )
+    check_output(path, option)
 
 
-def write(path: Path, text: str, option: str, name: str) -> None:
-    with _explained(path, option, name):
-        path.write_text(text, encoding="utf-8", newline="")
+def check_table(path: Path, option: str = "--out") -> None:
+    """Before the work, not after it."""
+    if path.suffix.lower() not in (".csv", ".parquet"):
+        raise InvalidInputError(
+            f"{one_line(path.name)} is neither CSV nor Parquet", f"give {option} a name that ends in .csv or .parquet"
+        )
+    check_output(path, option)
 
 
-def write_new(path: Path, text: str, option: str) -> None:
-    """What somebody may have edited by hand, or a vault or its data, is not overwritten."""
-    _refuse_existing(path, option)
-    write(path, text, option, path.name)
+def check_output(path: Path, option: str) -> None:
+    """Before the work, and before something is paid for: a file that can be written, and that nobody would miss.
+
+    This is the rule for the files of every verb (see `privet.output`). Leaves nothing behind.
+    """
+    check_free(path, option)
+    with _explained(path, option):
+        if not path.exists():
+            path.open("x").close()
+            path.unlink()
 
 
-def _refuse_existing(path: Path, option: str) -> None:
-    if path.exists():
-        raise InvalidInputError(f"{path} exists already", f"give {option} another name, or move that file away first")
+def write(path: Path, text: str, option: str) -> None:
+    check_free(path, option)
+    with _explained(path, option):
+        write_text(path, text)
 
 
 @contextmanager
-def _explained(path: Path, option: str, name: str) -> Iterator[None]:
+def _explained(path: Path, option: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
         raise InvalidInputError(
             f"cannot write {path}: {error.strerror}",
-            f"name a file in a folder that you may write to: {option} FOLDER/{name}",
+            f"name a file in a folder that you may write to: {option} FOLDER/{path.name}",
         ) from None
 
 

@@ -13,6 +13,7 @@ from typing import Literal, assert_never
 
 from privet import __version__
 from privet.errors import InvalidInputError
+from privet.output import MARKS, write_text
 from privet.report.page_style import STYLE
 from privet.report.terminal import one_line
 
@@ -122,6 +123,7 @@ def to_html(report: Report) -> str:
             '<html lang="en">',
             "<head>",
             '<meta charset="utf-8">',
+            MARKS[".html"],
             f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             '<meta name="color-scheme" content="light dark">',
@@ -143,14 +145,16 @@ def to_fragment(report: Report) -> str:
 
 
 def write_html(report: Report, path: str | Path) -> Path:
-    """Writes the file, over an older one if there is one."""
+    """Writes the file, over an older report of Privet if there is one, and over nothing else."""
     target = Path(path)
     if target.suffix.lower() != ".html":
         raise InvalidInputError(
             f"a report is an HTML file, which {one_line(str(path))} is not", "give a name that ends in .html"
         )
     try:
-        target.write_text(to_html(report), encoding="utf-8", newline="")
+        write_text(target, to_html(report))
+    except InvalidInputError:
+        raise
     except (OSError, ValueError) as error:  # ValueError: a name that no system allows
         reason = getattr(error, "strerror", None) or "no file can have this name"
         raise InvalidInputError(

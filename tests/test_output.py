@@ -1,0 +1,177 @@
+"""What Privet writes: never over what was there, nor through a link; reports over reports of Privet alone."""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from privet import cli, microdata, output
+from privet.anonymize import builders
+from privet.anonymize.hierarchy_file import write_hierarchy
+from privet.anonymize.keys import Key
+from privet.errors import InvalidInputError
+
+PEOPLE = "id,age,sex,sick\n" + "".join(f"p{at},{20 + at % 7},{'fm'[at % 2]},{'ny'[at % 3 == 0]}\n" for at in range(60))
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "people.csv").write_text(PEOPLE)
+    (tmp_path / "hashed.csv").write_text("id\n" + "a" * 32 + "\n")
+    assert cli.main(["init", "v.privet", "--epsilon", "9"]) == 0
+    assert cli.main(["describe", "people.csv", "--out", "people.toml"]) == 0
+    assert cli.main(["add", "v.privet", "people.csv", "--columns", "people.toml"]) == 0
+    capsys.readouterr()
+    return tmp_path
+
+
+COUNT = "SELECT COUNT(*) AS n FROM people"
+COMMANDS = {
+    "anonymize": (["anonymize", "people.csv", "--quasi", "age,sex", "--drop", "id", "--out"], "o.csv"),
+    "pseudonymize": (["pseudonymize", "people.csv", "--columns", "id", "--key", "k", "--out"], "o.csv"),
+    "describe": (["describe", "people.csv", "--out"], "o.toml"),
+    "dummy": (["dummy", "v.privet", "people", "--out"], "o.csv"),
+    "csv": (["query", "v.privet", COUNT, "--epsilon", "1", "--csv"], "o.csv"),
+    "chart": (["query", "v.privet", COUNT + " GROUP BY sex", "--epsilon", "1", "--chart"], "o.svg"),
+    "matches": (["attack", "linkage", "people.csv", "people.csv", "--on", "age,sex", "--matches"], "o.csv"),
+    "ids": (["attack", "pseudonyms", "hashed.csv", "--column", "id", "--format", "9", "--ids"], "o.csv"),
+    "attack": (["attack", "regimes", "--people", "20", "--statistics", "20", "--epsilon", "1", "--out"], "o.html"),
+    "compare": (["compare", "people.csv", "--quasi", "age,sex", "--sensitive", "sick", "--out"], "o.html"),
+    "audit": (["audit", "function", "none.py:f", "--epsilon", "1", "--out"], "o.html"),
+    "demo": (["demo", "--out"], "o.svg"),
+    "meaning": (["meaning", "--epsilon", "1", "--out"], "o.svg"),
+}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_no_command_writes_over_a_file_or_through_a_link(
+    name: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Refused before the work: what would take long, or cost something, is never begun."""
+    words, place = COMMANDS[name]
+    target = folder / place
+    for make in (
+        lambda: target.write_text("mine"),
+        lambda: target.symlink_to(folder / "people.csv"),
+        lambda: target.hardlink_to(folder / "people.csv"),
+        lambda: target.symlink_to(folder / "nowhere"),
+    ):
+        make()
+        before = target.read_text() if target.exists() else None
+        assert cli.main([*words, place]) == 2
+        assert re.match(rf"privet: ({place} (exists|is a link)|--out would overwrite)", capsys.readouterr().err)
+        assert (target.read_text() if target.exists() else None) == before
+        assert not (folder / "nowhere").exists()
+        target.unlink()
+    assert (folder / "people.csv").read_text() == PEOPLE
+
+
+@pytest.mark.parametrize("name", ["attack", "meaning"])
+def test_a_report_replaces_a_report(name: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words, place = COMMANDS[name]
+    for _ in range(2):
+        assert cli.main([*words, place]) == 0
+    (folder / "link").with_suffix(Path(place).suffix).symlink_to(folder / place)
+    assert cli.main([*words, f"link{Path(place).suffix}"]) == 2
+    assert "is a link\n  remedy: give --out another name" in capsys.readouterr().err
+
+
+def _records(path: Path) -> None:
+    microdata.write(microdata.Microdata({"a": microdata.column("a", ["x"])}, 1), path)
+
+
+def _hierarchy(path: Path) -> None:
+    write_hierarchy(builders.suggest(microdata.column("a", ["x", "y"])), path)
+
+
+@pytest.mark.parametrize("write", [_records, _hierarchy])
+def test_the_python_functions_write_new_files_only(write: Callable[[Path], None], tmp_path: Path) -> None:
+    data, link, dangling = tmp_path / "data.csv", tmp_path / "link.csv", tmp_path / "dangling.csv"
+    data.write_text("mine")
+    link.symlink_to(data)
+    dangling.symlink_to(tmp_path / "nowhere.csv")
+    for path in (data, link, dangling):
+        with pytest.raises(InvalidInputError, match=r"exists already|is a link"):
+            write(path)
+    assert data.read_text() == "mine"
+    assert sorted(tmp_path.iterdir()) == sorted([data, link, dangling])
+
+
+def test_what_another_put_there_meanwhile_stays(tmp_path: Path) -> None:
+    """As in a race: the name was free when the work began."""
+
+    def write(path: Path) -> None:
+        with output.new_output(path) as part:
+            part.write_text("late")
+            path.write_text("first")
+
+    for path in (tmp_path / "a.csv", tmp_path / "a.html"):
+        with pytest.raises(InvalidInputError, match="exists already"):
+            write(path)
+        assert path.read_text() == "first"
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_of_many_that_write_one_name_one_wins(tmp_path: Path) -> None:
+    path, start, won = tmp_path / "a.csv", threading.Barrier(8), []
+
+    def work(text: str) -> None:
+        start.wait()
+        try:
+            output.write_text(path, text)
+        except InvalidInputError:
+            return
+        won.append(text)
+
+    threads = [threading.Thread(target=work, args=(f"text {at}",)) for at in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert won == [path.read_text()]
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_that_cannot_be_read_is_not_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.html"
+    output.write_text(path, output.MARKS[".html"])
+    output.check_free(path)
+
+    def closed(*_: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(Path, "open", closed)
+    with pytest.raises(InvalidInputError, match="was not written by Privet"):
+        output.check_free(path)
+
+
+def test_a_key_file_is_written_by_one_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = tmp_path / "clinic.key"
+    first = Key.new()
+    first.write(place)
+    with pytest.raises(InvalidInputError, match="keys that would be lost"):
+        Key.new().write(place)  # as of two that found no key at the same time
+    (tmp_path / ".clinic.key.new").write_text("")
+    with pytest.raises(InvalidInputError, match=r"another program is writing"):
+        first.rotated().write(place)
+    (tmp_path / ".clinic.key.new").unlink()
+    link = tmp_path / "link.key"
+    link.symlink_to(place)
+    with pytest.raises(InvalidInputError, match="is a link"):
+        first.rotated().write(link)
+
+    def full(_descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(InvalidInputError, match="No space left"):
+            first.rotated().write(place)
+    assert Key.read(place) == first
+    assert sorted(tmp_path.iterdir()) == [place, link]
