@@ -29,7 +29,7 @@ from hypothesis import strategies as st
 
 from privet.backends import reading, sqlgen, values
 from privet.backends.content import canonical
-from privet.backends.duckdb import _LEFT_TO_THE_PARENT, DuckDb, _remove
+from privet.backends.duckdb import _LEFT_TO_THE_PARENT, DuckDb
 from privet.backends.reference import Reference, _passing, bounded
 from privet.backends.whole import Whole, clamped, constant, quotient, remainder, rounded
 from privet.catalog import Source, Table
@@ -545,7 +545,7 @@ def test_a_table_is_loaded_again_when_it_changes() -> None:
         assert engine.exact(nasty.task_of(ASKED, VISITS)) == [[1, 0, 0], [2, 0, 0]]
         assert engine.exact(nasty.task_of(ASKED, replace(VISITS, version=2))) == [[1, 0, 0], [2, 0, 0]]
         assert engine._attached["t"].tables[0].version == 2
-        folder = engine._folder
+        folder = engine._folder.path
         engine.check(VISITS)
         with pytest.raises(InvalidInputError):
             engine.check(table_of({"nothing": Integer(0, 1)}))
@@ -691,7 +691,7 @@ if child == 0:
     engine.close()
     os._exit(7)
 assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
-assert engine._folder.exists()
+assert engine._folder.path.exists()
 assert engine.exact(task) == ANSWER
 engine.close()
 print("both")
@@ -715,12 +715,11 @@ def test_another_process_leaves_the_databases_alone() -> None:
         assert engine.exact(nasty.task_of(ASKED, VISITS)) == ANSWER
         folder, engine._process = engine._folder, -1
         engine.close()
-        _remove(folder, -1)
-        assert folder.exists()
+        assert folder.path.exists()
         assert engine.exact(nasty.task_of(ASKED, VISITS)) == ANSWER
     left = _LEFT_TO_THE_PARENT.pop()
     left["t"].connection.close()
-    _remove(folder, os.getpid())
+    folder.remove()
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers here")

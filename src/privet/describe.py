@@ -9,7 +9,6 @@ from __future__ import annotations
 import datetime as dt
 import os
 import re
-import tempfile
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -23,6 +22,7 @@ from privet.catalog import section
 from privet.core.schema import Boolean, Category, Date, Integer, Kind, Number, Text, Timestamp
 from privet.declarations import Source, Table, check_name, portable
 from privet.errors import InvalidInputError
+from privet.scratch import Scratch
 from privet.sources import attach, connect
 from privet.sources.profile import FORMATS, Facts, facts
 from privet.sources.relation import FIRST, FLOATS, TEXT, WHOLE, unreadable
@@ -85,7 +85,7 @@ def describe(path: str | Path, *, name: str | None = None, public: bool = False,
     Of a table that is `public`, which everybody may read, all texts are listed."""
     full = Path(os.path.abspath(path))  # noqa: PTH100  resolve() would follow links
     try:
-        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch, connect(Path(scratch)) as connection:
+        with Scratch() as scratch, connect(scratch) as connection:
             called = name or _plain(full.name.partition(".")[0])
             return _draft(connection, guess(full, options), full, called, public=public)
     except (duckdb.Error, OSError, EOFError, UnicodeError):

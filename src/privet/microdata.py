@@ -12,7 +12,6 @@ that is missing (an empty field) has the code of the text None. Records keep the
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -30,6 +29,7 @@ from privet.describe import first_kinds
 from privet.errors import InvalidInputError
 from privet.output import new_output
 from privet.plain_csv import Encoded, encoded
+from privet.scratch import Scratch
 from privet.sources import attach, connect, frames
 from privet.sources.relation import Raw, positions, quoted, unreadable
 from privet.sources.relation import text as literal
@@ -107,7 +107,7 @@ def read(data: object, *, columns: Sequence[str] | None = None, **options: Any) 
     if isinstance(data, Microdata):
         return data if columns is None else data.only(columns)
     try:
-        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch, connect(Path(scratch)) as connection:
+        with Scratch() as scratch, connect(scratch) as connection:
             connection.execute("SET preserve_insertion_order = true")
             return _read(connection, data, columns, options)
     except (duckdb.Error, OSError, EOFError, UnicodeError):

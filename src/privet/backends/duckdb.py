@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import operator
 import os
-import shutil
-import tempfile
 import threading
 import weakref
 from collections import defaultdict
@@ -31,6 +29,7 @@ from privet.core.cells import Keys
 from privet.core.rational import show
 from privet.declarations import Table
 from privet.errors import InvalidInputError
+from privet.scratch import Scratch
 from privet.sources import Raw, attach, connect, harden
 
 Found = TypeVar("Found")
@@ -81,7 +80,7 @@ class DuckDb:
         self._process = os.getpid()
         self._lock = threading.Lock()
         self._attached: dict[str, _Attached] = {}
-        self._folder: Path | None = None
+        self._folder: Scratch | None = None
 
     def exact(self, task: Task) -> list[Vector]:
         """For every measure its value in every cell, in the order of `task.cells.keys()`, then the rest."""
@@ -196,9 +195,9 @@ class DuckDb:
         if self._scratch is not None:
             return self._scratch
         if self._folder is None:
-            self._folder = Path(tempfile.mkdtemp(prefix="privet-"))
-            weakref.finalize(self, _remove, self._folder, os.getpid())
-        return self._folder
+            self._folder = Scratch()
+            weakref.finalize(self, self._folder.remove)
+        return self._folder.path
 
     def close(self) -> None:
         """Close every database; a later question opens them again."""
@@ -208,7 +207,7 @@ class DuckDb:
                     attached.connection.close()
                 self._attached.clear()
                 if self._folder is not None:
-                    _remove(self._folder, self._process)
+                    self._folder.remove()
                     self._folder = None
 
     def __enter__(self) -> Self:
@@ -289,9 +288,3 @@ def _waited_for(cursor: duckdb.DuckDBPyConnection, work: Callable[[], Found]) ->
             while not waiting.done():  # again and again, since the query may not have begun
                 cursor.interrupt()
                 wait([waiting], timeout=0.01)
-
-
-def _remove(folder: Path, process: int) -> None:
-    """A forked child must not take its parent's files away."""
-    if process == os.getpid():
-        shutil.rmtree(folder, ignore_errors=True)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +12,7 @@ from privet.core.accountant import Budget
 from privet.core.schema import Category
 from privet.microdata import Column, Microdata, narrow, write
 from privet.plans.counted import Bins, Pair, Table, pairs
+from privet.scratch import Scratch
 from privet.vault import create
 
 FINE = 10**6
@@ -25,8 +24,7 @@ def noisy_tables(data: Microdata, binned: Mapping[str, Bins], epsilon: Fraction)
     wanted = pairs(list(binned))
     part = Fraction(epsilon * FINE // len(wanted), FINE)  # down, so that all parts fit
     names = {name: f"c{place}" for place, name in enumerate(binned)}
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
-        folder = Path(scratch)
+    with Scratch() as folder:
         write(_numbered(data, binned, names), folder / "records.parquet")
         vault = create(folder / "tables.privet", budget=Budget(epsilon=epsilon), neighbors="add-remove")
         kinds = {names[name]: Category([_bin(at) for at in range(one.count)]) for name, one in binned.items()}
