@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import os
 import re
+import zlib
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -88,7 +89,7 @@ def describe(path: str | Path, *, name: str | None = None, public: bool = False,
         with Scratch() as scratch, connect(scratch) as connection:
             called = name or _plain(full.name.partition(".")[0])
             return _draft(connection, guess(full, options), full, called, public=public)
-    except (duckdb.Error, OSError, EOFError, UnicodeError):
+    except (duckdb.Error, OSError, EOFError, UnicodeError, zlib.error):
         raise unreadable() from None
     except TypeError:
         raise InvalidInputError("an option is not one of a source", "use such as delimiter, encoding, sheet") from None

@@ -12,6 +12,7 @@ that is missing (an empty field) has the code of the text None. Records keep the
 from __future__ import annotations
 
 import os
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -110,7 +111,7 @@ def read(data: object, *, columns: Sequence[str] | None = None, **options: Any) 
         with Scratch() as scratch, connect(scratch) as connection:
             connection.execute("SET preserve_insertion_order = true")
             return _read(connection, data, columns, options)
-    except (duckdb.Error, OSError, EOFError, UnicodeError):
+    except (duckdb.Error, OSError, EOFError, UnicodeError, zlib.error):
         raise unreadable() from None
     except TypeError:
         raise InvalidInputError("an option is not one of a source", "use such as delimiter, encoding, sheet") from None

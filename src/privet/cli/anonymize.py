@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
@@ -191,6 +192,7 @@ def _check_encoding(path: Path, encoding: str) -> None:
     """Bytes that the encoding does not know would be shipped spelled out."""
     from privet.declarations import Source  # noqa: PLC0415
     from privet.sources.delimited import open_text  # noqa: PLC0415
+    from privet.sources.relation import unreadable  # noqa: PLC0415
     from privet.sources.sniff import BLOCK, ENDINGS  # noqa: PLC0415
 
     if ENDINGS.get(path.suffix.lower()) != "csv" or not path.is_file():
@@ -200,6 +202,8 @@ def _check_encoding(path: Path, encoding: str) -> None:
         with open_text(path, encoding, errors="strict") as file:
             while file.read(BLOCK):
                 pass
+    except (OSError, EOFError, zlib.error):
+        raise unreadable() from None
     except UnicodeError:
         raise InvalidInputError(
             f"{path.name} is not in {encoding}", "give its encoding, such as --encoding cp1252, or leave it out"
