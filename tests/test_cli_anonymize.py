@@ -105,7 +105,7 @@ def test_mondrian(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     relaxed = document([*words, "--relaxed", "--t", "0.4", "--k", "2"], capsys)
     assert relaxed["method"] == "relaxed Mondrian"
     assert relaxed["t"]["sick"] <= 0.4
-    assert cli.main([*words, "--bottom-code", "age=30"]) == 0
+    assert cli.main([*words, "--bottom-code", "age=30", "--out", "coded.csv"]) == 0
     text = capsys.readouterr().out
     assert "below 30 and are now 30" in text
     assert "strict Mondrian, " in text

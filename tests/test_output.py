@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import hashlib
 import os
 import re
 import threading
@@ -175,3 +177,80 @@ def test_a_key_file_is_written_by_one_at_a_time(tmp_path: Path, monkeypatch: pyt
             first.rotated().write(place)
     assert Key.read(place) == first
     assert sorted(tmp_path.iterdir()) == [place, link]
+
+
+@pytest.mark.parametrize(
+    "text", ["=1+1", "+1-2", "-a", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1", "-1e", "+", "-1-1", "=cmd|' /C x'!A0"]
+)
+def test_formulas_get_an_apostrophe(text: str) -> None:
+    assert output.spreadsheet_safe(text) == f"'{text}"
+
+
+@pytest.mark.parametrize(
+    "text", ["", "a", "a=1", "1", "-1", "+1", "-1.5", "-1,5", "-.5", "+1.", "-1e-5", "+2E10", "'=1", " "]
+)
+def test_numbers_and_other_texts_stay(text: str) -> None:
+    assert output.spreadsheet_safe(text) == text
+
+
+HOSTILE = "id,age,sex,=who\n" + "".join(f"=p{at},{-1 - at % 2},+f,@x\n" for at in range(40))
+WITH_TEXTS = {
+    "anonymize": ["anonymize", "hostile.csv", "--quasi", "age", "--drop", "id", "--out", "o.csv"],
+    "pseudonymize": ["pseudonymize", "hostile.csv", "--columns", "id", "--key", "k", "--out", "o.csv"],
+    "dummy": ["dummy", "h.privet", "hostile", "--out", "o.csv"],
+    "query": [
+        "query",
+        "h.privet",
+        "SELECT sex, COUNT(*) AS n FROM hostile GROUP BY sex",
+        "--epsilon",
+        "1",
+        "--csv",
+        "o.csv",
+    ],
+    "ids": ["attack", "pseudonyms", "ids.csv", "--column", "id", "--format", "=9", "--hash", "md5", "--ids", "o.csv"],
+}
+
+
+@pytest.fixture
+def hostile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "hostile.csv").write_text(HOSTILE)
+    hashes = [hashlib.md5(f"={at}".encode()).hexdigest() for at in range(10)]
+    (tmp_path / "ids.csv").write_text("id\n" + "".join(f"{one}\n" for one in hashes))
+    assert cli.main(["init", "h.privet", "--epsilon", "9"]) == 0
+    assert cli.main(["describe", "hostile.csv", "--out", "hostile.toml"]) == 0
+    assert cli.main(["add", "h.privet", "hostile.csv", "--columns", "hostile.toml", "--unit", "id"]) == 0
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", WITH_TEXTS)
+def test_every_csv_can_be_made_safe(name: str, hostile: Path) -> None:
+    def cells() -> list[str]:
+        with (hostile / "o.csv").open(newline="") as file:
+            found = [cell for row in csv.reader(file) for cell in row]
+        (hostile / "o.csv").unlink()
+        return found
+
+    assert cli.main(WITH_TEXTS[name]) == 0
+    plain = cells()
+    assert any(cell[:1] in "=+@" for cell in plain if cell)
+    assert cli.main([*WITH_TEXTS[name], "--spreadsheet-safe"]) == 0
+    safe = cells()
+    assert not [cell for cell in safe if cell[:1] in ("=", "+", "@")]
+    if name == "anonymize":
+        assert safe == [output.spreadsheet_safe(cell) for cell in plain]
+
+
+def test_a_mapping_can_be_made_safe(hostile: Path) -> None:
+    words = ["pseudonymize", "hostile.csv", "--columns", "id==kind", "--key", "k", "--spreadsheet-safe"]
+    assert cli.main([*words, "--out", "1.csv"]) == 0
+    assert cli.main([*words, "--out", "2.csv", "--rotate", "--mapping", "m.csv"]) == 0
+    with (hostile / "m.csv").open(newline="") as file:
+        kinds = {row[0] for row in csv.reader(file)}
+    assert kinds == {"kind", "'=kind"}
+
+
+def test_two_columns_that_become_one_name_are_both_written(tmp_path: Path) -> None:
+    columns = {name: microdata.column(name, [text]) for name, text in (("=a", "x"), ("'=a", "y"))}
+    microdata.write(microdata.Microdata(columns, 1), tmp_path / "a.csv", spreadsheet_safe=True)
+    assert (tmp_path / "a.csv").read_text() == "'=a,'=a\nx,y\n"

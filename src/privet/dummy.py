@@ -17,6 +17,7 @@ from privet.core.schema import EPOCH, Boolean, Category, Date, Integer, Kind, Nu
 from privet.declarations import Source, Table
 from privet.errors import InvalidInputError
 from privet.output import new_output
+from privet.output import spreadsheet_safe as inert
 
 MISSING_SHARE = 0.05
 ROWS_PER_UNIT = 3
@@ -34,13 +35,18 @@ def dummy(table: Table, rows: int, *, seed: int = 0) -> dict[str, list[object]]:
     return columns
 
 
-def write_csv(path: str | Path, table: Table, rows: int, *, seed: int = 0) -> None:
-    """The same rows as a file that the table's own declaration reads, if it declares a CSV; otherwise a plain one."""
-    write_columns(path, table, dummy(table, rows, seed=seed))
+def write_csv(path: str | Path, table: Table, rows: int, *, seed: int = 0, spreadsheet_safe: bool = False) -> None:
+    """The same rows as a file that the table's own declaration reads, if it declares a CSV; otherwise a plain one.
+
+    `spreadsheet_safe`: texts that a spreadsheet would take for formulas have an apostrophe before them."""
+    write_columns(path, table, dummy(table, rows, seed=seed), spreadsheet_safe=spreadsheet_safe)
 
 
-def write_columns(path: str | Path, table: Table, columns: Mapping[str, Sequence[object]]) -> None:
+def write_columns(
+    path: str | Path, table: Table, columns: Mapping[str, Sequence[object]], *, spreadsheet_safe: bool = False
+) -> None:
     """Made-up columns, all of one length, as such a file."""
+    shown = inert if spreadsheet_safe else str
     source = table.source if table.source.kind == "csv" else Source(kind="csv", path="plain.csv")
     header = source.names or tuple(columns)
     try:
@@ -51,10 +57,10 @@ def write_columns(path: str | Path, table: Table, columns: Mapping[str, Sequence
             file.write("\n" * source.skip)
             writer = csv.writer(file, delimiter=source.delimiter, lineterminator="\n", quoting=csv.QUOTE_MINIMAL)
             if not source.names:
-                writer.writerow(header)
+                writer.writerow(map(shown, header))
             empty: list[object] = [None] * len(next(iter(columns.values())))
             for row in zip(*(columns.get(name, empty) for name in header), strict=True):
-                writer.writerow([_field(value, source) for value in row])
+                writer.writerow([shown(_field(value, source)) for value in row])
     except OSError:
         raise InvalidInputError("the CSV file cannot be written", "check the folder and the disk") from None
 

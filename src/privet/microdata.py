@@ -29,6 +29,7 @@ from privet.declarations import Source, Table
 from privet.describe import first_kinds
 from privet.errors import InvalidInputError
 from privet.output import new_output
+from privet.output import spreadsheet_safe as inert
 from privet.plain_csv import Encoded, encoded
 from privet.scratch import Scratch
 from privet.sources import attach, connect, frames
@@ -220,8 +221,11 @@ def _encoded(connection: duckdb.DuckDBPyConnection, relation: str, name: str) ->
     return Column(name, narrow(np.asarray(codes), len(texts)), tuple(texts))
 
 
-def write(data: Microdata, path: str | os.PathLike[str], *, delimiter: str = ",") -> None:
-    """A CSV or Parquet file, by the ending of its name. A missing value is an empty field.
+def write(
+    data: Microdata, path: str | os.PathLike[str], *, delimiter: str = ",", spreadsheet_safe: bool = False
+) -> None:
+    """A CSV or Parquet file, by the ending of its name. A missing value is an empty field. With `spreadsheet_safe` a
+    CSV has an apostrophe before each text that a spreadsheet would take for a formula; numbers stay as they are.
 
     It gets its name when all is written: nobody takes a part of the records for all of them. A file that exists is
     not replaced: it may be the data themselves, or what somebody else made.
@@ -232,16 +236,25 @@ def write(data: Microdata, path: str | os.PathLike[str], *, delimiter: str = ","
     try:
         with new_output(place) as new:
             if place.suffix.lower() == ".csv":
-                _write_csv(data, new, delimiter)
+                _write_csv(_inert(data) if spreadsheet_safe else data, new, delimiter)
             else:
                 _write_parquet(data, new)
     except (duckdb.IOException, OSError):
         raise InvalidInputError(f"{place} cannot be written", "name a file in a folder that you may write to") from None
 
 
+def _inert(data: Microdata) -> Microdata:
+    """The same records, with no formula in them."""
+    columns = {
+        name: Column(inert(name), one.codes, tuple(None if text is None else inert(text) for text in one.texts))
+        for name, one in data.columns.items()  # by their old names, which are all different
+    }
+    return Microdata(columns, data.rows)
+
+
 def _write_csv(data: Microdata, path: Path, delimiter: str) -> None:
     """Columns side by side are put together where they have few combinations, whose text is then made once."""
-    names = list(data.columns)
+    names = [one.name for one in data]
     groups = list(_groups(list(data)))
     with path.open("wb") as file:
         file.write(_line([_field(name, delimiter) for name in names], delimiter) + b"\n")

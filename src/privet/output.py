@@ -7,6 +7,7 @@ Nothing is ever written through a link: it may lead to the very data that were r
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import stat
 from collections.abc import Iterator
@@ -17,6 +18,8 @@ from privet.errors import InvalidInputError
 from privet.report.terminal import one_line
 
 MARKS = {".html": '<meta name="generator" content="Privet">', ".svg": '<svg data-generator="Privet" '}
+FORMULAS = frozenset("=+-@\t\r\n＝＋－＠")
+NUMBER = re.compile(r"[-+]?([0-9]+([.,][0-9]*)?|[.,][0-9]+)([eE][-+]?[0-9]+)?")
 HEAD = 1024  # bytes of a file in which its mark is looked for
 
 
@@ -85,3 +88,8 @@ def write_text(path: Path, text: str) -> None:
         text = text.replace("<svg ", MARKS[".svg"], 1)
     with new_output(path) as part:
         part.write_text(text, encoding="utf-8", newline="")
+
+
+def spreadsheet_safe(text: str) -> str:
+    """A text that no spreadsheet takes for a formula: with an apostrophe before it, if need be. Numbers stay."""
+    return f"'{text}" if text[:1] in FORMULAS and not NUMBER.fullmatch(text) else text

@@ -100,11 +100,14 @@ class Anonymized:
         keep_suppressed: bool | None = None,
         shuffle: bool = False,
         delimiter: str = ",",
+        spreadsheet_safe: bool = False,
     ) -> None:
         """To a CSV or Parquet file. Suppressed records are written with their stars if they are as the models say
-        (`stars_hold`), and left out if not, unless `keep_suppressed` says otherwise."""
+        (`stars_hold`), and left out if not, unless `keep_suppressed` says otherwise. With
+        `spreadsheet_safe` texts that a spreadsheet would take for formulas have an apostrophe before them."""
         keep = self.stars_hold if keep_suppressed is None else keep_suppressed
-        write(self.rows(keep_suppressed=keep, shuffle=shuffle), path, delimiter=delimiter)
+        shipped = self.rows(keep_suppressed=keep, shuffle=shuffle)
+        write(shipped, path, delimiter=delimiter, spreadsheet_safe=spreadsheet_safe)
 
     def to_pandas(self, *, keep_suppressed: bool = True) -> Any:
         import pandas  # noqa: PLC0415  not in the base install

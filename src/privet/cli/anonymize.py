@@ -11,7 +11,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from privet.cli.verb import Verb, check_table, counting, json_option, pen, print_json
+from privet.cli.verb import Verb, check_table, counting, json_option, pen, print_json, spreadsheet_option
 from privet.core.rational import show
 from privet.errors import InvalidInputError
 
@@ -69,6 +69,7 @@ def _options(command: argparse.ArgumentParser) -> None:
     add("--encoding", metavar="NAME", help="of the file (guessed)")
     add("--delimiter", metavar="MARK", help="of the file (guessed)")
     add("--out", metavar="FILE", type=Path, help="write the records there: .csv or .parquet")
+    spreadsheet_option(command)
     json_option(command)
 
 
@@ -97,7 +98,12 @@ def _done(options: argparse.Namespace) -> tuple[_Plan, Anonymized, Checked]:
         options.keep = made.stars_hold if options.keep is None else options.keep
         if options.out is not None:
             progress("writing", 0, 0)
-            made.write(options.out, keep_suppressed=options.keep, shuffle=options.shuffle)
+            made.write(
+                options.out,
+                keep_suppressed=options.keep,
+                shuffle=options.shuffle,
+                spreadsheet_safe=options.spreadsheet_safe,
+            )
     return plan, made, checked
 
 

@@ -20,10 +20,12 @@ from privet.cli.verb import (
     pen,
     print_json,
     read_text,
+    spreadsheet_option,
     working,
     write,
 )
 from privet.errors import InvalidInputError
+from privet.output import spreadsheet_safe
 
 if TYPE_CHECKING:
     from privet.answer import Answer
@@ -75,6 +77,7 @@ def _query_options(command: argparse.ArgumentParser) -> None:
         help="fit to print, free of charge: whole numbers, never below 0, that add up to their totals",
     )
     command.add_argument("--csv", metavar="FILE.csv", type=Path, help="write the rows with their intervals there")
+    spreadsheet_option(command)
     command.add_argument("--chart", metavar="FILE.svg", type=Path, help="draw them there")
 
 
@@ -136,20 +139,20 @@ def _deliver(answer: Answer, options: argparse.Namespace) -> None:
 
         print(text(answer, pen()))
     if options.csv is not None:
-        write(options.csv, _csv(answer), "--csv")
+        write(options.csv, _csv(answer, safe=options.spreadsheet_safe), "--csv")
     if options.chart is not None:
         from privet.report.charts import svg  # noqa: PLC0415  brings Altair
 
         write(options.chart, svg(answer.chart()), "--chart")
 
 
-def _csv(answer: Answer) -> str:
+def _csv(answer: Answer, *, safe: bool) -> str:
     """Numbers n with n_low and n_high beside them; a missing key is empty."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     table = answer.table(intervals=True)
-    writer.writerow(table)
-    writer.writerows(zip(*table.values(), strict=True))
+    for row in (tuple(table), *zip(*table.values(), strict=True)):
+        writer.writerow([spreadsheet_safe(cell) if safe and isinstance(cell, str) else cell for cell in row])
     return text.getvalue()
 
 

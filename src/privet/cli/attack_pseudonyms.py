@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from privet.cli.attack_result import check, result_options, seconds_option, show
-from privet.cli.verb import Verb, check_table, counting, read_text
+from privet.cli.verb import Verb, check_table, counting, read_text, spreadsheet_option
 from privet.errors import InvalidInputError
 
 
@@ -27,6 +27,7 @@ def _options(command: argparse.ArgumentParser) -> None:
         "--secret-bits", type=int, metavar="N", help="the pseudonyms are keyed (HMAC) with so many bits nobody knows"
     )
     command.add_argument("--ids", metavar="FILE.csv", type=Path, help="write all pseudonyms with their ids there")
+    spreadsheet_option(command)
     seconds_option(command)
     result_options(command)
 
@@ -50,7 +51,8 @@ def _attack(options: argparse.Namespace) -> None:
 
         columns = {"pseudonym": tuple(found.ids), "id": tuple(found.ids.values())}
         made = {name: microdata.column(name, texts) for name, texts in columns.items()}
-        microdata.write(microdata.Microdata(made, len(found.ids)), options.ids)
+        shown = microdata.Microdata(made, len(found.ids))
+        microdata.write(shown, options.ids, spreadsheet_safe=options.spreadsheet_safe)
     show(found.findings, options)
 
 

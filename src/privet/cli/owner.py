@@ -8,7 +8,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from privet.cli.verb import Verb, check_output, json_option, opened, print_json, read_text, working, write
+from privet.cli.verb import (
+    Verb,
+    check_output,
+    json_option,
+    opened,
+    print_json,
+    read_text,
+    spreadsheet_option,
+    working,
+    write,
+)
 from privet.core.rational import show
 from privet.errors import InvalidInputError, PrivetError
 from privet.report.terminal import ceiling, one_line
@@ -270,6 +280,7 @@ def _dummy_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--rows", type=int, default=100, help="how many (100)")
     command.add_argument("--seed", type=int, default=0, help="another seed gives other rows (0)")
     command.add_argument("--out", metavar="FILE.csv", type=Path, required=True, help="where to write them")
+    spreadsheet_option(command)
     json_option(command)
 
 
@@ -278,7 +289,8 @@ def _dummy(options: argparse.Namespace) -> None:
 
     check_output(options.out, "--out")
     with opened(options.vault) as vault:
-        write_csv(options.out, vault.declaration(options.table), options.rows, seed=options.seed)
+        table, safe = vault.declaration(options.table), options.spreadsheet_safe
+        write_csv(options.out, table, options.rows, seed=options.seed, spreadsheet_safe=safe)
     if options.json:
         print_json("dummy", {"rows": options.rows, "out": str(options.out)})
     else:

@@ -13,10 +13,10 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from privet.cli.verb import Verb, counting, json_option, print_json
+from privet.cli.verb import Verb, counting, json_option, print_json, spreadsheet_option
 from privet.core.rational import show
 from privet.errors import InvalidInputError
-from privet.output import check_free, new_output
+from privet.output import check_free, new_output, spreadsheet_safe
 
 if TYPE_CHECKING:
     from privet.anonymize.keys import Key
@@ -40,6 +40,7 @@ def _options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--fold", action="store_true", help="capitals in an id mean nothing")
     command.add_argument("--rotate", action="store_true", help="make a new version of the key, and use it")
     command.add_argument("--mapping", metavar="FILE.csv", type=Path, help="with --rotate: old and new pseudonyms")
+    spreadsheet_option(command)
     json_option(command)
 
 
@@ -76,7 +77,7 @@ def _pseudonymize(options: argparse.Namespace) -> None:
             pairs = pseudonyms.mapping(tables, columns, key, key.latest - 1, lengths=lengths, normal=normal)
         if fresh:
             key.write(options.key)  # before what it made: pseudonyms without their key are lost
-        _write(made.tables, places, options.mapping, pairs)
+        _write(made.tables, places, options.mapping, pairs, safe=options.spreadsheet_safe)
     folders = {path.parent for path in places.values()}
     warned = warnings_about(options.key, *folders)
     if options.mapping is not None and any(options.mapping.resolve().is_relative_to(one.resolve()) for one in folders):
@@ -139,6 +140,8 @@ def _write(
     places: Mapping[str, Path],
     mapping: Path | None,
     pairs: Sequence[tuple[str, str, str]],
+    *,
+    safe: bool,
 ) -> None:
     """All files or none: each is written under another name first, and gets its own when all are there."""
     from privet import microdata  # noqa: PLC0415
@@ -147,8 +150,13 @@ def _write(
         with ExitStack() as parts:
             for name, table in tables.items():
                 places[name].parent.mkdir(parents=True, exist_ok=True)
-                microdata.write(table, parts.enter_context(new_output(places[name])))
+                microdata.write(table, parts.enter_context(new_output(places[name])), spreadsheet_safe=safe)
             if mapping is not None:
+                pairs = (
+                    [(spreadsheet_safe(a), spreadsheet_safe(b), spreadsheet_safe(c)) for a, b, c in pairs]
+                    if safe
+                    else pairs
+                )
                 _write_mapping(parts.enter_context(new_output(mapping)), pairs)
     except OSError as error:
         raise InvalidInputError(

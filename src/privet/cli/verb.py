@@ -75,6 +75,14 @@ def json_option(command: argparse.ArgumentParser) -> None:
     command.add_argument("--json", action="store_true", help="print it for a program to read")
 
 
+def spreadsheet_option(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--spreadsheet-safe",
+        action="store_true",
+        help="in CSV files: an apostrophe before texts that a spreadsheet would take for formulas; numbers stay",
+    )
+
+
 def wants_color(stream: TextIO) -> bool:
     """Only for a person at a terminal who has not asked for none (https://no-color.org)."""
     return stream.isatty() and not os.environ.get("NO_COLOR")
