@@ -88,6 +88,7 @@ def ours(data: Microdata, trees: dict[str, Hierarchy], asked: dict[str, Any], sc
         timed(lambda: generalize(data, QUASI, hierarchies=trees, suppress=SUPPRESS, **asked)) for _ in range(ROUNDS)
     ]
     made = runs[0][0]
+    (scratch / "privet.csv").unlink(missing_ok=True)  # of the last case: nothing is written over
     made.write(scratch / "privet.csv", keep_suppressed=False)
     told = made.to_json()
     facts = {name: told[name] for name in ("ncp", "suppressed", "node", "optimal", "looks", "nodes")}
@@ -100,6 +101,7 @@ def ours(data: Microdata, trees: dict[str, Hierarchy], asked: dict[str, Any], sc
 
 def theirs(peer: Process, folder: Path, data: Microdata, asked: dict[str, Any], scratch: Path) -> dict[str, Any]:
     plain, out = scratch / "adult.csv", scratch / "anjana.csv"
+    plain.unlink(missing_ok=True)
     write(data, plain, delimiter=";")
     ask = {"path": str(plain), "out": str(out), "quasi": QUASI, "k": asked["k"], "suppress": SUPPRESS}
     ask |= {"l": asked.get("l"), "sensitive": asked.get("sensitive")}
@@ -167,6 +169,7 @@ def drawn(data: Microdata, records: int) -> Microdata:
 def large(data: Microdata, trees: dict[str, Hierarchy], records: int, scratch: Path) -> list[dict[str, Any]]:
     """A row for each case: reading, searching, writing."""
     path = scratch / "large.csv"
+    path.unlink(missing_ok=True)
     write(drawn(data, records), path)
     table, reading = timed(lambda: read(path))
     rows = []
@@ -174,6 +177,7 @@ def large(data: Microdata, trees: dict[str, Hierarchy], records: int, scratch: P
         made, searching = timed(
             lambda asked=asked: generalize(table, QUASI, hierarchies=trees, suppress=SUPPRESS, **asked)
         )
+        (scratch / "out.csv").unlink(missing_ok=True)
         _, writing = timed(lambda made=made: made.write(scratch / "out.csv"))
         steps = {"read": reading, "search": searching, "write": writing}
         row = {"records": records, "asked": asked, "ncp": made.measures["ncp"], "suppressed": made.suppressed}
