@@ -21,12 +21,12 @@ from privet.core.accountant import Budget
 from privet.core.accuracy import half_width
 from privet.core.cells import Keys, in_order, keys_from, plain_keys
 from privet.core.contribution import Bounds
-from privet.core.estimate import _selected
 from privet.core.expression import Column
 from privet.core.keys import keys_for, keys_reach
 from privet.core.laws import Choice, DiscreteGaussian, DiscreteLaplace, Law
 from privet.core.measures import KEYS
 from privet.core.mechanisms import key_threshold
+from privet.core.moments import Noisy, Span
 from privet.core.parts import Gauge, Part, Setting, priced
 from privet.core.plan import Aggregate, Function
 from privet.core.pricing import Price, _gaussian, ask
@@ -253,6 +253,14 @@ def test_a_rest_that_is_not_bounded_is_caught() -> None:
 # The interval of a number that is published because it is large
 
 
+def interval_of(part: Part, number: int, share: F) -> Span:
+    """The interval of a number that is shown."""
+    assert not isinstance(part.law, Choice)
+    span = Noisy(measure=part.measure, number=number, width=half_width(part.law, share), floor=part.threshold).span
+    assert span is not None
+    return span
+
+
 def least_covered(part: Part, counts: Iterable[int], share: F) -> float:
     """Of all noisy numbers with which a key is shown, how many have an interval that holds the number of its people:
     for the number where these are fewest."""
@@ -260,10 +268,10 @@ def least_covered(part: Part, counts: Iterable[int], share: F) -> float:
     assert part.threshold is not None
     law, far = part.law, math.ceil(30 * part.law.scale) + 2
     numbers = range(part.threshold, max(part.threshold, *counts) + far)
-    found = {number: _selected(part, part.threshold, number, share) for number in numbers}
+    found = {number: interval_of(part, number, share) for number in numbers}
 
     def covered(count: int) -> float:
-        hits = [n for n, one in found.items() if one.low <= count <= one.high]  # type: ignore[operator]
+        hits = [n for n, one in found.items() if one.low <= count <= one.high]
         chances = [at_least(law, n - count) - at_least(law, n + 1 - count) for n in hits]
         return math.fsum(chances) / at_least(law, numbers.start - count)
 
@@ -289,10 +297,9 @@ def test_the_interval_of_a_shown_key_covers_as_often_as_it_says(scale: F, share:
 def test_an_interval_that_begins_at_the_threshold_is_caught() -> None:
     """With little noise a lone key that is shown is shown at the threshold: its interval must not begin there."""
     part = keys_part(DiscreteLaplace(F(1, 3)), 5)
-    assert part.threshold is not None
-    assert _selected(part, 5, 5, F(95, 100)).low == 1
-    assert _selected(part, 5, 6, F(1, 10)).low == 6  # no half width at all
-    assert _selected(part, 5, 9, F(95, 100)).low == 8
+    assert interval_of(part, 5, F(95, 100)).low == 1
+    assert interval_of(part, 6, F(1, 10)).low == 6  # no half width at all
+    assert interval_of(part, 9, F(95, 100)).low == 8
     assert half_width(part.law, F(95, 100)) == 1
 
 

@@ -8,7 +8,8 @@ from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from privet.core.estimate import Line, Row, rows_of
+from privet.core.choosing import Affected, Selection, affected
+from privet.core.estimate import Line, Row, chosen_by, rows_of
 from privet.core.expression import Value
 from privet.core.levels import Level, finest
 from privet.core.loss import Loss
@@ -46,6 +47,11 @@ class Answer:
     @property
     def columns(self) -> tuple[str, ...]:
         return self.question.outline.plan.outputs
+
+    @property
+    def selection(self) -> Selection:
+        """How noisy numbers chose the rows (HAVING, ORDER BY with LIMIT), which their intervals allow for."""
+        return chosen_by(self.question, self.noisy, self.publication)
 
     @property
     def numbers(self) -> tuple[str, ...]:
@@ -96,12 +102,19 @@ class Answer:
             **({"levels": [list(row.level) for row in rows]} if plan.levels else {}),
             **({} if self.publication == AS_RELEASED else {"published": asdict(self.publication)}),
             "confidence": float(SHARE),
+            **self._chosen(),
             "cost": loss_json(self.cost),
             "receipt": {"entry": self.receipt.entry, "digest": self.receipt.digest},
             "replayed": self.replayed,
             "warnings": list(self.warnings),
             "dropped": None if self.dropped is None else float(self.dropped),
         }
+
+    def _chosen(self) -> dict[str, Any]:
+        """Whose intervals allow for a choice by noisy numbers; nothing where there was none."""
+        selection = self.selection
+        found = affected(self.question, selection)
+        return {} if found == Affected() else {"chosen": {"rows": selection.rows, **asdict(found)}}
 
     def to_pandas(self, *, intervals: bool = False) -> pd.DataFrame:
         """With `intervals=True` every number n also has n_low and n_high."""

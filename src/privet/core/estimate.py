@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import islice
 
 from privet.core.accuracy import half_width
 from privet.core.cells import Keys
-from privet.core.claim import claim
+from privet.core.choosing import Selection, selection_of
 from privet.core.computed import computed, names_in
 from privet.core.evaluate import evaluate
 from privet.core.expression import Expression, Value
-from privet.core.laws import Choice
+from privet.core.laws import Choice, Law
 from privet.core.levels import Group, Level, finest, groups_of
 from privet.core.measures import Recipe, Role
-from privet.core.moments import Estimate, Noisy, moment
+from privet.core.moments import Estimate, Noisy, Span, moment
 from privet.core.parts import Part
 from privet.core.plan import Computed, Function, Order
 from privet.core.publication import AS_RELEASED, Publication, printed, published, refitted
@@ -29,6 +29,7 @@ Vectors = Sequence[Sequence[int]]  # one a part, one number a cell; of keys, non
 Line = Mapping[str, Value | Estimate]
 LARGE = 10**9
 SINGLE = (Function.COUNT, Function.COUNT_DISTINCT, Function.SUM)
+LIKELY = Fraction(1, 2)  # any probability will do where only values are wanted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +43,7 @@ class Row:
 def rows_of(asked: Question, noisy: Vectors, share: Fraction, publication: Publication = AS_RELEASED) -> list[Row]:
     """The published rows after HAVING, ORDER BY and LIMIT, hidden columns left out."""
     plan = asked.outline.plan
-    kept = [row for row in _all_rows(asked, noisy, share, publication) if _passes(asked, row.line)]
+    kept = _kept(_table(asked, noisy, publication), share)
     for order in reversed(plan.order):
         kept = _sorted(kept, order)
     end = None if plan.limit is None else plan.offset + plan.limit
@@ -57,19 +58,45 @@ def lines(asked: Question, noisy: Vectors, share: Fraction) -> list[Line]:
     return [row.line for row in rows_of(asked, noisy, share)]
 
 
-def _all_rows(asked: Question, noisy: Vectors, share: Fraction, publication: Publication) -> list[Row]:
+def chosen_by(asked: Question, noisy: Vectors, publication: Publication = AS_RELEASED) -> Selection:
+    """How noisy numbers chose the rows that are shown."""
+    return _table(asked, noisy, publication).selection
+
+
+def _table(asked: Question, noisy: Vectors, publication: Publication) -> _Table:
+    """With the rows that pass HAVING counted, where they are chosen among: that takes no intervals."""
+    groups = list(groups_of(asked.outline.plan, list(_keys(asked))))
+    table = _Table(
+        asked=asked,
+        groups=groups,
+        numbers=[[_added(vector, group.cells) for vector in noisy] for group in groups],
+        publication=publication,
+        selection=selection_of(asked, len(groups), released=publication == AS_RELEASED),
+    )
+    if not table.selection.ordered:
+        return table
+    among = len(groups) if asked.outline.plan.having is None else len(_kept(table, LIKELY))
+    return replace(table, selection=replace(table.selection, rows=among))
+
+
+def _kept(table: _Table, share: Fraction) -> list[Row]:
+    return [row for row in _all_rows(table, share) if _passes(table.asked, row.line)]
+
+
+def _all_rows(table: _Table, share: Fraction) -> list[Row]:
+    asked, groups = table.asked, table.groups
     plan = asked.outline.plan
-    groups = list(groups_of(plan, list(_keys(asked))))
-    numbers = [[_added(vector, group.cells) for vector in noisy] for group in groups]
-    asked_alone = {recipe.aggregate.name: 1 - (1 - share) / len(recipe.measures) for recipe in asked.outline.recipes}
-    table = _Table(asked=asked, groups=groups, numbers=numbers, publication=publication)
+    asked_alone = {
+        recipe.aggregate.name: 1 - (1 - table.selection.share(recipe.measures, share)) / len(recipe.measures)
+        for recipe in asked.outline.recipes
+    }
     found: list[dict[str, Value | Estimate]] = [
         {**dict.fromkeys(finest(plan)), **dict(zip(group.level, group.known, strict=True))} for group in groups
     ]
     for line, estimates in zip(found, table.estimates(asked_alone), strict=True):
         line.update(estimates)
     for column in plan.computed:
-        together = table.estimates(_joint(asked, column, share))
+        together = table.estimates(_joint(table, column, share))
         for line, estimates in zip(found, together, strict=True):
             line[column.name] = computed(column.value, {**line, **estimates})
     return [Row(level=group.level, line=line) for group, line in zip(groups, found, strict=True)]
@@ -80,17 +107,17 @@ def _added(vector: Sequence[int], cells: Sequence[int]) -> int | None:
     return sum(vector[cell] for cell in cells) if all(cell < len(vector) for cell in cells) else None
 
 
-def _joint(asked: Question, column: Computed, share: Fraction) -> dict[str, Fraction]:
+def _joint(table: _Table, column: Computed, share: Fraction) -> dict[str, Fraction]:
     """How sure each noisy number must be, so that all that a computed column is made of hold together. A choice by rank
     stays as it is."""
-    names = set(names_in(column.value))
+    asked, names = table.asked, set(names_in(column.value))
     used = [
         recipe
         for recipe in asked.outline.recipes
         if recipe.aggregate.name in names and not isinstance(asked.parts[recipe.measures[0]].law, Choice)
     ]
     measures = {number for recipe in used for number in recipe.measures}
-    return {recipe.aggregate.name: 1 - (1 - share) / len(measures) for recipe in used}
+    return {recipe.aggregate.name: 1 - (1 - table.selection.share(measures, share)) / len(measures) for recipe in used}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,22 +128,36 @@ class _Table:
     groups: Sequence[Group]
     numbers: Sequence[Sequence[int | None]]
     publication: Publication
+    selection: Selection
 
     def estimates(self, sure: Mapping[str, Fraction]) -> list[dict[str, Estimate]]:
         """For every row those of the named aggregates; each noisy number holds with the probability beside the name."""
         recipes = [recipe for recipe in self.asked.outline.recipes if recipe.aggregate.name in sure]
         found = [
-            {
-                recipe.aggregate.name: _estimate(
-                    recipe, self.asked.parts, numbers, sure[recipe.aggregate.name], len(group.cells)
-                )
-                for recipe in recipes
-            }
-            for group, numbers in zip(self.groups, self.numbers, strict=True)
+            {recipe.aggregate.name: self._estimate(recipe, row, sure[recipe.aggregate.name]) for recipe in recipes}
+            for row in range(len(self.groups))
         ]
         for recipe in recipes:
             self._print(recipe, found)
         return [estimates | _ascending(self.asked, estimates) for estimates in found]
+
+    def _estimate(self, recipe: Recipe, row: int, each: Fraction) -> Estimate:
+        """Every noisy number lies in its interval with probability `each`. There is none where HAVING looked at the
+        numbers in a way that nothing is known about."""
+        parts, floors = self.asked.parts, self.selection.floors
+        first, number = parts[recipe.measures[0]], self.numbers[row][recipe.measures[0]] or 0
+        if isinstance(first.law, Choice):
+            return Estimate(value=number * first.measure.step, low=None, high=None)
+        noisy = [
+            replace(one, floor=max((end for end in (one.floor, floors.get(place)) if end is not None), default=None))
+            for place, one in zip(
+                recipe.measures,
+                _noisy(recipe, parts, self.numbers[row], each, len(self.groups[row].cells)),
+                strict=True,
+            )
+        ]
+        found = _estimate(recipe.aggregate.function, noisy)
+        return found if self.selection.tested.isdisjoint(recipe.measures) else replace(found, low=None, high=None)
 
     def _print(self, recipe: Recipe, found: list[dict[str, Estimate]]) -> None:
         """Counts and sums as the publication wants them."""
@@ -183,53 +224,48 @@ def plain(item: Value | Estimate) -> Value:
     return item.value if isinstance(item, Estimate) else item
 
 
-def _estimate(
+def _noisy(
     recipe: Recipe, parts: Sequence[Part], numbers: Sequence[int | None], each: Fraction, cells: int = 1
-) -> Estimate:
-    """From sums of so many cells. Every noisy number lies in its interval with probability `each`."""
-    function = recipe.aggregate.function
-    chosen = [parts[number] for number in recipe.measures]
-    found = [numbers[number] or 0 for number in recipe.measures]  # no recipe uses the keys where there is a rest
-    part, number = chosen[0], found[0]
-    if isinstance(part.law, Choice):
-        return Estimate(value=number * part.measure.step, low=None, high=None)
-    if part.threshold is not None:
-        return _selected(part, part.threshold, number, each)
-    noisy = [
-        Noisy(measure=part.measure, number=number, width=half_width(part.law, each, cells))
-        for part, number in zip(chosen, found, strict=True)
+) -> list[Noisy]:
+    """What an aggregate is made of, over so many cells; each lies within its half width with probability `each`."""
+    return [
+        Noisy(
+            measure=parts[place].measure,
+            number=numbers[place] or 0,  # no recipe uses the keys where there is a rest
+            width=half_width(_added_noise(parts[place]), each, cells),
+            floor=parts[place].threshold,
+        )
+        for place in recipe.measures
     ]
-    if function in SINGLE:
-        return _total(noisy)
-    return moment(function, noisy)
+
+
+def _added_noise(part: Part) -> Law:
+    assert not isinstance(part.law, Choice)  # noqa: S101  a choice by rank adds none
+    return part.law
+
+
+def _estimate(function: Function, noisy: Sequence[Noisy]) -> Estimate:
+    return _total(noisy) if function in SINGLE else moment(function, noisy)
 
 
 def total_error(recipe: Recipe, parts: Sequence[Part], share: Fraction, cells: int = 1) -> Fraction:
     """How far a count or a sum over so many cells may be off, whatever it is."""
     each = 1 - (1 - share) / len(recipe.measures)
-    estimate = _estimate(recipe, parts, [LARGE] * len(parts), each, cells)
+    estimate = _total(_noisy(recipe, parts, [LARGE] * len(parts), each, cells))
     assert estimate.high is not None  # noqa: S101  counts and sums have intervals
     return estimate.high - estimate.value
 
 
 def _total(noisy: Sequence[Noisy]) -> Estimate:
-    """A count or a sum; a centered sum gets its center back for every row."""
+    """A count or a sum; a centered sum gets its center back for every row. No interval if one end is not known."""
     total, *counts = noisy
-    middle, width = Fraction(total.number), total.width
+    middle, span = Fraction(total.number), total.span
     for count in counts:
         middle += total.measure.center * count.number
-        width += abs(total.measure.center) * count.width
+        if span is not None and count.span is not None:
+            center = Fraction(total.measure.center)
+            span += Span(center, center) * count.span
     step = total.measure.step
-    return Estimate(value=middle * step, low=(middle - width) * step, high=(middle + width) * step)
-
-
-@claim("selected-interval")
-def _selected(part: Part, threshold: int, number: int, share: Fraction) -> Estimate:
-    """The number of people of a key that is shown because of that very number.
-
-    If it was below the threshold before the noise, what is above the threshold tells nothing about it. Only a noisy
-    number that is more than a half width above the threshold gives a lower end.
-    """
-    width = half_width(part.law, share)
-    low = number - width if number - width > threshold else 1
-    return Estimate(value=Fraction(number), low=Fraction(low), high=Fraction(number + width))
+    if span is None:
+        return Estimate(value=middle * step, low=None, high=None)
+    return Estimate(value=middle * step, low=span.low * step, high=span.high * step)

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 
-from privet.core.measures import Measure
+from privet.core.claim import claim
+from privet.core.measures import Measure, Role
 from privet.core.plan import Function
 
 SAMPLE = (Function.VAR_SAMP, Function.STDDEV_SAMP, Function.COVAR_SAMP)
@@ -23,11 +24,14 @@ ZERO, ONE = Fraction(0), Fraction(1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """A value, and an interval that holds the exact bounded value with the asked probability; None if there is none."""
+    """A value, and an interval that holds the exact bounded value with the asked probability; None if there is none.
+
+    With `null` the exact value may be NULL: perhaps nobody is there, or all values are equal."""
 
     value: Fraction
     low: Fraction | None
     high: Fraction | None
+    null: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,19 +65,38 @@ class Span:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Noisy:
-    """A published number of a measure, and how far it may be off."""
+    """A published number of a measure, and how far it may be off. One with a `floor` is shown only if it is at least
+    that."""
 
     measure: Measure
     number: int
     width: int
+    floor: int | None = None
 
     @property
     def point(self) -> Span:
         return Span(Fraction(self.number), Fraction(self.number))
 
     @property
-    def span(self) -> Span:
-        return Span(Fraction(self.number - self.width), Fraction(self.number + self.width))
+    def span(self) -> Span | None:
+        """None: there is no lower end."""
+        low = low_end(self)
+        return None if low is None else Span(Fraction(low), Fraction(self.number + self.width))
+
+
+@claim("selected-interval")
+def low_end(noisy: Noisy) -> int | None:
+    """Where the exact number begins, given that the noisy one is shown.
+
+    If it was below the floor before the noise, what is above the floor tells nothing about it. Only a noisy number that
+    is more than a half width above the floor gives a lower end; otherwise it is the least that there can be.
+    """
+    low = noisy.number - noisy.width
+    if noisy.floor is None or low > noisy.floor:
+        return low
+    if noisy.measure.role is Role.KEYS:
+        return 1  # nobody's key is never tried
+    return 0 if noisy.measure.low >= 0 else None
 
 
 def moment(function: Function, noisy: Sequence[Noisy]) -> Estimate:
@@ -82,13 +105,15 @@ def moment(function: Function, noisy: Sequence[Noisy]) -> Estimate:
     measures = [one.measure for one in sums]
     rows = max(count.number, 2 if function in SAMPLE else 1)
     value = _moment(function, measures, [one.point for one in sums], Span(Fraction(rows), Fraction(rows)))
-    least = count.number - count.width
     whole = _whole(function, measures)
-    if least < (2 if function in SAMPLE else 1):  # perhaps nobody is there: any value in the range is possible
-        return Estimate(value=value.within(whole.low, whole.high).low, low=whole.low, high=whole.high)
-    span = _moment(function, measures, [one.span for one in sums], count.span)
-    inside = span.within(whole.low, whole.high)
-    return Estimate(value=value.within(whole.low, whole.high).low, low=inside.low, high=inside.high)
+    inner = value.within(whole.low, whole.high).low
+    *spans, rows_span = (one.span for one in noisy)
+    known = [span for span in spans if span is not None]
+    there = rows_span is not None and rows_span.low >= (2 if function in SAMPLE else 1)
+    if rows_span is None or not there or len(known) < len(spans):  # any value in the range is possible
+        return Estimate(value=inner, low=whole.low, high=whole.high, null=not there)
+    inside = _moment(function, measures, known, rows_span).within(whole.low, whole.high)
+    return Estimate(value=inner, low=inside.low, high=inside.high, null=function is Function.CORR)
 
 
 def _moment(function: Function, measures: Sequence[Measure], sums: Sequence[Span], rows: Span) -> Span:

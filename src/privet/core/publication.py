@@ -6,7 +6,7 @@ Nothing but released numbers is used here, so it is post-processing: it costs no
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 
@@ -86,6 +86,7 @@ def _parents(rows: Sequence[Group]) -> tuple[int | None, ...]:
 def refitted(estimate: Estimate, value: Fraction, *, nonnegative: bool) -> Estimate:
     """Another value, in an interval that still holds the exact one as often: it is cut where that cannot be, and holds
     the value as well."""
-    assert estimate.low is not None and estimate.high is not None  # noqa: S101, PT018  counts and sums have them
+    if estimate.low is None or estimate.high is None:
+        return replace(estimate, value=value)
     low, high = (max(end, ZERO) if nonnegative else end for end in (estimate.low, estimate.high))
     return Estimate(value=value, low=min(low, value), high=max(high, value))

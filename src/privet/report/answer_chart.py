@@ -12,7 +12,7 @@ from privet.core.levels import levels_of, rows_of_level
 from privet.core.moments import Estimate
 from privet.core.question import Question
 from privet.errors import InvalidInputError
-from privet.report.answer_text import group_text, price_words
+from privet.report.answer_text import chosen_words, group_text, price_words
 from privet.report.charts import HEALTHY, INK, PAPER, house_style
 from privet.report.terminal import one_line
 
@@ -36,7 +36,12 @@ def chart(answer: Answer) -> alt.LayerChart | alt.VConcatChart:
     panels = [_panel(name, rows, axis, color) for name in values]
     title = alt.TitleParams(
         text=_title(values, keys),
-        subtitle=[*answer.warnings, ABOUT, f"Price: {price_words(answer.cost)}. Ledger entry {answer.receipt.entry}."],
+        subtitle=[
+            *answer.warnings,
+            ABOUT,
+            *chosen_words(answer),
+            f"Price: {price_words(answer.cost)}. Ledger entry {answer.receipt.entry}.",
+        ],
         anchor="start",
         offset=14,
     )
@@ -119,7 +124,12 @@ def _panel(name: str, shown: Sequence[Row], axis: str | None, color: str | None)
         ends = {"y": alt.Y("low:Q", **value), "y2": alt.Y2("high:Q")}
     base = alt.Chart(alt.InlineData(values=rows)).encode(**place, **(offset if color else {}), description="spoken:N")
     bars = base.mark_bar(color=HEALTHY).encode(**bar, **_color(color, colors))
-    whiskers = base.mark_errorbar(ticks=alt.MarkConfig(size=8), color=INK, thickness=1.5).encode(**ends)
+    shown_ends = alt.InlineData(values=[row for row in rows if "low" in row])  # no line where there is no interval
+    whiskers = (
+        base.properties(data=shown_ends)
+        .mark_errorbar(ticks=alt.MarkConfig(size=8), color=INK, thickness=1.5)
+        .encode(**ends)
+    )
     size: dict[str, Any] = {"width": LENGTH * 2, "height": step} if lying else {"width": step, "height": LENGTH}
     return alt.LayerChart(layer=[bars, whiskers], **size)
 
@@ -137,12 +147,12 @@ def _row(shown: Row, name: str, axis: str | None, color: str | None) -> dict[str
     row: dict[str, Any] = {
         "group": "all rows" if axis is None else group_text(shown, axis),
         "value": float(item.value),
-        "low": float(item.value if item.low is None else item.low),
-        "high": float(item.value if item.high is None else item.high),
     }
+    if item.low is not None and item.high is not None:
+        row |= {"low": float(item.low), "high": float(item.high)}
     if color is not None:
         row["color"] = group_text(shown, color)
     where = ", ".join(str(row[part]) for part in ("group", "color") if part in row)
-    between = "" if item.low is None else f", between {row['low']:,.12g} and {row['high']:,.12g}"
+    between = "" if "low" not in row else f", between {row['low']:,.12g} and {row['high']:,.12g}"
     row["spoken"] = f"{where}: {row['value']:,.12g}{between}"
     return row

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, assert_never
 
+from privet.core.choosing import affected
 from privet.core.estimate import SINGLE, Line, Row, plain
 from privet.core.expression import Value
 from privet.core.laws import Choice
@@ -78,6 +79,7 @@ def _notes(answer: Answer, shown: Sequence[Column]) -> list[str]:
     return [
         *([] if shown[0].cells else [_none_left(answer)]),
         *ABOUT,
+        *chosen_words(answer),
         *_printed(answer),
         *_ranked(answer),
         *_dropped(answer),
@@ -91,6 +93,20 @@ def _none_left(answer: Answer) -> str:
     if answer.question.outline.cells.private and not answer.question.outline.cells.count:
         return "No group has enough people to be shown."
     return "No row is left after HAVING and LIMIT."
+
+
+def chosen_words(answer: Answer) -> list[str]:
+    """What the choice of rows by noisy numbers did to the intervals."""
+    found = affected(answer.question, answer.selection)
+    together, given, none = (", ".join(map(one_line, names)) for names in (found.together, found.given, found.none))
+    rows = answer.selection.rows
+    wider = f"The intervals of {together} are wider for it: those of all {rows:,} rows hold at once."
+    further = f"The intervals of {given} allow for that: near the limit they reach further down."
+    return [
+        *([f"LIMIT chose rows by noisy numbers. {wider}"] if together and rows > 1 else []),
+        *([f"HAVING chose rows by noisy numbers. {further}"] if given else []),
+        *([f"No intervals of {none}: HAVING chose rows by the same noise."] if none else []),
+    ]
 
 
 def _printed(answer: Answer) -> list[str]:
@@ -110,7 +126,11 @@ def _ranked(answer: Answer) -> list[str]:
     for recipe in answer.question.outline.recipes:
         part = answer.question.parts[recipe.measures[0]]
         if isinstance(part.law, Choice) and recipe.aggregate.name in answer.columns:
-            name, rows = one_line(recipe.aggregate.name), rows_off(part.measure, part.law, SHARE)
+            name = one_line(recipe.aggregate.name)
+            if not answer.selection.tested.isdisjoint(recipe.measures):
+                lines.append(f"{name}: HAVING chose rows by it, so how far off its rank is cannot be said.")
+                continue
+            rows = rows_off(part.measure, part.law, answer.selection.share(recipe.measures, SHARE))
             inside = (
                 "" if part.measure.quantile is not None else f"; it aims {rows:,} rows inside, at nobody's own value"
             )

@@ -14,7 +14,7 @@ from privet.core.plan import Computed, Function
 from privet.core.unit import Neighbors
 from privet.report.answer_text import price_words
 from privet.report.explain_tree import and_, level_words, tree
-from privet.report.explanation import Explanation, Noise, Outlook, Standing, Total, explanation
+from privet.report.explanation import Chosen, Explanation, Noise, Outlook, Standing, Total, explanation
 from privet.report.terminal import Pen, ceiling, decimals_for, fixed, floor, one_line
 from privet.report.tree import drawn
 
@@ -66,7 +66,8 @@ def _noises(query: Query, facts: Explanation) -> list[str]:
     unit = "row" if query.table.unit is None else one_line(query.table.unit)
     lines = [line for outlook in facts.outlooks for line in _outlook(outlook, unit)]
     lines += [line for total in facts.totals for line in _total(total)]
-    return [*lines, *(f"   {_follows(column)}" for column in query.plan.computed)]
+    lines += [f"   {_follows(column)}" for column in query.plan.computed]
+    return [*lines, *([] if facts.chosen is None else _chosen(facts.chosen))]
 
 
 def _total(total: Total) -> list[str]:
@@ -77,6 +78,22 @@ def _total(total: Total) -> list[str]:
     if not off:
         return []
     return [f"   a total {level_words(total.level)}, of {_times(total.cells, 'group')}: off by at most {off}"]
+
+
+def _chosen(chosen: Chosen) -> list[str]:
+    """Rows that noise puts on top are further off than others."""
+    together, given, none = (
+        and_(list(map(one_line, names))) if names else ""
+        for names in (chosen.affected.together, chosen.affected.given, chosen.affected.none)
+    )
+    among = "all rows" if chosen.rows is None else f"all {_times(chosen.rows, 'row')}"
+    off = ", ".join(f"{one_line(name)} {up(error)}" for name, error in chosen.errors)
+    wider = f"   LIMIT chooses rows by noisy numbers: intervals of {together} are wider, to hold for {among} at once"
+    return [
+        *([f"{wider}{f' (of one group: {off})' if off else ''}"] if together else []),
+        *([f"   HAVING chooses rows by {given}: near its limit intervals reach further down"] if given else []),
+        *([f"   HAVING chooses rows by the noise in {none}: no interval comes with it"] if none else []),
+    ]
 
 
 def _follows(column: Computed) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from privet.answer import loss_json
 from privet.core.accountant import Budget, accepts, how_many
 from privet.core.accuracy import half_width
+from privet.core.choosing import Affected, affected, selection_of
 from privet.core.estimate import SINGLE, total_error
 from privet.core.laws import Choice, DiscreteLaplace
 from privet.core.levels import Level, finest, levels_of, rows_of_level
@@ -77,6 +78,16 @@ class Total:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """What a choice of rows by noisy numbers does to intervals; among how many rows at most (None: that is not known
+    before), and how far counts and sums of one group may then be off."""
+
+    affected: Affected
+    rows: int | None
+    errors: tuple[tuple[str, Fraction], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
     """One budget that the question must fit: that of all, or the analyst's own."""
 
@@ -95,6 +106,7 @@ class Explanation:
 
     outlooks: tuple[Outlook, ...]
     totals: tuple[Total, ...]
+    chosen: Chosen | None  # None: noisy numbers choose no rows
     cells: int | None  # None: they are chosen from the data
     threshold: int | None  # from how many units on, about
     standings: tuple[Standing, ...]
@@ -116,6 +128,7 @@ class Explanation:
             "confidence": float(SHARE),
             "aggregates": [plain_numbers(asdict(outlook)) for outlook in self.outlooks],
             "totals": [plain_numbers(asdict(total)) for total in self.totals],
+            "chosen": None if self.chosen is None else plain_numbers(asdict(self.chosen)),
             "cost": loss_json(self.cost),
             "budgets": [
                 {
@@ -144,6 +157,7 @@ def explanation(query: Query) -> Explanation:
     return Explanation(
         outlooks=tuple(_outlook(recipe, asked.parts) for recipe in asked.outline.recipes),
         totals=_totals(asked),
+        chosen=_chosen(asked),
         cells=None if asked.outline.cells.private else asked.outline.cells.count,
         threshold=asked.parts[-1].threshold,
         standings=(_tightest(budgets, query.cost), *shares),
@@ -180,6 +194,23 @@ def _totals(asked: Question) -> tuple[Total, ...]:
             )
             found.append(Total(level=level, cells=cells, errors=tuple(errors)))
     return tuple(found)
+
+
+def _chosen(asked: Question) -> Chosen | None:
+    read = asked.outline
+    rows = (
+        None if read.cells.private else sum(rows_of_level(read.cells, read.plan, one) for one in levels_of(read.plan))
+    )
+    found = affected(asked, selection_of(asked, rows))
+    if found == Affected():
+        return None
+    wider = [recipe for recipe in read.recipes if recipe.aggregate.name in found.together]
+    errors = [
+        (recipe.aggregate.name, total_error(recipe, asked.parts, 1 - (1 - SHARE) / rows))
+        for recipe in wider
+        if rows and recipe.aggregate.function in SINGLE
+    ]
+    return Chosen(affected=found, rows=rows, errors=tuple(errors))
 
 
 def _outlook(recipe: Recipe, parts: tuple[Part, ...]) -> Outlook:
