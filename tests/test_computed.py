@@ -286,3 +286,36 @@ def test_ordered_quantiles_are_computed_with_as_shown() -> None:
     spread = called("spread", Arithmetic(Sign.SUBTRACT, Column("upper"), Column("lower")))
     asked = question(plan((), lower, upper, computed=(spread,), outputs=("spread",)))
     assert answer(asked, [60], [20]).lines() == [{"spread": Estimate(value=F(40), low=None, high=None)}]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        Coalesce((Column("mean"), number(-1))),
+        Least((Column("mean"), Column("n"))),
+        Greatest((Arithmetic(Sign.ADD, Column("mean"), ONE), Column("n"))),
+    ],
+)
+def test_what_passes_over_an_average_of_perhaps_nobody_has_no_interval(value: Expression) -> None:
+    """With nobody there the average is NULL, and the exact value is that of the next item: here -1 or the count."""
+    counted = Aggregate(name="n", function=Function.COUNT, value=Column("age"))
+    asked = question(plan((), counted, average("mean", "age"), computed=(called("x", value),), outputs=("x",)))
+    (few,) = answer(asked, [2], [50]).lines()
+    (many,) = answer(asked, [9_000], [50]).lines()
+    assert isinstance(few["x"], Estimate)
+    assert isinstance(many["x"], Estimate)
+    assert (few["x"].low, few["x"].high) == (None, None)
+    assert many["x"].low is not None
+
+
+def test_a_correlation_may_be_null_and_is_not_passed_over() -> None:
+    """Where all values are equal there is none."""
+    pair = Aggregate(name="r", function=Function.CORR, value=Column("age"), second=Column("cost"))
+    asked = question(
+        plan(
+            (), pair, computed=(called("x", Coalesce((Column("r"), TWO))), called("y", Column("r"))), outputs=("x", "y")
+        )
+    )
+    (line,) = answer(asked, *([10**6] for _ in asked.parts)).lines()
+    assert line["x"].low is None  # type: ignore[union-attr]
+    assert line["y"].low is not None  # type: ignore[union-attr]

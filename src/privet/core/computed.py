@@ -136,6 +136,12 @@ def _span(expression: Expression, known: Known) -> Span | None:
     def of(item: Expression) -> Span | None:
         return _span(item, known)
 
+    def there(item: Expression) -> Span | None:
+        """Of what takes the place of NULLs, or passes them over: nothing is known where one may be NULL."""
+        if any(isinstance(one, Estimate) and one.null for one in (known[name] for name in names_in(item))):
+            raise _UnknownError
+        return of(item)
+
     if not any(isinstance(known[name], Estimate) for name in names_in(expression)):
         return _point(evaluate(expression, known))  # type: ignore[arg-type]
     match expression:
@@ -146,10 +152,10 @@ def _span(expression: Expression, known: Known) -> Span | None:
         case Quotient(left, right):
             return _quotient(of(left), of(right))
         case Coalesce(items):
-            return next((span for span in map(of, items) if span is not None), None)
+            return next((span for span in map(there, items) if span is not None), None)
         case Least(items) | Greatest(items):
             furthest = min if isinstance(expression, Least) else max
-            found = [span for span in map(of, items) if span is not None]
+            found = [span for span in map(there, items) if span is not None]
             return Span(furthest(span.low for span in found), furthest(span.high for span in found)) if found else None
         case Absolute(item):
             span = of(item)
