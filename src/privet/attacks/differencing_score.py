@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import sqrt
 
-from privet.attacks.finding import Interval, Score
+from privet.attacks.finding import Interval, Score, difference
 from privet.attacks.queries import Queries
 from privet.audits.binomial import lower, upper
 from privet.core.rational import rational, show
@@ -48,7 +47,7 @@ def score(queries: Queries, guesses: Mapping[str, Guess], truth: Mapping[str, ob
         success=success,
         baseline=baseline,
         control=control,
-        advantage=_difference(success, against),
+        advantage=difference(success, against),
     )
 
 
@@ -73,11 +72,3 @@ def _share(hits: Sequence[bool]) -> Interval:
     """With Clopper and Pearson's interval."""
     right, total = sum(hits), len(hits)
     return Interval(right / total, lower(right, total, MISS), upper(right, total, MISS))
-
-
-def _difference(one: Interval, two: Interval) -> Interval:
-    """Newcombe's interval for a difference of two shares, from the interval of each."""
-    gap = one.value - two.value
-    down = sqrt((one.value - one.low) ** 2 + (two.high - two.value) ** 2)
-    up = sqrt((one.high - one.value) ** 2 + (two.value - two.low) ** 2)
-    return Interval(gap, max(-1.0, gap - down), min(1.0, gap + up))

@@ -44,6 +44,13 @@ class Interval:
     high: float
 
 
+def difference(one: Interval, two: Interval) -> Interval:
+    """One share less another, between their furthest ends. The same people may be behind both, so that their errors add
+    up; Newcombe's interval takes them to be independent."""
+    low, high = max(-1.0, one.low - two.high), min(1.0, one.high - two.low)
+    return Interval(one.value - two.value, low, high)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
     """The attack against the truth, which only the owner has.

@@ -14,7 +14,6 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import sqrt
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ import numpy.typing as npt
 
 from privet import microdata
 from privet.attacks.composition import Fit, Pair, fits, pairs
-from privet.attacks.finding import Findings, Interval, Score
+from privet.attacks.finding import Findings, Interval, Score, difference
 from privet.attacks.homogeneity import Classes, certain_without, classes_of, homogeneous, recheck
 from privet.attacks.linkage_axis import Levels, read_levels
 from privet.attacks.linkage_score import share
@@ -228,14 +227,6 @@ def _overall(classes: Classes) -> int:
     if not there.any():
         raise InvalidInputError(f"{classes.sensitive} has no values", "name a column with something to protect")
     return int(np.argmax(np.where(there, classes.shares, -1.0)))
-
-
-def difference(one: Interval, two: Interval) -> Interval:
-    """Newcombe's interval for a difference of two shares, from the interval of each."""
-    gap = one.value - two.value
-    down = sqrt((one.value - one.low) ** 2 + (two.high - two.value) ** 2)
-    up = sqrt((one.high - one.value) ** 2 + (two.value - two.low) ** 2)
-    return Interval(gap, max(-1.0, gap - down), min(1.0, gap + up))
 
 
 def _read(data: object, columns: Sequence[str]) -> Microdata:

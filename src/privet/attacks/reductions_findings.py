@@ -9,9 +9,8 @@ from dataclasses import asdict
 import numpy as np
 import numpy.typing as npt
 
-from privet.attacks.finding import Findings, Interval, Score, Table
+from privet.attacks.finding import Findings, Interval, Score, Table, difference
 from privet.attacks.linkage_score import share
-from privet.attacks.records import difference
 from privet.attacks.reductions import NOBODY, Floats, Guessed
 from privet.attacks.roc import picture, roc
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from math import sqrt
-
 import numpy as np
 
-from privet.attacks.finding import Curve, Interval, Picture, Score
+from privet.attacks.finding import Curve, Picture, Score, difference
 from privet.attacks.linkage_score import share
 from privet.attacks.subset_sums import Guesses
 from privet.decoders.problem import Floats
@@ -42,14 +40,6 @@ def shuffled(truth: Guesses) -> Guesses:
     others = np.full_like(truth, -1)
     others[known] = truth[np.random.default_rng(0).permutation(known)]
     return others
-
-
-def difference(one: Interval, two: Interval) -> Interval:
-    """Newcombe's interval for a difference of two shares, from the interval of each."""
-    gap = one.value - two.value
-    down = sqrt((one.value - one.low) ** 2 + (two.high - two.value) ** 2)
-    up = sqrt((one.high - one.value) ** 2 + (two.value - two.low) ** 2)
-    return Interval(gap, max(-1.0, gap - down), min(1.0, gap + up))
 
 
 def calibration(guesses: Guesses, confidence: Floats, truth: Guesses) -> Picture | None:

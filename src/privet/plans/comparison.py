@@ -25,11 +25,11 @@ from privet.anonymize.hierarchy import Hierarchy
 from privet.anonymize.hierarchy_file import read_hierarchies
 from privet.anonymize.result import Anonymized
 from privet.attacks.composition import fits
-from privet.attacks.finding import Interval
+from privet.attacks.finding import Interval, difference
 from privet.attacks.homogeneity import Classes, classes_of
 from privet.attacks.linkage_score import share
 from privet.attacks.matching_classes import Agreement, overlaps
-from privet.attacks.records import best_guesses, difference
+from privet.attacks.records import best_guesses
 from privet.core.rational import positive, show
 from privet.errors import InvalidInputError, PrivetError
 from privet.microdata import Column, Microdata
