@@ -1,0 +1,561 @@
+"""How often the printed 95 % intervals hold the exact value: every kind, on worst-case data, with the engine's noise.
+
+    python benchmarks/intervals.py [--tiny] [--processes 2] [--json FILE]
+
+Each group of a table is one trial of a plain interval: exact numbers of a few rows at the ends of their ranges, noise
+of the real samplers, and `core.estimate.rows_of`; of several data sets the worst is measured anew. Rows that were chosen by
+noise are counted table by table. "Held" is the share of printed intervals that hold; of chosen rows also the share of
+tables in which all of them do. A kind fails if it is more than three standard errors below 95 %. An exact value that is
+NULL is not counted. A ratio without an interval may be anything, which holds: an interval is only left out where the
+noisy divisor is near 0.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import subprocess
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from privet.attacks.finding import Interval, difference
+from privet.attacks.linkage_score import share as share_of
+from privet.attacks.roc import roc
+from privet.core.accountant import Budget
+from privet.core.accuracy import half_width
+from privet.core.contribution import Bounds
+from privet.core.estimate import Row, rows_of
+from privet.core.evaluate import evaluate
+from privet.core.expression import And, Arithmetic, Case, Column, Compare, Expression, Literal, Quotient, Relation, Sign
+from privet.core.measures import Measure, Role
+from privet.core.moments import Estimate
+from privet.core.plan import Aggregate, Computed, Function, Key, Order, Plan
+from privet.core.pricing import Price, ask
+from privet.core.publication import AS_PRINTED, AS_RELEASED, Publication
+from privet.core.question import Question, outline
+from privet.core.ranks import rank, rows_off
+from privet.core.schema import Category, Integer, Kind, Text
+from privet.core.unit import Neighbors
+from privet.core.weights import weighted
+from privet.noise.fast import sampler
+from privet.noise.ranked import RankLoss, choose_by_rank, flip_by_rank
+
+ROOT = Path(__file__).parent.parent
+SHARE = Fraction(95, 100)
+ONE = Bounds(groups=1, rows=1, neighbors=Neighbors.ADD_REMOVE)
+PRICES = {"Laplace": Price(epsilon=1), "Gaussian": Price(rho="0.5")}
+LARGE = {"Laplace": Price(epsilon="0.1"), "Gaussian": Price(rho="0.005")}
+N, PEOPLE = Aggregate(name="n", function=Function.COUNT), Aggregate(name="n", function=Function.COUNT_DISTINCT)
+Rows = Sequence[tuple[int | None, int | None, int | None]]  # x, y and a weight
+Hits = tuple[int, int]  # how many hold, of how many
+
+DATA: dict[str, Rows] = {  # of one group
+    "nobody": (),
+    "one at the end": ((100, 50, 4),),
+    "two at both ends": ((-20, -50, 0), (100, 50, 4)),
+    "one missing": ((None, 50, 4), (-20, None, 1)),
+    "five equal": ((100, 50, 4),) * 5,
+    "forty at the ends": ((-20, 50, 4), (100, -50, 0)) * 20,
+    "400 in the middle": ((40, 0, 2), (41, 1, 1)) * 200,
+    "one outlier of 400": ((-20, -50, 1),) * 399 + ((100, 50, 4),),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kinds:
+    """So many groups with the same rows, each of them a trial."""
+
+    groups: int
+
+    @property
+    def names(self) -> list[str]:
+        return [f"g{number:03}" for number in range(self.groups - 1)]  # and missing
+
+    @property
+    def declared(self) -> dict[str, Kind]:
+        numbers = {"x": Integer(-20, 100), "y": Integer(-50, 50), "w": Integer(0, 4)}
+        return {"g": Category(self.names), "h": Category(["a", "b", "c", "d"]), "t": Text(), **numbers}
+
+    def asked(self, price: Price, *aggregates: Aggregate, weight: bool = False, **more: Any) -> Question:
+        keys = tuple(Key(name=name, value=Column(name)) for name in more.pop("keys", ("g",)))
+        names = [item.name for item in (*keys, *aggregates, *more.get("computed", ()))]
+        plan = Plan(**{"table": "t", "keys": keys, "aggregates": aggregates, "outputs": tuple(names), **more})
+        return ask(outline(weighted(plan, "w") if weight else plan, self.declared, ONE), Budget(3, 1e-9), price)
+
+
+def of(function: Function, name: str = "v", column: str = "x", second: str | None = None) -> Aggregate:
+    return Aggregate(
+        name=name, function=function, value=Column(column), second=None if second is None else Column(second)
+    )
+
+
+@cache
+def exact(measure: Measure, rows: Rows) -> int:
+    """What a measure is before noise, from its definition."""
+    if measure.role is Role.PEOPLE or (measure.role is Role.COUNT and measure.value is None):
+        return len(rows)
+    assert measure.value is not None
+    values = [evaluate(measure.value, dict(zip("xyw", map(number, row), strict=True))) for row in rows]
+    there = [value for value in values if value is not None]
+    if measure.role is Role.DISTINCT:
+        return len(set(there))
+    if measure.role is Role.COUNT:
+        return len(there)
+    return sum(int(Fraction(value) / measure.step) - measure.center for value in there)  # type: ignore[arg-type]
+
+
+def number(value: int | None) -> Fraction | None:
+    return None if value is None else Fraction(value)
+
+
+def truth(aggregate: Aggregate, rows: Rows) -> Fraction | float | None:
+    """By the textbook."""
+    function = aggregate.function
+    if aggregate.value is None:
+        return Fraction(len(rows))
+    values = [evaluate(aggregate.value, dict(zip("xyw", map(number, row), strict=True))) for row in rows]
+    xs = [Fraction(value) for value in values if value is not None]  # type: ignore[arg-type]
+    match function:
+        case Function.COUNT:
+            return Fraction(len(xs))
+        case Function.COUNT_DISTINCT:
+            return Fraction(len(set(xs)))
+        case Function.SUM:
+            return sum(xs, Fraction(0))
+    pairs = [(Fraction(x), Fraction(y)) for x, y, _ in rows if x is not None and y is not None]
+    if aggregate.second is not None:
+        return _of_pairs(function, pairs)
+    if not xs or (function in (Function.VAR_SAMP, Function.STDDEV_SAMP) and len(xs) < 2):
+        return None
+    mean = sum(xs) / len(xs)
+    if function is Function.AVG:
+        return mean
+    squares = sum((x - mean) ** 2 for x in xs)
+    variance = squares / (len(xs) - (function in (Function.VAR_SAMP, Function.STDDEV_SAMP)))
+    return variance if function in (Function.VAR_POP, Function.VAR_SAMP) else math.sqrt(variance)
+
+
+def _of_pairs(function: Function, pairs: Sequence[tuple[Fraction, Fraction]]) -> Fraction | float | None:
+    n, sample = len(pairs), function is Function.COVAR_SAMP
+    if n < 1 + sample:
+        return None
+    a, b = (sum(side) / n for side in zip(*pairs, strict=True))
+    both = sum((x - a) * (y - b) for x, y in pairs)
+    if function is not Function.CORR:
+        return both / (n - sample)
+    spread = sum((x - a) ** 2 for x, _ in pairs) * sum((y - b) ** 2 for _, y in pairs)
+    return float(both) / math.sqrt(spread) if spread else None
+
+
+def noisy(asked: Question, cells: Sequence[Rows]) -> list[list[int]]:
+    """One vector for each part, as the engine would release it."""
+    found = []
+    for part in asked.parts:
+        added = sampler(part.law).draw(len(cells)).tolist()  # type: ignore[arg-type]
+        known = {id(rows): exact(part.measure, rows) for rows in cells}
+        found.append([known[id(rows)] + more for rows, more in zip(cells, added, strict=True)])
+    return found
+
+
+def holds(cell: object, true: Fraction | float | None) -> bool | None:
+    """None where there is no interval, or nothing to hold; floats are right to a billionth."""
+    if true is None or not isinstance(cell, Estimate) or cell.low is None or cell.high is None:
+        return None
+    slack = Fraction(0) if isinstance(true, Fraction | int) else Fraction(1, 10**9)
+    return cell.low - slack <= Fraction(true) <= cell.high + slack
+
+
+def added(hits: Iterable[bool | None]) -> Hits:
+    seen = [hit for hit in hits if hit is not None]
+    return sum(seen), len(seen)
+
+
+# Plain intervals: one trial a group
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plain:
+    name: str
+    aggregates: tuple[Aggregate, ...]
+    shown: str = "v"
+    computed: tuple[Computed, ...] = ()
+    weight: bool = False
+    publication: Publication = AS_RELEASED
+
+    @property
+    def data(self) -> Sequence[str]:
+        """Where noise is added to a number and nothing else is done, it does not matter what the number is."""
+        added_to = {Function.COUNT, Function.COUNT_DISTINCT, Function.SUM}
+        simple = added_to.issuperset(one.function for one in self.aggregates) and not self.computed
+        return ("forty at the ends",) if simple and self.publication == AS_RELEASED else tuple(DATA)
+
+
+def _ratio(top: str, bottom: str) -> Computed:
+    return Computed(name="r", value=Quotient(Column(top), Column(bottom)))
+
+
+COUNTED = of(Function.COUNT, "n")
+SPREADS = (Function.VAR_POP, Function.VAR_SAMP, Function.STDDEV_POP, Function.STDDEV_SAMP)
+PAIRS = (Function.COVAR_POP, Function.COVAR_SAMP, Function.CORR)
+LARGER = Compare(Relation.GREATER, Column("n"), Literal(Fraction(3)))
+PLAIN = (
+    Plain(name="COUNT(*)", aggregates=(N,), shown="n"),
+    Plain(name="COUNT(x)", aggregates=(COUNTED,), shown="n"),
+    Plain(name="COUNT(DISTINCT unit)", aggregates=(PEOPLE,), shown="n"),
+    Plain(name="COUNT(DISTINCT x)", aggregates=(of(Function.COUNT_DISTINCT),)),
+    Plain(name="SUM alone", aggregates=(of(Function.SUM),)),
+    Plain(name="SUM beside its COUNT", aggregates=(COUNTED, of(Function.SUM))),
+    Plain(name="SUM of a range around 0", aggregates=(of(Function.SUM, column="y"),)),
+    Plain(name="AVG", aggregates=(of(Function.AVG),)),
+    Plain(name="AVG beside COUNT and SUM", aggregates=(COUNTED, of(Function.SUM, "s"), of(Function.AVG))),
+    *(Plain(name=str(one), aggregates=(of(one),)) for one in SPREADS),
+    *(Plain(name=str(one), aggregates=(of(one, second="y"),)) for one in PAIRS),
+    Plain(name="SUM / COUNT", aggregates=(COUNTED, of(Function.SUM)), shown="r", computed=(_ratio("v", "n"),)),
+    Plain(
+        name="AVG less AVG",
+        aggregates=(of(Function.AVG), of(Function.AVG, "y", "y")),
+        shown="r",
+        computed=(Computed(name="r", value=Arithmetic(Sign.SUBTRACT, Column("v"), Column("y"))),),
+    ),
+    Plain(
+        name="CASE of a count",
+        aggregates=(N, of(Function.AVG)),
+        shown="r",
+        computed=(Computed(name="r", value=Case(((LARGER, Column("v")),), Column("n"))),),
+    ),
+    Plain(name="weighted COUNT", aggregates=(N,), shown="n", weight=True),
+    Plain(name="weighted SUM", aggregates=(of(Function.SUM),), weight=True),
+    Plain(name="weighted AVG", aggregates=(of(Function.AVG),), weight=True),
+    Plain(name="COUNT in print", aggregates=(N,), shown="n", publication=AS_PRINTED),
+    Plain(name="SUM in print", aggregates=(of(Function.SUM),), publication=AS_PRINTED),
+)
+
+
+def plain(case: Plain, price: Price, kinds: Kinds, tables: int, rows: Rows) -> Hits:
+    asked = kinds.asked(price, *case.aggregates, computed=case.computed, weight=case.weight)
+    read = asked.outline.plan
+    known: dict[str, Any] = {one.name: truth(one, rows) for one in read.aggregates}
+    for column in read.computed:
+        known[column.name] = evaluate(column.value, known)
+    hits: list[bool | None] = []
+    for _ in range(tables):
+        found = rows_of(asked, noisy(asked, [rows] * kinds.groups), SHARE, case.publication)
+        hits += [holds(row.line[case.shown], known[case.shown]) for row in found]
+    true = known[case.shown]
+    return added(hit if hit is not None or true is None or not read.computed else True for hit in hits)
+
+
+# Totals: one trial a group of several
+
+
+def totals(price: Price, function: Function, kinds: Kinds, tables: int, rows: Rows) -> Hits:
+    """Over five cells each, "h" and missing."""
+    aggregate = N if function is Function.COUNT else of(function, "n")
+    asked = kinds.asked(price, aggregate, keys=("g", "h"), levels=(("g", "h"), ("g",)))
+    hits: list[bool | None] = []
+    for _ in range(tables):
+        found = rows_of(asked, noisy(asked, [rows] * (5 * kinds.groups)), SHARE)
+        hits += [holds(row.line["n"], truth(aggregate, tuple(rows) * 5)) for row in found if row.level == ("g",)]
+    return added(hits)
+
+
+# Keys that are not public, given that they are shown
+
+
+KEYS = {  # how many thresholds, half widths and people more a key has
+    "one person": (0, 0, 1),
+    "one below the threshold": (1, 0, -1),
+    "at the threshold": (1, 0, 0),
+    "a half width above": (1, 1, 0),
+    "far above": (1, 3, 0),
+}
+
+
+def keys(thresholds: int, widths: int, more: int, tables: int, kinds: Kinds) -> Hits:
+    """Given that noise lifts the number of people over the threshold."""
+    asked = kinds.asked(replace(PRICES["Laplace"], delta="1e-10"), PEOPLE, keys=("t",))
+    part = asked.parts[-1]
+    assert part.threshold is not None
+    people = thresholds * part.threshold + widths * half_width(part.law, SHARE) + more  # type: ignore[arg-type]
+    lacking = max(part.threshold - people, 0)
+    draws = sampler(part.law).draw(4 * tables * kinds.groups)  # type: ignore[arg-type]
+    if lacking:  # what is above a limit has the law of what is above 0: noise has no memory
+        draws = draws[draws >= 0] + lacking
+    shown = [int(people + noise) for noise in draws if people + noise >= part.threshold][: tables * kinds.groups]
+    table = asked.showing([(f"t{place}",) for place in range(len(shown))])
+    vectors = [[0] * len(shown) for _ in asked.parts[:-1]] + [shown]
+    return added(holds(row.line["n"], Fraction(people)) for row in rows_of(table, vectors, SHARE))
+
+
+def other(price: Price, tables: int, kinds: Kinds, rows: Rows) -> Hits:
+    """The row of the rest, and the shown groups beside it."""
+    asked = kinds.asked(replace(price, delta="1e-10"), N, keys=("t",), other="elsewhere")
+    table = asked.showing([("here",), ("there",)])
+    hits: list[bool | None] = []
+    for _ in range(tables * kinds.groups // 3):
+        counts = noisy(replace(table, parts=table.parts[:-1]), [rows] * 3)
+        hits += [holds(row.line["n"], Fraction(len(rows))) for row in rows_of(table, [*counts, [99, 99]], SHARE)]
+    return added(hits)
+
+
+# Rows that noise chose: one trial a table
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chosen:
+    name: str
+    more: Mapping[str, Any]
+    aggregates: tuple[Aggregate, ...] = (N,)
+    shown: str = "n"
+    publication: Publication = AS_RELEASED
+    at_once: bool = True  # the intervals of a table hold together, not only each by itself
+
+
+def top(name: str = "n", limit: int | None = 3, **more: Any) -> dict[str, Any]:
+    return {"order": (Order(name=name, descending=True),), "limit": limit, **more}
+
+
+def least(number: int, relation: Relation = Relation.GREATER_EQUAL) -> Expression:
+    return Compare(relation, Column("n"), Literal(Fraction(number)))
+
+
+FEW = 40  # groups
+MIDDLE = 40  # rows of every group: all are equal
+CHOSEN = (
+    Chosen(name="ORDER BY n DESC LIMIT 3", more=top()),
+    Chosen(name="ORDER BY n LIMIT 1", more={"order": (Order(name="n"),), "limit": 1}),
+    Chosen(name="ORDER BY n DESC OFFSET all but 3", more=top(limit=None, offset=-3)),
+    Chosen(name="ORDER BY n DESC LIMIT 3, in print", more=top(), publication=AS_PRINTED),
+    Chosen(name="ORDER BY AVG LIMIT 3: AVG", more=top("v"), aggregates=(COUNTED, of(Function.AVG)), shown="v"),
+    Chosen(name="ORDER BY AVG LIMIT 3: its COUNT", more=top("v"), aggregates=(COUNTED, of(Function.AVG))),
+    Chosen(name="ORDER BY n LIMIT 3: another SUM", more=top(), aggregates=(N, of(Function.SUM, "v", "y")), shown="v", at_once=False),
+    Chosen(name="ORDER BY n LIMIT 3 with totals", more=top(keys=("g",), levels=(("g",), ()))),
+    Chosen(name="HAVING n >= what all have", more={"having": least(MIDDLE)}, at_once=False),
+    Chosen(name="HAVING n >= 3 scales more", more={"having": least(MIDDLE + 3)}, at_once=False),
+    Chosen(name="HAVING n > 4 scales more, its AVG", more={"having": least(MIDDLE + 4, Relation.GREATER)},
+           aggregates=(COUNTED, of(Function.AVG)), shown="v"),
+    Chosen(name="HAVING n >= 2 scales more, LIMIT 1", more=top(limit=1, having=least(MIDDLE + 2))),
+    Chosen(name="HAVING n BETWEEN", more={"having": And((least(MIDDLE), least(MIDDLE + 2, Relation.LESS_EQUAL)))}),
+    Chosen(name="LIMIT 3 by key", more={"order": (Order(name="g"),), "limit": 3}, at_once=False),
+)  # fmt: skip
+
+
+def chosen(case: Chosen, price: Price, tables: int, kinds: Kinds) -> tuple[Hits, Hits | None]:
+    """Of all intervals that are shown, and of tables those in which all of them hold."""
+    more = dict(case.more)
+    if more.get("offset", 0) < 0:
+        more["offset"] += kinds.groups
+    asked = kinds.asked(price, *case.aggregates, **more)
+    rows: Rows = ((-20, 50, 1), (100, -50, 4)) * (MIDDLE // 2)
+    each, whole = [], []
+    for _ in range(tables):
+        found = rows_of(asked, noisy(asked, [rows] * kinds.groups), SHARE, case.publication)
+        hits = [
+            hit
+            for row in found
+            if (hit := holds(row.line[case.shown], _true(case, asked, row, rows, kinds))) is not None
+        ]
+        each += hits
+        whole.append(all(hits))
+    return added(each), (added(whole) if each and case.at_once else None)
+
+
+def _true(case: Chosen, asked: Question, row: Row, rows: Rows, kinds: Kinds) -> Fraction | float | None:
+    aggregate = next(one for one in asked.outline.plan.aggregates if one.name == case.shown)
+    return truth(aggregate, rows if row.level else tuple(rows) * kinds.groups)
+
+
+# Quantiles: by how many rows the rank is off
+
+
+def ranks(quantile: Fraction | None, trials: int, values: Sequence[int], kinds: Kinds) -> Hits:
+    function = Function.MIN if quantile is None else Function.QUANTILE
+    aggregate = Aggregate(name="q", function=function, value=Column("x"), quantile=quantile)
+    (part,) = kinds.asked(Price(epsilon=1), aggregate, keys=()).parts
+    sought, law = rank(part.measure, part.law, len(values)), part.law  # type: ignore[arg-type]
+    off = rows_off(part.measure, law, SHARE) * sought.unit  # type: ignore[arg-type]
+    where, counts = np.unique(np.array(sorted(values), np.int64), return_counts=True)
+    loss = RankLoss(low=part.measure.low, high=part.measure.high, unit=sought.unit, target=sought.target)
+    draw = flip_by_rank if law.flip else choose_by_rank  # type: ignore[union-attr]
+    hits = []
+    for _ in range(trials):
+        found = draw(where, counts, loss, law)  # type: ignore[arg-type]
+        below, upto = (sum(value < found for value in values), sum(value <= found for value in values))
+        far = max(sought.unit * below - sought.target, sought.target - sought.unit * upto)
+        hits.append(far <= off)
+    return added(hits)
+
+
+# Intervals of attacks and audits, for a known truth
+
+
+def shares(of_all: int, rate: float, trials: int) -> Hits:
+    """Clopper and Pearson's."""
+    seen = np.random.default_rng(20).binomial(of_all, rate, trials).tolist()
+    ends = {hits: share_of(hits, of_all) for hits in set(seen)}
+    return added(_inside(ends[hits], rate) for hits in seen)
+
+
+PAIRED = {"never both right": (0.5, 0.5), "independent": (0.6, 0.5), "mostly both right": (0.9, 0.85)}
+
+
+def advantages(name: str, trials: int, people: int = 200) -> Hits:
+    """The difference of two shares of the same people."""
+    random, rates = np.random.default_rng(20), PAIRED[name]
+    ends = {hits: share_of(hits, people) for hits in range(people + 1)}
+    found = []
+    for _ in range(trials):
+        one = random.random(people)
+        two = {"never both right": 1 - one, "independent": random.random(people), "mostly both right": one}[name]
+        sides = (ends[int((side < rate).sum())] for side, rate in zip((one, two), rates, strict=True))
+        found.append(_inside(difference(*sides), rates[0] - rates[1]))
+    return added(found)
+
+
+def _inside(interval: Interval, true: float) -> bool:
+    return interval.low <= true <= interval.high
+
+
+CURVES = ("AUC", "best advantage", "found at 10 % false alarms", "false alarms among others")
+
+
+def curves(what: str, people: int, shift: float, trials: int) -> Hits:
+    """Normal scores, shifted for those inside."""
+    random, hits = np.random.default_rng(20), []
+    for _ in range(trials):
+        curve = roc(random.normal(shift, 1, people), random.normal(0, 1, people))
+        at = curve.threshold_at(0.1)
+        interval, true = {
+            "AUC": (curve.auc, _normal(shift / math.sqrt(2))),
+            "best advantage": (curve.advantage, 2 * _normal(shift / 2) - 1),
+            "found at 10 % false alarms": (curve.tpr_at(0.1), 1 - _normal(at - shift)),
+            "false alarms among others": (curve.alarms_at(0.1), 1 - _normal(at)),
+        }[what]
+        hits.append(_inside(interval, true))
+    return added(hits)
+
+
+def _normal(x: float) -> float:
+    return math.erfc(-x / math.sqrt(2)) / 2
+
+
+# The table
+
+
+def result(kind: str, hits: Hits, together: Hits | None = None) -> dict[str, Any]:
+    held, printed = hits
+    row: dict[str, Any] = {"kind": kind, "printed": printed, "held": round(held / printed, 4) if printed else None}
+    if together is not None:
+        row |= {"tables": together[1], "all_held": round(together[0] / together[1], 4) if together[1] else None}
+    return row | {"ok": all(_enough(one) for one in (hits, together) if one is not None)}
+
+
+def _enough(hits: Hits) -> bool:
+    """At least 95 %, less three standard errors."""
+    held, of_all = hits
+    return held >= float(SHARE) * of_all - 3 * math.sqrt(of_all * float(SHARE * (1 - SHARE)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """One line of the table. `work` gives hits, or those of intervals and of tables."""
+
+    kind: str
+    work: Callable[..., Any]
+    arguments: tuple[Any, ...]
+
+    def done(self) -> dict[str, Any]:
+        found = self.work(*self.arguments)
+        return result(self.kind, *(found if isinstance(found[0], tuple) else (found,)))
+
+
+def worst(work: Callable[..., Hits], data: Sequence[str], tables: int, *arguments: Any) -> Hits:
+    """The data set whose intervals hold least often, measured anew: the fewest of several counts are too few."""
+    rows = min((DATA[name] for name in data), key=lambda rows: _rate(work(*arguments, tables // 4 + 1, rows)))
+    return work(*arguments, tables, rows)
+
+
+def jobs(tables: int, kinds: Kinds) -> Iterator[Job]:
+    """`tables` for each kind, law and data set."""
+    few = replace(kinds, groups=min(kinds.groups, FEW))
+    for law, price in PRICES.items():
+        for case in PLAIN:
+            yield Job(kind=f"{case.name}, {law}", work=worst, arguments=(plain, case.data, tables, case, price, kinds))
+        wide = (PLAIN[0], LARGE[law], kinds, tables, DATA["nobody"])
+        yield Job(kind=f"COUNT with wide noise, {law}", work=plain, arguments=wide)
+        for function in (Function.COUNT, Function.SUM, Function.AVG):
+            arguments = (totals, tuple(DATA), tables, price, function, kinds)
+            yield Job(kind=f"ROLLUP total of {function}, {law}", work=worst, arguments=arguments)
+        rest = (price, tables, kinds, DATA["two at both ends"])
+        yield Job(kind=f"the row of all other groups, {law}", work=other, arguments=rest)
+        for one in CHOSEN:
+            yield Job(kind=f"{one.name}, {law}", work=chosen, arguments=(one, price, 25 * tables, few))
+    for name, place in KEYS.items():
+        yield Job(kind=f"people of a private key, {name}", work=keys, arguments=(*place, tables, kinds))
+    for quantile in (Fraction(1, 2), Fraction(1, 10), None):
+        for values in ((50,) * 30, tuple(range(-20, 101)), (-20, 100) * 15):
+            name = "MIN" if quantile is None else f"QUANTILE {float(quantile):g}"
+            kind = f"rank of {name}, {len(values)} rows, {len(set(values))} values"
+            yield Job(kind=kind, work=ranks, arguments=(quantile, 50 * tables, values, kinds))
+    yield from attack_jobs(100 * tables)
+
+
+def attack_jobs(trials: int) -> Iterator[Job]:
+    for of_all, rate in ((5, 0.01), (30, 0.5), (100, 0.05), (1000, 0.97)):
+        yield Job(
+            kind=f"attacks and audits: share of {of_all}, truly {rate}", work=shares, arguments=(of_all, rate, trials)
+        )
+    for name in PAIRED:
+        yield Job(kind=f"attacks: advantage, {name}", work=advantages, arguments=(name, trials))
+    for what in CURVES:
+        for people, shift in ((20, 0.0), (60, 1.0), (60, 3.0), (400, 0.3)):
+            kind = f"attacks: {what}, {people} people, shift {shift}"
+            yield Job(kind=kind, work=curves, arguments=(what, people, shift, trials))
+
+
+def _rate(hits: Hits) -> tuple[float, int]:
+    return (hits[0] / hits[1] if hits[1] else 1.0), -hits[1]
+
+
+def _printed(row: dict[str, Any]) -> dict[str, Any]:
+    held = "no interval" if row["held"] is None else f"{row['held']:.2%} of {row['printed']:,}"
+    at_once = "" if row.get("all_held") is None else f"; all at once {row['all_held']:.2%} of {row['tables']:,}"
+    print(f"{'    ' if row['ok'] else 'BAD '} {row['kind']:58} {held}{at_once}", flush=True)
+    return row
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--tiny", action="store_true", help="few trials, for a test of this script")
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--json", type=Path, help="write the result to FILE")
+    arguments = parser.parse_args()
+    tables, kinds = (1, Kinds(groups=6)) if arguments.tiny else (20, Kinds(groups=100))
+    started = time.time()
+    with ProcessPoolExecutor(arguments.processes) as pool:
+        rows = [_printed(row) for row in pool.map(Job.done, jobs(tables, kinds))]
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    found = {
+        "commit": commit.stdout.strip(),
+        "seconds": round(time.time() - started),
+        "count": len(rows),
+        "ok": all(row["ok"] for row in rows),
+        "rows": rows,
+    }
+    if arguments.json:
+        arguments.json.write_text(json.dumps({"privet": 1, "kind": "coverage", "result": found}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
