@@ -259,13 +259,11 @@ def total_error(recipe: Recipe, parts: Sequence[Part], share: Fraction, cells: i
 def _total(noisy: Sequence[Noisy]) -> Estimate:
     """A count or a sum; a centered sum gets its center back for every row. No interval if one end is not known."""
     total, *counts = noisy
-    middle, span = Fraction(total.number), total.span
-    for count in counts:
-        middle += total.measure.center * count.number
-        if span is not None and count.span is not None:
-            center = Fraction(total.measure.center)
-            span += Span(center, center) * count.span
-    step = total.measure.step
-    if span is None:
-        return Estimate(value=middle * step, low=None, high=None)
-    return Estimate(value=middle * step, low=span.low * step, high=span.high * step)
+    step, center = total.measure.step, Fraction(total.measure.center)
+    value = (total.number + sum(center * count.number for count in counts)) * step
+    first, *others = (one.span for one in noisy)
+    known = [span for span in others if span is not None]
+    if first is None or len(known) < len(others):
+        return Estimate(value=value, low=None, high=None)
+    whole = sum((Span(center, center) * span for span in known), start=first)
+    return Estimate(value=value, low=whole.low * step, high=whole.high * step)
