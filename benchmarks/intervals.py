@@ -3,11 +3,11 @@
     python benchmarks/intervals.py [--tiny] [--processes 2] [--json FILE]
 
 Each group of a table is one trial of a plain interval: exact numbers of a few rows at the ends of their ranges, noise
-of the real samplers, and `core.estimate.rows_of`; of several data sets the worst is measured anew. Rows that were chosen by
-noise are counted table by table. "Held" is the share of printed intervals that hold; of chosen rows also the share of
-tables in which all of them do. A kind fails if it is more than three standard errors below 95 %. An exact value that is
-NULL is not counted. A ratio without an interval may be anything, which holds: an interval is only left out where the
-noisy divisor is near 0.
+of the real samplers, and `core.estimate.rows_of`; of several data sets the worst is measured anew. Rows that were
+chosen by noise are counted table by table. "Held" is the share of printed intervals that hold; where they are meant to
+hold at once also the share of tables in which all do. A kind fails if it is more than three standard errors below 95 %.
+An exact value that is NULL is not counted. A ratio without an interval may be anything, which holds: an interval is
+only left out where the noisy divisor is near 0.
 """
 
 from __future__ import annotations
@@ -337,7 +337,8 @@ CHOSEN = (
     Chosen(name="ORDER BY n DESC LIMIT 3, in print", more=top(), publication=AS_PRINTED),
     Chosen(name="ORDER BY AVG LIMIT 3: AVG", more=top("v"), aggregates=(COUNTED, of(Function.AVG)), shown="v"),
     Chosen(name="ORDER BY AVG LIMIT 3: its COUNT", more=top("v"), aggregates=(COUNTED, of(Function.AVG))),
-    Chosen(name="ORDER BY n LIMIT 3: another SUM", more=top(), aggregates=(N, of(Function.SUM, "v", "y")), shown="v", at_once=False),
+    Chosen(name="ORDER BY n LIMIT 3: another SUM", more=top(), aggregates=(N, of(Function.SUM, "v", "y")), shown="v",
+           at_once=False),
     Chosen(name="ORDER BY n LIMIT 3 with totals", more=top(keys=("g",), levels=(("g",), ()))),
     Chosen(name="HAVING n >= what all have", more={"having": least(MIDDLE)}, at_once=False),
     Chosen(name="HAVING n >= 3 scales more", more={"having": least(MIDDLE + 3)}, at_once=False),
