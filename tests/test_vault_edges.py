@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 import privet as pv
+from privet.cli.ask import _csv as csv_of
 from privet.errors import InvalidInputError, LedgerError, TableUnavailableError
 from privet.ledger import Kind
 from privet.ledger import sqlite as ledgers
@@ -267,3 +268,15 @@ def test_lost_entries_are_said_on_everything_that_is_released(vault: Vault) -> N
         assert again.sql(BY_WARD, epsilon="0.1").release().warnings == (lost,)
         assert again.suggest_bounds(BY_WARD, epsilon="0.1").warnings == (lost,)
         assert again.suggest_bounds(BY_WARD, epsilon="0.1").warnings == (lost,), "also from the ledger"
+
+
+def test_warnings_go_wherever_rows_go(folder: Path) -> None:
+    """Also where only the table is kept: pandas, polars, Arrow and CSV."""
+    said = "NOT PRIVATE: this vault was made for testing"
+    with pv.create(folder / "t.privet", budget=pv.Budget(10), testing=True) as vault:
+        vault.add_table("visits", folder / "visits.csv", unit="id", columns=COLUMNS)
+        answer = vault.sql("SELECT ward AS warning, COUNT(*) AS n FROM visits GROUP BY ward", epsilon=1).release()
+    assert set(answer.to_pandas()["warning_"]) == {said}
+    assert set(answer.to_polars(intervals=True)["warning_"]) == {said}
+    assert set(answer.to_arrow()["warning_"].to_pylist()) == {said}
+    assert csv_of(answer, safe=False).splitlines()[1].endswith(f",{said}")

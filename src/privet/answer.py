@@ -149,7 +149,8 @@ class Answer:
         return html(self)
 
     def table(self, *, intervals: bool = False) -> dict[str, list[Any]]:
-        """Column by column. Where totals were asked for, one more column names the keys that a row is about."""
+        """Column by column. Where totals were asked for, one more column names the keys that a row is about; another
+        one has what every answer of this vault must say, if there is anything."""
         rows = self.leveled()
         lines = [self._intervals(row.line) for row in rows]
         table: dict[str, list[Any]] = {}
@@ -161,6 +162,8 @@ class Answer:
                 table[f"{name}_high"] = [cell["high"] for cell in cells]
         if self.question.outline.plan.levels:
             table[_unused("level", table)] = [", ".join(row.level) for row in rows]
+        if self.warnings:  # they must not get lost where only rows are kept
+            table[_unused("warning", table)] = ["; ".join(self.warnings)] * len(rows)
         return table
 
 
