@@ -133,6 +133,65 @@ def test_every_nasty_value_is_read_as_defined(store: nasty.Store, kind: Kind) ->
             assert text == canonical(meant, shape), (type_, value)
 
 
+EXACT_KINDS: list[Integer | Number] = [
+    *(kind for kind in KINDS if isinstance(kind, Integer | Number)), Integer(0, 120), Integer(0, 10**20),
+    Integer(-(10**16), 10**16), Number(-1, 1, step="0.25"), Number(0, 1, step=Fraction(1, 2**40)),
+    Number(0, 700, step=7), Number(-7 * 10**9, 7 * 10**9, step=Fraction(7, 2**40)),
+    Number(-(10**12), 10**12, step="0.5"),
+    Number("-1e30", "1e30", step="1e25"), Number(-(10**25), 10**25, step="1/2"),
+]  # fmt: skip
+
+
+def number_text(rng: Random, kind: Integer | Number) -> str:
+    """Any text of a number: few and many digits, with and without an exponent, often close to half a step."""
+    step = getattr(kind, "step", Fraction(1))
+    near = (rng.randint(*kind.steps) + rng.choice([0, Fraction(1, 2)])) * step
+    digits = rng.choice([0, 1, 2, 3, 13, 14, 17, 18, 20, 36, 37, 40])
+    whole, part = divmod(abs(near) + rng.choice([0, 0, 1, -1]) * Fraction(1, 10**digits), 1)
+    text = f"{abs(whole)}.{part * 10**digits // 1:0{digits}}"
+    if rng.random() < 0.5:
+        before, behind = (rng.choices("0123456789059", k=rng.choice([0, 1, 3, 18, 19, 38, 60])) for _ in range(2))
+        text = f"{''.join(before)}{rng.choice(['', '.'])}{''.join(behind)}"
+    power = rng.choice(["", "", "", "e0", "e-3", "E+2", "e18", "e-20", "e300", "e-999"])
+    return rng.choice(["", "-", "+"]) + text + rng.choice(["0" * 20, "", "", ""]) * ("." in text) + power
+
+
+@pytest.mark.parametrize("kind", EXACT_KINDS, ids=str)
+def test_the_text_of_a_number_is_read_exactly(store: nasty.Store, kind: Integer | Number) -> None:
+    """In SQL as defined; and as defined means exactly, where half a step is a decimal number."""
+    rng, (low, high), step = Random(str(kind)), kind.steps, getattr(kind, "step", Fraction(1))
+    texts = [number_text(rng, kind) for _ in range(1500)]
+    store.put(
+        nasty.Made(
+            table=None,
+            types={"i": "INTEGER", "x": "VARCHAR"},
+            rows=[{"i": place, "x": text} for place, text in enumerate(texts)],
+        )
+    )
+    how = reading.reading(kind, "VARCHAR", "x", "r")
+    found = store.connection.execute(
+        f"SELECT {how.second} FROM (SELECT i, {how.first} AS r FROM stored) ORDER BY i"
+    ).fetchall()
+    exact = (step / 2 * Fraction(10) ** values.decimals(kind).places).denominator == 1
+    read = 0
+    for text, (steps,) in zip(texts, found, strict=True):
+        meant = values.read(text, kind)
+        assert steps == (None if meant is None else meant / step), text
+        if meant is not None:
+            read += 1
+            nearest = min(max(int((Fraction(Decimal(text)) / step + Fraction(1, 2)) // 1), low), high)
+            assert meant / step == nearest if exact else abs(meant / step - nearest) <= 1, text
+    assert read > 1000
+
+
+def test_decimals_do_not_pass_through_doubles() -> None:
+    assert values.read("0.145", Number(0, 1, step="0.01")) == Fraction("0.15")
+    assert values.read("9007199254740993", Integer(0, 10**16)) == 9007199254740993
+    assert values.read("-0.145", Number(-1, 1, step="0.01")) == Fraction("-0.14")  # halves upward
+    assert values.read("0.14" + "9" * 5000, Number(0, 1, step="0.01")) == Fraction("0.15")
+    assert values.read("0.145", Number(0, 1, step="1e-30")) == Fraction("0.145")
+
+
 def test_what_values_mean() -> None:
     money = Number(0, 5000, step="0.01")
     assert values.read("1e3", money) == 1000

@@ -118,12 +118,50 @@ def _number(kind: Integer | Number, type_: str, raw: str, name: str) -> Reading:
     if type_ in FLOATS:
         return _from_double(kind, f"CAST({raw} AS DOUBLE)", name)
     if type_ == "VARCHAR":
-        matches, inner = _matched(raw, values.NUMBER, strip=True)
-        return _from_double(kind, f"CASE WHEN {matches} THEN TRY_CAST({inner} AS DOUBLE) END", name)
+        rule = values.decimals(kind)
+        return _from_whole(kind, _written(rule, raw), name, 1 / Fraction(10) ** rule.places)
     whole, digits = unscaled(type_, raw)
     if whole is None:
         return Reading(first=spelling.null("BIGINT"), second=name)
     return _from_whole(kind, whole, name, Fraction(1, 10**digits))
+
+
+@claim("texts-are-read-exactly")
+def _written(rule: values.Decimals, raw: str) -> Whole:
+    """A text as a whole number of the last decimal that counts. Short ones, which most are, by the engine's own cast:
+    with a power of ten behind them they are whole numbers, which it reads exactly. Others by their digits."""
+    matches, inner = _matched(raw, values.NUMBER, strip=True)
+    type_, before = "HUGEINT" if rule.digits > values.NARROW else "BIGINT", rule.digits - rule.places
+    cases = [f"WHEN {matches} THEN {_by_digits(rule, inner, type_)}"]
+    if 0 < rule.places < rule.digits:
+        short = rf"[+-]?([0-9]{{1,{before}}}(\.[0-9]{{0,{rule.places}}})?|\.[0-9]{{1,{rule.places}}})"
+        fits, _ = _matched(raw, short, strip=False)
+        cut, _ = _matched(raw, rf"[0-9]{{1,{before}}}\.[0-9]*", strip=False)
+        begin = f"left({raw}, strpos({raw}, '.') + {rule.places})"
+        cases.insert(0, f"WHEN {fits} THEN TRY_CAST({raw} || 'e{rule.places}' AS {type_})")
+        cases.insert(1, f"WHEN {cut} THEN TRY_CAST({begin} || 'e{rule.places}' AS {type_})")
+    most = 10**rule.digits
+    return Whole(sql=f"CASE {' '.join(cases)} END", low=-most - 1, high=most, wide=rule.digits > values.NARROW)
+
+
+def _by_digits(rule: values.Decimals, text: str, type_: str) -> str:
+    """The first digits of a number's text, rounded down: of a negative one that loses any but zeros, one more.
+
+    A lambda over a list of one item is the engine's way to compute a piece once: `d` are the digits from the first that
+    is not 0, and `n` is how many of them count."""
+    mantissa, power = f"regexp_extract({text}, '[0-9.]+')", f"regexp_extract({text}, '[eE](.+)', 1)"
+    shift = f"coalesce(TRY_CAST({power} AS BIGINT), 0) + {rule.places}"
+    first = f"{{'m': {mantissa}, 'n': {shift}, 'minus': starts_with({text}, '-')}}"
+    digits, behind = "ltrim(replace(p.m, '.', ''), '0')", "strlen(split_part(p.m, '.', 2))"
+    second = f"{{'d': {digits}, 'n': p.n - {behind} + strlen({digits}), 'minus': p.minus}}"
+    most, padded = rule.digits, f"rpad(q.d, CAST(least(greatest(q.n, 1), {rule.digits}) AS INTEGER), '0')"
+    size = (
+        f"CASE WHEN q.d = '' OR q.n <= 0 THEN CAST(0 AS {type_}) WHEN q.n > {most} THEN CAST({10**most} AS {type_})"
+        f" ELSE TRY_CAST({padded} AS {type_}) END"
+    )
+    lost = f"CAST(strlen(rtrim(q.d, '0')) > greatest(q.n, 0) AS {type_})"
+    third = f"CASE WHEN q.minus THEN -({size}) - {lost} ELSE {size} END"
+    return f"list_transform(list_transform([{first}], lambda p: {second}), lambda q: {third})[1]"
 
 
 def _from_double(kind: Integer | Number, first: str, name: str) -> Reading:

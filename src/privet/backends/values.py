@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 from typing import TypeVar, assert_never
 
 from privet.core import calendar
@@ -24,6 +25,8 @@ TIME = DAY + r"([ T]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,6})?)?)?
 SPACES = " \t"
 LARGEST, SMALLEST = 1.7976931348623157e308, 5e-324
 HALF = Fraction(1, 2)
+NARROW, WIDE = 18, 37  # digits of a whole number of 64 and of 128 bits
+SPARE = 9  # decimals of a step that is not a decimal number
 # ruff: noqa: PLR0124  # NaN and pandas' missing time are what differs from itself
 Moment = TypeVar("Moment", dt.date, dt.datetime)
 
@@ -52,6 +55,51 @@ def _double(number: Fraction) -> float:
         return float(number)
     except OverflowError:
         return LARGEST if number > 0 else -LARGEST
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decimals:
+    """How the text of a number is read: what follows the first `places` decimals is cut off, downwards, and what then
+    has more than `digits` digits is beyond every bound. Before the point `places` is negative."""
+
+    places: int
+    digits: int
+
+    def cut(self, text: str) -> Fraction:
+        scale = Fraction(10) ** self.places
+        return math.floor(Fraction(Decimal(text)) * scale) / scale
+
+
+@cache
+@claim("texts-are-read-exactly")
+def decimals(kind: Integer | Number) -> Decimals:
+    """As many decimals as fit into 64 bits, if these are enough. Enough is where half a step is a whole number of them:
+    then what is cut off cannot change to which step a number is rounded. No number of decimals is enough for thirds."""
+    step = getattr(kind, "step", Fraction(1))
+    most = max(abs(Fraction(kind.low)), abs(Fraction(kind.high)), step)
+    enough, room = _enough(step), _room(most, NARROW - 1)
+    if enough <= room:
+        return Decimals(places=room, digits=NARROW)
+    return Decimals(places=min(enough, _room(most, WIDE - 1)), digits=WIDE)
+
+
+def _enough(step: Fraction) -> int:
+    half, places = step / 2, 0
+    for prime in (2, 5):
+        rest, count = half.denominator, 0
+        while rest % prime == 0:
+            rest, count = rest // prime, count + 1
+        places = max(places, count)
+    exact = 10**places % half.denominator == 0
+    return places if exact else SPARE - _room(step, 0)
+
+
+def _room(number: Fraction, digits: int) -> int:
+    """The most decimals with which a number above 0 has no more than these digits."""
+    places = digits + len(str(number.denominator)) - len(str(number.numerator)) + 1
+    while number * Fraction(10) ** places >= 10**digits:
+        places -= 1
+    return places
 
 
 @claim("reading-is-row-wise")
@@ -89,7 +137,8 @@ def _steps(raw: object, kind: Integer | Number) -> int | None:
             rule = doubles(kind)
             number = low if raw < rule.low else high if raw > rule.high else rule.steps(raw)
         case str() if re.fullmatch(NUMBER, raw.strip(SPACES)):
-            return _steps(float(raw.strip(SPACES)), kind)
+            exact = decimals(kind).cut(raw.strip(SPACES))
+            number = math.floor(exact / getattr(kind, "step", 1) + HALF)
         case _:
             return None
     return min(max(number, low), high)
