@@ -346,3 +346,16 @@ def test_folders_are_not_synced_where_they_cannot_be_opened(tmp_path: Path, monk
     if sys.platform != "win32":
         catalog.write(tmp_path / "vault.toml", Catalog(neighbors=Neighbors.REPLACE))
         assert tmp_path in opened
+
+
+def test_types_are_kept_in_the_file_of_declarations() -> None:
+    types = {"id": "BIGINT", "x": "DECIMAL(5,2)", "gone": "DATE"}
+    table = Table(name="t", source=Source(kind="memory"), unit="id", columns={"x": Integer(0, 9)}, types=types)
+    assert dict(table.types) == {"id": "BIGINT", "x": "DECIMAL(5,2)"}
+    text = catalog.section(table)
+    assert 'types = {id = "BIGINT", x = "DECIMAL(5,2)"}' in text
+    head = 'format = 1\nneighbors = "add-remove"\n'
+    assert parse(head + text).tables["t"] == table
+    for wrong in ("types = 5", "types = {id = 5}"):
+        with pytest.raises(InvalidInputError, match="types must name the type of each column"):
+            parse(head + text.replace('types = {id = "BIGINT", x = "DECIMAL(5,2)"}', wrong))

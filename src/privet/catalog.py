@@ -115,10 +115,10 @@ def _table(name: str, entry: object) -> Table:
     check_name(name, "a table")
     given = _mapping(entry, f"tables.{name}")
     try:
-        known = {"source", "unit", "rows_are_units", "public", "key", "columns", "version", *LIMITS}
+        known = {"source", "unit", "rows_are_units", "public", "key", "columns", "version", "types", *LIMITS}
         _only(given, known, "the table")
         columns = {column: _column(column, kind) for column, kind in _mapping(given.get("columns"), "columns").items()}
-        limits = with_limits(given) | {key: given[key] for key in ("version", "public", "key") if key in given}
+        limits = with_limits(given) | {key: given[key] for key in ("version", "public", "key", "types") if key in given}
         source, unit = _source(given.get("source")), _unit(given)
     except InvalidInputError as error:
         raise inside(f"table {show(name)}", error) from None
@@ -234,7 +234,14 @@ def section(table: Table, notes: Mapping[str, str] | None = None) -> str:
     if table.public:
         unit = {"public": True} | ({"key": list(table.key)} if table.key else {})
     limits = {name: limit for name in LIMITS if (limit := getattr(table, name)) is not None}
-    entries = {"version": table.version, "source": source, **unit, **(limits if table.unit is not None else {})}
+    types = {"types": dict(table.types)} if table.types else {}
+    entries = {
+        "version": table.version,
+        "source": source,
+        **unit,
+        **(limits if table.unit is not None else {}),
+        **types,
+    }
     place = f"tables.{_key(table.name)}"
     lines = [f"[{place}]", *(_line(key, value, notes.get(key)) for key, value in entries.items())]
     lines += ["", f"[{place}.columns]"]

@@ -86,6 +86,7 @@ class Table:
     version: int = 1  # the owner counts it up
     public: bool = False  # everybody may read it: there is no unit
     key: tuple[str, ...] = ()  # columns that tell the rows of a public table apart
+    types: Mapping[str, str] = field(default_factory=dict)  # the engine's, as recorded; what is absent is not compared
 
     @property
     def domain(self) -> str:
@@ -116,6 +117,8 @@ class Table:
         object.__setattr__(self, "key", texts(self.key, "key"))
         codes = {name: texts(given, "missing") for name, given in self.missing.items()}
         object.__setattr__(self, "missing", MappingProxyType({name: given for name, given in codes.items() if given}))
+        known = {name: type_ for name, type_ in self.types.items() if name in self.columns or name == self.unit}
+        object.__setattr__(self, "types", MappingProxyType(known))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -273,9 +276,18 @@ def _check_table(table: Table) -> None:
                 f"each row is a unit, so {name} is 1, not {limit}", f"leave {name} out, or name a unit column"
             )
     whole(table.version, "version", 1)
+    _check_types(table.types)
     unknown = [name for name in table.missing if name not in table.columns]
     if unknown:
         raise InvalidInputError(f"missing codes for {show(unknown[0])}, which is not declared", "declare the column")
+
+
+def _check_types(types: object) -> None:
+    if not isinstance(types, Mapping) or not all(isinstance(part, str) for item in types.items() for part in item):
+        raise InvalidInputError(
+            f"types must name the type of each column, not {show(types)}",
+            "leave types out: updating the table writes it",
+        )
 
 
 def _check_public(table: Table) -> None:
