@@ -120,6 +120,11 @@ class Numbers:
 
     def accepts(self, task: Task) -> None: ...
 
+    def ready(self, *tables: Table) -> None: ...
+
+    def types(self, table: Table) -> dict[str, str]:
+        return {}
+
     def check(self, table: Table) -> None: ...
 
     def close(self) -> None: ...
@@ -147,6 +152,9 @@ class Stored(DuckDb):
     def __init__(self, connection: duckdb.DuckDBPyConnection, *, portable: bool) -> None:
         super().__init__(Path(), {}, portable=portable)
         self.connection, self.raw = connection, Raw(relation="stored", types={})
+
+    def ready(self, *tables: Table) -> None:
+        """Always: the store holds the rows."""
 
     @contextmanager
     def _asked(self, table: Table, *beside: Table) -> Iterator[tuple[Raw, duckdb.DuckDBPyConnection]]:

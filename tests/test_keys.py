@@ -336,6 +336,8 @@ class Fake:
 
     def accepts(self, task: Task) -> None: ...
 
+    def ready(self, *tables: object) -> None: ...
+
 
 class Still:
     """Noise of 0, or another number for keys; and a choice that is always the lowest."""

@@ -153,6 +153,9 @@ class Book(Reference):
     def accepts(self, _: object) -> None:
         """Everything."""
 
+    def ready(self, *_: object) -> None:
+        """Always: the rows are in memory."""
+
 
 def test_random_origins_as_a_grey_box(tables: Tables) -> None:
     """Joins, rows made for each unit, private keys, ranks: random worlds with and without somebody, who is chosen to

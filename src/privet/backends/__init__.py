@@ -67,6 +67,15 @@ class Backend(Protocol):
         """Raise RefusedQueryError if this engine cannot compute it. Touches no data: asked before the charge."""
         ...
 
+    def ready(self, *tables: Table) -> None:
+        """Raise InvalidInputError, with a reason for the owner, if the data of a table are missing, cannot be opened or
+        no longer have the recorded types. Asked before the charge: it looks at files' names, times and schemas only."""
+        ...
+
+    def types(self, table: Table) -> dict[str, str]:
+        """The types of the declared columns and the unit, to be recorded. For the owner: it opens the data."""
+        ...
+
     def check(self, table: Table) -> None:
         """Raise InvalidInputError unless the declared columns can be read. For the owner: it touches the data."""
         ...

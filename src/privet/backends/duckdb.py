@@ -27,10 +27,10 @@ from privet.backends.spreadsql import values, wanted
 from privet.backends.sqlgen import RANKED, statement
 from privet.core.cells import Keys
 from privet.core.rational import show
-from privet.declarations import Table
+from privet.declarations import Table, inside
 from privet.errors import InvalidInputError
 from privet.scratch import Scratch
-from privet.sources import Raw, attach, connect, harden
+from privet.sources import Raw, Stamp, attach, connect, harden, stamp, types_of, unreadable
 
 Found = TypeVar("Found")
 _LEFT_TO_THE_PARENT: list[object] = []  # closing a connection in a forked child would wait for threads it does not have
@@ -42,10 +42,11 @@ SAME_FOR_ALL_DATA = "SET GLOBAL disabled_optimizers = 'statistics_propagation'"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Attached:
-    """Tables that can be asked together, as they were declared and with the data frames they were loaded from."""
+    """Tables that can be asked together, as they were declared and with the data frames or files they come from."""
 
     tables: tuple[Table, ...]
     frames: tuple[object, ...]
+    stamps: tuple[Stamp, ...]
     raws: Mapping[str, Raw]
     connection: duckdb.DuckDBPyConnection
 
@@ -64,10 +65,10 @@ class DuckDb:
     about and locked to their files.
 
     `base` is the folder that holds the vault; `memory` maps names of tables to data frames and may change: a table is
-    loaded again when its declaration or its data frame is another one. What does not fit into memory is kept, not
-    encrypted, in `scratch` or a temporary folder of the owner alone. Threads may share the object; a forked process
-    opens its own databases. Nothing is printed; errors of the engine may quote data and are for the caller to hide.
-    With `portable` nothing but SQL is used, as in engines that have no kernel.
+    loaded again when its declaration, its data frame or one of its files is another one. What does not fit into memory
+    is kept, not encrypted, in `scratch` or a temporary folder of the owner alone. Threads may share the object; a
+    forked process opens its own databases. Nothing is printed; errors of the engine may quote data and are for the
+    caller to hide. With `portable` nothing but SQL is used, as in engines that have no kernel.
     """
 
     def __init__(
@@ -80,6 +81,7 @@ class DuckDb:
         self._process = os.getpid()
         self._lock = threading.Lock()
         self._attached: dict[str, _Attached] = {}
+        self._seen: dict[str, tuple[Table, object, Stamp]] = {}
         self._folder: Scratch | None = None
 
     def exact(self, task: Task) -> list[Vector]:
@@ -118,6 +120,32 @@ class DuckDb:
             people(task, raw)
         if task.table.unit is not None:
             rows(task, raw)
+
+    def ready(self, *tables: Table) -> None:
+        """Raise InvalidInputError, with a reason for the owner, if a table is missing, cannot be opened or no longer
+        has the recorded types. Nothing is opened while files keep their name, place, size and time."""
+        for table in tables:
+            try:
+                self._look(table)
+            except InvalidInputError:
+                raise
+            except Exception:
+                raise inside(f"table {show(table.name)}", unreadable()) from None
+
+    def _look(self, table: Table) -> None:
+        now = (table, self._memory.get(table.name), stamp(table, self._base))
+        seen = self._seen.get(table.name)
+        if seen is None or not (seen[0] == table and seen[1] is now[1] and seen[2] == now[2]):
+            self._types(table)
+            self._seen[table.name] = now
+
+    def types(self, table: Table) -> dict[str, str]:
+        """The types to record, whatever was recorded before. For the owner: it opens the data, but reads no row."""
+        return self._types(replace(table, types={}))
+
+    def _types(self, table: Table) -> dict[str, str]:
+        with _interrupts(), connect(self._scratch_folder()) as connection:
+            return types_of(connection, table, self._base, self._memory)
 
     def check(self, table: Table) -> None:
         """Raise InvalidInputError unless every value of the declared columns can be read as a question would read it.
@@ -174,8 +202,10 @@ class DuckDb:
 
     def _fresh(self, tables: tuple[Table, ...]) -> _Attached:
         frames, name = tuple(self._memory.get(table.name) for table in tables), _together(tables)
+        stamps = tuple(stamp(table, self._base) for table in tables)  # before reading: a later change is seen next time
         found = self._attached.get(name)
-        if found is not None and found.tables == tables and all(map(operator.is_, found.frames, frames)):
+        same = found is not None and (found.tables, found.stamps) == (tables, stamps)
+        if found is not None and same and all(map(operator.is_, found.frames, frames)):
             return found
         if found is not None:
             del self._attached[name]
@@ -188,7 +218,7 @@ class DuckDb:
         except BaseException:
             connection.close()
             raise
-        self._attached[name] = _Attached(tables=tables, frames=frames, raws=raws, connection=connection)
+        self._attached[name] = _Attached(tables=tables, frames=frames, stamps=stamps, raws=raws, connection=connection)
         return self._attached[name]
 
     def _scratch_folder(self) -> Path:
@@ -242,7 +272,8 @@ def _trials(table: Table, raw: Raw) -> Iterator[str]:
         how = reading(kind, raw.types[name], f"source.{quoted(name)}", "r")
         readings.append((how.first, how.second))
     if table.unit is not None:
-        readings.append((f"source.{quoted(table.unit)}", unit_text(raw.types[table.unit], "r")))
+        own, type_ = raw.unit(table)
+        readings.append((f"source.{quoted(own)}", unit_text(type_, "r")))
     for first, second in readings:
         read = f"SELECT {first} AS r FROM {raw.relation} AS source"  # noqa: S608  names are quoted
         yield f"SELECT bit_xor(hash(r, {second})) FROM ({read})"  # noqa: S608

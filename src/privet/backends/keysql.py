@@ -58,7 +58,7 @@ def people(task: Task, raw: Raw) -> People:
     keys = ", ".join(f"k{place}" for place in range(len(task.plan.keys)))
     if task.table.unit is not None:
         groups = f"SELECT *, {key_text(task)} AS text FROM (SELECT DISTINCT u, {keys} FROM ({layer}))"
-        layer = first_groups(task, raw.types[task.table.unit], groups)
+        layer = first_groups(task, raw.unit(task.table)[1], groups)
     return People(sql=f"SELECT {keys}, count(*) FROM ({layer}) GROUP BY {keys}", shapes=tuple(key_shapes(task)))
 
 

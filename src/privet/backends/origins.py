@@ -13,7 +13,7 @@ from typing import Any, assert_never
 
 from privet.backends import Task
 from privet.backends.content import digest, identity, item, items, unit_text
-from privet.backends.values import read
+from privet.backends.values import is_nobody, read
 from privet.core.cells import Keys
 from privet.core.claim import claim
 from privet.core.evaluate import Row, evaluate
@@ -155,7 +155,7 @@ class Origins:
     def _scanned(self, table: Table, names: Sequence[str] | None) -> Iterator[Owned]:
         for place, raw in enumerate(self._raw[table.name]):
             unit = place if table.unit is None else raw[table.unit]
-            if unit is None or unit != unit:  # noqa: PLR0124  # NULL and NaN are nobody
+            if is_nobody(unit):
                 continue
             wanted = table.columns if names is None else names
             yield Owned(unit=unit, row={name: read(raw[name], table.columns[name]) for name in wanted})

@@ -62,7 +62,8 @@ def scanned(table: Table, raw: Raw, names: Sequence[str], unread: Collection[str
         columns[name] = Term(sql=f"c{place}", shape=shape_of_kind(kind), wide=how.wide)
     source, type_ = f"{raw.relation} AS source", None
     if table.unit is not None:
-        column, type_ = _source(table.unit), raw.types[table.unit]
+        own, type_ = raw.unit(table)
+        column = _source(own)
         first.append(f"{column} AS u")
         second.append("u")
         source += f" WHERE {is_unit(type_, column)}"

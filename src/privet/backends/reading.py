@@ -98,8 +98,8 @@ def _unit_name(type_: str, raw: str) -> str:
 
 
 def is_unit(type_: str, raw: str) -> str:
-    """NULL and NaN are nobody."""
-    return f"{raw} IS NOT NULL" + (f" AND NOT isnan({raw})" if type_ in FLOATS else "")
+    """NULL is nobody, and so are floats that are no number or too large, see `values.is_nobody`."""
+    return f"abs({raw}) < {spelling.double(values.TELLS_APART)}" if type_ in FLOATS else f"{raw} IS NOT NULL"
 
 
 def _in_calendar(type_: str, raw: str) -> str:

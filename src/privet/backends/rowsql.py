@@ -108,8 +108,7 @@ def observed(task: Task, raw: Raw) -> Rows:
 
 def _fetched(task: Task, raw: Raw, layer: str, items: Mapping[str, str]) -> tuple[str, bool]:
     """A SELECT of the unit and the items, and whether it has a hash of the unit beside its number."""
-    assert task.table.unit is not None  # noqa: S101  # row units need no bounding
-    type_ = raw.types[task.table.unit]
+    _, type_ = raw.unit(task.table)  # row units need no bounding
     whole = _whole(type_)
     items = {**items, "cell": f"coalesce(CAST({items['cell']} AS INTEGER), CAST(-1 AS INTEGER))"}
     listed = ", ".join(f"{sql} AS {name}" for name, sql in items.items())

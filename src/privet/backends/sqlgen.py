@@ -71,7 +71,7 @@ def statement(task: Task, raw: Raw) -> Statement:
 def kept_rows(task: Task, raw: Raw, layer: str) -> str:
     """What bounding leaves of the rows that pass, with their cells; of row units all, some perhaps without a cell."""
     rows = numbered(task, layer)
-    return rows if task.table.unit is None else _bounded(task, raw.types[task.table.unit], rows)
+    return rows if task.table.unit is None else _bounded(task, raw.unit(task.table)[1], rows)
 
 
 class _Sums:

@@ -26,6 +26,7 @@ SPACES = " \t"
 LARGEST, SMALLEST = 1.7976931348623157e308, 5e-324
 HALF = Fraction(1, 2)
 NARROW, WIDE = 18, 37  # digits of a whole number of 64 and of 128 bits
+TELLS_APART = 2.0**53  # from here on whole numbers that differ can be the same float
 SPARE = 9  # decimals of a step that is not a decimal number
 # ruff: noqa: PLR0124  # NaN and pandas' missing time are what differs from itself
 Moment = TypeVar("Moment", dt.date, dt.datetime)
@@ -126,6 +127,13 @@ def read(raw: object, kind: Kind) -> Value:
             return None if time is None else min(max(time, kind.low), kind.high)
         case _:
             assert_never(kind)
+
+
+@claim("unit-wise")
+def is_nobody(unit: object) -> bool:
+    """Whose rows are dropped: no unit, and a float that is no number, infinite or too large. A program that writes
+    whole numbers as floats, as pandas does where one is missing, makes one person of several from 2^53 on."""
+    return unit is None or (isinstance(unit, float) and not abs(unit) < TELLS_APART)
 
 
 def _steps(raw: object, kind: Integer | Number) -> int | None:

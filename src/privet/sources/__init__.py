@@ -9,8 +9,8 @@ Texts stay texts: which number or date they mean is decided later, by the declar
 
 from __future__ import annotations
 
-from privet.sources.attach import attach
+from privet.sources.attach import Stamp, attach, stamp, types_of
 from privet.sources.lock import connect, harden
-from privet.sources.relation import Raw
+from privet.sources.relation import Raw, unreadable
 
-__all__ = ["Raw", "attach", "connect", "harden"]
+__all__ = ["Raw", "Stamp", "attach", "connect", "harden", "stamp", "types_of", "unreadable"]

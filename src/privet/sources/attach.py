@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import assert_never
 
@@ -14,6 +16,8 @@ from privet.errors import InvalidInputError
 from privet.sources import delimited, excel, files, frames
 from privet.sources.relation import Raw, unreadable
 
+Stamp = tuple[tuple[str | int, ...], ...]
+
 
 def attach(connection: duckdb.DuckDBPyConnection, table: Table, base: Path, memory: Mapping[str, object]) -> Raw:
     """Make the table readable on this connection. `base` is the folder that holds the vault; `memory` maps the names
@@ -22,8 +26,60 @@ def attach(connection: duckdb.DuckDBPyConnection, table: Table, base: Path, memo
     CSV, Excel and data frames are copied into the engine; Parquet and DuckDB files are read where they are.
     No text of the engine leaves: it may quote the data.
     """
-    try:
+    with _told(table):
         return _attach(connection, table, base, memory)
+
+
+def types_of(
+    connection: duckdb.DuckDBPyConnection, table: Table, base: Path, memory: Mapping[str, object]
+) -> dict[str, str]:
+    """The types of the wanted columns, to be recorded; none where all are texts. No row is read.
+
+    Raises InvalidInputError if the table cannot be attached, or if its types are not those that were recorded."""
+    with _told(table):
+        match table.source.kind:
+            case "csv":
+                delimited.check_header(table, table.source.locate(base))
+            case "excel":
+                excel.check_header(table, table.source.locate(base))
+            case "parquet" | "duckdb":
+                parts, _ = files.find_parts(connection, table, table.source.locate(base))
+                files.check_types(table, parts)
+                files.selected(table, parts)
+                return files.types_of(table, parts)
+            case "memory":
+                return frames.types_of(connection, table, memory)
+            case _:
+                assert_never(table.source.kind)
+        return {}
+
+
+def stamp(table: Table, base: Path) -> Stamp:
+    """What changes whenever a file does: its name, device, number, size and time. No content is read."""
+    if table.source.kind == "memory":
+        return ()
+    with _told(table):
+        path = table.source.locate(base)
+        found = files.find(path) if table.source.kind == "parquet" else (path,)
+        if not found or not all(file.is_file() for file in found):
+            raise InvalidInputError(
+                f"there is no file at {show(table.source.path)}", "put it there again, or update the table's source"
+            )
+        closed = [file.name for file in found if not os.access(file, os.R_OK)]
+        if closed:
+            raise InvalidInputError(f"file {show(closed[0])} must not be read", "check its permissions")
+        return tuple((str(file), *_marks(file.stat())) for file in found)
+
+
+def _marks(found: os.stat_result) -> tuple[int, int, int, int]:
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
+@contextmanager
+def _told(table: Table) -> Iterator[None]:
+    """Every error names the table, and none quotes data."""
+    try:
+        yield
     except (duckdb.Error, OSError, EOFError, UnicodeError):
         raise inside(f"table {show(table.name)}", unreadable()) from None
     except InvalidInputError as error:

@@ -23,30 +23,35 @@ from typing import Any, TextIO
 import duckdb
 
 from privet.declarations import Source, Table
+from privet.errors import InvalidInputError
 from privet.sources.records import QUOTED, Records
-from privet.sources.relation import Raw, positions, projection, relation_name, text, unreadable
+from privet.sources.relation import Given, Raw, positions, projection, relation_name, spelled, text, unreadable
 from privet.sources.rows import insert
 
 LONGEST_FAST = 131_072  # bytes of a row in the fast reader; far below the other's limit, so that never decides
 BLOCK = 1 << 20
 HINT = "check the name, and the source's delimiter, encoding and skip"
+WITH_HALVES = ("utf-7", "unicode_escape", "raw-unicode-escape", "unicode-escape", "raw_unicode_escape")
 
 
 def load(connection: duckdb.DuckDBPyConnection, table: Table, path: Path) -> Raw:
     """Copy the declared columns into a table of texts."""
-    try:
-        with open_text(path, table.source.encoding) as file:
-            rows = open_records(file, table.source)
-            names = header(rows, table.source)
-            places = positions(table, names, HINT)
-            fast = _load_fast(connection, table, path, len(names), places) if rows.lines <= 1 else None
-            if fast is not None:
-                return fast
-            ragged = [0]
-            made = insert(connection, table, places, _measured(rows, len(names), ragged))
-            return replace(made, unclosed=rows.unclosed, ragged=ragged[0])
-    except zlib.error:
-        raise unreadable() from None
+    with open_text(path, table.source.encoding) as file:
+        rows = open_records(file, table.source)
+        names = header(rows, table.source)
+        places = positions(table, names, HINT)
+        fast = _load_fast(connection, table, path, len(names), places) if rows.lines <= 1 else None
+        if fast is not None:
+            return fast
+        ragged = [0]
+        made = insert(connection, table, places, _measured(rows, len(names), ragged))
+        return replace(made, unclosed=rows.unclosed, ragged=ragged[0])
+
+
+def check_header(table: Table, path: Path) -> None:
+    """Raise InvalidInputError unless the file can be opened and its header has the wanted columns."""
+    with open_text(path, table.source.encoding) as file:
+        positions(table, header(open_records(file, table.source), table.source), HINT)
 
 
 def _measured(rows: Records, width: int, ragged: list[int]) -> Iterator[list[str]]:
@@ -58,12 +63,28 @@ def _measured(rows: Records, width: int, ragged: list[int]) -> Iterator[list[str
 
 
 @contextmanager
-def open_text(path: Path, encoding: str, errors: str = "backslashreplace") -> Iterator[TextIO]:
-    """The file's text, unpacked if it is gzip. Bytes that the encoding does not know are
-    spelled out, so that different ids stay different."""
+def open_text(path: Path, encoding: str, errors: str = "privet.bytes") -> Iterator[TextIO]:
+    """The file's text, unpacked if it is gzip. Bytes that the encoding does not know become U+DC00 and more, which no
+    text has; `spelled` writes them so that different ids stay different."""
     codec = "utf-8-sig" if codecs.lookup(encoding).name == "utf-8" else encoding
-    with _open_bytes(path) as opened, io.TextIOWrapper(opened, encoding=codec, errors=errors, newline="") as file:
-        yield file
+    if codecs.lookup(encoding).name in WITH_HALVES:
+        raise InvalidInputError(
+            f"the encoding {encoding} can write halves of characters, so that different ids could look the same",
+            "convert the file to UTF-8",
+        )
+    try:
+        with _open_bytes(path) as opened, io.TextIOWrapper(opened, encoding=codec, errors=errors, newline="") as file:
+            yield file
+    except zlib.error:
+        raise unreadable() from None
+
+
+def _as_halves(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeDecodeError)  # noqa: S101  # nothing is written with it
+    return "".join(chr(0xDC00 + byte) for byte in error.object[error.start : error.end]), error.end
+
+
+codecs.register_error("privet.bytes", _as_halves)
 
 
 def _open_bytes(path: Path) -> Any:
@@ -80,7 +101,7 @@ def open_records(file: TextIO, source: Source) -> Records:
 
 def header(rows: Records, source: Source) -> tuple[str, ...]:
     """The names of all columns. Spaces around them do not count."""
-    return source.names or tuple(name.strip() for name in next(iter(rows), []))
+    return source.names or tuple(spelled(name.strip(), unit=False) for name in next(iter(rows), []))
 
 
 def _load_fast(
@@ -98,7 +119,8 @@ def _load_fast(
     if source.skip or not _well_quoted(path, source.delimiter.encode()):
         return None
     columns = [f"c{number}" for number in range(width)]
-    select, types = projection(table, ["VARCHAR"] * len(places), [columns[place] for place in places], typed=False)
+    given = [Given(sql=columns[place], type="VARCHAR", trimmed=True) for place in places]
+    select, types = projection(table, given)
     name = relation_name(table)
     declared = ", ".join(f"{column}: 'VARCHAR'" for column in columns)
     options = (

@@ -9,7 +9,7 @@ import duckdb
 from python_calamine import CalamineError, CalamineSheet, CalamineWorkbook
 
 from privet.core.rational import show
-from privet.core.schema import Kind
+from privet.core.schema import Kind, Text
 from privet.declarations import Source, Table
 from privet.errors import InvalidInputError
 from privet.sources.relation import Raw, positions, unreadable, wanted
@@ -22,8 +22,13 @@ def load(connection: duckdb.DuckDBPyConnection, table: Table, path: Path) -> Raw
     """Copy the declared columns of one sheet into a table of texts."""
     names, rows = read_sheet(path, table.source)
     places = positions(table, names, HINT)
-    kinds = [table.columns.get(name) for name in wanted(table)]
+    kinds = [column.kind for column in wanted(table)]
     return insert(connection, table, range(len(places)), _texts(rows, places, kinds))
+
+
+def check_header(table: Table, path: Path) -> None:
+    """Raise InvalidInputError unless the file can be read and its header has the wanted columns."""
+    positions(table, read_sheet(path, table.source)[0], HINT)
 
 
 def read_sheet(path: Path, source: Source) -> tuple[tuple[str, ...], Iterator[Sequence[object]]]:
@@ -35,7 +40,7 @@ def read_sheet(path: Path, source: Source) -> tuple[tuple[str, ...], Iterator[Se
         raise unreadable() from None
     for _ in range(source.skip):
         next(rows, None)
-    return source.names or tuple((as_text(cell, None) or "").strip() for cell in next(rows, [])), rows
+    return source.names or tuple((as_text(cell, Text()) or "").strip() for cell in next(rows, [])), rows
 
 
 def _sheet(book: CalamineWorkbook, name: str | None) -> CalamineSheet:

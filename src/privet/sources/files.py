@@ -4,35 +4,131 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
 
+from privet.core.claim import claim
 from privet.core.rational import show
 from privet.declarations import Source, Table
 from privet.errors import InvalidInputError
-from privet.sources.relation import Raw, described, positions, projection, quoted, relation_name, text
+from privet.sources.relation import (
+    MIXED,
+    NOTHING,
+    Given,
+    Raw,
+    Wanted,
+    check_recorded,
+    described,
+    positions,
+    quoted,
+    read,
+    recorded,
+    relation_name,
+    text,
+    wanted,
+    written,
+)  # fmt: skip
 
 PATTERN = set("*?[")
+HINT = "check the name"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """Files whose columns have the same types, as something to write after FROM: for each wanted column its type, None
+    where there is none."""
+
+    origin: str
+    types: tuple[str | None, ...]
+    example: str
 
 
 def view(connection: duckdb.DuckDBPyConnection, table: Table, path: Path) -> Raw:
     """A view of the declared columns."""
-    origin, files = open_in_place(connection, table.source, path)
-    columns = described(connection, f"FROM {origin}")
-    names = [name for name, _ in columns]
-    places = positions(table, names, "check the name")
-    inputs = [quoted(names[place]) for place in places]
-    select, types = projection(table, [columns[place][1] for place in places], inputs, typed=True)
+    parts, files = find_parts(connection, table, path)
+    check_types(table, parts)
+    select, types = selected(table, parts)
     relation = relation_name(table)
-    connection.execute(f"CREATE OR REPLACE VIEW {relation} AS SELECT {select} FROM {origin}")
+    connection.execute(f"CREATE OR REPLACE VIEW {relation} AS {select}")
     return Raw(relation=relation, types=types, files=files)
+
+
+def check_types(table: Table, parts: Sequence[Part]) -> None:
+    names = [column.source for column in wanted(table)]
+    for part in parts:
+        found = {name: type_ for name, type_ in zip(names, part.types, strict=True) if type_ is not None}
+        check_recorded(table, found, f"of {show(part.example)} " if part.example else "")
+
+
+def types_of(table: Table, parts: Sequence[Part]) -> dict[str, str]:
+    """The types to record."""
+    found: dict[str, set[str]] = {column.source: set() for column in wanted(table)}
+    for part in parts:
+        for column, type_ in zip(wanted(table), part.types, strict=True):
+            found[column.source] |= {recorded(type_)} if type_ is not None else set()
+    found = {name: words - {NOTHING} for name, words in found.items()}
+    return {name: min(words) if len(words) == 1 else MIXED for name, words in found.items() if words}
+
+
+@claim("ids-stay-different")
+def selected(table: Table, parts: Sequence[Part]) -> tuple[str, dict[str, str]]:
+    """All parts, one below the other. Where their types differ each is turned into text by itself, before it meets the
+    others: nobody's row decides how the rows of others are read."""
+    columns, types = wanted(table), dict[str, str]()
+    items: list[list[str]] = [[] for _ in parts]
+    for place, column in enumerate(columns):
+        read_as = [_read(table, column, part.types[place]) for part in parts]
+        found = {type_ for _, type_ in read_as if type_ is not None}
+        types[column.name] = min(found) if len(found) == 1 else "VARCHAR"
+        for (sql, type_), item in zip(read_as, items, strict=True):
+            value = sql if len(found) == 1 else written(sql, type_ or "VARCHAR", column.kind)
+            item.append(f"{value} AS {quoted(column.name)}")
+    selects = [f"SELECT {', '.join(item)} FROM {part.origin}" for item, part in zip(items, parts, strict=True)]
+    return " UNION ALL ".join(selects), types
+
+
+def _read(table: Table, column: Wanted, type_: str | None) -> tuple[str, str | None]:
+    if type_ is None:
+        return "NULL", None
+    return read(table, column, Given(sql=quoted(column.source), type=type_))
+
+
+def find_parts(connection: duckdb.DuckDBPyConnection, table: Table, path: Path) -> tuple[list[Part], tuple[Path, ...]]:
+    """What to read, by the types of its columns, and the files that are opened whenever it is read."""
+    origin, files = open_in_place(connection, table.source, path)
+    names, parts = _by_type(connection, table, files) if len(files) > 1 else ([], [])
+    if any(len({*types} - {None}) > 1 for types in zip(*(part.types for part in parts), strict=True)):
+        positions(table, names, HINT)
+        return parts, files
+    columns = described(connection, f"FROM {origin}")  # a file may still lack a column: there it is NULL
+    places = positions(table, [name for name, _ in columns], HINT)
+    return [Part(origin=origin, types=tuple(columns[place][1] for place in places), example="")], files
+
+
+def _by_type(
+    connection: duckdb.DuckDBPyConnection, table: Table, files: Sequence[Path]
+) -> tuple[list[str], list[Part]]:
+    """The names of all columns, and the files that agree about the wanted ones. Case does not count, as in SQL."""
+    names: dict[str, str] = {}
+    found: dict[tuple[str | None, ...], list[Path]] = {}
+    for file in files:
+        columns = described(connection, f"FROM {_parquet(table.source, (file,))}")
+        types = {name.casefold(): None if type_ == NOTHING else type_ for name, type_ in columns}
+        names = {name.casefold(): name for name, _ in columns} | names
+        found.setdefault(tuple(types.get(column.source.casefold()) for column in wanted(table)), []).append(file)
+    return list(names.values()), [
+        Part(origin=_parquet(table.source, tuple(alike)), types=types, example=alike[0].name)
+        for types, alike in found.items()
+    ]
 
 
 def open_in_place(connection: duckdb.DuckDBPyConnection, source: Source, path: Path) -> tuple[str, tuple[Path, ...]]:
     """What to write after FROM, and the files that are opened whenever it is read."""
     if source.kind == "parquet":
-        files = _find(path)
+        files = find(path)
         return _parquet(source, files), files
     return _database(connection, source, path), ()
 
@@ -47,7 +143,7 @@ def _parquet(source: Source, files: tuple[Path, ...]) -> str:
     return f"read_parquet([{paths}], union_by_name = {len(files) > 1}, hive_types_autocast = false)"
 
 
-def _find(path: Path) -> tuple[Path, ...]:
+def find(path: Path) -> tuple[Path, ...]:
     """One file, all files below a folder, or those that a pattern names now, in a fixed order.
 
     Names that start with "_" or "." are notes of the program that wrote the folder.

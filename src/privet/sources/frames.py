@@ -17,7 +17,19 @@ from privet.core.rational import show
 from privet.core.schema import Kind
 from privet.declarations import Table
 from privet.errors import InvalidInputError
-from privet.sources.relation import Raw, described, positions, projection, relation_name, wanted
+from privet.sources.relation import (
+    NOTHING,
+    Given,
+    Raw,
+    check_recorded,
+    described,
+    positions,
+    projection,
+    recorded,
+    relation_name,
+    spelled,
+    wanted,
+)  # fmt: skip
 from privet.sources.rows import PLAIN, as_text, plain
 
 FRAME = "privet_frame"
@@ -26,15 +38,14 @@ Pick = tuple[int, str, Kind | None]  # where a column stands, its name and its d
 
 def load(connection: duckdb.DuckDBPyConnection, table: Table, memory: Mapping[str, object]) -> Raw:
     """A copy of the declared columns: later changes of the frame do not reach the vault."""
-    if table.name not in memory:
-        raise InvalidInputError("the data are not in memory", "attach the data frame again after opening")
-    frame = memory[table.name]
-    names = wanted(table)
-    places = positions(table, _names(frame), "check the name")
-    picks = [(place, name, table.columns.get(name)) for place, name in zip(places, names, strict=True)]
-    types = [_type(connection, pick[1], _picked(frame, [pick])) for pick in picks]
-    inputs = [f"c{number}" for number in range(len(picks))]
-    select, read_as = projection(table, types, inputs, typed=True)
+    frame, picks = _frame(table, memory)
+    types = _types(connection, frame, picks)
+    check_recorded(table, {pick[1]: type_ for pick, type_ in zip(picks, types, strict=True)})
+    given = [
+        Given(sql=f"c{number}", type=type_, spelled=_mixed(frame, pick[0]))
+        for number, (pick, type_) in enumerate(zip(picks, types, strict=True))
+    ]
+    select, read_as = projection(table, given)
     relation = relation_name(table)
     connection.register(FRAME, _picked(frame, picks))
     try:
@@ -42,6 +53,41 @@ def load(connection: duckdb.DuckDBPyConnection, table: Table, memory: Mapping[st
     finally:
         connection.unregister(FRAME)
     return Raw(relation=relation, types=read_as)
+
+
+def types_of(connection: duckdb.DuckDBPyConnection, table: Table, memory: Mapping[str, object]) -> dict[str, str]:
+    """The types to record; none of a dictionary, which has texts only."""
+    frame, picks = _frame(table, memory)
+    types = _types(connection, frame, picks)
+    projection(table, [Given(sql="c", type=type_) for type_ in types])
+    if _library(frame) == "dict":
+        return {}
+    found = {pick[1]: recorded(type_) for pick, type_ in zip(picks, types, strict=True)}
+    check_recorded(table, found)
+    return {name: word for name, word in found.items() if word != NOTHING}
+
+
+def _frame(table: Table, memory: Mapping[str, object]) -> tuple[object, list[Pick]]:
+    if table.name not in memory:
+        raise InvalidInputError("the data are not in memory", "attach the data frame again after opening")
+    frame, columns = memory[table.name], wanted(table)
+    places = positions(table, _names(frame), "check the name")
+    return frame, [(place, column.source, column.kind) for place, column in zip(places, columns, strict=True)]
+
+
+def _types(connection: duckdb.DuckDBPyConnection, frame: object, picks: Sequence[Pick]) -> list[str]:
+    return [
+        "VARCHAR" if _mixed(frame, pick[0]) else _type(connection, pick[1], _picked(frame, [pick])) for pick in picks
+    ]
+
+
+def _mixed(frame: Any, place: int) -> bool:
+    """Does this column hold Python values, which become texts? Categories do, too: a missing one would turn a column of
+    whole numbers into floats."""
+    library = _library(frame)
+    if library == "pandas":
+        return frame.dtypes.iloc[place].name in ("object", "category")
+    return library == "dict"
 
 
 def schema(connection: duckdb.DuckDBPyConnection, frame: object) -> list[tuple[str, str]]:
@@ -85,7 +131,11 @@ def _picked(frame: Any, picks: Sequence[Pick]) -> Any:
             texts = [_texts(values[place], name, kind) for place, name, kind in picks]
             return dict(zip(new, texts, strict=True))
         case "pandas":
-            series = [_plain(frame.iloc[:, place], name, kind) for place, name, kind in picks]
+            columns = [(frame.iloc[:, place], place, name, kind) for place, name, kind in picks]
+            series = [
+                _texts(one.astype(object), name, kind) if _mixed(frame, place) else one.reset_index(drop=True)
+                for one, place, name, kind in columns
+            ]  # the index goes: it would align the columns
             return import_module("pandas").DataFrame(dict(zip(new, series, strict=True)))
         case "polars":
             _need_arrow()
@@ -96,15 +146,6 @@ def _picked(frame: Any, picks: Sequence[Pick]) -> Any:
             return import_module("pyarrow").table([frame.column(place) for place, _, _ in picks], names=new)
 
 
-def _plain(series: Any, name: str, kind: Kind | None) -> Any:
-    """Typed columns as they are; mixed ones as texts. The index goes: it would align the columns."""
-    if series.dtype.name == "category":
-        series = series.astype(series.dtype.categories.dtype)
-    if series.dtype == object:
-        return _texts(series, name, kind)
-    return series.reset_index(drop=True)
-
-
 def _texts(values: Iterable[object], name: str, kind: Kind | None) -> Any:
     own = [plain(value) for value in values]
     strange = {type(value).__name__ for value in own if not isinstance(value, PLAIN)}
@@ -113,7 +154,8 @@ def _texts(values: Iterable[object], name: str, kind: Kind | None) -> Any:
             f"column {show(name)} holds Python values of type {min(strange)}, which have no plain text",
             "convert them to numbers, texts, dates or times, or to None",
         )
-    return np.array([as_text(value, kind) for value in own], dtype=object)
+    texts = (as_text(value, kind) for value in own)
+    return np.array([text and spelled(text, unit=kind is None) for text in texts], dtype=object)
 
 
 def _need_arrow() -> None:

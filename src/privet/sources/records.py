@@ -12,7 +12,6 @@ from typing import TextIO
 
 LONGEST = 1 << 24  # characters of a record; a longer one is read to its end and is not a row
 QUOTED = '"(?:[^"]++|"")*+'  # a quoted field without its last quote
-LONE = re.compile("[\ud800-\udfff]")  # half a surrogate pair, which some encodings can write
 
 
 class Records:
@@ -50,9 +49,8 @@ class Records:
 
     def _line(self) -> str:
         """The next line, or a piece of it; nothing at the end."""
-        line = self._file.readline(LONGEST)
         self.lines += 1
-        return line if line.isascii() else LONE.sub(lambda half: f"\\u{ord(half.group()):04x}", line)
+        return self._file.readline(LONGEST)
 
     def _record(self, line: str) -> Iterator[list[str]]:
         """The record that begins with this line or piece of a line, unless it is too long or without text."""

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import duckdb
 
+from privet.core.claim import claim
 from privet.core.rational import show
 from privet.core.schema import Boolean, Category, Date, Integer, Kind, Number, Text, Timestamp
 from privet.declarations import Table, listed
@@ -50,6 +51,13 @@ FIRST = {
     "TIMESTAMPTZ_NS": (IN_UTC.format("TRY_CAST({0} AS TIMESTAMPTZ)"), "TIMESTAMP"),
 }
 NANOSECONDS = {"TIMESTAMP_NS", "TIMESTAMPTZ_NS"}
+TELLS_APART = {"FLOAT": 2.0**24, "DOUBLE": 2.0**53}  # from here on whole numbers that differ can be the same float
+UNIT_COLUMN = " unit"  # of a relation, where the unit is also declared; no declared name begins with a space
+NOTHING = '"NULL"'  # the type of a column without any value
+MIXED = "mixed"  # recorded where the files of a folder have different types
+LOOKS = r"(\\+)(x[0-9a-f]{2}|ud[89a-f][0-9a-f]{2})"  # like a byte or half a surrogate pair that is spelled out
+HALF = re.compile("[\ud800-\udfff]")
+BACKSLASHES = re.compile(r"(\\+)(?=x[0-9a-f]{2}|ud[89a-f][0-9a-f]{2}|[\ud800-\udfff])")
 NUMBER_TEXT = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
 
 
@@ -67,75 +75,174 @@ class Raw:
     ragged: int = 0  # rows with fewer fields than the header, or with text behind its last column
     beside: Mapping[str, Raw] = field(default_factory=dict)  # other tables that can be read together with it
 
+    def unit(self, table: Table) -> tuple[str, str]:
+        """The column that names the unit, and its type. It is not the declared column of that name, whose texts may
+        have been cleaned as numbers or dates: two people could become one."""
+        assert table.unit is not None  # noqa: S101  # nobody asks where rows are units
+        name = UNIT_COLUMN if UNIT_COLUMN in self.types else table.unit
+        return name, self.types[name]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """A column of a relation: its name there and in the source, and its declared kind; None for the unit."""
+
+    name: str
+    source: str
+    kind: Kind | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """A column of a source, in SQL. Fields are trimmed; texts that Privet has written are spelled already."""
+
+    sql: str
+    type: str
+    trimmed: bool = False
+    spelled: bool = False
+
 
 def relation_name(table: Table) -> str:
     """The same for the same table, and safe whatever the table is called."""
     return "raw_" + hashlib.sha256(table.name.casefold().encode()).hexdigest()[:24]
 
 
-def wanted(table: Table) -> list[str]:
-    """The columns to read: what is declared, and the unit."""
-    return list(dict.fromkeys([*table.columns, *([table.unit] if table.unit is not None else [])]))
+def wanted(table: Table) -> list[Wanted]:
+    """The columns to read: what is declared, and the unit by itself."""
+    columns = [Wanted(name=name, source=name, kind=kind) for name, kind in table.columns.items()]
+    if table.unit is not None:
+        name = UNIT_COLUMN if table.unit in table.columns else table.unit
+        columns.append(Wanted(name=name, source=table.unit, kind=None))
+    return columns
 
 
 def positions(table: Table, names: Sequence[str], hint: str) -> list[int]:
     """Where the wanted columns stand in a source. Names are compared exactly; a second one like it is refused."""
     found = []
-    for name in wanted(table):
+    for name in (column.source for column in wanted(table)):
         alike = [place for place, other in enumerate(names) if other.casefold() == name.casefold()]
         if len(alike) > 1:
-            raise _wrong(name, "stands there more than once", "give the columns different names")
+            raise wrong(name, "stands there more than once", "give the columns different names")
         if not alike or names[alike[0]] != name:
             near = f"; it has {show(names[alike[0]])}" if alike else ""
-            raise _wrong(name, f"is not in the data{near}", hint)
+            raise wrong(name, f"is not in the data{near}", hint)
         found.append(alike[0])
     return found
 
 
-def projection(table: Table, types: Sequence[str], inputs: Sequence[str], *, typed: bool) -> tuple[str, dict[str, str]]:
-    """The select list that reads the wanted columns from SQL `inputs` of these types, and the types it gives."""
+def projection(table: Table, columns: Sequence[Given]) -> tuple[str, dict[str, str]]:
+    """The select list that reads the wanted columns from those of a source, and the types it gives."""
     items, result = [], {}
-    for name, given, sql in zip(wanted(table), types, inputs, strict=True):
-        item, result[name] = _read(table, name, given, sql, typed=typed)
-        items.append(f"{item} AS {quoted(name)}")
+    for column, given in zip(wanted(table), columns, strict=True):
+        sql, result[column.name] = read(table, column, given)
+        items.append(f"{sql} AS {quoted(column.name)}")
     return ", ".join(items), result
 
 
-def _read(table: Table, name: str, given: str, sql: str, *, typed: bool) -> tuple[str, str]:
+def recorded(type_: str) -> str:
+    """The word by which a type is remembered: types that are read alike have the same. It never spells out a value."""
+    base = "" if type_.endswith("]") else type_.partition("(")[0]
+    return NOTHING if base == NOTHING else FIRST[base][1] if base in FIRST else type_
+
+
+def check_recorded(table: Table, types: Mapping[str, str], where: str = "") -> None:
+    """Refuse a source whose types are not those that were recorded. A column without any value fits every type."""
+    for name, type_ in types.items():
+        old, new = table.types.get(name, MIXED), recorded(type_)
+        if new not in (old, NOTHING) and old != MIXED:
+            raise wrong(
+                name,
+                f"{where}is {_word(new)}, and {_word(old)} was recorded when the table was added",
+                "write the data with the old type, or record the new one: update the table, which raises its version",
+            )
+
+
+def read(table: Table, column: Wanted, column_given: Given) -> tuple[str, str]:
+    """One column as SQL, and the type it gives."""
+    name, sql, given = column.source, column_given.sql, column_given.type
     base = "" if given.endswith("]") else given.partition("(")[0]
-    if name == table.unit and base in NANOSECONDS:  # cut to microseconds, two units could become one
-        raise _wrong(name, "holds nanoseconds, which cannot be read as a unit", "store the unit as text or numbers")
+    if column.kind is None and base in NANOSECONDS:  # cut to microseconds, two units could become one
+        raise wrong(name, "holds nanoseconds, which cannot be read as a unit", "store the unit as text or numbers")
     if base in FIRST:
         rule, given = FIRST[base]
         sql, base = rule.format(sql), given
-    _check_readable(table, name, base, given)
-    if base in TEXT and typed:  # or a column's own collation would decide which texts are equal
-        sql = f'({sql} COLLATE "binary")'
-    elif base in TEXT:
-        sql = f"nullif(trim({sql}, ' '), '')"
+    _check_readable(column, base, given)
+    if base in TEXT:
+        sql = _text(sql, column, column_given)
     if base in CALENDAR:  # the engine fails on the text of some moments beyond it
         low, high = CALENDAR[base]
         sql = f"CASE WHEN {sql} BETWEEN {low} AND {high} THEN {sql} END"
     sql = _without_codes(sql, base, [*table.source.missing, *table.missing.get(name, ())])
-    declared = table.columns.get(name)
-    if base in TEXT and isinstance(declared, Integer | Number):
+    if base in TEXT and isinstance(column.kind, Integer | Number):
         return _plain_number(sql, table.source.decimal, table.source.thousands), given
-    if base in TEXT and isinstance(declared, Date) and table.source.date_format is not None:
+    if base in TEXT and isinstance(column.kind, Date) and table.source.date_format is not None:
         return f"CAST(try_strptime(trim({sql}, ' '), {text(table.source.date_format)}) AS DATE)", "DATE"
-    if base in FLOATS and name == table.unit:  # NaN is nobody, and -0.0 is the unit 0.0
-        return f"CASE WHEN isnan({sql}) THEN NULL ELSE {sql} + 0 END", given
+    if base in FLOATS and column.kind is None:  # NaN and what is too large are nobody, and -0.0 is the unit 0.0
+        return f"CASE WHEN abs({sql}) < {TELLS_APART[base]!r} THEN {sql} + 0 END", given
     return sql, given
 
 
-def _check_readable(table: Table, name: str, base: str, given: str) -> None:
-    kind = table.columns.get(name)
-    allowed = UNIT if kind is None else READABLE[type(kind)]
-    if base not in allowed or (name == table.unit and base not in UNIT):
-        # Only the first word of the type: an ENUM or STRUCT type spells out values.
-        word = re.match(r"[A-Z_ ]*", given)
-        shown = (word.group() if word else "").strip() or "a nested type"
-        what = "a unit" if kind is None else type(kind).__name__
-        raise _wrong(name, f"holds {shown}, which cannot be read as {what}", f"store it as {listed(allowed)}")
+def _text(sql: str, column: Wanted, given: Given) -> str:
+    """A text as it is. Of a unit, what looks like a spelled-out byte is written so that it differs, see `spelled`."""
+    if given.trimmed:
+        sql = f"nullif(trim({sql}, ' '), '')"
+    if column.kind is None and not given.spelled:
+        sql = f"CASE WHEN contains({sql}, '\\') THEN regexp_replace({sql}, '{LOOKS}', '\\1\\1\\2', 'g') ELSE {sql} END"
+    # A column's own collation must not decide which texts are equal.
+    return sql if given.trimmed else f'({sql} COLLATE "binary")'
+
+
+@claim("ids-stay-different")
+def spelled(value: str, *, unit: bool) -> str:
+    """A text without halves of surrogate pairs, which no engine can hold: they are spelled out, and so are bytes that
+    an encoding did not know, which come as U+DC00 and more.
+
+    In a unit, backslashes before what is spelled out, or looks so, are doubled: no two texts become one."""
+    if unit and "\\" in value:
+        value = BACKSLASHES.sub(r"\1\1", value)
+    return value if value.isascii() else HALF.sub(_spelled_half, value)
+
+
+def _spelled_half(found: re.Match[str]) -> str:
+    code = ord(found.group())
+    return f"\\x{code - 0xDC00:02x}" if 0xDC00 <= code <= 0xDCFF else f"\\u{code:04x}"
+
+
+def written(sql: str, type_: str, kind: Kind | None) -> str:
+    """A value that was read as this type, as the text that `rows.as_text` would write."""
+    base = type_.partition("(")[0]
+    if base in FLOATS:
+        return (
+            f"CASE WHEN abs({sql}) < {TELLS_APART['DOUBLE']!r} AND {sql} = trunc({sql})"
+            f" THEN CAST(TRY_CAST({sql} AS BIGINT) AS VARCHAR)"
+            f" WHEN isnan({sql}) THEN NULL WHEN isinf({sql}) THEN CASE WHEN {sql} > 0 THEN '1e999' ELSE '-1e999' END"
+            f" ELSE CAST(CAST({sql} AS DOUBLE) AS VARCHAR) END"
+        )
+    plain = f"CAST({sql} AS VARCHAR)"
+    if base == "DECIMAL":
+        return f"CASE WHEN contains({plain}, '.') THEN rtrim(rtrim({plain}, '0'), '.') ELSE {plain} END"
+    if base == "TIMESTAMP" and not isinstance(kind, Timestamp):
+        day = f"CAST(CAST({sql} AS DATE) AS VARCHAR)"
+        return (
+            day if isinstance(kind, Date) else f"CASE WHEN {sql} = date_trunc('day', {sql}) THEN {day} ELSE {plain} END"
+        )
+    return plain
+
+
+def _check_readable(column: Wanted, base: str, given: str) -> None:
+    allowed = UNIT if column.kind is None else READABLE[type(column.kind)]
+    if base not in allowed:
+        what = "a unit" if column.kind is None else type(column.kind).__name__
+        problem = f"holds {_word(given)}, which cannot be read as {what}"
+        raise wrong(column.source, problem, f"store it as {listed(allowed)}")
+
+
+def _word(given: str) -> str:
+    """A type for people. Of an ENUM or STRUCT only the first word: the rest spells out values."""
+    if given.startswith("DECIMAL"):
+        return given
+    word = re.match(r"[A-Za-z_ ]*", given)
+    return (word.group() if word else "").strip() or "a nested type"
 
 
 def _without_codes(sql: str, base: str, codes: Sequence[str]) -> str:
@@ -158,7 +265,7 @@ def _plain_number(sql: str, decimal: str, thousands: str) -> str:
     return sql
 
 
-def _wrong(column: str, problem: str, remedy: str) -> InvalidInputError:
+def wrong(column: str, problem: str, remedy: str) -> InvalidInputError:
     return InvalidInputError(f"column {show(column)} {problem}", remedy)
 
 
