@@ -64,8 +64,9 @@ KINDS = {
     "text": Text,
 }
 HEAD = """\
-# What Privet knows about the data. All of it is public: no secret, nothing that was read from the data.
-# Edit by hand as you like, but raise `version` when a table's data or declaration change. Comments are not kept.
+# What Privet knows about the data. All of it is public: no secret, and no value from the data.
+# You may edit it by hand; raise `version` when a table's data or declaration change. Do not change `unit`,
+# `rows_are_units` or `public` of a table that was asked about: the ledger refuses it. Comments are not kept.
 """
 
 

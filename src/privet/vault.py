@@ -440,17 +440,18 @@ class Vault:
             backend=self._backend,
             noise=self._noise,
             secret=_fresh_secret,
-            ready=lambda: self._check_attached(tables),
+            ready=lambda: self._check_ready(tables),
         )
 
-    def _check_attached(self, tables: Sequence[Table]) -> None:
-        """What this process lacks is said before the charge."""
+    def _check_ready(self, tables: Sequence[Table]) -> None:
+        """What this process lacks is said before the charge. No row is read."""
         for table in tables:
             if table.source.kind == "memory" and table.name not in self._memory:
                 raise InvalidInputError(
                     f"table {show(table.name)} lives in memory, and this process does not have it",
                     f"give it again: vault.attach({table.name!r}, frame)",
                 )
+        self._backend.ready(*tables)
 
     def _source(self, data: object, options: Mapping[str, Any]) -> Source:
         """A path is told by its ending; everything else is a data frame."""
@@ -472,12 +473,13 @@ class Vault:
         looked at again afterwards, while nobody else can."""
         self._check_unchanged()
         change(self._catalog, table)
-        with self._tried(table, data if table.source.kind == "memory" else None), self.ledger.exclusive():
+        frame = data if table.source.kind == "memory" else None
+        with self._tried(table, frame, record=True) as recorded, self.ledger.exclusive():
             self._check_unchanged()
-            declared = change(self._catalog, table)
+            declared = change(self._catalog, recorded)
             catalog.write(self.folder / DECLARATIONS, declared)
             self._catalog = declared
-        return table
+        return recorded
 
     def _check_unchanged(self) -> None:
         if catalog.read(self.folder / DECLARATIONS) != self._catalog:
@@ -486,14 +488,17 @@ class Vault:
             )
 
     @contextmanager
-    def _tried(self, table: Table, frame: object) -> Iterator[None]:
-        """Read the table once; a data frame that does not fit, or is not declared after all, is not kept."""
+    def _tried(self, table: Table, frame: object, *, record: bool = False) -> Iterator[Table]:
+        """Read the table once, and record its types if it is declared now. A data frame that does not fit, or is not
+        declared after all, is not kept."""
         before = dict(self._memory)
         if frame is not None:
             self._memory[table.name] = frame
         try:
+            if record:
+                table = replace(table, types=self._backend.types(table))
             self._backend.check(table)
-            yield
+            yield table
         except BaseException:
             self._memory.clear()
             self._memory.update(before)

@@ -136,7 +136,8 @@ class DuckDb:
         now = (table, self._memory.get(table.name), stamp(table, self._base))
         seen = self._seen.get(table.name)
         if seen is None or not (seen[0] == table and seen[1] is now[1] and seen[2] == now[2]):
-            self._types(table)
+            if table.source.kind != "excel":  # whose header cannot be read without its rows
+                self._types(table)
             self._seen[table.name] = now
 
     def types(self, table: Table) -> dict[str, str]:

@@ -19,6 +19,7 @@ def connect(scratch: Path) -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect(":memory:")
     for setting in (
         f"temp_directory = {text(str(scratch))}",
+        "enable_progress_bar = false",  # it is on, and prints, in a program without a file (python -c)
         "preserve_insertion_order = false",  # rows have no order, and keeping one costs memory
         "python_enable_replacements = false",  # or a query could name any variable of this process
         "autoinstall_known_extensions = false",
