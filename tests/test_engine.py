@@ -78,8 +78,8 @@ def test_a_failure_is_charged_and_says_nothing(ledger: Ledger, step: str, error:
         run(job(ledger, [], **{step: fail}), ledger, FreshNoise())
     assert str(caught.value) == (
         "the release failed after its charge, which stays (entry 2 of the ledger)\n"
-        "  remedy: ask again: what failed before its noise was drawn is tried once more without a new charge;"
-        " if it fails again, ask the owner to run `privet check`"
+        "  remedy: ask again (a charge whose first try failed before its noise was drawn pays for a second one);"
+        " if it fails again, ask the owner to run `privet check VAULT`"
     )
     assert caught.value.__cause__ is None
     assert caught.value.__context__ is None  # a traceback printed by anybody shows nothing more
@@ -161,7 +161,7 @@ def test_whatever_ends_an_attempt_counts(ledger: Ledger) -> None:
         with pytest.raises(SystemExit):
             run(job(ledger, [], analyst="eve", exact=stop), ledger, FreshNoise())
     assert ledger.suspended("eve")
-    with pytest.raises(SuspendedError, match="failed or have not finished"):
+    with pytest.raises(SuspendedError, match="3 of your queries failed"):
         run(job(ledger, [], analyst="eve"), ledger, FreshNoise())
 
 

@@ -207,8 +207,7 @@ def with_log(path: Path, log: bytes, remembered: bytes) -> None:
 
 def anchor_text(receipt: Receipt) -> bytes:
     said = f"{receipt.entry} {receipt.digest}"
-    line = f"{said} {anchor._check(said)}\n".encode().ljust(anchor.SLOT)
-    return line + b" " * anchor.SLOT if receipt.entry % 2 == 0 else b" " * anchor.SLOT + line
+    return f"{said} {anchor._check(said)}\n".encode().ljust(2 * anchor.SLOT)
 
 
 def test_a_lost_log_is_accepted_by_the_owner_alone_and_said_for_ever(path: Path) -> None:
@@ -250,19 +249,209 @@ def test_an_anchor_that_was_cut_off_leaves_its_other_slot(ledger: SqliteLedger, 
     place = anchor.anchor_of(path)
     assert anchor.read(path) == receipts[-1]
     text = bytearray(place.read_bytes())
-    start = receipts[-1].entry % 2 * anchor.SLOT
+    start = text.index(f"{receipts[-1].entry} ".encode())
     text[start + 5 : start + 40] = b"\0" * 35
     place.write_bytes(text)
     assert anchor.read(path) == receipts[-2]
 
 
-def test_an_anchor_that_cannot_be_written_delivers_nothing(ledger: SqliteLedger, path: Path) -> None:
+def test_an_anchor_that_cannot_be_written_costs_nothing(ledger: SqliteLedger, path: Path) -> None:
     place = anchor.anchor_of(path)
-    place.unlink()
-    with pytest.raises(LedgerError, match=r"ledger\.sqlite-anchor cannot be written"):
-        ledger.spend(charge(1))
+    place.rename(place.with_name("kept"))
+    for _ in range(3):
+        with pytest.raises(LedgerError, match=r"ledger\.sqlite-anchor is missing"):
+            ledger.spend(charge(1))
+    place.mkdir()
+    for use in (lambda: ledger.spend(charge(1)), lambda: open_ledger(path)):
+        with pytest.raises(LedgerError, match=r"ledger\.sqlite-anchor cannot be (written|read)"):
+            use()
+    place.rmdir()
+    place.with_name("kept").rename(place)
+    assert ledger.spent().loss.epsilon == 0
     with pytest.raises(LedgerError, match="cannot be written"):
         anchor.create(path.with_name("nowhere") / "ledger.sqlite", Receipt(entry=1, digest="0" * 64))
+
+
+def test_an_anchor_that_fails_at_the_last_moment_delivers_nothing(
+    ledger: SqliteLedger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(anchor, "_write", broken)
+    with pytest.raises(LedgerError, match="anchor cannot be written: No space left"):
+        ledger.spend(charge(1))
+
+
+def test_a_late_process_does_not_make_the_anchor_forget(ledger: SqliteLedger, path: Path) -> None:
+    """It was stopped between its commit and its note; others went on meanwhile."""
+    receipts = [ledger.spend(charge("0.1", number)) for number in range(5)]
+    with anchor.opened(path) as late:
+        late.remember(receipts[1])
+    assert anchor.read(path) == receipts[-1]
+
+
+@posix
+@pytest.mark.parametrize("suffixes", [("-shm",), ("-wal", "-shm")])
+def test_locks_or_a_log_that_are_deleted_stop_whoever_has_it_open(
+    ledger: SqliteLedger, path: Path, suffixes: tuple[str, ...]
+) -> None:
+    """Two processes would write one log with two tables of locks."""
+    ledger.spent()
+    for suffix in suffixes:
+        path.with_name(path.name + suffix).unlink()
+    with open_ledger(path) as other:
+        other.spend(charge(10))
+    for use in (lambda: ledger.spend(charge(1)), ledger.spent):
+        with pytest.raises(LedgerError, match=REPLACED):
+            use()
+
+
+@posix
+def test_an_older_copy_written_over_the_file_is_noticed_by_whoever_has_it_open(path: Path) -> None:
+    """The same file, by device and number, with older contents: only the anchor tells."""
+    with create(path, terms(10, 0)) as ledger:
+        ledger.spend(charge(1))
+    old = path.read_bytes()
+    with open_ledger(path) as ledger:
+        ledger.spend(charge(9))
+    ledger = open_ledger(path)
+    ledger.before_fork()  # connections are closed, as at any fork
+    ledger.after_fork(child=False)
+    path.write_bytes(old)
+    with pytest.raises(LedgerError, match="remembers another entry 3"):
+        ledger.spend(charge(1))
+    ledger.close()
+
+
+@posix
+def test_a_symbolic_link_leads_to_the_ledger_itself(path: Path, tmp_path: Path) -> None:
+    create(path, terms(10, 0)).close()
+    link = tmp_path / "elsewhere"
+    link.mkdir()
+    (link / "ledger.sqlite").symlink_to(path)
+    with open_ledger(link / "ledger.sqlite") as ledger:
+        ledger.spend(charge(1))
+        assert ledger.path == path.resolve()
+        log_of(path).unlink()
+        with pytest.raises(LedgerError, match=REPLACED):
+            ledger.spend(charge(1))
+
+
+def test_a_killed_acceptance_can_be_repeated(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The anchor is made last: until the acceptance is in the chain, the ledger does not open."""
+    there, _ = crashed(path, 2)
+    log_of(there).unlink()
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(anchor, "create", killed)
+    with pytest.raises(KeyboardInterrupt):
+        accept(there)
+    monkeypatch.undo()
+    with pytest.raises(TamperedError, match="log was lost"):
+        open_ledger(there)
+    accept(there)
+    with open_ledger(there) as ledger:
+        assert ledger.entries_lost
+
+
+def test_the_folder_may_change_while_a_ledger_is_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with create("ledger.sqlite", terms(10, 0)) as ledger:
+        monkeypatch.chdir("/")
+        ledger.spend(charge(1))
+
+
+def test_a_hidden_trigger_is_seen(path: Path) -> None:
+    """In LIKE, the underscore of 'sqlite_%' stands for any letter."""
+    create(path, terms(10, 0)).close()
+    other = sqlite3.connect(path)
+    other.executescript("CREATE TRIGGER sqlitexrefund AFTER INSERT ON entry BEGIN SELECT 1; END")
+    other.close()
+    with pytest.raises(TamperedError, match="tables"):
+        open_ledger(path)
+
+
+def test_a_full_disk_can_still_be_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from privet.ledger import connection  # noqa: PLC0415
+
+    class Full(connection.Connection):
+        def execute(self, sql: str, *more: object) -> sqlite3.Cursor:
+            if "checkpoint(" in sql:
+                raise sqlite3.OperationalError("database or disk is full")
+            return super().execute(sql, *more)  # type: ignore[arg-type]
+
+    create(path, terms(10, 0)).close()
+    monkeypatch.setattr(connection, "Connection", Full)
+    with open_ledger(path) as ledger:
+        assert ledger.spent().loss.epsilon == 0
+
+
+NONSENSE = {
+    "a division by 0": """UPDATE entry SET exact = '["1/0", "0", "0", "0"]' WHERE number = 2""",
+    "infinity": """UPDATE entry SET exact = '[Infinity, "0", "0", "0"]' WHERE number = 2""",
+    "brackets without end": f"UPDATE entry SET exact = '{'[' * 100_000}' WHERE number = 2",
+    "a list of notes": """UPDATE entry SET detail = '{"domain": "", "noted": [1]}' WHERE number = 2""",
+    "a kind that is none": "UPDATE entry SET kind = 'refund' WHERE number = 2",
+}
+
+
+@pytest.mark.parametrize("statement", NONSENSE.values(), ids=NONSENSE.keys())
+def test_nonsense_is_tampering_and_nothing_else(ledger: SqliteLedger, path: Path, statement: str) -> None:
+    from test_ledger_tamper import edit, rechain  # noqa: PLC0415
+
+    ledger.spend(charge(1))
+    ledger.close()
+    edit(path, statement)
+    rechain(path)
+    with open_ledger(path) as again:
+        for use in (again.verify, lambda: list(again.entries())):
+            with pytest.raises(TamperedError, match="makes no sense"):
+                use()
+
+
+def test_an_opening_that_makes_no_sense(ledger: SqliteLedger, path: Path) -> None:
+    from test_ledger_tamper import edit, rechain  # noqa: PLC0415
+
+    ledger.close()
+    edit(path, """UPDATE entry SET detail = replace(detail, '\\"10\\"', '\\"1/0\\"') WHERE number = 1""")
+    rechain(path)
+    with pytest.raises(TamperedError, match="opening"):
+        open_ledger(path)
+
+
+@posix
+def test_a_ledger_is_restored_beside_a_process_that_still_has_the_old_one(path: Path, tmp_path: Path) -> None:
+    """As the guide says: the ledger and its log are moved, the file of the locks stays behind."""
+    with create(path, terms(10, 0)) as old:
+        old.spend(charge(1))
+        old.backup(tmp_path / "backup.sqlite")
+        for one in (path, log_of(path)):
+            one.rename(one.with_name(f"moved-{one.name}"))
+        restore(tmp_path / "backup.sqlite", path)
+        with open_ledger(path) as restored:
+            assert restored.spend(charge(9)).entry == 3
+        with pytest.raises(LedgerError, match=REPLACED):
+            old.spend(charge(1))
+
+
+def test_a_folder_that_is_not_there_or_cannot_be_locked(
+    ledger: SqliteLedger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from privet.ledger import connection  # noqa: PLC0415
+
+    ledger.backup(tmp_path / "backup.sqlite")
+    with pytest.raises(LedgerError, match="nowhere cannot be used"):
+        restore(tmp_path / "backup.sqlite", tmp_path / "nowhere" / "ledger.sqlite")
+
+    def no_locks(*_: object) -> None:
+        raise OSError(95, "not supported")
+
+    monkeypatch.setattr("fcntl.flock", no_locks)
+    with connection.alone_in(tmp_path) as alone:
+        assert not alone
 
 
 def test_a_backup_older_than_what_was_released_needs_the_owners_word(path: Path, tmp_path: Path) -> None:
@@ -271,7 +460,7 @@ def test_a_backup_older_than_what_was_released_needs_the_owners_word(path: Path,
         ledger.backup(tmp_path / "backup.sqlite")
         ledger.spend(charge(2))
     path.unlink()
-    with pytest.raises(LedgerError, match=r"ends at entry 2, but entry 3 was released .*\n.*--forget"):
+    with pytest.raises(LedgerError, match=r"ends at entry 2, but the anchor .* remembers entry 3\n.*--forget"):
         restore(tmp_path / "backup.sqlite", path)
     assert not path.exists()
     restore(tmp_path / "backup.sqlite", path, forget=True)
@@ -413,18 +602,18 @@ def killed_attempt(path: Path, number: int) -> None:
 
 
 def test_attempts_of_killed_processes_count_as_failures(path: Path) -> None:
+    """At most three attempts without an answer, whatever ended them, and also while they are under way."""
     create(path, terms(10, 0)).close()
     for number in range(2):
         killed_attempt(path, number)
     with open_ledger(path) as ledger:
-        under_way = [ledger.spend(charge("0.1", f"mine {number}", analyst="eve")) for number in range(5)]
-        assert not ledger.suspended("eve"), "what is under way here does not count"
-        for receipt in under_way:
-            ledger.store(receipt, b"x")
-    killed_attempt(path, 3)
-    with open_ledger(path) as ledger:
+        mine = ledger.spend(charge("0.1", "mine", analyst="eve"))
         assert ledger.suspended("eve")
-        with pytest.raises(SuspendedError, match="3 of your queries failed or have not finished"):
+        with pytest.raises(SuspendedError, match="3 of your queries have not finished and 0 failed"):
+            ledger.spend(charge("0.1", analyst="eve"))
+        ledger.store(mine, b"x")
+        ledger.fail(ledger.spend(charge("0.1", "again", analyst="eve")))
+        with pytest.raises(SuspendedError, match="2 of your queries have not finished and 1 failed"):
             ledger.spend(charge("0.1", analyst="eve"))
         ledger.spend(charge("0.1", analyst="bob"))
         ledger.reinstate("eve")

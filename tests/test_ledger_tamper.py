@@ -195,15 +195,16 @@ def test_a_new_chain_does_not_hide_what_makes_no_sense(path: Path, statement: st
 def test_an_analyst_who_was_suspended_cannot_have_asked(tmp_path: Path) -> None:
     path = tmp_path / "l.sqlite"
     with create(path, terms()) as ledger:
-        receipts = [ledger.spend(charge("0.1", number, analyst="bob")) for number in range(4)]
-        for receipt in receipts[:3]:
-            ledger.fail(receipt)
-    edit(
+        for number in range(3):
+            ledger.fail(ledger.spend(charge("0.1", number, analyst="bob")))
+        ledger.reinstate("bob")
+        ledger.spend(charge("0.1", 3, analyst="bob"))
+    edit(  # the fourth charge now comes before the reinstatement
         path,
-        "UPDATE entry SET number = 99 WHERE number = 5",
-        "UPDATE entry SET number = number - 1 WHERE number IN (6, 7, 8)",
+        "UPDATE entry SET number = 99 WHERE number = 9",
+        "UPDATE entry SET number = 9 WHERE number = 8",
+        "UPDATE entry SET number = 8 WHERE number = 99",
     )
-    edit(path, "UPDATE entry SET number = 8 WHERE number = 99")  # the fourth charge now follows the third failure
     rechain(path)
     with pytest.raises(TamperedError, match="entry 8 makes no sense"):
         verified(path)

@@ -110,6 +110,6 @@ def run(job: Job[Exact], ledger: Ledger, noise: NoiseSource) -> Release:
 def _failed(receipt: Receipt) -> ReleaseFailedError:
     return ReleaseFailedError(
         f"the release failed after its charge, which stays (entry {receipt.entry} of the ledger)",
-        "ask again: what failed before its noise was drawn is tried once more without a new charge;"
-        " if it fails again, ask the owner to run `privet check`",
+        "ask again (a charge whose first try failed before its noise was drawn pays for a second one);"
+        " if it fails again, ask the owner to run `privet check VAULT`",
     )

@@ -42,7 +42,7 @@ from privet.declarations import (
 )
 from privet.engine import FreshNoise, NoiseSource
 from privet.errors import InvalidInputError, RefusedQueryError
-from privet.ledger import Ledger, Policy, Reading, Terms
+from privet.ledger import Ledger, Policy, Reading, Terms, anchor
 from privet.ledger import sqlite as ledgers
 from privet.ledger.connection import alone_in, sync_folder
 from privet.ledger.transaction import other_protection
@@ -95,7 +95,7 @@ class Vault:
     """Made by `privet.create` and `privet.open`. Close it, or use it in a `with` block."""
 
     def __init__(self, folder: Path, declared: Catalog, ledger: Ledger) -> None:
-        self.folder = folder
+        self.folder = folder.absolute()  # whatever folder we are in later
         self.ledger = ledger
         self._catalog = declared
         self._memory: dict[str, object] = {}
@@ -106,7 +106,7 @@ class Vault:
     @property
     def base(self) -> Path:
         """Where relative paths start: the folder that holds the vault."""
-        return self.folder.absolute().parent
+        return self.folder.parent
 
     @property
     def tables(self) -> Mapping[str, Table]:
@@ -153,9 +153,8 @@ class Vault:
         `column` is a category of `table`; its values are the parts. A unit with several is in the first of them as
         they were declared, one without any is in none. The table cannot be updated from now on: nobody changes parts.
         """
-        self._check_unchanged()
         partition = self._catalog.divided(table, column)
-        self.ledger.divide(partition)
+        self.ledger.divide(partition, self._check_unchanged)
         self._catalog = _with_parts(self.folder, self._catalog, self.ledger)
         return partition
 
@@ -476,10 +475,21 @@ class Vault:
         frame = data if table.source.kind == "memory" else None
         with self._tried(table, frame, record=True) as recorded, self.ledger.exclusive():
             self._check_unchanged()
+            self._check_charged(recorded)
             declared = change(self._catalog, recorded)
             catalog.write(self.folder / DECLARATIONS, declared)
             self._catalog = declared
         return recorded
+
+    def _check_charged(self, table: Table) -> None:
+        """What the ledger has charged for never changes, whatever became of the declarations meanwhile."""
+        check_protection(self.ledger, table)
+        partition = self.ledger.partition
+        if partition is not None and partition.table == table.name and self._catalog.partition is None:
+            raise InvalidInputError(
+                f"table {show(table.name)} has divided the units meanwhile, so it cannot be changed",
+                "open the vault again",
+            )
 
     def _check_unchanged(self) -> None:
         if catalog.read(self.folder / DECLARATIONS) != self._catalog:
@@ -491,18 +501,17 @@ class Vault:
     def _tried(self, table: Table, frame: object, *, record: bool = False) -> Iterator[Table]:
         """Read the table once, and record its types if it is declared now. A data frame that does not fit, or is not
         declared after all, is not kept."""
-        before = dict(self._memory)
-        if frame is not None:
-            self._memory[table.name] = frame
+        trial = self._backend if frame is None else DuckDb(self.base, {**self._memory, table.name: frame})
         try:
             if record:
-                table = replace(table, types=self._backend.types(table))
-            self._backend.check(table)
+                table = replace(table, types=trial.types(table))
+            trial.check(table)
             yield table
-        except BaseException:
-            self._memory.clear()
-            self._memory.update(before)
-            raise
+        finally:
+            if trial is not self._backend:
+                trial.close()
+        if frame is not None:
+            self._memory[table.name] = frame
 
 
 def _options(options: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -563,11 +572,15 @@ def create(
 
 
 def _remains(folder: Path) -> list[Path]:
-    """What a creation that was interrupted has left. Anything else in the folder is somebody's."""
-    found = list(folder.iterdir())
-    ours = re.compile(rf"\.?{re.escape(DECLARATIONS)}(\.[0-9a-f]+)?|{re.escape(LEDGER)}([.-].*)?")
+    """What a creation that was interrupted has left: no table, and nothing that a ledger ever released. Anything else
+    in the folder is somebody's."""
+    found, ledger = list(folder.iterdir()), re.escape(LEDGER)
+    ours = re.compile(
+        rf"\.?{re.escape(DECLARATIONS)}(\.[0-9a-f]+)?|{ledger}(\.part(-wal|-shm|-journal)?|-anchor(\.[0-9a-f]+)?)?"
+    )
+    seen = anchor.read(folder / LEDGER)
     begun = all(ours.fullmatch(one.name) for one in found) and not _size(folder / LEDGER)
-    if found and not (begun and _declares_nothing(folder / DECLARATIONS)):
+    if found and not (begun and _declares_nothing(folder / DECLARATIONS) and (seen is None or seen.entry == 1)):
         raise InvalidInputError(
             f"{show(str(folder))} is not empty", "name a new folder, or open the vault that is there"
         )
@@ -607,11 +620,15 @@ def _check_agreed(declared: Catalog, ledger: Ledger) -> None:
             f"{DECLARATIONS} says {declared.neighbors}, but the ledger was opened with {ledger.terms.neighbors}",
             f'write neighbors = "{ledger.terms.neighbors}" there again: the relation never changes',
         )
-    noted = ledger.noted
-    for name, table in declared.tables.items():
-        said = noted.get(name.casefold(), table.protects)
-        if said != table.protects:
-            raise other_protection(name, said, table.protects)
+    for table in declared.tables.values():
+        check_protection(ledger, table)
+
+
+def check_protection(ledger: Ledger, table: Table) -> None:
+    """Raise InvalidInputError if the ledger was charged for the table under another unit."""
+    said = ledger.noted.get(table.name.casefold(), table.protects)
+    if said != table.protects:
+        raise other_protection(table.name, said, table.protects)
 
 
 def _with_parts(folder: Path, declared: Catalog, ledger: Ledger) -> Catalog:

@@ -40,15 +40,19 @@ _LEFT_TO_THE_PARENT: list[object] = []  # closing a connection in a forked child
 SAME_FOR_ALL_DATA = "SET GLOBAL disabled_optimizers = 'statistics_propagation'"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class _Attached:
-    """Tables that can be asked together, as they were declared and with the data frames or files they come from."""
+    """Tables that can be asked together, as they were declared and with the data frames or files they come from.
+
+    `users` are asking now: another version of a table must not close the database below them."""
 
     tables: tuple[Table, ...]
     frames: tuple[object, ...]
     stamps: tuple[Stamp, ...]
     raws: Mapping[str, Raw]
     connection: duckdb.DuckDBPyConnection
+    users: int = 0
+    retired: bool = False
 
     @property
     def name(self) -> str:
@@ -188,10 +192,21 @@ class DuckDb:
                 yield attached.raw(table), cursor
         except duckdb.Error:
             with self._lock:
-                if self._attached.get(attached.name) is attached:
-                    del self._attached[attached.name]
-                    attached.connection.close()
+                self._retire(attached)
             raise
+        finally:
+            with self._lock:
+                attached.users -= 1
+                if attached.retired and not attached.users:
+                    attached.connection.close()
+
+    def _retire(self, attached: _Attached) -> None:
+        """Nobody is given it any more; the last who uses it closes it. The lock is held."""
+        attached.retired = True
+        if self._attached.get(attached.name) is attached:
+            del self._attached[attached.name]
+        if not attached.users:
+            attached.connection.close()
 
     def _open(self, *tables: Table) -> tuple[_Attached, duckdb.DuckDBPyConnection]:
         if self._process != os.getpid():
@@ -199,7 +214,9 @@ class DuckDb:
             self._begin()
         with self._lock, _interrupts():
             attached = self._fresh(tuple(sorted(tables, key=lambda table: table.name)))
-            return attached, attached.connection.cursor()
+            cursor = attached.connection.cursor()
+            attached.users += 1
+            return attached, cursor
 
     def _fresh(self, tables: tuple[Table, ...]) -> _Attached:
         frames, name = tuple(self._memory.get(table.name) for table in tables), _together(tables)
@@ -209,8 +226,7 @@ class DuckDb:
         if found is not None and same and all(map(operator.is_, found.frames, frames)):
             return found
         if found is not None:
-            del self._attached[name]
-            found.connection.close()
+            self._retire(found)
         connection = connect(self._scratch_folder())
         try:
             raws = {table.name: attach(connection, table, self._base, self._memory) for table in tables}

@@ -149,8 +149,9 @@ def _restore(options: argparse.Namespace) -> None:
         options,
         "restored",
         head,
-        f"Restored {head.entry} entries. What was spent after that backup is forgotten here, but not by those who saw"
-        " the answers: compare with the last receipt you have (privet ledger VAULT verify --receipt ENTRY:DIGEST).",
+        f"Restored: the ledger has {head.entry} entries. If anything was spent after that backup, it is forgotten here,"
+        " but not by those who saw the answers: compare with the last receipt you have"
+        " (privet ledger VAULT verify --receipt ENTRY:DIGEST).",
     )
 
 

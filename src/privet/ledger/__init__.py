@@ -6,7 +6,7 @@ data are touched (RULES of soundness, 5), and the database itself refuses what n
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -136,8 +136,9 @@ class Ledger(Protocol):
     def partition(self) -> Partition | None:
         """The parts that the units were divided into."""
 
-    def divide(self, partition: Partition) -> Receipt:
-        """Give each part a budget of its own from now on, with what was spent so far. Once, for ever."""
+    def divide(self, partition: Partition, check: Callable[[], None] = ...) -> Receipt:
+        """Give each part a budget of its own from now on, with what was spent so far. Once, for ever. `check` raises
+        if it must not be, while nobody else can change anything."""
 
     @property
     def noted(self) -> Mapping[str, str]:

@@ -55,9 +55,10 @@ class Account:
             return replace(self, over=plus(self.over, price))
         return replace(self, total=plus(self.total, price))
 
-    def lacks_trust(self, under_way: int) -> bool:
-        """Too many attempts without an answer, whatever ended them? Those under way in this process do not count."""
-        return self.failures + max(self.unfinished - under_way, 0) > FAILURES_ALLOWED
+    @property
+    def suspended(self) -> bool:
+        """Too many attempts without an answer, whatever ended them, or under way?"""
+        return self.failures + self.unfinished > FAILURES_ALLOWED
 
     def spent(self) -> Spent:
         return Spent(loss=reading(self.total, self.share), over=reading(self.over, self.share))

@@ -46,9 +46,9 @@ def explained(path: Path) -> Iterator[None]:
 
 
 class Connection(sqlite3.Connection):
-    """Knows which files it has open: the ledger's and its log's."""
+    """Knows which files it has open: the ledger's, its log's, and that of the log's locks."""
 
-    files: tuple[object, object] = (None, None)
+    files: tuple[object, ...] = ()
 
 
 @claim("one-ledger-one-file")
@@ -65,16 +65,16 @@ def replaced(path: Path) -> LedgerError:
     )
 
 
-def _files(path: Path) -> tuple[object, object]:
-    """What tells the ledger's file and its log from others. A second name would have a log and locks of its own."""
+def _files(path: Path) -> tuple[object, ...]:
+    """What tells the ledger's files from others. A second name would have a log and locks of its own."""
     main = _stat(path)
     if main is not None and main.st_nlink > 1:
         raise LedgerError(
             f"the ledger {path.name} has a second name (a hard link), which would be a second budget",
-            f"end what uses it, rename {path.name} to old.sqlite (with its log, if there is one), run"
-            " `privet ledger VAULT restore old.sqlite`, and delete the other names",
+            f"end what uses it, rename {path.name} (and {path.name}-wal, if it is there) to old.sqlite (-wal), run"
+            " `privet ledger VAULT restore VAULT/old.sqlite`, and delete the other names",
         )
-    return _identity(main), _identity(_stat(log_of(path)))
+    return tuple(map(_identity, (main, _stat(log_of(path)), _stat(locks_of(path)))))
 
 
 def _stat(path: Path) -> os.stat_result | None:
@@ -91,7 +91,7 @@ def _identity(found: os.stat_result | None) -> object:
 def connect(path: Path) -> Connection:
     """A connection to an existing ledger. It may be used by any thread, one at a time."""
     _check_exists(path)
-    before, _ = _files(path)
+    before = _files(path)[0]
     uri = f"{path.absolute().as_uri()}?mode=rw"  # never creates a file
     connection = sqlite3.connect(
         uri, uri=True, isolation_level=None, check_same_thread=False, timeout=PATIENCE, factory=Connection
@@ -107,6 +107,7 @@ def connect(path: Path) -> Connection:
             "checkpoint_fullfsync=ON",
             "foreign_keys=ON",
             "trusted_schema=OFF",
+            "recursive_triggers=ON",  # REPLACE deletes, and that is not allowed either
         )
         for pragma in pragmas:
             connection.execute(f"PRAGMA {pragma}")
@@ -150,7 +151,7 @@ def begin(connection: sqlite3.Connection) -> None:
 
 def _check_exists(path: Path) -> None:
     if not path.is_file():
-        raise LedgerError(f"there is no ledger {path.name}", "give the path of an existing ledger, or create one")
+        raise LedgerError(f"there is no ledger {path.name}", "give the path of an existing ledger, or restore a backup")
     if not path.stat().st_size:
         raise LedgerError(f"{path.name} is empty: its creation was interrupted", "delete it and create it again")
 
@@ -209,7 +210,7 @@ def copy(origin: sqlite3.Connection, target: Path) -> None:
 
 def structure(connection: sqlite3.Connection) -> list[tuple[str, ...]]:
     """The tables, indexes and triggers, as text: with a trigger gone, the database enforces less."""
-    rows = connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'")
+    rows = connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master WHERE name NOT GLOB 'sqlite_*'")
     return sorted(tuple(row) for row in rows)
 
 
@@ -223,25 +224,35 @@ def fresh_structure() -> list[tuple[str, ...]]:
 
 
 @contextmanager
-def alone_in(folder: Path) -> Iterator[None]:
-    """Nobody else makes a ledger there meanwhile, so what looks unfinished was left by somebody who was killed. Where
-    folders cannot be locked (Windows), two at once are told apart by the ledger's file alone."""
-    if not FOLDERS_LOCK:
-        yield
-        return
+def alone_in(folder: Path) -> Iterator[bool]:
+    """Nobody else makes a ledger there meanwhile, so what looks unfinished was left by somebody who was killed. False
+    where folders cannot be locked (Windows, some network drives): then two at once are told apart by names alone."""
+    handle = _locked(folder) if FOLDERS_LOCK else None
+    try:
+        yield handle is not None
+    finally:
+        if handle is not None:
+            os.close(handle)
+
+
+def _locked(folder: Path) -> int | None:
     import fcntl  # noqa: PLC0415  not everywhere
 
-    handle = os.open(folder, os.O_RDONLY)
     try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise LedgerError(
-                f"another process is making a ledger in {folder.name}", "wait until it is done, or name a new folder"
-            ) from None
-        yield
-    finally:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError as error:
+        raise LedgerError(f"{folder.name} cannot be used: {error.strerror}", "name a folder that is there") from None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
         os.close(handle)
+        raise LedgerError(
+            f"another process is making a ledger in {folder.name}", "wait until it is done, or name a new folder"
+        ) from None
+    except OSError:  # no locks here
+        os.close(handle)
+        return None
+    return handle
 
 
 @contextmanager
@@ -251,7 +262,9 @@ def new_file(path: Path) -> Iterator[Path]:
     try:
         _reserve(path)
     except FileExistsError:
-        raise LedgerError(f"{path.name} exists already", "give a path that does not exist yet") from None
+        raise LedgerError(
+            f"{path.name} exists already", f"give another name, or move {path.name} away first (with its -wal and -shm)"
+        ) from None
     except OSError as error:
         raise LedgerError(
             f"{path.name} cannot be created: {error.strerror}", "check the folder and its rights"
@@ -259,6 +272,7 @@ def new_file(path: Path) -> Iterator[Path]:
     try:
         if log_of(path).exists():  # SQLite would read the log of an older file into the new one
             raise LedgerError(f"{path.name} is gone, but its log {log_of(path).name} is there", "move both, or neither")
+        locks_of(path).unlink(missing_ok=True)  # of a process that still has the older file open
         part.unlink(missing_ok=True)  # `path` is ours, so nobody else is filling this one
         _reserve(part)
         yield part
@@ -275,6 +289,10 @@ def new_file(path: Path) -> Iterator[Path]:
             ) from error
         raise
     sync_folder(path.absolute().parent)
+
+
+def locks_of(path: Path) -> Path:
+    return path.with_name(path.name + "-shm")
 
 
 def log_of(path: Path) -> Path:

@@ -9,7 +9,7 @@ import sqlite3
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -43,7 +43,7 @@ from privet.ledger.connection import (
 )
 from privet.ledger.parts import called, charge_from, counted
 from privet.ledger.schema import ENTRY
-from privet.ledger.transaction import Transaction, UnderWay, check_key, partition_in, rows_of
+from privet.ledger.transaction import Transaction, check_key, partition_in, rows_of
 from privet.ledger.units import caps, writable
 from privet.ledger.verification import verify
 
@@ -80,8 +80,8 @@ def restore(backup: str | os.PathLike[str], path: str | os.PathLike[str], *, for
     later answer says it. Where there is no anchor, only a receipt from outside, given to `verify`, can tell.
     """
     source, place = Path(backup), Path(path)
-    with alone_in(place.absolute().parent):
-        if place.is_file() and not place.stat().st_size:
+    with alone_in(place.absolute().parent) as alone:
+        if alone and place.is_file() and not place.stat().st_size:
             place.unlink()  # a restoration that was killed
         with new_file(place) as part, explained(source):
             origin = connect_backup(source)
@@ -105,7 +105,7 @@ def _check_restored(part: Path, place: Path, *, forget: bool) -> bool:
         lost = not anchor.has(connection, seen)
     if lost and not forget:
         raise LedgerError(
-            f"the backup ends at entry {head.entry}, but entry {seen.entry} was released from this vault since",
+            f"the backup ends at entry {head.entry}, but the anchor of this vault remembers entry {seen.entry}",
             "restore a newer backup; or give --forget to accept that what was spent since may be spent again",
         )
     return lost
@@ -116,7 +116,7 @@ def accept(path: str | os.PathLike[str]) -> Receipt:
 
     What the lost entries spent is not counted any more, so every later answer says that the cap may not hold.
     """
-    place = Path(path)
+    place = Path(path).resolve()
     seen = anchor.read(place)
     with SqliteLedger(place, anchored=False) as ledger:
         ledger.verify()
@@ -126,37 +126,40 @@ def accept(path: str | os.PathLike[str]) -> Receipt:
                 raise InvalidInputError(
                     "no entry of this ledger is known to be lost", "use the ledger as it is: there is nothing to accept"
                 )
-        anchor.create(place, head)
         remembered = "nothing" if seen is None else f"entry {seen.entry}"
         detail = f"the anchor remembered {remembered}, the ledger ended at entry {head.entry}"
-        return ledger._batches.submit(lambda transaction: transaction.accept(detail))
+        receipt = ledger._batches.submit(lambda transaction: transaction.accept(detail))
+    anchor.create(place, receipt)  # last: until then the ledger does not open, and this can be repeated
+    return receipt
 
 
 class SqliteLedger:
     """See `privet.ledger.Ledger`. One connection writes, another reads; both are opened when they are needed."""
 
     def __init__(self, path: Path, *, anchored: bool = True) -> None:
-        self.path = path
+        self.path = path.resolve()  # SQLite finds the log beside the file itself, and we may change the folder
         self._closed = False
+        self._anchored = anchored
         self._file: object = None  # what tells the ledger's file from others, once it was opened
         self._partition: Partition | None = None  # once there is one, it never changes
         self._writer: Connection | None = None
         self._reader: Connection | None = None
-        self._under_way = UnderWay()
         self._reading = threading.Lock()
         self._batches: Batches[Work, Receipt] = Batches(self._commit)
         try:
-            seen = anchor.read(path)  # before the ledger, which only grows
+            seen = anchor.read(self.path)  # before the ledger, which only grows
             with self._read() as connection:
                 self.terms = _opening(connection)
                 if anchored:
-                    anchor.check(connection, path, seen)
-                connection.execute("PRAGMA wal_checkpoint(PASSIVE)")  # what is in the log alone can be lost with it
+                    anchor.check(connection, self.path, seen)
+                with suppress(sqlite3.Error):  # a full disk can still be read
+                    connection.execute("PRAGMA wal_checkpoint(PASSIVE)")  # what only the log has can be lost with it
         except BaseException:
             self.close()
             raise
         self._share = caps(self.terms.budget).share
-        OPEN.add(self)
+        with CHANGING:
+            OPEN.add(self)
 
     @claim("ledger-durable-order")
     def spend(self, charge: Charge) -> Receipt:
@@ -181,9 +184,10 @@ class SqliteLedger:
         _check_analyst(analyst)
         return self._batches.submit(lambda transaction: transaction.grant(analyst, budget))
 
-    def divide(self, partition: Partition) -> Receipt:
-        """Give each part a budget of its own from now on, with what was spent so far. Once, for ever."""
-        return self._batches.submit(lambda transaction: transaction.divide(partition))
+    def divide(self, partition: Partition, check: Callable[[], None] = lambda: None) -> Receipt:
+        """Give each part a budget of its own from now on, with what was spent so far. Once, for ever. `check` raises
+        if it must not be, while nobody else can change anything."""
+        return self._batches.submit(lambda transaction: transaction.divide(partition, check))
 
     def reinstate(self, analyst: str) -> Receipt:
         """Let a suspended analyst ask again; three more attempts without an answer suspend again."""
@@ -205,14 +209,16 @@ class SqliteLedger:
     @contextmanager
     def exclusive(self) -> Iterator[None]:
         """Nobody else, in whatever process, changes the ledger or is in here meanwhile. Do not charge inside."""
-        with explained(self.path):
-            connection = self._connected()
+        self._batches.turn.acquire()
         try:
             with explained(self.path):
+                self._writer = connection = self._writer or self._connected()
                 begin(connection)
+                check_same(connection, self.path)
             yield
         finally:
-            connection.close()
+            self._drop_writer()
+            self._batches.give_back()
 
     def stored(self, request: str) -> Stored | None:
         """The first stored answer to the same request, whoever asked (RULES of soundness, 6)."""
@@ -258,7 +264,7 @@ class SqliteLedger:
 
     def suspended(self, analyst: str) -> bool:
         """May this analyst not ask for now?"""
-        return bool(analyst) and self._account(f"by:{analyst}").lacks_trust(self._under_way.counts[analyst])
+        return bool(analyst) and self._account(f"by:{analyst}").suspended
 
     def head(self) -> Receipt:
         """A receipt of everything so far."""
@@ -267,7 +273,7 @@ class SqliteLedger:
 
     def entries(self) -> Iterator[Entry]:
         """All entries, oldest first; those written meanwhile come last."""
-        return (entry_from(dict(record)) for record in self._records())
+        return (_told(record) for record in self._records())
 
     def verify(self, receipt: Receipt | None = None) -> None:
         """Raise TamperedError unless all entries, sums and answers fit each other, and the receipt."""
@@ -304,7 +310,8 @@ class SqliteLedger:
                 self._disconnect()
         finally:
             self._batches.give_back()  # who still waits is told that it is closed
-        OPEN.discard(self)
+        with CHANGING:
+            OPEN.discard(self)
 
     def __enter__(self) -> Self:
         return self
@@ -320,18 +327,19 @@ class SqliteLedger:
         begun: list[Job[Work, Receipt]] = []
         outcomes: list[Receipt | Exception] = []
         try:
-            self._writer = connection = self._writer or self._connected()
-            begin(connection)
-            check_same(connection, self.path)
-            transaction = Transaction(connection, self.terms, self._partition, self._under_way)
-            for job in jobs:
-                begun.append(job)
-                outcomes.append(transaction.attempt(job.work))
-            connection.execute("COMMIT")
-            self._partition = transaction.partition
-            self._under_way.change(transaction.begun, transaction.ended)
-            check_same(connection, self.path)  # or it is durable in a file that nobody reads
-            anchor.remember(self.path, transaction.head)
+            with self._remembering() as memory:
+                self._writer = connection = self._writer or self._connected()
+                begin(connection)
+                check_same(connection, self.path)
+                memory.check(connection)
+                transaction = Transaction(connection, self.terms, self._partition)
+                for job in jobs:
+                    begun.append(job)
+                    outcomes.append(transaction.attempt(job.work))
+                connection.execute("COMMIT")
+                self._partition = transaction.partition
+                check_same(connection, self.path)  # or it is durable in a file that nobody reads
+                memory.remember(transaction.head)
         except BaseException as error:
             self._drop_writer()
             if not isinstance(error, sqlite3.Error | LedgerError):
@@ -340,6 +348,9 @@ class SqliteLedger:
             outcomes = [self._failed(error) for _ in begun]
         for job, outcome in zip(begun, outcomes, strict=True):
             job.result, job.error = (outcome, None) if isinstance(outcome, Receipt) else (None, outcome)
+
+    def _remembering(self) -> AbstractContextManager[anchor.Memory]:
+        return anchor.opened(self.path) if self._anchored else nullcontext(FORGETFUL)
 
     def _failed(self, error: sqlite3.Error | LedgerError) -> LedgerError:
         """One for each caller: threads must not raise the same object."""
@@ -367,7 +378,8 @@ class SqliteLedger:
         with explained(self.path):
             connection = connect(self.path)
         self._file = self._file or connection.files[0]
-        if connection.files[0] != self._file:
+        others = [other.files for other in (self._reader, self._writer) if other is not None]
+        if connection.files[0] != self._file or any(files != connection.files for files in others):
             connection.close()
             raise replaced(self.path)
         return connection
@@ -405,16 +417,30 @@ class SqliteLedger:
     def after_fork(self, child: bool) -> None:
         if child:
             self._batches.forget()
-            self._under_way = UnderWay()
         self._reading.release()
         self._batches.give_back()
 
 
 OPEN: weakref.WeakSet[SqliteLedger] = weakref.WeakSet()
+CHANGING = threading.Lock()  # of what is open; held during a fork
 FORKING: list[SqliteLedger] = []
 
 
+class _Forgetful(anchor.Memory):
+    """For a ledger whose anchor is lost: it compares nothing and remembers nothing."""
+
+    def __init__(self) -> None: ...
+
+    def check(self, connection: sqlite3.Connection) -> None: ...
+
+    def remember(self, head: Receipt) -> None: ...
+
+
+FORGETFUL = _Forgetful()
+
+
 def _before_fork() -> None:
+    CHANGING.acquire()
     for ledger in sorted(OPEN, key=id):  # in one order, should two threads fork at once
         ledger.before_fork()
         FORKING.append(ledger)
@@ -423,6 +449,7 @@ def _before_fork() -> None:
 def _after_fork(child: bool) -> None:
     while FORKING:
         FORKING.pop().after_fork(child)
+    CHANGING.release()
 
 
 getattr(os, "register_at_fork", dict)(  # Windows has no forks to be told of
@@ -439,8 +466,15 @@ def _opening(connection: sqlite3.Connection) -> Terms:
         if record is None or record["digest"] != digest(START, record) or structure(connection) != fresh_structure():
             raise ValueError
         return terms_from(record["detail"])
-    except (TypeError, ValueError, KeyError):
+    except Exception:
         raise TamperedError("the ledger's opening or its tables were changed", "restore a backup") from None
+
+
+def _told(record: sqlite3.Row) -> Entry:
+    try:
+        return entry_from(dict(record))
+    except Exception:
+        raise TamperedError(f"entry {record['number']} makes no sense", "run `privet ledger VAULT verify`") from None
 
 
 def _head(connection: sqlite3.Connection) -> Receipt:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -53,36 +53,12 @@ def update(accounts: int, prefix: str = "") -> str:
     return f"UPDATE account SET {', '.join(columns)} WHERE name IN ({names})"  # noqa: S608
 
 
-class UnderWay:
-    """The attempts that this process has begun and not ended, by entry, and how many each analyst has."""
-
-    def __init__(self) -> None:
-        self.attempts: dict[int, str] = {}
-        self.counts: Counter[str] = Counter()
-
-    def change(self, begun: Mapping[int, str], ended: Iterable[int]) -> None:
-        """What a transaction has begun and ended, once it is durable."""
-        self.attempts |= begun
-        gone = [self.attempts.pop(entry) for entry in ended if entry in self.attempts]
-        self.counts.update(begun.values())
-        self.counts.subtract(gone)
-
-
 class Transaction:
     """One open transaction. It knows the head of the chain, which nobody else can move meanwhile."""
 
-    def __init__(
-        self,
-        connection: sqlite3.Connection,
-        terms: Terms,
-        partition: Partition | None = None,
-        under_way: UnderWay | None = None,
-    ) -> None:
+    def __init__(self, connection: sqlite3.Connection, terms: Terms, partition: Partition | None = None) -> None:
         self.connection = connection
         self.terms = terms
-        self.begun: dict[int, str] = {}  # attempts, with the analyst of each
-        self.ended: list[int] = []
-        self._under_way = under_way or UnderWay()
         self.partition = partition or partition_in(connection)  # of what another process has divided, too
         self._share = caps(terms.budget).share
         self._read: dict[str, Account] = {}  # as first read: for what charges within the cap do not change
@@ -120,8 +96,8 @@ class Transaction:
         new = self._new_tables(charge.tables)
         names = counted(self.partition, self.terms.neighbors, charge.part)
         everybody, own = self._as_first_read(charge.analyst)
-        if charge.analyst and own.lacks_trust(self._running(charge.analyst)):
-            raise _suspended()
+        if charge.analyst and own.suspended:
+            raise _suspended(own)
         failed = self._repeatable(charge)
         if failed is not None:
             return self._repeat(charge, failed)
@@ -163,8 +139,8 @@ class Transaction:
         return over, amounts
 
     def _begin(self, charge: Charge, **columns: object) -> Receipt:
-        """The entry of an attempt, which from now on is under way in this process."""
-        receipt = self._append(
+        """The entry of an attempt."""
+        return self._append(
             analyst=charge.analyst,
             request=charge.request,
             key=charge.key,
@@ -172,29 +148,16 @@ class Transaction:
             exact=exact_text(charge.loss),
             **columns,
         )
-        self.begun[receipt.entry] = charge.analyst
-        return receipt
-
-    def _running(self, analyst: str) -> int:
-        """Attempts of this analyst that are under way in this process."""
-        whose = [self.begun.get(entry, self._under_way.attempts.get(entry)) for entry in self.ended]
-        gone = whose.count(analyst)
-        return self._under_way.counts[analyst] + list(self.begun.values()).count(analyst) - gone
 
     def _repeatable(self, charge: Charge) -> int | None:
         """The failure of the same question at the same price that may be repeated: before any draw, and not yet."""
-        query = "SELECT number, about, analyst FROM entry WHERE kind = 'failure' AND request = ?"
-        for failure in self.connection.execute(query, (charge.request,)).fetchall():
-            paid = self._entry("number", failure["about"])
-            same = (failure["analyst"], paid["exact"], charge_from(paid["detail"]).part)
-            if same == (charge.analyst, exact_text(charge.loss), charge.part) and not self._entry(
-                "about", failure["number"]
-            ):
+        query = """SELECT number, about FROM entry WHERE kind = 'failure' AND request = ? AND analyst = ?
+            AND NOT EXISTS (SELECT 1 FROM entry AS later WHERE later.about = entry.number)"""
+        for failure in self.connection.execute(query, (charge.request, charge.analyst)).fetchall():
+            paid = self.connection.execute("SELECT * FROM entry WHERE number = ?", (failure["about"],)).fetchone()
+            if (paid["exact"], charge_from(paid["detail"]).part) == (exact_text(charge.loss), charge.part):
                 return int(failure["number"])
         return None
-
-    def _entry(self, column: str, number: int) -> Any:
-        return self.connection.execute(f"SELECT * FROM entry WHERE {column} = ?", (number,)).fetchone()  # noqa: S608
 
     def _repeat(self, charge: Charge, failed: int) -> Receipt:
         """A second attempt at what was paid for. The first has ended with its failure, so only this one can store."""
@@ -226,8 +189,10 @@ class Transaction:
         return self._append(kind=Kind.ACCEPTANCE.value, detail=detail)
 
     @claim("parallel-parts")
-    def divide(self, partition: Partition) -> Receipt:
-        """An account for each part, or each two, that has spent what everybody was asked about so far."""
+    def divide(self, partition: Partition, check: Callable[[], None] = lambda: None) -> Receipt:
+        """An account for each part, or each two, that has spent what everybody was asked about so far. `check` raises
+        if the partition is no longer what was declared; nobody can declare anything meanwhile."""
+        check()
         if self.partition is not None:
             raise InvalidInputError(
                 f"the units are divided already, by {show(self.partition.column)} of {show(self.partition.table)}",
@@ -270,13 +235,11 @@ class Transaction:
         return self._end(attempt, kind=Kind.FAILURE.value, **marks)
 
     def _end(self, attempt: sqlite3.Row, **columns: object) -> Receipt:
-        """The outcome of an attempt, which is no longer under way."""
+        """The outcome of an attempt."""
         self._read.clear()
         change = "UPDATE account SET unfinished = max(unfinished - 1, 0) WHERE name = ?"
         self.connection.execute(change, (f"by:{attempt['analyst']}",))
-        receipt = self._append(analyst=attempt["analyst"], about=attempt["number"], **columns)
-        self.ended.append(attempt["number"])
-        return receipt
+        return self._append(analyst=attempt["analyst"], about=attempt["number"], **columns)
 
     def grant(self, analyst: str, budget: Budget) -> Receipt:
         """Replace the analyst's account by one with this cap."""
@@ -391,10 +354,16 @@ def _columns(units: Units) -> dict[str, int | None]:
     return {"epsilon": units.epsilon, "delta": units.delta, "rho": units.rho, "rho_delta": units.rho_delta}
 
 
-def _suspended() -> SuspendedError:
+def _suspended(own: Account) -> SuspendedError:
+    if own.failures > FAILURES_ALLOWED:
+        return SuspendedError(
+            f"{own.failures} of your queries failed, so you are suspended",
+            "ask the owner to let you ask again: `privet budget VAULT --reinstate NAME`",
+        )
     return SuspendedError(
-        f"{FAILURES_ALLOWED + 1} of your queries failed or have not finished, so you are suspended",
-        "wait for those that are under way, or ask the owner: `privet budget VAULT --reinstate NAME`",
+        f"{own.unfinished} of your queries have not finished and {own.failures} failed; at most"
+        f" {FAILURES_ALLOWED + 1} together are allowed",
+        "wait for those that are under way; if none is, ask the owner: `privet budget VAULT --reinstate NAME`",
     )
 
 
