@@ -178,7 +178,9 @@ def _ward(row: nasty.Row) -> str | None:
 
 def _unit(row: nasty.Row) -> object:
     unit = row["id"]
-    return None if unit is None or unit != unit else str(unit) if isinstance(unit, nasty.Sql) else (unit,)  # noqa: PLR0124
+    if unit is None or (isinstance(unit, float) and not abs(unit) < 2**53):
+        return None
+    return str(unit) if isinstance(unit, nasty.Sql) else (unit,)
 
 
 def as_bounded(there: Counter[Any], kept: Counter[Any], groups: int, limit: int, in_all: int | None) -> bool:
