@@ -4,7 +4,9 @@ Random tables, questions and units on the real engine, compared with the slow re
 case is a pair of neighboring tables and a question. `attained` says how near to its bound the largest change came, for
 each aggregate, relation and kind of unit: 1 means that the bound cannot be lowered. Give the seed to repeat a run.
 With `--origins` it is done over joined tables and rows made for each unit (tests/fuzz_origins.py): bounds are the same,
-but not all are reached through joins.
+but not all are reached through joins. With `--reading` whole databases with hostile ids go through CSV, folders of
+Parquet files, Excel, data frames and DuckDB files (tests/fuzz_reading.py): a case is a pair of databases, one without
+some person.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
 import fuzz_origins  # noqa: E402
+import fuzz_reading  # noqa: E402
 from fuzz_sensitivity import CHANGES, Tally, fuzz  # noqa: E402
 
 PIECE = 500  # cases of one seed
@@ -42,6 +45,31 @@ def run(cases: int, seed: int, processes: int, *, origins: bool) -> Iterator[Tal
             if number % 10 == 0 or number == pieces:
                 print(f"{total.cases:,} cases, {len(total.violations)} violations", flush=True)
                 yield total
+
+
+def run_reading(cases: int, seed: int, processes: int) -> Iterator[fuzz_reading.Tally]:
+    """The same, where databases are written and read."""
+    pieces, total = -(-cases // PIECE), fuzz_reading.Tally()
+    with multiprocessing.get_context("spawn").Pool(processes) as pool:
+        for number, tally in enumerate(pool.imap_unordered(partial(_reading, seed), range(pieces)), start=1):
+            total.add(tally)
+            if number % 10 == 0 or number == pieces:
+                print(f"{total.cases:,} cases, {len(total.violations)} violations", flush=True)
+                yield total
+
+
+def _reading(seed: int, number: int) -> fuzz_reading.Tally:
+    return fuzz_reading.fuzz(hash((seed, number)), PIECE)
+
+
+def summary_of_reading(total: fuzz_reading.Tally) -> dict[str, Any]:
+    return {
+        "cases": total.cases,
+        "violations": len(total.violations),
+        "databases": total.rounds,
+        "cases_by_container": dict(sorted(total.by_container.items())),
+        "attained": float(total.attained),
+    }
 
 
 def _piece(seed: int, origins: bool, number: int) -> Tally:
@@ -66,23 +94,36 @@ def summary(total: Tally) -> dict[str, Any]:
     }
 
 
+def _keep(path: Path | None, kind: str, result: dict[str, Any]) -> None:
+    """What took minutes is kept, whatever happens later."""
+    if path:
+        path.write_text(json.dumps({"privet": 1, "kind": kind, "result": result}, indent=1) + "\n")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cases", type=int, default=200_000)
     parser.add_argument("--seed", type=int, default=secrets.randbits(32))
     parser.add_argument("--processes", type=int, default=multiprocessing.cpu_count())
     parser.add_argument("--origins", action="store_true")
+    parser.add_argument("--reading", action="store_true")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     git = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)
     started = time.monotonic()
+    if arguments.reading:
+        for read in run_reading(arguments.cases, arguments.seed, arguments.processes):
+            result = {
+                "commit": git.stdout.strip(),
+                "seed": arguments.seed,
+                "seconds": round(time.monotonic() - started),
+            }
+            _keep(arguments.json, "reading-fuzz", result | summary_of_reading(read))
+        return 0 if not read.violations and read.attained == 1 else 1
     for total in run(arguments.cases, arguments.seed, arguments.processes, origins=arguments.origins):
         result = {"commit": git.stdout.strip(), "seed": arguments.seed, "seconds": round(time.monotonic() - started)}
         result |= summary(total)
-        if arguments.json:  # what took minutes is kept, whatever happens later
-            kind = "origins-fuzz" if arguments.origins else "sensitivity-fuzz"
-            body = {"privet": 1, "kind": kind, "result": result}
-            arguments.json.write_text(json.dumps(body, indent=1) + "\n")
+        _keep(arguments.json, "origins-fuzz" if arguments.origins else "sensitivity-fuzz", result)
     return 0 if not total.violations and (arguments.origins or result["all_bounds_attained"]) else 1
 
 
