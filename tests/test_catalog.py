@@ -217,7 +217,7 @@ def test_the_file_can_be_read_by_a_person(tmp_path: Path) -> None:
     catalog.write(path, Catalog(neighbors=Neighbors.REPLACE, tables={"visits": table}))
     lines = path.read_text().splitlines()
     assert lines[0].startswith("# What Privet knows about the data.")
-    assert lines[3:] == [
+    assert lines[4:] == [
         "format = 1",
         'neighbors = "replace"',
         "",

@@ -363,8 +363,13 @@ def test_no_file_is_overwritten(vault: str, option: str, run: Run, fails: Callab
     assert result(run("budget", vault, "--json"), "budget")["spent"]["epsilon"] == 0
 
 
-def test_a_failure_after_the_charge_has_its_own_code(vault: str, run: Run, fails: Callable[..., str]) -> None:
-    Path("visits.csv").unlink()
+def test_a_failure_after_the_charge_has_its_own_code(
+    vault: str, run: Run, fails: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any) -> Any:
+        raise MemoryError
+
+    monkeypatch.setattr(DuckDb, "exact", broken)
     assert "entry 2 of the ledger" in fails(4, "query", vault, COUNT, "--epsilon", "0.1")
     assert "failure" in run("ledger", vault, "list")
 
@@ -470,15 +475,27 @@ def test_a_budget_too_small_for_rho_has_a_full_bar(run: Run) -> None:
     assert "zCDP gauge" in run("budget", "t")
 
 
-def test_suspended_and_reinstated(vault: str, run: Run, fails: Callable[..., str]) -> None:
-    Path("visits.csv").rename("away.csv")
-    for _ in range(3):
-        fails(4, "query", vault, COUNT, "--epsilon", "0.01", "--analyst", "anna")
-    Path("away.csv").rename("visits.csv")
+def test_suspended_and_reinstated(
+    vault: str, run: Run, fails: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any) -> Any:
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(DuckDb, "exact", broken)
+        for _ in range(3):
+            fails(4, "query", vault, COUNT, "--epsilon", "0.01", "--analyst", "anna")
     assert "suspended" in fails(3, "query", vault, COUNT, "--epsilon", "0.01", "--analyst", "anna")
     assert re.search(r"^   anna .* suspended$", run("budget", vault), re.M)
     run("budget", vault, "--reinstate", "anna")
     run("query", vault, COUNT, "--epsilon", "0.01", "--analyst", "anna")
+
+
+def test_data_that_are_gone_are_told_to_the_owner_alone(vault: str, fails: Callable[..., str]) -> None:
+    Path("visits.csv").rename("away.csv")
+    assert "there is no file at 'visits.csv'" in fails(2, "query", vault, COUNT, "--epsilon", "0.01")
+    told = fails(2, "query", vault, COUNT, "--epsilon", "0.01", "--analyst", "anna")
+    assert told.startswith("privet: the table is not available\n")
 
 
 @pytest.mark.parametrize(
@@ -521,7 +538,7 @@ def test_backup_restore_and_export(vault: str, run: Run, fails: Callable[..., st
     for old in Path(vault).glob("ledger.sqlite*"):
         old.unlink()
     assert "is not a vault" in fails(2, "budget", vault)
-    assert "Restored 3 entries. What was spent after that backup is forgotten" in run(
+    assert "Restored: the ledger has 3 entries. If anything was spent after" in run(
         "ledger", vault, "restore", "copy.sqlite"
     )
     receipt = f"{told['entry']}:{told['digest']}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -93,15 +94,26 @@ def test_parts_are_written_beside_what_others_declared_meanwhile(vault: Vault, f
     with pv.open(vault.folder) as other:
         divide = vault.ledger.divide
 
-        def late(partition: Any) -> Any:
+        def early(*given: Any) -> Any:
+            receipt = divide(*given)
             other.add_table("theirs", folder / "visits.csv", unit="id", columns=COLUMNS)
-            return divide(partition)
+            with pytest.raises(InvalidInputError, match="has divided the units meanwhile"):
+                other.update_table("visits")
+            return receipt
 
-        vault.ledger.divide = late  # type: ignore[method-assign]
+        vault.ledger.divide = early  # type: ignore[method-assign]
         vault.partition("visits", "ward")
     with pv.open(vault.folder) as again:
         assert set(again.tables) == {"visits", "theirs"}
         assert again.parts == ("A", "B")
+
+
+def test_units_are_not_divided_by_a_table_that_was_changed_meanwhile(vault: Vault) -> None:
+    with pv.open(vault.folder) as other:
+        other.update_table("visits")
+    with pytest.raises(InvalidInputError, match="was changed since this vault was opened"):
+        vault.partition("visits", "ward")
+    assert vault.ledger.partition is None
 
 
 # ---- creations that were killed
@@ -149,6 +161,20 @@ def test_a_creation_that_was_killed_can_be_repeated(tmp_path: Path, stage: str) 
     assert {file.name for file in place.iterdir()} == {"vault.toml", "ledger.sqlite", "ledger.sqlite-anchor"}
     with pytest.raises(InvalidInputError, match="is not empty"):
         pv.create(place, budget=pv.Budget(2))
+
+
+def test_a_ledger_that_was_moved_within_the_folder_is_left_alone(vault: Vault, folder: Path) -> None:
+    vault.sql("SELECT COUNT(*) AS n FROM visits", epsilon=1).release()
+    vault.close()
+    (vault.folder / "vault.toml").unlink()
+    for old in ("ledger.sqlite.old", "ledger.sqlite-wal"):
+        (vault.folder / "ledger.sqlite").rename(vault.folder / old)
+        with pytest.raises(InvalidInputError, match="is not empty"):
+            pv.create(vault.folder, budget=pv.Budget(10))
+        (vault.folder / old).rename(vault.folder / "ledger.sqlite")
+    (vault.folder / "ledger.sqlite").rename(folder / "elsewhere.sqlite")
+    with pytest.raises(InvalidInputError, match="is not empty"):
+        pv.create(vault.folder, budget=pv.Budget(10))  # its anchor remembers that something was released
 
 
 @pytest.mark.parametrize("name", ["notes.txt", "vault.toml", "ledger.sqlite"])
@@ -211,6 +237,17 @@ def test_whom_a_table_protects_cannot_be_edited_once_it_was_asked(vault: Vault, 
     pv.open(vault.folder).close()
 
 
+def test_a_table_that_was_asked_is_not_declared_again_with_another_unit(vault: Vault, folder: Path) -> None:
+    vault.sql(BY_WARD, epsilon="0.1").release()
+    vault.close()
+    toml = vault.folder / "vault.toml"
+    toml.write_text(toml.read_text().partition("[tables.visits]")[0])
+    with pv.open(vault.folder) as again:
+        with pytest.raises(InvalidInputError, match='with unit = "id", not with unit = "ward"'):
+            again.add_table("Visits", folder / "visits.csv", unit="ward", columns={"age": pv.Integer(0, 120)})
+        again.add_table("visits", folder / "visits.csv", unit="id", columns=COLUMNS)
+
+
 def test_a_table_that_was_never_asked_may_still_be_corrected(vault: Vault) -> None:
     vault.close()
     toml = vault.folder / "vault.toml"
@@ -254,6 +291,30 @@ def test_a_failed_release_is_repeated_once_for_the_same_price(vault: Vault, monk
     vault.sql(BY_WARD, epsilon="0.1").release()
     assert vault.budget.spent.epsilon == pv.core.rational.rational("0.1", "x")
     assert [entry.kind for entry in vault.ledger.entries()][-2:] == [Kind.REPEAT, Kind.ANSWER]
+
+
+def test_an_update_does_not_close_the_data_below_those_who_ask(folder: Path) -> None:
+    """Analysts' questions would fail after their charge, and three of them suspend."""
+    rows = pd.DataFrame({"id": range(20_000), "age": 30})
+    for name in ("a.csv", "b.csv"):
+        rows.to_csv(folder / name, index=False)
+    failed: list[BaseException] = []
+    with pv.create(folder / "u.privet", budget=pv.Budget(1000)) as vault:
+        vault.add_table("t", folder / "a.csv", unit="id", columns={"age": pv.Integer(0, 120)})
+
+        def ask() -> None:
+            try:
+                for _ in range(12):
+                    vault.sql("SELECT SUM(age) AS s FROM t", epsilon="0.1", analyst="ann").release(fresh=True)
+            except BaseException as error:
+                failed.append(error)
+
+        asking = threading.Thread(target=ask)
+        asking.start()
+        for number in range(6):
+            vault.update_table("t", folder / ("a.csv", "b.csv")[number % 2])
+        asking.join()
+    assert failed == []
 
 
 # ---- what every answer must say
