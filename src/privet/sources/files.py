@@ -82,9 +82,10 @@ def selected(table: Table, parts: Sequence[Part]) -> tuple[str, dict[str, str]]:
     for place, column in enumerate(columns):
         read_as = [_read(table, column, part.types[place]) for part in parts]
         found = {type_ for _, type_ in read_as if type_ is not None}
-        types[column.name] = min(found) if len(found) == 1 else "VARCHAR"
+        alike = len(found) == 1 and table.types.get(column.source) != MIXED  # which files are there now must not decide
+        types[column.name] = min(found) if alike else "VARCHAR"
         for (sql, type_), item in zip(read_as, items, strict=True):
-            value = sql if len(found) == 1 else written(sql, type_ or "VARCHAR", column.kind)
+            value = sql if alike else written(sql, type_ or "VARCHAR", column.kind)
             item.append(f"{value} AS {quoted(column.name)}")
     selects = [f"SELECT {', '.join(item)} FROM {part.origin}" for item, part in zip(items, parts, strict=True)]
     return " UNION ALL ".join(selects), types
