@@ -28,6 +28,8 @@ evidence: $(READY) bench peers mutate
 	$(BIN)/python benchmarks/sql_fuzz.py --strings 200000 --json docs/evidence/sql-fuzz.json
 	$(BIN)/python benchmarks/kills.py --kills 200 --json docs/evidence/ledger-kills.json
 	$(BIN)/python benchmarks/query_kills.py --json docs/evidence/full-path-kills.json
+	$(BIN)/python benchmarks/owner_kills.py --kills 60 --json docs/evidence/owner-kills.json
+	$(BIN)/python benchmarks/intervals.py --json docs/evidence/coverage.json
 	$(BIN)/python benchmarks/audit_queries.py --json docs/evidence/full-path-audit.json
 	$(BIN)/python benchmarks/gallery.py --seeds 20 --twin-seconds 1.6 --processor-time --json docs/evidence/gallery.json
 	$(BIN)/python benchmarks/certified.py --json docs/evidence/certified.json
