@@ -540,16 +540,9 @@ class Fuzzer:
             given: dict[str, Any] = {"kind": holder.kind} if isinstance(data, Path) else {}
             if holder.kind == "duckdb":
                 given["table"] = "t"
-            table = vault.add_table(
+            vault.add_table(
                 name, data, unit="id", columns=columns, max_groups=4, max_rows_per_group=ROWS, **given, **holder.options
             )
-            types = vault._backend.types(table)
-            if types != dict(table.types):  # until vaults record types themselves
-                tables = dict(vault.tables) | {name: replace(table, types=types)}
-                vault._catalog = replace(vault._catalog, tables=tables)
-                from privet import catalog  # noqa: PLC0415
-
-                catalog.write(vault.folder / "vault.toml", vault._catalog)
 
     def _questions(self, vault: Vault, names: Sequence[str]) -> list[Asked]:
         asked = TOGETHER if len(names) > 1 else ALONE
