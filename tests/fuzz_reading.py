@@ -578,6 +578,11 @@ class Fuzzer:
     def _check_people(self, made: Round, written: Written, found: list[Exact], place: int) -> None:
         """Where no limit binds, all rows and all people are counted."""
         values = [part.values[0] for part in found[0].parts]
+        pairs = zip(made.holders, made.databases[place], strict=True)
+        typed = [holder.types_of(rows).values() for holder, rows in pairs if holder.kind not in ("csv", "excel")]
+        times = any("TIMESTAMP" in type_ for types in typed for type_ in types)
+        if len(made.holders) > 1 and times:  # a typed TIMESTAMP equals no value of another type, see docs/tables.md
+            return
         if len(made.holders) == 1:
             expected = [sum(written.rows(name, 0) for name in written.people), len(written.people)]
         else:
