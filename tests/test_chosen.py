@@ -403,7 +403,7 @@ def test_every_view_has_the_same_intervals() -> None:
     question = asked(N, **TOP)
     shown = answer(question, [200] * GROUPS)
     width = half_width(question.parts[0].law, together(GROUPS))  # type: ignore[arg-type]
-    words = "LIMIT chose rows by noisy numbers. The intervals of n are wider for it:"
+    words = "LIMIT chose rows by noisy numbers. The intervals of n are wider for that reason:"
     words += f" those of all {GROUPS} rows hold at once."
     for view, content in views(shown).items():
         assert words in content, view
@@ -422,7 +422,7 @@ def test_every_view_has_the_same_intervals() -> None:
 
 def test_every_view_leaves_out_what_is_not_known() -> None:
     shown = answer(asked(N, having=at_least("n", 300, Relation.LESS), limit=2), [200] * GROUPS)
-    assert "No intervals of n: HAVING chose rows by the same noise." in str(shown)
+    assert "There are no intervals for n: HAVING chose rows by the same noise." in str(shown)
     assert "±" not in str(shown).splitlines()[1]
     assert shown.to_json()["rows"][0]["n"] == {"value": 200, "low": None, "high": None}
     assert shown.to_pandas(intervals=True)["n_low"].isna().all()
@@ -451,8 +451,8 @@ def test_explain_says_so_before(tmp_path: Path) -> None:
     width = half_width(asked(N).parts[0].law, together(GROUPS))  # type: ignore[arg-type]
     wider = "LIMIT chooses rows by noisy numbers: intervals of"
     assert f"{wider} n are wider, to hold for all {GROUPS} rows at once (of one group: n {width})" in texts["top"]
-    assert "HAVING chooses rows by n: near its limit intervals reach further down" in texts["least"]
-    assert "HAVING chooses rows by the noise in n and mean: no interval comes with it" in texts["most"]
+    assert "HAVING chooses rows by n: near its limit, intervals reach further down" in texts["least"]
+    assert "HAVING chooses rows by the noise in n and mean: no interval is given" in texts["most"]
     assert f"{wider} n and mean are wider, to hold for all {GROUPS} rows at once (of one group: n " in texts["mean"]
     assert f"{wider} n are wider, to hold for all rows at once" in texts["keys"]
     assert "chooses rows" not in texts["free"]

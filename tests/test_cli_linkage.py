@@ -74,11 +74,11 @@ def test_uniqueness_for_a_program(files: list[str], capsys: pytest.CaptureFixtur
     [
         (["linkage", "FILE", "FILE", "--on", "=a"], "--on =a is not a list of columns"),
         (["linkage", "FILE", "FILE", "--on", "a="], "--on a= is not a list of columns"),
-        (["linkage", "FILE", "FILE", "--truth", "a,b"], "--truth names one column of ids"),
+        (["linkage", "FILE", "FILE", "--truth", "a,b"], "--truth must name one column of ids"),
         (["linkage", "FILE", "FILE", "--precision", "2"], "a precision of 2 cannot be promised"),
         (["linkage", "FILE", "nowhere.csv"], "there is no file"),
         (["linkage", "FILE", "FILE", "--out", "x.pdf"], "the report is an HTML file"),
-        (["uniqueness", "FILE", "--points", "one"], "--points one are no numbers"),
+        (["uniqueness", "FILE", "--points", "one"], "--points one is not a list of numbers"),
         (["uniqueness", "FILE", "--on", "height"], "is not there"),
         (["scoreboard", "FILE", "FILE"], "is not there"),
     ],

@@ -80,7 +80,7 @@ def test_six_commands(steward: Steward) -> None:
     left = steward.done("budget", "clinic.privet")
 
     assert 'encoding = "cp1252"' in declared
-    assert "Protected is each Patienten-Nr, with all its rows." in declared
+    assert "The table protects each Patienten-Nr, with all its rows." in declared
     assert "5 groups by Station" in told
     assert "About 2 more like this fit." in told
     assert "S?uglinge" in shown
@@ -124,4 +124,4 @@ def test_the_budget_stops_the_next_process(steward: Steward) -> None:
     assert refused.returncode == 3
     assert refused.stdout == ""
     assert "privet: this query costs epsilon 1; " in refused.stderr
-    assert "entries fit each other" in steward.done("ledger", "clinic.privet", "verify")
+    assert "entries are consistent" in steward.done("ledger", "clinic.privet", "verify")

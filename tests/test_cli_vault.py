@@ -124,7 +124,7 @@ def test_add_prints_what_was_declared(run: Run) -> None:
     out = run("add", "v", "visits.csv", "--columns", "visits.toml", "--max-groups", "2", "--max-rows-per-group", "3")
     assert 'source = {kind = "csv", path = "visits.csv"}' in out
     assert "max_groups = 2\nmax_rows_per_group = 3\n" in out
-    assert "Protected is each pid, with all its rows." in out
+    assert "The table protects each pid, with all its rows." in out
     with open_vault("v") as opened:
         assert opened.declaration("visits").max_rows_per_group == 3
     told = result(
@@ -137,7 +137,7 @@ def test_rows_can_be_units(run: Run) -> None:
     run("init", "v", "--epsilon", "1")
     Path("visits.toml").write_text(DRAFT + "\n")
     out = run("add", "v", "visits.csv", "--columns", "visits.toml", "--rows-are-units")
-    assert "Protected is each row." in out
+    assert "The table protects each row." in out
     assert "rows_are_units = true" in out
 
 
@@ -211,7 +211,7 @@ def test_check_tells_which_tables_can_be_read(vault: str, run: Run, fails: Calla
 
 
 def test_new_data_are_a_new_version(vault: str, run: Run, fails: Callable[..., str]) -> None:
-    assert run("update", vault, "visits").startswith("visits is version 2. What was spent stays spent;")
+    assert run("update", vault, "visits").startswith("visits is now version 2. What was spent stays spent.")
     Path("visits.csv").rename("visits-2027.csv")
     assert json.loads(run("update", vault, "visits", "visits-2027.csv", "--json"))["result"]["version"] == 3
     assert "'visits': " in fails(2, "update", vault, "visits", "nowhere.csv")
@@ -328,8 +328,8 @@ def test_explain_spends_nothing(vault: str, run: Run) -> None:
 @pytest.mark.parametrize(
     ("code", "words", "problem"),
     [
-        (2, ["query", "v"], "a question is needed"),
-        (2, ["query", "v", COUNT, "--file", "q.sql"], "a question is needed"),
+        (2, ["query", "v"], "exactly one question is needed"),
+        (2, ["query", "v", COUNT, "--file", "q.sql"], "exactly one question is needed"),
         (2, ["query", "v", COUNT], "a question needs one price"),
         (2, ["query", "v", "DROP TABLE visits", "--epsilon", "1"], ""),
         (2, ["query", "v", COUNT, "--epsilon", "x"], "epsilon must be a finite number"),
@@ -517,9 +517,9 @@ def test_the_ledger_listed_and_verified(vault: str, run: Run, fails: Callable[..
     entries = result(run("ledger", vault, "--json", "list"), "ledger")
     assert [one["number"] for one in entries] == [1, 2, 3]
     assert entries[1]["digest"] == digest
-    assert run("ledger", vault, "verify").startswith("All 3 entries fit each other.\n")
+    assert run("ledger", vault, "verify").startswith("All 3 entries are consistent.\n")
     for receipt in (f"{entry}:{digest}", f"{entry}:{digest[:16]}", f"{entry}:{digest[:16].upper()}..."):
-        assert "and the receipt." in run("ledger", vault, "verify", "--receipt", receipt)
+        assert "and with the receipt." in run("ledger", vault, "verify", "--receipt", receipt)
     assert result(run("ledger", vault, "verify", "--json"), "verified")["entry"] == 3
     other = "0" * 64
     assert "entry 2 is not the one on the receipt" in fails(4, "ledger", vault, "verify", "--receipt", f"2:{other}")
@@ -555,7 +555,7 @@ def test_a_ledger_with_lost_entries_is_accepted_aloud(vault: str, run: Run, fail
     assert "nothing to accept" in fails(2, "ledger", vault, "accept")
     Path(vault, "ledger.sqlite-anchor").unlink()
     assert "`privet ledger VAULT accept`" in fails(4, "budget", vault)
-    assert "every answer from now on says so" in " ".join(run("ledger", vault, "accept").split())
+    assert "Every answer from now on says so" in " ".join(run("ledger", vault, "accept").split())
 
 
 def test_ledgers_that_are_not_there(fails: Callable[..., str]) -> None:

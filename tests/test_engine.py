@@ -77,8 +77,8 @@ def test_a_failure_is_charged_and_says_nothing(ledger: Ledger, step: str, error:
     with pytest.raises(ReleaseFailedError) as caught:
         run(job(ledger, [], **{step: fail}), ledger, FreshNoise())
     assert str(caught.value) == (
-        "the release failed after its charge, which stays (entry 2 of the ledger)\n"
-        "  remedy: ask again (a charge whose first try failed before its noise was drawn pays for a second one);"
+        "the release failed after its charge, and the charge stays (entry 2 of the ledger)\n"
+        "  remedy: ask again (the first retry is free if no noise was drawn before the failure);"
         " if it fails again, ask the owner to run `privet check VAULT`"
     )
     assert caught.value.__cause__ is None

@@ -489,7 +489,7 @@ def test_another_type_is_not_read(connection: duckdb.DuckDBPyConnection, tmp_pat
     recorded = {"id": "BIGINT", "x": "BIGINT"}
     table = declared({"kind": "memory"}, types=recorded)
     ready(tmp_path, table, floats.dropna().astype("int64"))
-    words = "table 't': column 'id' is DOUBLE, and BIGINT was recorded when the table was added"
+    words = "table 't': column 'id' is DOUBLE, but BIGINT was recorded when the table was added"
     for look in (lambda: ready(tmp_path, table, floats), lambda: attach(connection, table, tmp_path, {"t": floats})):
         with pytest.raises(InvalidInputError, match=words):
             look()
@@ -497,7 +497,7 @@ def test_another_type_is_not_read(connection: duckdb.DuckDBPyConnection, tmp_pat
     table = declared(source, types=recorded)
     ready(tmp_path, table)
     floats.to_parquet(tmp_path / "f" / "2.parquet")
-    words = "column 'id' of '2.parquet' is DOUBLE, and BIGINT was recorded"
+    words = "column 'id' of '2.parquet' is DOUBLE, but BIGINT was recorded"
     with pytest.raises(InvalidInputError, match=words):
         ready(tmp_path, table)
     with pytest.raises(InvalidInputError, match=words):
@@ -505,7 +505,7 @@ def test_another_type_is_not_read(connection: duckdb.DuckDBPyConnection, tmp_pat
     ready(tmp_path, declared(source, types={"id": "mixed"}))
     ready(tmp_path, declared(source))
     odd = declared(source, types={"id": "DECIMAL(5,2)", "x": "BIGINT"})
-    with pytest.raises(InvalidInputError, match=r"is BIGINT, and DECIMAL\(5,2\) was recorded"):
+    with pytest.raises(InvalidInputError, match=r"is BIGINT, but DECIMAL\(5,2\) was recorded"):
         ready(tmp_path, odd)
 
 
@@ -555,7 +555,7 @@ def test_ready_notices_what_happens_to_a_file(kind: str, tmp_path: Path, monkeyp
             backend.ready(table)
         path.write_bytes(whole)
         monkeypatch.setattr(os, "access", lambda *_: False)
-        with pytest.raises(InvalidInputError, match="must not be read"):
+        with pytest.raises(InvalidInputError, match="cannot be read: permission denied"):
             backend.ready(table)
 
 

@@ -218,9 +218,9 @@ def test_a_receipt_must_be_of_a_charge(ledger: SqliteLedger) -> None:
     opening, paid = ledger.head(), ledger.spend(charge())
     wrong = [opening, Receipt(entry=paid.entry, digest="0" * 64), Receipt(entry=99, digest=paid.digest)]
     for receipt in wrong:
-        with pytest.raises(InvalidInputError, match="of no charge"):
+        with pytest.raises(InvalidInputError, match="belongs to no charge"):
             ledger.store(receipt, b"")
-        with pytest.raises(InvalidInputError, match="of no charge"):
+        with pytest.raises(InvalidInputError, match="belongs to no charge"):
             ledger.fail(receipt)
     with pytest.raises(OverflowError):
         ledger.fail(Receipt(entry=2**70, digest=paid.digest))
@@ -229,8 +229,8 @@ def test_a_receipt_must_be_of_a_charge(ledger: SqliteLedger) -> None:
 @pytest.mark.parametrize(
     ("bad", "text"),
     [
-        (Charge(loss=NOTHING, request=sha(1)), "repeated for ever"),
-        (Charge(loss=Loss(epsilon=Fraction(0), rho=Fraction(0), delta=Fraction(1, 9)), request=sha(1)), "for ever"),
+        (Charge(loss=NOTHING, request=sha(1)), "repeated forever"),
+        (Charge(loss=Loss(epsilon=Fraction(0), rho=Fraction(0), delta=Fraction(1, 9)), request=sha(1)), "forever"),
         (Charge(loss=pure(Fraction(1)), request="SELECT 1"), "SHA-256"),
         (Charge(loss=pure(Fraction(1)), request=sha(1).upper()), "SHA-256"),
         (charge(analyst="x" * 201), "the analyst's name"),
@@ -372,7 +372,7 @@ def test_nothing_is_overwritten(ledger: SqliteLedger, tmp_path: Path) -> None:
     with pytest.raises(LedgerError, match="cannot be created"):
         create(tmp_path / "no folder" / "l.sqlite", terms())
     (tmp_path / "gone.sqlite-wal").touch()
-    with pytest.raises(LedgerError, match="move both, or neither"):
+    with pytest.raises(LedgerError, match="put the ledger back, or move its log away too"):
         create(tmp_path / "gone.sqlite", terms())
     (tmp_path / "blocked.part").mkdir()  # the name that is filled before the file gets its own
     with pytest.raises(LedgerError, match="cannot be written"):

@@ -253,7 +253,7 @@ def test_bad_parts_of_a_charge(ledger: SqliteLedger) -> None:
             ledger.spend(charge(part=part))
     with pytest.raises(InvalidInputError, match="the part is longer"):
         ledger.spend(charge(part="x" * 201))
-    with pytest.raises(InvalidInputError, match=r"begins with \{"):
+    with pytest.raises(InvalidInputError, match=r"begin with \{"):
         ledger.spend(charge(domain='{"domain": "people", "part": "north"}'))
     assert ledger.head().entry == 2
 
@@ -311,7 +311,7 @@ def test_an_account_that_is_gone_stops_everything(tmp_path: Path) -> None:
         other.execute("DELETE FROM account WHERE name = 'part:north'")
         other.close()
         for call in (lambda: ledger.spend(charge()), lambda: ledger.spend(charge(part="north")), ledger.readings):
-            with pytest.raises(TamperedError, match="an account of the ledger is gone"):
+            with pytest.raises(TamperedError, match="an account of the ledger is missing"):
                 call()
         ledger.spend(charge(part="south"))
         with pytest.raises(TamperedError):

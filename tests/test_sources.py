@@ -373,8 +373,8 @@ def test_dates_in_another_form(connection: duckdb.DuckDBPyConnection, tmp_path: 
         ("", "column 'a' is not in the data"),
         ("x,b\n1,2\n", "column 'a' is not in the data"),
         ("A,b\n1,2\n", "column 'a' is not in the data; it has 'A'"),
-        ("a,b,A\n1,2,3\n", "column 'a' stands there more than once"),
-        ("a,b,a\n1,2,3\n", "column 'a' stands there more than once"),
+        ("a,b,A\n1,2,3\n", "column 'a' appears more than once"),
+        ("a,b,a\n1,2,3\n", "column 'a' appears more than once"),
     ],
 )
 def test_columns_that_are_not_there(
@@ -818,7 +818,7 @@ def test_pandas(series: Any, kind: Kind, expected: Any, connection: duckdb.DuckD
 )
 def test_frames_that_cannot_be_read(series: Any, connection: duckdb.DuckDBPyConnection) -> None:
     library: Any = pd if isinstance(series, pd.Series) else pl
-    with pytest.raises(InvalidInputError, match=r"table 'visits': column 'a' (is of a type that|holds)"):
+    with pytest.raises(InvalidInputError, match=r"table 'visits': column 'a' (has a type that|holds)"):
         read_frame(connection, library.DataFrame({"a": series}), NUMBER)
 
 
@@ -849,7 +849,7 @@ def test_frames_that_are_refused(connection: duckdb.DuckDBPyConnection) -> None:
             read_frame(connection, frame, Text())
     with pytest.raises(InvalidInputError, match="the data are not in memory"):
         attach(connection, table_of({"a": Text()}, kind="memory"), Path(), {})
-    with pytest.raises(InvalidInputError, match="column 'a' stands there more than once"):
+    with pytest.raises(InvalidInputError, match="column 'a' appears more than once"):
         read_frame(connection, pd.DataFrame([[1, 2]], columns=["a", "a"]), Text())
     with pytest.raises(InvalidInputError, match="the data cannot be read"):  # columns of different lengths
         attach(connection, table_of({"a": Text(), "b": Text()}, kind="memory"), Path(), {"visits": {"a": [1], "b": []}})

@@ -332,11 +332,11 @@ def test_folders_that_are_no_vault(tmp_path: Path, vault: Vault) -> None:
     with pytest.raises(InvalidInputError, match="is not a vault"):
         pv.open(tmp_path / "nowhere")
     (tmp_path / "file").write_text("")
-    with pytest.raises(InvalidInputError, match="cannot make the folder"):
+    with pytest.raises(InvalidInputError, match="cannot create the folder"):
         pv.create(tmp_path / "file" / "v", budget=pv.Budget(1))
     toml = vault.folder / "vault.toml"
     toml.write_text(toml.read_text().replace("add-remove", "replace"))
-    with pytest.raises(InvalidInputError, match="the ledger was opened with add-remove"):
+    with pytest.raises(InvalidInputError, match="the ledger was created with add-remove"):
         pv.open(vault.folder)
 
 

@@ -97,7 +97,7 @@ def test_parts_are_written_beside_what_others_declared_meanwhile(vault: Vault, f
         def early(*given: Any) -> Any:
             receipt = divide(*given)
             other.add_table("theirs", folder / "visits.csv", unit="id", columns=COLUMNS)
-            with pytest.raises(InvalidInputError, match="has divided the units meanwhile"):
+            with pytest.raises(InvalidInputError, match="now divides the units into parts"):
                 other.update_table("visits")
             return receipt
 
@@ -269,7 +269,7 @@ def test_data_that_are_gone_cost_nothing_and_analysts_are_not_told_why(vault: Va
             with pytest.raises(TableUnavailableError) as told:
                 again.sql(BY_WARD, epsilon="0.1", analyst="anna").release()
             assert str(told.value) == (
-                "the table is not available\n  remedy: ask the owner: `privet check VAULT` says why"
+                "the table is not available\n  remedy: ask the owner to run `privet check VAULT`, which says why"
             )
             assert told.value.__cause__ is None
             assert told.value.__context__ is None

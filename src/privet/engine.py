@@ -109,7 +109,7 @@ def run(job: Job[Exact], ledger: Ledger, noise: NoiseSource) -> Release:
 
 def _failed(receipt: Receipt) -> ReleaseFailedError:
     return ReleaseFailedError(
-        f"the release failed after its charge, which stays (entry {receipt.entry} of the ledger)",
-        "ask again (a charge whose first try failed before its noise was drawn pays for a second one);"
+        f"the release failed after its charge, and the charge stays (entry {receipt.entry} of the ledger)",
+        "ask again (the first retry is free if no noise was drawn before the failure);"
         " if it fails again, ask the owner to run `privet check VAULT`",
     )

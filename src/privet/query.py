@@ -139,7 +139,9 @@ class Query:
                 raise
         else:
             return
-        raise TableUnavailableError("the table is not available", "ask the owner: `privet check VAULT` says why")
+        raise TableUnavailableError(
+            "the table is not available", "ask the owner to run `privet check VAULT`, which says why"
+        )
 
     @property
     def request(self) -> str:

@@ -147,7 +147,7 @@ class Vault:
         )
 
     def partition(self, table: str, column: str) -> Partition:
-        """Divide the units into parts, such as hospitals, once and for ever: each part then has the whole budget for
+        """Divide the units into parts, such as hospitals, once and forever: each part then has the whole budget for
         questions about it alone (`vault.sql(..., part="north")`), and questions about everybody are charged to all.
 
         `column` is a category of `table`; its values are the parts. A unit with several is in the first of them as
@@ -412,7 +412,7 @@ class Vault:
         self.ledger.grant(analyst, budget)
 
     def replace_noise(self, noise: NoiseSource) -> None:
-        """For vaults made with testing=True, whose answers are for ever labelled NOT PRIVATE."""
+        """For vaults made with testing=True, whose answers are labelled forever as NOT PRIVATE."""
         if not self.terms.testing:
             raise InvalidInputError("this vault is not for testing", "make one with pv.create(..., testing=True)")
         self._noise = noise
@@ -487,7 +487,7 @@ class Vault:
         partition = self.ledger.partition
         if partition is not None and partition.table == table.name and self._catalog.partition is None:
             raise InvalidInputError(
-                f"table {show(table.name)} has divided the units meanwhile, so it cannot be changed",
+                f"table {show(table.name)} now divides the units into parts, so it cannot be changed",
                 "open the vault again",
             )
 
@@ -530,7 +530,9 @@ def _given(source: Source) -> dict[str, Any]:
 def _label(other: object) -> str | None:
     if other is None or (isinstance(other, str) and other):
         return other
-    raise InvalidInputError(f"other must be a text, not {show(other)}", 'give such as other="all other cities"')
+    raise InvalidInputError(
+        f"other must be a text, not {show(other)}", 'give a text, for example other="all other cities"'
+    )
 
 
 def _fresh_secret() -> bytes:
@@ -564,7 +566,7 @@ def create(
             vault = Vault(folder, declared, ledgers.create(folder / LEDGER, terms))  # last: it makes the folder a vault
     except OSError as error:
         raise InvalidInputError(
-            f"cannot make the folder {show(str(folder))}: {error.strerror}", "name a folder that you may write to"
+            f"cannot create the folder {show(str(folder))}: {error.strerror}", "name a folder that you may write to"
         ) from None
     for one in new:  # their names are durable, too
         sync_folder(one.parent)
@@ -602,7 +604,7 @@ def open(path: str | os.PathLike[str]) -> Vault:
     """The vault in a folder. Tables that live in memory need `attach` before they can be asked."""
     folder = Path(path)
     if not (folder / DECLARATIONS).is_file() or not (folder / LEDGER).is_file():
-        raise InvalidInputError(f"{show(str(folder))} is not a vault", "make one with pv.create or `privet init`")
+        raise InvalidInputError(f"{show(str(folder))} is not a vault", "create one with pv.create or `privet init`")
     declared = catalog.read(folder / DECLARATIONS)
     ledger = ledgers.open(folder / LEDGER)
     try:
@@ -617,8 +619,8 @@ def _check_agreed(declared: Catalog, ledger: Ledger) -> None:
     """What the ledger has charged for, by hand-edited declarations, must be what they still say."""
     if ledger.terms.neighbors is not declared.neighbors:
         raise InvalidInputError(
-            f"{DECLARATIONS} says {declared.neighbors}, but the ledger was opened with {ledger.terms.neighbors}",
-            f'write neighbors = "{ledger.terms.neighbors}" there again: the relation never changes',
+            f"{DECLARATIONS} says {declared.neighbors}, but the ledger was created with {ledger.terms.neighbors}",
+            f'write neighbors = "{ledger.terms.neighbors}" in {DECLARATIONS} again: the relation never changes',
         )
     for table in declared.tables.values():
         check_protection(ledger, table)
@@ -643,7 +645,11 @@ def _with_parts(folder: Path, declared: Catalog, ledger: Ledger) -> Catalog:
             catalog.write(folder / DECLARATIONS, declared)
         return declared
     there = "no parts" if said is None else "other parts"
-    remedy = "take [partition] out" if said is None else f"write there again: {catalog.partition_section(said)}"
+    remedy = (
+        f"remove [partition] from {DECLARATIONS}"
+        if said is None
+        else f"write this there again: {catalog.partition_section(said)}"
+    )
     raise InvalidInputError(f"{DECLARATIONS} has a partition, but the ledger has {there}", remedy)
 
 
@@ -658,5 +664,5 @@ def _policy(text: object) -> Policy:
         return Policy(text)  # type: ignore[arg-type]
     except ValueError:
         raise InvalidInputError(
-            f"on_exhausted must be 'refuse' or 'warn', not {show(text)}", "say 'refuse' to keep the promise"
+            f"on_exhausted must be 'refuse' or 'warn', not {show(text)}", "use 'refuse' to keep the promise"
         ) from None

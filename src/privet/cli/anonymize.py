@@ -45,30 +45,30 @@ class _Plan:
 def _options(command: argparse.ArgumentParser) -> None:
     add = command.add_argument
     add("data", metavar="DATA", type=Path, help="the records: a CSV, Excel, Parquet or DuckDB file")
-    add("--quasi", metavar="A,B", required=True, help="columns that others may know of a person")
-    add("--sensitive", metavar="C", default="", help="columns that nobody should learn, for l and t")
-    add("--hierarchies", metavar="DIR", type=Path, help="a folder of files such as age.csv; others are made up")
-    add("--k", type=int, default=5, metavar="K", help="at least so many records look the same (5)")
-    add("--l", type=int, metavar="L", help="with so many different sensitive values")
-    add("--entropy-l", metavar="L", help="as mixed as if so many values were equally frequent")
-    add("--recursive-l", metavar="C,L", help="the most frequent value less than C times all from the L-th on")
-    add("--t", metavar="T", help="sensitive values at most so far from those of the whole table, such as 0.2")
-    add("--suppress", default="0.05", metavar="SHARE", help="so many records may be suppressed (0.05); not by mondrian")
-    add("--method", choices=("optimal", "mondrian"), default="optimal", help="one level a column, or cuts (optimal)")
-    add("--relaxed", action="store_true", help="mondrian: deal out records with the same value")
-    add("--measure", choices=tuple(MEASURES), default="ncp", help="what is to be lost least of (ncp); not by mondrian")
-    add("--seconds", type=float, metavar="S", help="then take the best so far; not by mondrian")
-    add("--top-code", metavar="A=90", action="append", default=[], help="numbers above become this one")
-    add("--bottom-code", metavar="A=5", action="append", default=[], help="numbers below become this one")
+    add("--quasi", metavar="A,B", required=True, help="columns that others may know about a person")
+    add("--sensitive", metavar="C", default="", help="columns that nobody should learn, used for l and t")
+    add("--hierarchies", metavar="DIR", type=Path, help="files such as age.csv; others are made from the values")
+    add("--k", type=int, default=5, metavar="K", help="at least K records look the same (5)")
+    add("--l", type=int, metavar="L", help="and have at least L different sensitive values")
+    add("--entropy-l", metavar="L", help="as mixed as if L values were equally frequent")
+    add("--recursive-l", metavar="C,L", help="the most frequent value occurs less than C times all from the L-th on")
+    add("--t", metavar="T", help="sensitive values are at most T away from those of the whole table, for example 0.2")
+    add("--suppress", default="0.05", metavar="SHARE", help="records that may be suppressed (0.05); not for mondrian")
+    add("--method", choices=("optimal", "mondrian"), default="optimal", help="one level per column, or cuts (optimal)")
+    add("--relaxed", action="store_true", help="mondrian: records with the same value may be divided by a cut")
+    add("--measure", choices=tuple(MEASURES), default="ncp", help="which loss to minimize (ncp); not for mondrian")
+    add("--seconds", type=float, metavar="S", help="after S seconds, take the best result so far; not for mondrian")
+    add("--top-code", metavar="A=90", action="append", default=[], help="numbers above 90 in column A become 90")
+    add("--bottom-code", metavar="A=5", action="append", default=[], help="numbers below 5 in column A become 5")
     add("--drop", metavar="A,B", default="", help="columns to leave out, such as names and ids")
     kept = command.add_mutually_exclusive_group()
     stars = "write suppressed records with stars, even if they are too few or too alike"
     kept.add_argument("--keep-suppressed", action="store_const", const=True, dest="keep", help=stars)
     kept.add_argument("--drop-suppressed", action="store_const", const=False, dest="keep", help="never write them")
-    add("--shuffle", action="store_true", help="write the records in an order that tells nothing")
-    add("--encoding", metavar="NAME", help="of the file (guessed)")
-    add("--delimiter", metavar="MARK", help="of the file (guessed)")
-    add("--out", metavar="FILE", type=Path, help="write the records there: .csv or .parquet")
+    add("--shuffle", action="store_true", help="write the records in an order that reveals nothing")
+    add("--encoding", metavar="NAME", help="encoding of the file (guessed)")
+    add("--delimiter", metavar="MARK", help="delimiter of the file (guessed)")
+    add("--out", metavar="FILE", type=Path, help="write the records to this file: .csv or .parquet")
     spreadsheet_option(command)
     json_option(command)
 
@@ -114,7 +114,7 @@ def _check(options: argparse.Namespace) -> None:
         _check_apart(out, options)
         check_table(out)
     if options.seconds is not None and not options.seconds > 0:
-        raise InvalidInputError(f"seconds must be above 0, not {options.seconds:g}", "give such as --seconds 60")
+        raise InvalidInputError(f"seconds must be above 0, not {options.seconds:g}", "for example --seconds 60")
     if options.relaxed and options.method != "mondrian":
         raise InvalidInputError("--relaxed goes with --method mondrian", "leave it out, or change the method")
 
@@ -212,7 +212,8 @@ def _check_encoding(path: Path, encoding: str) -> None:
         raise unreadable() from None
     except UnicodeError:
         raise InvalidInputError(
-            f"{path.name} is not in {encoding}", "give its encoding, such as --encoding cp1252, or leave it out"
+            f"{path.name} is not in {encoding}",
+            "give its encoding, for example --encoding cp1252, or leave the option out",
         ) from None
 
 
@@ -225,7 +226,7 @@ def _hierarchies(folder: Path | None, quasi: Sequence[str]) -> Mapping[str, Hier
 def _limit(pair: str) -> tuple[str, str]:
     name, equals, limit = pair.rpartition("=")
     if not equals or not name:
-        raise InvalidInputError(f"{show(pair)} is not a column and a limit", "write such as age=90")
+        raise InvalidInputError(f"{show(pair)} is not a column and a limit", "write, for example, age=90")
     return name.strip(), limit.strip()
 
 
@@ -241,7 +242,7 @@ def _models(options: argparse.Namespace, sensitive: Sequence[str]) -> list[Model
     if options.recursive_l is not None:
         c, comma, l = options.recursive_l.rpartition(",")  # noqa: E741  their names in the field
         if not comma or not l.strip().isdecimal():
-            raise InvalidInputError(f"{show(options.recursive_l)} is not C,L", "write such as --recursive-l 3,2")
+            raise InvalidInputError(f"{show(options.recursive_l)} is not C,L", "write, for example, --recursive-l 3,2")
         found += [RecursiveL(c.strip(), int(l), name) for name in sensitive]
     return found
 

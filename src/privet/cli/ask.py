@@ -39,7 +39,9 @@ def _text_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("sql", metavar="SELECT", nargs="?", help="the question in quotes, or - to read it from stdin")
     command.add_argument("--file", metavar="Q.sql", type=Path, help="read the question from a file")
     command.add_argument("--analyst", metavar="NAME", default="", help="who asks; the owner if not given")
-    command.add_argument("--part", metavar="NAME", help="of the units of this part alone, which is charged for it")
+    command.add_argument(
+        "--part", metavar="NAME", help="ask about the units of this part alone; only the part is charged"
+    )
     json_option(command)
 
 
@@ -49,19 +51,22 @@ def _question_options(command: argparse.ArgumentParser) -> None:
     price.add_argument("--epsilon", help="pure epsilon, paid with Laplace noise")
     price.add_argument("--rho", help="zCDP, paid with Gaussian noise; the vault needs a delta")
     price.add_argument(
-        "--within", action="append", metavar="N", help="how far off it may be: 50, or 5%% with --expected, or n=50"
+        "--within",
+        action="append",
+        metavar="N",
+        help="how far off the answer may be: 50, or 5%% with --expected, or n=50",
     )
     price.add_argument("--expected", action="append", metavar="N", help="what 5%% is relative to: 1000, or n=1000")
     price.add_argument(
-        "--delta", help="beside --epsilon: for groups that nobody declared, and for Gaussian noise where it errs less"
+        "--delta", help="with --epsilon: for groups that nobody declared, and for Gaussian noise where it errs less"
     )
     limits = command.add_argument_group("what counts of one unit (the table's own limits if not given)")
     limits.add_argument("--max-groups", type=int, metavar="N", help="how many groups of a unit count")
     limits.add_argument("--max-rows-per-group", type=int, metavar="N", help="and how many rows in each")
-    limits.add_argument("--max-rows", type=int, metavar="N", help="how many rows in all; alone, in whatever groups")
+    limits.add_argument("--max-rows", type=int, metavar="N", help="how many rows in all; if given alone, in any groups")
     groups = command.add_argument_group("groups")
     groups.add_argument("--private-keys", action="store_true", help="show only groups with enough people")
-    groups.add_argument("--other", metavar="NAME", help="one more row, of this name, for groups that are not shown")
+    groups.add_argument("--other", metavar="NAME", help="one more row, with this name, for groups that are not shown")
     command.add_argument(
         "--weight", metavar="COLUMN", help="each row counts as often as this column says, as in surveys"
     )
@@ -70,15 +75,17 @@ def _question_options(command: argparse.ArgumentParser) -> None:
 def _query_options(command: argparse.ArgumentParser) -> None:
     _question_options(command)
     command.add_argument("--key", help="a text used once: a retry with it never pays twice for one answer")
-    command.add_argument("--fresh", action="store_true", help="pay again although the answer is stored")
+    command.add_argument("--fresh", action="store_true", help="pay again even if the answer is stored")
     command.add_argument(
         "--published",
         action="store_true",
         help="fit to print, free of charge: whole numbers, never below 0, that add up to their totals",
     )
-    command.add_argument("--csv", metavar="FILE.csv", type=Path, help="write the rows with their intervals there")
+    command.add_argument(
+        "--csv", metavar="FILE.csv", type=Path, help="write the rows with their intervals to this file"
+    )
     spreadsheet_option(command)
-    command.add_argument("--chart", metavar="FILE.svg", type=Path, help="draw them there")
+    command.add_argument("--chart", metavar="FILE.svg", type=Path, help="draw them in this file")
 
 
 def _query(options: argparse.Namespace) -> None:
@@ -205,7 +212,7 @@ def _suggest(options: argparse.Namespace) -> None:
 def _text(options: argparse.Namespace) -> str:
     if (options.sql is None) == (options.file is None):
         raise InvalidInputError(
-            "a question is needed, once", 'give "SELECT COUNT(*) AS n FROM visits" in quotes, or --file q.sql, or -'
+            "exactly one question is needed", 'give "SELECT COUNT(*) AS n FROM visits" in quotes, or --file q.sql, or -'
         )
     if options.file is not None:
         return read_text(options.file, "the question")

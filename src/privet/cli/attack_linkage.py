@@ -23,7 +23,9 @@ def _linkage_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--exact", action="store_true", help="take every value as right: no typos, no wrong values")
     command.add_argument("--one-to-one", action="store_true", help="give each person to one record at most")
     command.add_argument("--hierarchies", type=Path, metavar="DIR", help="files such as job.csv: what words stand for")
-    command.add_argument("--matches", metavar="FILE.csv", type=Path, help="write the best guess for each record there")
+    command.add_argument(
+        "--matches", metavar="FILE.csv", type=Path, help="write the best guess for each record to this file"
+    )
     result_options(command)
 
 
@@ -34,7 +36,7 @@ def pairs_of(text: str, option: str) -> dict[str, str]:
         one, sign, other = (piece.strip() for piece in part.partition("="))
         if not one or (sign and not other):
             raise InvalidInputError(
-                f"{option} {text} is not a list of columns", f"write such as {option} zip=postcode,sex"
+                f"{option} {text} is not a list of columns", f"write, for example, {option} zip=postcode,sex"
             )
         found[one] = other or one
     return found
@@ -46,7 +48,9 @@ def _linkage(options: argparse.Namespace) -> None:
         check_table(options.matches, "--matches")
     on, truth = pairs_of(options.on, "--on"), list(pairs_of(options.truth, "--truth").items())
     if len(truth) > 1:
-        raise InvalidInputError("--truth names one column of ids", "write such as --truth id, or --truth id=person")
+        raise InvalidInputError(
+            "--truth must name one column of ids", "write, for example, --truth id, or --truth id=person"
+        )
     from privet import attacks  # noqa: PLC0415  brings NumPy and DuckDB
 
     with counting() as progress:
@@ -112,7 +116,9 @@ def _uniqueness(options: argparse.Namespace) -> None:
     check(options)
     points = [part.strip() for part in options.points.split(",") if part.strip()]
     if not points or not all(part.isascii() and part.isdigit() for part in points):
-        raise InvalidInputError(f"--points {options.points} are no numbers", "write such as --points 1,2,3,4")
+        raise InvalidInputError(
+            f"--points {options.points} is not a list of numbers", "write, for example, --points 1,2,3,4"
+        )
     from privet import attacks  # noqa: PLC0415
 
     with counting() as progress:
@@ -135,7 +141,7 @@ KINDS = {
         _linkage,
     ),
     "scoreboard": Verb(
-        "a few things known of a person against what many people did, such as ratings",
+        "a few things known about a person against what many people did, such as ratings",
         "privet attack scoreboard ratings.csv points.csv --person user --item movie --value stars",
         _scoreboard_options,
         _scoreboard,

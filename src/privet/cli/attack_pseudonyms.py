@@ -18,15 +18,17 @@ def _options(command: argparse.ArgumentParser) -> None:
         "--format", action="append", metavar="F",
         help="what ids look like, such as 9A99 or taxi-medallion; may be given again (likely ones are tried)",
     )  # fmt: skip
-    command.add_argument("--hash", metavar="NAME", help="such as md5 or sha256 (those that fit are tried)")
+    command.add_argument("--hash", metavar="NAME", help="for example md5 or sha256 (those that fit are tried)")
     known = command.add_mutually_exclusive_group()
     known.add_argument("--salt", metavar="TEXT", help="what stands before or after every id")
     known.add_argument("--salts", metavar="F", help="a format of short salts to try, such as 999")
     known.add_argument("--hmac-key", metavar="KEYFILE", type=Path, help="a file with the key of HMAC, in hexadecimal")
     known.add_argument(
-        "--secret-bits", type=int, metavar="N", help="the pseudonyms are keyed (HMAC) with so many bits nobody knows"
+        "--secret-bits", type=int, metavar="N", help="the pseudonyms are keyed (HMAC) with N bits that nobody knows"
     )
-    command.add_argument("--ids", metavar="FILE.csv", type=Path, help="write all pseudonyms with their ids there")
+    command.add_argument(
+        "--ids", metavar="FILE.csv", type=Path, help="write all pseudonyms with their ids to this file"
+    )
     spreadsheet_option(command)
     seconds_option(command)
     result_options(command)
@@ -60,7 +62,9 @@ def _key(path: Path) -> bytes:
     try:
         return bytes.fromhex(read_text(path, "the key of HMAC").strip())
     except ValueError:
-        raise InvalidInputError(f"{path} is not a key in hexadecimal", "write the key as such as 00ff1e…") from None
+        raise InvalidInputError(
+            f"{path} is not a key in hexadecimal", "write the key in hexadecimal digits, for example 00ff1e…"
+        ) from None
 
 
 KINDS = {

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def result_options(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--out", metavar="FILE.html", type=Path, help="write the report there")
+    command.add_argument("--out", metavar="FILE.html", type=Path, help="write the report to this file")
     json_option(command)
 
 
@@ -25,7 +25,7 @@ def seconds_option(command: argparse.ArgumentParser) -> None:
 def check(options: argparse.Namespace) -> None:
     """Before the work, not after it."""
     if "seconds" in options and not options.seconds > 0:
-        raise InvalidInputError(f"seconds must be above 0, not {options.seconds:g}", "give such as --seconds 60")
+        raise InvalidInputError(f"seconds must be above 0, not {options.seconds:g}", "for example --seconds 60")
     if options.out is not None:
         check_report(options.out)
 

@@ -30,7 +30,7 @@ def claim_options(command: argparse.ArgumentParser) -> None:
 
 
 def result_options(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--out", metavar="FILE.html", type=Path, help="write the report there")
+    command.add_argument("--out", metavar="FILE.html", type=Path, help="write the report to this file")
     json_option(command)
 
 

@@ -21,8 +21,8 @@ LEAST_DIGEST = 16  # hex digits of a receipt, as answers show it
 def _budget_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("vault", metavar="VAULT")
     whose = command.add_mutually_exclusive_group()
-    whose.add_argument("--analyst", metavar="NAME", help="the budget that this analyst has")
-    whose.add_argument("--part", metavar="NAME", help="the budget that this part of the units has")
+    whose.add_argument("--analyst", metavar="NAME", help="show the budget of this analyst")
+    whose.add_argument("--part", metavar="NAME", help="show the budget of this part of the units")
     change = command.add_mutually_exclusive_group()
     change.add_argument("--grant", metavar="NAME", help="cap an analyst at --epsilon, beside the cap of all")
     change.add_argument("--reinstate", metavar="NAME", help="let a suspended analyst ask again")
@@ -61,13 +61,15 @@ def _ledger_options(command: argparse.ArgumentParser) -> None:
         action.set_defaults(act=run)
         if name == "verify":
             action.add_argument(
-                "--receipt", metavar="ENTRY:DIGEST", help="of an answer: shows whether entries are gone"
+                "--receipt", metavar="ENTRY:DIGEST", help="the receipt of an answer: shows whether entries are missing"
             )
         if name in ("backup", "restore", "export"):
             action.add_argument("file", metavar="FILE", type=Path)
         if name == "restore":
             action.add_argument(
-                "--forget", action="store_true", help="although entries that this vault has seen are not in the backup"
+                "--forget",
+                action="store_true",
+                help="restore even if the backup lacks entries that this vault has seen",
             )
 
 
@@ -85,7 +87,7 @@ def _opened(options: argparse.Namespace) -> SqliteLedger:
 def _path(options: argparse.Namespace) -> Path:
     folder = Path(options.vault)
     if not folder.is_dir():
-        raise InvalidInputError(f"{show(str(folder))} is not a vault", "name the folder of one")
+        raise InvalidInputError(f"{show(str(folder))} is not a vault", "give the path of a vault folder")
     return folder / "ledger.sqlite"
 
 
@@ -108,7 +110,8 @@ def _verify(options: argparse.Namespace) -> None:
         options,
         "verified",
         head,
-        f"All {head.entry} entries fit each other" + (", and the receipt." if options.receipt is not None else "."),
+        f"All {head.entry} entries are consistent"
+        + (" with each other and with the receipt." if options.receipt is not None else "."),
     )
 
 
@@ -120,14 +123,14 @@ def _receipt(text: str, ledger: SqliteLedger) -> Receipt:
     if found is None:
         raise InvalidInputError(
             f"{show(text)} is not a receipt",
-            f"give ENTRY:DIGEST as on the answer, such as 3:0123456789abcdef ({LEAST_DIGEST} digits or more)",
+            f"give ENTRY:DIGEST as on the answer, for example 3:0123456789abcdef ({LEAST_DIGEST} digits or more)",
         )
     number, digest = int(found[1]), found[2]
     full = next((entry.digest for entry in ledger.entries() if entry.number == number), None)
     if full is not None and not full.startswith(digest):
         raise TamperedError(
-            f"the ledger does not fit: entry {number} is not the one on the receipt",
-            "answer nothing from it; restore a backup and compare it with a receipt",
+            f"the ledger is not consistent: entry {number} is not the one on the receipt",
+            "do not use this ledger: restore a backup, then run `privet ledger VAULT verify --receipt ENTRY:DIGEST`",
         )
     return Receipt(entry=number, digest=full or digest)
 
@@ -149,9 +152,9 @@ def _restore(options: argparse.Namespace) -> None:
         options,
         "restored",
         head,
-        f"Restored: the ledger has {head.entry} entries. If anything was spent after that backup, it is forgotten here,"
-        " but not by those who saw the answers: compare with the last receipt you have"
-        " (privet ledger VAULT verify --receipt ENTRY:DIGEST).",
+        f"Restored: the ledger has {head.entry} entries. If anything was spent after that backup, the ledger does not"
+        " know it, but those who saw the answers do. Compare it with your newest receipt:"
+        " privet ledger VAULT verify --receipt ENTRY:DIGEST.",
     )
 
 
@@ -164,7 +167,7 @@ def _accept(options: argparse.Namespace) -> None:
         options,
         "accepted",
         head,
-        "The ledger is used as it is. What was spent in lost entries is not counted, so the cap may not hold; every"
+        "The ledger is used as it is. What the lost entries spent is not counted, so the cap may not hold. Every"
         " answer from now on says so.",
     )
 
@@ -186,10 +189,10 @@ def _say(options: argparse.Namespace, kind: str, head: Receipt, words: str) -> N
 
 ACTIONS = {
     "list": ("all entries, oldest first", _list),
-    "verify": ("do all entries, sums and answers fit each other?", _verify),
+    "verify": ("check that all entries, sums and answers are consistent", _verify),
     "backup": ("copy everything into a new file", _backup),
-    "restore": ("make the ledger of a vault that has none from a backup", _restore),
-    "accept": ("go on although the newest entries, or the anchor, are lost; every later answer says so", _accept),
+    "restore": ("restore the ledger of a vault that has none from a backup", _restore),
+    "accept": ("continue although the newest entries or the anchor are lost; every later answer says so", _accept),
     "export": ("write the entries as lines of JSON", _export),
 }
 VERBS = {

@@ -37,9 +37,9 @@ READING = ("kind", "delimiter", "encoding", "skip", "sheet", "table", "missing",
 def _init_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("vault", metavar="FOLDER", help="a new folder, such as clinic.privet")
     command.add_argument("--epsilon", required=True, help="the most that all answers together may cost; no default")
-    command.add_argument("--delta", default="0", help="0 (the default), or a small one such as 1e-9")
+    command.add_argument("--delta", default="0", help="0 (the default), or a small number such as 1e-9")
     command.add_argument("--neighbors", default="add-remove", help="add-remove (the default) or replace")
-    command.add_argument("--on-exhausted", default="refuse", help="refuse (the default), or warn: answer all the same")
+    command.add_argument("--on-exhausted", default="refuse", help="refuse (the default), or warn: answer anyway")
     json_option(command)
 
 
@@ -65,7 +65,9 @@ def _init(options: argparse.Namespace) -> None:
 
 def _reading_options(command: argparse.ArgumentParser) -> None:
     group = command.add_argument_group("how to read the file, where guessing is wrong")
-    group.add_argument("--kind", choices=("csv", "parquet", "excel", "duckdb"), help="if the ending does not say it")
+    group.add_argument(
+        "--kind", choices=("csv", "parquet", "excel", "duckdb"), help="if the ending of the file name does not say it"
+    )
     group.add_argument("--delimiter", help="what stands between fields, such as ';'")
     group.add_argument("--encoding", help="utf-8, cp1252, latin-1, ...")
     group.add_argument("--skip", type=int, help="lines before the header")
@@ -74,7 +76,7 @@ def _reading_options(command: argparse.ArgumentParser) -> None:
     group.add_argument("--missing", action="append", metavar="CODE", help='means "no value"; may be given again')
     group.add_argument("--decimal", choices=(".", ","), help="the decimal mark")
     group.add_argument("--thousands", help="the mark between thousands")
-    group.add_argument("--date-format", help="such as %%d.%%m.%%Y")
+    group.add_argument("--date-format", help="for example %%d.%%m.%%Y")
 
 
 def _reading(options: argparse.Namespace) -> dict[str, Any]:
@@ -87,7 +89,7 @@ def _describe_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--name", help="the table's name; the file's own if not given")
     command.add_argument("--public", action="store_true", help="everybody may read it: list all its texts")
     command.add_argument(
-        "--out", metavar="TABLE.toml", type=Path, help="write the draft there, to be checked and edited"
+        "--out", metavar="TABLE.toml", type=Path, help="write the draft to this file, to be checked and edited"
     )
     _reading_options(command)
     json_option(command)
@@ -124,7 +126,7 @@ def _add_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--name", help="the table's name; the draft's own if not given")
     unit = command.add_mutually_exclusive_group()
     unit.add_argument("--unit", metavar="COLUMN", help="the column that names a person; the draft's own if not given")
-    unit.add_argument("--rows-are-units", action="store_true", help="each row is another person")
+    unit.add_argument("--rows-are-units", action="store_true", help="each row is a different person")
     unit.add_argument("--public", action="store_true", help="everybody may read it: nobody is protected; for joins")
     command.add_argument(
         "--key", action="append", metavar="COLUMN", help="tells the rows of a public table apart; may be given again"
@@ -155,7 +157,7 @@ def _add(options: argparse.Namespace) -> None:
         )
         return
     protects = "each row" if table.unit is None else f"each {table.unit}, with all its rows"
-    print(f"\nDeclared. Protected is {protects}. Everything above is public from now on.")
+    print(f"\nDeclared. The table protects {protects}. Everything above is public from now on.")
     print(f'Next: privet explain {options.vault} "SELECT COUNT(*) AS n FROM {table.name}" --epsilon 0.1')  # noqa: S608
 
 
@@ -190,18 +192,20 @@ def _from_draft(path: Path, vault: Vault) -> Table:
         tomllib.loads(text)  # by itself, so that a line number in the error is that of the file
         declared = parse(f'format = 1\nneighbors = "{vault.terms.neighbors}"\n{text}')
     except tomllib.TOMLDecodeError as error:
-        raise InvalidInputError(f"{path} is not TOML: {error}", "correct that place") from None
+        raise InvalidInputError(f"{path} is not TOML: {error}", "correct the file at that place") from None
     except InvalidInputError as error:
         raise InvalidInputError(f"{path}: {error.problem}", error.remedy) from None
     if len(declared.tables) != 1:
-        raise InvalidInputError(f"{path} has {len(declared.tables)} tables", "keep the one to add")
+        raise InvalidInputError(f"{path} has {len(declared.tables)} tables", "keep only the table to add")
     return next(iter(declared.tables.values()))
 
 
 def _update_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("vault", metavar="VAULT")
     command.add_argument("name", metavar="TABLE")
-    command.add_argument("file", metavar="FILE", nargs="?", help="where the data are now; where they were if not given")
+    command.add_argument(
+        "file", metavar="FILE", nargs="?", help="where the data are now (if not given: where they were)"
+    )
     _reading_options(command)
     json_option(command)
 
@@ -212,8 +216,8 @@ def _update(options: argparse.Namespace) -> None:
     if options.json:
         print_json("table", {"name": table.name, "version": table.version})
         return
-    print(f"{one_line(table.name)} is version {table.version}. What was spent stays spent;")
-    print("answers to questions about earlier versions are not given again for this one.")
+    print(f"{one_line(table.name)} is now version {table.version}. What was spent stays spent.")
+    print("Stored answers about earlier versions are not repeated for this version.")
 
 
 def _partition_options(command: argparse.ArgumentParser) -> None:
@@ -234,7 +238,7 @@ def _partition(options: argparse.Namespace) -> None:
         return
     print(partition_section(made), end="")
     print(
-        f"\nDivided into {len(made.parts)} parts, for ever. A question about one part is charged to it alone, one about"
+        f"\nDivided into {len(made.parts)} parts, forever. A question about one part is charged to it alone, one about"
     )
     print(f"everybody to all of them. Under {neighbors} a unit can {MOVES[neighbors]}.")
     print(f"Next: privet query {options.vault} SELECT --part NAME --epsilon E")
@@ -277,9 +281,9 @@ def _problem(vault: Vault, name: str) -> PrivetError | None:
 def _dummy_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("vault", metavar="VAULT")
     command.add_argument("table", metavar="TABLE")
-    command.add_argument("--rows", type=int, default=100, help="how many (100)")
+    command.add_argument("--rows", type=int, default=100, help="how many rows (100)")
     command.add_argument("--seed", type=int, default=0, help="another seed gives other rows (0)")
-    command.add_argument("--out", metavar="FILE.csv", type=Path, required=True, help="where to write them")
+    command.add_argument("--out", metavar="FILE.csv", type=Path, required=True, help="write the rows to this file")
     spreadsheet_option(command)
     json_option(command)
 
@@ -325,7 +329,7 @@ VERBS = {
         _update,
     ),
     "partition": Verb(
-        "divide the units into parts that are charged by themselves, once and for ever",
+        "divide the units into parts that are charged separately, once and forever",
         "privet partition clinic.privet patients hospital",
         _partition_options,
         _partition,

@@ -31,15 +31,19 @@ def _options(command: argparse.ArgumentParser) -> None:
         "--columns", required=True, metavar="A,B=KIND",
         help="columns with ids; those of one kind share pseudonyms (the kind is the column's name, if none is given)",
     )  # fmt: skip
-    command.add_argument("--key", required=True, metavar="KEYFILE", type=Path, help="made if it is not there")
+    command.add_argument(
+        "--key", required=True, metavar="KEYFILE", type=Path, help="the key file; made if there is none"
+    )
     command.add_argument("--out", required=True, metavar="DIR|FILE", type=Path, help="a new folder, or one new file")
     command.add_argument("--drop", metavar="C,D", default="", help="columns to leave out, such as name,email")
-    command.add_argument("--length", type=int, default=32, metavar="N", help="letters of a pseudonym (32)")
+    command.add_argument("--length", type=int, default=32, metavar="N", help="number of letters in a pseudonym (32)")
     command.add_argument("--lengthen", action="store_true", help="take more letters where two ids would share one")
-    command.add_argument("--trim", action="store_true", help="spaces around an id mean nothing")
-    command.add_argument("--fold", action="store_true", help="capitals in an id mean nothing")
+    command.add_argument("--trim", action="store_true", help="ignore spaces around ids")
+    command.add_argument("--fold", action="store_true", help="ignore upper and lower case in ids")
     command.add_argument("--rotate", action="store_true", help="make a new version of the key, and use it")
-    command.add_argument("--mapping", metavar="FILE.csv", type=Path, help="with --rotate: old and new pseudonyms")
+    command.add_argument(
+        "--mapping", metavar="FILE.csv", type=Path, help="with --rotate: write old and new pseudonyms to this file"
+    )
     spreadsheet_option(command)
     json_option(command)
 
@@ -54,7 +58,7 @@ def _pseudonymize(options: argparse.Namespace) -> None:
         check_free(options.mapping, "--mapping")
     written = [*places.values(), *([options.mapping] if options.mapping else [])]
     if len({path.resolve() for path in (*written, options.key)}) <= len(written):
-        raise InvalidInputError("two files would be one", "give --key, --out and --mapping different names")
+        raise InvalidInputError("two files would have the same name", "give --key, --out and --mapping different names")
     from privet import microdata  # noqa: PLC0415  brings NumPy and DuckDB
     from privet.anonymize import pseudonyms  # noqa: PLC0415
     from privet.anonymize.keys import warnings_about  # noqa: PLC0415
@@ -100,7 +104,7 @@ def _kinds(text: str) -> dict[str, str]:
         column, _, kind = part.partition("=")
         if not column or column in found:
             raise InvalidInputError(
-                f"--columns cannot be read at {show(part)}", "write such as patient_id,doctor=person"
+                f"--columns cannot be read at {show(part)}", "write, for example, patient_id,doctor=person"
             )
         found[column] = kind or column
     return found
@@ -175,7 +179,7 @@ def _write_mapping(path: Path, pairs: Sequence[tuple[str, str, str]]) -> None:
 
 VERBS = {
     "pseudonymize": Verb(
-        "replace ids by keyed pseudonyms, the same over tables, and drop names",
+        "replace ids with keyed pseudonyms, the same in all tables, and drop names",
         "privet pseudonymize patients.csv visits.csv --columns patient_id --key ~/keys/clinic.key --out shipped",
         _options,
         _pseudonymize,

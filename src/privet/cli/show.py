@@ -36,7 +36,7 @@ def _meaning_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--prior", help="what somebody believed before, such as 0.01")
     command.add_argument("--neighbors", default="add-remove", help="add-remove (the default) or replace")
     command.add_argument("--about", default="membership", help="membership (the default) or value")
-    command.add_argument("--out", metavar="FILE.svg", type=Path, help="draw the picture there as well")
+    command.add_argument("--out", metavar="FILE.svg", type=Path, help="also draw the picture in this file")
     json_option(command)
 
 

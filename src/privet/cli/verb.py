@@ -72,14 +72,14 @@ def print_json(kind: str, result: Any) -> None:
 
 
 def json_option(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--json", action="store_true", help="print it for a program to read")
+    command.add_argument("--json", action="store_true", help="print JSON for a program to read")
 
 
 def spreadsheet_option(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--spreadsheet-safe",
         action="store_true",
-        help="in CSV files: an apostrophe before texts that a spreadsheet would take for formulas; numbers stay",
+        help="in CSV files, put an apostrophe before texts that a spreadsheet would take for formulas; numbers stay",
     )
 
 
@@ -116,7 +116,8 @@ def check_picture(path: Path, option: str = "--out") -> None:
     """Before the work, not after it."""
     if path.suffix.lower() != ".svg":
         raise InvalidInputError(
-            f"the picture is an SVG file, which {one_line(str(path))} is not", f"give {option} a name that ends in .svg"
+            f"the picture is an SVG file, but {one_line(str(path))} does not end in .svg",
+            f"give {option} a name that ends in .svg",
         )
     check_output(path, option)
 
@@ -125,7 +126,7 @@ def check_report(path: Path, option: str = "--out") -> None:
     """Before the work, not after it."""
     if path.suffix.lower() != ".html":
         raise InvalidInputError(
-            f"the report is an HTML file, which {one_line(str(path))} is not",
+            f"the report is an HTML file, but {one_line(str(path))} does not end in .html",
             f"give {option} a name that ends in .html",
         )
     check_output(path, option)

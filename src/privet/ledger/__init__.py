@@ -21,7 +21,7 @@ FAILURES_ALLOWED = 2  # the third attempt without an answer suspends an analyst
 
 
 class Policy(StrEnum):
-    """What happens at the cap: refuse, or (for the owner's own process only) answer and say so for ever."""
+    """What happens at the cap: refuse, or (for the owner's own process only) answer and say so forever."""
 
     REFUSE = "refuse"
     WARN = "warn"
@@ -63,7 +63,7 @@ class Charge:
     analyst: str = ""  # "" is the owner's own process
     key: str | None = None  # a retry with the same key replays the stored answer
     note: str = ""  # what was asked, for people
-    domain: str = ""  # what is one unit: the first charge fixes it for ever
+    domain: str = ""  # what is one unit: the first charge fixes it forever
     part: str | None = None  # whose units were asked about; None is everybody
     tables: tuple[tuple[str, str], ...] = ()  # that are asked, and whom each protects: the first charge fixes it
 
@@ -137,7 +137,7 @@ class Ledger(Protocol):
         """The parts that the units were divided into."""
 
     def divide(self, partition: Partition, check: Callable[[], None] = ...) -> Receipt:
-        """Give each part a budget of its own from now on, with what was spent so far. Once, for ever. `check` raises
+        """Give each part a budget of its own from now on, with what was spent so far. Once, forever. `check` raises
         if it must not be, while nobody else can change anything."""
 
     @property
@@ -168,7 +168,7 @@ class Ledger(Protocol):
         """The first stored answer to the same request, whoever asked."""
 
     def replay(self, key: str, request: str) -> Stored | None:
-        """The stored answer under this key, if there is one. A key belongs to one request for ever."""
+        """The stored answer under this key, if there is one. A key belongs to one request forever."""
 
     def spent(self, analyst: str | None = None, *, part: str | None = None) -> Spent:
         """Everything, or what one analyst spent ("" is the owner), or what counts for a part.

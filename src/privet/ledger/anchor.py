@@ -22,7 +22,7 @@ from privet.ledger import Receipt
 
 SLOT = 128  # bytes
 LINE = re.compile(rb"([0-9]{1,19}) ([0-9a-f]{64}) ([0-9a-f]{16})\n *")
-ACCEPT = "or, if that is gone for good, run `privet ledger VAULT accept`: every later answer will say so"
+ACCEPT = "if neither is possible, run `privet ledger VAULT accept`: every later answer will say so"
 
 
 def anchor_of(path: Path) -> Path:
@@ -88,7 +88,9 @@ def opened(path: Path) -> Iterator[Memory]:
 
 
 def _unwritten(place: Path, error: OSError) -> LedgerError:
-    return LedgerError(f"{place.name} cannot be written: {error.strerror}", "check the disk and the folder's rights")
+    return LedgerError(
+        f"{place.name} cannot be written: {error.strerror}", "check the disk and the folder's permissions"
+    )
 
 
 def _write(file: IO[bytes], slot: int, head: Receipt) -> None:
@@ -106,7 +108,7 @@ def read(path: Path) -> Receipt | None:
         return None
     except OSError as error:
         raise LedgerError(
-            f"{place.name} cannot be read: {error.strerror}", "check the folder and its rights"
+            f"{place.name} cannot be read: {error.strerror}", "check the folder and its permissions"
         ) from error
 
 
@@ -128,7 +130,7 @@ def check(connection: sqlite3.Connection, path: Path, seen: Receipt | None) -> N
     if not has(connection, seen):
         last = connection.execute("SELECT max(number) FROM entry").fetchone()[0]
         raise TamperedError(
-            f"the ledger ends at entry {last}, but {place.name} remembers another entry {seen.entry}: the ledger's log"
+            f"the ledger ends at entry {last}, but {place.name} records an entry {seen.entry} that it lacks: its log"
             " was lost, or an older copy was put in its place",
             f"put back the newest ledger with its log, or restore a backup; {ACCEPT}",
         )
@@ -136,7 +138,7 @@ def check(connection: sqlite3.Connection, path: Path, seen: Receipt | None) -> N
 
 def _missing(place: Path) -> TamperedError:
     return TamperedError(
-        f"{place.name} is missing or damaged: nobody can tell whether entries of the ledger are lost",
+        f"{place.name} is missing or damaged, so entries of the ledger may be lost",
         f"put it back, or restore a backup; {ACCEPT}",
     )
 

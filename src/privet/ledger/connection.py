@@ -20,9 +20,12 @@ LONGEST_LOG = 256  # pages; then they are moved to the ledger's own file
 
 REASONS = {
     sqlite3.SQLITE_FULL: ("the disk is full", "free some space, then ask again"),
-    sqlite3.SQLITE_IOERR: ("the disk reported an error", "look after the disk; restore a backup if `verify` fails"),
-    sqlite3.SQLITE_READONLY: ("the file may not be written", "give its owner the right to write the file and folder"),
-    sqlite3.SQLITE_CANTOPEN: ("the file cannot be opened", "check the path and the rights of its folder"),
+    sqlite3.SQLITE_IOERR: (
+        "the disk reported an error",
+        "check the disk; if `privet ledger VAULT verify` fails, restore a backup",
+    ),
+    sqlite3.SQLITE_READONLY: ("the file may not be written", "allow its owner to write the file and the folder"),
+    sqlite3.SQLITE_CANTOPEN: ("the file cannot be opened", "check the path and the permissions of its folder"),
     sqlite3.SQLITE_NOTADB: ("the file is not a ledger", "give the path of a file that Privet created"),
     sqlite3.SQLITE_CORRUPT: ("the file is damaged", "restore a backup, and compare it with a receipt"),
     sqlite3.SQLITE_BUSY: ("another process holds it", "end the other process, or try again later"),
@@ -32,7 +35,7 @@ REASONS = {
 def ledger_error(error: sqlite3.Error, path: Path) -> LedgerError:
     """What SQLite said, as a problem and its remedy."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    reason, remedy = REASONS.get(code, (f"SQLite refused ({error})", "check the file with `verify`"))
+    reason, remedy = REASONS.get(code, (f"SQLite refused ({error})", "run `privet ledger VAULT verify`"))
     return LedgerError(f"the ledger {path.name} cannot be used: {reason}", remedy)
 
 
@@ -71,8 +74,8 @@ def _files(path: Path) -> tuple[object, ...]:
     if main is not None and main.st_nlink > 1:
         raise LedgerError(
             f"the ledger {path.name} has a second name (a hard link), which would be a second budget",
-            f"end what uses it, rename {path.name} (and {path.name}-wal, if it is there) to old.sqlite (-wal), run"
-            " `privet ledger VAULT restore VAULT/old.sqlite`, and delete the other names",
+            f"stop all programs that use it; rename {path.name} to old.sqlite, and {path.name}-wal, if there is one, to"
+            " old.sqlite-wal; run `privet ledger VAULT restore VAULT/old.sqlite`; delete the other names",
         )
     return tuple(map(_identity, (main, _stat(log_of(path)), _stat(locks_of(path)))))
 
@@ -113,7 +116,7 @@ def connect(path: Path) -> Connection:
             connection.execute(f"PRAGMA {pragma}")
         _check_format(connection, path)
         if connection.execute("PRAGMA journal_mode=WAL").fetchone()[0] != "wal":
-            raise LedgerError(f"{path.name} lies where no log can be kept", "move it to a local disk")
+            raise LedgerError(f"{path.name} is on a file system that cannot keep its log", "move it to a local disk")
         connection.execute(f"PRAGMA wal_autocheckpoint={LONGEST_LOG}")
         connection.files = _files(path)
         if connection.files[0] != before:
@@ -241,7 +244,7 @@ def _locked(folder: Path) -> int | None:
     try:
         handle = os.open(folder, os.O_RDONLY)
     except OSError as error:
-        raise LedgerError(f"{folder.name} cannot be used: {error.strerror}", "name a folder that is there") from None
+        raise LedgerError(f"{folder.name} cannot be used: {error.strerror}", "name an existing folder") from None
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -263,15 +266,19 @@ def new_file(path: Path) -> Iterator[Path]:
         _reserve(path)
     except FileExistsError:
         raise LedgerError(
-            f"{path.name} exists already", f"give another name, or move {path.name} away first (with its -wal and -shm)"
+            f"{path.name} exists already",
+            f"give another name, or move {path.name} away first (with its -wal and -shm files)",
         ) from None
     except OSError as error:
         raise LedgerError(
-            f"{path.name} cannot be created: {error.strerror}", "check the folder and its rights"
+            f"{path.name} cannot be created: {error.strerror}", "check the folder and its permissions"
         ) from error
     try:
         if log_of(path).exists():  # SQLite would read the log of an older file into the new one
-            raise LedgerError(f"{path.name} is gone, but its log {log_of(path).name} is there", "move both, or neither")
+            raise LedgerError(
+                f"{path.name} is missing, but its log {log_of(path).name} is there",
+                "put the ledger back, or move its log away too",
+            )
         locks_of(path).unlink(missing_ok=True)  # of a process that still has the older file open
         part.unlink(missing_ok=True)  # `path` is ours, so nobody else is filling this one
         _reserve(part)
@@ -285,7 +292,7 @@ def new_file(path: Path) -> Iterator[Path]:
                 rest.unlink()
         if isinstance(error, OSError):
             raise LedgerError(
-                f"{path.name} cannot be written: {error.strerror}", "check the disk and the folder's rights"
+                f"{path.name} cannot be written: {error.strerror}", "check the disk and the folder's permissions"
             ) from error
         raise
     sync_folder(path.absolute().parent)

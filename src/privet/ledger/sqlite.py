@@ -105,8 +105,8 @@ def _check_restored(part: Path, place: Path, *, forget: bool) -> bool:
         lost = not anchor.has(connection, seen)
     if lost and not forget:
         raise LedgerError(
-            f"the backup ends at entry {head.entry}, but the anchor of this vault remembers entry {seen.entry}",
-            "restore a newer backup; or give --forget to accept that what was spent since may be spent again",
+            f"the backup ends at entry {head.entry}, but the anchor of this vault records entry {seen.entry}",
+            "restore a newer backup, or give --forget: what was spent after the backup may then be spent again",
         )
     return lost
 
@@ -124,7 +124,7 @@ def accept(path: str | os.PathLike[str]) -> Receipt:
         with ledger._read() as connection:
             if seen is not None and anchor.has(connection, seen):
                 raise InvalidInputError(
-                    "no entry of this ledger is known to be lost", "use the ledger as it is: there is nothing to accept"
+                    "no entry of this ledger is known to be lost", "use the ledger as it is; there is nothing to accept"
                 )
         remembered = "nothing" if seen is None else f"entry {seen.entry}"
         detail = f"the anchor remembered {remembered}, the ledger ended at entry {head.entry}"
@@ -185,7 +185,7 @@ class SqliteLedger:
         return self._batches.submit(lambda transaction: transaction.grant(analyst, budget))
 
     def divide(self, partition: Partition, check: Callable[[], None] = lambda: None) -> Receipt:
-        """Give each part a budget of its own from now on, with what was spent so far. Once, for ever. `check` raises
+        """Give each part a budget of its own from now on, with what was spent so far. Once, forever. `check` raises
         if it must not be, while nobody else can change anything."""
         return self._batches.submit(lambda transaction: transaction.divide(partition, check))
 
@@ -226,7 +226,7 @@ class SqliteLedger:
             return _answer(connection, "answer.request = ?", request)
 
     def replay(self, key: str, request: str) -> Stored | None:
-        """The stored answer under this key, if there is one. A key belongs to one request for ever."""
+        """The stored answer under this key, if there is one. A key belongs to one request forever."""
         with self._read() as connection:
             check_key(connection, key, request)
             return _answer(connection, "entry.key = ?", key)
@@ -255,7 +255,7 @@ class SqliteLedger:
         with self._read() as connection:
             rows = {row["name"]: account_from(row, self._share) for row in rows_of(connection, names)}
         if len(rows) < len(names):
-            raise TamperedError("an account of the ledger is gone", "answer nothing from it; restore a backup")
+            raise TamperedError("an account of the ledger is missing", "do not use this ledger: restore a backup")
         return tuple(Reading(name=called(name), cap=self.terms.budget, spent=rows[name].spent()) for name in names)
 
     def granted(self, analyst: str) -> Budget | None:
@@ -474,7 +474,7 @@ def _told(record: sqlite3.Row) -> Entry:
     try:
         return entry_from(dict(record))
     except Exception:
-        raise TamperedError(f"entry {record['number']} makes no sense", "run `privet ledger VAULT verify`") from None
+        raise TamperedError(f"entry {record['number']} is not valid", "run `privet ledger VAULT verify`") from None
 
 
 def _head(connection: sqlite3.Connection) -> Receipt:
@@ -494,7 +494,7 @@ def _answer(connection: sqlite3.Connection, condition: str, value: str) -> Store
     if row is None:
         return None
     if not isinstance(row["body"], bytes):
-        raise TamperedError("a stored answer was changed", "answer nothing from it; restore a backup")
+        raise TamperedError("a stored answer was changed", "do not use this ledger: restore a backup")
     said = charge_from(row["detail"])
     return Stored(
         receipt=Receipt(entry=row["number"], digest=row["digest"]),
@@ -514,14 +514,14 @@ def _answer(connection: sqlite3.Connection, condition: str, value: str) -> Store
 def _checked(charge: Charge) -> Charge:
     """The charge as it can be written down, or an error before anybody else's charge is touched."""
     if not charge.loss.epsilon and charge.loss.epsilon is not None:
-        raise InvalidInputError("this charge is 0: it could be repeated for ever", "price the release above 0")
+        raise InvalidInputError("this charge is 0: it could be repeated forever", "price the release above 0")
     if len(charge.request) != 64 or set(charge.request) - set("0123456789abcdef"):
-        raise InvalidInputError("a request is not the SHA-256 of something, in hex", "hash the canonical request")
+        raise InvalidInputError("a request must be a SHA-256 digest in hex", "hash the canonical request")
     _check_text(charge.analyst, "the analyst's name", LONGEST_NAME)
     _check_text(charge.note, "the note", LONGEST_NOTE)
     _check_text(charge.domain, "the domain", LONGEST_NAME)
     if charge.domain.startswith("{"):
-        raise InvalidInputError("a domain begins with {, as what names a part does", "name the unit in words")
+        raise InvalidInputError("a domain must not begin with {, which marks a part", "name the unit in words")
     if charge.part is not None:
         _check_text(charge.part, "the part", LONGEST_PART)
     if charge.key is not None:
@@ -541,4 +541,4 @@ def _check_text(text: str, name: str, longest: int) -> None:
             return
     except UnicodeEncodeError:  # half of a surrogate pair
         pass
-    raise InvalidInputError(f"{name} is longer than {longest} bytes, or no valid text", "shorten it")
+    raise InvalidInputError(f"{name} is longer than {longest} bytes, or is not valid text", "shorten it")

@@ -216,7 +216,7 @@ class Transaction:
     def _update(self, prices: dict[str, object], accounts: int, prefix: str = "") -> None:
         changed = self.connection.execute(update(accounts, prefix), prices).rowcount
         if changed != accounts + 1:
-            raise TamperedError("an account of the ledger is gone", "answer nothing from it; restore a backup")
+            raise TamperedError("an account of the ledger is missing", "do not use this ledger: restore a backup")
 
     def answer(self, receipt: Receipt, body: bytes) -> Receipt:
         """Keep an answer beside its charge."""
@@ -279,7 +279,7 @@ class Transaction:
         if said != domain:
             raise InvalidInputError(
                 f"this ledger counts what is learned about {said or 'units'}, not {domain or 'units'}",
-                "make a vault of its own for another unit",
+                "create another vault for another unit",
             )
 
     def _accounts(self, analyst: str) -> tuple[Account, Account]:
@@ -311,7 +311,7 @@ class Transaction:
         row = self.connection.execute(query, (receipt.entry, receipt.digest)).fetchone()
         if row is None:
             raise InvalidInputError(
-                "this receipt is of no charge in this ledger", "give the receipt that spend returned"
+                "this receipt belongs to no charge in this ledger", "give the receipt that spend returned"
             )
         if self.connection.execute("SELECT 1 FROM entry WHERE about = ?", (receipt.entry,)).fetchone() is not None:
             raise InvalidInputError(
@@ -344,10 +344,12 @@ def partition_in(connection: sqlite3.Connection) -> Partition | None:
 
 
 def check_key(connection: sqlite3.Connection, key: str, request: str) -> None:
-    """A key belongs to one request for ever (RULES of soundness, 5)."""
+    """A key belongs to one request forever (RULES of soundness, 5)."""
     query = "SELECT 1 FROM entry WHERE key = ? AND request <> ?"
     if connection.execute(query, (key, request)).fetchone() is not None:
-        raise InvalidInputError("this idempotency key was used for another request", "use a new key for a new request")
+        raise InvalidInputError(
+            "this idempotency key was used for another request", "use a new key for each new request"
+        )
 
 
 def _columns(units: Units) -> dict[str, int | None]:
@@ -358,12 +360,12 @@ def _suspended(own: Account) -> SuspendedError:
     if own.failures > FAILURES_ALLOWED:
         return SuspendedError(
             f"{own.failures} of your queries failed, so you are suspended",
-            "ask the owner to let you ask again: `privet budget VAULT --reinstate NAME`",
+            "ask the owner to run `privet budget VAULT --reinstate NAME`",
         )
     return SuspendedError(
         f"{own.unfinished} of your queries have not finished and {own.failures} failed; at most"
         f" {FAILURES_ALLOWED + 1} together are allowed",
-        "wait for those that are under way; if none is, ask the owner: `privet budget VAULT --reinstate NAME`",
+        "wait for your running queries; if there are none, ask the owner to run `privet budget VAULT --reinstate NAME`",
     )
 
 
@@ -371,7 +373,7 @@ def other_protection(name: str, said: str, now: str) -> InvalidInputError:
     """Whom a table protects was changed by hand. Both are spelled as in vault.toml."""
     return InvalidInputError(
         f"the ledger has charged for table {show(name)} with {said}, not with {now}, and that never changes",
-        f"write {said} for {show(name)} in vault.toml again, or make a new vault",
+        f"write {said} for {show(name)} in vault.toml again, or create a new vault",
     )
 
 

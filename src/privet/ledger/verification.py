@@ -23,7 +23,7 @@ from privet.ledger.units import Units, caps
 
 @claim("ledger-chain")
 def verify(connection: sqlite3.Connection, receipt: Receipt | None) -> None:
-    """Raise TamperedError if anything does not fit. The caller holds a read transaction."""
+    """Raise TamperedError if anything is not consistent. The caller holds a read transaction."""
     if connection.execute("PRAGMA integrity_check").fetchone()[0] != "ok":
         raise _tampered("the file is damaged")
     if structure(connection) != fresh_structure():
@@ -45,9 +45,9 @@ def verify(connection: sqlite3.Connection, receipt: Receipt | None) -> None:
         try:
             replay.add(record)
         except Exception as error:
-            raise _tampered(f"entry {number} makes no sense") from error
+            raise _tampered(f"entry {number} is not valid") from error
     if receipt is not None and not 1 <= receipt.entry <= replay.entries:
-        raise _tampered(f"the receipt is of entry {receipt.entry}; the ledger ends at {replay.entries}")
+        raise _tampered(f"the receipt is for entry {receipt.entry}; the ledger ends at {replay.entries}")
     _compare(connection, replay)
 
 
@@ -176,10 +176,10 @@ def _compare(connection: sqlite3.Connection, replay: Replay) -> None:
         raise _tampered("the header and the entries do not agree on whether there are parts")
     kept = {row["name"]: tuple(row[name] for name in ROW) for row in connection.execute("SELECT * FROM account")}
     if kept != {name: account.row() for name, account in replay.accounts.items()}:
-        raise _tampered("the sums or caps are not those of the entries")
+        raise _tampered("the sums or caps differ from those of the entries")
     noted = {row["name"]: (row["protects"], row["charge"]) for row in connection.execute("SELECT * FROM noted")}
     if noted != replay.noted:
-        raise _tampered("the notes of whom tables protect are not those of the charges")
+        raise _tampered("the record of whom each table protects differs from the charges")
     missing = set(replay.answers)
     for row in connection.execute("SELECT * FROM answer"):
         missing.discard(row["charge"])
@@ -193,5 +193,6 @@ def _compare(connection: sqlite3.Connection, replay: Replay) -> None:
 
 def _tampered(problem: str) -> TamperedError:
     return TamperedError(
-        f"the ledger does not fit: {problem}", "answer nothing from it; restore a backup and compare it with a receipt"
+        f"the ledger is not consistent: {problem}",
+        "do not use this ledger: restore a backup, then run `privet ledger VAULT verify --receipt ENTRY:DIGEST`",
     )

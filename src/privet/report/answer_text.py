@@ -100,12 +100,12 @@ def chosen_words(answer: Answer) -> list[str]:
     found = affected(answer.question, answer.selection)
     together, given, none = (", ".join(map(one_line, names)) for names in (found.together, found.given, found.none))
     rows = answer.selection.rows
-    wider = f"The intervals of {together} are wider for it: those of all {rows:,} rows hold at once."
+    wider = f"The intervals of {together} are wider for that reason: those of all {rows:,} rows hold at once."
     further = f"The intervals of {given} allow for that: near the limit they reach further down."
     return [
         *([f"LIMIT chose rows by noisy numbers. {wider}"] if together and rows > 1 else []),
         *([f"HAVING chose rows by noisy numbers. {further}"] if given else []),
-        *([f"No intervals of {none}: HAVING chose rows by the same noise."] if none else []),
+        *([f"There are no intervals for {none}: HAVING chose rows by the same noise."] if none else []),
     ]
 
 
@@ -128,7 +128,7 @@ def _ranked(answer: Answer) -> list[str]:
         if isinstance(part.law, Choice) and recipe.aggregate.name in answer.columns:
             name = one_line(recipe.aggregate.name)
             if not answer.selection.tested.isdisjoint(recipe.measures):
-                lines.append(f"{name}: HAVING chose rows by it, so how far off its rank is cannot be said.")
+                lines.append(f"{name}: HAVING chose rows by it, so the error of its rank is not known.")
                 continue
             rows = rows_off(part.measure, part.law, answer.selection.share(recipe.measures, SHARE))
             inside = (

@@ -91,8 +91,8 @@ def _chosen(chosen: Chosen) -> list[str]:
     wider = f"   LIMIT chooses rows by noisy numbers: intervals of {together} are wider, to hold for {among} at once"
     return [
         *([f"{wider}{f' (of one group: {off})' if off else ''}"] if together else []),
-        *([f"   HAVING chooses rows by {given}: near its limit intervals reach further down"] if given else []),
-        *([f"   HAVING chooses rows by the noise in {none}: no interval comes with it"] if none else []),
+        *([f"   HAVING chooses rows by {given}: near its limit, intervals reach further down"] if given else []),
+        *([f"   HAVING chooses rows by the noise in {none}: no interval is given"] if none else []),
     ]
 
 

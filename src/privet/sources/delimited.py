@@ -69,7 +69,7 @@ def open_text(path: Path, encoding: str, errors: str = "privet.bytes") -> Iterat
     codec = "utf-8-sig" if codecs.lookup(encoding).name == "utf-8" else encoding
     if codecs.lookup(encoding).name in WITH_HALVES:
         raise InvalidInputError(
-            f"the encoding {encoding} can write halves of characters, so that different ids could look the same",
+            f"the encoding {encoding} can write halves of characters, so different ids could look the same",
             "convert the file to UTF-8",
         )
     try:

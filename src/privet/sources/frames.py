@@ -69,7 +69,9 @@ def types_of(connection: duckdb.DuckDBPyConnection, table: Table, memory: Mappin
 
 def _frame(table: Table, memory: Mapping[str, object]) -> tuple[object, list[Pick]]:
     if table.name not in memory:
-        raise InvalidInputError("the data are not in memory", "attach the data frame again after opening")
+        raise InvalidInputError(
+            "the data are not in memory", "open the vault and attach the data frame again: vault.attach(NAME, frame)"
+        )
     frame, columns = memory[table.name], wanted(table)
     places = positions(table, _names(frame), "check the name")
     return frame, [(place, column.source, column.kind) for place, column in zip(places, columns, strict=True)]
@@ -175,7 +177,7 @@ def _type(connection: duckdb.DuckDBPyConnection, name: str, column: Any) -> str:
         return described(connection, f"FROM {FRAME}")[0][1]
     except duckdb.Error:
         raise InvalidInputError(
-            f"column {show(name)} is of a type that cannot be read",
+            f"column {show(name)} has a type that cannot be read",
             "convert it to numbers, texts, dates or times",
         ) from None
     finally:

@@ -122,7 +122,7 @@ def positions(table: Table, names: Sequence[str], hint: str) -> list[int]:
     for name in (column.source for column in wanted(table)):
         alike = [place for place, other in enumerate(names) if other.casefold() == name.casefold()]
         if len(alike) > 1:
-            raise wrong(name, "stands there more than once", "give the columns different names")
+            raise wrong(name, "appears more than once", "give the columns different names")
         if not alike or names[alike[0]] != name:
             near = f"; it has {show(names[alike[0]])}" if alike else ""
             raise wrong(name, f"is not in the data{near}", hint)
@@ -152,8 +152,9 @@ def check_recorded(table: Table, types: Mapping[str, str], where: str = "") -> N
         if new not in (old, NOTHING) and old != MIXED:
             raise wrong(
                 name,
-                f"{where}is {_word(new)}, and {_word(old)} was recorded when the table was added",
-                "write the data with the old type, or record the new one: update the table, which raises its version",
+                f"{where}is {_word(new)}, but {_word(old)} was recorded when the table was added",
+                "write the data with the old type, or record the new type: run `privet update VAULT TABLE`"
+                " (in Python: vault.update_table), which raises the table's version",
             )
 
 
@@ -162,7 +163,7 @@ def read(table: Table, column: Wanted, column_given: Given) -> tuple[str, str]:
     name, sql, given = column.source, column_given.sql, column_given.type
     base = "" if given.endswith("]") else given.partition("(")[0]
     if column.kind is None and base in NANOSECONDS:  # cut to microseconds, two units could become one
-        raise wrong(name, "holds nanoseconds, which cannot be read as a unit", "store the unit as text or numbers")
+        raise wrong(name, "holds nanoseconds, which cannot be read as a unit", "store the unit as texts or numbers")
     if base in FIRST:
         rule, given = FIRST[base]
         sql, base = rule.format(sql), given
