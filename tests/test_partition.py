@@ -384,7 +384,7 @@ def test_parts_that_only_the_declarations_know_are_refused(vault: Vault) -> None
     path = vault.folder / "vault.toml"
     text = path.read_text()
     path.write_text(catalog.dump(Catalog(neighbors=vault.terms.neighbors, tables=vault.tables, partition=DIVIDED)))
-    with pytest.raises(InvalidInputError, match=r"the ledger has no parts\n.*take \[partition\] out"):
+    with pytest.raises(InvalidInputError, match=r"the ledger has no parts\n.*remove \[partition\] from vault.toml"):
         pv.open(vault.folder)
     path.write_text(text)
 
