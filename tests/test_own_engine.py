@@ -321,8 +321,8 @@ def planted(monkeypatch: pytest.MonkeyPatch, who: str) -> None:
 
 
 def test_a_refund_for_what_failed(tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the engine as it is, a failure on one table shows in the answer, and not in its charge. Asked again, what was
-    seen to fail before any draw is repeated once for that charge, which tells no more than the failure did."""
+    """With the engine as it is, a failure on one table shows in the answer, and not in its charge. Asked again, what
+    was seen to fail before any draw is repeated once for that charge, which tells no more than the failure did."""
     planted(monkeypatch, "one")
     asked = tables("count")
     for one in asked:
