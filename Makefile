@@ -25,6 +25,7 @@ evidence: $(READY) bench peers mutate
 	$(BIN)/python benchmarks/law.py --draws 100000000 --json docs/evidence/noise-law.json
 	$(BIN)/python benchmarks/fuzz.py --cases 200000 --json docs/evidence/sensitivity-fuzz.json
 	$(BIN)/python benchmarks/fuzz.py --cases 200000 --origins --json docs/evidence/origins-fuzz.json
+	$(BIN)/python benchmarks/fuzz.py --cases 50000 --reading --processes 1 --json docs/evidence/reading-fuzz.json
 	$(BIN)/python benchmarks/sql_fuzz.py --strings 200000 --json docs/evidence/sql-fuzz.json
 	$(BIN)/python benchmarks/kills.py --kills 200 --json docs/evidence/ledger-kills.json
 	$(BIN)/python benchmarks/query_kills.py --json docs/evidence/full-path-kills.json

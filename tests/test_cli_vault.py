@@ -556,6 +556,7 @@ def test_a_ledger_with_lost_entries_is_accepted_aloud(vault: str, run: Run, fail
     Path(vault, "ledger.sqlite-anchor").unlink()
     assert "`privet ledger VAULT accept`" in fails(4, "budget", vault)
     assert "Every answer from now on says so" in " ".join(run("ledger", vault, "accept").split())
+    assert "the anchor remembered nothing, the ledger ended at entry" in run("ledger", vault, "list")
 
 
 def test_ledgers_that_are_not_there(fails: Callable[..., str]) -> None:

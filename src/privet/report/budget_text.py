@@ -72,7 +72,8 @@ def entry_line(entry: Entry) -> str:
     if entry.about is not None:
         what = f"to entry {entry.about}"
     over = "BEYOND THE CAP " if entry.over else ""
-    words = entry.note if entry.part is None else f"[{entry.part}] {entry.note}"
+    said = entry.detail if entry.kind is Kind.ACCEPTANCE else entry.note
+    words = said if entry.part is None else f"[{entry.part}] {said}"
     note = one_line(" ".join(words.split()))
     note = note if len(note) <= LONGEST else note[: LONGEST - 3] + "..."
     who = one_line(entry.analyst) or OWNER
