@@ -213,8 +213,8 @@ def test_a_single_suppressed_record_is_not_shipped(tmp_path: Path) -> None:
     made.write(tmp_path / "out.csv")
     assert read(tmp_path / "out.csv")["ill"].texts == ("cold", "flu")
     assert made.rows(keep_suppressed=False)["ill"].texts == ("cold", "flu")  # and not its disease either
-    made.write(tmp_path / "out.csv", keep_suppressed=True)
-    assert read(tmp_path / "out.csv")["a"].listed().tolist() == ["x"] * 6 + ["*"]
+    made.write(tmp_path / "all.csv", keep_suppressed=True)
+    assert read(tmp_path / "all.csv")["a"].listed().tolist() == ["x"] * 6 + ["*"]
 
 
 def test_suppressed_records_are_a_class_too() -> None:
