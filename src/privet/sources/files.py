@@ -161,7 +161,9 @@ def _database(connection: duckdb.DuckDBPyConnection, source: Source, path: Path)
     if not path.is_file():
         raise InvalidInputError(f"there is no file at {show(source.path)}", "check the path")
     alias = "file_" + hashlib.sha256(str(path).encode("utf-8", "surrogateescape")).hexdigest()[:24]
-    connection.execute(f"ATTACH IF NOT EXISTS {text(str(path))} AS {alias} (TYPE duckdb, READ_ONLY)")
+    # Not IF NOT EXISTS: where another connection of this process has the file under that name, it can wait forever.
+    if not connection.execute("SELECT 1 FROM duckdb_databases() WHERE database_name = ?", [alias]).fetchall():
+        connection.execute(f"ATTACH {text(str(path))} AS {alias} (TYPE duckdb, READ_ONLY)")
     schema, _, name = (source.table or "").rpartition(".")
     schema = schema or "main"
     tables = connection.execute(
