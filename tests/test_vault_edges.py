@@ -317,6 +317,24 @@ def test_an_update_does_not_close_the_data_below_those_who_ask(folder: Path) -> 
     assert failed == []
 
 
+def test_a_data_frame_is_copied_when_it_is_given(folder: Path) -> None:
+    """What becomes of it afterwards does not reach the vault; an update that fails leaves the copy there was."""
+    ages = [30] * 100
+    with pv.create(folder / "m.privet", budget=pv.Budget(10), testing=True) as vault:
+        frame = {"id": list(range(100)), "age": ages}
+        vault.add_table("t", frame, unit="id", columns={"age": pv.Integer(0, 120)})
+        asked = vault.sql("SELECT COUNT(*) AS n FROM t", epsilon=1)
+        for column in frame.values():
+            del column[50:]
+        assert pv.testing.exact(asked, key=b"k").parts[0].values == (100,)
+        with pytest.raises(InvalidInputError):
+            vault.update_table("t", {"id": [1]})
+        assert pv.testing.exact(asked, key=b"k").parts[0].values == (100,)
+        vault.update_table("t", {"id": [1, 2], "age": [3, 4]})
+        again = vault.sql("SELECT COUNT(*) AS n FROM t", epsilon=1)
+        assert pv.testing.exact(again, key=b"k").parts[0].values == (2,)
+
+
 # ---- what every answer must say
 
 

@@ -14,7 +14,6 @@ from types import EllipsisType, TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from privet import catalog
-from privet.backends import Backend
 from privet.backends.duckdb import DuckDb
 from privet.backends.origins import check_unit_wise
 from privet.core.accountant import Budget, how_many
@@ -99,7 +98,7 @@ class Vault:
         self.ledger = ledger
         self._catalog = declared
         self._memory: dict[str, object] = {}
-        self._backend: Backend = DuckDb(self.base, self._memory)
+        self._backend = DuckDb(self.base, self._memory)
         self._noise: NoiseSource = FreshNoise()
         self.note = ""  # what whoever looks at a frame of it should know
 
@@ -501,17 +500,18 @@ class Vault:
     def _tried(self, table: Table, frame: object, *, record: bool = False) -> Iterator[Table]:
         """Read the table once, and record its types if it is declared now. A data frame that does not fit, or is not
         declared after all, is not kept."""
-        trial = self._backend if frame is None else DuckDb(self.base, {**self._memory, table.name: frame})
+        trial = self._backend if frame is None else self._backend.trying(table.name, frame)
         try:
             if record:
                 table = replace(table, types=trial.types(table))
             trial.check(table)
             yield table
+            if frame is not None:
+                self._memory[table.name] = frame
+                self._backend.adopt(trial)
         finally:
             if trial is not self._backend:
                 trial.close()
-        if frame is not None:
-            self._memory[table.name] = frame
 
 
 def _options(options: Mapping[str, Any]) -> Mapping[str, Any]:

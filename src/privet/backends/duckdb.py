@@ -149,8 +149,25 @@ class DuckDb:
         return self._types(replace(table, types={}))
 
     def _types(self, table: Table) -> dict[str, str]:
-        with _interrupts(), connect(self._scratch_folder()) as connection:
+        with self._lock:
+            scratch = self._scratch_folder()
+        with _interrupts(), connect(scratch) as connection:
             return types_of(connection, table, self._base, self._memory)
+
+    def trying(self, name: str, frame: object) -> DuckDb:
+        """The same with another data frame for one table, which nobody else sees until it is adopted."""
+        with self._lock:
+            scratch = self._scratch_folder()
+        return DuckDb(self._base, {**self._memory, name: frame}, scratch=scratch, portable=self._portable)
+
+    def adopt(self, trial: DuckDb) -> None:
+        """Take over what a trial has copied: later changes of its data frame do not reach us."""
+        with self._lock:
+            for name, attached in trial._attached.items():
+                if name in self._attached:
+                    self._retire(self._attached[name])
+                self._attached[name] = attached
+            trial._attached = {}
 
     def check(self, table: Table) -> None:
         """Raise InvalidInputError unless every value of the declared columns can be read as a question would read it.

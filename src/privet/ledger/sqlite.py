@@ -310,8 +310,6 @@ class SqliteLedger:
                 self._disconnect()
         finally:
             self._batches.give_back()  # who still waits is told that it is closed
-        with CHANGING:
-            OPEN.discard(self)
 
     def __enter__(self) -> Self:
         return self
