@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from racing import race
 
 from privet.core.laws import DiscreteLaplace
 from privet.noise import entropy
@@ -219,16 +220,7 @@ def test_threads_never_share_a_bit() -> None:
     def work() -> None:
         results.extend([bits.take(64) for _ in range(2_000)])
 
-    threads = [threading.Thread(target=work) for _ in range(8)]
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    finally:
-        sys.setswitchinterval(before)
+    race(work)
     assert len(results) == len(set(results)) == 16_000
 
 

@@ -11,7 +11,6 @@ import pickle
 import subprocess
 import sys
 import textwrap
-import threading
 from bisect import bisect_right
 from collections.abc import Iterator
 from fractions import Fraction
@@ -20,6 +19,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 from fit import FALSE_ALARM, p_value
+from racing import race
 
 from privet.core.laws import DiscreteLaplace
 from privet.core.mechanisms import key_threshold
@@ -406,16 +406,7 @@ def test_threads_share_the_positives() -> None:
             with contextlib.suppress(InvalidInputError):
                 yes[i] += sparse.is_above(10**6)
 
-    threads = [threading.Thread(target=ask) for _ in range(8)]
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    finally:
-        sys.setswitchinterval(before)
+    race(ask)
     assert max(yes) <= 2
     assert all(sparse.positives_left == 0 for sparse in opened)
 

@@ -84,7 +84,8 @@ class Key:
             handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, stat.S_IRUSR | stat.S_IWUSR)
         except FileExistsError:
             raise InvalidInputError(
-                f"another program is writing the key file {place}", f"wait for it; if there is none, remove {fresh}"
+                f"another program is writing the key file {place}",
+                f"wait until it is done; if no program is running, remove {fresh}",
             ) from None
         except OSError as error:
             raise _unwritable(place, error) from None

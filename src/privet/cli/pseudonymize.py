@@ -32,7 +32,7 @@ def _options(command: argparse.ArgumentParser) -> None:
         help="columns with ids; those of one kind share pseudonyms (the kind is the column's name, if none is given)",
     )  # fmt: skip
     command.add_argument(
-        "--key", required=True, metavar="KEYFILE", type=Path, help="the key file; made if there is none"
+        "--key", required=True, metavar="KEYFILE", type=Path, help="the key file; created if it does not exist"
     )
     command.add_argument("--out", required=True, metavar="DIR|FILE", type=Path, help="a new folder, or one new file")
     command.add_argument("--drop", metavar="C,D", default="", help="columns to leave out, such as name,email")

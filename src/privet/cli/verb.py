@@ -114,20 +114,18 @@ def _replaced(error: UnicodeError) -> tuple[str, int]:
 
 def check_picture(path: Path, option: str = "--out") -> None:
     """Before the work, not after it."""
-    if path.suffix.lower() != ".svg":
-        raise InvalidInputError(
-            f"the picture is an SVG file, but {one_line(str(path))} does not end in .svg",
-            f"give {option} a name that ends in .svg",
-        )
-    check_output(path, option)
+    _check_ending(path, option, "the picture is an SVG file", ".svg")
 
 
 def check_report(path: Path, option: str = "--out") -> None:
     """Before the work, not after it."""
-    if path.suffix.lower() != ".html":
+    _check_ending(path, option, "the report is an HTML file", ".html")
+
+
+def _check_ending(path: Path, option: str, what: str, ending: str) -> None:
+    if path.suffix.lower() != ending:
         raise InvalidInputError(
-            f"the report is an HTML file, but {one_line(str(path))} does not end in .html",
-            f"give {option} a name that ends in .html",
+            f"{what}, but {one_line(str(path))} does not end in {ending}", f"give {option} a name that ends in {ending}"
         )
     check_output(path, option)
 

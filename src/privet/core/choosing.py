@@ -20,9 +20,10 @@ from privet.core.question import Question
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """By the places of the noisy numbers among the parts: only rows where a number of `floors` is at least so many
-    steps are shown; those of `tested` decide it in another way; those of `ordered` put rows in an order of which LIMIT
-    and OFFSET leave some out. `rows` is among how many they chose."""
+    """How rows were chosen. A noisy number is named by its place among the parts.
+
+    `floors`: a row is shown only if the number has at least this many steps. `tested`: the number decides in another
+    way. `ordered`: rows are sorted by the number, and LIMIT or OFFSET leaves some out. `rows`: out of how many."""
 
     floors: Mapping[int, int] = field(default_factory=dict)
     tested: frozenset[int] = frozenset()
@@ -76,8 +77,10 @@ def measures_behind(asked: Question, names: Iterable[str]) -> frozenset[int]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Affected:
-    """Columns by what the choice of rows did to their intervals: `together` those of all rows hold at once, `given`
-    they hold given that HAVING let the row pass, `none` there are none. Quantiles have none anyway, but ranks."""
+    """Columns, by what the choice of rows did to their intervals.
+
+    `together`: the intervals of all rows hold at once. `given`: an interval holds given that HAVING let the row pass.
+    `none`: no interval is printed. For quantiles this is about the error in rank."""
 
     together: tuple[str, ...] = ()
     given: tuple[str, ...] = ()

@@ -142,8 +142,8 @@ class _Table:
         return [estimates | _ascending(self.asked, estimates) for estimates in found]
 
     def _estimate(self, recipe: Recipe, row: int, each: Fraction) -> Estimate:
-        """Every noisy number lies in its interval with probability `each`. There is none where HAVING looked at the
-        numbers in a way that nothing is known about."""
+        """Every noisy number lies in its interval with probability `each`. Where HAVING tested the numbers in a way for
+        which nothing is proved, the estimate has no interval."""
         parts, floors = self.asked.parts, self.selection.floors
         first, number = parts[recipe.measures[0]], self.numbers[row][recipe.measures[0]] or 0
         if isinstance(first.law, Choice):
@@ -227,7 +227,7 @@ def plain(item: Value | Estimate) -> Value:
 def _noisy(
     recipe: Recipe, parts: Sequence[Part], numbers: Sequence[int | None], each: Fraction, cells: int = 1
 ) -> list[Noisy]:
-    """What an aggregate is made of, over so many cells; each lies within its half width with probability `each`."""
+    """The noisy numbers of an aggregate over `cells` cells, each within its half width with probability `each`."""
     return [
         Noisy(
             measure=parts[place].measure,
@@ -249,7 +249,7 @@ def _estimate(function: Function, noisy: Sequence[Noisy]) -> Estimate:
 
 
 def total_error(recipe: Recipe, parts: Sequence[Part], share: Fraction, cells: int = 1) -> Fraction:
-    """How far a count or a sum over so many cells may be off, whatever it is."""
+    """How far a count or a sum over `cells` cells may be off, whatever its value."""
     each = 1 - (1 - share) / len(recipe.measures)
     estimate = _total(_noisy(recipe, parts, [LARGE] * len(parts), each, cells))
     assert estimate.high is not None  # noqa: S101  counts and sums have intervals
