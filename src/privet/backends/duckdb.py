@@ -88,6 +88,12 @@ class DuckDb:
         self._seen: dict[str, tuple[Table, object, Stamp]] = {}
         self._folder: Scratch | None = None
 
+    def _after_fork(self) -> None:
+        """A forked process begins anew, and leaves what it inherited to its parent."""
+        if self._process != os.getpid():
+            _LEFT_TO_THE_PARENT.append(self._attached)
+            self._begin()
+
     def exact(self, task: Task) -> list[Vector]:
         """For every measure its value in every cell, in the order of `task.cells.keys()`, then the rest."""
         with self._asked_of(task) as (raw, cursor):
@@ -149,6 +155,7 @@ class DuckDb:
         return self._types(replace(table, types={}))
 
     def _types(self, table: Table) -> dict[str, str]:
+        self._after_fork()
         with self._lock:
             scratch = self._scratch_folder()
         with _interrupts(), connect(scratch) as connection:
@@ -226,9 +233,7 @@ class DuckDb:
             attached.connection.close()
 
     def _open(self, *tables: Table) -> tuple[_Attached, duckdb.DuckDBPyConnection]:
-        if self._process != os.getpid():
-            _LEFT_TO_THE_PARENT.append(self._attached)
-            self._begin()
+        self._after_fork()
         with self._lock, _interrupts():
             attached = self._fresh(tuple(sorted(tables, key=lambda table: table.name)))
             cursor = attached.connection.cursor()
