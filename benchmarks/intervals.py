@@ -3,7 +3,7 @@
     python benchmarks/intervals.py [--tiny] [--processes 2] [--json FILE]
 
 Each group of a table is one trial of a plain interval: exact numbers of a few rows at the ends of their ranges, noise
-of the real samplers, and `core.estimate.rows_of`; of several data sets the worst is measured anew. Rows that were
+of the real samplers, and `estimates.estimate.rows_of`; of several data sets the worst is measured anew. Rows that were
 chosen by noise are counted table by table. "Held" is the share of printed intervals that hold; where they are meant to
 hold at once also the share of tables in which all do. A kind fails if it is more than three standard errors below 95 %.
 An exact value that is NULL is not counted. A ratio without an interval may be anything, which holds: an interval is
@@ -31,21 +31,21 @@ from privet.attacks.finding import Interval, difference
 from privet.attacks.linkage_score import share as share_of
 from privet.attacks.roc import roc
 from privet.core.accountant import Budget
-from privet.core.accuracy import half_width
-from privet.core.contribution import Bounds
-from privet.core.estimate import Row, rows_of
 from privet.core.evaluate import evaluate
 from privet.core.expression import And, Arithmetic, Case, Column, Compare, Expression, Literal, Quotient, Relation, Sign
 from privet.core.measures import Measure, Role
-from privet.core.moments import Estimate
 from privet.core.plan import Aggregate, Computed, Function, Key, Order, Plan
-from privet.core.pricing import Price, ask
-from privet.core.publication import AS_PRINTED, AS_RELEASED, Publication
-from privet.core.question import Question, outline
 from privet.core.ranks import rank, rows_off
 from privet.core.schema import Category, Integer, Kind, Text
+from privet.core.sensitivity import Bounds
 from privet.core.unit import Neighbors
 from privet.core.weights import weighted
+from privet.estimates.accuracy import half_width
+from privet.estimates.estimate import Row, rows_of
+from privet.estimates.moments import Estimate
+from privet.estimates.pricing import Price, ask
+from privet.estimates.publication import AS_PRINTED, AS_RELEASED, Publication
+from privet.estimates.question import Question, outline
 from privet.noise.fast import sampler
 from privet.noise.ranked import RankLoss, choose_by_rank, flip_by_rank
 

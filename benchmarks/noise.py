@@ -196,7 +196,7 @@ def measure(seconds: Callable[..., float], rounds: int, share: int) -> dict[str,
 
 def measure_preparation(rounds: int) -> list[Row]:
     """Milliseconds of what is done once: the table of a new scale, its first draw, a Gaussian's calibration."""
-    from privet.core.calibration import gaussian_for  # noqa: PLC0415
+    from privet.estimates.calibration import gaussian_for  # noqa: PLC0415
 
     rows = []
     for law, scale in product(LAWS, (1.0, 1e3, 1e6)):

@@ -7,14 +7,14 @@ from typing import Any
 
 from privet.answer import Answer
 from privet.core.accountant import Budget
-from privet.core.contribution import Bounds
 from privet.core.expression import Column, Expression, Period, Truncated
 from privet.core.plan import Aggregate, Function, Key, Plan
-from privet.core.pricing import Price, ask
-from privet.core.question import Question, outline
 from privet.core.schema import Boolean, Category, Date, Integer, Number, Text, Timestamp
+from privet.core.sensitivity import Bounds
 from privet.core.unit import Neighbors
 from privet.declarations import Source, Table
+from privet.estimates.pricing import Price, ask
+from privet.estimates.question import Question, outline
 from privet.ledger import Policy, Receipt, Terms, sqlite
 from privet.query import Gate, Query
 

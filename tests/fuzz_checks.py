@@ -18,9 +18,9 @@ from privet.core.laws import Choice, DiscreteGaussian, DiscreteLaplace
 from privet.core.loss import sequential
 from privet.core.measures import Role
 from privet.core.parts import Part
-from privet.core.question import Question
 from privet.core.ranks import rank
 from privet.core.unit import Neighbors
+from privet.estimates.question import Question
 from privet.testing import ExactPart
 
 CHANGES = ("l1", "l2_squared", "linf", "max_parts_touched")
@@ -128,7 +128,7 @@ def problems_of_price(asked: Asked) -> list[str]:
 
 
 def _problems(part: Part, question: Question) -> list[str]:
-    far, loss, law = part.reach, part.loss, part.law
+    far, loss, law = part.sensitivity, part.loss, part.law
     match law:
         case DiscreteLaplace():
             epsilon = far.l1 / law.scale

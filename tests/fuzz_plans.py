@@ -12,17 +12,17 @@ from fuzz_checks import Asked
 
 import privet as pv
 from privet.catalog import Table
-from privet.core.contribution import Bounds
 from privet.core.expression import Absolute, Arithmetic, Coalesce, Column, Compare, Expression, Literal, Relation, Sign
 from privet.core.measures import Role
 from privet.core.parts import Gauge
 from privet.core.plan import Aggregate, Function, Key, Plan
-from privet.core.pricing import Price, ask
-from privet.core.question import Outline, outline, question
 from privet.core.schema import Category, Integer, Number, Text
+from privet.core.sensitivity import Bounds
 from privet.core.shape import LIMIT
 from privet.core.unit import Neighbors
 from privet.errors import RefusedQueryError
+from privet.estimates.pricing import Price, ask
+from privet.estimates.question import Outline, outline, question
 
 BUDGET = pv.Budget(1000, "1e-3")
 VARIANCES = (Function.VAR_POP, Function.VAR_SAMP, Function.STDDEV_POP, Function.STDDEV_SAMP)

@@ -39,13 +39,13 @@ from privet.backends.duckdb import DuckDb
 from privet.backends.reference import Reference
 from privet.catalog import Table
 from privet.core.cells import Keys, in_order
-from privet.core.contribution import Bounds
 from privet.core.plan import Function, Plan
-from privet.core.question import Outline, Question, outline
+from privet.core.sensitivity import Bounds
 from privet.core.unit import Neighbors
 from privet.declarations import LIMITS
 from privet.engine import FreshNoise
 from privet.errors import InvalidInputError, RefusedQueryError
+from privet.estimates.question import Outline, Question, outline
 from privet.query import Gate, Query
 from privet.sources import Raw
 from privet.sql import plan_of
@@ -416,8 +416,8 @@ class Fuzzer:
                 for place, histogram in enumerate(wanted):
                     pairs = zip(seen[one][place], seen[two][place], strict=True)
                     far = far_apart([abs(x - y) for x, y in pairs])
-                    reach = histogram.part.reach
-                    limits = (reach.l1, reach.l2_squared, reach.linf, reach.touched)
+                    sensitivity = histogram.part.sensitivity
+                    limits = (sensitivity.l1, sensitivity.l2_squared, sensitivity.linf, sensitivity.touched)
                     if any(change > most for change, most in zip(far, limits, strict=True)):
                         text = f"sensitivity: bounds by {histogram.name} move by {far}, {relation}, for {made.name}"
                         self.tally.violations.append(text)

@@ -22,7 +22,6 @@ from privet.backends.duckdb import SAME_FOR_ALL_DATA
 from privet.backends.sqlgen import statement
 from privet.catalog import Source, Table
 from privet.core.cells import cells_of
-from privet.core.contribution import Bounds
 from privet.core.expression import (
     Absolute,
     And,
@@ -71,6 +70,7 @@ from privet.core.narrow import narrowed
 from privet.core.plan import Aggregate, Function, Key, Plan
 from privet.core.ranges import shape_of
 from privet.core.schema import Boolean, Category, Date, Integer, Kind, Number, Text, Timestamp
+from privet.core.sensitivity import Bounds
 from privet.core.shape import Form, Shapes, shape_of_kind, shape_of_value
 from privet.core.unit import Neighbors
 from privet.errors import RefusedQueryError

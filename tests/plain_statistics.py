@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from privet.core.contribution import Bounds
 from privet.core.evaluate import evaluate
 from privet.core.expression import Arithmetic, Coalesce, Column, Expression, Literal, Sign
 from privet.core.measures import Measure, Role
 from privet.core.plan import Aggregate, Function, Plan
 from privet.core.schema import Boolean, Integer, Kind, Number, Text
+from privet.core.sensitivity import Bounds
 from privet.core.shape import shape_of_kind
 from privet.core.unit import Neighbors
 

@@ -15,8 +15,6 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from privet.core.accountant import E_BELOW, Budget, accepts, how_many, implies, rho_cap, within
-from privet.core.calibration import gaussian_delta
-from privet.core.composition import per_release, plan, total
 from privet.core.laws import DiscreteGaussian, DiscreteLaplace
 from privet.core.loss import (
     NOTHING,
@@ -32,8 +30,10 @@ from privet.core.loss import (
     sequential,
     zcdp,
 )
-from privet.core.mechanisms import laplace_half_width
 from privet.errors import InvalidInputError
+from privet.estimates.accuracy import laplace_half_width
+from privet.estimates.calibration import gaussian_delta
+from privet.estimates.composition import per_release, plan, total
 
 # ---- losses
 

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from privet.core.expression import Column, Compare, Extracted, Field, Literal, Period, Relation, Truncated
 from privet.core.loss import Loss
-from privet.core.moments import Estimate
 from privet.core.plan import Order
 from privet.errors import InvalidInputError
+from privet.estimates.moments import Estimate
 from privet.report import answer_chart
 from privet.report.answer_text import _value_column, columns, html, key_text, price_words, text
 from privet.report.charts import svg

@@ -32,10 +32,10 @@ from privet.audits import (
     exact_epsilon,
     privacy_curve,
 )
-from privet.core.calibration import gaussian_delta, gaussian_for
 from privet.core.exponential import exp_enclosure
 from privet.core.laws import DiscreteGaussian, DiscreteLaplace, Law
 from privet.errors import InvalidInputError
+from privet.estimates.calibration import gaussian_delta, gaussian_for
 
 BITS = 300
 Probabilities = dict[Any, Fraction]

@@ -34,7 +34,6 @@ from privet.backends.reference import Reference, _passing, bounded
 from privet.backends.whole import Whole, clamped, constant, quotient, remainder, rounded
 from privet.catalog import Source, Table
 from privet.core import calendar, expression, ranges
-from privet.core.contribution import Bounds
 from privet.core.evaluate import evaluate
 from privet.core.expression import (
     And,
@@ -62,6 +61,7 @@ from privet.core.expression import (
 from privet.core.plan import Aggregate, Function, Key, Plan
 from privet.core.ranges import round_to, shape_of
 from privet.core.schema import Boolean, Category, Date, Integer, Kind, Number, Text, Timestamp
+from privet.core.sensitivity import Bounds
 from privet.core.shape import shape_of_kind
 from privet.core.unit import Neighbors
 from privet.errors import InvalidInputError, RefusedQueryError

@@ -10,15 +10,15 @@ from fractions import Fraction
 import mpmath as mp
 import pytest
 
-from privet.core.calibration import (
+from privet.core.laws import DiscreteGaussian
+from privet.errors import InvalidInputError
+from privet.estimates.calibration import (
     SMALLEST_DELTA,
     classical_sigma,
     gaussian_delta,
     gaussian_epsilon,
     gaussian_for,
 )
-from privet.core.laws import DiscreteGaussian
-from privet.errors import InvalidInputError
 
 mp.mp.prec = 400
 EPSILONS = [Fraction(1, 5), Fraction(1), Fraction(4), Fraction(10)]

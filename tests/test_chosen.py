@@ -16,20 +16,20 @@ from asked import answer, ledger, query
 
 from privet.answer import Answer
 from privet.core.accountant import Budget
-from privet.core.accuracy import half_width
-from privet.core.choosing import Affected, affected, selection_of
-from privet.core.contribution import Bounds
-from privet.core.estimate import Row, lines, rows_of
 from privet.core.expression import And, Arithmetic, Column, Compare, Expression, Literal, Not, Quotient, Relation, Sign
 from privet.core.laws import DiscreteGaussian, DiscreteLaplace, Law
 from privet.core.measures import ROWS
-from privet.core.moments import Estimate, Noisy
 from privet.core.plan import Aggregate, Computed, Function, Key, Order, Plan
-from privet.core.pricing import Price, ask
-from privet.core.publication import AS_PRINTED, AS_RELEASED, Publication
-from privet.core.question import Question, outline
 from privet.core.schema import Category, Integer, Kind, Number, Text
+from privet.core.sensitivity import Bounds
 from privet.core.unit import Neighbors
+from privet.estimates.accuracy import half_width
+from privet.estimates.choosing import Affected, affected, selection_of
+from privet.estimates.estimate import Row, lines, rows_of
+from privet.estimates.moments import Estimate, Noisy
+from privet.estimates.pricing import Price, ask
+from privet.estimates.publication import AS_PRINTED, AS_RELEASED, Publication
+from privet.estimates.question import Question, outline
 from privet.noise.fast import sampler
 from privet.report.explanation import explanation
 

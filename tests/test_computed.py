@@ -11,8 +11,6 @@ from asked import N, answer, average, key, month, plan, question, total
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privet.core.accuracy import half_width
-from privet.core.computed import computed, divides, names_in, substituted
 from privet.core.evaluate import evaluate
 from privet.core.expression import (
     Absolute,
@@ -33,11 +31,15 @@ from privet.core.expression import (
     Rounded,
     Rounding,
     Sign,
+    columns_in,
+    substituted,
 )
-from privet.core.moments import Estimate
 from privet.core.plan import Aggregate, Computed, Function, Order, Plan
 from privet.core.ranges import shape_of
 from privet.errors import RefusedQueryError
+from privet.estimates.accuracy import half_width
+from privet.estimates.computed import computed, divides
+from privet.estimates.moments import Estimate
 from privet.predicate import _parts
 from privet.report.charts import svg
 
@@ -148,7 +150,7 @@ def test_numbers_below_zero_divide_and_what_has_no_interval_gives_none() -> None
 
 def test_columns_are_found_and_replaced() -> None:
     inner = Case(((Compare(Relation.LESS, A, G), B),), Quotient(A, ONE))
-    assert list(names_in(inner)) == ["a", "g", "b", "a"]
+    assert list(columns_in(inner)) == ["a", "g", "b", "a"]
     assert substituted(inner, {"a": G}) == Case(((Compare(Relation.LESS, G, G), B),), Quotient(G, ONE))
     assert divides(inner)
     assert not divides(Arithmetic(Sign.ADD, A, Least((A, B))))

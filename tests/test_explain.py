@@ -14,7 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from privet.core.accountant import Budget
-from privet.core.estimate import lines, total_error
 from privet.core.expression import (
     Absolute,
     And,
@@ -47,6 +46,7 @@ from privet.core.loss import Loss, pure, zcdp
 from privet.core.plan import Aggregate, Computed, Function, Joined, Order, PerUnit, Scan
 from privet.core.unit import Neighbors
 from privet.errors import BudgetExceededError
+from privet.estimates.estimate import lines, total_error
 from privet.ledger import Charge, Policy
 from privet.query import Query
 from privet.report.explain_text import about, explain, nearest, up

@@ -14,9 +14,10 @@ from fuzz_sensitivity import About
 from privet.backends import originsql
 from privet.backends.origins import Origins
 from privet.catalog import Table
-from privet.core import levels, origin
+from privet.core import origin
 from privet.core.plan import Joined, PerUnit, Plan
 from privet.core.shape import Shape
+from privet.estimates import levels
 from privet.query import Query
 
 CASES = 600
@@ -136,7 +137,7 @@ def test_totals_that_leave_a_group_out_are_found(monkeypatch: pytest.MonkeyPatch
         for group in right(*given):
             yield replace(group, cells=group.cells[:-1]) if len(group.cells) > 1 else group
 
-    monkeypatch.setattr("privet.core.estimate.groups_of", short)
+    monkeypatch.setattr("privet.estimates.estimate.groups_of", short)
     assert caught("totals", about=fuzz_origins.of_totals)
 
 

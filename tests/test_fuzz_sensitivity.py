@@ -23,13 +23,14 @@ from privet.backends import cellsql, kernel, keysql, originsql, sqlgen
 from privet.backends.duckdb import DuckDb
 from privet.backends.whole import Whole
 from privet.catalog import Table
-from privet.core import keys, narrow, parts, pricing, ranges
+from privet.core import keys, narrow, parts, ranges
 from privet.core.expression import Arithmetic, Sign
 from privet.core.measures import ROWS, Measure, Role
 from privet.core.plan import Function, Plan
 from privet.core.schema import Date, Integer, Number
 from privet.core.shape import Form, Shape
 from privet.core.unit import Neighbors
+from privet.estimates import pricing
 from privet.query import Query
 from privet.testing import Exact
 
@@ -286,18 +287,18 @@ def with_units(sql: str, type_: str) -> Callable[[Any, str, str], str]:
 
 
 def test_a_replacement_at_the_price_of_a_removal_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = parts.reach
+    real = parts.sensitivity
 
     def cheap(low: int, high: int, cells: int, bounds: Any) -> Any:
         return real(low, high, cells, replace(bounds, neighbors=Neighbors.ADD_REMOVE))
 
-    monkeypatch.setattr(parts, "reach", cheap)
+    monkeypatch.setattr(parts, "sensitivity", cheap)
     assert caught("sensitivity")
 
 
 def test_a_part_that_is_not_charged_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     real = parts.total_loss
-    monkeypatch.setattr("privet.core.question.total_loss", lambda listed: real(listed[:1]))
+    monkeypatch.setattr("privet.estimates.question.total_loss", lambda listed: real(listed[:1]))
     assert caught("price")
 
 
@@ -325,7 +326,7 @@ def test_engine_failures_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("role", [Role.QUANTILE, Role.MIN, Role.MAX])
 def test_half_of_the_reach_of_a_rank_is_found(monkeypatch: pytest.MonkeyPatch, role: Role) -> None:
-    real = parts.rank_reach
+    real = parts.rank_sensitivity
 
     def half(measure: Measure, *rest: Any) -> Any:
         far = real(measure, *rest)
@@ -333,19 +334,19 @@ def test_half_of_the_reach_of_a_rank_is_found(monkeypatch: pytest.MonkeyPatch, r
             return far
         return replace(far, l1=-(-far.l1 // 2), l2_squared=-(-far.l2_squared // 4), linf=-(-far.linf // 2))
 
-    monkeypatch.setattr(parts, "rank_reach", half)
+    monkeypatch.setattr(parts, "rank_sensitivity", half)
     assert caught("sensitivity", about=of(Function.QUANTILE, Function.MIN, Function.MAX))
 
 
 def test_a_replaced_row_at_the_rank_price_of_a_removed_one_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """The change that a rank loss of a/b has when a row goes, max(a, b - a), where a row changes: that is b."""
-    real = parts.rank_reach
+    real = parts.rank_sensitivity
 
     def cheap(measure: Measure, cells: Any, bounds: Any) -> Any:
         less = real(measure, cells, replace(bounds, neighbors=Neighbors.ADD_REMOVE))
         return replace(real(measure, cells, bounds), linf=less.linf)
 
-    monkeypatch.setattr(parts, "rank_reach", cheap)
+    monkeypatch.setattr(parts, "rank_sensitivity", cheap)
     assert caught("sensitivity", about=of(Function.QUANTILE))
 
 
@@ -419,7 +420,7 @@ def test_cells_that_are_told_apart_by_their_place_are_found(monkeypatch: pytest.
 
 def test_squares_at_the_price_of_numbers_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """The range of x, or of its root, for the sum of x * x."""
-    real = parts.reach_of
+    real = parts.sensitivity_of
 
     def narrow_squares(measure: Measure, setting: Any) -> Any:
         value = measure.value
@@ -428,7 +429,7 @@ def test_squares_at_the_price_of_numbers_are_found(monkeypatch: pytest.MonkeyPat
             measure = replace(measure, low=-side, high=side)
         return real(measure, setting)
 
-    monkeypatch.setattr(parts, "reach_of", narrow_squares)
+    monkeypatch.setattr(parts, "sensitivity_of", narrow_squares)
     assert caught("sensitivity")
 
 
@@ -452,12 +453,12 @@ def test_rows_of_a_unit_beyond_its_bound_are_found(monkeypatch: pytest.MonkeyPat
 
 
 def test_different_values_at_the_price_of_one_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = parts.reach_of
+    real = parts.sensitivity_of
 
     def one_value(measure: Measure, setting: Any) -> Any:
         return real(replace(measure, role=Role.PEOPLE) if measure.role is Role.DISTINCT else measure, setting)
 
-    monkeypatch.setattr(parts, "reach_of", one_value)
+    monkeypatch.setattr(parts, "sensitivity_of", one_value)
     assert caught("sensitivity", about=of(Function.COUNT_DISTINCT))
 
 

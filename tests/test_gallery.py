@@ -23,9 +23,9 @@ from listed_noise import ListedNoise, least_parameter
 
 from privet import cli, gallery
 from privet.cli import audit_gallery
-from privet.core.calibration import gaussian_delta
 from privet.core.laws import DiscreteGaussian
 from privet.errors import InvalidInputError
+from privet.estimates.calibration import gaussian_delta
 from privet.gallery import Entry, draws, floats, keys, learning, maxima, run, sessions, sparse, tables
 from privet.gallery.entry import Pick
 from privet.report.terminal import Pen

@@ -33,10 +33,10 @@ from privet.backends.fused import exact as fused_exact
 from privet.backends.reference import Reference
 from privet.backends.sqlgen import Statement
 from privet.catalog import Source, Table
-from privet.core.contribution import Bounds
 from privet.core.expression import Column, Compare, Literal, Relation
 from privet.core.plan import Aggregate, Function, Key, Plan
 from privet.core.schema import Boolean, Category, Integer, Kind, Number, Text
+from privet.core.sensitivity import Bounds
 from privet.core.unit import Neighbors
 from privet.declarations import LIMITS
 from privet.sources import Raw

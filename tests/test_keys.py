@@ -18,21 +18,21 @@ from asked import KINDS, N, average, bounds, key, ledger, plan, query
 
 from privet.backends import Spread, Task
 from privet.core.accountant import Budget
-from privet.core.accuracy import half_width
 from privet.core.cells import Keys, in_order, keys_from, plain_keys
-from privet.core.contribution import Bounds
 from privet.core.expression import Column
-from privet.core.keys import keys_for, keys_reach
+from privet.core.keys import keys_for, keys_sensitivity
 from privet.core.laws import Choice, DiscreteGaussian, DiscreteLaplace, Law
 from privet.core.measures import KEYS
 from privet.core.mechanisms import key_threshold
-from privet.core.moments import Noisy, Span
 from privet.core.parts import Gauge, Part, Setting, priced
 from privet.core.plan import Aggregate, Function
-from privet.core.pricing import Price, _gaussian, ask
-from privet.core.question import Question, outline
+from privet.core.sensitivity import Bounds
 from privet.core.unit import Neighbors
 from privet.errors import InvalidInputError, RefusedQueryError, ReleaseFailedError
+from privet.estimates.accuracy import half_width
+from privet.estimates.moments import Noisy, Span
+from privet.estimates.pricing import Price, _gaussian, ask
+from privet.estimates.question import Question, outline
 from privet.ledger import Terms
 from privet.query import Query
 from privet.testing import exact
@@ -170,9 +170,9 @@ def test_keys_that_stay_are_paid_in_zcdp(neighbors: Neighbors) -> None:
 def test_a_unit_counts_once_for_each_key() -> None:
     for neighbors, factor in ((Neighbors.ADD_REMOVE, 1), (Neighbors.REPLACE, 2)):
         limits = Bounds(groups=3, rows=7, neighbors=neighbors)
-        reach = keys_reach(limits)
-        assert (reach.l1, reach.linf, reach.touched) == (3 * factor, 1, 3 * factor)
-        assert keys_for(F(1), F(1, 10**9), limits)[0].scale == reach.l1
+        sensitivity = keys_sensitivity(limits)
+        assert (sensitivity.l1, sensitivity.linf, sensitivity.touched) == (3 * factor, 1, 3 * factor)
+        assert keys_for(F(1), F(1, 10**9), limits)[0].scale == sensitivity.l1
 
 
 # What is computed for the keys that are shown, and what is left for the rest

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from privet.audits import Claim, exact
-from privet.core.calibration import gaussian_delta
 from privet.core.exponential import exp_enclosure
 from privet.core.laws import DiscreteGaussian
 from privet.errors import InvalidInputError
+from privet.estimates.calibration import gaussian_delta
 
 BITS = 300
 COIN = ({0: Fraction(3, 4), 1: Fraction(1, 4)}, {0: Fraction(1, 4), 1: Fraction(3, 4)})

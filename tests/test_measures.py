@@ -28,8 +28,6 @@ from plain_statistics import (
 )  # fmt: skip
 
 from privet.core.accountant import Budget
-from privet.core.contribution import Bounds, reach
-from privet.core.estimate import lines, plain
 from privet.core.expression import (
     And,
     Coalesce,
@@ -39,14 +37,16 @@ from privet.core.expression import (
     Not,
 )
 from privet.core.measures import CHOSEN, FINEST, KEYS, ROWS, WIDEST, Measure, Role, Wish, measures_of
-from privet.core.parts import Gauge, Setting, priced, reach_of
+from privet.core.parts import Gauge, Setting, priced, sensitivity_of
 from privet.core.plan import Aggregate, Function, Key
-from privet.core.pricing import Price, ask
-from privet.core.question import Question, outline, variants
 from privet.core.schema import Integer, Kind
+from privet.core.sensitivity import Bounds, sensitivity
 from privet.core.shape import LIMIT, shape_of_kind
 from privet.core.unit import Neighbors
 from privet.errors import RefusedQueryError
+from privet.estimates.estimate import lines, plain
+from privet.estimates.pricing import Price, ask
+from privet.estimates.question import Question, outline, variants
 
 
 @st.composite
@@ -247,5 +247,5 @@ def test_reach_of_people_and_of_different_values_is_attained(
     measure = Measure(role=role, value=X if role is Role.DISTINCT else None)
     for cells, groups, relation in itertools.product((1, 2, 3, 5), (1, 2), Neighbors):
         bounds = Bounds(groups=groups, rows=limit, neighbors=relation)
-        expected = reach(comes - changes, comes, cells, replace(bounds, rows=1))
-        assert reach_of(measure, Setting(cells=cells, bounds=bounds)) == expected
+        expected = sensitivity(comes - changes, comes, cells, replace(bounds, rows=1))
+        assert sensitivity_of(measure, Setting(cells=cells, bounds=bounds)) == expected

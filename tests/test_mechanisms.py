@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 
 from privet.core.laws import DiscreteGaussian, DiscreteLaplace
 from privet.core.mechanisms import (
-    Grid,
     gaussian_for_rho,
     gaussian_rho,
     key_threshold,
     laplace_epsilon,
     laplace_for,
-    laplace_half_width,
 )
 from privet.errors import InvalidInputError
+from privet.estimates.accuracy import laplace_half_width
+from privet.estimates.textbook import Grid
 
 fractions = st.fractions(min_value=-50, max_value=50, max_denominator=40)
 steps = st.fractions(min_value=Fraction(1, 40), max_value=5, max_denominator=40)

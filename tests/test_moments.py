@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from plain_statistics import BOUNDS, KINDS, PAIRS, ROOTS, SHAPES, Row, X, Y, aggregate, exact, plan, rows, statistic
 
 from privet.core.accountant import Budget
-from privet.core.estimate import _total, lines, plain
 from privet.core.expression import Literal
 from privet.core.measures import Measure, Wish, measures_of
-from privet.core.moments import SAMPLE, Estimate, Noisy, Span, _root, moment
 from privet.core.plan import Aggregate, Function
-from privet.core.pricing import Price, ask
-from privet.core.question import outline
+from privet.estimates.estimate import _total, lines, plain
+from privet.estimates.moments import SAMPLE, Estimate, Noisy, Span, _root, moment
+from privet.estimates.pricing import Price, ask
+from privet.estimates.question import outline
 
 MOMENTS = [
     Function.AVG, Function.VAR_POP, Function.VAR_SAMP, Function.STDDEV_POP, Function.STDDEV_SAMP,

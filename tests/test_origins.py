@@ -29,14 +29,14 @@ from privet.backends.reference import Reference
 from privet.catalog import Source, Table
 from privet.core import origin as origin_module
 from privet.core.cells import cells_of
-from privet.core.contribution import Bounds, Reach
 from privet.core.expression import Column, Compare, Expression, IsNull, Literal, Not, Relation
 from privet.core.measures import CHOSEN, Role, measures_of
 from privet.core.narrow import narrowed
 from privet.core.origin import MADE, origin_of, shapes_of
-from privet.core.parts import Setting, reach_of
+from privet.core.parts import Setting, sensitivity_of
 from privet.core.plan import Aggregate, Function, Joined, Key, Origin, PerUnit, Plan, Scan
 from privet.core.schema import Integer, Kind, Number, Text
+from privet.core.sensitivity import Bounds, Sensitivity
 from privet.core.shape import shape_of_kind
 from privet.core.unit import Neighbors
 from privet.errors import InvalidInputError, RefusedQueryError
@@ -476,14 +476,14 @@ def one_unit_moves(world: World, less: World, task: Task, answers: Answers = exa
                 (Counter(dict(x)) - Counter(dict(y)), Counter(dict(y)) - Counter(dict(x)))
                 for x, y in zip(a, b, strict=True)
             ]
-            if any(far([side[way].total() for side in moved], reach_of(counts, setting)) for way in (0, 1)):
+            if any(far([side[way].total() for side in moved], sensitivity_of(counts, setting)) for way in (0, 1)):
                 return True
-        elif far([abs(x - y) for x, y in zip(a, b, strict=True)], reach_of(measure, setting)):
+        elif far([abs(x - y) for x, y in zip(a, b, strict=True)], sensitivity_of(measure, setting)):
             return True
     return False
 
 
-def far(moved: Sequence[int], most: Reach) -> bool:
+def far(moved: Sequence[int], most: Sensitivity) -> bool:
     squares, touched = sum(move * move for move in moved), sum(move > 0 for move in moved)
     return (
         sum(moved) > most.l1 or squares > most.l2_squared or max(moved, default=0) > most.linf or touched > most.touched

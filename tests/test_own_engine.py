@@ -31,11 +31,11 @@ from privet.backends.duckdb import DuckDb
 from privet.backends.origins import check_unit_wise
 from privet.backends.reference import Reference
 from privet.core import keys, parts
-from privet.core.contribution import Bounds, Reach
 from privet.core.laws import DiscreteLaplace
 from privet.core.loss import pure
 from privet.core.mechanisms import key_threshold
 from privet.core.origin import origin_of
+from privet.core.sensitivity import Bounds, Sensitivity
 from privet.core.unit import Neighbors
 from privet.engine import FreshNoise
 from privet.errors import BudgetExceededError, InvalidInputError, RefusedQueryError, ReleaseFailedError
@@ -186,7 +186,9 @@ def test_random_origins_as_a_grey_box(tables: Tables) -> None:
         for data in rows[1:]:
             found = pv.testing.replay(ask(0, rows[0], question), ask(1, data, question), runs=1)
             assert found.verdict == CONSISTENT, f"{plan}: {found}"
-        short = replace(question, parts=tuple(replace(part, reach=less(part.reach)) for part in question.parts))
+        short = replace(
+            question, parts=tuple(replace(part, sensitivity=less(part.sensitivity)) for part in question.parts)
+        )
         caught += any(
             verdict(pv.testing.replay(ask(0, rows[0], short), ask(1, data, short), runs=1), "distance") == VIOLATED
             for data in rows[1:]
@@ -194,8 +196,13 @@ def test_random_origins_as_a_grey_box(tables: Tables) -> None:
     assert caught >= WORLDS // 4
 
 
-def less(reach: Reach) -> Reach:
-    return Reach(l1=reach.l1 - 1, l2_squared=reach.l2_squared - 1, linf=reach.linf - 1, touched=reach.touched)
+def less(sensitivity: Sensitivity) -> Sensitivity:
+    return Sensitivity(
+        l1=sensitivity.l1 - 1,
+        l2_squared=sensitivity.l2_squared - 1,
+        linf=sensitivity.linf - 1,
+        touched=sensitivity.touched,
+    )
 
 
 # Planted
@@ -213,7 +220,7 @@ def test_a_reach_that_is_too_small(tables: Tables, monkeypatch: pytest.MonkeyPat
     for name, limits in {"people": ("l1",), "rho, people": ("l2_squared",), "quantile": ("l1", "linf"),
                          "grouped": ("linf", "l1")}.items():  # fmt: skip
         with monkeypatch.context() as patch:
-            patch.setattr(parts, "reach_of", halved(parts.reach_of, *limits))
+            patch.setattr(parts, "sensitivity_of", halved(parts.sensitivity_of, *limits))
             found = pv.testing.replay(*tables(name), runs=1)
         assert verdict(found, "distance") == VIOLATED, str(found)
     assert "is paid for" in says(found, "distance")

@@ -19,16 +19,16 @@ from privet.backends import Task
 from privet.backends.duckdb import DuckDb
 from privet.backends.reference import Reference
 from privet.cli import main
-from privet.core.contribution import Bounds
 from privet.core.expression import And, Column, Compare, Literal, Relation
 from privet.core.partition import Partition, of_part, of_part_by_row
-from privet.core.parts import Setting, reach_of
+from privet.core.parts import Setting, sensitivity_of
 from privet.core.plan import Aggregate, Function, Joined, Key, Origin, PerUnit, Plan, Scan
-from privet.core.question import outline
+from privet.core.sensitivity import Bounds
 from privet.core.shape import Shapes, shape_of_kind
 from privet.core.unit import Neighbors
 from privet.declarations import Catalog, Source, Table
 from privet.errors import BudgetExceededError, InvalidInputError, LedgerError, RefusedQueryError
+from privet.estimates.question import outline
 from privet.ledger import Kind
 from privet.vault import Vault
 
@@ -180,7 +180,7 @@ def test_a_unit_that_is_replaced_moves_its_old_and_its_new_part_within_the_price
             now = Reference(after).exact(asked[part])
             assert part in touched or now == before[part]
             for measure, old, new in zip(asked[part].measures, before[part], now, strict=True):
-                far = reach_of(measure, Setting(cells=asked[part].cells.count, bounds=bounds)).l1
+                far = sensitivity_of(measure, Setting(cells=asked[part].cells.count, bounds=bounds)).l1
                 change = sum(abs(a - b) for a, b in zip(old, new, strict=True))  # type: ignore[operator]
                 assert change <= far
                 moved |= {part} if change else set()

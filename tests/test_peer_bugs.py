@@ -63,7 +63,7 @@ def test_nothing_is_free(tmp_path: Path) -> None:
             except RefusedQueryError:
                 continue
             assert query.cost.epsilon == F(1, 10)
-            assert all(part.reach.l1 > 0 for part in query.question.parts)
+            assert all(part.sensitivity.l1 > 0 for part in query.question.parts)
         for nothing in (0, "0", -1, math.nan):
             with pytest.raises(InvalidInputError):
                 vault.sql("SELECT COUNT(*) AS n FROM t", epsilon=nothing)
@@ -74,7 +74,7 @@ def test_a_choice_is_priced_for_losses_that_move_both_ways(tmp_path: Path) -> No
     with made(tmp_path) as vault:
         query = vault.sql("SELECT ward, MEDIAN(cost) AS m FROM t GROUP BY ward", epsilon=1)
         (part,) = query.question.parts
-        assert 2 * part.law.rate * part.reach.l1 == query.cost.epsilon == 1  # type: ignore[union-attr]
+        assert 2 * part.law.rate * part.sensitivity.l1 == query.cost.epsilon == 1  # type: ignore[union-attr]
 
 
 def test_what_was_clipped_stays_clipped(tmp_path: Path) -> None:
@@ -161,8 +161,8 @@ def test_gaussian_noise_keeps_its_promise_above_epsilon_1(epsilon: F) -> None:
     """
     delta = F(1, 10**6)
     law = gaussian_for_rho(rho_cap(epsilon, delta), 1)
-    scale, reach = 2 * float(law.variance), 40 * math.sqrt(float(law.variance))
-    steps = range(-math.ceil(reach), math.ceil(reach) + 1)
+    scale, sensitivity = 2 * float(law.variance), 40 * math.sqrt(float(law.variance))
+    steps = range(-math.ceil(sensitivity), math.ceil(sensitivity) + 1)
     weights = {x: math.exp(-x * x / scale) for x in steps}
     total = math.fsum(weights.values())
     worst = math.fsum(

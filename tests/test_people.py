@@ -22,13 +22,13 @@ from privet.backends.reference import BINS, Reference, _passing, bounded
 from privet.backends.whole import NARROW
 from privet.catalog import Source, Table
 from privet.core.cells import Cells, Keys, cells_of
-from privet.core.contribution import Bounds
 from privet.core.expression import Column, Expression, Literal
 from privet.core.measures import Measure, Role
 from privet.core.narrow import narrowed
 from privet.core.plan import Key, Plan
 from privet.core.ranges import shape_of
 from privet.core.schema import Integer, Kind, Text
+from privet.core.sensitivity import Bounds
 from privet.core.shape import Form, Shapes, shape_of_kind
 from privet.core.unit import Neighbors
 from privet.errors import RefusedQueryError

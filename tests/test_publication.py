@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from privet.answer import Answer
 from privet.core.expression import Column, Quotient
-from privet.core.moments import Estimate
 from privet.core.plan import Aggregate, Computed, Function
-from privet.core.projection import Forest, projected, rounded
-from privet.core.publication import Publication, refitted
 from privet.errors import InvalidInputError
+from privet.estimates.moments import Estimate
+from privet.estimates.projection import Forest, projected, rounded
+from privet.estimates.publication import Publication, refitted
 
 SHAPES: list[tuple[int | None, ...]] = [  # parents
     (None,),

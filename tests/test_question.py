@@ -14,23 +14,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from privet.core.accountant import Budget, how_many
-from privet.core.accuracy import half_width, law_for, price_within
-from privet.core.contribution import Bounds
-from privet.core.estimate import lines, plain
 from privet.core.expression import Arithmetic, Column, Compare, Expression, IsNull, Literal, Not, Relation, Sign
 from privet.core.laws import DiscreteGaussian, DiscreteLaplace
 from privet.core.loss import NOTHING, Loss, sequential
 from privet.core.measures import Role
-from privet.core.mechanisms import gaussian_half_width
-from privet.core.moments import Estimate
 from privet.core.parts import Gauge, Setting, priced
 from privet.core.plan import Aggregate, Function, Key, Order, Plan, canonical, fingerprint
-from privet.core.pricing import Price, ask
-from privet.core.question import Outline, Question, outline
 from privet.core.schema import Boolean, Category, Integer, Kind, Number, Text
+from privet.core.sensitivity import Bounds
 from privet.core.shape import LIMIT
 from privet.core.unit import Neighbors
 from privet.errors import InvalidInputError, RefusedQueryError
+from privet.estimates.accuracy import gaussian_half_width, half_width, law_for, price_within
+from privet.estimates.estimate import lines, plain
+from privet.estimates.moments import Estimate
+from privet.estimates.pricing import Price, ask
+from privet.estimates.question import Outline, Question, outline
 from privet.noise.fast import sampler
 
 KINDS: dict[str, Kind] = {
@@ -111,9 +110,9 @@ def test_the_charge_is_the_sum_of_the_parts(neighbors: Neighbors, price: Price) 
     assert asked.loss == sequential([part.loss for part in asked.parts])
     for part in asked.parts:
         if isinstance(part.law, DiscreteLaplace):
-            assert part.law.scale == part.reach.l1 / part.loss.epsilon  # type: ignore[operator]
+            assert part.law.scale == part.sensitivity.l1 / part.loss.epsilon  # type: ignore[operator]
         else:
-            assert part.loss.rho == part.reach.l2_squared / (2 * part.law.variance)
+            assert part.loss.rho == part.sensitivity.l2_squared / (2 * part.law.variance)
     total = asked.loss
     assert total.epsilon == F(3, 10) if price.epsilon else (total.epsilon is None and total.rho == F(1, 100))
 
@@ -178,7 +177,7 @@ def test_within_is_kept_at_the_smallest_price(budget: Budget, within: int) -> No
     gauge = Gauge.EPSILON if isinstance(part.law, DiscreteLaplace) else Gauge.RHO
     price = part.loss.epsilon if gauge is Gauge.EPSILON else part.loss.rho
     assert price is not None
-    assert half_width(law_for(part.reach, gauge, price * F(999, 1000)), F(95, 100)) > within
+    assert half_width(law_for(part.sensitivity, gauge, price * F(999, 1000)), F(95, 100)) > within
     if not budget.delta:
         assert gauge is Gauge.EPSILON
 
@@ -187,8 +186,8 @@ def test_within_picks_the_noise_that_leaves_more_room() -> None:
     found = read(aggregate(Function.COUNT), keys=(WARD,))
     asked = ask(found, BUDGET, Price(within=1000))  # cheap: Gaussian wins
     assert isinstance(asked.parts[0].law, DiscreteGaussian)
-    reach = asked.parts[0].reach
-    laplace = price_within(reach, Gauge.EPSILON, 1000, F(95, 100))
+    sensitivity = asked.parts[0].sensitivity
+    laplace = price_within(sensitivity, Gauge.EPSILON, 1000, F(95, 100))
     assert how_many(BUDGET, NOTHING, asked.loss) > how_many(BUDGET, NOTHING, Loss(epsilon=laplace, rho=laplace**2 / 2))
     assert isinstance(ask(found, BUDGET, Price(within=3)).parts[0].law, DiscreteLaplace)
 

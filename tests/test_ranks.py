@@ -16,18 +16,18 @@ from hypothesis import strategies as st
 from plain_statistics import flip_law
 
 from privet.backends import Spread
-from privet.core.contribution import Bounds, Reach
-from privet.core.estimate import lines, plain
 from privet.core.expression import Column
 from privet.core.laws import Choice
 from privet.core.measures import Measure, Role
-from privet.core.moments import Estimate
 from privet.core.parts import Gauge, Setting, priced
 from privet.core.plan import Aggregate, Function
-from privet.core.ranks import choice_for, choice_for_rho, rank, rank_reach, root_below, rows_off
+from privet.core.ranks import choice_for, choice_for_rho, rank, rank_sensitivity, root_below, rows_off
+from privet.core.sensitivity import Bounds, Sensitivity
 from privet.core.unit import Neighbors
 from privet.engine import FreshNoise
 from privet.errors import RefusedQueryError
+from privet.estimates.estimate import lines, plain
+from privet.estimates.moments import Estimate
 
 QUANTILES = [F(1, 2), F(1, 4), F(3, 4), F(1, 3), F(4, 5)]
 SHARP = Choice(F(50))  # MIN and MAX then aim one row inside
@@ -79,7 +79,7 @@ def test_reach_of_a_rank_is_attained(sought: Measure, rows: int) -> None:
         for relation in Neighbors:
             pairs = itertools.product(own, own) if relation is Neighbors.REPLACE else ((set(), one) for one in own)
             vectors = [[changes] * len(a & b) + [comes] * len(a ^ b) for a, b in pairs]
-            assert rank_reach(sought, cells, Bounds(groups=groups, rows=rows, neighbors=relation)) == Reach(
+            assert rank_sensitivity(sought, cells, Bounds(groups=groups, rows=rows, neighbors=relation)) == Sensitivity(
                 l1=max(map(sum, vectors)),
                 l2_squared=max(sum(x * x for x in vector) for vector in vectors),
                 linf=max(x for vector in vectors for x in vector),
@@ -91,9 +91,10 @@ def test_reach_of_a_rank_is_attained(sought: Measure, rows: int) -> None:
 def test_unknown_cells_are_as_many_as_one_unit_can_change(neighbors: Neighbors) -> None:
     for groups in (1, 2, 5):
         bounds = Bounds(groups=groups, rows=2, neighbors=neighbors)
-        reaches = [rank_reach(MEASURES[0], cells, bounds) for cells in range(1, 4 * groups)]
-        assert rank_reach(MEASURES[0], None, bounds) == reaches[-1]
-        assert all(reach.l1 <= reaches[-1].l1 and reach.l2_squared <= reaches[-1].l2_squared for reach in reaches)
+        every = [rank_sensitivity(MEASURES[0], cells, bounds) for cells in range(1, 4 * groups)]
+        most = every[-1]
+        assert rank_sensitivity(MEASURES[0], None, bounds) == most
+        assert all(one.l1 <= most.l1 and one.l2_squared <= most.l2_squared for one in every)
 
 
 def test_what_moves_in_one_cell_by_hand() -> None:
@@ -141,7 +142,7 @@ WIDE = measure(F(1, 2), high=2**16)  # too many values to list them
 @pytest.mark.parametrize("sought", MEASURES, ids=NAMES)
 def test_neighbors_choose_alike(sought: Measure, epsilon: F, relation: Neighbors, listed: bool) -> None:
     """All neighbors of up to five rows on four candidates: the ratio of every outcome, and Renyi divergences."""
-    far = rank_reach(sought, 1, Bounds(groups=1, rows=1, neighbors=relation))
+    far = rank_sensitivity(sought, 1, Bounds(groups=1, rows=1, neighbors=relation))
     law, price = choice_for(epsilon, far, sought if listed else WIDE)
     assert (price.epsilon, law.flip) == (epsilon, listed)
     assert price.rho is not None
@@ -159,7 +160,7 @@ def test_several_cells_and_rows_are_paid_together() -> None:
     for sought, kind in itertools.product((MEASURES[0], MEASURES[1], MEASURES[-1]), (MEASURES[0], WIDE)):
         for relation in Neighbors:
             bounds = Bounds(groups=2, rows=2, neighbors=relation)
-            law, price = choice_for(F(2), rank_reach(sought, 3, bounds), kind)
+            law, price = choice_for(F(2), rank_sensitivity(sought, 3, bounds), kind)
             worst, worst_rho = {}, {}
             for way, pairs in (
                 ("comes", neighboring(2, 2, Neighbors.ADD_REMOVE)),
@@ -177,7 +178,7 @@ def test_several_cells_and_rows_are_paid_together() -> None:
 def test_few_values_are_chosen_better() -> None:
     """Permute-and-flip misses the true median half as often at the same price."""
     sought, one = measure(F(1, 2), high=20), Bounds(groups=1, rows=1, neighbors=Neighbors.ADD_REMOVE)
-    far = rank_reach(sought, 1, one)
+    far = rank_sensitivity(sought, 1, one)
     (flip, _), (plain_law, _) = choice_for(F(1, 2), far, sought), choice_for(F(1, 2), far, WIDE)
     rows = Counter({5: 20, 8: 25, 12: 20})
     better, worse = (chosen(sought, law, rows)[8] for law in (flip, plain_law))
@@ -209,7 +210,7 @@ def test_the_pure_price_is_attained() -> None:
     """One row at 5, one more at 3: the many candidates above become worse by as much as 3 and 4 become better."""
     sought = measure(F(1, 2), high=10**12)
     one = Bounds(groups=1, rows=1, neighbors=Neighbors.ADD_REMOVE)
-    law, price = choice_for(F(1), rank_reach(sought, 1, one), sought)
+    law, price = choice_for(F(1), rank_sensitivity(sought, 1, one), sought)
     sizes = {0: 3, 3: 2, 5: 1, 6: 10**12 - 5}
     p, q = (chosen(sought, law, rows, sizes) for rows in (Counter([5]), Counter([5, 3])))
     assert price.epsilon == 1
@@ -219,7 +220,7 @@ def test_the_pure_price_is_attained() -> None:
 def test_the_price_in_zcdp_is_attained() -> None:
     """One half of the candidates becomes better, the other worse; what bounded range allows is what they do."""
     sought = measure(F(1, 2), high=2 * 10**6)
-    far = rank_reach(sought, 1, Bounds(groups=1, rows=1, neighbors=Neighbors.ADD_REMOVE))
+    far = rank_sensitivity(sought, 1, Bounds(groups=1, rows=1, neighbors=Neighbors.ADD_REMOVE))
     law, price = choice_for_rho(F(1, 10**4), far)
     sizes = {0: 10**6, 10**6: 1, 10**6 + 1: 10**6}
     p, q = (chosen(sought, law, rows, sizes) for rows in (Counter([10**6]), Counter([10**6, 0])))
@@ -238,7 +239,7 @@ def test_a_price_for_one_side_only_is_caught() -> None:
 @settings(max_examples=60)
 @given(st.fractions(F(1, 10**6), 10), st.integers(1, 5), st.integers(1, 5), st.sampled_from(MEASURES))
 def test_a_price_in_zcdp_is_never_exceeded_nor_wasted(rho: F, groups: int, rows: int, sought: Measure) -> None:
-    far = rank_reach(sought, None, Bounds(groups=groups, rows=rows, neighbors=Neighbors.REPLACE))
+    far = rank_sensitivity(sought, None, Bounds(groups=groups, rows=rows, neighbors=Neighbors.REPLACE))
     law, price = choice_for_rho(rho, far)
     used = law.rate**2 * far.l2_squared / 2
     assert rho * F(999_999, 10**6) < used <= rho == price.rho

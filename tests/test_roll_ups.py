@@ -14,15 +14,15 @@ from asked import N, answer, bounds, key, ledger, plan, query, question, total
 
 import privet as pv
 from privet.attacks import tables_of_answers
-from privet.core.accuracy import half_width
-from privet.core.estimate import lines, plain
 from privet.core.expression import Column, Compare, Literal, Relation
-from privet.core.levels import ADDED, groups_of, most_cells
 from privet.core.measures import Role
-from privet.core.moments import Estimate
 from privet.core.plan import Aggregate, Function, Order, Plan
-from privet.core.question import Question
 from privet.errors import PrivetError, RefusedQueryError
+from privet.estimates.accuracy import half_width
+from privet.estimates.estimate import lines, plain
+from privet.estimates.levels import ADDED, groups_of, most_cells
+from privet.estimates.moments import Estimate
+from privet.estimates.question import Question
 from privet.query import Query
 from privet.report.charts import svg
 from privet.vault import Vault

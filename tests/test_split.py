@@ -16,21 +16,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from privet.core.accountant import Budget, rho_cap
-from privet.core.contribution import Bounds
-from privet.core.estimate import total_error
 from privet.core.expression import Column, Literal
 from privet.core.laws import Choice, DiscreteGaussian, DiscreteLaplace
 from privet.core.loss import Loss, sequential
 from privet.core.measures import KEYS, Role
 from privet.core.parts import Gauge, Part, Setting
 from privet.core.plan import Aggregate, Function, Plan
-from privet.core.pricing import LEAST, MOST, Price, _gaussian, ask
-from privet.core.question import Outline, Question, outline, variants
 from privet.core.ranks import rank
 from privet.core.schema import Number
-from privet.core.split import costs, error, shares
+from privet.core.sensitivity import Bounds
 from privet.core.unit import Neighbors
 from privet.errors import InvalidInputError, RefusedQueryError
+from privet.estimates.estimate import total_error
+from privet.estimates.pricing import LEAST, MOST, Price, _gaussian, ask
+from privet.estimates.question import Outline, Question, outline, variants
+from privet.estimates.split import costs, error, shares
 
 COSTS = st.lists(st.floats(1e-6, 1e6), min_size=1, max_size=6)
 BUDGET = Budget(20, F(1, 2))
@@ -136,7 +136,7 @@ DELTAS = st.sampled_from([F(1, 100), F(1, 10**6), F(1, 10**12)])
 
 def own_price(part: Part) -> Loss:
     """From the noise alone: what this part costs by itself."""
-    law, far = part.law, part.reach
+    law, far = part.law, part.sensitivity
     if isinstance(law, DiscreteLaplace):
         pure = far.l1 / law.scale
         return Loss(epsilon=pure, rho=pure**2 / 2)
@@ -283,7 +283,7 @@ def joint_delta(parts: Sequence[Part], epsilon: F, scale: float = 1.0) -> float:
             pairs = chosen(part, Counter([1, 1, 2]), Counter([1, 1, 2, 0]))
         else:
             assert isinstance(part.law, DiscreteGaussian)
-            pairs = shifted(DiscreteGaussian(part.law.variance * F(scale)), part.reach.linf)
+            pairs = shifted(DiscreteGaussian(part.law.variance * F(scale)), part.sensitivity.linf)
         joined: dict[float, tuple[float, float]] = {}
         for (a, b), (c, d) in itertools.product(found, pairs):
             ratio = round(math.log(a * c) - math.log(b * d), 6)

@@ -17,10 +17,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import privet as pv
-from privet.core.contribution import Bounds
 from privet.core.laws import Law
 from privet.core.measures import ROWS
 from privet.core.parts import Gauge, Setting, priced
+from privet.core.sensitivity import Bounds
 from privet.core.unit import Neighbors
 from privet.errors import BudgetExceededError, InvalidInputError, RefusedQueryError
 from privet.suggest import BINS, covering, edges_of, seen
@@ -162,8 +162,8 @@ def raw(vault: Vault, suggest: Any) -> dict[str, tuple[int, ...]]:
 def test_the_noise_is_for_one_bin(relation: Neighbors) -> None:
     one = Bounds(groups=1, rows=1, neighbors=relation)
     part = priced([ROWS], Setting(cells=BINS, bounds=one), Gauge.EPSILON, [F(1, 2)])[0]
-    assert part.reach.l1 == (1 if relation is Neighbors.ADD_REMOVE else 2)
-    assert part.law.scale == 2 * part.reach.l1  # type: ignore[union-attr]
+    assert part.sensitivity.l1 == (1 if relation is Neighbors.ADD_REMOVE else 2)
+    assert part.law.scale == 2 * part.sensitivity.l1  # type: ignore[union-attr]
 
 
 def test_refusals_cost_nothing(vault: Vault) -> None:

@@ -10,9 +10,9 @@ import numpy.typing as npt
 import pytest
 from scipy.stats import binom
 
-from privet.core.accuracy import half_width
 from privet.core.laws import DiscreteGaussian, DiscreteLaplace, Law
-from privet.core.sums import LISTED, _chernoff_laplace, gaussian_tail, laplace_tail, sum_half_width
+from privet.estimates.accuracy import half_width
+from privet.estimates.sums import LISTED, _chernoff_laplace, gaussian_tail, laplace_tail, sum_half_width
 from privet.noise.fast import sampler
 
 SHARE = F(95, 100)

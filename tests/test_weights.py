@@ -10,15 +10,15 @@ from asked import BUDGET, N, bounds, key, plan
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privet.core.estimate import lines, plain
 from privet.core.evaluate import evaluate
 from privet.core.expression import Arithmetic, Column, Compare, Literal, Quotient, Relation, Sign
 from privet.core.plan import Aggregate, Computed, Function, Plan
-from privet.core.pricing import Price, ask
-from privet.core.question import Question, outline
 from privet.core.schema import Category, Integer, Number
 from privet.core.weights import weighted
 from privet.errors import RefusedQueryError
+from privet.estimates.estimate import lines, plain
+from privet.estimates.pricing import Price, ask
+from privet.estimates.question import Question, outline
 
 KINDS = {"sex": Category(["f", "m"]), "w": Number(0, 4, step="1/4"), "x": Integer(-3, 9)}
 X = Column("x")

@@ -8,16 +8,16 @@ from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from privet.core.choosing import Affected, Selection, affected
-from privet.core.estimate import Line, Row, chosen_by, rows_of
 from privet.core.expression import Value
-from privet.core.levels import Level, finest
 from privet.core.loss import Loss
-from privet.core.moments import Estimate
-from privet.core.publication import AS_RELEASED, Publication, check_publication
-from privet.core.question import Question
 from privet.core.rational import rational, show
 from privet.errors import InvalidInputError
+from privet.estimates.choosing import Affected, Selection, affected
+from privet.estimates.estimate import Line, Row, chosen_by, rows_of
+from privet.estimates.levels import Level, finest
+from privet.estimates.moments import Estimate
+from privet.estimates.publication import AS_RELEASED, Publication, check_publication
+from privet.estimates.question import Question
 from privet.ledger import Receipt
 
 if TYPE_CHECKING:

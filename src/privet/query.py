@@ -13,17 +13,17 @@ from privet.backends import Backend, Task, Vector
 from privet.core.accountant import how_many
 from privet.core.cells import Keys, in_order, keys_from, plain_keys
 from privet.core.claim import claim
-from privet.core.estimate import SINGLE, total_error
 from privet.core.laws import Choice, Law
-from privet.core.levels import most_cells
 from privet.core.loss import Loss
 from privet.core.parts import Part
 from privet.core.plan import Plan, fingerprint
-from privet.core.question import Question
 from privet.core.rational import show
 from privet.declarations import Table
 from privet.engine import Job, NoiseSource, Release, run
 from privet.errors import InvalidInputError, TableUnavailableError
+from privet.estimates.estimate import SINGLE, total_error
+from privet.estimates.levels import most_cells
+from privet.estimates.question import Question
 from privet.ledger import Charge, Ledger, Stored
 
 if TYPE_CHECKING:

@@ -17,18 +17,18 @@ from typing import Any
 
 from privet.answer import loss_json
 from privet.backends import Task
-from privet.core.accuracy import half_width
 from privet.core.claim import claim
-from privet.core.contribution import Bounds
 from privet.core.expression import And, Case, Column, Compare, Expression, IsNull, Literal, Not, Relation
 from privet.core.loss import Loss
 from privet.core.measures import ROWS
 from privet.core.parts import Gauge, Part, Setting, priced, total_loss
 from privet.core.plan import Aggregate, Function, Key, Plan, fingerprint
-from privet.core.question import Outline, outline
+from privet.core.sensitivity import Bounds
 from privet.core.shape import Form, Shape
 from privet.engine import Job, NoiseSource, run
 from privet.errors import InvalidInputError
+from privet.estimates.accuracy import half_width
+from privet.estimates.question import Outline, outline
 from privet.ledger import Charge, Receipt
 from privet.query import Query, warnings_of
 

@@ -17,15 +17,13 @@ from privet import catalog
 from privet.backends.duckdb import DuckDb
 from privet.backends.origins import check_unit_wise
 from privet.core.accountant import Budget, how_many
-from privet.core.contribution import Bounds
 from privet.core.loss import Amount, Loss, parallel
 from privet.core.origin import origin_of, rows_of_a_unit, tables_in
 from privet.core.partition import Partition, of_part, of_part_by_row
 from privet.core.plan import Plan
-from privet.core.pricing import Price, Wanted, ask
-from privet.core.question import outline
 from privet.core.rational import positive, show
 from privet.core.schema import Kind
+from privet.core.sensitivity import Bounds
 from privet.core.shape import shape_of_kind
 from privet.core.unit import neighbors_from
 from privet.core.weights import weight_from
@@ -41,6 +39,8 @@ from privet.declarations import (
 )
 from privet.engine import FreshNoise, NoiseSource
 from privet.errors import InvalidInputError, RefusedQueryError
+from privet.estimates.pricing import Price, Wanted, ask
+from privet.estimates.question import outline
 from privet.ledger import Ledger, Policy, Reading, Terms, anchor
 from privet.ledger import sqlite as ledgers
 from privet.ledger.connection import alone_in, sync_folder

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from privet.attacks.domain import value_text
 from privet.attacks.release import EVERYBODY, Between, Mean, Measure, Statistic, Tables, Total
-from privet.core.estimate import Row
 from privet.core.expression import And, Column, Compare, Expression, IsNull, Literal, Relation, Value
-from privet.core.moments import Estimate
 from privet.core.plan import Aggregate, Function, Plan
+from privet.estimates.estimate import Row
+from privet.estimates.moments import Estimate
 
 if TYPE_CHECKING:
     from privet.answer import Answer

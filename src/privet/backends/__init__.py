@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from privet.catalog import Table
 from privet.core.cells import Cells, Keys
-from privet.core.contribution import Bounds
 from privet.core.measures import Measure
 from privet.core.plan import Plan
+from privet.core.sensitivity import Bounds
 from privet.core.shape import Shapes
 
 

@@ -22,7 +22,7 @@ from privet.backends.pile import FIRST, SECOND, SHIFT, Pile, loops
 from privet.backends.rowsql import Rows
 from privet.backends.tally import Tally
 from privet.core.claim import claim
-from privet.core.contribution import Bounds
+from privet.core.sensitivity import Bounds
 
 Whole = npt.NDArray[np.int64]
 Bits = npt.NDArray[np.uint64]

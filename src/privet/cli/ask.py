@@ -93,7 +93,7 @@ def _query(options: argparse.Namespace) -> None:
         asked = _asked(vault, options)
         _check_files(options, asked)
         if options.published:
-            from privet.core.publication import AS_PRINTED, check_publication  # noqa: PLC0415
+            from privet.estimates.publication import AS_PRINTED, check_publication  # noqa: PLC0415
 
             check_publication(AS_PRINTED, asked.plan)  # before it is paid for
         with _charge_is_told(vault.ledger, asked.request), working("answering"):

@@ -183,7 +183,9 @@ def _last_step(pair: tuple[Asked, Asked]) -> Callable[[Asked, int], Any] | None:
 def _moved(pair: tuple[Asked, Asked]) -> Fraction:
     """How much of what is paid for the numbers of the two sides move: the most of all parts."""
     parts = pair[0].query.question.parts
-    shares = [Fraction(sum(map(abs, steps)), part.reach.l1) for part, steps in zip(parts, _steps(pair), strict=True)]
+    shares = [
+        Fraction(sum(map(abs, steps)), part.sensitivity.l1) for part, steps in zip(parts, _steps(pair), strict=True)
+    ]
     return max(shares)
 
 

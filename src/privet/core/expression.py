@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum
 from fractions import Fraction
+from typing import Any
 
 Value = Fraction | bool | str | dt.date | dt.datetime | None  # None is SQL's NULL; there is no NaN and no infinity
 
@@ -347,3 +348,14 @@ def columns_in(thing: object) -> Iterator[str]:
     elif is_dataclass(thing):
         for field in fields(thing):
             yield from columns_in(getattr(thing, field.name))
+
+
+def substituted(expression: Any, by: Mapping[str, Expression]) -> Any:
+    """The same with other expressions in the place of columns."""
+    if isinstance(expression, Column):
+        return by.get(expression.name, expression)
+    if isinstance(expression, tuple):
+        return tuple(substituted(item, by) for item in expression)
+    if is_dataclass(expression) and not isinstance(expression, type):
+        return type(expression)(*(substituted(getattr(expression, field.name), by) for field in fields(expression)))
+    return expression

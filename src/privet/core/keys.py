@@ -6,18 +6,18 @@ from dataclasses import replace
 from fractions import Fraction
 
 from privet.core.claim import claim
-from privet.core.contribution import Bounds, Reach, reach
 from privet.core.laws import DiscreteLaplace
 from privet.core.loss import Loss, approximate, as_replace, exp_above
 from privet.core.mechanisms import key_threshold, laplace_for
+from privet.core.sensitivity import Bounds, Sensitivity, sensitivity
 from privet.core.unit import Neighbors
 
 ROUNDING = Fraction(1, 2**64)
 
 
-def keys_reach(bounds: Bounds) -> Reach:
+def keys_sensitivity(bounds: Bounds) -> Sensitivity:
     """A unit counts once for each of its keys, however many of its rows count later."""
-    return reach(0, 1, None, replace(bounds, rows=1, in_all=None))
+    return sensitivity(0, 1, None, replace(bounds, rows=1, in_all=None))
 
 
 @claim("private-keys")

@@ -8,13 +8,13 @@ from enum import StrEnum
 from fractions import Fraction
 
 from privet.core.claim import claim
-from privet.core.contribution import Bounds, Reach, reach
-from privet.core.keys import keys_for, keys_reach
+from privet.core.keys import keys_for, keys_sensitivity
 from privet.core.laws import Choice, DiscreteGaussian, DiscreteLaplace
 from privet.core.loss import Loss, pure, sequential, zcdp
 from privet.core.measures import CHOSEN, KEYS, Measure, Role
 from privet.core.mechanisms import gaussian_for_rho, laplace_for
-from privet.core.ranks import choice_for, choice_for_rho, rank_reach, root_below
+from privet.core.ranks import choice_for, choice_for_rho, rank_sensitivity, root_below
+from privet.core.sensitivity import Bounds, Sensitivity, sensitivity
 from privet.errors import RefusedQueryError
 
 WIDEST = 2**50  # the sampler's limit for a scale
@@ -31,10 +31,10 @@ class Gauge(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """A measure with its reach, its noise and its price. Keys are shown from `threshold` units on."""
+    """A measure with its sensitivity, its noise and its price. Keys are shown from `threshold` units on."""
 
     measure: Measure
-    reach: Reach
+    sensitivity: Sensitivity
     law: Law
     loss: Loss
     threshold: int | None = None
@@ -50,14 +50,14 @@ class Setting:
     delta: Fraction | None = None
 
 
-def reach_of(measure: Measure, setting: Setting) -> Reach:
+def sensitivity_of(measure: Measure, setting: Setting) -> Sensitivity:
     """How far one unit moves a measure, over all cells."""
     if measure.role is Role.KEYS:
-        return keys_reach(setting.bounds)
+        return keys_sensitivity(setting.bounds)
     if measure.role in CHOSEN:
-        return rank_reach(measure, setting.cells, setting.bounds)
+        return rank_sensitivity(measure, setting.cells, setting.bounds)
     bounds = replace(setting.bounds, rows=1) if measure.role is Role.PEOPLE else setting.bounds
-    return reach(measure.low, measure.high, setting.cells, bounds)
+    return sensitivity(measure.low, measure.high, setting.cells, bounds)
 
 
 @claim("parts-price")
@@ -67,7 +67,7 @@ def priced(measures: Sequence[Measure], setting: Setting, gauge: Gauge, shares: 
 
 
 def _part(measure: Measure, setting: Setting, gauge: Gauge, share: Fraction) -> Part:
-    far = reach_of(measure, setting)
+    far = sensitivity_of(measure, setting)
     if measure is KEYS:
         return _keys(far, setting, share if gauge is Gauge.EPSILON else root_below(2 * share))
     law: Law
@@ -82,15 +82,15 @@ def _part(measure: Measure, setting: Setting, gauge: Gauge, share: Fraction) -> 
         wide = law.variance >= WIDEST**2
     if wide:
         raise _too_wide()
-    return Part(measure=measure, reach=far, law=law, loss=loss)
+    return Part(measure=measure, sensitivity=far, law=law, loss=loss)
 
 
-def _keys(far: Reach, setting: Setting, epsilon: Fraction) -> Part:
+def _keys(far: Sensitivity, setting: Setting, epsilon: Fraction) -> Part:
     assert setting.delta is not None  # noqa: S101  `pricing` asks for it
     law, threshold, loss = keys_for(epsilon, setting.delta, setting.bounds)
     if law.scale >= WIDEST:
         raise _too_wide()
-    return Part(measure=KEYS, reach=far, law=law, loss=loss, threshold=threshold)
+    return Part(measure=KEYS, sensitivity=far, law=law, loss=loss, threshold=threshold)
 
 
 def _too_wide() -> RefusedQueryError:

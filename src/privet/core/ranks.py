@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from privet.core.claim import claim
-from privet.core.contribution import Bounds, Reach, reach
 from privet.core.laws import Choice
 from privet.core.loss import Loss
 from privet.core.measures import Measure, Role
+from privet.core.sensitivity import Bounds, Sensitivity, sensitivity
 
 SURE = Fraction(95, 100)
 HALVES = 2  # parts of a row
@@ -50,7 +50,7 @@ def parts_of_a_row(measure: Measure) -> int:
 
 
 @claim("rank-loss")
-def rank_reach(measure: Measure, cells: int | None, bounds: Bounds) -> Reach:
+def rank_sensitivity(measure: Measure, cells: int | None, bounds: Bounds) -> Sensitivity:
     """How far one unit can move the losses of all values, cell by cell.
 
     A row more moves b * #{x < v} - t by b - a if it lies below v and by -a otherwise; t - b * #{x <= v} likewise: a
@@ -59,11 +59,11 @@ def rank_reach(measure: Measure, cells: int | None, bounds: Bounds) -> Reach:
     """
     b = parts_of_a_row(measure)
     a = b if measure.quantile is None else measure.quantile.numerator
-    return reach(-min(a, b - a), max(a, b - a), cells, bounds)
+    return sensitivity(-min(a, b - a), max(a, b - a), cells, bounds)
 
 
 @claim("rank-price")
-def choice_for(epsilon: Fraction, far: Reach, measure: Measure) -> tuple[Choice, Loss]:
+def choice_for(epsilon: Fraction, far: Sensitivity, measure: Measure) -> tuple[Choice, Loss]:
     """A loss that moves by d in a cell costs 2 * rate * d there, and so in sum.
 
     Among few values by permute-and-flip, which is (2 * rate * d)**2 / 2 in zCDP like everything that has a pure price;
@@ -74,7 +74,7 @@ def choice_for(epsilon: Fraction, far: Reach, measure: Measure) -> tuple[Choice,
 
 
 @claim("rank-price")
-def choice_for_rho(rho: Fraction, far: Reach) -> tuple[Choice, Loss]:
+def choice_for_rho(rho: Fraction, far: Sensitivity) -> tuple[Choice, Loss]:
     """The same at a price in zCDP; the rate is rounded down."""
     law = Choice(root_below(2 * rho / far.l2_squared))
     return law, Loss(epsilon=2 * law.rate * far.l1, rho=rho)

@@ -1,166 +1,88 @@
-"""Global sensitivities of the textbook statistics: how far one person can move them, and who could.
-
-One row a person. Each statistic has a witness (two neighboring tables that attain the bound), a verdict on Laplace
-noise, and the better way. Values are clamped to the declared range first; without a range there is no bound and the
-question is refused. Under replace no row may be dropped by a condition or a NULL: a row that can vanish is add-remove.
-"""
+"""How far one unit can move the cells of a sum, when only so many of its rows and cells count."""
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass
-from fractions import Fraction
 
 from privet.core.claim import claim
-from privet.core.rational import rational, whole
-from privet.core.unit import Neighbors, neighbors_from
-from privet.errors import InvalidInputError
+from privet.core.unit import Neighbors
 
-Table = tuple[tuple[Fraction, int], ...]  # (value, how many rows have it)
-USEFUL = Fraction(1, 10)
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """What bounding leaves of a unit: `rows` rows in each of `groups` groups, at most, and `in_all` rows together if
+    that is given. A row unit has 1 and 1."""
+
+    groups: int
+    rows: int
+    neighbors: Neighbors
+    in_all: int | None = None
+
+    @property
+    def binding(self) -> bool:
+        """Whether `in_all` leaves out rows that the other two would keep."""
+        return self.in_all is not None and self.in_all < self.groups * self.rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sensitivity:
-    """`bound` is attained by the two tables of `witness`; `spread` is how far apart two answers can be at all."""
+    """The most that the vector of cells can change: in sum, in squares, in one cell, and in how many cells."""
 
-    statistic: str
-    bound: Fraction
-    witness: tuple[Table, Table]
-    spread: Fraction
-    advice: str
-
-    @property
-    def useful(self) -> bool:
-        """Is Laplace noise at epsilon 1, an error of about `bound`, small beside what the answer can be?"""
-        return self.bound <= USEFUL * self.spread
+    l1: int
+    l2_squared: int
+    linf: int
+    touched: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Range:
-    """The declared range, and the size of the smaller of two neighboring tables."""
+@claim("bounded-contributions")
+def sensitivity(low: int, high: int, cells: int | None, bounds: Bounds) -> Sensitivity:
+    """For rows that each add a whole number from low to high, or nothing, to one cell; None: any number of cells.
 
-    low: Fraction
-    high: Fraction
-    people: int
-
-    @property
-    def width(self) -> Fraction:
-        return self.high - self.low
-
-
-def range_of(low: object, high: object, people: object) -> Range:
-    """A declared range; refuses an infinite one, and one that is upside down."""
-    if low is None or high is None:
-        raise InvalidInputError(
-            "without bounds one person can move a sum by any amount",
-            "declare a range for the column; values are clamped",
-        )
-    declared = Range(low=rational(low, "low"), high=rational(high, "high"), people=whole(people, "people", 1))
-    if declared.low > declared.high:
-        raise InvalidInputError("low is above high", "give the smaller bound first")
-    return declared
-
-
-@claim("sensitivity-count")
-def count(declared: Range, neighbors: Neighbors) -> Sensitivity:
-    """How many rows satisfy a condition; in the witness 1 says that a row does. Replacing a row changes it, too."""
+    A cell in which a unit has n rows moves by n * far when it comes or goes; when n rows go and m come, by n * far +
+    m * near or m * far + n * near. Over all cells that is most when rows are heaped: some cells are full, one more
+    has what is left. Replacing a unit, it depends on which cells are the same before and after.
+    """
+    far, near = max(high, -low, 0), max(min(high, -low), 0)
+    if not far:  # nothing ever changes; a price of nothing does not exist, so this is treated as a count
+        return sensitivity(0, 1, cells, bounds)
+    limit = bounds.groups * bounds.rows if bounds.in_all is None else bounds.in_all
+    groups, full = min(bounds.groups, limit), min(bounds.rows, limit)
+    cells = 2 * groups if cells is None else cells
+    k = min(groups, cells)
+    number, rest = divmod(min(limit, k * full), full)
+    if bounds.neighbors is Neighbors.ADD_REMOVE:
+        squares = number * full**2 + rest**2
+        return Sensitivity(l1=far * (number * full + rest), l2_squared=far**2 * squares, linf=far * full, touched=k)
+    rows = number * full + rest
+    moved = sum(min(rows, min(k, part) * full) for part in (cells // 2, cells - cells // 2))
     return Sensitivity(
-        statistic="count",
-        bound=Fraction(1),
-        witness=_one_at_the_top(Fraction(0), Fraction(1), declared.people, neighbors),
-        spread=Fraction(declared.people),
-        advice="counts are what Laplace noise is made for",
+        l1=(far - near) * moved + 2 * near * rows,
+        l2_squared=max(
+            sum(times * (far * more + near * fewer) ** 2 for times, more, fewer in swap)
+            for swap in _swaps(number, full, rest, cells)
+        ),
+        linf=(far + near) * full,
+        touched=min(2 * k, cells),
     )
 
 
-@claim("sensitivity-sum")
-def clamped_sum(declared: Range, neighbors: Neighbors) -> Sensitivity:
-    """A person's whole contribution comes or goes (add-remove), or moves from one bound to the other (replace)."""
-    low, high, n = declared.low, declared.high, declared.people
-    if neighbors_from(neighbors) is Neighbors.REPLACE:
-        bound, witness = declared.width, _one_at_the_top(low, high, n, neighbors)
-        spread = n * declared.width
-    else:
-        far = max(low, high, key=abs)
-        bound, witness = abs(far), (((far, n),), ((far, n + 1),))
-        spread = n * abs(far)
-    advice = "for a mean, noise the sum of (value - middle of the range)"
-    return Sensitivity(statistic="sum", bound=bound, witness=witness, spread=spread, advice=advice)
+def _swaps(number: int, full: int, rest: int, cells: int) -> Iterator[list[tuple[int, int, int]]]:
+    """Of a unit that has `number` full cells and one with the rest, before and after: how its cells can fall together.
 
-
-@claim("sensitivity-mean")
-def mean(declared: Range, neighbors: Neighbors) -> Sensitivity:
-    """Everybody at one bound, one at the other."""
-    return Sensitivity(
-        statistic="mean",
-        bound=declared.width / _larger(declared, neighbors),
-        witness=_one_at_the_top(declared.low, declared.high, declared.people, neighbors),
-        spread=declared.width,
-        advice=_with_private_size(neighbors, "release a noisy sum and a noisy count, and divide")
-        or "with a public n the mean is a sum divided by n",
-    )
-
-
-@claim("sensitivity-variance")
-def variance(declared: Range, neighbors: Neighbors) -> Sensitivity:
-    """The population variance moves most when everybody is at one bound and one person is at the other."""
-    larger = _larger(declared, neighbors)
-    combine = "release count, sum and sum of squares around the middle of the range, and combine them"
-    return Sensitivity(
-        statistic="variance",
-        bound=declared.width**2 * (larger - 1) / larger**2,
-        witness=_one_at_the_top(declared.low, declared.high, declared.people, neighbors),
-        spread=declared.width**2 / 4,
-        advice=_with_private_size(neighbors, combine) or combine,
-    )
-
-
-@claim("sensitivity-median")
-def median(declared: Range, neighbors: Neighbors) -> Sensitivity:
-    """The lower median can jump from one bound to the other, whatever n is."""
-    low, high, n = declared.low, declared.high, declared.people
-    lows = (n + 1) // 2 if neighbors_from(neighbors) is Neighbors.REPLACE or n % 2 == 0 else n // 2
-    before: Table = ((low, lows), (high, n - lows))
-    if neighbors_from(neighbors) is Neighbors.REPLACE:
-        after: Table = ((low, lows - 1), (high, n - lows + 1))
-    else:  # with an even n one more high person moves the middle up, with an odd n one more low person down
-        after = ((low, lows + n % 2), (high, n - lows + 1 - n % 2))
-    return Sensitivity(
-        statistic="median",
-        bound=declared.width,
-        witness=(before, after),
-        spread=declared.width,
-        advice="choose a value near the median with the exponential mechanism: it errs in ranks, not in values",
-    )
-
-
-@claim("sensitivity-max")
-def maximum(declared: Range, neighbors: Neighbors) -> Sensitivity:
-    """The oldest patient: one person decides."""
-    return Sensitivity(
-        statistic="max",
-        bound=declared.width,
-        witness=_one_at_the_top(declared.low, declared.high, declared.people, neighbors),
-        spread=declared.width,
-        advice="ask for a high quantile (say 0.99) with the exponential mechanism",
-    )
-
-
-STATISTICS = (count, clamped_sum, mean, variance, median, maximum)
-
-
-def _one_at_the_top(low: Fraction, high: Fraction, people: int, neighbors: Neighbors) -> tuple[Table, Table]:
-    """Everybody at the lower bound; then one more person, or one of them, at the upper."""
-    lows = people if neighbors_from(neighbors) is Neighbors.ADD_REMOVE else people - 1
-    return ((low, people),), ((low, lows), (high, 1))
-
-
-def _larger(declared: Range, neighbors: Neighbors) -> int:
-    """The size of the larger of the two tables."""
-    return declared.people + (neighbors_from(neighbors) is Neighbors.ADD_REMOVE)
-
-
-def _with_private_size(neighbors: Neighbors, advice: str) -> str:
-    if neighbors_from(neighbors) is Neighbors.REPLACE:
-        return ""
-    return f"under add-remove n is private, so this bound is no noise scale: {advice}"
+    Each way says of how many cells which rows they have, the larger number first. It is linear in how many full ones
+    stay full, so the ends of that are enough.
+    """
+    one = int(rest > 0)
+    for before, after, both in itertools.product((0, 1), repeat=3):  # a rest meets a full cell, either way, or a rest
+        least, most = max(0, 2 * (number + one) - before - after - both - cells), number - max(before, after)
+        if max(before, after) + both <= one and least <= most:
+            for same in (least, most):
+                yield [
+                    (same, full, full),
+                    (2 * (number - same) - before - after, full, 0),
+                    (before + after, full, rest),
+                    (both, rest, rest),
+                    (2 * (one - both) - before - after, rest, 0),
+                ]

@@ -5,8 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from privet.core.computed import substituted
-from privet.core.expression import Arithmetic, Case, Column, Expression, IsNull, Literal, Not, Quotient, Sign
+from privet.core.expression import (
+    Arithmetic,
+    Case,
+    Column,
+    Expression,
+    IsNull,
+    Literal,
+    Not,
+    Quotient,
+    Sign,
+    substituted,
+)
 from privet.core.plan import Aggregate, Computed, Function, Plan
 from privet.core.rational import show
 from privet.errors import InvalidInputError, RefusedQueryError

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from privet.core.calibration import gaussian_for
+from privet.estimates.calibration import gaussian_for
 from privet.noise import discrete_gaussian, discrete_laplace
 from privet.noise.entropy import KEYSTREAM
 from privet.noise.selection import flips_exp, uniform

@@ -19,10 +19,10 @@ import numpy as np
 from privet import microdata
 from privet.attacks.finding import Findings
 from privet.core.accountant import Budget
-from privet.core.mechanisms import Grid
 from privet.core.rational import rational, show, whole
 from privet.core.unit import Neighbors, neighbors_from
 from privet.errors import InvalidInputError
+from privet.estimates.textbook import Grid
 from privet.plans.leak_findings import WORDS, Leak, Level, findings_of
 from privet.plans.leak_runs import (
     MOST_PEOPLE,

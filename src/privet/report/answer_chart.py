@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
-from privet.core.estimate import Row
-from privet.core.levels import levels_of, rows_of_level
-from privet.core.moments import Estimate
-from privet.core.question import Question
 from privet.errors import InvalidInputError
+from privet.estimates.estimate import Row
+from privet.estimates.levels import levels_of, rows_of_level
+from privet.estimates.moments import Estimate
+from privet.estimates.question import Question
 from privet.report.answer_text import chosen_words, group_text, price_words
 from privet.report.charts import HEALTHY, INK, PAPER, house_style
 from privet.report.terminal import one_line

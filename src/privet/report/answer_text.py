@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, assert_never
 
-from privet.core.choosing import affected
-from privet.core.estimate import SINGLE, Line, Row, plain
 from privet.core.expression import Value
 from privet.core.laws import Choice
 from privet.core.loss import Amount, Loss
-from privet.core.moments import Estimate
 from privet.core.plan import Function
 from privet.core.ranks import rows_off
+from privet.estimates.choosing import affected
+from privet.estimates.estimate import SINGLE, Line, Row, plain
+from privet.estimates.moments import Estimate
 from privet.report.terminal import Pen, ceiling, decimals_for, fixed, one_line, step_decimals, terminal_width
 
 if TYPE_CHECKING:

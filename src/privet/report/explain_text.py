@@ -7,11 +7,12 @@ from fractions import Fraction
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from privet.core.computed import divides, names_in
-from privet.core.contribution import Bounds
+from privet.core.expression import columns_in
 from privet.core.measures import Role
 from privet.core.plan import Computed, Function
+from privet.core.sensitivity import Bounds
 from privet.core.unit import Neighbors
+from privet.estimates.computed import divides
 from privet.report.answer_text import price_words
 from privet.report.explain_tree import and_, level_words, tree
 from privet.report.explanation import Chosen, Explanation, Noise, Outlook, Standing, Total, explanation
@@ -98,7 +99,7 @@ def _chosen(chosen: Chosen) -> list[str]:
 
 def _follows(column: Computed) -> str:
     """How the error of what is computed follows from those of what it is computed of."""
-    name, used = one_line(column.name), [one_line(name) for name in dict.fromkeys(names_in(column.value))]
+    name, used = one_line(column.name), [one_line(name) for name in dict.fromkeys(columns_in(column.value))]
     if not used:
         return f"{name}: it is known exactly"
     divided = "; none where what it is divided by may be 0" if divides(column.value) else ""

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import assert_never
 
-from privet.core.computed import names_in
-from privet.core.levels import Level, finest, levels_of
+from privet.core.expression import columns_in
 from privet.core.loss import Loss
 from privet.core.measures import Measure, Role
 from privet.core.origin import origin_of
 from privet.core.parts import Part
 from privet.core.plan import Plan
-from privet.core.question import Outline, Question
+from privet.estimates.levels import Level, finest, levels_of
+from privet.estimates.question import Outline, Question
 from privet.report.explanation import mechanism_of
 from privet.report.plan_words import call, constant, inside, origin_tree, words_of
 from privet.report.terminal import one_line, percent
@@ -106,7 +106,7 @@ def _made(read: Outline) -> Iterator[Branch]:
     if totals and len(totals) == len(levels_of(plan)):
         yield Branch("only these totals are shown, not their parts")
     for column in plan.computed:
-        used = [one_line(name) for name in dict.fromkeys(names_in(column.value))]
+        used = [one_line(name) for name in dict.fromkeys(columns_in(column.value))]
         yield Branch(
             f"{one_line(column.name)} = {short(inside(column.value))}" + (f", from {and_(used)}" if used else "")
         )

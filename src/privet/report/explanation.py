@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 from privet.answer import loss_json
 from privet.core.accountant import Budget, accepts, how_many
-from privet.core.accuracy import half_width
-from privet.core.choosing import Affected, affected, selection_of
-from privet.core.estimate import SINGLE, total_error
 from privet.core.laws import Choice, DiscreteLaplace
-from privet.core.levels import Level, finest, levels_of, rows_of_level
 from privet.core.loss import Loss
 from privet.core.measures import Recipe, Role
 from privet.core.parts import Part
 from privet.core.plan import Function
-from privet.core.question import Question
 from privet.core.ranks import parts_of_a_row, rows_off
+from privet.estimates.accuracy import half_width
+from privet.estimates.choosing import Affected, affected, selection_of
+from privet.estimates.estimate import SINGLE, total_error
+from privet.estimates.levels import Level, finest, levels_of, rows_of_level
+from privet.estimates.question import Question
 from privet.ledger import Policy
 from privet.report.plan_words import call
 from privet.report.terminal import floor, plain_numbers
@@ -249,7 +249,7 @@ def _most_off(outlook: Outlook, total: Noise, count: Noise) -> Fraction:
 
 
 def _noise(part: Part, share: Fraction) -> Noise:
-    step, law, far = part.measure.step, part.law, part.reach
+    step, law, far = part.measure.step, part.law, part.sensitivity
     if isinstance(law, Choice):
         unit = parts_of_a_row(part.measure)
         moved, off = Fraction(far.l1, unit), Fraction(rows_off(part.measure, law, share))

@@ -8,7 +8,7 @@ from fractions import Fraction
 import altair as alt
 
 from privet.core.accountant import Budget
-from privet.core.composition import Plan, plan
+from privet.estimates.composition import Plan, plan
 from privet.report.charts import PAPER, house_style
 
 LARGEST = 10_000

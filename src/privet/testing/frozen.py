@@ -172,7 +172,7 @@ class _Found:
             "before": "price, errors and text are the same before the release",
             "requests": f"the same laws and sizes, as the {len(self.part_names)} parts say, in {runs} releases a table",
             "distance": "every vector is within reach of its neighbor: in sum, in squares, in one cell, in cells",
-            "price": "the noise of every part pays for its reach, and the charge is the sum of the parts",
+            "price": "the noise of every part pays for its sensitivity, and the charge is the sum of the parts",
             "charge": "the same entries in both ledgers",
             "answer": "columns, order, labels, numbers and text are the same, once the noise is frozen",
             **({"keys": "a person has no more keys of its own than the threshold hides"} if _private(query) else {}),
@@ -297,7 +297,7 @@ def _check_distance(part: Part, one: Sequence[Asked], two: Sequence[Asked], foun
     steps = [_apart(part, a, b, label) for a, b in zip(one, two, strict=True) for label in {**a.values, **b.values}]
     far = (sum(steps), sum(step * step for step in steps), max(steps, default=0), sum(step != 0 for step in steps))
     for name, size in zip(LIMITS, far, strict=True):
-        limit = getattr(part.reach, name)
+        limit = getattr(part.sensitivity, name)
         if size > limit:
             words = f"the {part.measure.role} moves by {size} ({name}, in steps of {part.measure.step})"
             found.note("distance", f"{words}; {limit} is paid for")
@@ -324,8 +324,8 @@ def _loss(measure: Measure, law: Choice, spread: Spread, candidate: int) -> int:
 
 
 def _unpaid(part: Part, query: Query) -> list[str]:
-    """What is wrong with the noise of a part: its law must pay for its reach, by the formulas of the mechanisms."""
-    far, loss, law = part.reach, part.loss, part.law
+    """What is wrong with the noise of a part: its law must pay for its sensitivity, by the mechanisms' formulas."""
+    far, loss, law = part.sensitivity, part.loss, part.law
     match law:
         case DiscreteLaplace():
             epsilon = far.l1 / law.scale

@@ -11,12 +11,12 @@ from fractions import Fraction
 from itertools import pairwise
 
 from privet.core.claim import claim
-from privet.core.levels import Group, levels_of
 from privet.core.measures import Measure, Recipe
-from privet.core.moments import ZERO, Estimate
 from privet.core.plan import Function, Plan
-from privet.core.projection import Forest, projected, rounded
 from privet.errors import InvalidInputError
+from privet.estimates.levels import Group, levels_of
+from privet.estimates.moments import ZERO, Estimate
+from privet.estimates.projection import Forest, projected, rounded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,16 +7,16 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from privet.core.accountant import Budget, how_many, rho_cap
-from privet.core.accuracy import price_within
 from privet.core.claim import claim
-from privet.core.levels import most_cells
 from privet.core.loss import NOTHING, Loss
-from privet.core.parts import Gauge, Part, priced, reach_of
+from privet.core.parts import Gauge, Part, priced, sensitivity_of
 from privet.core.plan import Function
-from privet.core.question import Outline, Question, question, variants
 from privet.core.rational import below_one, positive, show
-from privet.core.split import costs, error, shares
 from privet.errors import InvalidInputError, RefusedQueryError
+from privet.estimates.accuracy import price_within
+from privet.estimates.levels import most_cells
+from privet.estimates.question import Outline, Question, question, variants
+from privet.estimates.split import costs, error, shares
 
 SHARE = Fraction(95, 100)
 MOST = 1000  # an epsilon: no budget has more
@@ -174,7 +174,7 @@ def _within(read: Outline, budget: Budget, targets: Mapping[int, Fraction]) -> Q
 def _share(read: Outline, number: int, gauge: Gauge, target: Fraction) -> Fraction:
     """Totals are as near as their parts must be."""
     measure, cells = read.measures[number], most_cells(read.plan, read.cells)
-    return price_within(reach_of(measure, read.setting()), gauge, int(target / measure.step), SHARE, cells)
+    return price_within(sensitivity_of(measure, read.setting()), gauge, int(target / measure.step), SHARE, cells)
 
 
 def _targets(read: Outline, price: Price) -> dict[int, Fraction]:

@@ -9,8 +9,9 @@ from fractions import Fraction
 from privet.core.accountant import Budget, how_many
 from privet.core.claim import claim
 from privet.core.loss import NOTHING, pure
-from privet.core.mechanisms import laplace_for, laplace_half_width
+from privet.core.mechanisms import laplace_for
 from privet.core.rational import whole
+from privet.estimates.accuracy import laplace_half_width
 
 DIGITS = 4
 

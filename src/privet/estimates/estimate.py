@@ -8,22 +8,22 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import islice
 
-from privet.core.accuracy import half_width
 from privet.core.cells import Keys
-from privet.core.choosing import Selection, selection_of
-from privet.core.computed import computed, names_in
 from privet.core.evaluate import evaluate
-from privet.core.expression import Expression, Value
+from privet.core.expression import Expression, Value, columns_in
 from privet.core.laws import Choice, Law
-from privet.core.levels import Group, Level, finest, groups_of
 from privet.core.measures import Recipe, Role
-from privet.core.moments import Estimate, Noisy, Span, moment
 from privet.core.parts import Part
 from privet.core.plan import Computed, Function, Order
-from privet.core.publication import AS_RELEASED, Publication, printed, published, refitted
-from privet.core.question import Question
 from privet.core.ranges import shape_of
 from privet.core.shape import Form
+from privet.estimates.accuracy import half_width
+from privet.estimates.choosing import Selection, selection_of
+from privet.estimates.computed import computed
+from privet.estimates.levels import Group, Level, finest, groups_of
+from privet.estimates.moments import Estimate, Noisy, Span, moment
+from privet.estimates.publication import AS_RELEASED, Publication, printed, published, refitted
+from privet.estimates.question import Question
 
 Vectors = Sequence[Sequence[int]]  # one a part, one number a cell; of keys, none for the rest
 Line = Mapping[str, Value | Estimate]
@@ -110,7 +110,7 @@ def _added(vector: Sequence[int], cells: Sequence[int]) -> int | None:
 def _joint(table: _Table, column: Computed, share: Fraction) -> dict[str, Fraction]:
     """How sure each noisy number must be, so that all that a computed column is made of hold together. A choice by rank
     stays as it is."""
-    asked, names = table.asked, set(names_in(column.value))
+    asked, names = table.asked, set(columns_in(column.value))
     used = [
         recipe
         for recipe in asked.outline.recipes

@@ -7,9 +7,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from privet.core.cells import Cells, Keys, cells_of
-from privet.core.computed import check_computed
-from privet.core.contribution import Bounds
-from privet.core.levels import check_levels
 from privet.core.loss import Loss
 from privet.core.measures import KEYS, Measure, Recipe, Wish, measures_of
 from privet.core.narrow import narrowed
@@ -18,8 +15,11 @@ from privet.core.parts import Gauge, Part, Setting, priced, total_loss
 from privet.core.plan import Plan
 from privet.core.ranges import shape_of
 from privet.core.schema import Kind
+from privet.core.sensitivity import Bounds
 from privet.core.shape import Form, Shapes, need, shape_of_kind
 from privet.errors import RefusedQueryError
+from privet.estimates.computed import check_computed
+from privet.estimates.levels import check_levels
 
 NO_OTHERS: Mapping[str, Mapping[str, Kind]] = {}
 

@@ -5,11 +5,10 @@ If all intervals of the aggregates in an expression hold at once, so does what f
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
 from functools import reduce
-from typing import Any
 
 from privet.core.claim import claim
 from privet.core.evaluate import evaluate
@@ -26,28 +25,17 @@ from privet.core.expression import (
     Rounded,
     Sign,
     Value,
+    columns_in,
 )
-from privet.core.moments import ZERO, Estimate, Span
 from privet.core.plan import Plan
 from privet.core.ranges import round_to, shape_of
 from privet.core.rational import show
 from privet.core.shape import Form, Shape, Shapes, need
 from privet.errors import RefusedQueryError
+from privet.estimates.moments import ZERO, Estimate, Span
 
 ANSWERED = Shape(form=Form.NUMBER, high=1)  # it is free: only the form matters
 Known = Mapping[str, Value | Estimate]
-
-
-def names_in(expression: object) -> Iterator[str]:
-    """The columns of an expression."""
-    if isinstance(expression, Column):
-        yield expression.name
-    elif isinstance(expression, tuple):
-        for item in expression:
-            yield from names_in(item)
-    elif is_dataclass(expression):
-        for field in fields(expression):
-            yield from names_in(getattr(expression, field.name))
 
 
 def divides(expression: object) -> bool:
@@ -57,17 +45,6 @@ def divides(expression: object) -> bool:
     if is_dataclass(expression) and not isinstance(expression, Quotient):
         return any(divides(getattr(expression, field.name)) for field in fields(expression))
     return isinstance(expression, Quotient)
-
-
-def substituted(expression: Any, by: Mapping[str, Expression]) -> Any:
-    """The same with other expressions in the place of columns."""
-    if isinstance(expression, Column):
-        return by.get(expression.name, expression)
-    if isinstance(expression, tuple):
-        return tuple(substituted(item, by) for item in expression)
-    if is_dataclass(expression) and not isinstance(expression, type):
-        return type(expression)(*(substituted(getattr(expression, field.name), by) for field in fields(expression)))
-    return expression
 
 
 def check_computed(plan: Plan, columns: Shapes) -> None:
@@ -80,7 +57,7 @@ def check_computed(plan: Plan, columns: Shapes) -> None:
             raise RefusedQueryError(f"two columns are named {show(column.name)}", "give them different names with AS")
         _need_number(column.value, keys, dict.fromkeys((a.name for a in plan.aggregates), ANSWERED))
         taken.append(column.name)
-    used = (*plan.outputs, *names_in(plan.having), *(order.name for order in plan.order))
+    used = (*plan.outputs, *columns_in(plan.having), *(order.name for order in plan.order))
     lost = [name for name in used if name not in taken]
     if lost:
         raise RefusedQueryError(f"there is no column {show(lost[0])}", f"the columns are: {', '.join(taken)}")
@@ -107,7 +84,7 @@ def _need_number(value: Expression, keys: Shapes, answered: Shapes) -> None:
 
 
 def _of_keys(value: Expression, keys: Shapes) -> bool:
-    return not isinstance(value, Quotient) and all(name in keys for name in names_in(value))
+    return not isinstance(value, Quotient) and all(name in keys for name in columns_in(value))
 
 
 @claim("computed-interval")
@@ -138,11 +115,11 @@ def _span(expression: Expression, known: Known) -> Span | None:
 
     def there(item: Expression) -> Span | None:
         """Of what takes the place of NULLs, or passes them over: nothing is known where one may be NULL."""
-        if any(isinstance(one, Estimate) and one.null for one in (known[name] for name in names_in(item))):
+        if any(isinstance(one, Estimate) and one.null for one in (known[name] for name in columns_in(item))):
             raise _UnknownError
         return of(item)
 
-    if not any(isinstance(known[name], Estimate) for name in names_in(expression)):
+    if not any(isinstance(known[name], Estimate) for name in columns_in(expression)):
         return _point(evaluate(expression, known))  # type: ignore[arg-type]
     match expression:
         case Column(name):
@@ -202,7 +179,7 @@ def _possible(case: Case, known: Known) -> list[Expression]:
     """The branches that the exact numbers may take: a condition of keys alone is decided, another one is not."""
     found = []
     for condition, then in case.branches:
-        if any(isinstance(known[name], Estimate) for name in names_in(condition)):
+        if any(isinstance(known[name], Estimate) for name in columns_in(condition)):
             found.append(then)
         elif evaluate(condition, known) is True:  # type: ignore[arg-type]
             return [*found, then]

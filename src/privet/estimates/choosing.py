@@ -11,11 +11,10 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from privet.core.claim import claim
-from privet.core.computed import names_in
-from privet.core.expression import And, Column, Compare, Expression, Literal, Relation
+from privet.core.expression import And, Column, Compare, Expression, Literal, Relation, columns_in
 from privet.core.laws import Choice
-from privet.core.levels import levels_of
-from privet.core.question import Question
+from privet.estimates.levels import levels_of
+from privet.estimates.question import Question
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +48,7 @@ def selection_of(asked: Question, rows: int | None, *, released: bool = True) ->
     for term in _terms(plan.having):
         floor = _floor(asked, term) if released else None
         if floor is None:
-            tested |= measures_behind(asked, names_in(term))
+            tested |= measures_behind(asked, columns_in(term))
         else:
             place, steps = floor
             floors[place] = max(steps, floors.get(place, steps))
@@ -67,7 +66,7 @@ def measures_behind(asked: Question, names: Iterable[str]) -> frozenset[int]:
     """The noisy numbers that columns are made of, computed ones included; keys are made of none."""
     read = asked.outline
     computed = {column.name: column.value for column in read.plan.computed}
-    wanted = {used for name in names for used in (names_in(computed[name]) if name in computed else (name,))}
+    wanted = {used for name in names for used in (columns_in(computed[name]) if name in computed else (name,))}
     found = {place for recipe in read.recipes if recipe.aggregate.name in wanted for place in recipe.measures}
     ranked = {asked.parts[place].measure.value for place in found if isinstance(asked.parts[place].law, Choice)}
     return frozenset(found) | {  # quantiles of the same numbers are put in order together

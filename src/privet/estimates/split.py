@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from privet.core.measures import CHOSEN, KEYS, Measure, Recipe, Role
-from privet.core.parts import Gauge, Setting, reach_of
+from privet.core.parts import Gauge, Setting, sensitivity_of
 from privet.core.plan import Function
 from privet.core.ranks import parts_of_a_row
 
@@ -73,7 +73,7 @@ def _weights(recipe: Recipe, measures: Sequence[Measure]) -> Sequence[float]:
 
 def _variance(measure: Measure, setting: Setting, gauge: Gauge) -> float:
     """Of the noise at a price of 1, in units of what a unit can add to a group; a rank that is off counts as rows."""
-    far, size = reach_of(measure, setting), measure.size
+    far, size = sensitivity_of(measure, setting), measure.size
     if measure.role is not Role.PEOPLE:
         size *= setting.bounds.rows
     if measure.role in CHOSEN:
