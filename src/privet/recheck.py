@@ -1,0 +1,322 @@
+"""What a release costs, worked out again from what its answer carries: `python recheck.py answer.json`.
+
+One file, the standard library and nothing of Privet, so that it can be read, copied and run by itself. It knows no
+table and no plan. From the limits that were enforced and the law of the noise it computes sensitivity and price, in
+fractions or in decimals rounded against the release, and compares them with the charge. docs/budgets.md has the format,
+docs/claims.md the proofs. Whatever this file does not know is refused, never free.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal, localcontext
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, NamedTuple
+
+RELATIONS = {"add-remove": "one unit comes or goes", "replace": "one unit is replaced by another"}
+PARAMETER = {"laplace": "scale", "gaussian": "variance", "exponential": "rate", "permute-and-flip": "rate"}
+NOISE, CHOICE = ("laplace", "gaussian"), ("exponential", "permute-and-flip")
+LAWS = {"count": NOISE, "sum": NOISE, "people": NOISE, "distinct": NOISE,
+        "quantile": CHOICE, "min": CHOICE, "max": CHOICE, "keys": ("laplace",)}  # fmt: skip
+FIELDS = ("role", "groups", "rows", "in_all", "cells", "low", "high", "quantile", "law", "threshold")
+FRACTION = re.compile(r"[0-9]{1,1000}(/[1-9][0-9]{0,999})?")
+MOST_PARTS, LARGEST = 1_000, 10**500  # so that no input takes long
+UNSEEN = """\
+Not seen here: whether the back end kept no more of each unit than these limits, and drew this noise.
+Tests and audits are about that: see docs/testing.md and `privet audit`."""
+
+
+class UnreadableError(ValueError):
+    """A guarantee that is not of the format, and so has no price."""
+
+
+class Part(NamedTuple):  # what the back end is told to enforce for one vector of cells, and the noise on it
+    role: str
+    groups: int
+    rows: int
+    in_all: int | None
+    cells: int | None
+    ends: tuple[int, int]  # how far one row moves a cell one way and the other, the larger first
+    law: str
+    parameter: Fraction
+    threshold: int | None
+
+
+class Sensitivity(NamedTuple):  # the most that one unit changes the vector
+    l1: int
+    l2_squared: int
+    linf: int
+    cells: int
+
+
+class Cost(NamedTuple):  # on the basic gauge and on the zCDP gauge; None is infinite
+    epsilon: Fraction | None
+    delta: Fraction
+    rho: Fraction | None
+    rho_delta: Fraction
+
+
+PricedPart = tuple[Part, Sensitivity, Cost]
+
+
+class Recheck(NamedTuple):
+    neighbors: str
+    parts: list[PricedPart]
+    price: Cost
+    charge: Cost
+    problems: list[str]  # why the charge is not enough
+
+
+def problems(guarantee: object) -> list[str]:
+    """Why the charge does not pay for the release; empty if it does. What is unreadable is a problem: never raises."""
+    try:
+        return recheck(guarantee).problems
+    except UnreadableError as error:
+        return [str(error)]
+
+
+def recheck(guarantee: object) -> Recheck:
+    """Price every part of a guarantee and compare the sum with the charge. Raises UnreadableError."""
+    fields = _fields(guarantee, "the guarantee", ("neighbors", "parts", "cost"))
+    neighbors, listed = _one_of(fields["neighbors"], RELATIONS, "neighbors"), fields["parts"]
+    if not isinstance(listed, list) or not 1 <= len(listed) <= MOST_PARTS:
+        raise UnreadableError(f"parts must be a list of 1 to {MOST_PARTS:,} parts")
+    cost = _fields(fields["cost"], "cost", Cost._fields)
+    charge = Cost(*(_fraction(cost[n], n, nullable=n in ("epsilon", "rho")) for n in Cost._fields))
+    parts = []
+    for number, given in enumerate(listed, 1):
+        part = _part(given, f"part {number}")
+        moved = sensitivity(part, neighbors)
+        parts.append((part, moved, price(part, moved, neighbors)))
+    total = _sum(cost for _, _, cost in parts)
+    return Recheck(neighbors, parts, total, charge, list(_shortages(parts, total, charge)))
+
+
+def sensitivity(part: Part, neighbors: str) -> Sensitivity:
+    """The exact maximum over all units within the limits (docs/claims.md, bounded-contributions)."""
+    far, near = part.ends
+    limit = part.groups * part.rows if part.in_all is None else part.in_all
+    rows, groups = min(part.rows, limit), min(part.groups, limit)
+    cells = 2 * groups if part.cells is None else part.cells  # two units touch no more than that
+    groups = min(groups, cells)
+    most = min(limit, groups * rows)
+    full, rest = divmod(most, rows)  # the worst for squares: full cells, and one with the rest
+    if neighbors == "add-remove":
+        return Sensitivity(far * most, far**2 * (full * rows**2 + rest**2), far * rows, groups)
+    half = cells // 2  # in half of the cells old rows are at the far end, in the others new ones
+    apart = sum(min(most, min(groups, side) * rows) for side in (half, cells - half))
+    l2_squared = max(_swaps(part.ends, (full, rows, rest), cells))
+    l1 = (far - near) * apart + 2 * near * most
+    return Sensitivity(l1, l2_squared, (far + near) * rows, min(2 * groups, cells))
+
+
+def _swaps(ends: tuple[int, int], unit: tuple[int, int, int], cells: int) -> Iterator[int]:
+    """Squared changes from one worst unit to another, for each overlap of their cells (linear in the full ones)."""
+    (far, near), (full, rows, rest) = ends, unit
+    alone, both, mixed = (rows * far) ** 2, (rows * (far + near)) ** 2, (rows * far + rest * near) ** 2
+    for over, met in ((0, 0), (1, 0), (2, 0), (0, 1)) if rest else ((0, 0),):  # rests on full cells; on each other
+        single = 2 - over - 2 * met if rest else 0  # rests in cells of their own
+        fewest, largest = max(0, 2 * full + single + met - cells), full - min(over, 1)
+        for shared in (fewest, largest) if fewest <= largest else ():
+            rests = over * mixed + met * (rest * (far + near)) ** 2 + single * (rest * far) ** 2
+            yield shared * both + (2 * full - 2 * shared - over) * alone + rests
+
+
+def price(part: Part, moved: Sensitivity, neighbors: str) -> Cost:
+    """What noise of this law costs on a vector that moves so far."""
+    if part.role == "keys":
+        return _price_of_keys(part, neighbors)
+    (l1, l2_squared, _, _), number, nothing = moved, part.parameter, Fraction(0)
+    epsilon, rho = {
+        "laplace": (l1 / number, (l1 / number) ** 2 / 2),
+        "gaussian": (None, l2_squared / (2 * number)),
+        "exponential": (2 * number * l1, number**2 * l2_squared / 2),  # bounded range
+        "permute-and-flip": (2 * number * l1, 2 * number**2 * l2_squared),  # only its pure price is known
+    }[part.law]
+    return Cost(epsilon, nothing, rho, nothing)
+
+
+def _price_of_keys(part: Part, neighbors: str) -> Cost:
+    """A unit moves `groups` numbers of people by 1; a key that only it has is shown with the chance of the tail."""
+    scale, above, delta = part.parameter, (part.threshold or 0) - 1, Fraction(1)
+    epsilon, digits = part.groups / scale, 60 + scale.numerator.bit_length() // 3
+    if above >= 0:  # P[X >= j] = q**j / (1 + q) with q = exp(-1/scale)
+        ratio, tail = (_enclosed(Context.exp, -number / scale, digits) for number in (1, above))
+        delta = part.groups * tail[1] / (1 + ratio[0])
+    if neighbors == "replace":  # one unit less, then one more
+        least = _enclosed(Context.exp, -epsilon, digits)[0]
+        delta, epsilon = delta * (1 + 1 / least) if least else Fraction(1), 2 * epsilon
+    return Cost(epsilon, min(delta, Fraction(1)), epsilon**2 / 2, min(delta, Fraction(1)))
+
+
+def _sum(prices: Iterable[Cost]) -> Cost:
+    columns: Any = zip((Fraction(0),) * 4, *prices, strict=True)
+    total: Any = (None if None in column else sum(column) for column in columns)
+    return Cost(*total)
+
+
+def _shortages(parts: Sequence[PricedPart], price: Cost, charge: Cost) -> Iterator[str]:
+    if 0 in (charge.epsilon, charge.rho) or (charge.epsilon is None and charge.rho is None):
+        yield "the charge must be above 0 on both gauges, and finite on one of them"
+    compared = () if charge.epsilon is None or _covers_basic(parts, price, charge) else ("epsilon", "delta")
+    for name in compared + (() if charge.rho is None else ("rho", "rho_delta")):
+        paid, due = getattr(charge, name), getattr(price, name)
+        if due is None or paid < due:
+            instead = f"what rho {show(price.rho)} implies" if due is None else show(due)
+            yield f"the charge is smaller than the price: {name} {show(paid)} instead of {instead}"
+
+
+def _covers_basic(parts: Sequence[PricedPart], price: Cost, charge: Cost) -> bool:
+    """Sums of epsilon and delta, or all but the keys as one zCDP release with the keys' sums beside it."""
+    paid = charge.epsilon or Fraction(0)
+    if price.epsilon is not None and price.epsilon <= paid and price.delta <= charge.delta:
+        return True
+    keys, others = (_sum(c for part, _, c in parts if (part.role == "keys") == wanted) for wanted in (True, False))
+    rho = others.rho or Fraction(0)
+    return rho > 0 and implies(rho, paid - (keys.epsilon or 0), charge.delta - keys.delta)
+
+
+def implies(rho: Fraction, epsilon: Fraction, delta: Fraction) -> bool:
+    """Whether rho-zCDP gives (epsilon, delta)-DP at the best order. A yes is certain; a no may err by a hair."""
+    if epsilon < 0 or delta <= 0 or rho - epsilon > 1_000:
+        return False
+    beta = _best_order(rho, epsilon)  # order less 1; every one above 0 proves it
+    digits = 60 + int(beta).bit_length() // 3
+    at, after, paid = (_enclosed(Context.ln, number, digits) for number in (beta, beta + 1, delta))
+    return beta * ((beta + 1) * rho - epsilon) + beta * at[1] - (beta + 1) * after[0] <= paid[0]
+
+
+def _best_order(rho: Fraction, epsilon: Fraction) -> Fraction:
+    """The root of (2b + 1)rho - epsilon - ln(1 + 1/b), which grows and is concave: Newton's steps from its left."""
+    with localcontext(Context(40, ROUND_FLOOR, MIN_EMIN, MAX_EMAX, traps=[])) as context:
+        r, e = _decimal(rho, context), _decimal(epsilon, context)
+        beta = (e - r) / (2 * r) if e > r else (e - r - 2).exp() / (r + 1)
+        for _ in range(60):
+            step = ((2 * beta + 1) * r - e - (1 + 1 / beta).ln()) / (2 * r + 1 / (beta * (beta + 1)))
+            beta -= step
+            if abs(step) < beta.scaleb(-20):
+                break
+        return Fraction(max(1 / Decimal(LARGEST), min(beta, Decimal(LARGEST))))
+
+
+def _decimal(number: Fraction, context: Context) -> Decimal:
+    return context.divide(Decimal(number.numerator), Decimal(number.denominator))
+
+
+def _enclosed(growing: Callable[[Context, Decimal], Decimal], number: Fraction, digits: int) -> list[Fraction]:
+    """Below and above exp or ln, which decimal gives to half a unit of the last digit; a hundred units are allowed."""
+    if growing is Context.exp and number < -10_000:
+        return [Fraction(0), Fraction(1, 10**4_000)]
+    bounds = []
+    for rounding, side in ((ROUND_FLOOR, -1), (ROUND_CEILING, 1)):
+        context = Context(digits, rounding, MIN_EMIN, MAX_EMAX, traps=[])
+        value = Fraction(growing(context, _decimal(number, context)))
+        bounds.append(value + side * abs(value) / 10 ** (digits - 3))
+    return bounds
+
+
+def _part(given: object, what: str) -> Part:
+    fields = _fields(given, what, FIELDS)
+    role = _one_of(fields["role"], LAWS, f"role of {what}")
+    law = fields["law"] if isinstance(fields["law"], dict) else {}
+    name = _one_of(law.get("name"), LAWS[role], f"law of {what} ({role})")
+    number = _fraction(_fields(law, f"law of {what}", ("name", PARAMETER[name]))[PARAMETER[name]], f"law of {what}")
+    groups, rows = (_whole(fields[n], f"{n} of {what}") for n in ("groups", "rows"))
+    in_all, cells = (_whole(fields[n], f"{n} of {what}", nullable=True) for n in ("in_all", "cells"))
+    threshold = _whole(fields["threshold"], f"threshold of {what}", -LARGEST, nullable=role != "keys")
+    if number == 0 or (threshold is not None and role != "keys") or (cells is not None and role == "keys"):
+        raise UnreadableError(f"{what} has a {PARAMETER[name]} of 0, keys with cells, or a threshold without keys")
+    once, in_all = role in ("people", "keys"), None if role == "keys" else in_all  # a unit counts once in a cell
+    return Part(role, groups, 1 if once else rows, in_all, cells, _ends(fields, what), name, number, threshold)
+
+
+def _ends(fields: dict[str, Any], what: str) -> tuple[int, int]:
+    role, given = fields["role"], fields["quantile"]
+    low, high = (_whole(fields[n], f"{n} of {what}", -LARGEST, nullable=role != "sum") or 0 for n in ("low", "high"))
+    share = _fraction(given, f"quantile of {what}", nullable=role != "quantile")
+    if low > high or (share is not None and (role != "quantile" or not 0 < share < 1 or str(share) != given)):
+        raise UnreadableError(f"{what} has low above high, or a quantile that is not between 0 and 1 in lowest terms")
+    ends = {"sum": (max(high, 0), max(-low, 0)), "min": (2, 0), "max": (2, 0)}.get(role, (1, 0))  # min, max: half rows
+    if share is not None:
+        ends = share.numerator, share.denominator - share.numerator
+    return (max(ends), min(ends)) if any(ends) else (1, 0)  # what is always 0 is priced as a count
+
+
+def _fields(given: object, what: str, names: Sequence[str]) -> dict[str, Any]:
+    if not isinstance(given, dict) or given.keys() != set(names):
+        raise UnreadableError(f"{what} must be an object with exactly these fields: {', '.join(names)}")
+    return given
+
+
+def _one_of(given: object, names: Iterable[str], what: str) -> str:
+    if not isinstance(given, str) or given not in names:
+        raise UnreadableError(f"{what} must be one of: {', '.join(names)}")
+    return given
+
+
+def _whole(given: object, what: str, least: int = 1, *, nullable: bool = False) -> Any:
+    if not (given is None and nullable) and not (type(given) is int and least <= given <= LARGEST):
+        raise UnreadableError(f"{what} must be a whole number" + (" of 1 or more" if least == 1 else ""))
+    return given
+
+
+def _fraction(given: object, what: str, *, nullable: bool = False) -> Any:
+    if not (given is None and nullable) and not (isinstance(given, str) and FRACTION.fullmatch(given)):
+        raise UnreadableError(f'{what} must be a fraction of 0 or more in quotes, for example "3/7"')
+    return None if given is None else Fraction(str(given))
+
+
+def show(number: Fraction | int | None) -> str:
+    if number is None or max(number.numerator, number.denominator) < 10**40:
+        return "infinite" if number is None else str(number)
+    return f"about {_decimal(Fraction(number), Context(10, ROUND_CEILING, MIN_EMIN, MAX_EMAX)).normalize()}"
+
+
+def report(found: Recheck) -> str:
+    lines = []
+    for number, (part, moved, cost) in enumerate(found.parts, 1):
+        limits = f"at most {part.groups} groups of a unit, {part.rows} rows in each"
+        limits += f", {part.in_all or part.groups * part.rows} in all; {part.cells or 'any number of'} cells"
+        noise = f"{part.law}, {PARAMETER[part.law]} {show(part.parameter)}"
+        noise += f"; shown from {part.threshold} on" if part.role == "keys" else ""
+        lines += [f"part {number}, {part.role}: {limits}", f"  noise: {noise}"]
+        lines += [f"  sensitivity: {_in_words(moved)}", f"  price: {_in_words(cost)}"]
+    lines += [f"price if {RELATIONS[found.neighbors]}: {_in_words(found.price)}", f"charge: {_in_words(found.charge)}"]
+    verdict = [f"NOT ENOUGH: {problem}" for problem in found.problems] or ["The charge covers the price."]
+    return "\n".join([*lines, *verdict, UNSEEN])
+
+
+def _in_words(numbers: Sensitivity | Cost) -> str:
+    return ", ".join(f"{name} {show(number)}" for name, number in numbers._asdict().items())
+
+
+def guarantee_of(text: str) -> object:
+    """The guarantee in the JSON of an answer. Raises UnreadableError."""
+    try:
+        read = json.loads(text)
+    except (ValueError, RecursionError):
+        raise UnreadableError("the file is not JSON that can be read") from None
+    result = read.get("result") if isinstance(read, dict) else None
+    if not isinstance(result, dict) or result.get("guarantee") is None:
+        raise UnreadableError("the file has no guarantee")
+    return result["guarantee"]
+
+
+def main(arguments: Sequence[str]) -> int:
+    """0: the charge is enough; 1: it is not; 2: bad input."""
+    try:
+        (name,) = arguments
+        found = recheck(guarantee_of(sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")))
+    except (OSError, ValueError) as error:
+        sys.stderr.write(f"recheck: {error}\n  remedy: name the answer of `privet query ... --json`, or - for stdin\n")
+        return 2
+    sys.stdout.write(report(found) + "\n")
+    return 1 if found.problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
