@@ -1,9 +1,8 @@
 """What a release costs, worked out again from what its answer carries: `python recheck.py answer.json`.
 
-One file, the standard library and nothing of Privet, so that it can be read, copied and run by itself. It knows no
-table and no plan. From the limits that were enforced and the law of the noise it computes sensitivity and price, in
-fractions or in decimals rounded against the release, and compares them with the charge. docs/budgets.md has the format,
-docs/claims.md the proofs. Whatever this file does not know is refused, never free.
+One file of the standard library, with nothing of Privet in it, so that it can be read, copied and run alone. From the
+limits that were enforced and the law of the noise it computes sensitivity and price, in fractions or in decimals that
+are rounded against the release. docs/budgets.md has the format. Whatever it does not know is refused, never free.
 """
 
 from __future__ import annotations
@@ -23,15 +22,11 @@ NOISE, CHOICE = ("laplace", "gaussian"), ("exponential", "permute-and-flip")
 LAWS = {"count": NOISE, "sum": NOISE, "people": NOISE, "distinct": NOISE,
         "quantile": CHOICE, "min": CHOICE, "max": CHOICE, "keys": ("laplace",)}  # fmt: skip
 FIELDS = ("role", "groups", "rows", "in_all", "cells", "low", "high", "quantile", "law", "threshold")
-FRACTION = re.compile(r"[0-9]{1,1000}(/[1-9][0-9]{0,999})?")
+FRACTION = re.compile(r"[0-9]{1,600}(/[1-9][0-9]{0,599})?")
 MOST_PARTS, LARGEST = 1_000, 10**500  # so that no input takes long
-UNSEEN = """\
-Not seen here: whether the back end kept no more of each unit than these limits, and drew this noise.
+UP, DOWN = ROUND_CEILING, ROUND_FLOOR
+UNSEEN = """Not seen here: whether the back end kept no more of each unit than these limits, and drew this noise.
 Tests and audits are about that: see docs/testing.md and `privet audit`."""
-
-
-class UnreadableError(ValueError):
-    """A guarantee that is not of the format, and so has no price."""
 
 
 class Part(NamedTuple):  # what the back end is told to enforce for one vector of cells, and the noise on it
@@ -60,12 +55,9 @@ class Cost(NamedTuple):  # on the basic gauge and on the zCDP gauge; None is inf
     rho_delta: Fraction
 
 
-PricedPart = tuple[Part, Sensitivity, Cost]
-
-
 class Recheck(NamedTuple):
     neighbors: str
-    parts: list[PricedPart]
+    parts: list[tuple[Part, Sensitivity, Cost]]
     price: Cost
     charge: Cost
     problems: list[str]  # why the charge is not enough
@@ -75,23 +67,20 @@ def problems(guarantee: object) -> list[str]:
     """Why the charge does not pay for the release; empty if it does. What is unreadable is a problem: never raises."""
     try:
         return recheck(guarantee).problems
-    except UnreadableError as error:
+    except ValueError as error:
         return [str(error)]
 
 
 def recheck(guarantee: object) -> Recheck:
-    """Price every part of a guarantee and compare the sum with the charge. Raises UnreadableError."""
+    """Price every part of a guarantee and compare the sum with the charge. Raises ValueError."""
     fields = _fields(guarantee, "the guarantee", ("neighbors", "parts", "cost"))
     neighbors, listed = _one_of(fields["neighbors"], RELATIONS, "neighbors"), fields["parts"]
     if not isinstance(listed, list) or not 1 <= len(listed) <= MOST_PARTS:
-        raise UnreadableError(f"parts must be a list of 1 to {MOST_PARTS:,} parts")
+        raise ValueError(f"parts must be a list of 1 to {MOST_PARTS:,} parts")
     cost = _fields(fields["cost"], "cost", Cost._fields)
     charge = Cost(*(_fraction(cost[n], n, nullable=n in ("epsilon", "rho")) for n in Cost._fields))
-    parts = []
-    for number, given in enumerate(listed, 1):
-        part = _part(given, f"part {number}")
-        moved = sensitivity(part, neighbors)
-        parts.append((part, moved, price(part, moved, neighbors)))
+    given = [_part(part, f"part {number}") for number, part in enumerate(listed, 1)]
+    parts = [(part, moved := sensitivity(part, neighbors), price(part, moved, neighbors)) for part in given]
     total = _sum(cost for _, _, cost in parts)
     return Recheck(neighbors, parts, total, charge, list(_shortages(parts, total, charge)))
 
@@ -143,23 +132,22 @@ def price(part: Part, moved: Sensitivity, neighbors: str) -> Cost:
 def _price_of_keys(part: Part, neighbors: str) -> Cost:
     """A unit moves `groups` numbers of people by 1; a key that only it has is shown with the chance of the tail."""
     scale, above, delta = part.parameter, (part.threshold or 0) - 1, Fraction(1)
-    epsilon, digits = part.groups / scale, 60 + scale.numerator.bit_length() // 3
+    epsilon, digits = part.groups / scale, 50 + scale.numerator.bit_length() // 3
     if above >= 0:  # P[X >= j] = q**j / (1 + q) with q = exp(-1/scale)
-        ratio, tail = (_enclosed(Context.exp, -number / scale, digits) for number in (1, above))
-        delta = part.groups * tail[1] / (1 + ratio[0])
+        tail = _bound(Context.exp, -above / scale, UP, digits) / (1 + _bound(Context.exp, -1 / scale, DOWN, digits))
+        delta = part.groups * tail
     if neighbors == "replace":  # one unit less, then one more
-        least = _enclosed(Context.exp, -epsilon, digits)[0]
+        least = _bound(Context.exp, -epsilon, DOWN, digits)
         delta, epsilon = delta * (1 + 1 / least) if least else Fraction(1), 2 * epsilon
     return Cost(epsilon, min(delta, Fraction(1)), epsilon**2 / 2, min(delta, Fraction(1)))
 
 
 def _sum(prices: Iterable[Cost]) -> Cost:
     columns: Any = zip((Fraction(0),) * 4, *prices, strict=True)
-    total: Any = (None if None in column else sum(column) for column in columns)
-    return Cost(*total)
+    return Cost._make(None if None in column else sum(column) for column in columns)
 
 
-def _shortages(parts: Sequence[PricedPart], price: Cost, charge: Cost) -> Iterator[str]:
+def _shortages(parts: Sequence[tuple[Part, Sensitivity, Cost]], price: Cost, charge: Cost) -> Iterator[str]:
     if 0 in (charge.epsilon, charge.rho) or (charge.epsilon is None and charge.rho is None):
         yield "the charge must be above 0 on both gauges, and finite on one of them"
     compared = () if charge.epsilon is None or _covers_basic(parts, price, charge) else ("epsilon", "delta")
@@ -170,7 +158,7 @@ def _shortages(parts: Sequence[PricedPart], price: Cost, charge: Cost) -> Iterat
             yield f"the charge is smaller than the price: {name} {show(paid)} instead of {instead}"
 
 
-def _covers_basic(parts: Sequence[PricedPart], price: Cost, charge: Cost) -> bool:
+def _covers_basic(parts: Sequence[tuple[Part, Sensitivity, Cost]], price: Cost, charge: Cost) -> bool:
     """Sums of epsilon and delta, or all but the keys as one zCDP release with the keys' sums beside it."""
     paid = charge.epsilon or Fraction(0)
     if price.epsilon is not None and price.epsilon <= paid and price.delta <= charge.delta:
@@ -185,38 +173,32 @@ def implies(rho: Fraction, epsilon: Fraction, delta: Fraction) -> bool:
     if epsilon < 0 or delta <= 0 or rho - epsilon > 1_000:
         return False
     beta = _best_order(rho, epsilon)  # order less 1; every one above 0 proves it
-    digits = 60 + int(beta).bit_length() // 3
-    at, after, paid = (_enclosed(Context.ln, number, digits) for number in (beta, beta + 1, delta))
-    return beta * ((beta + 1) * rho - epsilon) + beta * at[1] - (beta + 1) * after[0] <= paid[0]
+    digits = 50 + int(beta).bit_length() // 3
+    at, after = _bound(Context.ln, beta, UP, digits), _bound(Context.ln, beta + 1, DOWN, digits)
+    exponent = beta * ((beta + 1) * rho - epsilon) + beta * at - (beta + 1) * after
+    return exponent <= _bound(Context.ln, delta, DOWN, digits)
 
 
 def _best_order(rho: Fraction, epsilon: Fraction) -> Fraction:
     """The root of (2b + 1)rho - epsilon - ln(1 + 1/b), which grows and is concave: Newton's steps from its left."""
-    with localcontext(Context(40, ROUND_FLOOR, MIN_EMIN, MAX_EMAX, traps=[])) as context:
-        r, e = _decimal(rho, context), _decimal(epsilon, context)
+    with localcontext(Context(30, DOWN, MIN_EMIN, MAX_EMAX, traps=[])):
+        r, e = (Decimal(number.numerator) / number.denominator for number in (rho, epsilon))
         beta = (e - r) / (2 * r) if e > r else (e - r - 2).exp() / (r + 1)
-        for _ in range(60):
-            step = ((2 * beta + 1) * r - e - (1 + 1 / beta).ln()) / (2 * r + 1 / (beta * (beta + 1)))
-            beta -= step
-            if abs(step) < beta.scaleb(-20):
-                break
+        step, left = beta, 60
+        while abs(step) > beta.scaleb(-12) and (left := left - 1):
+            step = (e + (1 + 1 / beta).ln() - (2 * beta + 1) * r) / (2 * r + 1 / (beta * (beta + 1)))
+            beta += step
         return Fraction(max(1 / Decimal(LARGEST), min(beta, Decimal(LARGEST))))
 
 
-def _decimal(number: Fraction, context: Context) -> Decimal:
-    return context.divide(Decimal(number.numerator), Decimal(number.denominator))
-
-
-def _enclosed(growing: Callable[[Context, Decimal], Decimal], number: Fraction, digits: int) -> list[Fraction]:
-    """Below and above exp or ln, which decimal gives to half a unit of the last digit; a hundred units are allowed."""
+def _bound(growing: Callable[[Context, Decimal], Decimal], number: Fraction, rounding: str, digits: int) -> Fraction:
+    """exp or ln rounded down or up: decimal gives them to half a unit of the last digit, and one unit is allowed."""
     if growing is Context.exp and number < -10_000:
-        return [Fraction(0), Fraction(1, 10**4_000)]
-    bounds = []
-    for rounding, side in ((ROUND_FLOOR, -1), (ROUND_CEILING, 1)):
-        context = Context(digits, rounding, MIN_EMIN, MAX_EMAX, traps=[])
-        value = Fraction(growing(context, _decimal(number, context)))
-        bounds.append(value + side * abs(value) / 10 ** (digits - 3))
-    return bounds
+        return Fraction(0) if rounding == DOWN else Fraction(1, 10**4_000)
+    context = Context(digits, rounding, MIN_EMIN, MAX_EMAX, traps=[])
+    value = growing(context, context.divide(number.numerator, number.denominator))
+    widened = context.next_minus(value) if rounding == DOWN else context.next_plus(value)
+    return Fraction(widened if value else value)  # ln(1) is exactly 0
 
 
 def _part(given: object, what: str) -> Part:
@@ -225,11 +207,10 @@ def _part(given: object, what: str) -> Part:
     law = fields["law"] if isinstance(fields["law"], dict) else {}
     name = _one_of(law.get("name"), LAWS[role], f"law of {what} ({role})")
     number = _fraction(_fields(law, f"law of {what}", ("name", PARAMETER[name]))[PARAMETER[name]], f"law of {what}")
-    groups, rows = (_whole(fields[n], f"{n} of {what}") for n in ("groups", "rows"))
-    in_all, cells = (_whole(fields[n], f"{n} of {what}", nullable=True) for n in ("in_all", "cells"))
+    groups, rows, in_all, cells = (_whole(fields[n], f"{n} of {what}", nullable=n in FIELDS[3:5]) for n in FIELDS[1:5])
     threshold = _whole(fields["threshold"], f"threshold of {what}", -LARGEST, nullable=role != "keys")
     if number == 0 or (threshold is not None and role != "keys") or (cells is not None and role == "keys"):
-        raise UnreadableError(f"{what} has a {PARAMETER[name]} of 0, keys with cells, or a threshold without keys")
+        raise ValueError(f"{what} has a {PARAMETER[name]} of 0, keys with cells, or a threshold without keys")
     once, in_all = role in ("people", "keys"), None if role == "keys" else in_all  # a unit counts once in a cell
     return Part(role, groups, 1 if once else rows, in_all, cells, _ends(fields, what), name, number, threshold)
 
@@ -239,7 +220,7 @@ def _ends(fields: dict[str, Any], what: str) -> tuple[int, int]:
     low, high = (_whole(fields[n], f"{n} of {what}", -LARGEST, nullable=role != "sum") or 0 for n in ("low", "high"))
     share = _fraction(given, f"quantile of {what}", nullable=role != "quantile")
     if low > high or (share is not None and (role != "quantile" or not 0 < share < 1 or str(share) != given)):
-        raise UnreadableError(f"{what} has low above high, or a quantile that is not between 0 and 1 in lowest terms")
+        raise ValueError(f"{what} has low above high, or a quantile that is not between 0 and 1 in lowest terms")
     ends = {"sum": (max(high, 0), max(-low, 0)), "min": (2, 0), "max": (2, 0)}.get(role, (1, 0))  # min, max: half rows
     if share is not None:
         ends = share.numerator, share.denominator - share.numerator
@@ -248,62 +229,59 @@ def _ends(fields: dict[str, Any], what: str) -> tuple[int, int]:
 
 def _fields(given: object, what: str, names: Sequence[str]) -> dict[str, Any]:
     if not isinstance(given, dict) or given.keys() != set(names):
-        raise UnreadableError(f"{what} must be an object with exactly these fields: {', '.join(names)}")
+        raise ValueError(f"{what} must be an object with exactly these fields: {', '.join(names)}")
     return given
 
 
 def _one_of(given: object, names: Iterable[str], what: str) -> str:
     if not isinstance(given, str) or given not in names:
-        raise UnreadableError(f"{what} must be one of: {', '.join(names)}")
+        raise ValueError(f"{what} must be one of: {', '.join(names)}")
     return given
 
 
 def _whole(given: object, what: str, least: int = 1, *, nullable: bool = False) -> Any:
     if not (given is None and nullable) and not (type(given) is int and least <= given <= LARGEST):
-        raise UnreadableError(f"{what} must be a whole number" + (" of 1 or more" if least == 1 else ""))
+        raise ValueError(f"{what} must be a whole number" + (" of 1 or more" if least == 1 else ""))
     return given
 
 
 def _fraction(given: object, what: str, *, nullable: bool = False) -> Any:
     if not (given is None and nullable) and not (isinstance(given, str) and FRACTION.fullmatch(given)):
-        raise UnreadableError(f'{what} must be a fraction of 0 or more in quotes, for example "3/7"')
+        raise ValueError(f'{what} must be a fraction of 0 or more in quotes, for example "3/7"')
     return None if given is None else Fraction(str(given))
 
 
 def show(number: Fraction | int | None) -> str:
     if number is None or max(number.numerator, number.denominator) < 10**40:
         return "infinite" if number is None else str(number)
-    return f"about {_decimal(Fraction(number), Context(10, ROUND_CEILING, MIN_EMIN, MAX_EMAX)).normalize()}"
+    return f"about {Context(10, UP, MIN_EMIN, MAX_EMAX).divide(number.numerator, number.denominator).normalize()}"
 
 
 def report(found: Recheck) -> str:
     lines = []
     for number, (part, moved, cost) in enumerate(found.parts, 1):
-        limits = f"at most {part.groups} groups of a unit, {part.rows} rows in each"
-        limits += f", {part.in_all or part.groups * part.rows} in all; {part.cells or 'any number of'} cells"
-        noise = f"{part.law}, {PARAMETER[part.law]} {show(part.parameter)}"
-        noise += f"; shown from {part.threshold} on" if part.role == "keys" else ""
-        lines += [f"part {number}, {part.role}: {limits}", f"  noise: {noise}"]
+        limits = f"groups {part.groups}, rows {part.rows} in each, {part.in_all or 'any'} in all, cells {part.cells or 'any'}"
+        shown = "" if part.threshold is None else f", shown from {part.threshold} on"
+        lines += [f"part {number}, {part.role}: one row moves a cell by at most {part.ends[0]}", f"  limits: {limits}"]
+        lines += [f"  noise: {part.law}, {PARAMETER[part.law]} {show(part.parameter)}{shown}"]
         lines += [f"  sensitivity: {_in_words(moved)}", f"  price: {_in_words(cost)}"]
     lines += [f"price if {RELATIONS[found.neighbors]}: {_in_words(found.price)}", f"charge: {_in_words(found.charge)}"]
-    verdict = [f"NOT ENOUGH: {problem}" for problem in found.problems] or ["The charge covers the price."]
-    return "\n".join([*lines, *verdict, UNSEEN])
+    lines += [f"NOT ENOUGH: {problem}" for problem in found.problems] or ["The charge covers the price."]
+    return "\n".join([*lines, UNSEEN])
 
 
 def _in_words(numbers: Sensitivity | Cost) -> str:
     return ", ".join(f"{name} {show(number)}" for name, number in numbers._asdict().items())
 
 
-def guarantee_of(text: str) -> object:
-    """The guarantee in the JSON of an answer. Raises UnreadableError."""
+def guarantee_of(text: str) -> Any:
+    """The guarantee in the JSON of an answer. Raises ValueError."""
     try:
-        read = json.loads(text)
+        return json.loads(text)["result"]["guarantee"]
+    except (KeyError, TypeError):
+        raise ValueError("the file has no guarantee") from None
     except (ValueError, RecursionError):
-        raise UnreadableError("the file is not JSON that can be read") from None
-    result = read.get("result") if isinstance(read, dict) else None
-    if not isinstance(result, dict) or result.get("guarantee") is None:
-        raise UnreadableError("the file has no guarantee")
-    return result["guarantee"]
+        raise ValueError("the file is no JSON that can be read") from None
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -315,7 +293,7 @@ def main(arguments: Sequence[str]) -> int:
         sys.stderr.write(f"recheck: {error}\n  remedy: name the answer of `privet query ... --json`, or - for stdin\n")
         return 2
     sys.stdout.write(report(found) + "\n")
-    return 1 if found.problems else 0
+    return min(len(found.problems), 1)
 
 
 if __name__ == "__main__":
