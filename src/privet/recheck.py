@@ -23,7 +23,7 @@ LAWS = {"count": NOISE, "sum": NOISE, "people": NOISE, "distinct": NOISE,
         "quantile": CHOICE, "min": CHOICE, "max": CHOICE, "keys": ("laplace",)}  # fmt: skip
 FIELDS = ("role", "groups", "rows", "in_all", "cells", "low", "high", "quantile", "law", "threshold")
 FRACTION = re.compile(r"[0-9]{1,600}(/[1-9][0-9]{0,599})?")
-MOST_PARTS, LARGEST = 1_000, 10**500  # so that no input takes long
+MOST_PARTS, LARGEST, FINEST = 1_000, 10**500, 2**4_096  # so that no input takes long
 UP, DOWN = ROUND_CEILING, ROUND_FLOOR
 UNSEEN = """Not seen here: whether the back end kept no more of each unit than these limits, and drew this noise.
 Tests and audits are about that: see docs/testing.md and `privet audit`."""
@@ -98,8 +98,7 @@ def sensitivity(part: Part, neighbors: str) -> Sensitivity:
         return Sensitivity(far * most, far**2 * (full * rows**2 + rest**2), far * rows, groups)
     half = cells // 2  # in half of the cells old rows are at the far end, in the others new ones
     apart = sum(min(most, min(groups, side) * rows) for side in (half, cells - half))
-    l2_squared = max(_swaps(part.ends, (full, rows, rest), cells))
-    l1 = (far - near) * apart + 2 * near * most
+    l1, l2_squared = (far - near) * apart + 2 * near * most, max(_swaps(part.ends, (full, rows, rest), cells))
     return Sensitivity(l1, l2_squared, (far + near) * rows, min(2 * groups, cells))
 
 
@@ -134,8 +133,8 @@ def _price_of_keys(part: Part, neighbors: str) -> Cost:
     scale, above, delta = part.parameter, (part.threshold or 0) - 1, Fraction(1)
     epsilon, digits = part.groups / scale, 50 + scale.numerator.bit_length() // 3
     if above >= 0:  # P[X >= j] = q**j / (1 + q) with q = exp(-1/scale)
-        tail = _bound(Context.exp, -above / scale, UP, digits) / (1 + _bound(Context.exp, -1 / scale, DOWN, digits))
-        delta = part.groups * tail
+        delta = part.groups * _bound(Context.exp, -above / scale, UP, digits)
+        delta /= 1 + _bound(Context.exp, -1 / scale, DOWN, digits)
     if neighbors == "replace":  # one unit less, then one more
         least = _bound(Context.exp, -epsilon, DOWN, digits)
         delta, epsilon = delta * (1 + 1 / least) if least else Fraction(1), 2 * epsilon
@@ -143,8 +142,12 @@ def _price_of_keys(part: Part, neighbors: str) -> Cost:
 
 
 def _sum(prices: Iterable[Cost]) -> Cost:
-    columns: Any = zip((Fraction(0),) * 4, *prices, strict=True)
-    return Cost._make(None if None in column else sum(column) for column in columns)
+    """All of them together; rounded up where no charge could be written so exactly."""
+    total: list[Any] = [Fraction(0)] * 4
+    for each in prices:
+        total = [None if one is None or more is None else one + more for one, more in zip(total, each, strict=True)]
+        total = [n if not n or n.denominator <= FINEST else Fraction(-(-n * FINEST // 1), FINEST) for n in total]
+    return Cost._make(total)
 
 
 def _shortages(parts: Sequence[tuple[Part, Sensitivity, Cost]], price: Cost, charge: Cost) -> Iterator[str]:
@@ -222,8 +225,7 @@ def _ends(fields: dict[str, Any], what: str) -> tuple[int, int]:
     if low > high or (share is not None and (role != "quantile" or not 0 < share < 1 or str(share) != given)):
         raise ValueError(f"{what} has low above high, or a quantile that is not between 0 and 1 in lowest terms")
     ends = {"sum": (max(high, 0), max(-low, 0)), "min": (2, 0), "max": (2, 0)}.get(role, (1, 0))  # min, max: half rows
-    if share is not None:
-        ends = share.numerator, share.denominator - share.numerator
+    ends = (share.numerator, share.denominator - share.numerator) if share else ends
     return (max(ends), min(ends)) if any(ends) else (1, 0)  # what is always 0 is priced as a count
 
 
@@ -260,10 +262,9 @@ def show(number: Fraction | int | None) -> str:
 def report(found: Recheck) -> str:
     lines = []
     for number, (part, moved, cost) in enumerate(found.parts, 1):
-        limits = f"groups {part.groups}, rows {part.rows} in each, {part.in_all or 'any'} in all, cells {part.cells or 'any'}"
-        shown = "" if part.threshold is None else f", shown from {part.threshold} on"
-        lines += [f"part {number}, {part.role}: one row moves a cell by at most {part.ends[0]}", f"  limits: {limits}"]
-        lines += [f"  noise: {part.law}, {PARAMETER[part.law]} {show(part.parameter)}{shown}"]
+        limits = [f"{n} {getattr(part, n)}" for n in (*FIELDS[1:5], "threshold") if getattr(part, n) is not None]
+        lines += [f"part {number}, {part.role}: {', '.join(limits)}; one row moves a cell by at most {part.ends[0]}"]
+        lines += [f"  noise: {part.law}, {PARAMETER[part.law]} {show(part.parameter)}"]
         lines += [f"  sensitivity: {_in_words(moved)}", f"  price: {_in_words(cost)}"]
     lines += [f"price if {RELATIONS[found.neighbors]}: {_in_words(found.price)}", f"charge: {_in_words(found.charge)}"]
     lines += [f"NOT ENOUGH: {problem}" for problem in found.problems] or ["The charge covers the price."]
@@ -278,17 +279,15 @@ def guarantee_of(text: str) -> Any:
     """The guarantee in the JSON of an answer. Raises ValueError."""
     try:
         return json.loads(text)["result"]["guarantee"]
-    except (KeyError, TypeError):
-        raise ValueError("the file has no guarantee") from None
-    except (ValueError, RecursionError):
-        raise ValueError("the file is no JSON that can be read") from None
+    except (KeyError, TypeError, ValueError, RecursionError):
+        raise ValueError("this is not the JSON of an answer with a guarantee") from None
 
 
 def main(arguments: Sequence[str]) -> int:
     """0: the charge is enough; 1: it is not; 2: bad input."""
     try:
-        (name,) = arguments
-        found = recheck(guarantee_of(sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")))
+        name = " ".join(arguments)
+        found = recheck(guarantee_of(sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8-sig")))
     except (OSError, ValueError) as error:
         sys.stderr.write(f"recheck: {error}\n  remedy: name the answer of `privet query ... --json`, or - for stdin\n")
         return 2
