@@ -188,7 +188,7 @@ def test_python_m_privet_says_the_same_and_nothing_breaks_in_ascii(tmp_path: Pat
     assert (done.returncode, done.stdout) == (2, "")
     commands = (
         "demo, meaning, init, describe, add, update, partition, check, dummy, "
-        "suggest, explain, query, budget, ledger, attack, preflight, audit, anonymize, compare, pseudonymize"
+        "suggest, explain, query, budget, ledger, recheck, attack, preflight, audit, anonymize, compare, pseudonymize"
     )
     assert done.stderr == f"privet: there is no command 'nonsense'\n  remedy: the commands are: {commands}\n"
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from privet import __version__
-from privet.cli import anonymize, ask, attack, audit, book, compare, owner, pseudonymize, show
+from privet.cli import anonymize, ask, attack, audit, book, compare, owner, pseudonymize, recheck, show
 from privet.cli.verb import Verb, add_commands, envelope, plain_letters, wants_color
 from privet.core.rational import show as shown
 from privet.errors import (
@@ -29,7 +29,8 @@ STOPPED, READER_GONE = 130, 141  # what a shell reports for Ctrl-C, and for a pr
 EXIT_CODES = """\
 exit codes:
   0    done
-  1    preflight found somebody, or could not decide; an audit found a violation, or the gallery is not as it should be
+  1    preflight found somebody, or could not decide; an audit found a violation, or the gallery is not as it should be;
+       recheck found a charge that is too small
   2    bad input, or a question that is not answered; nothing was charged
   3    refused by the budget, or the analyst is suspended; nothing was charged; an audit could not decide
   4    the ledger cannot be used, or a release failed after its charge
@@ -37,8 +38,8 @@ exit codes:
   141  the reader of a pipe went away"""
 
 VERBS: dict[str, Verb] = {
-    **show.VERBS, **owner.VERBS, **ask.VERBS, **book.VERBS, **attack.VERBS, **audit.VERBS, **anonymize.VERBS,
-    **compare.VERBS, **pseudonymize.VERBS,
+    **show.VERBS, **owner.VERBS, **ask.VERBS, **book.VERBS, **recheck.VERBS, **attack.VERBS,
+    **audit.VERBS, **anonymize.VERBS, **compare.VERBS, **pseudonymize.VERBS,
 }  # fmt: skip
 
 

@@ -1,0 +1,77 @@
+"""`privet recheck`: what an answer costs, worked out again from what it carries."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from privet import recheck
+from privet.cli.verb import Verb, json_option, print_json, read_text
+from privet.errors import InvalidInputError
+
+REMEDY = (
+    "ask again with `privet query VAULT SELECT --json > answer.json` (the same question is free), and give that file"
+)
+
+
+def _options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("answer", metavar="ANSWER.json", help="what `privet query --json` printed, or - to read stdin")
+    json_option(command)
+
+
+def _recheck(options: argparse.Namespace) -> int:
+    text = _text(options.answer)
+    try:
+        found = recheck.recheck(recheck.guarantee_of(text))
+    except ValueError as error:
+        raise InvalidInputError(str(error), REMEDY) from None
+    if options.json:
+        print_json("recheck", _as_json(found))
+    else:
+        print(recheck.report(found))
+    return 1 if found.problems else 0
+
+
+def _text(name: str) -> str:
+    if name != "-":
+        return read_text(Path(name), "the answer as JSON")
+    try:
+        return sys.stdin.read()
+    except UnicodeDecodeError:
+        raise InvalidInputError("stdin is not text that can be read", "send the answer as UTF-8") from None
+
+
+def _as_json(found: recheck.Recheck) -> dict[str, Any]:
+    """Fractions are texts, as in the answer; one that is very long is rounded up to ten digits."""
+    parts = [
+        {"role": part.role, "sensitivity": moved._asdict(), "price": _amounts(cost)}
+        for part, moved, cost in found.parts
+    ]
+    return {
+        "enough": not found.problems,
+        "problems": found.problems,
+        "neighbors": found.neighbors,
+        "parts": parts,
+        "price": _amounts(found.price),
+        "charge": _amounts(found.charge),
+        "not_seen": recheck.UNSEEN,
+    }
+
+
+def _amounts(cost: recheck.Cost) -> dict[str, str | None]:
+    return {
+        name: None if amount is None else recheck.show(amount).removeprefix("about ")
+        for name, amount in cost._asdict().items()
+    }
+
+
+VERBS = {
+    "recheck": Verb(
+        "price an answer again, from its limits and its noise alone; needs no vault and no data",
+        "privet recheck answer.json",
+        _options,
+        _recheck,
+    ),
+}
