@@ -13,10 +13,11 @@ from privet.core.schema import Boolean, Category, Date, Integer, Number, Text, T
 from privet.core.sensitivity import Bounds
 from privet.core.unit import Neighbors
 from privet.declarations import Source, Table
+from privet.engine import Gate
 from privet.estimates.pricing import Price, ask
 from privet.estimates.question import Question, outline
 from privet.ledger import Policy, Receipt, Terms, sqlite
-from privet.query import Gate, Query
+from privet.query import Query
 
 BUDGET = Budget(3, "1e-9")
 KINDS = {

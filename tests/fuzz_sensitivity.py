@@ -33,20 +33,22 @@ from sql_writer import sql_of
 
 import privet as pv
 from privet import suggest
-from privet.backends import Habits, Task, Vector
+from privet.backends import Habits, Task, Vector, reference
 from privet.backends import duckdb as backend
 from privet.backends.duckdb import DuckDb
 from privet.backends.reference import Reference
+from privet.backends.written import Written
 from privet.catalog import Table
 from privet.core.cells import Keys, in_order
+from privet.core.measures import Measure
 from privet.core.plan import Function, Plan
 from privet.core.sensitivity import Bounds
 from privet.core.unit import Neighbors
 from privet.declarations import LIMITS
-from privet.engine import FreshNoise
+from privet.engine import FreshNoise, Gate
 from privet.errors import InvalidInputError, RefusedQueryError
 from privet.estimates.question import Outline, Question, outline
-from privet.query import Gate, Query
+from privet.query import Query
 from privet.sources import Raw
 from privet.sql import plan_of
 from privet.testing import Exact, ExactPart, exact
@@ -109,16 +111,16 @@ class Numbers:
     def __init__(self, seen: Seen) -> None:
         self.seen = seen
 
-    def exact(self, task: Task) -> list[Vector]:
+    def write(self, task: Task) -> None: ...
+
+    def exact(self, task: Task, written: object = None) -> list[Vector]:
         return self.seen.vectors
 
-    def people(self, task: Task) -> People:
+    def people(self, task: Task, written: object = None) -> People:
         return self.seen.people
 
-    def habits(self, task: Task) -> Habits:
+    def habits(self, task: Task, written: object = None) -> Habits:
         raise NotImplementedError
-
-    def accepts(self, task: Task) -> None: ...
 
     def ready(self, *tables: Table) -> None: ...
 
@@ -130,20 +132,31 @@ class Numbers:
     def close(self) -> None: ...
 
 
-def remembered(make: Callable[[Task, Raw], Any]) -> Callable[[Task, Raw], Any]:
-    """What was made last, if it is asked for again: a statement is the same for all sets of a unit's rows."""
-    last: list[tuple[Task, Raw, Any]] = []
+def remembered(make: Callable[..., Written]) -> Callable[..., Written]:
+    """What was written last, if it is asked for again: a statement is the same for all sets of a unit's rows."""
+    last: list[tuple[Task, Raw, bool, Written]] = []
 
-    def made(task: Task, raw: Raw) -> Any:
-        if not (last and last[0][0] is task and last[0][1] is raw):
-            last[:] = [(task, raw, make(task, raw))]
-        return last[0][2]
+    def made(task: Task, raw: Raw, *, kernel: bool) -> Written:
+        if not (last and last[0][0] is task and last[0][1] is raw and last[0][2] is kernel):
+            last[:] = [(task, raw, kernel, make(task, raw, kernel=kernel))]
+        return last[0][3]
 
     return made
 
 
-for _name in ("statement", "values", "rows", "people", "observed"):
-    setattr(backend, _name, remembered(getattr(backend, _name)))
+backend.write = remembered(backend.write)
+DEFINED = reference.steps_of
+
+
+def within_its_range(measure: Measure, value: Any) -> int:
+    """As defined; and what range propagation promised of the value is true."""
+    steps = value / measure.step - measure.center
+    assert steps.denominator == 1
+    assert measure.low <= steps <= measure.high
+    return DEFINED(measure, value)
+
+
+reference.steps_of = within_its_range
 
 
 class Stored(DuckDb):
@@ -411,7 +424,7 @@ class Fuzzer:
             seen = []
             for side in range(len(made.sets)):
                 self._with(engine, made, side)
-                seen.append([_histogram(query, one) for one in wanted])
+                seen.append(_histograms(query, wanted))
             for one, two in _pairs(relation, len(seen)):
                 for place, histogram in enumerate(wanted):
                     pairs = zip(seen[one][place], seen[two][place], strict=True)
@@ -428,11 +441,12 @@ class Fuzzer:
 ALL = tuple(Function)
 
 
-def _histogram(query: Query, one: suggest.Histogram) -> list[int]:
-    """As `suggest` has it, before the noise."""
-    if one.read is not None:
-        return suggest._counted(query, one.read)
-    return query.gate.backend.habits(suggest._task(query, None))[suggest.NAMES.index(one.name)]
+def _histograms(query: Query, wanted: Sequence[suggest.Histogram]) -> list[Any]:
+    """As `suggest` has them, before the noise."""
+    backend, found = query.gate.backend, list[Any]()
+    for task in suggest.tasks_of(query, wanted, query.gate.secret()):
+        found += backend.habits(task) if task.habits else backend.exact(task)
+    return found
 
 
 def task_of(table: Table, read: Outline, secret: bytes) -> Task:

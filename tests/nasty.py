@@ -767,7 +767,7 @@ class Store:
 
     def exact(self, task: Task, raw: Raw) -> list[list[int]]:
         query = statement(task, raw)
-        return query.dense(self.connection.execute(query.sql).fetchall())
+        return query.dense(self.connection.execute(query.sql).fetchall(), task.cells.count)
 
     def close(self) -> None:
         self.connection.close()

@@ -461,8 +461,8 @@ def test_not_lies_in_its_shape() -> None:
 
 
 def test_keys_that_are_no_cell_are_dropped() -> None:
-    query = sqlgen.Statement(sql="", recipes=((0, 0, 0), (1, 10, 0)), cells=2)
-    assert query.dense([(None, 5, 7), (1, 2, None)]) == [[0, 2], [0, -20]]
+    query = sqlgen.Statement(sql="", recipes=((0, 0, 0), (1, 10, 0)))
+    assert query.dense([(None, 5, 7), (1, 2, None), (2, 9, 9), (-1, 9, 9)], 2) == [[0, 2], [0, -20]]
 
 
 def test_order_and_threads_change_nothing() -> None:
@@ -659,8 +659,8 @@ def test_after_an_error_of_the_engine_the_table_is_opened_anew(monkeypatch: pyte
         engine.check(VISITS)
         first = engine._attached["t"]
         with monkeypatch.context() as patch:
-            broken = sqlgen.Statement(sql="SELECT error('SECRET')", recipes=(), cells=1)
-            patch.setattr("privet.backends.duckdb.statement", lambda *_: broken)
+            broken = sqlgen.Statement(sql="SELECT error('SECRET')", recipes=())
+            patch.setattr("privet.backends.written.statement", lambda *_: broken)
             with pytest.raises(duckdb.Error):
                 engine.exact(nasty.task_of(ASKED, VISITS))
         assert engine._attached == {}
@@ -786,9 +786,8 @@ def test_a_key_press_stops_a_query(monkeypatch: pytest.MonkeyPatch, capfd: pytes
     endless = sqlgen.Statement(
         sql="SELECT count(*) FROM range(10000000) a, range(10000000) b WHERE a.range + b.range = -1",
         recipes=(),
-        cells=1,
     )
-    monkeypatch.setattr("privet.backends.duckdb.statement", lambda *_: endless)
+    monkeypatch.setattr("privet.backends.written.statement", lambda *_: endless)
     before = signal.signal(signal.SIGALRM, signal.default_int_handler)
     try:
         with DuckDb(Path(), {"t": FRAME}) as engine:
@@ -813,6 +812,6 @@ def test_what_the_engine_cannot_write_down_is_refused_without_data() -> None:
         task = nasty.task_of(plan, table)
         if refused:
             with pytest.raises(RefusedQueryError, match="too many digits"):
-                engine.accepts(task)
+                engine.write(task)
         else:
-            engine.accepts(task)
+            engine.write(task)

@@ -14,7 +14,7 @@ import privet
 from privet.core.claim import CLAIMS
 
 ROOT = Path(__file__).parent.parent
-TRUSTED = ("core", "noise", "ledger", "backends", "sources", "attacks", "decoders", "plans")
+TRUSTED = ("core", "estimates", "noise", "ledger", "backends", "sources", "attacks", "decoders", "plans")
 
 
 def rows() -> dict[str, list[str]]:

@@ -19,11 +19,11 @@ from fuzz_sensitivity import About, fuzz
 
 import privet as pv
 from privet import declarations
-from privet.backends import cellsql, kernel, keysql, originsql, sqlgen
+from privet.backends import cellsql, kernel, keysql, originsql, reference, sqlgen, whole
 from privet.backends.duckdb import DuckDb
 from privet.backends.whole import Whole
 from privet.catalog import Table
-from privet.core import keys, narrow, parts, ranges
+from privet.core import keys, measures, narrow, parts, ranges
 from privet.core.expression import Arithmetic, Sign
 from privet.core.measures import ROWS, Measure, Role
 from privet.core.plan import Function, Plan
@@ -186,30 +186,68 @@ def test_one_clamp_alone_is_enough_for_privacy(monkeypatch: pytest.MonkeyPatch) 
     assert fuzz(0, CASES).violations == []
 
 
-def test_wrong_corners_of_a_product_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def two_corners(monkeypatch: pytest.MonkeyPatch) -> None:
     real = ranges._arithmetic
 
-    def two_corners(sign: Sign, left: Shape, right: Shape) -> Shape:
+    def wrong(sign: Sign, left: Shape, right: Shape) -> Shape:
         shape = real(sign, left, right)
         if sign is not Sign.MULTIPLY:
             return shape
         low, high = sorted((left.low * right.low, left.high * right.high))
         return replace(shape, low=low, high=high)
 
-    monkeypatch.setattr(ranges, "_arithmetic", two_corners)
-    assert caught("replay", "failed", about=lambda plan, _: "Arithmetic" in nasty.nodes_in(plan))
+    monkeypatch.setattr(ranges, "_arithmetic", wrong)
 
 
-def test_narrowing_that_is_off_by_one_step_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def too_narrow(monkeypatch: pytest.MonkeyPatch) -> None:
     real = narrow._compared
 
-    def too_narrow(shape: Shape, *rest: Any) -> Shape:
+    def wrong(shape: Shape, *rest: Any) -> Shape:
         found = real(shape, *rest)
         cut = found.form is Form.NUMBER and found.high < shape.high
         return replace(found, high=found.high - 1) if cut else found
 
-    monkeypatch.setattr(narrow, "_compared", too_narrow)
+    monkeypatch.setattr(narrow, "_compared", wrong)
+
+
+def half_as_wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every number is thought to lie in the lower half of its range, by the core and by the engine's own bounds."""
+    real, times = measures.shape_of, whole.times
+
+    def wrong(value: Any, columns: Any) -> Shape:
+        shape = real(value, columns)
+        return replace(shape, high=(shape.low + shape.high) // 2) if shape.form is Form.NUMBER else shape
+
+    def narrow_product(a: Whole, b: Whole) -> Whole:
+        product = times(a, b)
+        return replace(product, high=max(product.low, product.high // 2))
+
+    monkeypatch.setattr(measures, "shape_of", wrong)
+    monkeypatch.setattr(whole, "times", narrow_product)
+
+
+def test_wrong_corners_of_a_product_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    two_corners(monkeypatch)
+    assert caught("replay", "failed", about=lambda plan, _: "Arithmetic" in nasty.nodes_in(plan))
+
+
+def test_narrowing_that_is_off_by_one_step_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    too_narrow(monkeypatch)
     assert caught("replay", "failed", about=lambda plan, _: plan.where is not None)
+
+
+@pytest.mark.parametrize("plant", [two_corners, too_narrow, half_as_wide])
+@pytest.mark.parametrize("by_the_kernel", [0, 1])
+def test_a_mistake_in_ranges_never_breaks_the_price(
+    monkeypatch: pytest.MonkeyPatch, plant: Callable[[pytest.MonkeyPatch], None], by_the_kernel: int
+) -> None:
+    """Answers are wrong, and no unit moves them further than was paid for: in SQL, in the kernel, by the definition."""
+    plant(monkeypatch)
+    monkeypatch.setattr(reference, "steps_of", fuzz_sensitivity.DEFINED)
+    monkeypatch.setattr(fuzz_sensitivity, "BY_THE_KERNEL", by_the_kernel)
+    found = fuzz(0, CASES)
+    assert found.cases >= CASES // 2
+    assert not found.found(("sensitivity", "price"))
 
 
 def test_counted_nulls_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -497,8 +535,8 @@ def test_units_in_every_bin_of_their_groups_are_found(monkeypatch: pytest.Monkey
     """Histograms behind suggested bounds in which a unit counts for every number up to its own."""
     real = DuckDb.habits
 
-    def running(self: Any, task: Any) -> Any:
-        return tuple(list(itertools.accumulate(bins[::-1]))[::-1] for bins in real(self, task))
+    def running(self: Any, task: Any, written: Any = None) -> Any:
+        return tuple(list(itertools.accumulate(bins[::-1]))[::-1] for bins in real(self, task, written))
 
     monkeypatch.setattr(DuckDb, "habits", running)
     assert caught("sensitivity")

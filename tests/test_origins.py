@@ -26,6 +26,7 @@ from privet.backends.content import canonical, identity
 from privet.backends.duckdb import DuckDb, portable
 from privet.backends.origins import Origins
 from privet.backends.reference import Reference
+from privet.backends.written import write
 from privet.catalog import Source, Table
 from privet.core import origin as origin_module
 from privet.core.cells import cells_of
@@ -207,7 +208,7 @@ def test_who_has_no_lab_by_hand(store: nasty.Store) -> None:
         plan = Plan(table="a", origin=joined, where=where, aggregates=(aggregate("x", Function.COUNT),), outputs=())
         task = lifted(task_of(plan, HOSPITAL))
         assert Reference(HOSPITAL.rows).exact(task) == [[number]]
-        assert portable(store.connection, task, put(store, HOSPITAL, "a")) == [[number]]
+        assert portable(store.connection, task, write(task, put(store, HOSPITAL, "a"), kernel=False)) == [[number]]
 
 
 @pytest.mark.parametrize("origin", [DRUGS, replace(DRUGS, outer=True, most=1), BEDS, replace(BEDS, most=1), TOTALS])
@@ -353,7 +354,7 @@ def exact(world: World, task: Task) -> list[list[Any]]:
 
 
 def in_sql(store: nasty.Store, task: Task, raw: Raw) -> list[list[Any]]:
-    return [plain(vector) for vector in portable(store.connection, task, raw)]
+    return [plain(vector) for vector in portable(store.connection, task, write(task, raw, kernel=False))]
 
 
 def fetched(store: nasty.Store, task: Task, raw: Raw) -> list[list[Any]] | None:
@@ -366,7 +367,7 @@ def wrong_answers(store: nasty.Store, seeds: Sequence[int]) -> Iterator[str]:
     for rng, world, given in random_tasks(seeds):
         task, raw, right = given, put(store, world, given.table.name), Reference(world.rows)
         try:
-            DuckDb(Path(), {}).accepts(task)
+            DuckDb(Path(), {}, portable=True).write(task)
         except RefusedQueryError:
             continue
         try:
@@ -395,7 +396,7 @@ def test_the_versions_of_the_kernel_keep_the_same(store: nasty.Store) -> None:
     for rng, world, given in random_tasks(range(15)):
         raw = put(store, world, given.table.name)
         task = some_chosen(rng, given, Reference(world.rows).people(given) if given.cells.private else {})
-        if not nasty._accepted(lambda: DuckDb(Path(), {}).accepts(task)):  # noqa: B023
+        if not nasty._accepted(lambda: DuckDb(Path(), {}, portable=True).write(task)):  # noqa: B023
             continue
         answers = []
         for version in VERSIONS:
@@ -413,11 +414,11 @@ def test_only_declarations_decide_what_is_refused(store: nasty.Store) -> None:
     for _, world, task in random_tasks(range(200, 240)):
         raw = put(store, world, task.table.name)
         try:
-            DuckDb(Path(), {}).accepts(task)
+            DuckDb(Path(), {}, portable=True).write(task)
         except RefusedQueryError:
             refused += 1
             with pytest.raises(RefusedQueryError):
-                _ = (rowsql.rows(task, raw), portable(store.connection, task, raw))
+                _ = (rowsql.rows(task, raw), portable(store.connection, task, write(task, raw, kernel=False)))
         else:
             rowsql.rows(task, raw)
     assert refused < 10
@@ -498,7 +499,7 @@ def too_far(seeds: Sequence[int], answers: Answers = exact) -> Iterator[Plan]:
         if plan is None or not world.tables[plan.table].rows:
             continue
         task = task_of(plan, world, secret=rng.randbytes(4))
-        if not nasty._accepted(lambda: DuckDb(Path(), {}).accepts(task)):  # noqa: B023
+        if not nasty._accepted(lambda: DuckDb(Path(), {}, portable=True).write(task)):  # noqa: B023
             continue
         who = person_of(rng.choice(world.tables[plan.table].rows)[UNIT])
         less, crowd = world.without(who), one_person(world, who)
@@ -551,7 +552,7 @@ def test_each_row_is_there_once(store: nasty.Store) -> None:
         task = task_of(plan, world)
         places = [row[0] for row in rows_of(origin, world)]
         assert len(set(places)) == len(places) <= len(lead.rows)
-        if not nasty._accepted(lambda: DuckDb(Path(), {}).accepts(task)):  # noqa: B023
+        if not nasty._accepted(lambda: DuckDb(Path(), {}, portable=True).write(task)):  # noqa: B023
             continue
         assert in_sql(store, task, put(store, world, plan.table)) == exact(world, task), seed
         assert len(rows_in_sql(store, origin, world)) == len(places)
@@ -590,7 +591,7 @@ WARD = (Key(name="ward", value=Column("ward")),)
 def test_rows_that_belong_to_several_units_are_refused(world: World, origin: Origin, problem: str) -> None:
     count = aggregate("n", Function.COUNT)
     task = task_of(Plan(table=next(origins.tables_in(origin)), origin=origin, aggregates=(count,), outputs=()), world)
-    for ask in (DuckDb(Path(), {}).accepts, Reference(world.rows).exact):
+    for ask in (DuckDb(Path(), {}, portable=True).write, Reference(world.rows).exact):
         with pytest.raises(RefusedQueryError, match=problem):
             ask(task)
 
@@ -609,7 +610,7 @@ def test_joins_that_multiply_rows_once_are_answered(store: nasty.Store) -> None:
 def test_a_limit_is_a_number(most: Any) -> None:
     plan = Plan(table="a", origin=replace(DRUGS, most=most), aggregates=(aggregate("n", Function.COUNT),), outputs=())
     with pytest.raises(InvalidInputError, match="most"):
-        DuckDb(Path(), {}).accepts(task_of(plan, HOSPITAL))
+        DuckDb(Path(), {}, portable=True).write(task_of(plan, HOSPITAL))
 
 
 @pytest.mark.parametrize("function", [Function.SUM, Function.AVG, Function.MIN, Function.MAX])
@@ -781,12 +782,12 @@ def test_tables_are_opened_anew_when_one_changes() -> None:
         assert engine.exact(newer) == [[2], [1]]
         assert [table.version for table in engine._attached["a\nb"].tables] == [1, 2]
         second = engine._attached["a\nb"]
-        with pytest.raises(duckdb.Error), engine._asked_of(newer) as (_, cursor):
+        with pytest.raises(duckdb.Error), engine._asked_of(newer, None) as (_, cursor):
             cursor.execute("SELECT error('SECRET')").fetchall()
         assert engine._attached == {}
         assert engine.exact(newer) == [[2], [1]]
         assert engine._attached["a\nb"] is not second
-        with pytest.raises(duckdb.Error), engine._asked_of(newer) as (_, cursor):
+        with pytest.raises(duckdb.Error), engine._asked_of(newer, None) as (_, cursor):
             cursor.execute("SELECT * FROM read_csv('/etc/hostname')").fetchall()  # it is locked
 
 
@@ -842,7 +843,7 @@ def test_an_average_that_could_be_too_long_is_refused() -> None:
     plan = Plan(table="a", origin=origin, where=least, aggregates=(aggregate("n", Function.COUNT),), outputs=())
     task = task_of(plan, World({"a": nasty.Made(table=table, types={}, rows=[])}))
     with pytest.raises(RefusedQueryError, match="too many digits"):
-        DuckDb(Path(), {}).accepts(task)
+        DuckDb(Path(), {}, portable=True).write(task)
 
 
 def test_a_key_that_is_nothing_matches_nothing(store: nasty.Store) -> None:

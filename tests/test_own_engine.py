@@ -37,11 +37,11 @@ from privet.core.mechanisms import key_threshold
 from privet.core.origin import origin_of
 from privet.core.sensitivity import Bounds, Sensitivity
 from privet.core.unit import Neighbors
-from privet.engine import FreshNoise
+from privet.engine import FreshNoise, Gate
 from privet.errors import BudgetExceededError, InvalidInputError, RefusedQueryError, ReleaseFailedError
-from privet.ledger import Charge, Ledger, Receipt
+from privet.ledger import Charge, Receipt
 from privet.ledger.sqlite import SqliteLedger
-from privet.query import Gate, Query
+from privet.query import Query
 from privet.vault import Vault
 
 BY_NAME = {shape.name: shape for shape in SHAPES}
@@ -151,9 +151,6 @@ def test_the_engine_has_no_side_channels(tables: Tables) -> None:
 class Book(Reference):
     """The slow definition, as a backend of a query."""
 
-    def accepts(self, _: object) -> None:
-        """Everything."""
-
     def ready(self, *_: object) -> None:
         """Always: the rows are in memory."""
 
@@ -216,12 +213,20 @@ def halved(of: Callable[..., Any], *names: str) -> Callable[..., Any]:
     return planted
 
 
-def test_a_reach_that_is_too_small(tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
+def replayed(patch: pytest.MonkeyPatch, asked: Two) -> Checks:
+    """The gate refuses what is planted; the audit is tried on an engine without it."""
+    with pytest.raises(RefusedQueryError, match="the gate does not let this release pass: the charge is smaller"):
+        asked[0].release()
+    patch.setattr(engine, "_check", lambda _: None)
+    return pv.testing.replay(*asked, runs=1)
+
+
+def test_a_sensitivity_that_is_too_small(tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, limits in {"people": ("l1",), "rho, people": ("l2_squared",), "quantile": ("l1", "linf"),
                          "grouped": ("linf", "l1")}.items():  # fmt: skip
         with monkeypatch.context() as patch:
             patch.setattr(parts, "sensitivity_of", halved(parts.sensitivity_of, *limits))
-            found = pv.testing.replay(*tables(name), runs=1)
+            found = replayed(patch, tables(name))
         assert verdict(found, "distance") == VIOLATED, str(found)
     assert "is paid for" in says(found, "distance")
 
@@ -230,25 +235,26 @@ def test_noise_that_is_too_small(tables: Tables, monkeypatch: pytest.MonkeyPatch
     """Priced too narrow; and drawn from another law than was priced."""
     with monkeypatch.context() as patch:
         patch.setattr(parts, "laplace_for", lambda share, far: DiscreteLaplace(far / share / 2))
-        found = pv.testing.replay(*tables("sum"), runs=1)
+        found = replayed(patch, tables("sum"))
     assert verdict(found, "price") == VIOLATED
     assert "is too little noise for" in says(found, "price")
     with monkeypatch.context() as patch:
-        patch.setattr(query, "_added", lambda part: DiscreteLaplace(part.law.scale / 2))
+        draw = engine.Watched.draw
+        patch.setattr(engine.Watched, "draw", lambda self, law, n: draw(self, DiscreteLaplace(law.scale / 2), n))
         found = pv.testing.replay(*tables("sum"), runs=1)
     assert verdict(found, "requests") == VIOLATED
     with monkeypatch.context() as patch:
         patch.setattr(parts, "gaussian_for_rho", lambda rho, far: parts.DiscreteGaussian(far / rho / 4))
-        assert verdict(pv.testing.replay(*tables("rho"), runs=1), "price") == VIOLATED
+        assert verdict(replayed(patch, tables("rho")), "price") == VIOLATED
     with monkeypatch.context() as patch:
         rate = parts.choice_for
         patch.setattr(parts, "choice_for", lambda *a: (replace(rate(*a)[0], rate=2 * rate(*a)[0].rate), rate(*a)[1]))
-        assert verdict(pv.testing.replay(*tables("median"), runs=1), "price") == VIOLATED
+        assert verdict(replayed(patch, tables("median")), "price") == VIOLATED
 
 
 def test_a_part_that_nobody_pays_for(tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Query, "cost", property(lambda self: self.question.parts[0].loss))
-    found = pv.testing.replay(*tables("grouped"), runs=1)
+    found = replayed(monkeypatch, tables("grouped"))
     assert verdict(found, "price") == VIOLATED
     assert "was charged" in says(found, "price")
 
@@ -256,11 +262,11 @@ def test_a_part_that_nobody_pays_for(tables: Tables, monkeypatch: pytest.MonkeyP
 def test_noise_for_nothing(tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
     """Noise that is drawn for one number and used for all of them."""
 
-    def once(part: Any, vector: Any, noise: Any) -> list[int]:
-        (extra,) = noise.draw(part.law, 1)
-        return [value + int(extra) for value in vector]
+    def once(task: Any, vectors: Any, noise: Any) -> list[list[int]]:
+        extra = [noise.draw(law, 1)[0] for law in task.laws]
+        return [[value + int(more) for value in vector] for vector, more in zip(vectors, extra, strict=True)]
 
-    monkeypatch.setattr(query, "_noisy", once)
+    monkeypatch.setattr(engine, "_added", once)
     found = pv.testing.replay(*tables("grouped"), runs=1)
     assert verdict(found, "requests") == VIOLATED
     assert says(found, "requests") == "noise was asked for that belongs to no vector"
@@ -270,7 +276,7 @@ def test_a_threshold_that_is_too_low(tables: Tables, monkeypatch: pytest.MonkeyP
     """Delta for each key, where a person has two; under replace, without what the second person adds."""
     with monkeypatch.context() as patch:
         patch.setattr(keys, "key_threshold", lambda law, delta, _: key_threshold(law, delta, 1))
-        found = pv.testing.replay(*tables("lone keys"), runs=1)
+        found = replayed(patch, tables("lone keys"))
     assert verdict(found, "price") == VIOLATED
     assert "does not hide the keys of one person" in says(found, "price")
     shape = replace(BY_NAME["lone keys"], neighbors="replace")
@@ -279,15 +285,15 @@ def test_a_threshold_that_is_too_low(tables: Tables, monkeypatch: pytest.MonkeyP
     assert pv.testing.replay(first, second, runs=1).verdict == CONSISTENT
     monkeypatch.setattr(keys, "key_threshold", lambda law, delta, _: key_threshold(law, 10 * delta, 1))
     first, second = (vault.sql(shape.text, epsilon=1, delta="0.01") for vault in vaults)
-    assert verdict(pv.testing.replay(first, second, runs=1), "price") == VIOLATED
+    assert verdict(replayed(monkeypatch, (first, second)), "price") == VIOLATED
 
 
 def test_keys_that_are_shown_whatever_the_threshold(tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
-    def all_of_them(self: Query, people: Any, noise: Any) -> Any:
-        extra = noise.draw(self.question.parts[-1].law, len(people))
+    def all_of_them(task: Any, people: Any, noise: Any) -> Any:
+        extra = noise.draw(task.laws[-1], len(people))
         return {key: count + int(more) for (key, count), more in zip(sorted(people.items()), extra, strict=True)}
 
-    monkeypatch.setattr(Query, "_shown", all_of_them)
+    monkeypatch.setattr(engine, "_shown", all_of_them)
     found = pv.testing.replay(*tables("lone keys"), runs=1)
     assert verdict(found, "answer") == VIOLATED
     sides = pv.testing.side_channels(*tables("lone keys"), repeats=20)
@@ -302,6 +308,9 @@ def test_limits_that_are_not_applied(tables: Tables, monkeypatch: pytest.MonkeyP
         return replace(made, bounds=replace(made.bounds, groups=100, rows=100))
 
     monkeypatch.setattr(Query, "task", unbounded)
+    with pytest.raises(RefusedQueryError, match="the gate does not let this release pass: the charge is smaller"):
+        tables("people")[0].release()
+    monkeypatch.setattr(engine, "_check", lambda _: None)
     crowd = replace(BY_NAME["people"], second=BY_NAME["people"].second * 3)
     first, second = (tables.vault(crowd, rows).sql(crowd.text, epsilon=1) for rows in (crowd.first, crowd.second))
     found = pv.testing.replay(first, second, runs=1)
@@ -318,8 +327,8 @@ def planted(monkeypatch: pytest.MonkeyPatch, who: str) -> None:
     """A backend that fails on one table, or on both, and says why: an engine's own words quote data."""
     exact = DuckDb.exact
 
-    def failing(self: DuckDb, task: Any) -> Any:
-        vectors = exact(self, task)
+    def failing(self: DuckDb, task: Any, written: Any = None) -> Any:
+        vectors = exact(self, task, written)
         if who == "all" or sum(vectors[0]) > len(OTHERS):  # type: ignore[arg-type]
             raise ValueError(f"cannot convert {vectors[0]}")
         return vectors
@@ -340,10 +349,9 @@ def test_a_refund_for_what_failed(tables: Tables, monkeypatch: pytest.MonkeyPatc
     assert verdict(found, "look") == VIOLATED
     assert verdict(found, "charge") == VIOLATED
 
-    def late(job: Any, ledger: Ledger, noise: Any) -> Any:
-        body = job.publish(job.exact(noise), noise)
-        receipt = ledger.spend(job.charge(job.price()))
-        return engine.Release(receipt=receipt, body=body)
+    def late(charge: Charge, tasks: Any, gate: Gate) -> Any:
+        body = engine._body([engine._noisy(task, None, gate.backend, gate.noise) for task in tasks])
+        return engine.Release(receipt=gate.ledger.spend(charge), body=body)
 
     monkeypatch.setattr(query, "run", late)
     assert verdict(pv.testing.side_channels(*tables("count"), repeats=5), "charge") == VIOLATED
@@ -372,6 +380,7 @@ def test_a_charge_that_depends_on_the_data(tables: Tables, monkeypatch: pytest.M
         return pure(Fraction(count, 10))  # type: ignore[arg-type]
 
     first, second = tables("count")
+    monkeypatch.setattr(engine, "_check", lambda _: None)
     monkeypatch.setattr(Query, "cost", property(by_rows))
     found = pv.testing.replay(first, second, runs=1)
     assert verdict(found, "charge") == verdict(found, "before") == VIOLATED
@@ -384,9 +393,9 @@ def test_an_error_that_quotes_data(tables: Tables, monkeypatch: pytest.MonkeyPat
     found = pv.testing.side_channels(*tables("count"), repeats=3)
     assert verdict(found, "look") == CONSISTENT, str(found)
 
-    def loud(job: Any, ledger: Ledger, noise: Any) -> Any:
-        ledger.spend(job.charge(job.price()))
-        return job.exact(noise)
+    def loud(charge: Charge, tasks: Any, gate: Gate) -> Any:
+        gate.ledger.spend(charge)
+        return [gate.backend.exact(task) for task in tasks]
 
     monkeypatch.setattr(query, "run", loud)
     found = pv.testing.replay(*tables("count"), runs=1)
@@ -398,8 +407,8 @@ def test_an_error_that_quotes_data(tables: Tables, monkeypatch: pytest.MonkeyPat
 def test_time_that_depends_on_the_data(tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
     exact = DuckDb.exact
 
-    def slow(self: DuckDb, task: Any) -> Any:
-        vectors = exact(self, task)
+    def slow(self: DuckDb, task: Any, written: Any = None) -> Any:
+        vectors = exact(self, task, written)
         time.sleep(0.05 * (sum(vectors[0]) > len(OTHERS)))  # type: ignore[arg-type]
         return vectors
 

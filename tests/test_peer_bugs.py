@@ -143,10 +143,10 @@ def test_the_charge_is_durable_before_data_are_read(tmp_path: Path, monkeypatch:
         seen: list[F | None] = []
         real: Callable[..., Any] = vault._backend.exact
 
-        def watched(task: Any) -> Any:
+        def watched(task: Any, written: Any) -> Any:
             with pv.open(tmp_path / "vault") as other:  # what another process would see
                 seen.append(other.budget.spent.epsilon)
-            return real(task)
+            return real(task, written)
 
         monkeypatch.setattr(vault._backend, "exact", watched)
         vault.sql("SELECT COUNT(*) AS n FROM t", epsilon=2).release()

@@ -20,6 +20,7 @@ from privet.backends import Spread, Task, cellsql, keysql, reference, spreadsql,
 from privet.backends.duckdb import DuckDb, portable
 from privet.backends.reference import BINS, Reference, _passing, bounded
 from privet.backends.whole import NARROW
+from privet.backends.written import write
 from privet.catalog import Source, Table
 from privet.core.cells import Cells, Keys, cells_of
 from privet.core.expression import Column, Expression, Literal
@@ -320,7 +321,7 @@ def some_chosen(rng: Random, task: Task, people: dict[Keys, int]) -> Task:
 
 
 def in_sql(store: nasty.Store, task: Task, raw: Raw) -> list[list[Any]]:
-    return [plain(vector) for vector in portable(store.connection, task, raw)]
+    return [plain(vector) for vector in portable(store.connection, task, write(task, raw, kernel=False))]
 
 
 def people_in_sql(store: nasty.Store, task: Task, raw: Raw) -> dict[Keys, int]:
@@ -566,7 +567,7 @@ def test_the_engine_answers_by_whichever_way(unit: str | None, alone: bool) -> N
     table = table_of(VISITS, unit)
     with DuckDb(Path(), {"t": frame}, portable=alone) as engine:
         task = task_of(table, *ALL_ROLES, bounds=(1000, 1000))
-        engine.accepts(task)
+        engine.write(task)
         read = frame.astype(object).where(frame.notna(), None).to_dict("records")  # NaN stands for NULL in a data frame
         right = Reference({"t": read})
         people = engine.people(task)
@@ -583,14 +584,14 @@ def test_values_of_too_many_bits_are_refused_without_data() -> None:
     for most, refused in ((2**62 - 1, False), (2**62, True)):
         columns: dict[str, Kind] = {"n": Integer(0, most), "city": Text()}
         table = table_of(columns, unit=None)
-        engine.accepts(task_of(table, (Role.DISTINCT, Column("n")), (Role.SUM, Column("n"))))
+        engine.write(task_of(table, (Role.DISTINCT, Column("n")), (Role.SUM, Column("n"))))
         for role in RANKED:
             task = task_of(table, (role, Column("n")))
             if refused:
                 with pytest.raises(RefusedQueryError, match="more than 62 bits"):
-                    engine.accepts(task)
+                    engine.write(task)
             else:
-                engine.accepts(task)
+                engine.write(task)
 
 
 def test_wide_values_in_many_cells_are_sorted_cell_by_cell(store: nasty.Store) -> None:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 from questions import Asked, tables
 
 import privet as pv
+from privet import recheck
 from privet.vault import Vault
 
 HERE = Path(__file__).parent
@@ -62,9 +65,22 @@ def test_a_question_is_answered_or_refused_with_a_remedy(vaults: dict[str, Vault
         return
     query = vault.sql(one.sql, epsilon=2, **one.options)
     assert "Nothing" in query.explain() or query.explain()
-    rows = query.release().rows
-    assert rows
-    assert set(rows[0]) == set(query.plan.outputs)
+    answer = query.release()
+    assert answer.rows
+    assert set(answer.rows[0]) == set(query.plan.outputs)
+    check_price(json.loads(json.dumps(answer.to_json()))["guarantee"])
+
+
+def check_price(stated: dict[str, Any]) -> None:
+    """As anybody can who has the answer: its price is right, and would be too low with half the noise in any part."""
+    assert recheck.problems(stated) == []
+    for part in stated["parts"]:
+        ((name, size),) = [item for item in part["law"].items() if item[0] != "name"]
+        part["law"][name] = str(
+            Fraction(size) * 2 if name == "rate" else Fraction(size) / (4 if name == "variance" else 2)
+        )
+        assert any("smaller than the price" in problem for problem in recheck.problems(stated))
+        part["law"][name] = size
 
 
 def test_there_are_a_hundred_and_most_are_answered() -> None:

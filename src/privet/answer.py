@@ -43,6 +43,7 @@ class Answer:
     warnings: tuple[str, ...] = ()
     dropped: Fraction | None = None  # about which share of the groups of units, if a suggestion was released
     publication: Publication = AS_RELEASED
+    guarantee: Mapping[str, Any] | None = field(default=None, repr=False)  # what `privet recheck` prices
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -104,6 +105,7 @@ class Answer:
             "confidence": float(SHARE),
             **self._chosen(),
             "cost": loss_json(self.cost),
+            "guarantee": self.guarantee,
             "receipt": {"entry": self.receipt.entry, "digest": self.receipt.digest},
             "replayed": self.replayed,
             "warnings": list(self.warnings),

@@ -1,31 +1,37 @@
 """TRUSTED: the one gate. Whatever is released passes `run`, in this order, and nobody else holds all three parts.
 
-A crash at any line loses budget, never privacy: the charge is durable before data are touched, the answer is durable
-before it is delivered, and there are no refunds.
+The gate does not trust the price that it is told. It prices by itself what the back end is told to enforce and which
+noise is drawn (`recheck`: one file that uses no other part of Privet), and refuses a charge that is smaller. A crash at
+any line loses budget, never privacy: the charge is durable before data are touched, the answer is durable before it is
+delivered, and there are no refunds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, assert_never
 
 import numpy as np
 import numpy.typing as npt
 
-from privet.backends import Spread
+from privet import recheck
+from privet.backends import Backend, Spread, Task, Vector
+from privet.core.cells import Keys, in_order, plain_keys
 from privet.core.claim import claim
-from privet.core.laws import Choice, Law
-from privet.core.loss import Loss
-from privet.core.measures import Measure
+from privet.core.laws import Choice, DiscreteGaussian, DiscreteLaplace, Law
+from privet.core.loss import Amount, Loss
+from privet.core.measures import KEYS, Measure, Role
 from privet.core.ranks import rank
-from privet.errors import PrivetError, ReleaseFailedError
+from privet.core.unit import Neighbors
+from privet.errors import PrivetError, RefusedQueryError, ReleaseFailedError
 from privet.ledger import Charge, Ledger, Receipt
 from privet.noise.fast import sampler
 from privet.noise.ranked import RankLoss, choose_by_rank, flip_by_rank
 
-Exact = TypeVar("Exact")
+BINS = 41  # of groups and rows that units have: the last takes all above 2**39
 
 
 class NoiseSource(Protocol):
@@ -66,17 +72,14 @@ class Watched:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Job(Generic[Exact]):
-    """One release: its price, how to compute what is protected, how to publish it.
+class Gate:
+    """What a release needs, in the hands of the vault that made the query."""
 
-    `price` sees declarations only and refuses what is unbounded. `exact` gets noise for what is chosen from the data on
-    the way, such as keys that are not public. `publish` adds the noise and gives what is stored.
-    """
-
-    price: Callable[[], Loss]
-    charge: Callable[[Loss], Charge]
-    exact: Callable[[NoiseSource], Exact]
-    publish: Callable[[Exact, NoiseSource], bytes]
+    ledger: Ledger
+    backend: Backend
+    noise: NoiseSource
+    secret: Callable[[], bytes]
+    ready: Callable[[], None] = lambda: None  # raises, before anything is charged, if this process lacks the data
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,26 +88,150 @@ class Release:
     body: bytes
 
 
-@claim("spend-before-you-look", "one-repeat")
-def run(job: Job[Exact], ledger: Ledger, noise: NoiseSource) -> Release:
+@claim("spend-before-you-look", "one-repeat", "gate-price")
+def run(charge: Charge, tasks: Sequence[Task], gate: Gate) -> Release:
     """The path of every release."""
-    loss = job.price()  # 1 sensitivity and 2 price: refuses what is unbounded
-    receipt = ledger.spend(job.charge(loss))  # 3 durable, or raises: data still untouched
-    watched = Watched(noise)
+    charge = _about(charge, tasks)
+    _check(guarantee(tasks, gate.ledger.terms.neighbors, charge.loss))  # 1 sensitivity and 2 price
+    written = [gate.backend.write(task) for task in tasks]
+    receipt = gate.ledger.spend(charge)  # 3 durable, or raises: data still untouched
+    noise = Watched(gate.noise)
     try:
-        exact = job.exact(watched)  # 4 the only line that sees data
-        body = job.publish(exact, watched)  # 5 noise and free post-processing ...
-        ledger.store(receipt, body)  # ... durable before it is delivered
+        body = _body([_noisy(task, text, gate.backend, noise) for task, text in zip(tasks, written, strict=True)])  # 4
+        gate.ledger.store(receipt, body)  # 5 durable before it is delivered
         return Release(receipt=receipt, body=body)
     except Exception:  # noqa: S110  what went wrong may quote data, so nobody is told
         pass
     except BaseException as stop:
-        stop.add_note(f"stopped after the charge: entry {receipt.entry} of the ledger stays charged, without an answer")
+        stop.add_note(f"stopped after the charge: entry {receipt.entry} of the ledger stays charged")
         with suppress(PrivetError):  # the answer may be stored already
-            ledger.fail(receipt, before_any_draw=not watched.drawn)
+            gate.ledger.fail(receipt, before_any_draw=not noise.drawn)
         raise
-    ledger.fail(receipt, before_any_draw=not watched.drawn)
+    gate.ledger.fail(receipt, before_any_draw=not noise.drawn)
     raise _failed(receipt)
+
+
+def _about(charge: Charge, tasks: Sequence[Task]) -> Charge:
+    """The charge with the tables that are asked, and whom each protects: the ledger compares it with what it knows."""
+    tables = {table.name: table for task in tasks for table in (task.table, *task.beside.values())}
+    protects = tuple((name, table.protects) for name, table in tables.items())
+    return replace(charge, domain=tasks[0].table.domain, tables=protects)
+
+
+@claim("gate-price")
+def guarantee(tasks: Sequence[Task], neighbors: Neighbors, loss: Loss) -> dict[str, Any]:
+    """What is enforced, which noise is added, and what is charged for it: all that the price depends on, as plain
+    values. It comes with every answer, so that anybody can check the price (`privet recheck`)."""
+    return {
+        "neighbors": neighbors.value,
+        "parts": [part for task in tasks for part in _parts(task)],
+        "cost": {
+            "epsilon": _text(loss.epsilon),
+            "delta": _text(loss.delta),
+            "rho": _text(loss.rho),
+            "rho_delta": _text(loss.rho_delta),
+        },
+    }
+
+
+def _check(stated: Mapping[str, Any]) -> None:
+    problems = recheck.problems(stated)
+    if problems:
+        raise RefusedQueryError(
+            f"the gate does not let this release pass: {'; '.join(problems)}",
+            "nothing was charged; this is a mistake in Privet, please report it with what `explain` prints",
+        )
+
+
+def _parts(task: Task) -> Iterator[dict[str, Any]]:
+    """One for each noisy vector. Where each row is a unit, it is there once: see `check_unit_wise`."""
+    people = task.table.unit is not None
+    kept = {
+        "groups": task.bounds.groups if people else 1,
+        "rows": task.bounds.rows if people else 1,
+        "in_all": task.bounds.in_all if people else None,
+        "cells": None if task.cells.private else task.cells.count,
+    }
+    if task.habits:  # each unit is in one bin of each
+        kept = {"groups": 1, "rows": 1, "in_all": None, "cells": BINS}
+    measures = [*task.measures, *([KEYS] if task.cells.private and not task.habits else [])]
+    for measure, law in zip(measures, task.laws, strict=True):
+        yield {
+            "role": measure.role.value,
+            **kept,
+            "low": measure.low,
+            "high": measure.high,
+            "quantile": _text(measure.quantile),
+            "law": _law(law),
+            "threshold": task.threshold if measure.role is Role.KEYS else None,
+        }
+
+
+def _law(law: Law | Choice) -> dict[str, str]:
+    match law:
+        case DiscreteLaplace():
+            return {"name": "laplace", "scale": str(law.scale)}
+        case DiscreteGaussian():
+            return {"name": "gaussian", "variance": str(law.variance)}
+        case Choice():
+            return {"name": "permute-and-flip" if law.flip else "exponential", "rate": str(law.rate)}
+        case _:
+            assert_never(law)
+
+
+def _text(amount: Amount) -> str | None:
+    return None if amount is None else str(amount)
+
+
+@dataclass(frozen=True, slots=True)
+class _Noisy:
+    """Of one task: the noisy vectors; of keys that are not public also those that are shown."""
+
+    vectors: list[list[int]]
+    shown: list[Keys] | None = None
+
+
+def _noisy(task: Task, written: object, backend: Backend, noise: NoiseSource) -> _Noisy:
+    """Exact numbers of one task, and the noise that belongs to each."""
+    if task.habits:
+        return _Noisy(_added(task, backend.habits(task, written), noise))
+    if not task.cells.private:
+        return _Noisy(_added(task, backend.exact(task, written), noise))
+    shown = _shown(task, backend.people(task, written), noise)
+    task = task.showing(shown)
+    exact = backend.exact(task, written) if task.cells.count else [list[int]() for _ in task.measures]
+    return _Noisy([*_added(task, exact, noise), list(shown.values())], list(shown))
+
+
+@claim("private-keys")
+def _shown(task: Task, people: Mapping[Keys, int], noise: NoiseSource) -> dict[Keys, int]:
+    """The keys with enough people after noise, and these noisy numbers."""
+    law, keys = task.laws[-1], in_order(people)
+    assert task.threshold is not None and not isinstance(law, Choice)  # noqa: S101, PT018  what `_check` makes sure of
+    noisy = [people[key] + int(extra) for key, extra in zip(keys, noise.draw(law, len(keys)), strict=True)]
+    return {key: number for key, number in zip(keys, noisy, strict=True) if number >= task.threshold}
+
+
+def _added(task: Task, exact: Sequence[Vector], noise: NoiseSource) -> list[list[int]]:
+    """Wide integers: nothing can overflow. Each vector has as many numbers as were paid for."""
+    cells = BINS if task.habits else task.cells.count
+    noisy = []
+    for measure, law, vector in zip(task.measures, task.laws[: len(task.measures)], exact, strict=True):
+        if len(vector) != cells:
+            raise ValueError("a vector with other cells than were priced")
+        if isinstance(law, Choice):
+            noisy.append([noise.choose(spread, measure, law) for spread in vector])  # type: ignore[arg-type]
+        else:
+            noisy.append([value + int(more) for value, more in zip(vector, noise.draw(law, cells), strict=True)])  # type: ignore[operator]
+    return noisy
+
+
+def _body(found: Sequence[_Noisy]) -> bytes:
+    body: dict[str, Any] = {"noisy": [vector for one in found for vector in one.vectors]}
+    shown = [plain_keys(key) for one in found for key in one.shown or ()]
+    if any(one.shown is not None for one in found):
+        body["keys"] = shown
+    return json.dumps(body, separators=(",", ":")).encode()
 
 
 def _failed(receipt: Receipt) -> ReleaseFailedError:

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from privet.answer import Answer
-from privet.backends import Backend, Task, Vector
+from privet.backends import Task
 from privet.core.accountant import how_many
-from privet.core.cells import Keys, in_order, keys_from, plain_keys
-from privet.core.claim import claim
-from privet.core.laws import Choice, Law
+from privet.core.cells import Keys, keys_from
 from privet.core.loss import Loss
-from privet.core.parts import Part
 from privet.core.plan import Plan, fingerprint
 from privet.core.rational import show
 from privet.declarations import Table
-from privet.engine import Job, NoiseSource, Release, run
+from privet.engine import Gate, Release, guarantee, run
 from privet.errors import InvalidInputError, TableUnavailableError
 from privet.estimates.estimate import SINGLE, total_error
 from privet.estimates.levels import most_cells
@@ -31,17 +28,6 @@ if TYPE_CHECKING:
     from privet.suggest import Suggestion
 
 SHARE = Fraction(95, 100)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gate:
-    """What a release needs, in the hands of the vault that made the query."""
-
-    ledger: Ledger
-    backend: Backend
-    noise: NoiseSource
-    secret: Callable[[], bytes]
-    ready: Callable[[], None] = lambda: None  # raises, before anything is charged, if this process lacks the data
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,32 +89,13 @@ class Query:
         computed again.
         """
         charge = Charge(
-            loss=self.cost,
-            request=self.request,
-            analyst=self.analyst,
-            key=key,
-            note=self.text,
-            domain=self.table.domain,
-            part=self.part,
-            tables=self.protected,
+            loss=self.cost, request=self.request, analyst=self.analyst, key=key, note=self.text, part=self.part
         )
         stored = self._stored(charge, fresh=fresh)
         if stored is not None:
             return self._answer(Release(receipt=stored.receipt, body=stored.body), replayed=True)
         self.check_ready()
-        self.gate.backend.accepts(self.task(b""))
-        job = Job(
-            price=lambda: self.cost,
-            charge=lambda loss: replace(charge, loss=loss),
-            exact=self._exact,
-            publish=self._publish,
-        )
-        return self._answer(run(job, self.gate.ledger, self.gate.noise), replayed=False)
-
-    @property
-    def protected(self) -> tuple[tuple[str, str], ...]:
-        """The tables that it is asked of, and whom each protects."""
-        return tuple((table.name, table.protects) for table in (self.table, *self.beside.values()))
+        return self._answer(run(charge, [self.task(self.gate.secret())], self.gate), replayed=False)
 
     def check_ready(self) -> None:
         """Raise, before anything is charged, if the data are not there. An analyst is not told why (RULES 7)."""
@@ -166,9 +133,9 @@ class Query:
         return None if fresh else ledger.stored(charge.request)
 
     def task(self, secret: bytes, shown: Sequence[Keys] | None = None) -> Task:
-        """What the backend computes; of keys that are not public, for those that are shown."""
-        read = (self.question if shown is None else self.question.showing(shown)).outline
-        return Task(
+        """What the backend computes and which noise it gets; of keys that are not public, for those that are shown."""
+        read, parts = self.question.outline, self.question.parts
+        task = Task(
             table=self.table,
             plan=read.plan,
             declared=read.declared,
@@ -178,35 +145,10 @@ class Query:
             bounds=read.bounds,
             secret=secret,
             beside=self.beside,
+            laws=tuple(part.law for part in parts),
+            threshold=parts[-1].threshold if parts else None,
         )
-
-    def _exact(self, noise: NoiseSource) -> _Exact:
-        backend, secret = self.gate.backend, self.gate.secret
-        if not self.question.outline.cells.private:
-            return _Exact(vectors=backend.exact(self.task(secret())))
-        shown = self._shown(backend.people(self.task(secret())), noise)
-        if not shown and not self.question.outline.cells.rest:
-            return _Exact(vectors=[[] for _ in self.question.outline.measures], shown=shown)
-        return _Exact(vectors=backend.exact(self.task(secret(), list(shown))), shown=shown)
-
-    @claim("private-keys")
-    def _shown(self, people: Mapping[Keys, int], noise: NoiseSource) -> dict[Keys, int]:
-        """The keys with enough people after noise, and these noisy numbers."""
-        part, keys = self.question.parts[-1], in_order(people)
-        noisy = [people[key] + int(extra) for key, extra in zip(keys, noise.draw(_added(part), len(keys)), strict=True)]
-        assert part.threshold is not None  # noqa: S101  the last part of such a question chooses its keys
-        return {key: number for key, number in zip(keys, noisy, strict=True) if number >= part.threshold}
-
-    def _publish(self, exact: _Exact, noise: NoiseSource) -> bytes:
-        """Wide integers: nothing can overflow."""
-        parts = self.question.parts[: len(exact.vectors)]
-        body: dict[str, Any] = {
-            "noisy": [_noisy(part, vector, noise) for part, vector in zip(parts, exact.vectors, strict=True)]
-        }
-        if exact.shown is not None:
-            body["noisy"].append(list(exact.shown.values()))
-            body["keys"] = [plain_keys(key) for key in exact.shown]
-        return json.dumps(body, separators=(",", ":")).encode()
+        return task if shown is None else task.showing(shown)
 
     def _answer(self, release: Release, *, replayed: bool) -> Answer:
         body = json.loads(release.body)
@@ -218,6 +160,7 @@ class Query:
             cost=self.cost,
             replayed=replayed,
             warnings=warnings_of(self.gate.ledger),
+            guarantee=guarantee([self.task(b"")], self.gate.ledger.terms.neighbors, self.cost),
             dropped=None if self.suggestion is None else self.suggestion.dropped(self.question.outline.bounds.groups),
         )
 
@@ -238,23 +181,3 @@ def warnings_of(ledger: Ledger) -> tuple[str, ...]:
 def _declared(table: Table) -> list[Any]:
     kinds = [[name, repr(kind), table.missing.get(name, ())] for name, kind in table.columns.items()]
     return [table.name, table.version, table.unit, kinds, table.key]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Exact:
-    """What the data say, before noise; of keys that are not public, those that are shown and their noisy numbers."""
-
-    vectors: Sequence[Vector]
-    shown: Mapping[Keys, int] | None = None
-
-
-def _noisy(part: Part, vector: Vector, noise: NoiseSource) -> list[int]:
-    if isinstance(part.law, Choice):
-        return [noise.choose(spread, part.measure, part.law) for spread in vector]  # type: ignore[arg-type]
-    extra = noise.draw(_added(part), len(vector))
-    return [value + int(more) for value, more in zip(vector, extra, strict=True)]  # type: ignore[operator]
-
-
-def _added(part: Part) -> Law:
-    assert not isinstance(part.law, Choice)  # noqa: S101  noise is added to whole numbers
-    return part.law

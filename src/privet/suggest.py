@@ -19,23 +19,24 @@ from privet.answer import loss_json
 from privet.backends import Task
 from privet.core.claim import claim
 from privet.core.expression import And, Case, Column, Compare, Expression, IsNull, Literal, Not, Relation
+from privet.core.laws import Law
 from privet.core.loss import Loss
-from privet.core.measures import ROWS
+from privet.core.measures import ROWS, Measure, Role
 from privet.core.parts import Gauge, Part, Setting, priced, total_loss
 from privet.core.plan import Aggregate, Function, Key, Plan, fingerprint
 from privet.core.sensitivity import Bounds
 from privet.core.shape import Form, Shape
-from privet.engine import Job, NoiseSource, run
+from privet.engine import BINS, run
 from privet.errors import InvalidInputError
 from privet.estimates.accuracy import half_width
 from privet.estimates.question import Outline, outline
 from privet.ledger import Charge, Receipt
 from privet.query import Query, warnings_of
 
-BINS = 41  # of groups and rows: the last takes all above 2**39
 UNITS, NUMBERS = Fraction(95, 100), Fraction(99, 100)  # that are covered by what is suggested
 SURE = Fraction(95, 100)
 NAMES = ("groups", "rows")
+UNITS_IN_BINS = Measure(role=Role.PEOPLE, value=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,31 +109,10 @@ def suggest(query: Query, epsilon: Fraction) -> Suggestion:
         found = _read(wanted, stored.body, (loss, stored.receipt), replayed=True)
         return replace(found, warnings=warnings_of(ledger))
     query.check_ready()
-    for one in wanted:
-        query.gate.backend.accepts(_task(query, one.read))
-
-    def exact(_: NoiseSource) -> list[list[int]]:
-        habits = dict(zip(NAMES, query.gate.backend.habits(_task(query, None)), strict=True)) if _people(query) else {}
-        return [habits[one.name] if one.read is None else _counted(query, one.read) for one in wanted]
-
-    def publish(vectors: list[list[int]], noise: NoiseSource) -> bytes:
-        noisy = [
-            [value + int(extra) for value, extra in zip(vector, noise.draw(one.part.law, len(vector)), strict=True)]  # type: ignore[arg-type]
-            for one, vector in zip(wanted, vectors, strict=True)
-        ]
-        return json.dumps({"histograms": noisy}, separators=(",", ":")).encode()
-
     charge = Charge(
-        loss=loss,
-        request=request,
-        analyst=query.analyst,
-        note=f"bounds for: {query.text}",
-        domain=query.table.domain,
-        part=query.part,
-        tables=query.protected,
+        loss=loss, request=request, analyst=query.analyst, note=f"bounds for: {query.text}", part=query.part
     )
-    job = Job(price=lambda: loss, charge=lambda price: replace(charge, loss=price), exact=exact, publish=publish)
-    release = run(job, ledger, query.gate.noise)
+    release = run(charge, tasks_of(query, wanted, query.gate.secret()), query.gate)
     found = _read(wanted, release.body, (loss, release.receipt), replayed=False)
     return replace(found, warnings=warnings_of(ledger))
 
@@ -188,18 +168,21 @@ def _binned(plan: Plan, column: Column, shape: Shape, edges: Sequence[int]) -> P
     return Plan(table=plan.table, origin=plan.origin, where=where, keys=keys, aggregates=(count,), outputs=("n",))
 
 
-def _task(query: Query, read: Outline | None) -> Task:
-    task = query.task(query.gate.secret())
-    if read is None:
-        return task
-    return replace(
-        task, plan=read.plan, passing=read.passing, cells=read.cells, measures=read.measures, bounds=read.bounds
-    )
+def tasks_of(query: Query, wanted: Sequence[Histogram], secret: bytes) -> list[Task]:
+    """One for the groups and rows of units together, and one for each column."""
+    task, habits = query.task(secret), [one for one in wanted if one.read is None]
+    one_bin = Bounds(groups=1, rows=1, neighbors=task.bounds.neighbors)
+    counted = replace(task, habits=True, measures=(UNITS_IN_BINS,) * len(habits), laws=_laws(habits), bounds=one_bin)
+    return ([counted] if habits else []) + [_column(task, one, one.read) for one in wanted if one.read is not None]
 
 
-def _counted(query: Query, read: Outline) -> list[int]:
-    (vector,) = query.gate.backend.exact(_task(query, read))
-    return vector  # type: ignore[return-value]  # a count
+def _column(task: Task, one: Histogram, read: Outline) -> Task:
+    task = replace(task, plan=read.plan, passing=read.passing, cells=read.cells, measures=read.measures)
+    return replace(task, bounds=read.bounds, laws=_laws([one]), threshold=None)
+
+
+def _laws(wanted: Sequence[Histogram]) -> tuple[Law, ...]:
+    return tuple(one.part.law for one in wanted)  # type: ignore[misc]  # Laplace noise
 
 
 def _request(query: Query, wanted: Sequence[Histogram]) -> str:
@@ -208,7 +191,8 @@ def _request(query: Query, wanted: Sequence[Histogram]) -> str:
 
 
 def _read(wanted: Sequence[Histogram], body: bytes, paid: tuple[Loss, Receipt], *, replayed: bool) -> Suggestion:
-    pairs = zip(json.loads(body)["histograms"], wanted, strict=True)
+    stored = json.loads(body)
+    pairs = zip(stored.get("noisy") or stored["histograms"], wanted, strict=True)  # as older versions named them
     noisy = [seen(vector, one.part) for vector, one in pairs]
     found = dict(zip((one.name for one in wanted), noisy, strict=True))
     limits = {

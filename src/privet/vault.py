@@ -37,7 +37,7 @@ from privet.declarations import (
     portable,
     with_limits,
 )
-from privet.engine import FreshNoise, NoiseSource
+from privet.engine import FreshNoise, Gate, NoiseSource
 from privet.errors import InvalidInputError, RefusedQueryError
 from privet.estimates.pricing import Price, Wanted, ask
 from privet.estimates.question import outline
@@ -45,7 +45,7 @@ from privet.ledger import Ledger, Policy, Reading, Terms, anchor
 from privet.ledger import sqlite as ledgers
 from privet.ledger.connection import alone_in, sync_folder
 from privet.ledger.transaction import other_protection
-from privet.query import Gate, Query
+from privet.query import Query
 
 if TYPE_CHECKING:
     from privet.frame import Frame, Summary

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Protocol
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from privet.catalog import Table
 from privet.core.cells import Cells, Keys
+from privet.core.laws import Choice, Law
 from privet.core.measures import Measure
 from privet.core.plan import Plan
 from privet.core.sensitivity import Bounds
@@ -19,10 +20,13 @@ from privet.core.shape import Shapes
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """What to compute. `declared` are the columns as read, `passing` as they are in rows that pass the condition.
+    """What a backend is told to compute and to enforce, and the noise that the result gets. The gate prices this object
+    and nothing else.
 
-    `table` is the plan's own, `beside` has other tables that it is asked of. `secret` keys the hash that decides which
-    rows and groups of a unit are kept; fresh for every release.
+    `declared` are the columns as read, `passing` as they are in rows that pass the condition. `table` is the plan's
+    own, `beside` has other tables that it is asked of. `secret` keys the hash that decides which rows and groups of a
+    unit are kept; fresh for every release. `laws` has the noise of each measure, and last that of keys that are not
+    public, which are shown from `threshold` units on. With `habits` it is asked how many groups and rows units have.
     """
 
     table: Table
@@ -34,6 +38,13 @@ class Task:
     bounds: Bounds
     secret: bytes
     beside: Mapping[str, Table] = field(default_factory=dict)
+    laws: tuple[Law | Choice, ...] = ()
+    threshold: int | None = None
+    habits: bool = False
+
+    def showing(self, chosen: Iterable[Keys]) -> Task:
+        """The same, when the keys that are shown are known."""
+        return replace(self, cells=replace(self.cells, chosen=tuple(chosen)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,22 +60,23 @@ Habits = tuple[list[int], list[int]]
 
 
 class Backend(Protocol):
-    """The only part that sees data."""
+    """The only part that sees data. `written` is what `write` gave for the task, before keys were chosen."""
 
-    def exact(self, task: Task) -> list[Vector]:
+    def write(self, task: Task) -> Any:
+        """The statements of a task; or raise RefusedQueryError if this engine cannot compute it. Touches no data: asked
+        before the charge."""
+        ...
+
+    def exact(self, task: Task, written: Any = None) -> list[Vector]:
         """For every measure its value in every cell, in the order of `task.cells.keys()`, then the rest."""
         ...
 
-    def people(self, task: Task) -> dict[Keys, int]:
+    def people(self, task: Task, written: Any = None) -> dict[Keys, int]:
         """For every key that occurs, how many units have it; each unit counts for `bounds.groups` keys at most."""
         ...
 
-    def habits(self, task: Task) -> Habits:
+    def habits(self, task: Task, written: Any = None) -> Habits:
         """How many units have 1, 2, 3-4, 5-8, ... groups; and, of rows in their largest group, the same."""
-        ...
-
-    def accepts(self, task: Task) -> None:
-        """Raise RefusedQueryError if this engine cannot compute it. Touches no data: asked before the charge."""
         ...
 
     def ready(self, *tables: Table) -> None:

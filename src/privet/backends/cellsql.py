@@ -25,7 +25,7 @@ MONTHS = {Period.MONTH: 1, Period.QUARTER: 3, Period.YEAR: 12}
 FORMS: dict[type, Form] = {
     bool: Form.TRUTH, Fraction: Form.NUMBER, str: Form.WORD, dt.date: Form.DATE, dt.datetime: Form.TIME
 }  # fmt: skip
-Given = dict[str, list[Any]]
+Given = dict[str, Any]
 
 
 @claim("rest-cell")
@@ -35,7 +35,7 @@ def numbered(task: Task, rows: str) -> str:
         return f"SELECT *, {cell_of(task)} AS cell FROM ({rows})"
     types = [key_type(shape) for shape in key_shapes(task)]
     same = [f"CAST(keyed.k{i} AS {type_}) IS NOT DISTINCT FROM chosen.k{i}" for i, type_ in enumerate(types)]
-    rest = constant(len(task.cells.chosen or ())).sql if task.cells.rest else spelling.null("BIGINT")
+    rest = "CAST($rest AS BIGINT)" if task.cells.rest else spelling.null("BIGINT")
     return (
         f"SELECT keyed.*, coalesce(chosen.cell, {rest}) AS cell"
         f" FROM ({rows}) AS keyed LEFT JOIN ({chosen_keys(task)}) AS chosen ON {' AND '.join(same)}"
@@ -67,8 +67,16 @@ def chosen_keys(task: Task) -> str:
 
 
 def given(task: Task) -> Given:
-    """What statements about a task need beside them: the chosen keys as canonical texts, and their cells. What cannot
-    be a key is left out: its cell stays empty."""
+    """What statements about a task need beside them: the chosen keys as canonical texts, their cells, and the cell of
+    the rest. What cannot be a key is left out: its cell stays empty."""
+    if task.cells.chosen is None:
+        return {}
+    rest = {"rest": len(task.cells.chosen)} if task.cells.rest else {}
+    return {**listed_keys(task), **rest}
+
+
+def listed_keys(task: Task) -> Given:
+    """Without the rest."""
     if task.cells.chosen is None:
         return {}
     shapes = key_shapes(task)

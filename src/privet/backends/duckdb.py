@@ -6,10 +6,9 @@ import operator
 import os
 import threading
 import weakref
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
@@ -19,12 +18,12 @@ import duckdb
 
 from privet.backends import Habits, Task, Vector, fused
 from privet.backends.cellsql import Given, given
-from privet.backends.keysql import habits, people
 from privet.backends.reading import reading, unit_text
-from privet.backends.rowsql import observed, rows
+from privet.backends.rowsql import Rows
 from privet.backends.spelling import quoted
-from privet.backends.spreadsql import values, wanted
-from privet.backends.sqlgen import RANKED, statement
+from privet.backends.spreadsql import wanted
+from privet.backends.sqlgen import RANKED
+from privet.backends.written import Written, expected_of, write
 from privet.core.cells import Keys
 from privet.core.rational import show
 from privet.declarations import Table, inside
@@ -94,42 +93,35 @@ class DuckDb:
             _LEFT_TO_THE_PARENT.append(self._attached)
             self._begin()
 
-    def exact(self, task: Task) -> list[Vector]:
+    def write(self, task: Task) -> Written:
+        """The statements of a task; or raise RefusedQueryError. No data are touched."""
+        return write(task, expected_of(task), kernel=self._with_kernel(task))
+
+    def exact(self, task: Task, written: Written | None = None) -> list[Vector]:
         """For every measure its value in every cell, in the order of `task.cells.keys()`, then the rest."""
-        with self._asked_of(task) as (raw, cursor):
-            asked = rows(task, raw) if self._fused(task) else None
-            if asked is not None:
-                return _waited_for(cursor, lambda: fused.exact(cursor, task, asked, self._scratch_folder()))
-            return _waited_for(cursor, lambda: portable(cursor, task, raw))
+        with self._asked_of(task, written) as (found, cursor):
+            asked = found.rows
+            if asked is None:
+                return _waited_for(cursor, lambda: portable(cursor, task, found))
+            return _waited_for(cursor, lambda: fused.exact(cursor, task, asked, self._scratch_folder()))
 
-    def people(self, task: Task) -> dict[Keys, int]:
+    def people(self, task: Task, written: Written | None = None) -> dict[Keys, int]:
         """For every key that occurs, how many units have it; each unit counts for `bounds.groups` keys at most."""
-        with self._asked_of(task) as (raw, cursor):
-            if self._fused(task):
-                asked = observed(task, raw)
-                return _waited_for(cursor, lambda: fused.people(cursor, task, asked, self._scratch_folder()))
-            query = people(task, raw)
-            return query.counted(_rows(cursor, query.sql))
+        with self._asked_of(task, written) as (found, cursor):
+            keys = found.keys
+            if isinstance(keys, Rows):
+                return _waited_for(cursor, lambda: fused.people(cursor, task, keys, self._scratch_folder()))
+            assert keys is not None  # noqa: S101  nobody asks where keys are public
+            return keys.counted(_rows(cursor, keys.sql))
 
-    def habits(self, task: Task) -> Habits:
+    def habits(self, task: Task, written: Written | None = None) -> Habits:
         """How many units have 1, 2, 3-4, 5-8, ... groups; and, of rows in their largest group, the same."""
-        with self._asked_of(task) as (raw, cursor):
-            query = habits(task, raw)
-            return query.binned(_rows(cursor, query.sql, given(task)))
+        with self._asked_of(replace(task, habits=True), written) as (found, cursor):
+            assert found.habits is not None  # noqa: S101  what `write` gives
+            return found.habits.binned(_rows(cursor, found.habits.sql, given(task)))
 
-    def _fused(self, task: Task) -> bool:
+    def _with_kernel(self, task: Task) -> bool:
         return task.table.unit is not None and not self._portable
-
-    def accepts(self, task: Task) -> None:
-        """Raise RefusedQueryError if the statement could not be written, whatever the types of the data are."""
-        anything = Raw(relation="nothing", types=defaultdict(lambda: "VARCHAR"))
-        raw = replace(anything, beside=dict.fromkeys(task.beside, anything))
-        statement(task, raw)
-        values(task, raw)
-        if task.cells.private:
-            people(task, raw)
-        if task.table.unit is not None:
-            rows(task, raw)
 
     def ready(self, *tables: Table) -> None:
         """Raise InvalidInputError, with a reason for the owner, if a table is missing, cannot be opened or no longer
@@ -204,8 +196,14 @@ class DuckDb:
             return False
         return True
 
-    def _asked_of(self, task: Task) -> AbstractContextManager[tuple[Raw, duckdb.DuckDBPyConnection]]:
-        return self._asked(task.table, *task.beside.values())
+    @contextmanager
+    def _asked_of(self, task: Task, written: Written | None) -> Iterator[tuple[Written, duckdb.DuckDBPyConnection]]:
+        """With what was written, or with what is written now if the data have other types: a column without any value
+        has no type, and older vaults recorded none."""
+        with self._asked(task.table, *task.beside.values()) as (raw, cursor):
+            if written is None or not written.fits(raw):
+                written = write(task, raw, kernel=self._with_kernel(task))
+            yield written, cursor
 
     @contextmanager
     def _asked(self, table: Table, *beside: Table) -> Iterator[tuple[Raw, duckdb.DuckDBPyConnection]]:
@@ -328,14 +326,13 @@ def _alone(table: Table) -> Iterator[tuple[str, Table]]:
         yield table.unit, one
 
 
-def portable(cursor: duckdb.DuckDBPyConnection, task: Task, raw: Raw) -> list[Vector]:
+def portable(cursor: duckdb.DuckDBPyConnection, task: Task, written: Written) -> list[Vector]:
     """The answer to a task by SQL alone: one statement for all sums, and one for each value that is ranked."""
-    lists, sums = given(task), iter(list[list[int]]())
-    if any(measure.role not in RANKED for measure in task.measures):
-        query = statement(task, raw)
-        sums = iter(query.dense(_run(cursor, query.sql, lists).fetchall()))
+    lists, sums, cells = given(task), iter(list[list[int]]()), task.cells.count
+    if written.sums is not None:
+        sums = iter(written.sums.dense(_run(cursor, written.sums.sql, lists).fetchall(), cells))
     spreads = {
-        one: query.spreads(_run(cursor, query.sql, lists).fetchnumpy()) for one, query in values(task, raw).items()
+        one: query.spreads(_run(cursor, query.sql, lists).fetchnumpy(), cells) for one, query in written.spread.items()
     }
     return [spreads[wanted(measure)] if measure.role in RANKED else next(sums) for measure in task.measures]
 

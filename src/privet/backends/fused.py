@@ -14,11 +14,11 @@ import numpy as np
 
 from privet.backends import Task, Vector, kernel
 from privet.backends.arrays import batches
-from privet.backends.cellsql import given
+from privet.backends.cellsql import listed_keys
 from privet.backends.content import REST, key_shapes
 from privet.backends.keysql import People
 from privet.backends.pile import Pile
-from privet.backends.rowsql import LISTED, Rows
+from privet.backends.rowsql import LISTED, REST_CELL, Rows
 from privet.backends.sqlgen import RANKED
 from privet.core.cells import Keys
 from privet.core.claim import claim
@@ -31,7 +31,7 @@ def exact(cursor: duckdb.DuckDBPyConnection, task: Task, asked: Rows, folder: Pa
     """The answer to a task about people. The table is read once; in `folder` lies what does not fit into memory."""
     labels = kernel.NONE if asked.keys is None else _labels(task, _listed(cursor, task, asked))
     found = _bounded(cursor, task, asked, labels, folder)
-    vectors: list[Vector] = [*asked.statement.dense(kernel.sums(found.totals))]
+    vectors: list[Vector] = [*asked.statement.dense(kernel.sums(found.totals), task.cells.count)]
     for number, measure in enumerate(task.measures):
         if measure in asked.tallied:
             tally = found.tallies[asked.tallied[measure]]
@@ -61,7 +61,9 @@ def _bounded(
 
 def _listed(cursor: duckdb.DuckDBPyConnection, task: Task, asked: Rows) -> Listed:
     """Put the keys into their table, which vanishes with the cursor."""
-    cursor.execute(f"CREATE OR REPLACE TEMP TABLE {LISTED} AS {asked.keys}", given(task) or None)
+    cursor.execute(f"CREATE OR REPLACE TEMP TABLE {LISTED} AS {asked.keys}", listed_keys(task) or None)
+    if task.cells.rest and task.cells.chosen is not None:
+        cursor.execute(f"SET VARIABLE {REST_CELL} = {len(task.cells.chosen)}")
     return cursor.execute(f"SELECT * FROM {LISTED}").fetchall()
 
 

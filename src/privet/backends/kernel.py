@@ -181,6 +181,7 @@ def mixed(numbers: Bits, keys: Bits | np.uint64) -> Bits:
     return numbers ^ (numbers >> SHIFT)
 
 
+@claim("clamped-at-the-sum")
 def _few(totals: Whole, task: Task, fetched: Fetched, labels: Bits, kept: npt.NDArray[np.bool_]) -> None:
     """Sort by unit, hash of the cell, cell, hash of the row, values; number the cells of a unit and the rows of a cell;
     keep low numbers. See `loops.bounded`."""

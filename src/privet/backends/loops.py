@@ -163,6 +163,7 @@ def sink(  # noqa: PLR0913, PLR0917
     keys[root], heap[root] = own, row
 
 
+@claim("clamped-at-the-sum")
 @compiled
 def add(totals: Whole, cell: int, values: Values, row: int, ends: Whole) -> None:
     """One row. Values are clamped here, last before they are summed; a sum has two limbs, the upper one signed."""

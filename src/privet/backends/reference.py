@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -44,7 +45,10 @@ class Reference:
     def __init__(self, rows: Mapping[str, Sequence[RawRow]]) -> None:
         self._rows = rows
 
-    def exact(self, task: Task) -> list[Vector]:
+    def write(self, _: Task) -> None:
+        """Nothing: every task can be computed."""
+
+    def exact(self, task: Task, _: object = None) -> list[Vector]:
         """For every measure its value in every cell, in the order of `task.cells.keys()`, then the rest."""
         cells: list[list[Kept]] = [[] for _ in range(task.cells.count)]
         for kept in self._kept(task):
@@ -52,12 +56,12 @@ class Reference:
         return [measured(measure, cells) for measure in task.measures]
 
     @claim("people-of-keys")
-    def people(self, task: Task) -> dict[Keys, int]:
+    def people(self, task: Task, _: object = None) -> dict[Keys, int]:
         """For every key that occurs, how many units have it; each unit counts for `bounds.groups` keys at most."""
         task = replace(task, bounds=replace(task.bounds, in_all=None))
         return dict(Counter(key for key, _ in {(kept.key, kept.unit) for kept in self._kept(task)}))
 
-    def habits(self, task: Task) -> Habits:
+    def habits(self, task: Task, _: object = None) -> Habits:
         """How many units have 1, 2, 3-4, 5-8, ... groups; and, of rows in their largest group, the same."""
         units: dict[object, Counter[int]] = defaultdict(Counter)
         for kept in _passing(task, self._rows):
@@ -157,12 +161,12 @@ def added(measure: Measure, row: Row) -> int:
     return 0 if value is None else steps_of(measure, value)
 
 
+@claim("clamped-at-the-sum")
 def steps_of(measure: Measure, value: Value) -> int:
+    """The whole number that a row adds, clamped here, last of all: whatever the value is, it is within the ends that
+    were priced."""
     assert isinstance(value, Fraction)  # noqa: S101  # what `measures_of` promises
-    steps = value / measure.step - measure.center
-    assert steps.denominator == 1  # noqa: S101  # on its grid
-    assert measure.low <= steps <= measure.high  # noqa: S101  # what range propagation promises
-    return min(max(int(steps), measure.low), measure.high)
+    return min(max(math.floor(value / measure.step) - measure.center, measure.low), measure.high)
 
 
 @claim("distinct-values")

@@ -24,6 +24,7 @@ from privet.sources import Raw
 
 SHORT = 2**31
 LISTED = "privet_keys"  # a temporary table of one question
+REST_CELL = "privet_rest"  # a variable of the engine: the cell of the rest, which is known when keys are chosen
 TALLIED = (Role.DISTINCT, *RANKED)  # measures that need the values of the rows that are kept
 
 
@@ -69,13 +70,14 @@ def rows(task: Task, raw: Raw) -> Rows | None:
         return None
     hidden, keys, cell = _hidden(task), None, "cell"
     if task.cells.private:
-        keys, layer = f"SELECT *, {_label(task)} AS label FROM ({chosen_keys(task)})", _joined(task, layer)
+        keys = f"SELECT *, {_label(task)} AS label FROM ({chosen_keys(task)})"
+        layer = _joined(task, layer, rest=task.cells.rest)
     else:
         cell = cell_of(task)
     items = {"cell": cell, **({"x": f"hash({', '.join(hidden)})"} if hidden else {}), **carried.columns}
     sql, salted = _fetched(task, raw, layer, items)
     return Rows(
-        statement=Statement(sql=sql, recipes=tuple(map(carried.recipe, task.measures)), cells=task.cells.count),
+        statement=Statement(sql=sql, recipes=tuple(map(carried.recipe, task.measures))),
         types={"u": np.int64, "cell": np.int32, **_hashes(salted=salted, extra=bool(hidden)), **carried.types},
         missing=tuple(carried.missing),
         highest=tuple(carried.highest),
@@ -94,9 +96,9 @@ def observed(task: Task, raw: Raw) -> Rows:
     names = ", ".join(f"k{i}" for i in range(len(listed)))
     keys = f"SELECT DISTINCT {', '.join(listed)} FROM ({layer})"
     keys = f"SELECT *, row_number() OVER (ORDER BY {names}) - 1 AS cell FROM ({keys})"
-    sql, salted = _fetched(task, raw, _joined(task, layer), {"cell": "cell"})
+    sql, salted = _fetched(task, raw, _joined(task, layer, rest=False), {"cell": "cell"})
     return Rows(
-        statement=Statement(sql=sql, recipes=((1, 0, 0),), cells=0),
+        statement=Statement(sql=sql, recipes=((1, 0, 0),)),
         types={"u": np.int64, "cell": np.int32, **_hashes(salted=salted, extra=False)},
         missing=(),
         highest=(),
@@ -119,13 +121,13 @@ def _fetched(task: Task, raw: Raw, layer: str, items: Mapping[str, str]) -> tupl
 
 
 @claim("rest-cell")
-def _joined(task: Task, layer: str) -> str:
+def _joined(task: Task, layer: str, *, rest: bool) -> str:
     """The rows with the cell of their key in the table of keys; see `cellsql.numbered`."""
     types = [key_type(shape) for shape in key_shapes(task)]
     same = [f"CAST(keyed.k{i} AS {type_}) IS NOT DISTINCT FROM listed.k{i}" for i, type_ in enumerate(types)]
-    rest = len(task.cells.chosen) if task.cells.rest and task.cells.chosen is not None else -1
+    other = spelling.told(REST_CELL) if rest else "-1"
     return (
-        f"SELECT keyed.*, coalesce(listed.cell, {rest}) AS cell"
+        f"SELECT keyed.*, coalesce(listed.cell, {other}) AS cell"
         f" FROM ({layer}) AS keyed LEFT JOIN {LISTED} AS listed ON {' AND '.join(same)}"
     )
 

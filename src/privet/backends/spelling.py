@@ -52,6 +52,11 @@ def listed(name: str) -> str:
     return f"unnest(CAST(${name} AS VARCHAR[]))"
 
 
+def told(name: str) -> str:
+    """A whole number that the engine is told before the statement runs."""
+    return f"CAST(getvariable('{name}') AS INTEGER)"
+
+
 def digest(parts: Iterable[str]) -> str:
     return f"md5({' || '.join(parts)})"
 

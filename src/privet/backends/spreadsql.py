@@ -14,6 +14,7 @@ import numpy.typing as npt
 from privet.backends import Spread, Task
 from privet.backends.sqlgen import RANKED, kept_rows, passing_rows
 from privet.backends.whole import NARROW, Whole, clamped, constant, minus, plus, scaled
+from privet.core.claim import claim
 from privet.core.expression import Expression
 from privet.core.measures import Measure
 from privet.errors import RefusedQueryError
@@ -27,20 +28,19 @@ Wanted = tuple[Expression | None, int, int]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Values:
     """A query for the rows of all cells. Their cell and value are one number w, cell * span + value - low, or -1 where
-    one of them is missing; n says how many rows have it, if the engine counts them. What would be too long for one
-    number are two columns, cell and v."""
+    one of them is missing; n says how many rows have it, if the engine counts them. What may be too long for one number
+    are two columns, cell and v: so it is where nobody knows yet how many cells there are."""
 
     sql: str
-    cells: int
     low: int
     span: int
 
-    def spreads(self, arrays: Mapping[str, npt.NDArray[Any]]) -> list[Spread]:
+    def spreads(self, arrays: Mapping[str, npt.NDArray[Any]], cells: int) -> list[Spread]:
         """For every cell."""
         if "w" not in arrays:
-            return _cell_by_cell(arrays["cell"], arrays["v"], self.cells)
+            return _cell_by_cell(arrays["cell"], arrays["v"], cells)
         found, times = _sorted(arrays["w"], arrays.get("n"))
-        ends = np.searchsorted(found, np.arange(self.cells + 1) * self.span).tolist()
+        ends = np.searchsorted(found, np.arange(cells + 1) * self.span).tolist()
         return [
             Spread(found[start:end] - (place * self.span - self.low), times[start:end])
             for place, (start, end) in enumerate(itertools.pairwise(ends))
@@ -73,6 +73,7 @@ def values(task: Task, raw: Raw) -> dict[Wanted, Values]:
     return {one: _values(task, raw, *one) for one in found}
 
 
+@claim("clamped-at-the-sum")
 def _values(task: Task, raw: Raw, value: Expression | None, low: int, high: int) -> Values:
     assert value is not None  # noqa: S101  # what `measures_of` promises
     if max(abs(low - 1), abs(high)) >= NARROW:
@@ -80,7 +81,7 @@ def _values(task: Task, raw: Raw, value: Expression | None, low: int, high: int)
             "a quantile, MIN or MAX is asked of values that may need more than 62 bits",
             "declare a coarser step or a narrower range for the column, or round it first",
         )
-    cells, span = max(task.cells.count, 1), high - low + 1
+    cells, span = NARROW if task.cells.private else max(task.cells.count, 1), high - low + 1
     layer, (term,) = passing_rows(task, raw, [value])
     within = f"CAST({clamped(term.whole, low, high).sql} AS BIGINT)"
     rows = f"SELECT cell, {within} AS v FROM ({kept_rows(task, raw, layer)})"
@@ -91,4 +92,4 @@ def _values(task: Task, raw: Raw, value: Expression | None, low: int, high: int)
         sql = f"SELECT coalesce({number.sql}, CAST(-1 AS BIGINT)) AS w FROM ({rows})"
     if cells * span <= FEW:
         sql = f"SELECT w, count(*) AS n FROM ({sql}) GROUP BY w"
-    return Values(sql=sql, cells=task.cells.count, low=low, span=span)
+    return Values(sql=sql, low=low, span=span)

@@ -37,13 +37,12 @@ class Statement:
 
     sql: str
     recipes: tuple[tuple[int, int, int], ...]
-    cells: int
 
-    def dense(self, rows: Iterable[Sequence[Any]]) -> list[list[int]]:
+    def dense(self, rows: Iterable[Sequence[Any]], cells: int) -> list[list[int]]:
         """For every measure its value in every cell."""
-        totals = [[0] * self.cells for _ in self.recipes]
+        totals = [[0] * cells for _ in self.recipes]
         for cell, *sums in rows:
-            if cell is None:  # dropped here, since the engine would push the condition down to the rows
+            if cell is None or not 0 <= cell < cells:  # here, since the engine would push it down to the rows
                 continue
             for total, (place, center, count) in zip(totals, self.recipes, strict=True):
                 total[cell] = (sums[place] or 0) - center * (sums[count] or 0)
@@ -65,7 +64,7 @@ def statement(task: Task, raw: Raw) -> Statement:
         grouped = f"SELECT {keys or '1 AS one'}{listed} FROM ({layer}){' GROUP BY ' if keys else ''}{keys}"
         again = "".join(f", sum(a{place})" for place in range(len(sums.found)))
         sql = f"SELECT cell{again} FROM ({numbered(task, grouped)}) GROUP BY cell"
-    return Statement(sql=sql, recipes=recipes, cells=task.cells.count)
+    return Statement(sql=sql, recipes=recipes)
 
 
 def kept_rows(task: Task, raw: Raw, layer: str) -> str:
@@ -81,6 +80,7 @@ class _Sums:
         self._values, self._unit = values, unit
         self.found: dict[str, int] = {}
 
+    @claim("clamped-at-the-sum")
     def recipe(self, measure: Measure) -> tuple[int, int, int]:
         if measure.role is Role.PEOPLE and self._unit:
             return self._place("count(DISTINCT u)"), 0, 0
@@ -137,7 +137,7 @@ def first_groups(task: Task, type_: str, groups: str) -> str:
 def _bounded(task: Task, type_: str, rows: str) -> str:
     """See `reference.bounded`. Cells are chosen among groups, not rows; rows only where there are too many of them."""
     groups, bounds = "SELECT u, cell, count(*) AS n FROM base GROUP BY u, cell", task.bounds
-    if task.cells.count > bounds.groups or bounds.binding:
+    if task.cells.private or task.cells.count > bounds.groups or bounds.binding:
         groups = first_groups(task, type_, with_texts(task, groups))
     columns, crowded = "base.*, n", f"n > {bounds.rows}"
     if bounds.binding:

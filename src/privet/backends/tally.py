@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from privet.backends import Spread
+from privet.core.claim import claim
 
 Whole = npt.NDArray[np.int64]
 MANY = 2**20  # pairs that are put together at a time
@@ -23,6 +24,7 @@ class Tally:
         self._pairs: list[tuple[Whole, Whole, Whole]] = []
         self._fresh = self._settled = 0
 
+    @claim("clamped-at-the-sum")
     def add(self, cell: npt.NDArray[Any], value: npt.NDArray[Any]) -> None:
         there = value != self._low - 1
         value = np.clip(value[there].astype(np.int64), self._low, self._high)

@@ -11,6 +11,6 @@ from __future__ import annotations
 
 from privet.sources.attach import Stamp, attach, stamp, types_of
 from privet.sources.lock import connect, harden
-from privet.sources.relation import Raw, unreadable
+from privet.sources.relation import Raw, expected, unreadable
 
-__all__ = ["Raw", "Stamp", "attach", "connect", "harden", "stamp", "types_of", "unreadable"]
+__all__ = ["Raw", "Stamp", "attach", "connect", "expected", "harden", "stamp", "types_of", "unreadable"]

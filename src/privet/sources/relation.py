@@ -130,6 +130,14 @@ def positions(table: Table, names: Sequence[str], hint: str) -> list[int]:
     return found
 
 
+def expected(table: Table) -> Raw:
+    """As the table is read if its types are those that were recorded; files of texts have none."""
+    known = {column.name: table.types.get(column.source, "VARCHAR") for column in wanted(table)}
+    columns = [Given(sql="", type="VARCHAR" if type_ == MIXED else type_) for type_ in known.values()]
+    types = {name: "VARCHAR" if known[name] == MIXED else read for name, read in projection(table, columns)[1].items()}
+    return Raw(relation=relation_name(table), types=types)
+
+
 def projection(table: Table, columns: Sequence[Given]) -> tuple[str, dict[str, str]]:
     """The select list that reads the wanted columns from those of a source, and the types it gives."""
     items, result = [], {}

@@ -108,13 +108,13 @@ class _Watched:
     def __init__(self, backend: Backend, source: _Source) -> None:
         self._backend, self._source = backend, source
 
-    def exact(self, task: Task) -> list[Vector]:
-        found = self._backend.exact(task)
+    def exact(self, task: Task, written: Any = None) -> list[Vector]:
+        found = self._backend.exact(task, written)
         self._source.expect(found)
         return found
 
-    def people(self, task: Task) -> dict[Keys, int]:
-        found = self._backend.people(task)
+    def people(self, task: Task, written: Any = None) -> dict[Keys, int]:
+        found = self._backend.people(task, written)
         self._source.expect_keys(found)
         return found
 

@@ -1,0 +1,93 @@
+"""How far one release travels: files of Privet that it enters, changes from one file to another, statements written.
+
+    python benchmarks/release_path.py [--json FILE]
+
+A reader of the guarantee follows the same path, so it should be short. Only calls of Privet's own functions count.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import threading
+from pathlib import Path
+from types import FrameType
+
+import privet as pv
+
+ROOT = Path(pv.__file__).parent
+QUESTIONS = {
+    "grouped count and average": "SELECT ward, COUNT(*) AS n, AVG(cost) AS c FROM visits GROUP BY ward",
+    "median": "SELECT MEDIAN(cost) AS m FROM visits",
+    "keys from the data": "SELECT city, COUNT(*) AS n FROM visits GROUP BY city",
+}
+WRITES = "passing_rows"  # every statement over the data begins with it
+
+
+class Travelled:
+    """What was entered, in order."""
+
+    def __init__(self) -> None:
+        self.files: set[str] = set()
+        self.calls = self.changes = self.statements = 0
+        self._last = ""
+        self._lock = threading.Lock()
+
+    def __call__(self, frame: FrameType, event: str, _: object) -> None:
+        if event != "call":
+            return
+        name = frame.f_code.co_filename
+        if not name.startswith(str(ROOT)) or frame.f_code.co_name.startswith("<"):
+            return
+        with self._lock:
+            self.files.add(name)
+            self.calls += 1
+            self.changes += name != self._last
+            self.statements += frame.f_code.co_name == WRITES
+            self._last = name
+
+
+def measured(vault: pv.vault.Vault, text: str) -> dict[str, int]:  # type: ignore[name-defined]
+    price = {"delta": 1e-10} if "city" in text else {}
+    warm = vault.sql(text, epsilon=0.25, **price)
+    warm.release(fresh=True)
+    query = vault.sql(text, epsilon=0.5, **price)
+    path = Travelled()
+    threading.setprofile(path)
+    sys.setprofile(path)
+    try:
+        query.release()
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)
+    return {
+        "files": len(path.files),
+        "changes of file": path.changes,
+        "calls": path.calls,
+        "statements": path.statements,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    found = {}
+    with tempfile.TemporaryDirectory() as folder:
+        rows = [f"{n % 40},{'ABC'[n % 3]},{n % 97},city{n % 2}" for n in range(4000)]
+        data = Path(folder) / "visits.csv"
+        data.write_text("\n".join(["patient_id,ward,cost,city", *rows]))
+        with pv.create(Path(folder) / "v.privet", budget=pv.Budget(100, 1e-6)) as vault:
+            columns = {"ward": pv.Category(["A", "B", "C"]), "cost": pv.Integer(0, 100), "city": pv.Text()}
+            vault.add_table("visits", data, unit="patient_id", max_groups=2, max_rows_per_group=5, columns=columns)
+            for name, text in QUESTIONS.items():
+                found[name] = measured(vault, text)
+                print(f"{name:<28}" + "".join(f"{value:>6} {what}" for what, value in found[name].items()))
+    if options.json:
+        options.json.write_text(json.dumps(found, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,48 @@
+"""All statements of one task, written once: before the charge, for tables as they are declared and were recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from privet.backends import Task
+from privet.backends.keysql import HabitRows, People, habits, people
+from privet.backends.rowsql import Rows, observed, rows
+from privet.backends.spreadsql import Values, Wanted, values
+from privet.backends.sqlgen import RANKED, Statement, statement
+from privet.sources import Raw, expected
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """For the kernel there are `rows`; without them there is a statement for all `sums`, and one for the `spread` of
+    each value that is ranked. `keys` asks how many units have each key, where keys are not public."""
+
+    raw: Raw
+    rows: Rows | None = None
+    sums: Statement | None = None
+    spread: Mapping[Wanted, Values]
+    keys: Rows | People | None = None
+    habits: HabitRows | None = None
+
+    def fits(self, raw: Raw) -> bool:
+        """Whether they can be asked of these tables."""
+        pairs = [(self.raw, raw), *((self.raw.beside[name], other) for name, other in raw.beside.items())]
+        return all((one.relation, one.types) == (other.relation, other.types) for one, other in pairs)
+
+
+def write(task: Task, raw: Raw, *, kernel: bool) -> Written:
+    """Refuses what cannot be written. Values that are too long for the kernel are left to the engine."""
+    if task.habits:
+        return Written(raw=raw, spread={}, habits=habits(task, raw))
+    keys = None if not task.cells.private else observed(task, raw) if kernel else people(task, raw)
+    fetched = rows(task, raw) if kernel else None
+    if fetched is not None:
+        return Written(raw=raw, rows=fetched, spread={}, keys=keys)
+    summed = any(measure.role not in RANKED for measure in task.measures)
+    return Written(raw=raw, sums=statement(task, raw) if summed else None, spread=values(task, raw), keys=keys)
+
+
+def expected_of(task: Task) -> Raw:
+    """The tables of a task, if they are as they were recorded."""
+    return replace(expected(task.table), beside={name: expected(table) for name, table in task.beside.items()})
