@@ -21,6 +21,7 @@ ROOT = Path(pv.__file__).parent
 QUESTIONS = {
     "grouped count and average": "SELECT ward, COUNT(*) AS n, AVG(cost) AS c FROM visits GROUP BY ward",
     "median": "SELECT MEDIAN(cost) AS m FROM visits",
+    "Gaussian sums": "SELECT ward, SUM(cost) AS c, COUNT(*) AS n FROM visits GROUP BY ward -- gaussian",
     "keys from the data": "SELECT city, COUNT(*) AS n FROM visits GROUP BY city",
 }
 WRITES = "passing_rows"  # every statement over the data begins with it
@@ -50,7 +51,13 @@ class Travelled:
 
 
 def measured(vault: pv.vault.Vault, text: str) -> dict[str, int]:  # type: ignore[name-defined]
-    price = {"delta": 1e-10} if "city" in text else {}
+    price = (
+        {"delta": 1e-10}
+        if "city" in text
+        else {"delta": 1e-9, "max_groups": 3, "max_rows_per_group": 1}
+        if "gaussian" in text
+        else {}
+    )
     warm = vault.sql(text, epsilon=0.25, **price)
     warm.release(fresh=True)
     query = vault.sql(text, epsilon=0.5, **price)

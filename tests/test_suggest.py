@@ -17,7 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import privet as pv
+from privet import recheck, suggest
 from privet.core.laws import Law
+from privet.core.loss import pure
 from privet.core.measures import ROWS
 from privet.core.parts import Gauge, Setting, priced
 from privet.core.sensitivity import Bounds
@@ -84,6 +86,17 @@ def test_what_is_suggested_covers_units_and_numbers(vault: Vault) -> None:
     assert warning == "!! NOT PRIVATE: this vault was made for testing"
     assert first.startswith("max_groups          4  (about 0 %")
     assert found.to_json()["warnings"] == [warning.removeprefix("!! ")]
+
+
+def test_its_price_can_be_checked_and_half_of_it_is_refused(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = vault.suggest_bounds(QUESTION, epsilon=1)
+    stated = found.to_json()["guarantee"]
+    assert recheck.problems(stated) == []
+    assert [part["cells"] for part in stated["parts"][:2]] == [suggest.BINS] * 2
+    assert vault.suggest_bounds(QUESTION, epsilon=1).guarantee == stated
+    monkeypatch.setattr(suggest, "total_loss", lambda _: pure(F(1, 4)))
+    with pytest.raises(RefusedQueryError, match="epsilon 1/4 instead of"):
+        vault.suggest_bounds(QUESTION, epsilon="0.5")
 
 
 def test_it_is_charged_once_and_then_free(vault: Vault) -> None:

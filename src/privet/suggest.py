@@ -26,7 +26,7 @@ from privet.core.parts import Gauge, Part, Setting, priced, total_loss
 from privet.core.plan import Aggregate, Function, Key, Plan, fingerprint
 from privet.core.sensitivity import Bounds
 from privet.core.shape import Form, Shape
-from privet.engine import BINS, run
+from privet.engine import BINS, guarantee, run
 from privet.errors import InvalidInputError
 from privet.estimates.accuracy import half_width
 from privet.estimates.question import Outline, outline
@@ -55,6 +55,7 @@ class Suggestion:
     receipt: Receipt
     replayed: bool = False
     warnings: tuple[str, ...] = ()
+    guarantee: Mapping[str, Any] | None = field(default=None, repr=False)  # what `privet recheck` prices
 
     def dropped(self, max_groups: int | None = None) -> Fraction:
         """About which share of the groups of all units is beyond `max_groups`. A bin counts with its upper end."""
@@ -80,6 +81,7 @@ class Suggestion:
             "ranges": {name: {"low": float(low), "high": float(high)} for name, (low, high) in self.ranges.items()},
             "dropped": float(self.dropped()),
             "cost": loss_json(self.cost),
+            "guarantee": self.guarantee,
             "receipt": {"entry": self.receipt.entry, "digest": self.receipt.digest},
             "replayed": self.replayed,
             "warnings": list(self.warnings),
@@ -104,17 +106,18 @@ def suggest(query: Query, epsilon: Fraction) -> Suggestion:
     loss = total_loss([one.part for one in wanted])
     request = _request(query, wanted)
     ledger = query.gate.ledger
+    stated = guarantee(tasks_of(query, wanted, b""), ledger.terms.neighbors, loss)
     stored = ledger.stored(request)
     if stored is not None:
         found = _read(wanted, stored.body, (loss, stored.receipt), replayed=True)
-        return replace(found, warnings=warnings_of(ledger))
+        return replace(found, guarantee=stated, warnings=warnings_of(ledger))
     query.check_ready()
     charge = Charge(
         loss=loss, request=request, analyst=query.analyst, note=f"bounds for: {query.text}", part=query.part
     )
     release = run(charge, tasks_of(query, wanted, query.gate.secret()), query.gate)
     found = _read(wanted, release.body, (loss, release.receipt), replayed=False)
-    return replace(found, warnings=warnings_of(ledger))
+    return replace(found, guarantee=stated, warnings=warnings_of(ledger))
 
 
 def _people(query: Query) -> bool:
