@@ -56,7 +56,7 @@ class Travelled:
 
 def measured(vault: Any, text: str) -> dict[str, int]:
     price: dict[str, object] = {"delta": 1e-10} if "city" in text else {}
-    if "gaussian" in text:
+    if "-- gaussian" in text:
         price = {"delta": 1e-9, "max_groups": 3, "max_rows_per_group": 1}
     warm = vault.sql(text, epsilon=0.25, **price)
     warm.release(fresh=True)
