@@ -22,10 +22,8 @@ from privet.core.loss import (
     approximate,
     as_replace,
     exp_above,
-    for_entries,
     for_group,
     parallel,
-    parallel_replace,
     pure,
     sequential,
     zcdp,
@@ -33,7 +31,7 @@ from privet.core.loss import (
 from privet.errors import InvalidInputError
 from privet.estimates.accuracy import laplace_half_width
 from privet.estimates.calibration import gaussian_delta
-from privet.estimates.composition import per_release, plan, total
+from privet.estimates.composition import for_entries, per_release, plan, total
 
 # ---- losses
 
@@ -75,12 +73,13 @@ def test_refunds_and_free_lunches_are_refused(amounts: dict[str, F]) -> None:
         Loss(**amounts)
 
 
-def test_parallel_parts_pay_the_largest_or_the_two_largest() -> None:
+def test_parallel_parts_pay_the_largest() -> None:
     losses = [pure(F(1)), approximate(F(3), F(1, 100)), pure(F(2))]
     assert parallel(losses) == Loss(epsilon=F(3), delta=F(1, 100), rho=F(9, 2), rho_delta=F(1, 100))
-    assert parallel_replace(losses) == Loss(epsilon=F(5), delta=F(1, 100), rho=F(13, 2), rho_delta=F(1, 100))
-    assert parallel_replace([*losses, zcdp(F(1, 2))]).epsilon is None
-    assert parallel_replace(losses[:1]) == losses[0]
+    assert parallel([*losses, zcdp(F(1, 2))]) == Loss(epsilon=None, delta=F(1, 100), rho=F(9, 2), rho_delta=F(1, 100))
+    assert parallel([*losses, Loss(epsilon=F(1), rho=None)]).rho is None
+    assert parallel(losses[:1]) == losses[0]
+    assert parallel([]) == NOTHING
 
 
 def test_add_remove_prices_are_not_enough_for_replacing_in_parallel() -> None:

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from privet.core.laws import DiscreteGaussian, DiscreteLaplace
 from privet.core.mechanisms import (
     gaussian_for_rho,
-    gaussian_rho,
     key_threshold,
     laplace_epsilon,
     laplace_for,
@@ -59,10 +58,10 @@ def test_pythons_round_would_double_the_sensitivity() -> None:
     assert Grid(Fraction(1)).steps(Fraction(3, 2)) - Grid(Fraction(1)).steps(Fraction(1, 2)) == 1
 
 
-def test_gaussian_rho_goes_both_ways_without_rounding() -> None:
+def test_the_gaussian_of_a_price_is_not_rounded() -> None:
     law = gaussian_for_rho(Fraction(1, 8), 3)
     assert law == DiscreteGaussian(Fraction(12))
-    assert gaussian_rho(law, 3) == Fraction(1, 8)
+    assert Fraction(3) / (2 * law.variance) == Fraction(1, 8)
 
 
 @pytest.mark.parametrize("variance", [Fraction(1, 9), Fraction(1, 2), Fraction(4), Fraction(150)])
@@ -70,7 +69,8 @@ def test_gaussian_rho_goes_both_ways_without_rounding() -> None:
 def test_gaussian_renyi_divergences_stay_below_rho_alpha(variance: Fraction, shift: int) -> None:
     """zCDP by enumeration: the Renyi divergence of order alpha is at most rho * alpha, and attains it."""
     law = DiscreteGaussian(variance)
-    rho = gaussian_rho(law, shift**2)
+    rho = shift**2 / (2 * variance)
+    assert gaussian_for_rho(rho, shift**2) == law
     with mp.workprec(300):
         reach = int(30 * mp.sqrt(float(variance))) + 40 * shift + 20
         f = {x: mp.exp(-mp.mpf(x * x) / (2 * mp.mpf(variance.numerator) / variance.denominator))

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privet.core.unit import Neighbors, Unit, neighbors_from
+from privet.core.unit import Neighbors, neighbors_from
 from privet.errors import InvalidInputError
 from privet.estimates import textbook as s
 
@@ -150,7 +150,6 @@ def test_how_far_apart_two_answers_can_be_at_all(relation: Neighbors) -> None:
 def test_units_say_what_neighbors_are() -> None:
     assert neighbors_from("replace") is Neighbors.REPLACE
     assert neighbors_from(Neighbors.ADD_REMOVE) is Neighbors.ADD_REMOVE
-    assert Unit(column=None, neighbors=Neighbors.REPLACE).column is None
     for wrong in ("Replace", None, 3, ["replace"]):
         with pytest.raises(InvalidInputError, match=r"'add-remove' or 'replace', not .*\n  remedy: say 'add-remove'"):
             neighbors_from(wrong)

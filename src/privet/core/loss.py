@@ -72,19 +72,19 @@ def sequential(losses: Sequence[Loss]) -> Loss:
 def parallel(losses: Sequence[Loss]) -> Loss:
     """Add-remove prices of releases that each saw their own part of the units: the largest.
 
-    No unit is in two parts, so adding or removing one changes one part.
+    No unit is in two parts, so adding or removing one changes one part. A replacement is as_replace of it.
     """
-    return _of_the_largest(losses, 1)
 
+    def largest(amounts: Sequence[Amount]) -> Amount:
+        finite = [amount for amount in amounts if amount is not None]
+        return max(finite, default=ZERO) if len(finite) == len(amounts) else None
 
-@claim("parallel")
-def parallel_replace(losses: Sequence[Loss]) -> Loss:
-    """The same when a unit is replaced, which can take it from one part to another: the two largest.
-
-    Each price must hold for adding a unit to its part, removing one AND replacing one there. Prices that hold for
-    add-remove only do not qualify: use as_replace(parallel(losses)). Nor do prices that hold for replacing only.
-    """
-    return _of_the_largest(losses, 2)
+    return Loss(
+        epsilon=largest([loss.epsilon for loss in losses]),
+        delta=max((loss.delta for loss in losses), default=ZERO),
+        rho=largest([loss.rho for loss in losses]),
+        rho_delta=max((loss.rho_delta for loss in losses), default=ZERO),
+    )
 
 
 @claim("group-privacy")
@@ -98,12 +98,6 @@ def for_group(loss: Loss, people: int) -> Loss:
     if not loss.rho_delta:
         return Loss(epsilon=epsilon, delta=delta, rho=None if loss.rho is None else size**2 * loss.rho)
     return Loss(epsilon=epsilon, delta=delta, rho=None if epsilon is None else epsilon**2 / 2, rho_delta=delta)
-
-
-@claim("group-privacy")
-def for_entries(epsilon: Fraction, entries: int) -> Fraction:
-    """The epsilon with which to protect one entry, so that `entries` of a person together have `epsilon`."""
-    return epsilon / whole(entries, "entries", 1)
 
 
 @claim("relation-conversion")
@@ -135,21 +129,3 @@ def exp_above(exponent: Fraction) -> Fraction:
 def _sum(amounts: Sequence[Amount]) -> Amount:
     finite = [amount for amount in amounts if amount is not None]
     return sum(finite, ZERO) if len(finite) == len(amounts) else None
-
-
-def _of_the_largest(losses: Sequence[Loss], count: int) -> Loss:
-    """On each gauge the sum of the `count` largest amounts."""
-
-    def largest(amounts: Sequence[Fraction]) -> Fraction:
-        return sum(sorted(amounts)[-count:], ZERO)
-
-    def largest_or_none(amounts: Sequence[Amount]) -> Amount:
-        finite = [amount for amount in amounts if amount is not None]
-        return largest(finite) if len(finite) == len(amounts) else None
-
-    return Loss(
-        epsilon=largest_or_none([loss.epsilon for loss in losses]),
-        delta=largest([loss.delta for loss in losses]),
-        rho=largest_or_none([loss.rho for loss in losses]),
-        rho_delta=largest([loss.rho_delta for loss in losses]),
-    )

@@ -30,12 +30,6 @@ def gaussian_for_rho(rho: Fraction, sensitivity_squared: int) -> DiscreteGaussia
     return DiscreteGaussian(sensitivity_squared / (2 * rho))
 
 
-@claim("gaussian-rho")
-def gaussian_rho(law: DiscreteGaussian, sensitivity_squared: int) -> Fraction:
-    """The price in zero-concentrated DP."""
-    return sensitivity_squared / (2 * law.variance)
-
-
 @claim("key-threshold")
 def key_threshold(law: DiscreteLaplace, delta: Fraction, max_keys: int) -> int:
     """The smallest threshold above 1 at which keys that only one person has show up with probability <= delta.

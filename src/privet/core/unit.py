@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from privet.core.rational import show
@@ -25,11 +24,3 @@ def neighbors_from(text: object) -> Neighbors:
             f"neighbors must be 'add-remove' or 'replace', not {show(text)}",
             "say 'add-remove' if a person may be there or not, 'replace' if the number of people is public",
         ) from None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unit:
-    """One protected unit: all rows with the same value of `column`, or each row by itself if that is None."""
-
-    column: str | None
-    neighbors: Neighbors

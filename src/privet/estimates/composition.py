@@ -62,6 +62,12 @@ def _all_fit(budget: Budget, epsilon: Fraction, releases: int) -> bool:
     return how_many(budget, NOTHING, pure(epsilon)) >= releases
 
 
+@claim("group-privacy")
+def for_entries(epsilon: Fraction, entries: int) -> Fraction:
+    """The epsilon with which to protect one entry, so that `entries` of a person together have `epsilon`."""
+    return epsilon / whole(entries, "entries", 1)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """What each of `releases` counts may cost, and how far 95 of 100 of them are from the truth at most."""

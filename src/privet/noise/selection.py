@@ -157,18 +157,6 @@ class AboveThreshold:
         raise TypeError("a sparse vector cannot be copied or pickled: two copies would answer for one price")
 
 
-@claim("key-threshold")
-def select_keys(counts: Codes, law: DiscreteLaplace, threshold: int) -> tuple[Ints, Bools]:
-    """Noisy numbers of people per key, and which keys may be shown, with core.mechanisms.key_threshold's threshold.
-
-    `counts` holds the keys that occur; a key that nobody has is never shown.
-    """
-    if counts.ndim != 1:
-        raise InvalidInputError("counts must be one number for each key", "give a one-dimensional array")
-    noisy = counts.astype(np.int64) + sampler(law).draw(len(counts))
-    return noisy, noisy >= threshold
-
-
 @claim("randomized-response")
 def randomized_response(codes: Codes, *, categories: int, epsilon: object) -> Ints:
     """Each person's code 0 ... categories - 1, kept with exp(epsilon) times the chance of any other code."""
