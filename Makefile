@@ -19,6 +19,7 @@ check: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python tools/trusted.py --check
 
 # The long proofs. Everything that a page claims as measured is written to docs/evidence by these.
 evidence: $(READY) bench peers mutate

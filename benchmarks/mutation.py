@@ -1,6 +1,9 @@
-"""Change the trusted rooms one token at a time and see whether the tests notice.
+"""Change trusted code one token at a time and see whether the tests notice.
 
-    python benchmarks/mutation.py [--only noise/fast.py] [--json FILE]
+    python benchmarks/mutation.py [--fenced] [--only noise/fast.py] [--json FILE]
+
+What is changed, and which tests can notice it, stands in docs/design/trusted.toml: the reading list, and with --fenced
+also what is tested against it or checked at run time.
 
 Written here because mutmut leaves decorated functions alone, and every trusted function carries @claim. A mutant is a
 copy of src/privet with one change, tested in a forked process that has pytest, NumPy and SciPy loaded already. What
@@ -28,42 +31,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-PATIENCE = 2  # a mutant that takes so many times the processor time of the unchanged code hangs: noticed
+sys.path.insert(0, str(ROOT / "tools"))
 
-# Which tests can notice a change, quickest first.
-TESTS = {
-    "core/claim.py": ["claims"],
-    "core/rational.py": ["rational", "package"],
-    "core/exponential.py": ["mechanisms", "fast_words"],
-    "core/laws.py": ["mechanisms", "fast_words"],
-    "core/mechanisms.py": ["mechanisms"],
-    "estimates/calibration.py": ["calibration"],
-    "core/unit.py": ["sensitivity"],
-    "core/schema.py": ["schema"],
-    "estimates/textbook.py": ["sensitivity"],
-    "core/loss.py": ["accountant"],
-    "core/accountant.py": ["accountant"],
-    "estimates/composition.py": ["accountant"],
-    "core/calendar.py": ["calendar"],
-    "core/ranges.py": ["cells", "ranges"],
-    "core/shape.py": ["shape", "cells", "ranges"],
-    "core/narrow.py": ["narrow", "ranges"],
-    "core/cells.py": ["cells", "ranges"],
-    "core/evaluate.py": ["narrow", "ranges"],
-    "core/sensitivity.py": ["contribution"],
-    "core/parts.py": ["question"],
-    "estimates/pricing.py": ["question"],
-    "estimates/accuracy.py": ["question"],
-    "estimates/estimate.py": ["question"],
-    "estimates/question.py": ["question"],
-    "core/plan.py": ["question"],
-    "engine.py": ["engine"],
-    "noise/__init__.py": ["package"],
-    "noise/entropy.py": ["entropy"],
-    "noise/reference.py": ["reference"],
-    "noise/fast.py": ["package", "fast_words"],
-    "noise/selection.py": ["package", "selection"],
-}
+from trusted import Trusted, load, spans  # noqa: E402  from tools/
+
+TRUSTED = load(ROOT)
+PATIENCE = 2  # a mutant that takes so many times the processor time of the unchanged code hangs: noticed
 
 COMPARISONS = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
@@ -142,6 +115,20 @@ def put(parent: ast.AST, field: str, i: int | None, child: ast.AST) -> None:
         getattr(parent, field)[i] = child
 
 
+def chosen(trusted: Trusted, only: str | None, *, fenced: bool) -> list[str]:
+    """The files to change."""
+    if only is not None:
+        return [only]
+    return trusted.trusted() if fenced else [one.file for one in trusted.read]
+
+
+def is_read(trusted: Trusted, file: str, line: int) -> bool:
+    """Of a file that is read in parts, is this line in one of them?"""
+    parts = [part for one in trusted.read if one.file == file for part in one.parts]
+    found = spans(trusted.text(file))
+    return not parts or any(found[part][0] <= line <= found[part][1] for part in parts)
+
+
 def trial(file: str, text: str, seconds: int) -> tuple[bool, float]:
     """(noticed, processor seconds) of the file's tests on a copy of the package in which `file` has this text."""
     with tempfile.TemporaryDirectory() as folder:
@@ -149,7 +136,7 @@ def trial(file: str, text: str, seconds: int) -> tuple[bool, float]:
         (Path(folder) / "privet" / file).write_text(text)
         child = os.fork()
         if child == 0:
-            run_tests(folder, [str(ROOT / "tests" / f"test_{name}.py") for name in TESTS[file]], seconds)
+            run_tests(folder, [str(ROOT / "tests" / f"test_{name}.py") for name in TRUSTED.tests_of(file)], seconds)
         deadline = time.monotonic() + 20 * seconds  # for those that sleep; the processor limit ends the others
         while time.monotonic() < deadline:
             done, status, usage = os.wait4(child, os.WNOHANG)
@@ -187,18 +174,19 @@ def preload() -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", help="one file, such as noise/fast.py")
+    parser.add_argument("--fenced", action="store_true", help="also what is tested or checked, and not read")
     parser.add_argument("--every", type=int, default=1, help="take every n-th mutant only")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     preload()
-    files = [arguments.only] if arguments.only else list(TESTS)
     started, results = time.time(), []
-    for file in files:
+    for file in chosen(TRUSTED, arguments.only, fenced=arguments.fenced):
         path = ROOT / "src" / "privet" / file
         failed, needed = trial(file, path.read_text(), 600)
         assert not failed, f"tests of {file} fail unchanged"
         limit = math.ceil(PATIENCE * needed + 3)
-        jobs = list(mutants(path))[:: arguments.every]
+        whole = arguments.fenced or arguments.only
+        jobs = [job for job in mutants(path) if whole or is_read(TRUSTED, file, job[0])][:: arguments.every]
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             verdicts = list(pool.map(lambda job, file=file, limit=limit: trial(file, job[2], limit)[0], jobs))
         alive = [f"{file}:{line}  {what}" for (line, what, _), caught in zip(jobs, verdicts, strict=True) if not caught]

@@ -68,6 +68,11 @@ REFUSED = {
     "audits/views.py": ("from privet import gallery", "the gallery of broken mechanisms is opened by"),
     "microdata.py": ("from privet.gallery import noises", "records that an owner holds get no noise"),
     "sources/sniff.py": ("from cryptography import x509", "one room draws random bits"),
+    "vault.py": ("from privet import recheck", "prices are rechecked by the gate and by its own command"),
+    "noise/entropy.py": (
+        "from privet.estimates import split",
+        "what is read for the guarantee imports no room that is free",
+    ),
     "testing/asked.py": ("from privet import cli", "nothing imports the command line"),
 }
 

@@ -1,4 +1,4 @@
-"""What a release costs, worked out again from what its answer carries: `python recheck.py answer.json`.
+"""TRUSTED: what a release costs, worked out again from what its answer carries: `python recheck.py answer.json`.
 
 One file of the standard library, with nothing of Privet in it, so that it can be read, copied and run alone. From the
 limits that were enforced and the law of the noise it computes sensitivity and price, in fractions or in decimals that
