@@ -71,8 +71,10 @@ def answer(asked: Question, *noisy: list[int], **facts: Any) -> Answer:
     return Answer(question=asked, noisy=vectors, receipt=Receipt(entry=3, digest="ab12" * 16), cost=asked.loss, **facts)
 
 
-def ledger(folder: Path, policy: Policy = Policy.REFUSE, budget: Budget = BUDGET) -> sqlite.SqliteLedger:
-    terms = Terms(budget=budget, neighbors=Neighbors.ADD_REMOVE, policy=policy, testing=False)
+def ledger(
+    folder: Path, policy: Policy = Policy.REFUSE, budget: Budget = BUDGET, *, testing: bool = False
+) -> sqlite.SqliteLedger:
+    terms = Terms(budget=budget, neighbors=Neighbors.ADD_REMOVE, policy=policy, testing=testing)
     return sqlite.create(folder / "ledger.sqlite", terms)
 
 

@@ -8,7 +8,6 @@ exact numbers recorded from both tables, are many.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -23,9 +22,10 @@ from fuzz_checks import far_apart, losses_apart, rank_losses
 from plain_statistics import flip_law
 
 import privet as pv
+from privet import engine
 from privet.audits import Audit, Claim, audit
 from privet.backends import Spread
-from privet.core.cells import Keys
+from privet.core.cells import Cells, Keys
 from privet.core.laws import Choice, DiscreteGaussian, DiscreteLaplace, Law
 from privet.core.measures import Measure
 from privet.core.mechanisms import key_threshold
@@ -34,7 +34,7 @@ from privet.core.ranks import rank
 from privet.engine import FreshNoise, NoiseSource
 from privet.noise.fast import sampler
 from privet.noise.ranked import RankLoss, choose_by_rank
-from privet.query import Query, _Exact
+from privet.query import Query
 from privet.vault import Vault
 
 COLUMNS = {
@@ -286,13 +286,14 @@ class Pair:
         if self.shape.private:
             return self._draws_of_keys(query, self.people[side], size, noise)
         vectors = [[_recorded(value) for value in vector] * size for vector in self.exact[side]]
-        body = query._publish(_Exact(vectors=vectors), noise)
-        return self.ratios(json.loads(body)["noisy"])
+        task = query.task(b"")
+        task = replace(task, cells=Cells(domains=((None,) * (task.cells.count * size),)))
+        return self.ratios(engine._added(task, vectors, noise))
 
     def _draws_of_keys(self, query: Query, people: Mapping[Keys, int], size: int, noise: NoiseSource) -> list[float]:
         copies: list[dict[Keys, int]] = [{} for _ in range(size)]
         named: dict[Any, int] = {(*key, n): count for key, count in people.items() for n in range(size)}
-        for (*key, number), noisy in query._shown(named, noise).items():
+        for (*key, number), noisy in engine._shown(query.task(b""), named, noise).items():
             copies[number][tuple(key)] = noisy
         return [self.ratio_of_keys(shown) for shown in copies]
 

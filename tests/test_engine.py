@@ -33,7 +33,7 @@ PRICE = F(1, 4)
 
 @pytest.fixture
 def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    terms = Terms(budget=Budget(1), neighbors=Neighbors.ADD_REMOVE, policy=Policy.REFUSE, testing=False)
+    terms = Terms(budget=Budget(1), neighbors=Neighbors.ADD_REMOVE, policy=Policy.REFUSE, testing=True)
     with ledgers.create(tmp_path / "ledger.sqlite", terms) as made:
         yield made
 
@@ -136,7 +136,7 @@ def test_a_refused_question_touches_no_data(ledger: Ledger) -> None:
         (pure(PRICE / 2), "epsilon 1/8 instead of 1/4"),
         (pure(PRICE - F(1, 10**30)), "epsilon"),
         (Loss(epsilon=PRICE, rho=PRICE**2 / 4), "rho 1/64 instead of 1/32"),
-        (Loss(epsilon=None, rho=None), "infinite on both gauges"),
+        (Loss(epsilon=None, rho=None), "finite on one of them"),
     ],
 )
 def test_a_smaller_price_is_refused_on_either_gauge(ledger: Ledger, loss: Loss, problem: str) -> None:
@@ -150,12 +150,24 @@ def test_a_smaller_price_is_refused_on_either_gauge(ledger: Ledger, loss: Loss, 
 
 def test_the_relation_is_the_one_of_the_ledger(tmp_path: Path) -> None:
     """Where units are replaced one of them moves two cells, whatever the task says."""
-    terms = Terms(budget=Budget(1), neighbors=Neighbors.REPLACE, policy=Policy.REFUSE, testing=False)
+    terms = Terms(budget=Budget(1), neighbors=Neighbors.REPLACE, policy=Policy.REFUSE, testing=True)
     with ledgers.create(tmp_path / "ledger.sqlite", terms) as book:
         assert task().bounds.neighbors is Neighbors.ADD_REMOVE
         with pytest.raises(RefusedQueryError, match="epsilon 1/4 instead of 1/2"):
             released(book, Steps(book))
         released(book, Steps(book), pure(2 * PRICE))
+
+
+def test_other_noise_is_for_testing(tmp_path: Path) -> None:
+    terms = Terms(budget=Budget(1), neighbors=Neighbors.ADD_REMOVE, policy=Policy.REFUSE, testing=False)
+    with ledgers.create(tmp_path / "ledger.sqlite", terms) as book:
+        steps = Steps(book)
+        gate = Gate(ledger=book, backend=steps, noise=steps, secret=lambda: b"")  # type: ignore[arg-type]
+        charge = Charge(loss=pure(PRICE), request=REQUEST)
+        with pytest.raises(RefusedQueryError, match="its noise was replaced"):
+            run(charge, [task()], gate)
+        assert steps.seen == []
+        assert run(charge, [task()], replace(gate, noise=FreshNoise())).body
 
 
 def test_limits_count_where_the_backend_bounds_units() -> None:

@@ -357,11 +357,11 @@ def test_planted_mistakes_are_noticed(store: nasty.Store, monkeypatch: pytest.Mo
     def place(task: Task, _: Any) -> Any:
         return np.arange(task.cells.count, dtype=np.uint64)
 
-    def no_rest(task: Task, layer: str) -> str:
-        return right_joined(replace(task, cells=replace(task.cells, rest=False)), layer)
+    def no_rest(task: Task, layer: str, **_: bool) -> str:
+        return right_joined(task, layer, rest=False)
 
-    def equal(task: Task, layer: str) -> str:
-        return right_joined(task, layer).replace("IS NOT DISTINCT FROM", "=")
+    def equal(task: Task, layer: str, *, rest: bool) -> str:
+        return right_joined(task, layer, rest=rest).replace("IS NOT DISTINCT FROM", "=")
 
     def null_counts(*given: Any) -> Any:
         number = right_number(*given)

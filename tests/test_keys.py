@@ -353,11 +353,11 @@ class Still:
         raise NotImplementedError
 
 
-def prepared(folder: Path, people: Mapping[Keys, int], *extra: int, **more: Any) -> Query:
+def prepared(folder: Path, people: Mapping[Keys, int], *extra: int, testing: bool = True, **more: Any) -> Query:
     read = outline(plan((CITY,), N, average("a", "age"), **more), KINDS, bounds())
     asked = ask(read, Budget(3, "1e-6"), Price(epsilon=1, delta="1e-8"))
     folder.mkdir()
-    made = query(asked, ledger(folder, budget=Budget(3, "1e-6")))
+    made = query(asked, ledger(folder, budget=Budget(3, "1e-6"), testing=testing))
     gate = dataclasses.replace(made.gate, backend=Fake(people), noise=Still(*extra), secret=lambda: b"secret")  # type: ignore[arg-type]
     return dataclasses.replace(made, gate=gate)
 
@@ -532,7 +532,7 @@ def test_other_needs_groups_that_are_not_shown_and_a_name_of_its_own() -> None:
 
 
 def test_exact_numbers_of_the_keys_that_occur_or_that_are_given(tmp_path: Path) -> None:
-    asked = prepared(tmp_path / "one", {("b",): 3, ("a",): 1}, other="rest")
+    asked = prepared(tmp_path / "one", {("b",): 3, ("a",): 1}, other="rest", testing=False)
     with pytest.raises(InvalidInputError, match="made for testing"):
         exact(asked, key=b"k")
     terms = Terms(

@@ -91,6 +91,8 @@ class Release:
 @claim("spend-before-you-look", "one-repeat", "gate-price")
 def run(charge: Charge, tasks: Sequence[Task], gate: Gate) -> Release:
     """The path of every release."""
+    if type(gate.noise) is not FreshNoise and not gate.ledger.terms.testing:
+        raise RefusedQueryError("this vault is not for testing, and its noise was replaced", "open the vault again")
     charge = _about(charge, tasks)
     _check(guarantee(tasks, gate.ledger.terms.neighbors, charge.loss))  # 1 sensitivity and 2 price
     written = [gate.backend.write(task) for task in tasks]
