@@ -29,7 +29,7 @@ from privet import attacks
 from privet.attacks.certificate import check, narrowed
 from privet.attacks.reconstruction import Reconstruction, solve
 from privet.attacks.release import Mean
-from privet.attacks.solver import Clock
+from privet.attacks.work import Work
 from privet.errors import InvalidInputError
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -52,7 +52,7 @@ def block() -> dict[str, Any]:
     fewer = replace(tables, statistics=tuple(s for s in tables.statistics if s.name != "married adults"))
     coarse = replace(tables, statistics=tuple(_integer_means(s) for s in tables.statistics))
     versions = {"as published": tables, "means to integers": coarse, "without married adults": fewer}
-    results = {name: summary(solve(version, Clock(60), 1000)) for name, version in versions.items()}
+    results = {name: summary(solve(version, Work(60), 1000)) for name, version in versions.items()}
     findings = attacks.reconstruct(tables, subject=BLOCK.name)
     results["as published"]["repair"] = findings.numbers["repair"]
     return results
@@ -122,7 +122,7 @@ def ways() -> list[dict[str, Any]]:
         for seed in (1, 2, 3):
             truth = made_up(people, seed)
             begun = time.monotonic()
-            found = solve(attacks.margins(truth, CENSUS, by), Clock(120), 100)
+            found = solve(attacks.margins(truth, CENSUS, by), Work(120), 100)
             whole = round(time.monotonic() - begun, 2)
             results.append({"ways": by, "seed": seed, "seconds_with_tables": whole}
                            | summary(found) | compared(found, truth))  # fmt: skip
@@ -145,7 +145,7 @@ def survey(folder: Path) -> list[Record]:
 
 
 def one_block(truth: Sequence[Record]) -> dict[str, Any]:
-    found = solve(attacks.margins(truth, CENSUS, 3), Clock(60), 10)
+    found = solve(attacks.margins(truth, CENSUS, 3), Work(60), 10)
     return summary(found) | compared(found, truth)
 
 
@@ -179,7 +179,7 @@ def hard(seconds: float) -> list[dict[str, Any]]:
         truth = _neighbors(people, seed)
         begun = time.monotonic()
         try:
-            found = solve(_like_block(truth), Clock(seconds), 100)
+            found = solve(_like_block(truth), Work(seconds), 100)
             result = {"first_solution": True} | summary(found) | compared(found, truth)
         except InvalidInputError:
             result = {"first_solution": False, "seconds": round(time.monotonic() - begun, 1)}

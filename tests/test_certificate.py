@@ -31,7 +31,7 @@ from privet.attacks.certificate import (
     without,
 )  # fmt: skip
 from privet.attacks.prover import Prover
-from privet.attacks.solver import Clock
+from privet.attacks.work import Work
 
 small = st.integers(-3, 3)
 ROW_NUMBERS = st.integers(-4, 4) | st.sampled_from([DENIAL, DENIAL, DENIAL, 10**30, -(10**30)])
@@ -127,7 +127,7 @@ def test_no_false_claim_is_accepted_from_a_proof_of_another(data: st.DataObject)
     aim = data.draw(terms(len(system.low)))
     totals = [sum(weight * values[at] for at, weight in aim) for values in solutions(system)]
     claim = Claim(aim, min(totals)) if totals else Claim((), 1)
-    proof = Prover(system).prove(claim, Clock(60))
+    proof = Prover(system).prove(claim, Work(60))
     if proof is None:
         event("no proof found")
         return
@@ -238,7 +238,7 @@ def test_steps_keep_every_solution(system: System, data: st.DataObject) -> None:
     for _ in range(data.draw(st.integers(1, 2))):
         variables = tuple(data.draw(st.sets(st.integers(0, len(system.low) - 1), min_size=1, max_size=2)))
         claim = Nobody(variables, Leaf(())).claim()
-        found = None if data.draw(st.booleans()) else Prover(system).prove(claim, Clock(60))
+        found = None if data.draw(st.booleans()) else Prover(system).prove(claim, Work(60))
         proof = data.draw(proofs()) if found is None else found
         steps.append(Nobody(variables, proof))
     after = narrowed(system, steps)

@@ -35,7 +35,8 @@ from privet.attacks.queries import (
 )  # fmt: skip
 from privet.attacks.queries_file import queries_of, read_queries
 from privet.attacks.release import Between
-from privet.attacks.solver import Clock, Outcome, Solved, Solver
+from privet.attacks.solver import Outcome, Solved, Solver
+from privet.attacks.work import Work
 from privet.errors import InvalidInputError
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
@@ -126,7 +127,7 @@ def test_exactly_those_are_determined_who_have_one_value_in_all_possible_secrets
     assert named(found) == sorted(name for name, values in seen.items() if len(values) == 1)
     assert all_hold(found)
     assert found.numbers["unsettled"] == []
-    settled = settle(queries, Clock(60))
+    settled = settle(queries, Work(60))
     if not queries.secret.boolean:
         for at, names in enumerate(settled.classes.names[:-1]):
             sums = {sum((sum(each[name], Fraction(0)) for name in names), Fraction(0)) for each in secrets}
@@ -343,8 +344,8 @@ def test_without_time_for_proofs_people_are_unsettled() -> None:
 def test_a_solver_that_gives_up_settles_nothing(answer: Solved, monkeypatch: pytest.MonkeyPatch) -> None:
     real = Solver.solve
 
-    def solve(self: Solver, clock: Clock, least: Any = None) -> Solved:
-        return real(self, clock) if least is None else answer
+    def solve(self: Solver, work: Work, least: Any = None) -> Solved:
+        return real(self, work) if least is None else answer
 
     monkeypatch.setattr(Solver, "solve", solve)
     monkeypatch.setattr(Prover, "at_least", lambda *_: None)

@@ -14,7 +14,7 @@ from privet.attacks import Between, Knowledge, Mean, Statistic, Strength, Tables
 from privet.attacks.certificate import check
 from privet.attacks.disclosure import disclosed
 from privet.attacks.reconstruction import solve
-from privet.attacks.solver import Clock
+from privet.attacks.work import Work
 from privet.core.expression import Column, Compare, Literal, Relation
 from privet.errors import InvalidInputError
 
@@ -43,8 +43,8 @@ def fitting(tables: Tables, people: int) -> list[Sequence[dict[str, object]]]:
 @settings(max_examples=25, deadline=None)
 def test_what_is_said_of_a_group_is_so_in_every_data_set(records: list[dict[str, object]], by: int) -> None:
     tables = margins(records, ATTRIBUTES, by)
-    found = solve(tables, Clock(60), 100)
-    told = {tuple(f.record.items()): f for f in disclosed(found, Knowledge(public=("sex",)), Clock(60))}
+    found = solve(tables, Work(60), 100)
+    told = {tuple(f.record.items()): f for f in disclosed(found, Knowledge(public=("sex",)), Work(60))}
     everything = fitting(tables, len(records))
     for sex, word in (("F", "F"), ("M", "M")):
         groups = [[r for r in data if r["sex"] == sex] for data in everything]
@@ -105,7 +105,7 @@ def test_a_range_with_two_ends() -> None:
 def test_attributes_that_no_statistic_tells_apart_name_nobody() -> None:
     tables = margins([KINDS[0], KINDS[7]], ATTRIBUTES, [["ill"]])
     both = Tables(attributes=ATTRIBUTES, statistics=tables.statistics, rules={"any": FEMALE_OR_NOT})
-    assert disclosed(solve(both, Clock(60), 10), Knowledge(public=("sex",)), Clock(60)) == []
+    assert disclosed(solve(both, Work(60), 10), Knowledge(public=("sex",)), Work(60)) == []
 
 
 FEMALE_OR_NOT = Compare(Relation.UNEQUAL, Column("sex"), Literal("X"))
@@ -121,7 +121,7 @@ def test_noisy_tables_give_confidence_and_no_proof() -> None:
 
 
 def test_no_time_says_nothing() -> None:
-    assert disclosed(solve(ward(all=3, F=1), Clock(60), 10), Knowledge(), Clock(0)) == []
+    assert disclosed(solve(ward(all=3, F=1), Work(60), 10), Knowledge(), Work(0)) == []
 
 
 def test_an_unknown_public_attribute_is_named() -> None:

@@ -19,7 +19,8 @@ from privet.attacks import encode as encode_module
 from privet.attacks.domain import Domain, value_text, values_text
 from privet.attacks.encode import Encoded, encode, kinds_of
 from privet.attacks.release import Between, Largest, Mean, Measure, Quantile, Share, Smallest, Statistic, Tables, Total
-from privet.attacks.solver import Clock, Outcome, Solver
+from privet.attacks.solver import Outcome, Solver
+from privet.attacks.work import Work
 from privet.core.expression import And, Column, In, Literal, Or
 from privet.errors import InvalidInputError
 
@@ -39,8 +40,8 @@ def total(number: object, *measures: Measure) -> Statistic:
 def data_sets(encoded: Encoded) -> Counter[tuple[int, ...]]:
     """How often each choice of counts by kind is a solution, whatever the helpers are."""
     solver = Solver(encoded.system)
-    found, complete = solver.every(Clock(60), 5000)
-    assert complete or solver.solve(Clock(60)).outcome is Outcome.IMPOSSIBLE
+    found, complete = solver.every(Work(60), 5000)
+    assert complete or solver.solve(Work(60)).outcome is Outcome.IMPOSSIBLE
     return Counter(values[: len(encoded.kinds)] for values in found)
 
 

@@ -25,7 +25,7 @@ from privet.attacks import (
 from privet.attacks.certain import Certain
 from privet.attacks.certificate import DENIAL, Leaf
 from privet.attacks.reconstruction import arithmetic, solve
-from privet.attacks.solver import Clock
+from privet.attacks.work import Work
 from privet.errors import InvalidInputError
 
 ATTRIBUTES = {"sex": ("F", "M"), "band": (Fraction(0), Fraction(1), Fraction(2)), "ill": (False, True)}
@@ -96,7 +96,7 @@ class TestArithmetic:
         people = [{"sex": "F", "band": Fraction(0), "ill": False}] * 3
         tables = margins(people, {"sex": ("F", "M")}, 1)
         smaller = replace(tables, statistics=(*tables.statistics, SMALLEST))
-        found = solve(replace(smaller, attributes=ATTRIBUTES), Clock(30), 5)
+        found = solve(replace(smaller, attributes=ATTRIBUTES), Work(30), 5)
         return arithmetic(found, Certain(0, count, Leaf(weights)))
 
     def test_a_sum_and_a_share_of_one(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import random
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,7 +16,8 @@ from privet.attacks import prover as prover_module
 from privet.attacks.certain import Certain, Search, silent
 from privet.attacks.certificate import Branch, Claim, Leaf, Row, System, check, fits
 from privet.attacks.prover import Prover
-from privet.attacks.solver import Clock, Outcome, Solved, Solver, impossible, smallest_cover
+from privet.attacks.solver import Outcome, Solved, Solver, impossible, smallest_cover
+from privet.attacks.work import Work
 
 SECONDS = 60
 NOTHING = Claim((), 1)
@@ -47,7 +49,7 @@ def test_what_is_proven_is_true_and_what_is_true_is_proven(system: System, data:
     every = list(solutions(system))
     prover = Prover(system)
     if not every:
-        proof = prover.prove(NOTHING, Clock(SECONDS))
+        proof = prover.prove(NOTHING, Work(SECONDS))
         assert proof is not None
         assert check(system, NOTHING, proof)
         return
@@ -55,11 +57,11 @@ def test_what_is_proven_is_true_and_what_is_true_is_proven(system: System, data:
         terms = tuple((at, weight) for at in range(len(system.low)) if (weight := data.draw(st.integers(-2, 2))))
         assume(terms)
         least = min(sum(weight * values[at] for at, weight in terms) for values in every)
-        right = prover.prove(Claim(terms, least), Clock(SECONDS))
+        right = prover.prove(Claim(terms, least), Work(SECONDS))
         assert right is not None
         assert check(system, Claim(terms, least), right)
-        assert prover.prove(Claim(terms, least + 1), Clock(SECONDS)) is None
-        bound = prover.lowest(terms, Clock(SECONDS))
+        assert prover.prove(Claim(terms, least + 1), Work(SECONDS)) is None
+        bound = prover.lowest(terms, Work(SECONDS))
         assert bound is not None
         assert bound[0] <= least
         assert check(system, Claim(terms, bound[0]), bound[1])
@@ -71,23 +73,23 @@ def test_what_is_proven_is_true_and_what_is_true_is_proven(system: System, data:
 def test_both_solvers_agree_with_trying_everything(system: System) -> None:
     every = list(solutions(system))
     solver = Solver(system)
-    found, complete = solver.every(Clock(SECONDS), 10_000)
+    found, complete = solver.every(Work(SECONDS), 10_000)
     assert sorted(found) == sorted(every)
     assert complete == bool(every)
-    first = solver.solve(Clock(SECONDS), ((0, 1),))
+    first = solver.solve(Work(SECONDS), ((0, 1),))
     assert first.outcome is (Outcome.SOLVED if every else Outcome.IMPOSSIBLE)
     if first.values is not None:
         assert first.values[0] == min(values[0] for values in every)
     least = min((values[0] for values in every), default=1)
-    assert impossible(system, Claim(((0, 1),), least), Clock(SECONDS))
-    assert impossible(system, Claim(((0, 1),), least + 1), Clock(SECONDS)) == (not every)
+    assert impossible(system, Claim(((0, 1),), least), Work(SECONDS))
+    assert impossible(system, Claim(((0, 1),), least + 1), Work(SECONDS)) == (not every)
 
 
 def test_a_tight_bound_is_reached() -> None:
     prover = Prover(SUM)
-    assert prover.lowest(((0, 1),), Clock(SECONDS)) == (2, Leaf(((0, 1), (-1, -1))))
+    assert prover.lowest(((0, 1),), Work(SECONDS)) == (2, Leaf(((0, 1), (-1, -1))))
     assert fits(SUM, (2, 5))
-    high = prover.lowest(((0, -1), (1, -1)), Clock(SECONDS))
+    high = prover.lowest(((0, -1), (1, -1)), Work(SECONDS))
     assert high is not None
     assert high[0] == -7
 
@@ -95,65 +97,65 @@ def test_a_tight_bound_is_reached() -> None:
 def test_where_no_linear_program_helps_branches_do() -> None:
     prover = Prover(HALF)
     claim = Claim(((2, 1),), 1)
-    assert prover.at_least(claim, Clock(SECONDS)) is None
-    proof = prover.prove(claim, Clock(SECONDS))
+    assert prover.at_least(claim, Work(SECONDS)) is None
+    proof = prover.prove(claim, Work(SECONDS))
     assert isinstance(proof, Branch)
     assert check(HALF, claim, proof)
-    assert isinstance(Prover(UNEVEN).prove(NOTHING, Clock(SECONDS)), Branch)
+    assert isinstance(Prover(UNEVEN).prove(NOTHING, Work(SECONDS)), Branch)
 
 
 def test_claims_with_a_negative_bound_do_not_spoil_later_ones() -> None:
     prover = Prover(HALF)
-    assert prover.prove(Claim(((0, -1), (1, -1)), -1), Clock(SECONDS)) is not None  # needs branches
-    assert prover.prove(Claim(((0, -1), (1, -1)), 0), Clock(SECONDS)) is None
-    assert prover.prove(Claim(((2, 1),), 1), Clock(SECONDS)) is not None
+    assert prover.prove(Claim(((0, -1), (1, -1)), -1), Work(SECONDS)) is not None  # needs branches
+    assert prover.prove(Claim(((0, -1), (1, -1)), 0), Work(SECONDS)) is None
+    assert prover.prove(Claim(((2, 1),), 1), Work(SECONDS)) is not None
 
 
 def test_nobody_narrows_all_that_follows() -> None:
     prover = Prover(System((0, 0), (5, 5), (Row(((0, 1), (1, 1)), 3, None),)))
-    assert prover.prove(Claim(((0, 1),), 3), Clock(SECONDS)) is None
+    assert prover.prove(Claim(((0, 1),), 3), Work(SECONDS)) is None
     prover.nobody((1,))
-    assert prover.prove(Claim(((0, 1),), 3), Clock(SECONDS)) is not None
+    assert prover.prove(Claim(((0, 1),), 3), Work(SECONDS)) is not None
     assert prover.system.high == (5, 0)
 
 
 @pytest.mark.parametrize("remembers", [True, False])
 def test_a_point_that_denies_the_claim_is_kept_if_it_is_a_solution(remembers: bool) -> None:
     prover = Prover(SUM, remembers=remembers)
-    assert prover.at_least(Claim(((0, 1),), 3), Clock(SECONDS)) is None
+    assert prover.at_least(Claim(((0, 1),), 3), Work(SECONDS)) is None
     assert prover.seen == ([(2, 5)] if remembers else [])
     third = Prover(System((0, 0), (5, 5), (Row(((0, 3), (1, 1)), 4, 4), Row(((1, 1),), None, 0))))
-    assert third.at_least(Claim(((0, 1),), 3), Clock(SECONDS)) is None  # 4/3 is no solution
+    assert third.at_least(Claim(((0, 1),), 3), Work(SECONDS)) is None  # 4/3 is no solution
     assert third.seen == []
 
 
 def test_an_impossible_system_has_no_lowest_point() -> None:
     none = System((0,), (1,), (Row(((0, 1),), 5, None),))
-    assert Prover(none).lowest(((0, 1),), Clock(SECONDS)) is None
-    assert Prover(none).at_least(Claim(((0, 1),), 1), Clock(SECONDS)) is None
-    assert Prover(none).prove(Claim(((0, 1),), 1), Clock(SECONDS)) is not None
+    assert Prover(none).lowest(((0, 1),), Work(SECONDS)) is None
+    assert Prover(none).at_least(Claim(((0, 1),), 1), Work(SECONDS)) is None
+    assert Prover(none).prove(Claim(((0, 1),), 1), Work(SECONDS)) is not None
     empty = System((1,), (0,), ())
-    assert Prover(empty).prove(NOTHING, Clock(SECONDS)) == Leaf(())
+    assert Prover(empty).prove(NOTHING, Work(SECONDS)) == Leaf(())
 
 
 def test_a_row_whose_ends_cross_is_a_contradiction() -> None:
     crossed = System((0,), (5,), (Row(((0, 1),), 3, 2),))  # such as a count of exactly 2.5
-    proof = Prover(crossed).prove(NOTHING, Clock(SECONDS))
+    proof = Prover(crossed).prove(NOTHING, Work(SECONDS))
     assert proof is not None
     assert check(crossed, NOTHING, proof)
-    assert Prover(crossed).at_least(Claim(((0, 1),), 1), Clock(SECONDS)) is None
+    assert Prover(crossed).at_least(Claim(((0, 1),), 1), Work(SECONDS)) is None
 
 
 def test_too_many_branches_prove_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prover_module, "MOST_NODES", 1)
-    assert Prover(UNEVEN).prove(NOTHING, Clock(SECONDS)) is None
+    assert Prover(UNEVEN).prove(NOTHING, Work(SECONDS)) is None
 
 
 def test_weights_that_the_checker_refuses_prove_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     infeasible = System((0,), (1,), (Row(((0, 1),), 5, None),))
     monkeypatch.setattr(prover_module, "_leaves", lambda _dual: iter([Leaf(((0, -1),))]))
-    assert Prover(infeasible).prove(NOTHING, Clock(SECONDS)) is None
-    assert Prover(SUM).lowest(((0, 1),), Clock(SECONDS)) is None
+    assert Prover(infeasible).prove(NOTHING, Work(SECONDS)) is None
+    assert Prover(SUM).lowest(((0, 1),), Work(SECONDS)) is None
 
 
 def test_large_numbers_are_rounded_and_checked() -> None:
@@ -161,7 +163,7 @@ def test_large_numbers_are_rounded_and_checked() -> None:
     big = 10**15
     system = System((0, 0), (9, 9), (Row(((0, big + 1), (1, big)), 3 * big + 1, 3 * big + 1),))
     for claim in (Claim(((0, 1),), 1), Claim(((0, 1),), 2), Claim(((1, 1),), 2)):
-        proof = Prover(system).prove(claim, Clock(SECONDS))
+        proof = Prover(system).prove(claim, Work(SECONDS))
         assert proof is None or all(values[claim.terms[0][0]] >= claim.least for values in solutions(system))
 
 
@@ -174,40 +176,83 @@ def test_weights_are_whole_and_simple_ones_come_first() -> None:
 
 def test_no_time_is_no_proof(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prover_module._Program, "minimize_slack", lambda *_: None)
-    assert Prover(UNEVEN).prove(NOTHING, Clock(SECONDS)) is None
+    assert Prover(UNEVEN).prove(NOTHING, Work(SECONDS)) is None
 
 
-def test_a_clock_counts_down() -> None:
-    clock = Clock(100)
-    assert 0 <= clock.spent < 100
-    assert 0 < clock.part(0.5).left <= 50
-    assert Clock(-1).left == 0
+def test_work_counts_down_by_what_was_used_and_by_nothing_else() -> None:
+    work = Work(100)
+    assert work.took >= 0
+    part = work.part(0.5).at_most(20)
+    part.used(15)
+    assert (work.left, part.left) == (85, 5)
+    part.used(15)
+    assert (work.left, part.left) == (70, 0)
+    assert work.at_most(1000).left == 70
+    assert Work(-1).left == 0
+    assert work.steps(1000) > 10**6
+    assert Work(0).steps(1000) == 1
+    work.stepped(work.steps(1000), 1000)
+    assert work.left < 1e-3
+
+
+@pytest.mark.parametrize("system", [UNEVEN, SUM])
+def test_every_solver_says_what_it_used(system: System) -> None:
+    for ask in (
+        lambda work: Solver(system).solve(work),
+        lambda work: Solver(system).every(work, 10),
+        lambda work: Prover(system).at_least(Claim(((0, 1),), 1), work),
+        lambda work: impossible(system, Claim(((0, 1),), 1), work),
+        lambda work: smallest_cover([frozenset("ab"), frozenset("bc")], work),
+    ):
+        spent = []
+        for _ in range(2):
+            work = Work(SECONDS)
+            ask(work)
+            spent.append(SECONDS - work.left)
+        assert spent[0] == spent[1]
+        assert 0 <= spent[0] < 1
+
+
+def test_the_same_is_found_every_time_and_costs_the_same() -> None:
+    """Fewer steps than are needed: where the work ends does not depend on the machine."""
+    rng = random.Random(5)
+    rows = tuple(
+        Row(tuple((at, rng.randint(1, 9)) for at in sorted(rng.sample(range(40), 12))), total, total + 1, f"r{number}")
+        for number, total in enumerate(rng.randint(200, 300) for _ in range(25))
+    )
+    hard = System((0,) * 40, (9,) * 40, rows)
+    for seconds in (0.02, 0.1):
+        found = []
+        for _ in range(2):
+            work = Work(seconds)
+            found.append((Solver(hard).solve(work), Prover(hard).lowest(((0, 1),), Work(seconds)), work.left))
+        assert found[0] == found[1]
 
 
 def test_a_solution_that_does_not_fit_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
     solver = Solver(SUM)
     monkeypatch.setattr("privet.attacks.solver.fits", lambda *_: False)
-    assert solver.solve(Clock(SECONDS)) == Solved(Outcome.UNKNOWN, None)
-    assert solver.every(Clock(SECONDS), 10)[0] == []
+    assert solver.solve(Work(SECONDS)) == Solved(Outcome.UNKNOWN, None)
+    assert solver.every(Work(SECONDS), 10)[0] == []
 
 
 def test_a_limit_ends_the_list() -> None:
-    found, complete = Solver(SUM).every(Clock(SECONDS), 2)
+    found, complete = Solver(SUM).every(Work(SECONDS), 2)
     assert len(found) == 2
     assert not complete
 
 
 def test_the_fewest_names_that_meet_every_set() -> None:
     sets = [frozenset("ab"), frozenset("bc"), frozenset("cd"), frozenset("bd")]
-    chosen = smallest_cover(sets, Clock(SECONDS))
+    chosen = smallest_cover(sets, Work(SECONDS))
     assert chosen is not None
     assert len(chosen) == 2
     assert all(chosen & one for one in sets)
-    assert smallest_cover([frozenset("a"), frozenset()], Clock(SECONDS)) is None  # nothing meets an empty set
+    assert smallest_cover([frozenset("a"), frozenset()], Work(SECONDS)) is None  # nothing meets an empty set
 
 
 def started(system: System, *, limit: int = 100) -> Search:
-    search = Search(system, len(system.low), Clock(SECONDS))
+    search = Search(system, len(system.low), Work(SECONDS))
     assert search.start(limit) is Outcome.SOLVED
     return search
 
@@ -219,7 +264,7 @@ def test_what_a_search_finds_certain() -> None:
     assert [(one.kind, one.count) for one in found] == [(0, 2), (1, 2)]
     assert all(one.proof is not None and check(SUM, one.claim(), one.proof) for one in found)
     assert [one.rank() for one in found] == [(2, 0), (2, 1)]
-    assert Search(UNEVEN, 2, Clock(SECONDS)).start(5) is Outcome.IMPOSSIBLE
+    assert Search(UNEVEN, 2, Work(SECONDS)).start(5) is Outcome.IMPOSSIBLE
 
 
 @pytest.mark.parametrize("limit", [1, 100])
@@ -247,8 +292,8 @@ def test_unknown_is_not_certain(monkeypatch: pytest.MonkeyPatch) -> None:
     search = started(HALF, limit=1)
     solve = search._solver.solve
 
-    def unknown(clock: Clock, least: Any = None) -> Solved:
-        return Solved(Outcome.UNKNOWN, solve(clock, least).values)
+    def unknown(work: Work, least: Any = None) -> Solved:
+        return Solved(Outcome.UNKNOWN, solve(work, least).values)
 
     monkeypatch.setattr(search._solver, "solve", unknown)
     assert search.certain(Prover(HALF)) == []
@@ -260,6 +305,6 @@ def test_unknown_is_not_certain(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_no_time_left_leaves_everybody_undecided() -> None:
     search = started(SUM)
-    search.clock = Clock(0)
+    search.work = Work(0)
     assert search.certain(Prover(SUM)) == []
     assert search.undecided == 4

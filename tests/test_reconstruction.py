@@ -16,7 +16,7 @@ from privet.attacks.encode import kinds_of
 from privet.attacks.narrow import prepare
 from privet.attacks.reconstruction import Reconstruction, solve
 from privet.attacks.release import Tables
-from privet.attacks.solver import Clock
+from privet.attacks.work import Work
 from privet.errors import InvalidInputError
 
 SECONDS = 60
@@ -28,7 +28,7 @@ def records_of(domain: Domain, group: Any) -> list[tuple[Any, ...]]:
 
 
 def solved(tables: Tables) -> Reconstruction:
-    return solve(tables, Clock(SECONDS), LIMIT)
+    return solve(tables, Work(SECONDS), LIMIT)
 
 
 def compare(found: Reconstruction, truth: Truth) -> None:
@@ -90,7 +90,7 @@ def test_a_contradiction_is_reported_exactly_when_there_is_one(tables: Tables) -
 @settings(max_examples=100)
 @given(releases(most=2))
 def test_narrowing_removes_no_true_record(made: Made) -> None:
-    prepared = prepare(made.tables, kinds_of(made.tables), Clock(SECONDS))
+    prepared = prepare(made.tables, kinds_of(made.tables), Work(SECONDS))
     left = {r for group in prepared.encoded.kinds for r in records_of(prepared.encoded.domain, group)}
     assert all(tuple(person[n] for n in prepared.encoded.domain.names) in left for person in made.people)
     assert narrowed(prepared.coarse.system, prepared.steps) is not None

@@ -23,7 +23,7 @@ from privet.attacks.reconstruction import Reconstruction, reconstruct
 from privet.attacks.release import Between, Knowledge, Quantile, Statistic, Tables
 from privet.attacks.repair import Repair, Repairs, best_repairs
 from privet.attacks.scoring import scored
-from privet.attacks.solver import Clock
+from privet.attacks.work import Work
 from privet.errors import InvalidInputError
 
 WOMEN = equal("sex", "F")
@@ -46,7 +46,7 @@ def test_repairs_against_trying_everything(made: Made) -> None:
     found = solved(made.tables)
     limit = found.encoded.limit
     assume(found.certain and not found.encoded.unused and limit == ("total",))
-    repairs = best_repairs(found, Clock(60), silent)
+    repairs = best_repairs(found, Work(60), silent)
     certain = cache(partial(still_certain, found))
     names = [one.name for one in made.tables.statistics if one.name not in limit]
     assume(not any(solved(replace(made.tables, statistics=kept)).encoded.unused for kept in _subsets(made.tables)))
@@ -76,7 +76,7 @@ def _subsets(tables: Tables) -> list[tuple[Statistic, ...]]:
 def test_the_cells_that_did_it_are_enough(made: Made) -> None:
     found = solved(made.tables)
     assume(found.certain)
-    repairs = best_repairs(found, Clock(60), silent)
+    repairs = best_repairs(found, Work(60), silent)
     names = found.encoded.domain.names
     for one, cells in zip(found.certain, repairs.enough, strict=True):
         kept = tuple(s for s in made.tables.statistics if s.name in cells)
@@ -116,7 +116,7 @@ def _median(value: int) -> Any:
 
 
 def test_no_time_finds_no_repair() -> None:
-    repairs = best_repairs(found_in(TOTAL, BOTH_WOMEN, BOTH_OLD), Clock(0), silent)
+    repairs = best_repairs(found_in(TOTAL, BOTH_WOMEN, BOTH_OLD), Work(0), silent)
     assert (repairs.single, repairs.tried_all, repairs.smallest, repairs.at_least) == ((), False, None, 0)
     one, smallest = repairs.shown()
     assert "Time ran out" in one.text
@@ -128,7 +128,7 @@ def test_no_time_finds_no_repair() -> None:
 def test_who_is_certain_by_totals_alone_cannot_be_protected() -> None:
     women = Statistic(name="women", where=WOMEN, count=exactly(2))
     men = Statistic(name="men", where=equal("sex", "M"), count=exactly(1))
-    repairs = best_repairs(found_in(women, men), Clock(60), silent)
+    repairs = best_repairs(found_in(women, men), Work(60), silent)
     assert repairs.smallest is None
     assert repairs.at_least is None
     assert not repairs.is_smallest
@@ -141,19 +141,19 @@ def test_undecided_tries_are_no_repairs(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(Prover, "at_least", lambda *_: None)
     monkeypatch.setattr(Prover, "prove", lambda *_: None)
     monkeypatch.setattr("privet.attacks.certain.impossible", lambda *_: False)
-    repairs = best_repairs(found, Clock(60), silent)
+    repairs = best_repairs(found, Work(60), silent)
     assert repairs.smallest is None
     with monkeypatch.context() as patch:
         patch.setattr("privet.attacks.certain.Search.start", lambda *_: None)
-        assert best_repairs(found, Clock(60), silent).single == ()
+        assert best_repairs(found, Work(60), silent).single == ()
     monkeypatch.setattr(repair_module, "smallest_cover", lambda *_: None)
-    assert best_repairs(found, Clock(60), silent).smallest is None
+    assert best_repairs(found, Work(60), silent).smallest is None
 
 
 def test_many_claims_are_not_sharpened(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(repair_module, "SHARPENED", 0)
     found = found_in(TOTAL, BOTH_WOMEN, BOTH_OLD)
-    repairs = best_repairs(found, Clock(60), silent)
+    repairs = best_repairs(found, Work(60), silent)
     assert repairs.enough == tuple(found.sources(one) for one in found.certain)
 
 
@@ -176,11 +176,11 @@ def test_a_whole_table_is_left_out() -> None:
     """Two tables tell of women, each enough; one of them also of age."""
     again = replace(BOTH_WOMEN, name="again", table="second")
     tables = TOTAL, replace(BOTH_WOMEN, table="first"), again, replace(BOTH_OLD, table="second")
-    repairs = best_repairs(found_in(*tables), Clock(60), silent)
+    repairs = best_repairs(found_in(*tables), Work(60), silent)
     assert repairs.tables == (("second", 0), ("first", 2))
     assert repairs.shown()[0].rows == (("second", "2", "0"), ("first", "0", "2"))
     assert repairs.numbers()["leave_out_table"][0] == {"table": "second", "still_certain": 0}
-    late = best_repairs(found_in(*tables), Clock(0), silent)
+    late = best_repairs(found_in(*tables), Work(0), silent)
     assert late.tables == ()
 
 

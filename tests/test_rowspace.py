@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from privet.attacks import rowspace
 from privet.attacks.rowspace import Combination, Combinations, row_space, verified
+from privet.attacks.work import Work
 
-SECOND = 1000
+SECOND = 1.0
 
 
 def inside_by_fractions(matrix: np.ndarray) -> set[int]:
@@ -65,7 +66,7 @@ def test_inside_is_what_fractions_say_and_each_column_has_a_combination(matrix: 
     assert set(space.inside) == inside_by_fractions(matrix)
     search = Combinations(matrix)
     for column in range(matrix.shape[1]):
-        found = search.find(column, SECOND)
+        found = search.find(column, Work(SECOND))
         assert (found is not None) == (column in space.inside)
         assert found is None or verified(matrix, column, found)
 
@@ -98,28 +99,28 @@ def test_a_prime_that_misleads_is_outvoted(wrong: int, monkeypatch: pytest.Monke
 def test_simple_combinations_come_first() -> None:
     matrix = np.array([[1, 1, 1, 1], [0, 1, 1, 1], [0, 0, 1, 1], [0, 0, 0, 1]])
     search = Combinations(matrix)
-    assert search.find(3, 0) == Combination(((3, Fraction(1)),))
-    assert search.find(0, 0) == Combination(((0, Fraction(1)), (1, Fraction(-1))))
+    assert search.find(3, Work(0)) == Combination(((3, Fraction(1)),))
+    assert search.find(0, Work(0)) == Combination(((0, Fraction(1)), (1, Fraction(-1))))
 
 
 def test_five_rows_that_only_work_together() -> None:
     matrix = np.array([[1, 1, 0, 0, 0], [0, 1, 1, 0, 0], [0, 0, 1, 1, 0], [0, 0, 0, 1, 1], [1, 0, 0, 0, 1]])
     half = Fraction(1, 2)
     search = Combinations(matrix)
-    assert search.find(0, 0) is None  # no time: only one and two rows were tried
-    assert search.find(0, SECOND) == Combination(((0, half), (1, -half), (2, half), (3, -half), (4, half)))
+    assert search.find(0, Work(0)) is None  # no time: only one and two rows were tried
+    assert search.find(0, Work(SECOND)) == Combination(((0, half), (1, -half), (2, half), (3, -half), (4, half)))
 
 
 def test_a_wrong_combination_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
     matrix = np.array([[1, 1], [0, 1]])
     search = Combinations(matrix)
     monkeypatch.setattr(search, "_one_or_two", lambda _: Combination(((0, Fraction(1)),)))
-    assert search.find(0, 0) is None
+    assert search.find(0, Work(0)) is None
     assert not verified(matrix, 0, Combination(()))
 
 
 def test_a_combination_that_nobody_would_read_is_not_returned(monkeypatch: pytest.MonkeyPatch) -> None:
     matrix = np.array([[1, 1, 0], [0, 1, 1], [1, 0, 1]])
-    assert Combinations(matrix).find(0, SECOND) is not None
+    assert Combinations(matrix).find(0, Work(SECOND)) is not None
     monkeypatch.setattr(rowspace, "MOST_ROWS", 2)
-    assert Combinations(matrix).find(0, SECOND) is None
+    assert Combinations(matrix).find(0, Work(SECOND)) is None

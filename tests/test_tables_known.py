@@ -23,7 +23,8 @@ from privet.attacks.prover import Prover
 from privet.attacks.ranges import certain_range
 from privet.attacks.reconstruction import Reconstruction, solve
 from privet.attacks.release import Between, Knowledge, Mean, Quantile, Share, Statistic, Tables, Total
-from privet.attacks.solver import Clock, Outcome
+from privet.attacks.solver import Outcome
+from privet.attacks.work import Work
 from privet.core.evaluate import evaluate
 from privet.core.expression import And, Literal
 from privet.errors import InvalidInputError
@@ -72,14 +73,14 @@ def test_the_repair_of_the_block(block: Tables) -> None:
     """By trying the two rows that matter; `benchmarks/tables.py` tries them all."""
     bench = repair_module._Bench(found_in(block))
     for name, left in (("Black female", 0), ("married adults", 1)):
-        tried = bench.without([name], Clock(600))
+        tried = bench.without([name], Work(600))
         assert tried is not None
         assert tried.certain == left
 
 
 def test_means_rounded_to_whole_numbers(block: Tables) -> None:
     rounded = tuple(replace(one, measures=tuple(map(_whole_mean, one.measures))) for one in block.statistics)
-    found = solve(replace(block, statistics=rounded), Clock(60), 1000)
+    found = solve(replace(block, statistics=rounded), Work(60), 1000)
     assert found.complete
     assert found.count() == 11
 
@@ -97,7 +98,7 @@ def _whole_mean(measure: Any) -> Any:
 
 def test_without_married_adults(block: Tables) -> None:
     kept = tuple(one for one in block.statistics if one.name != "married adults")
-    found = solve(replace(block, statistics=kept), Clock(60), 1000)
+    found = solve(replace(block, statistics=kept), Work(60), 1000)
     assert found.complete
     assert found.count() == 22
     assert not found.encoded.unused
@@ -155,7 +156,7 @@ def test_a_long_list_of_clashing_statistics_is_cut() -> None:
     cells = [Statistic(name=f"age {age}", where=equal("age", age), count=exactly(1)) for age in ages]
     tables = Tables(attributes={"age": ages}, statistics=(total(MOST_NAMES + 1), *cells))
     with pytest.raises(InvalidInputError, match="and 3 more contradict each other"):
-        solve(tables, Clock(60), 10)
+        solve(tables, Work(60), 10)
 
 
 def test_a_contradiction_without_a_certificate_names_all(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -199,7 +200,7 @@ def test_no_time_is_said_and_claims_nothing(block: Tables, monkeypatch: pytest.M
     """Whatever was finished in a thousandth of a second: each claim has a certificate, or a second solver."""
     said = None
     try:
-        found = solve(block, Clock(0.001), 1000)
+        found = solve(block, Work(0.001), 1000)
     except InvalidInputError as error:
         said = error.problem
     else:
@@ -232,7 +233,7 @@ def test_two_solvers_without_a_certificate_are_not_called_a_proof(monkeypatch: p
 
 
 def found_in(tables: Tables) -> Reconstruction:
-    return solve(tables, Clock(60), 1000)
+    return solve(tables, Work(60), 1000)
 
 
 def test_a_false_certificate_is_noticed() -> None:
@@ -264,23 +265,23 @@ def test_ranges_of_hidden_counts() -> None:
     half = Statistic(name="half", where=equal("age", Fraction(0)), count=Between(Fraction(1, 2)))
     nobody = Statistic(name="none", where=equal("age", Fraction(99)), count=Between(None, Fraction(5)))
     found = found_in(release(total(3), hidden, half, nobody))
-    table = reconstruction_module.suppressed(found, Clock(60))
+    table = reconstruction_module.suppressed(found, Work(60))
     assert table is not None
     assert table.rows == (
         ("women", "0 to 2", "0 to 2", ""),
         ("half", "0.5 or more", "1 to 3", ""),
         ("none", "0 to 5", "0", "yes"),
     )
-    assert reconstruction_module.suppressed(found_in(release(total(3), women(count=exactly(1)))), Clock(60)) is None
+    assert reconstruction_module.suppressed(found_in(release(total(3), women(count=exactly(1)))), Work(60)) is None
 
 
 def test_a_range_that_cannot_be_proven_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     found = found_in(release(total(3), women(count=Between(None, Fraction(2)))))
     monkeypatch.setattr(Prover, "lowest", lambda *_: None)
-    table = reconstruction_module.suppressed(found, Clock(60))
+    table = reconstruction_module.suppressed(found, Work(60))
     assert table is not None
     assert table.rows == ()
-    assert certain_range(Prover(found.encoded.system), ((0, 1),), Clock(60)) is None
+    assert certain_range(Prover(found.encoded.system), ((0, 1),), Work(60)) is None
 
 
 def test_an_unknown_public_attribute_is_named() -> None:
@@ -290,14 +291,14 @@ def test_an_unknown_public_attribute_is_named() -> None:
 
 def test_a_group_whose_size_is_not_proven_discloses_nothing() -> None:
     tables = release(total(3), women(count=Between(None, Fraction(2))))
-    assert disclosed(found_in(tables), Knowledge(public=("sex",)), Clock(60)) == []
+    assert disclosed(found_in(tables), Knowledge(public=("sex",)), Work(60)) == []
 
 
 def test_what_a_disclosure_rests_on_includes_the_size_of_the_group() -> None:
     """That a woman is 30 follows from one cell; that she is the only one, from the other."""
     aged = Statistic(name="aged", where=And((WOMEN, equal("age", Fraction(30)))), count=exactly(1))
     found = found_in(release(total(2), women(count=exactly(1)), aged))
-    finding = next(one for one in disclosed(found, Knowledge(public=("sex",)), Clock(60)) if one.record["sex"] == "F")
+    finding = next(one for one in disclosed(found, Knowledge(public=("sex",)), Work(60)) if one.record["sex"] == "F")
     assert finding.claim == "the only person with sex F has age 30"
     assert finding.evidence == ("total", "women", "aged")
     assert all(check(found.encoded.system, claim, proof) for claim, proof in finding.certificate)
@@ -307,6 +308,6 @@ def test_a_disclosure_without_a_proof_is_not_made(monkeypatch: pytest.MonkeyPatc
     aged = Statistic(name="aged", where=And((WOMEN, equal("age", Fraction(30)))), count=exactly(1))
     found = found_in(release(total(1), women(count=exactly(1)), aged))
     monkeypatch.setattr(Prover, "prove", lambda *_: None)
-    assert [one.record["age"] for one in disclosed(found, Knowledge(public=("sex",)), Clock(60))] == ["30"]
+    assert [one.record["age"] for one in disclosed(found, Knowledge(public=("sex",)), Work(60))] == ["30"]
     monkeypatch.setattr(Prover, "lowest", lambda *_: None)
-    assert disclosed(found, Knowledge(public=("sex",)), Clock(60)) == []
+    assert disclosed(found, Knowledge(public=("sex",)), Work(60)) == []

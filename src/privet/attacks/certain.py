@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from privet.attacks.certificate import Claim, Proof, System
 from privet.attacks.prover import Prover
-from privet.attacks.solver import Clock, Outcome, Solver, Values, impossible
+from privet.attacks.solver import Outcome, Solver, Values, impossible
+from privet.attacks.work import Work
 
 Progress = Callable[[str, int, int], None]  # what is being done, how much is done, of how much
 
@@ -35,8 +36,8 @@ class Certain:
 class Search:
     """One system, its kinds, and the solutions met so far. `floors` is the least count of each kind among them."""
 
-    def __init__(self, system: System, kinds: int, clock: Clock, progress: Progress = silent) -> None:
-        self.system, self.kinds, self.clock, self.progress = system, kinds, clock, progress
+    def __init__(self, system: System, kinds: int, work: Work, progress: Progress = silent) -> None:
+        self.system, self.kinds, self.work, self.progress = system, kinds, work, progress
         self.solutions: list[Values] = []
         self.complete = False  # the solutions are all there are
         self.undecided = 0  # people for whom time ran out
@@ -44,12 +45,12 @@ class Search:
         self._solver = Solver(system)
 
     def start(self, limit: int, patience: float = math.inf) -> Outcome:
-        """A first solution, then more of them, up to `limit` and for at most `patience` seconds."""
-        first = self._solver.solve(self.clock.part(0.7))
+        """A first solution, then more of them, up to `limit` and for at most `patience` seconds of work."""
+        first = self._solver.solve(self.work.part(0.7))
         if first.values is None:
             return first.outcome
         self.floors = list(first.values[: self.kinds])
-        found, self.complete = self._solver.every(Clock(min(self.clock.left / 10, patience)), limit)
+        found, self.complete = self._solver.every(self.work.at_most(min(self.work.left / 10, patience)), limit)
         self.solutions = found if first.values in found else [first.values, *found][:limit]
         for values in self.solutions:
             self._met(values)
@@ -72,9 +73,9 @@ class Search:
 
     def decided(self, kind: int, prover: Prover, *, prove: bool) -> Certain | None:
         """How many people of this kind are certain, if any are."""
-        while self.floors[kind] and self.clock.left:
+        while self.floors[kind] and self.work.left:
             one = Certain(kind, self.floors[kind], None)
-            leaf = prover.at_least(one.claim(), self.clock)
+            leaf = prover.at_least(one.claim(), self.work)
             while prover.seen:
                 self._met(prover.seen.pop())
             if leaf is not None:
@@ -90,14 +91,14 @@ class Search:
 
     def _is_least(self, kind: int) -> bool:
         """Whether CP-SAT finds that no data set has fewer people of this kind than the floor, which it may lower."""
-        solved = self._solver.solve(self.clock.part(0.2), ((kind, 1),))
+        solved = self._solver.solve(self.work.part(0.2), ((kind, 1),))
         if solved.values is not None:
             self._met(solved.values)
         return solved.outcome is Outcome.SOLVED
 
     def _hard(self, one: Certain, prover: Prover) -> Certain | None:
         """No linear program shows it: branch, or ask a second solver."""
-        proof = prover.prove(one.claim(), self.clock.part(0.3))
-        if proof is None and not impossible(self.system, one.claim(), self.clock.part(0.2)):
+        proof = prover.prove(one.claim(), self.work.part(0.3))
+        if proof is None and not impossible(self.system, one.claim(), self.work.part(0.2)):
             return None
         return Certain(one.kind, one.count, proof)

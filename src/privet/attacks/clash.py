@@ -6,7 +6,8 @@ from privet.attacks.certificate import Claim, System, only, rows_used
 from privet.attacks.encode import Encoded, encode, kinds_of
 from privet.attacks.prover import Prover
 from privet.attacks.release import Tables
-from privet.attacks.solver import Clock, Outcome, Solver
+from privet.attacks.solver import Outcome, Solver
+from privet.attacks.work import Work
 from privet.errors import InvalidInputError
 
 NO_SOLUTION = Claim((), 1)
@@ -14,11 +15,11 @@ MOST_NAMES = 6
 ROOM = 1000
 
 
-def clash(tables: Tables, clock: Clock) -> InvalidInputError:
+def clash(tables: Tables, work: Work) -> InvalidInputError:
     """The error to raise. Leaving out any of the statistics that it names would end the contradiction among them, if
     there was time to make sure."""
     encoded = encode(tables, kinds_of(tables))
-    names = _smallest(_roomy(encoded, tables), Clock(max(clock.left, 10)))
+    names = _smallest(_roomy(encoded, tables), Work(max(work.left, 10)))
     names = list(dict.fromkeys([*names, *(encoded.leaning[name] for name in names if name in encoded.leaning)]))
     listed = ", ".join(f"“{name}”" for name in names[:MOST_NAMES])
     more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
@@ -36,12 +37,12 @@ def _roomy(encoded: Encoded, tables: Tables) -> System:
     return System(system.low, (max(sum(counts), 0) + ROOM,) * kinds + system.high[kinds:], system.rows)
 
 
-def _smallest(system: System, clock: Clock) -> list[str]:
-    proof = Prover(system).prove(NO_SOLUTION, clock.part(0.5))
+def _smallest(system: System, work: Work) -> list[str]:
+    proof = Prover(system).prove(NO_SOLUTION, work.part(0.5))
     rows = system.rows if proof is None else [system.rows[number] for number in rows_used(proof)]
     names = list(dict.fromkeys(row.source for row in rows))
     for name in list(names):
         rest = frozenset(names) - {name}
-        if len(names) > 1 and Solver(only(system, rest)).solve(clock.part(0.2)).outcome is Outcome.IMPOSSIBLE:
+        if len(names) > 1 and Solver(only(system, rest)).solve(work.part(0.2)).outcome is Outcome.IMPOSSIBLE:
             names.remove(name)
     return names

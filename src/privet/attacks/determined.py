@@ -21,7 +21,8 @@ from privet.attacks.certificate import DENIAL, Claim, Leaf, Proof, Row, System, 
 from privet.attacks.prover import Prover
 from privet.attacks.queries import Queries
 from privet.attacks.rowspace import Combination, Combinations, Matrix, row_space
-from privet.attacks.solver import Clock, Outcome, Solver, Values
+from privet.attacks.solver import Outcome, Solver, Values
+from privet.attacks.work import Work
 from privet.core.rational import show
 from privet.errors import InvalidInputError
 
@@ -117,11 +118,11 @@ def system_of(queries: Queries, classes: Classes) -> System:
     return System((0,) * len(classes.sizes), tuple(size * top for size in classes.sizes), tuple(rows))
 
 
-def settle(queries: Queries, clock: Clock, progress: Progress = silent) -> Settled:
+def settle(queries: Queries, work: Work, progress: Progress = silent) -> Settled:
     """Everything certain that was found in time."""
     classes = classes_of(queries)
     system = system_of(queries, classes)
-    search = _Search(classes, system, queries.secret.boolean, clock, progress)
+    search = _Search(classes, system, queries.secret.boolean, work, progress)
     search.by_combinations()
     exists = search.find_solution()
     if exists:
@@ -131,11 +132,11 @@ def settle(queries: Queries, clock: Clock, progress: Progress = silent) -> Settl
 
 
 class _Search:
-    def __init__(self, classes: Classes, system: System, boolean: bool, clock: Clock, progress: Progress) -> None:
+    def __init__(self, classes: Classes, system: System, boolean: bool, work: Work, progress: Progress) -> None:
         self.ranges: dict[int, Range] = {}
         self.unsettled: list[int] = []
         self._classes, self._system, self._boolean = classes, system, boolean
-        self._clock, self._progress = clock, progress
+        self._work, self._progress = work, progress
         self._exact = [number for number, row in enumerate(system.rows) if row.low == row.high]
         self._matrix = classes.matrix[[classes.places[number] for number in self._exact]]
         self._sums = [system.rows[number].low or 0 for number in self._exact]
@@ -164,10 +165,10 @@ class _Search:
     def by_combinations(self) -> None:
         """Classes that a combination of exact answers gives, with the combination."""
         small = np.count_nonzero(self._matrix) <= MOST_ENTRIES
-        search, clock = Combinations(self._matrix), self._clock.part(0.1 if small else 0)
+        search, work = Combinations(self._matrix), self._work.part(0.1 if small else 0)
         for done, column in enumerate(self._space.inside):
             self._progress("combinations", done, len(self._space.inside))
-            found = search.find(column, int(clock.left * 1000))
+            found = search.find(column, work)
             if found is not None:
                 self._combined(column, found)
 
@@ -197,9 +198,9 @@ class _Search:
         if guess is None:
             low = tuple(fixed.get(at, bound) for at, bound in enumerate(self._system.low))
             high = tuple(fixed.get(at, bound) for at, bound in enumerate(self._system.high))
-            solved = Solver(System(low, high, self._system.rows)).solve(self._clock.part(0.5))
+            solved = Solver(System(low, high, self._system.rows)).solve(self._work.part(0.5))
             if solved.outcome is Outcome.IMPOSSIBLE:
-                raise _clash(_fewest(self._system, self._clock))
+                raise _clash(_fewest(self._system, self._work))
             guess = solved.values
         if guess is None:
             return False
@@ -234,7 +235,7 @@ class _Search:
                 together = shown(self._system, (claim, leaf))
                 self.ranges |= {at: Range(values[at], values[at], together) for at in ends}
         for done, column in enumerate(column for column in left if column not in self.ranges):
-            if not self._clock.left:
+            if not self._work.left:
                 return
             self._progress("people", done, len(left))
             claims = [Claim(((column, sign),), sign * values[column]) for sign in (1, -1)]
@@ -275,7 +276,7 @@ class _Search:
         if len(ends) < MANY:
             return
         claim = _at_their_ends(ends, self._seen[0])
-        leaf = self._prover.at_least(claim, self._clock)
+        leaf = self._prover.at_least(claim, self._work)
         self._seen += self._prover.seen
         if leaf is not None:
             together = shown(self._system, (claim, leaf))
@@ -315,19 +316,19 @@ class _Search:
         claim = Claim(terms, min(sign * seen[column] for seen in self._seen))
         if claim.least == end:
             return claim, Leaf(((DENIAL, -1),))
-        if not self._clock.left:
+        if not self._work.left:
             return None
-        proof: Proof | None = self._prover.at_least(claim, self._clock)
+        proof: Proof | None = self._prover.at_least(claim, self._work)
         self._seen += self._prover.seen
         self._prover.seen.clear()
         if proof is None:
-            solved = self._solver.solve(self._clock, least=terms)
+            solved = self._solver.solve(self._work, least=terms)
             if solved.values is not None:
                 self._seen.append(solved.values)
             if solved.outcome is not Outcome.SOLVED:
                 return None
             claim = Claim(terms, min(sign * seen[column] for seen in self._seen))
-            proof = self._prover.prove(claim, self._clock)
+            proof = self._prover.prove(claim, self._work)
         return None if proof is None else (claim, proof)
 
 
@@ -344,14 +345,14 @@ def _clash(names: Iterable[str]) -> InvalidInputError:
     return InvalidInputError(f"these answers cannot all be true: {listed}", "check these numbers and who is counted")
 
 
-def _fewest(system: System, clock: Clock) -> list[str]:
+def _fewest(system: System, work: Work) -> list[str]:
     """Answers that clash, none of which can be left out; all that the contradiction rests on if time runs out."""
-    proof = Prover(system).prove(Claim((), 1), clock.part(0.5))
+    proof = Prover(system).prove(Claim((), 1), work.part(0.5))
     rows = [system.rows[number] for number in rows_used(proof)] if proof is not None else list(system.rows)
     if len(rows) > MOST_CLASHING:
         return [row.source for row in rows]
     for row in list(rows):
         fewer = [other for other in rows if other is not row]
-        if Solver(System(system.low, system.high, tuple(fewer))).solve(clock).outcome is Outcome.IMPOSSIBLE:
+        if Solver(System(system.low, system.high, tuple(fewer))).solve(work).outcome is Outcome.IMPOSSIBLE:
             rows = fewer
     return [row.source for row in rows]

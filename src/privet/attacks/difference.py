@@ -19,7 +19,7 @@ from privet.attacks.differencing_words import number_text, range_claim, reasonin
 from privet.attacks.finding import Finding, Findings, Strength, Table
 from privet.attacks.noisy import CERTAINTY, Estimate, ceiling, estimates, has_it, pooled_rate
 from privet.attacks.queries import Queries
-from privet.attacks.solver import Clock
+from privet.attacks.work import Work
 
 NARROW = Fraction(1, 10)  # of the secret's range: what is worth a finding
 NO_TIME = "Time ran out before it was clear that all answers can be true together, so nothing is claimed."
@@ -45,8 +45,8 @@ def differencing(
     progress: Progress = silent,
 ) -> Findings:
     """The attack. `truth` (name -> secret) scores it; `progress` is told (what, done, of how many)."""
-    clock = Clock(seconds)
-    settled = settle(queries, clock, progress)
+    work = Work(seconds)
+    settled = settle(queries, work, progress)
     sure = {at: found for at, found in settled.ranges.items() if settled.exists and not _known(queries, settled, found)}
     exact = {at: steps for at, found in sure.items() if (steps := _same(queries, settled, at, found)) is not None}
     narrow = {
@@ -84,7 +84,7 @@ def differencing(
             "in_range": len(narrow),
             "unsettled": [name for at in settled.unsettled for name in settled.classes.names[at]],
         },
-        seconds=clock.spent,
+        seconds=work.took,
     )
 
 

@@ -15,7 +15,7 @@ from privet.attacks.domain import value_text
 from privet.attacks.finding import Finding, Strength
 from privet.attacks.prover import Prover
 from privet.attacks.release import Knowledge
-from privet.attacks.solver import Clock
+from privet.attacks.work import Work
 from privet.core.rational import show
 from privet.errors import InvalidInputError
 
@@ -46,7 +46,7 @@ class _Fact:
     proofs: Proofs
 
 
-def disclosed(found: Reconstruction, knowledge: Knowledge, clock: Clock) -> list[Finding]:
+def disclosed(found: Reconstruction, knowledge: Knowledge, work: Work) -> list[Finding]:
     """For every group of people with the same public attributes: what is certain about all of them."""
     names = tuple(dict.fromkeys((*found.tables.public, *knowledge.public)))
     if not names:
@@ -61,9 +61,9 @@ def disclosed(found: Reconstruction, knowledge: Knowledge, clock: Clock) -> list
     others = [name for name in encoded.domain.names if name not in names]
     prover, findings = Prover(encoded.system, remembers=False), []
     for group in _groups(found, names):
-        size = _size(prover, group, clock) if clock.left else None
+        size = _size(prover, group, work) if work.left else None
         if size is not None:
-            facts = [_fact(prover, found, group, name, clock) for name in others]
+            facts = [_fact(prover, found, group, name, work) for name in others]
             told = [fact for fact in facts if fact is not None]
             if told:
                 findings.append(_finding(found, group, told, size))
@@ -96,31 +96,31 @@ def _gone(found: Reconstruction, public: Sequence[str], key: Sequence[int]) -> I
             yield at
 
 
-def _size(prover: Prover, group: _Group, clock: Clock) -> Proofs | None:
+def _size(prover: Prover, group: _Group, work: Work) -> Proofs | None:
     """That there are as many people in the group as in the first data set: neither fewer, nor more."""
     proofs = []
     for sign in (1, -1):
         claim = Claim(tuple((kind, sign) for kind in group.kinds), sign * group.people)
-        proof = prover.at_least(claim, clock)
+        proof = prover.at_least(claim, work)
         if proof is None:
             return None
         proofs.append((claim, proof))
     return tuple(proofs)
 
 
-def _fact(prover: Prover, found: Reconstruction, group: _Group, name: str, clock: Clock) -> _Fact | None:
+def _fact(prover: Prover, found: Reconstruction, group: _Group, name: str, work: Work) -> _Fact | None:
     """Whether all people of the group have the same value; or, of one person, in which range a number lies."""
     encoded = found.encoded
     for code, value in enumerate(encoded.domain.attributes[name]):
         having = [kind for kind in group.kinds if _codes(encoded, kind, name) == [code]]
         if all(sum(values[kind] for kind in having) == group.people for values in found.solutions):
             claim = Claim(tuple((kind, 1) for kind in having), group.people)
-            proof = prover.prove(claim, clock.part(0.1))
+            proof = prover.prove(claim, work.part(0.1))
             if proof is not None:
                 return _Fact(name, value_text(value), ((claim, proof),))
     values = encoded.domain.attributes[name]
     if group.people == 1 and all(isinstance(value, Fraction) for value in values):
-        return _range(prover, encoded, group, name, clock)
+        return _range(prover, encoded, group, name, work)
     return None
 
 
@@ -128,7 +128,7 @@ def _codes(encoded: Encoded, kind: int, name: str) -> list[int]:
     return [int(code) for code in np.unique(encoded.domain.codes(name)[encoded.kinds[kind]])]
 
 
-def _range(prover: Prover, encoded: Encoded, group: _Group, name: str, clock: Clock) -> _Fact | None:
+def _range(prover: Prover, encoded: Encoded, group: _Group, name: str, work: Work) -> _Fact | None:
     """The ends between which the only person's number lies, if they are narrower than what was declared."""
     numbers = encoded.domain.numbers(name)
     scale = math.lcm(*(number.denominator for number in numbers))
@@ -138,7 +138,7 @@ def _range(prover: Prover, encoded: Encoded, group: _Group, name: str, clock: Cl
             (kind, int(min(sign * scale * numbers[code] for code in _codes(encoded, kind, name))))
             for kind in group.kinds
         )
-        bound = prover.lowest(terms, clock)
+        bound = prover.lowest(terms, work)
         if bound is None:
             return None
         ends.append(Fraction(sign * bound[0], scale))

@@ -14,7 +14,7 @@ from privet.attacks.certificate import Claim, Leaf, Nobody, Proof, Row, leaves, 
 from privet.attacks.encode import Encoded, Kinds, compact, encode
 from privet.attacks.prover import Prover
 from privet.attacks.release import Share, Tables
-from privet.attacks.solver import Clock
+from privet.attacks.work import Work
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +62,13 @@ class Prepared:
         return {by[at] for total in totals for at, weight in total.items() if weight > 0 and at in by}
 
 
-def prepare(tables: Tables, kinds: Kinds, clock: Clock, like: Prepared | None = None) -> Prepared:
+def prepare(tables: Tables, kinds: Kinds, work: Work, like: Prepared | None = None) -> Prepared:
     """Tries the ends of each group, by each number that is summed or ranked, until nothing changes. The steps that
     worked for a release like this one are tried first: that takes the checker only."""
     coarse = encode(tables, kinds, helpers=False)
     attributes = _ranked(tables)
     known = _again(like, coarse) if like is not None else []
-    steps = _steps(coarse, attributes, known, clock) if attributes else []
+    steps = _steps(coarse, attributes, known, work) if attributes else []
     gone = frozenset(at for step in steps for at in step.variables)
     whole = encode(tables, kinds, gone=gone)
     places = tuple(at for at in range(len(whole.system.low)) if at not in gone)
@@ -91,16 +91,16 @@ def _again(like: Prepared, coarse: Encoded) -> list[Nobody]:
     return steps
 
 
-def _steps(coarse: Encoded, attributes: Sequence[str], known: Sequence[Nobody], clock: Clock) -> list[Nobody]:
+def _steps(coarse: Encoded, attributes: Sequence[str], known: Sequence[Nobody], work: Work) -> list[Nobody]:
     steps, gone = list(known), {at for step in known for at in step.variables}
     prover = Prover(coarse.system, remembers=False)
     prover.nobody(tuple(gone))
     orders = [_ordered(coarse, group, attribute) for attribute in attributes for group in _groups(coarse)]
-    while clock.left:
+    while work.left:
         before = len(steps)
         for order in orders:
             for side in (order, order[::-1]):
-                step = _longest(prover, [[at for at in level if at not in gone] for level in side], clock)
+                step = _longest(prover, [[at for at in level if at not in gone] for level in side], work)
                 if step is not None:
                     prover.nobody(step.variables)
                     steps.append(step)
@@ -128,14 +128,14 @@ def _ordered(encoded: Encoded, group: Sequence[int], attribute: str) -> list[lis
     return list(by_value.values())
 
 
-def _longest(prover: Prover, levels: Sequence[Sequence[int]], clock: Clock) -> Nobody | None:
+def _longest(prover: Prover, levels: Sequence[Sequence[int]], work: Work) -> Nobody | None:
     """The longest beginning of the list in which there is provably nobody: the more, the harder, so it is halved."""
     levels = [level for level in levels if level]
     best, low, high = None, 0, len(levels)
-    while low < high and clock.left:
+    while low < high and work.left:
         middle = (low + high + 1) // 2 if best else 1  # mostly not even the first can be shown
         variables = tuple(at for level in levels[:middle] for at in level)
-        leaf = prover.at_least(Claim(tuple((at, -1) for at in variables), 0), clock)
+        leaf = prover.at_least(Claim(tuple((at, -1) for at in variables), 0), work)
         if leaf is not None:
             best, low = Nobody(variables, leaf), middle
         else:

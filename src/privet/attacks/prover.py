@@ -13,12 +13,14 @@ from typing import Any
 from ortools.linear_solver import pywraplp
 
 from privet.attacks.certificate import DENIAL, Branch, Claim, Leaf, Proof, Row, System, Terms, check, fits, without
-from privet.attacks.solver import Clock, Values
+from privet.attacks.solver import Values
+from privet.attacks.work import Work
 
 MULTIPLES = (1, 2, 6, 12, 60, 2520)  # denominators of weights, simplest first
 FINE = 2**40
 TINY = 1e-9
 MOST_NODES = 5000
+MOST_STEPS = 10**9
 
 
 class Prover:
@@ -36,9 +38,9 @@ class Prover:
         self._lowest.nobody(variables)
         self._elastic = None
 
-    def at_least(self, claim: Claim, clock: Clock) -> Leaf | None:
+    def at_least(self, claim: Claim, work: Work) -> Leaf | None:
         """A proof by one linear program."""
-        value = self._lowest.minimize(claim.terms, clock)
+        value = self._lowest.minimize(claim.terms, work)
         if value is None:
             return None
         if value <= claim.least - 1:
@@ -48,13 +50,13 @@ class Prover:
         dual = [*self._lowest.dual(), (DENIAL, -1.0)]
         return next((leaf for leaf in _leaves(dual) if check(self.system, claim, leaf)), None)
 
-    def lowest(self, terms: Terms, clock: Clock) -> tuple[int, Leaf] | None:
+    def lowest(self, terms: Terms, work: Work) -> tuple[int, Leaf] | None:
         """The largest bound that one linear program proves, with its proof."""
-        value = self._lowest.minimize(terms, clock)
+        value = self._lowest.minimize(terms, work)
         if value is None:
             return None
         least = math.ceil(value - 1e-6)
-        leaf = self.at_least(Claim(terms, least), clock)
+        leaf = self.at_least(Claim(terms, least), work)
         return None if leaf is None else (least, leaf)
 
     def _remember(self, point: Sequence[float]) -> None:
@@ -64,23 +66,23 @@ class Prover:
         ):
             self.seen.append(values)
 
-    def prove(self, claim: Claim, clock: Clock) -> Proof | None:
+    def prove(self, claim: Claim, work: Work) -> Proof | None:
         """A proof that the checker accepts, or None."""
         if claim.terms:
-            leaf = self.at_least(claim, clock)
+            leaf = self.at_least(claim, work)
             if leaf is not None:
                 return leaf
         if self._elastic is None:
             self._elastic = _Program(self.system, elastic=True)
         self._elastic.deny(claim)
-        proof = self._closed(claim, clock)
+        proof = self._closed(claim, work)
         return proof if proof is not None and check(self.system, claim, proof) else None
 
-    def _closed(self, claim: Claim, clock: Clock) -> Proof | None:
+    def _closed(self, claim: Claim, work: Work) -> Proof | None:
         """Depth first. A stack of decisions, each with the half that is done."""
         path: list[tuple[int, int, bool, Proof | None]] = []  # variable, value, in the upper half, proof of the lower
         for _ in range(MOST_NODES):
-            step = self._leaf_or_split(claim, path, clock)
+            step = self._leaf_or_split(claim, path, work)
             if step is None:
                 return None
             if isinstance(step, tuple):
@@ -98,7 +100,7 @@ class Prover:
         return None
 
     def _leaf_or_split(
-        self, claim: Claim, path: Sequence[tuple[int, int, bool, Proof | None]], clock: Clock
+        self, claim: Claim, path: Sequence[tuple[int, int, bool, Proof | None]], work: Work
     ) -> Leaf | tuple[int, int] | None:
         low, high = list(self.system.low), list(self.system.high)
         for variable, value, upper, _ in path:
@@ -109,7 +111,7 @@ class Prover:
         if any(a > b for a, b in zip(low, high, strict=True)):
             return Leaf(())
         assert self._elastic is not None  # noqa: S101
-        slack = self._elastic.minimize_slack(low, high, clock)
+        slack = self._elastic.minimize_slack(low, high, work)
         if slack is None:
             return None
         if slack > TINY:
@@ -154,11 +156,11 @@ class _Program:
     def __init__(self, system: System, *, elastic: bool) -> None:
         self._system = system
         self._solver = pywraplp.Solver.CreateSolver("GLOP")
-        self._solver.SetSolverSpecificParametersAsString("use_preprocessing: false")  # or each start is a cold one
         bounds = zip(system.low, system.high, strict=True)
         self._variables = [self._solver.NumVar(low, high, "") for low, high in bounds]
         self._slack = self._solver.NumVar(0, self._solver.infinity(), "") if elastic else None
         self._rows = [(number, part) for number, row in enumerate(system.rows) for part in self._add(row)]
+        self._entries = len(self._variables) + sum(1 + len(row.terms) for row in system.rows)
         self._denial: Any = None
         self._goal: Terms = ()
         if elastic:
@@ -194,24 +196,28 @@ class _Program:
         assert row.high is not None  # noqa: S101
         self._denial = self._constraint(row.terms, -self._solver.infinity(), row.high, -1)
 
-    def minimize(self, terms: Terms, clock: Clock) -> float | None:
+    def minimize(self, terms: Terms, work: Work) -> float | None:
         objective = self._solver.Objective()
         for at, _ in self._goal:
             objective.SetCoefficient(self._variables[at], 0)
         for at, coefficient in terms:
             objective.SetCoefficient(self._variables[at], coefficient)
         self._goal = terms
-        return self._solved(clock)
+        return self._solved(work)
 
-    def minimize_slack(self, low: Sequence[int], high: Sequence[int], clock: Clock) -> float | None:
+    def minimize_slack(self, low: Sequence[int], high: Sequence[int], work: Work) -> float | None:
         for variable, least, most in zip(self._variables, low, high, strict=True):
             variable.SetBounds(least, most)
-        return self._solved(clock)
+        return self._solved(work)
 
-    def _solved(self, clock: Clock) -> float | None:
-        """The least value, or None if there is no best point, or no time."""
-        self._solver.SetTimeLimit(max(1, int(clock.left * 1000)))
-        if self._solver.Solve() != pywraplp.Solver.OPTIMAL:
+    def _solved(self, work: Work) -> float | None:
+        """The least value, or None if there is no best point, or no work left."""
+        steps = min(work.steps(self._entries), MOST_STEPS)
+        # without preprocessing, or each start is a cold one
+        self._solver.SetSolverSpecificParametersAsString(f"use_preprocessing: false max_number_of_iterations: {steps}")
+        found = self._solver.Solve()
+        work.stepped(self._solver.iterations(), self._entries)
+        if found != pywraplp.Solver.OPTIMAL:
             return None
         return float(self._solver.Objective().Value())
 

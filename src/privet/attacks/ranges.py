@@ -9,7 +9,7 @@ from privet.attacks.domain import value_text
 from privet.attacks.finding import Table
 from privet.attacks.prover import Prover
 from privet.attacks.release import Statistic
-from privet.attacks.solver import Clock
+from privet.attacks.work import Work
 
 if TYPE_CHECKING:
     from privet.attacks.reconstruction import Reconstruction
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 Range = tuple[int, int]
 
 
-def certain_range(prover: Prover, terms: Terms, clock: Clock) -> Range | None:
+def certain_range(prover: Prover, terms: Terms, work: Work) -> Range | None:
     """The sum lies in this range in every data set that fits: both ends are proven, neither need be reached."""
-    low = prover.lowest(terms, clock)
-    high = prover.lowest(tuple((at, -weight) for at, weight in terms), clock)
+    low = prover.lowest(terms, work)
+    high = prover.lowest(tuple((at, -weight) for at, weight in terms), work)
     return None if low is None or high is None else (low[0], -high[0])
 
 
-def suppressed(found: Reconstruction, clock: Clock) -> Table | None:
+def suppressed(found: Reconstruction, work: Work) -> Table | None:
     """How many people there are in cells that were not published exactly."""
     hidden = [one for one in found.tables.statistics if one.count is not None and one.count.low != one.count.high]
     if not hidden:
@@ -33,7 +33,7 @@ def suppressed(found: Reconstruction, clock: Clock) -> Table | None:
     rows = []
     for statistic in hidden:
         ones = tuple((kind, 1) for kind in found.encoded.members[statistic.name])
-        between = certain_range(prover, ones, clock) if ones else (0, 0)
+        between = certain_range(prover, ones, work) if ones else (0, 0)
         if between is not None:
             undone = "yes" if between[0] == between[1] else ""
             rows.append((statistic.name, _published(statistic), _words(between), undone))

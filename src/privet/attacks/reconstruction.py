@@ -23,7 +23,8 @@ from privet.attacks.ranges import suppressed
 from privet.attacks.release import Knowledge, Tables
 from privet.attacks.repair import Repairs, best_repairs
 from privet.attacks.scoring import scored
-from privet.attacks.solver import Clock, Outcome, Values
+from privet.attacks.solver import Outcome, Values
+from privet.attacks.work import Work
 from privet.errors import InvalidInputError
 
 NOTHING = Knowledge()
@@ -86,20 +87,20 @@ class Reconstruction:
         return tuple(statistic.name for statistic in self.tables.statistics if statistic.name in used)
 
 
-def solve(tables: Tables, clock: Clock, limit: int, progress: Progress = silent) -> Reconstruction:
+def solve(tables: Tables, work: Work, limit: int, progress: Progress = silent) -> Reconstruction:
     """Narrow, find data sets, prove."""
     kinds = kinds_of(tables)
     progress("narrowing", 0, 1)
-    prepared = prepare(tables, kinds, clock.part(0.2))
+    prepared = prepare(tables, kinds, work.part(0.2))
     system = prepared.encoded.system
-    search = Search(system, len(prepared.encoded.kinds), clock, progress)
+    search = Search(system, len(prepared.encoded.kinds), work, progress)
     progress("searching a data set that fits", 0, 1)
     outcome = search.start(limit)
     if outcome is Outcome.IMPOSSIBLE:
-        raise clash(tables, clock)
+        raise clash(tables, work)
     if outcome is Outcome.UNKNOWN:
         raise InvalidInputError(
-            f"no data set that fits was found in {clock.spent:.0f} s, and none was ruled out: nothing is known",
+            f"no data set that fits was found in {work.took:.0f} s, and none was ruled out: nothing is known",
             "give it more seconds, or attack fewer tables at a time",
         )
     told_apart = len(kinds.groups) > 1  # else nothing is said about anybody
@@ -111,7 +112,7 @@ def solve(tables: Tables, clock: Clock, limit: int, progress: Progress = silent)
         solutions=tuple(search.solutions),
         complete=search.complete,
         undecided=search.undecided,
-        seconds=clock.spent,
+        seconds=work.took,
     )
 
 
@@ -127,11 +128,11 @@ def reconstruct(  # noqa: PLR0913  what a user may want to say, by name
 ) -> Findings:
     """Attack published tables. `limit` is how many data sets to list; `seconds` holds for the attack and, once more,
     for looking for a repair."""
-    found = solve(tables, Clock(seconds), limit, progress)
-    clock = Clock(seconds)
-    hidden = suppressed(found, clock)
-    known = disclosed(found, knowledge, clock)
-    repairs = best_repairs(found, clock, progress) if repair and found.certain else None
+    found = solve(tables, Work(seconds), limit, progress)
+    work = Work(seconds)
+    hidden = suppressed(found, work)
+    known = disclosed(found, knowledge, work)
+    repairs = best_repairs(found, work, progress) if repair and found.certain else None
     return Findings(
         attack="tables",
         subject=subject,

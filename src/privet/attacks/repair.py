@@ -16,7 +16,8 @@ from privet.attacks.encode import kinds_of
 from privet.attacks.finding import Table
 from privet.attacks.narrow import Prepared, prepare
 from privet.attacks.prover import Prover
-from privet.attacks.solver import Clock, Outcome, smallest_cover
+from privet.attacks.solver import Outcome, smallest_cover
+from privet.attacks.work import Work
 
 if TYPE_CHECKING:
     from privet.attacks.reconstruction import Reconstruction
@@ -87,13 +88,13 @@ class Repairs:
         return Table(title, text, ("leave out",), tuple((name,) for name in self.smallest.left_out))
 
 
-def best_repairs(found: Reconstruction, clock: Clock, progress: Progress) -> Repairs:
+def best_repairs(found: Reconstruction, work: Work, progress: Progress) -> Repairs:
     bench = _Bench(found)
     if len(found.certain) <= SHARPENED:
-        bench.sharpen(clock.part(0.3), progress)
-    tables = _tables(bench, clock.part(0.3), progress)
-    single, tried_all = _singles(bench, clock.part(0.6), progress)
-    smallest, at_least = _smallest(bench, clock, progress)
+        bench.sharpen(work.part(0.3), progress)
+    tables = _tables(bench, work.part(0.3), progress)
+    single, tried_all = _singles(bench, work.part(0.6), progress)
+    smallest, at_least = _smallest(bench, work, progress)
     return Repairs(
         certain=found.proven,
         tables=tuple(tables),
@@ -133,22 +134,22 @@ class _Bench:
         self._prepared = found.prepared
 
     def without(
-        self, names: Iterable[str], clock: Clock, *, why: bool = False, wanted: int | None = None
+        self, names: Iterable[str], work: Work, *, why: bool = False, wanted: int | None = None
     ) -> _Tried | None:
         """None if time ran out. Where one kind is wanted and not certain, the others are not looked at."""
         left_out = frozenset(names)
         if left_out in self._known:
             return self._known[left_out]
         kept = tuple(one for one in self._tables.statistics if one.name not in left_out)
-        small = prepare(replace(self._tables, statistics=kept), self._kinds, clock.part(0.3), self._prepared)
-        search = Search(small.encoded.system, len(small.encoded.kinds), clock)
+        small = prepare(replace(self._tables, statistics=kept), self._kinds, work.part(0.3), self._prepared)
+        search = Search(small.encoded.system, len(small.encoded.kinds), work)
         if search.start(POOL, PATIENCE) is not Outcome.SOLVED:
             return None
         prover = Prover(search.system)
         if wanted is not None and not self._is_certain(search, prover, small, wanted):
             return _Tried({}, frozenset())
         certain = search.certain(prover, prove=why)
-        if search.undecided or not clock.left:
+        if search.undecided or not work.left:
             return None
         cores = [small.sources(one.claim(), one.proof) - self._limit for one in certain] if why else []
         tried = _Tried({small.places[one.kind]: one.count for one in certain}, frozenset(cores))
@@ -172,7 +173,7 @@ class _Bench:
         wanted = names | self._limit
         return tuple(one.name for one in self._tables.statistics if one.name in wanted)
 
-    def sharpen(self, clock: Clock, progress: Progress) -> None:
+    def sharpen(self, work: Work, progress: Progress) -> None:
         """Finds, for every proof, a few statistics that are enough: any of them that can go, goes."""
         for number, (kind, count, names) in enumerate(self.proofs):
             progress("finding the cells that did it", number, len(self.proofs))
@@ -181,25 +182,25 @@ class _Bench:
                 if len(left_out) > len(dropped) and known.counts.get(kind, 0) >= count:
                     dropped = left_out
             for name in sorted(frozenset(self.names) - dropped, key=self.names.index):
-                tried = self.without(dropped | {name}, clock, why=True, wanted=kind) if clock.left else None
+                tried = self.without(dropped | {name}, work, why=True, wanted=kind) if work.left else None
                 if tried is not None and tried.counts.get(kind, 0) >= count:
                     dropped |= {name}
             self.proofs[number] = kind, count, frozenset(self.names) - dropped
 
 
-def _tables(bench: _Bench, clock: Clock, progress: Progress) -> list[tuple[str, int]]:
+def _tables(bench: _Bench, work: Work, progress: Progress) -> list[tuple[str, int]]:
     """Every table of several, left out as a whole; what protects most comes first."""
     groups = bench.tables()
     tried = []
     for done, (name, cells) in enumerate(groups.items() if len(groups) > 1 else ()):
         progress("leaving out tables", done, len(groups))
-        result = bench.without(cells, clock) if clock.left else None
+        result = bench.without(cells, work) if work.left else None
         if result is not None:
             tried.append((name, result.certain))
     return sorted(tried, key=lambda pair: pair[1])
 
 
-def _singles(bench: _Bench, clock: Clock, progress: Progress) -> tuple[list[Repair], bool]:
+def _singles(bench: _Bench, work: Work, progress: Progress) -> tuple[list[Repair], bool]:
     """Most promising first. A statistic can protect at most the people whose proofs rest on it."""
     promise = {name: sum(count for _, count, names in bench.proofs if name in names) for name in bench.names}
     everybody = sum(count for _, count, _ in bench.proofs)
@@ -209,7 +210,7 @@ def _singles(bench: _Bench, clock: Clock, progress: Progress) -> tuple[list[Repa
         if promise[name] < max(best, 1):
             break  # no statistic from here on can protect more
         progress("trying repairs", done, len(order))
-        result = bench.without([name], clock) if clock.left else None
+        result = bench.without([name], work) if work.left else None
         if result is None:
             return sorted(tried, key=lambda one: one.certain), False
         tried.append(Repair((name,), result.certain))
@@ -217,19 +218,19 @@ def _singles(bench: _Bench, clock: Clock, progress: Progress) -> tuple[list[Repa
     return sorted(tried, key=lambda one: one.certain), True
 
 
-def _smallest(bench: _Bench, clock: Clock, progress: Progress) -> tuple[Repair | None, int | None]:
+def _smallest(bench: _Bench, work: Work, progress: Progress) -> tuple[Repair | None, int | None]:
     """(a repair that protects everybody, how many statistics any such repair has at least: None if there is none)."""
     cores = {names for _, _, names in bench.proofs}
     at_least = 0
-    while clock.left:
+    while work.left:
         if frozenset() in cores:
             return None, None  # somebody is certain by the totals alone
         progress("looking for the smallest repair", at_least, at_least + 1)
-        chosen = smallest_cover(cores, clock)
+        chosen = smallest_cover(cores, work)
         if chosen is None:
             break
         at_least = len(chosen)
-        result = bench.without(chosen, clock, why=True)
+        result = bench.without(chosen, work, why=True)
         if result is None:
             break
         if not result.certain:

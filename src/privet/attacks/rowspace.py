@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from privet.attacks.work import Work
 from privet.core.claim import claim
 
 Matrix = npt.NDArray[np.int64]
@@ -35,6 +36,7 @@ PRIMES = (
 BLOCK = 64
 LARGEST_DENOMINATOR = 10**6  # of a weight that is read off floating point
 TINY = 1e-9
+MOST_STEPS = 10**9  # of the simplex method
 MOST_ROWS = 100  # of a combination: nobody would read a longer one
 
 
@@ -147,14 +149,14 @@ class Combinations:
         self._first = {total: row for row, total in reversed(list(enumerate(self._totals)))}
         self._program: _Smallest | None = None
 
-    def find(self, column: int, milliseconds: int) -> Combination | None:
+    def find(self, column: int, work: Work) -> Combination | None:
         """A combination that gives this column, or None if none was found: that alone does not mean there is none.
-        Without time only one and two rows are tried."""
+        Where no work is left, only one and two rows are tried."""
         found = self._one_or_two(column)
-        if found is None and milliseconds > 0:
+        if found is None and work.left:
             if self._program is None:
                 self._program = _Smallest(self._matrix)
-            found = self._program.find(column, milliseconds)
+            found = self._program.find(column, work)
         return found if found is not None and verified(self._matrix, column, found) else None
 
     def _one_or_two(self, column: int) -> Combination | None:
@@ -190,6 +192,7 @@ class _Smallest:
         self._solver = pywraplp.Solver.CreateSolver("GLOP")
         endless = self._solver.infinity()
         self._weights = [tuple(self._solver.NumVar(0, endless, "") for _ in range(2)) for _ in matrix]
+        self._entries = int(2 * (np.count_nonzero(matrix) + len(matrix)) + matrix.shape[1])
         self._columns: list[Any] = [self._solver.Constraint(0, 0) for _ in range(matrix.shape[1])]
         for (plus, minus), row in zip(self._weights, matrix, strict=True):
             for column in np.flatnonzero(row).tolist():
@@ -198,10 +201,12 @@ class _Smallest:
             self._solver.Objective().SetCoefficient(plus, 1)
             self._solver.Objective().SetCoefficient(minus, 1)
 
-    def find(self, column: int, milliseconds: int) -> Combination | None:
+    def find(self, column: int, work: Work) -> Combination | None:
         self._columns[column].SetBounds(1, 1)
-        self._solver.SetTimeLimit(milliseconds)
+        steps = min(work.steps(self._entries), MOST_STEPS)
+        self._solver.SetSolverSpecificParametersAsString(f"max_number_of_iterations: {steps}")
         solved = self._solver.Solve() == self._optimal
+        work.stepped(self._solver.iterations(), self._entries)
         weights = [plus.solution_value() - minus.solution_value() for plus, minus in self._weights] if solved else []
         self._columns[column].SetBounds(0, 0)
         simple = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -12,35 +11,18 @@ from ortools.linear_solver import pywraplp
 from ortools.sat.python import cp_model
 
 from privet.attacks.certificate import Claim, System, Terms, fits
+from privet.attacks.work import Work
 
 Values = tuple[int, ...]
-WORKERS = 2
-
-
-class Clock:
-    """How much time is left."""
-
-    def __init__(self, seconds: float) -> None:
-        self.started = time.monotonic()
-        self.until = self.started + seconds
-
-    @property
-    def left(self) -> float:
-        return max(0.0, self.until - time.monotonic())
-
-    @property
-    def spent(self) -> float:
-        return time.monotonic() - self.started
-
-    def part(self, share: float) -> Clock:
-        """A clock that runs out after this share of the time left."""
-        return Clock(self.left * share)
+UNIT = 2.0  # seconds of an ordinary machine in a unit of CP-SAT's deterministic time, about
+MOST_NODES = 10**6
+NODE = 100  # steps of the simplex method that a branch of SCIP counts as
 
 
 class Outcome(Enum):
     SOLVED = auto()  # a solution, and the best one where one was asked for
     IMPOSSIBLE = auto()
-    UNKNOWN = auto()  # time ran out: nothing is claimed
+    UNKNOWN = auto()  # the work ran out: nothing is claimed
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +51,14 @@ class Solver:
         variables, coefficients = zip(*terms, strict=True)
         return cp_model.LinearExpr.weighted_sum([self._variables[at] for at in variables], list(coefficients))
 
-    def solve(self, clock: Clock, least: Terms | None = None) -> Solved:
+    def solve(self, work: Work, least: Terms | None = None) -> Solved:
         """A solution; the one in which `least` is smallest, if it is given."""
         self._model.clear_objective()
         if least is not None:
             self._model.minimize(self._sum(least))
-        solver = self._solver(clock, WORKERS)
+        solver = _limited(work)
         status = solver.solve(self._model)
+        work.used(UNIT * solver.response_proto.deterministic_time)
         if status == cp_model.INFEASIBLE:
             return Solved(Outcome.IMPOSSIBLE)
         values = self._read(solver.value) if status in (cp_model.OPTIMAL, cp_model.FEASIBLE) else None
@@ -86,13 +69,7 @@ class Solver:
         values = tuple(value(variable) for variable in self._variables)
         return values if fits(self._system, values) else None
 
-    def _solver(self, clock: Clock, workers: int) -> cp_model.CpSolver:
-        solver = cp_model.CpSolver()
-        solver.parameters.max_time_in_seconds = max(clock.left, 0.01)
-        solver.parameters.num_workers = workers
-        return solver
-
-    def every(self, clock: Clock, limit: int) -> tuple[list[Values], bool]:
+    def every(self, work: Work, limit: int) -> tuple[list[Values], bool]:
         """Different solutions, at most `limit`, and whether these are all."""
         found: list[Values] = []
         read = self._read
@@ -106,13 +83,23 @@ class Solver:
                     self.stop_search()
 
         self._model.clear_objective()
-        solver = self._solver(clock, 1)
+        solver = _limited(work)
         solver.parameters.enumerate_all_solutions = True
         status = solver.solve(self._model, Collect())
+        work.used(UNIT * solver.response_proto.deterministic_time)
         return found, status == cp_model.OPTIMAL and len(found) < limit
 
 
-def impossible(system: System, claim: Claim, clock: Clock) -> bool:
+def _limited(work: Work) -> cp_model.CpSolver:
+    """CP-SAT that stops after the work that is left, by its own count. One worker: several race, and what is found then
+    depends on which is faster."""
+    solver = cp_model.CpSolver()
+    solver.parameters.max_deterministic_time = work.left / UNIT
+    solver.parameters.num_workers = 1
+    return solver
+
+
+def impossible(system: System, claim: Claim, work: Work) -> bool:
     """Whether a second solver (SCIP) also finds no solution in which the claim is false."""
     solver = pywraplp.Solver.CreateSolver("SCIP")
     endless = solver.infinity()
@@ -122,21 +109,24 @@ def impossible(system: System, claim: Claim, clock: Clock) -> bool:
         constraint = solver.Constraint(low, high)
         for at, coefficient in row.terms:
             constraint.SetCoefficient(variables[at], coefficient)
-    solver.SetTimeLimit(max(1, int(clock.left * 1000)))
-    return bool(solver.Solve() == pywraplp.Solver.INFEASIBLE)
+    entries = NODE * sum(1 + len(row.terms) for row in system.rows)
+    solver.SetSolverSpecificParametersAsString(f"limits/totalnodes = {min(work.steps(entries), MOST_NODES)}")
+    found = solver.Solve()
+    work.stepped(solver.nodes(), entries)
+    return bool(found == pywraplp.Solver.INFEASIBLE)
 
 
-def smallest_cover(sets: Iterable[frozenset[str]], clock: Clock) -> frozenset[str] | None:
-    """As few names as possible that meet every set; None if time ran out."""
+def smallest_cover(sets: Iterable[frozenset[str]], work: Work) -> frozenset[str] | None:
+    """As few names as possible that meet every set; None if the work ran out."""
     wanted = list(sets)
     model = cp_model.CpModel()
     chosen = {name: model.new_bool_var(name) for name in sorted(frozenset().union(*wanted))}
     for names in wanted:
         model.add_bool_or([chosen[name] for name in sorted(names)])
     model.minimize(sum(chosen.values()))
-    solver = cp_model.CpSolver()
-    solver.parameters.max_time_in_seconds = max(clock.left, 0.01)
-    solver.parameters.num_workers = WORKERS
-    if solver.solve(model) != cp_model.OPTIMAL:
+    solver = _limited(work)
+    status = solver.solve(model)
+    work.used(UNIT * solver.response_proto.deterministic_time)
+    if status != cp_model.OPTIMAL:
         return None
     return frozenset(name for name, choice in chosen.items() if solver.boolean_value(choice))

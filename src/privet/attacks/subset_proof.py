@@ -12,6 +12,7 @@ import numpy as np
 
 from privet.attacks.certificate import Claim, Proof, Row, System, rows_used
 from privet.attacks.subset_sums import Sums
+from privet.attacks.work import Work
 from privet.decoders.problem import Bits, Errors
 
 Certified = tuple[System, Claim, Proof]
@@ -32,14 +33,13 @@ def proofs(sums: Sums, errors: Errors, bits: Bits) -> dict[int, Certified]:
     if far.max() > errors.size + ROUNDED:
         return {}
     from privet.attacks.prover import Prover  # noqa: PLC0415  brings OR-Tools
-    from privet.attacks.solver import Clock  # noqa: PLC0415
 
     system = system_of(sums, errors.size)
-    prover, clock = Prover(system), Clock(SECONDS)
+    prover, work = Prover(system), Work(SECONDS)
     found: dict[int, Certified] = {}
     for place, bit in enumerate(bits):
         claim = Claim(((place, 1),), 1) if bit else Claim(((place, -1),), 0)
-        proof = prover.prove(claim, clock) if people <= FEW else prover.at_least(claim, clock)
+        proof = prover.prove(claim, work) if people <= FEW else prover.at_least(claim, work)
         if proof is not None:
             found[place] = (system, claim, proof)
     return found

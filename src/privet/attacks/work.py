@@ -1,0 +1,42 @@
+"""How much solvers may do, counted in steps of theirs: a busy machine finds what a quiet one finds."""
+
+from __future__ import annotations
+
+import time
+
+ITERATION = 2e-8  # seconds that an entry of a linear program takes in one step of the simplex method, about
+START = 10  # steps that setting up and reading a linear program costs
+
+
+class Work:
+    """What is left of an amount of work, in seconds of an ordinary machine. Solvers, not clocks, say what was used."""
+
+    def __init__(self, seconds: float, of: Work | None = None) -> None:
+        self.left = max(0.0, seconds)
+        self._of = of
+        self._started = time.perf_counter()
+
+    @property
+    def took(self) -> float:
+        """Seconds by the clock since it began: to be printed, never to decide."""
+        return time.perf_counter() - self._started
+
+    def part(self, share: float) -> Work:
+        """This share of what is left. What it uses is used up here, too."""
+        return self.at_most(self.left * share)
+
+    def at_most(self, seconds: float) -> Work:
+        """The same, but for an amount."""
+        return Work(min(self.left, seconds), self)
+
+    def used(self, seconds: float) -> None:
+        self.left = max(0.0, self.left - seconds)
+        if self._of is not None:
+            self._of.used(seconds)
+
+    def steps(self, entries: int) -> int:
+        """How many steps of the simplex method on a program with so many entries are left; at least one."""
+        return max(1, int(self.left / (ITERATION * max(1, entries))) - START)
+
+    def stepped(self, steps: int, entries: int) -> None:
+        self.used((steps + START) * ITERATION * max(1, entries))
