@@ -1,18 +1,40 @@
 # The two commands of the README are `make demo` and `make test`. Both build .venv by themselves.
 PYTHON ?= python3
 BIN := .venv/bin
+BASE := .venv/.base
 READY := .venv/.ready
+ifneq ($(shell command -v uv 2>/dev/null),)
+INSTALL := uv pip install --quiet --python $(BIN)/python
+else
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+endif
+
+PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal
+# What branch coverage must be 100 % of, in one place: packages and modules of privet.
+TRUSTED := core noise ledger backends engine query suggest
 
 # Many tests start processes. Where bytecode may not be kept, each would compile pandas, sqlglot and OR-Tools again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test check evidence bench peers mutate lock system-deps clean
+.PHONY: demo quick test proofs cover check evidence rest bench peers mutate wheel lock system-deps clean
 
-demo: $(READY)
+demo: $(BASE)
 	@$(BIN)/privet demo
 
+# The tiers: quick while you work, test before you commit, proofs and cover before you publish. CI runs all but quick.
+quick: $(READY)
+	$(PYTEST) -m "not proof and not slow"
+
 test: check
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal --cov --cov-report=term:skip-covered
+	$(PYTEST) -m "not proof"
+
+# Long statistics, planted bugs, long commands of the README, kills.
+proofs: $(READY)
+	$(PYTEST) -m "proof"
+
+# Every branch of what is trusted, by its own tests.
+cover: $(READY)
+	$(PYTEST) -m "trusted and not proof" $(TRUSTED:%=--cov=privet.%) --cov-report=term:skip-covered --cov-fail-under=100
 
 check: $(READY)
 	$(BIN)/ruff check .
@@ -22,7 +44,7 @@ check: $(READY)
 	$(BIN)/python tools/trusted.py --check
 
 # The long proofs. Everything that a page claims as measured is written to docs/evidence by these.
-evidence: $(READY) bench peers mutate
+evidence: $(READY) bench peers mutate rest
 	$(BIN)/python benchmarks/law.py --draws 100000000 --json docs/evidence/noise-law.json
 	$(BIN)/python benchmarks/fuzz.py --cases 200000 --json docs/evidence/sensitivity-fuzz.json
 	$(BIN)/python benchmarks/fuzz.py --cases 200000 --origins --json docs/evidence/origins-fuzz.json
@@ -38,6 +60,10 @@ evidence: $(READY) bench peers mutate
 	$(BIN)/python benchmarks/tables.py --json docs/evidence/tables.json
 	$(BIN)/python benchmarks/subsets.py --json docs/evidence/subsets.json
 	$(BIN)/python benchmarks/membership.py --json docs/evidence/membership.json
+
+# Branch coverage of everything, by everything that is not a planted bug.
+rest: $(READY)
+	$(PYTEST) -m "not proof" --cov --cov-report=term:skip-covered --cov-fail-under=98
 
 bench: $(READY)
 	$(BIN)/python benchmarks/noise.py --json docs/evidence/noise-speed.json
@@ -58,20 +84,34 @@ peers: $(READY)
 mutate: $(READY)
 	$(BIN)/python benchmarks/mutation.py --json docs/evidence/mutation.json
 
-$(READY): requirements.lock pyproject.toml
+# What users have: the base dependencies and this folder.
+$(BASE): requirements.lock pyproject.toml
 	@echo "building .venv (once)"
-	@if command -v uv >/dev/null 2>&1; then uv venv --quiet --clear --python $(PYTHON) .venv \
-	  && uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements.lock \
-	  && uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e . ; \
-	else ($(PYTHON) -m venv --clear .venv || $(PYTHON) -m virtualenv --clear .venv) >/dev/null \
-	  && $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock \
-	  && $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . ; fi
+	@if command -v uv >/dev/null 2>&1; then uv venv --quiet --clear --python $(PYTHON) .venv; \
+	else ($(PYTHON) -m venv --clear .venv || $(PYTHON) -m virtualenv --clear .venv) >/dev/null; fi
+	@$(INSTALL) --require-hashes -r requirements.lock && $(INSTALL) --no-deps --no-build-isolation -e .
+	@touch $(BASE)
+
+# What contributors have on top of it.
+$(READY): $(BASE) requirements-dev.lock
+	@$(INSTALL) --require-hashes -r requirements-dev.lock
 	@touch $(READY)
 
+# The wheel as a user gets it: into an empty environment with the base dependencies, then the demo and the README there.
+wheel: $(READY)
+	rm -rf dist .venv-wheel
+	$(BIN)/python -m hatchling build --target wheel
+	$(BIN)/uv venv --quiet --python $(BIN)/python .venv-wheel
+	$(BIN)/uv pip install --quiet --python .venv-wheel/bin/python --require-hashes -r requirements.lock
+	$(BIN)/uv pip install --quiet --python .venv-wheel/bin/python --no-deps dist/*.whl
+	.venv-wheel/bin/privet demo
+	.venv-wheel/bin/python tests/readme.py
+
 # Exact versions with hashes and without addresses, for every platform and Python that we support.
-lock:
-	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
-	  --extra dev pyproject.toml --output-file requirements.lock
+LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --group build
+lock: $(READY)
+	$(LOCK) --extra dev pyproject.toml --output-file requirements-dev.lock
+	$(LOCK) --constraint requirements-dev.lock pyproject.toml --output-file requirements.lock
 
 # What some tests use when it is there; needs root. `make test` never calls it.
 system-deps:
