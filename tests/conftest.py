@@ -6,6 +6,7 @@ import os
 
 import pytest
 from hypothesis import settings
+from processor_time import Meter, room_of
 
 IN_CI = os.environ.get("CI") == "true"
 
@@ -13,12 +14,20 @@ settings.register_profile("repeatable", derandomize=True, deadline=None, max_exa
 settings.load_profile("repeatable")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(Meter(config.option.markexpr), "processor-time")
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests of planted bugs run code that was changed on purpose: lines that only they run are not tested."""
+    """Tests of planted bugs are proofs. Files of a trusted room are what its coverage is counted with."""
     for item in items:
         name, fixtures = getattr(item, "originalname", None) or "", getattr(item, "fixturenames", ())
         if "monkeypatch" in fixtures and name.endswith(("_found", "_noticed", "_caught")):
-            item.add_marker(pytest.mark.no_cover)
+            item.add_marker(pytest.mark.proof)
+        room = room_of(item.nodeid)
+        if room is not None and room.trusted:
+            item.add_marker(pytest.mark.trusted)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

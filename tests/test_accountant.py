@@ -371,7 +371,7 @@ class Charging(RuleBasedStateMachine):
         assert basic or gaussian
 
 
-TestCharging = pytest.mark.no_cover(Charging.TestCase)
+TestCharging = pytest.mark.proof(Charging.TestCase)
 TestCharging.settings = settings(
     max_examples=60, stateful_step_count=25, deadline=None, derandomize=True, database=None
 )

@@ -149,6 +149,7 @@ def test_errors_that_cannot_be(errors: Errors, problem: str) -> None:
 # What is found
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize(
     ("law", "alpha", "ratio"),
     [("normal", 0.25, 4), ("normal", 0.5, 8), ("laplace", 0.25, 1.5), ("bounded", 1, 2), ("outliers", 0.25, 4)],
@@ -383,6 +384,7 @@ def fitted(decoder: str, plain: np.ndarray, answers: np.ndarray) -> np.ndarray:
     return optimize.linprog(cost, A_ub=both, b_ub=limits, bounds=[(0, 1)] * people + [(0, None)]).x[:people]
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize(
     ("decoder", "errors"),
     [

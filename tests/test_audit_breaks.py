@@ -243,6 +243,7 @@ def run(case: Case, seed: int, **more: Any) -> Any:
     return audit(case.make(np.random.default_rng(seed)), case.claim, case.where, **{"samples": 100_000, **more})
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("case", BROKEN, ids=[case.name for case in BROKEN])
 def test_what_is_broken_is_refuted(case: Case) -> None:
     found = run(case, 1)
@@ -252,6 +253,7 @@ def test_what_is_broken_is_refuted(case: Case) -> None:
     assert str(found).startswith("violated")
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("case", CORRECT, ids=[case.name for case in CORRECT])
 def test_what_is_right_is_spared(case: Case) -> None:
     found = run(case, 1, samples=20_000)
@@ -260,7 +262,7 @@ def test_what_is_right_is_spared(case: Case) -> None:
     assert found.ceiling > case.claim.value
 
 
-@pytest.mark.no_cover
+@pytest.mark.proof
 def test_false_alarms_are_as_rare_as_stated() -> None:
     """300 audits at confidence 0.9 of mechanisms that use up their claims, with stops after every stage.
 

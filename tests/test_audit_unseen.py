@@ -252,6 +252,7 @@ CASES = [
 ]
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
 def test_what_is_broken_is_found_and_its_twin_is_not(case: Case) -> None:
     found = audit(case.make(True), case.claim, domain=case.where, samples=SAMPLES)
@@ -296,6 +297,7 @@ ALARMS: list[tuple[Mechanism, Claim]] = [
 ]
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize(("mechanism", "claim"), ALARMS, ids=[alarm[0].__name__ for alarm in ALARMS])
 def test_no_false_alarms(mechanism: Mechanism, claim: Claim) -> None:
     """Eight audits: one is wrong with a probability of 8e-6. Draws that are miscounted show at any confidence."""

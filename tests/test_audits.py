@@ -367,7 +367,7 @@ def winner(data: list[int]) -> int:
     return pv.noise.noisy_max(data, epsilon=1, sensitivity=1, monotone=True)
 
 
-@pytest.mark.no_cover
+@pytest.mark.proof
 @pytest.mark.parametrize(
     ("mechanism", "claim", "neighbors", "samples", "repetitions"),
     [

@@ -58,6 +58,7 @@ def test_both_tails_and_both_directions_are_seen(sign: int, likelier: int) -> No
     assert found.violated
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize(
     ("claim", "shift"),
     [(Claim(mu=1), 1.0), (Claim(rho=Fraction(1, 2)), 1.0), (Claim(epsilon=1, delta="0.1269"), 1.0)],
@@ -266,6 +267,7 @@ def test_the_curve_survives_a_delta_that_ruins_the_count() -> None:
     assert rejects("epsilon", 1.0, 1e-3, counts, 0.01)
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("claim", [Claim(mu=Fraction(1, 2)), Claim(epsilon="0.5")])
 def test_false_alarms_of_one_run_are_no_more_than_stated(claim: Claim) -> None:
     """Independent Gaussian scores keep mu; coins told with odds e**epsilon keep epsilon. 200 audits at 0.9."""

@@ -83,6 +83,7 @@ def missed(rows: Sequence[Row], name: str, truth: Callable[[Row], F]) -> list[bo
     ]
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("publication", [AS_RELEASED, AS_PRINTED])
 @pytest.mark.parametrize("price", [Price(epsilon=1), Price(rho="0.05")])
 def test_the_largest_of_equal_groups_lie_in_their_intervals(price: Price, publication: Publication) -> None:
@@ -109,6 +110,7 @@ def test_rows_that_pass_by_luck_lie_in_their_intervals() -> None:
     assert sum(misses[:TRIALS]) <= MOST
 
 
+@pytest.mark.proof
 def test_the_largest_of_groups_that_passed_lie_in_their_intervals() -> None:
     """Both at once: HAVING lets only lucky groups pass, and the luckiest of them is shown."""
     question = asked(N, having=at_least("n", 51), order=(Order(name="n", descending=True),), limit=1)

@@ -21,6 +21,7 @@ CASES = [
 ]  # fmt: skip
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize(("decoder", "errors"), CASES)
 def test_forecasts_are_within_two_points(decoder: str, errors: Errors) -> None:
     """For random subsets, and by simulation for uneven ones. 12 problems of 200 people each time: the share has a
@@ -47,6 +48,7 @@ def test_a_large_problem_is_forecast_by_a_small_one() -> None:
     assert right(chebyshev.decode(matrix, answers, errors), secrets) == pytest.approx(found.recovered, abs=0.02)
 
 
+@pytest.mark.proof
 def test_forecasts_of_all_decoders() -> None:
     names = {found.decoder for found in choice.forecasts(subsets(100), Errors("normal", 3.0))}
     assert names == {"box least squares", "L1", "amp"}
@@ -166,6 +168,7 @@ def test_forecasts_of_what_cannot_be() -> None:
         known.decode("amp", subsets(20), np.zeros(80), None)
 
 
+@pytest.mark.proof
 def test_forecasts_of_few_people_in_a_query_and_of_bounded_errors_of_few_people() -> None:
     """1,100 people of whom 32 are in a query: a smaller problem would ask about nobody. Bounded errors of 200 people: a
     world's share has a deviation of 6 points, the mean of 24 and the simulated one of 1.2 each, so that 9 are beyond

@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from readme import CONSOLE, commands, exit_code, run, write_tables
 
 from privet.cli import main
 
@@ -47,6 +48,7 @@ def test_make_targets_on_the_pages_exist() -> None:
             assert target in targets, f"{page.name}: make {target}"
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize(("heading", "number"), [("## Attack your statistics", 5), ("## Ship records", 7)])
 def test_commands_say_what_the_page_says(
     heading: str, number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -54,11 +56,30 @@ def test_commands_say_what_the_page_says(
     """Those of a section of the README, in its order: what one writes, the next reads."""
     monkeypatch.chdir(tmp_path)
     shutil.copytree(ROOT / "examples", "examples")
-    section = (ROOT / "README.md").read_text().partition(heading)[2].partition("```console\n")[2]
-    commands = section.partition("```")[0].split("$ ")[1:]
-    assert len(commands) == number
-    for command in commands:
-        asked, *shown = command.splitlines()
+    section = (ROOT / "README.md").read_text().partition(heading)[2]
+    asks = list(commands(CONSOLE.findall(section)[0]))
+    assert len(asks) == number
+    for asked, shown in asks:
         assert main(shlex.split(asked, comments=True)[1:]) == 0
         told = capsys.readouterr().out.splitlines()
-        assert [line for line in shown if line != "..."] in ([], told[:1]), asked
+        assert shown in ([], told[:1]), asked
+
+
+def test_what_the_page_shows_is_read_as_written() -> None:
+    page = "$ one a    # exit code 1 here\nfirst\n...\n$ two $HOME\n$ three\nprivet: no\n  remedy: yes\n"
+    asks = list(commands(page))
+    assert asks == [
+        ("one a    # exit code 1 here", ["first"]),
+        ("two $HOME", []),
+        ("three", ["privet: no", "  remedy: yes"]),
+    ]
+    assert [exit_code(*ask) for ask in asks] == [1, 0, 2]
+
+
+def test_a_command_that_does_something_else_is_told(tmp_path: Path) -> None:
+    write_tables(tmp_path)
+    assert run("head -n 1 wards.csv", ["ward,floor"], tmp_path) is None
+    assert run("echo no >&2 && exit 2", ["privet: no"], tmp_path) == (
+        "echo no >&2 && exit 2\nsaid ['no'], and the page says ['privet: no']"
+    )
+    assert run("echo why >&2 && exit 3", [], tmp_path) == "echo why >&2 && exit 3\nended with 3: why\n"

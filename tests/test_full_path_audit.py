@@ -26,7 +26,7 @@ def pair(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Pair]:
     made.close()
 
 
-@pytest.mark.no_cover
+@pytest.mark.proof
 @pytest.mark.parametrize("pair", BY_NAME, indirect=True)
 def test_the_last_step_on_recorded_numbers(pair: Pair) -> None:
     """Many draws a table at a false-alarm rate of 1e-9; the same test with a planted bug must raise the alarm.
@@ -41,7 +41,7 @@ def test_the_last_step_on_recorded_numbers(pair: Pair) -> None:
     assert audit_control(pair, draws, SURE).violated
 
 
-@pytest.mark.no_cover
+@pytest.mark.proof
 @pytest.mark.parametrize("pair", ["grouped", "people", "rho", "median", "lone keys"], indirect=True)
 def test_releases_through_everything(pair: Pair) -> None:
     """300 real releases a table. One event, fixed beforehand: the likelihood ratio speaks for the second table.

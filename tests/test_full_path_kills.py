@@ -20,6 +20,7 @@ def place(tmp_path: Path) -> Path:
     return make_vault(tmp_path)
 
 
+@pytest.mark.proof
 def test_no_answer_gets_out_without_its_charge(place: Path) -> None:
     tally = kill_many("releases", place, KILLS)
     assert tally.uncharged == 0 < tally.delivered

@@ -103,7 +103,7 @@ def wrong_tasks(store: nasty.Store, seeds: Sequence[int]) -> Iterator[Task]:
                 yield task
 
 
-@pytest.mark.no_cover
+@pytest.mark.proof
 @pytest.mark.usefixtures("version")
 def test_all_measures_are_as_defined(store: nasty.Store) -> None:
     assert list(wrong_tasks(store, range(15))) == []
@@ -393,7 +393,7 @@ def test_planted_mistakes_are_noticed(store: nasty.Store, monkeypatch: pytest.Mo
 # The law
 
 
-@pytest.mark.no_cover
+@pytest.mark.proof
 def test_every_choice_of_private_keys_is_as_likely(store: nasty.Store) -> None:
     """Which 2 of 6 keys a unit keeps, over 4,000 secrets; power as in `test_kernel.is_uniform`."""
     rows = visits(*(("p", f"{n}", 1) for n in range(6)))

@@ -17,7 +17,7 @@ KINDS = ("sensitivity",)
 SEEDS = range(4)  # which ones does not matter: nothing may be found. benchmarks/fuzz.py --reading takes new ones
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.no_cover) for seed in SEEDS[1:])])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.proof) for seed in SEEDS[1:])])
 def test_no_unit_moves_an_answer_about_files_further_than_its_price_says(seed: int) -> None:
     """2,000 pairs of neighbors here; benchmarks/fuzz.py --reading tries 50,000."""
     tally = fuzz(seed, CASES)
@@ -53,7 +53,7 @@ def backslashes() -> Iterator[None]:
     codecs.register_error("privet.bytes", right)
 
 
-@pytest.mark.no_cover
+@pytest.mark.proof
 @pytest.mark.usefixtures("backslashes")
 def test_bytes_that_look_like_their_spelling_are_caught() -> None:
     assert caught("csv", about="\\xfc")

@@ -38,7 +38,7 @@ CASES = 510
 SEEDS = range(10)  # which ones does not matter: nothing may be found. benchmarks/fuzz.py takes new ones
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.no_cover) for seed in SEEDS[1:5])])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.proof) for seed in SEEDS[1:5])])
 def test_no_unit_moves_an_answer_further_than_its_price_says(seed: int) -> None:
     """2,500 pairs of neighbors here; benchmarks/fuzz.py tries 200,000."""
     tally = fuzz(seed, CASES)
@@ -67,7 +67,7 @@ KEYS: dict[str, dict[str, Any]] = {
 LIMITS = (
     None,
     (1, 1, None),
-    *(pytest.param(most, marks=pytest.mark.no_cover) for most in ((2, 3, None), (2, 3, 4), (2, 3, 5))),
+    *(pytest.param(most, marks=pytest.mark.proof) for most in ((2, 3, None), (2, 3, 4), (2, 3, 5))),
 )
 OTHERS = 30  # in each group
 Own = list[tuple[str, int, int]]

@@ -98,7 +98,7 @@ def test_random_tasks_give_the_integers_of_the_reference(store: nasty.Store, exa
     assert asked > 60
 
 
-@pytest.mark.no_cover
+@pytest.mark.proof
 @settings(max_examples=60)
 @given(data=st.data())
 def test_generated_tasks_agree_in_all_versions(store: nasty.Store, data: st.DataObject) -> None:
@@ -228,12 +228,12 @@ def wrong_bounds(
                     yield f"{type_}: others depend on {gone}"
 
 
-@pytest.mark.no_cover
+@pytest.mark.proof
 def test_each_unit_keeps_what_the_bounds_allow_and_depends_on_itself_alone(store: nasty.Store, exact: Exact) -> None:
     assert list(wrong_bounds(exact, store)) == []
 
 
-@pytest.mark.no_cover
+@pytest.mark.proof
 def test_planted_bugs_are_noticed(store: nasty.Store, exact: Exact, monkeypatch: pytest.MonkeyPatch) -> None:
     def caught(plant: Callable[[pytest.MonkeyPatch], None], types: tuple[str, ...] = ALL_TYPES) -> bool:
         with monkeypatch.context() as patch:
@@ -440,7 +440,7 @@ def test_the_last_clamp_is_in_the_kernel(store: nasty.Store, exact: Exact, monke
     assert exact(task, raw) == [[2, 0, 0, 0, 0], [2**61, 0, 0, 0, 0]]
 
 
-@pytest.mark.no_cover
+@pytest.mark.proof
 @pytest.mark.parametrize("type_", ["BIGINT", "VARCHAR"])
 def test_one_person_with_many_rows_or_in_all_groups(
     store: nasty.Store, exact: Exact, type_: str, monkeypatch: pytest.MonkeyPatch

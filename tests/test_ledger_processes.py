@@ -34,6 +34,7 @@ def run(script: str, *arguments: object) -> str:
     return done.stdout
 
 
+@pytest.mark.proof
 def test_every_delivered_answer_was_charged_however_it_was_killed(tmp_path: Path) -> None:
     ledger = tmp_path / "l.sqlite"
     create(ledger, terms(1000)).close()
@@ -42,6 +43,7 @@ def test_every_delivered_answer_was_charged_however_it_was_killed(tmp_path: Path
     assert tally.uncharged == 0
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("neighbors", Neighbors)
 def test_parts_are_charged_however_it_was_killed(tmp_path: Path, neighbors: Neighbors) -> None:
     """Also when it was killed while the units were divided: there are parts with all their accounts, or there are

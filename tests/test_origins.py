@@ -454,12 +454,12 @@ def mixed_units(store: nasty.Store | None, seeds: Sequence[int]) -> Iterator[Ori
                 yield origin
 
 
-@pytest.mark.no_cover
+@pytest.mark.proof
 def test_a_unit_changes_its_own_rows_only() -> None:
     assert list(mixed_units(None, range(150))) == []
 
 
-@pytest.mark.no_cover
+@pytest.mark.proof
 def test_a_unit_changes_its_own_rows_only_in_the_engine(store: nasty.Store) -> None:
     assert list(mixed_units(store, range(40))) == []
 
@@ -524,12 +524,12 @@ def with_rows(world: World, more: dict[str, list[Row]], name: str) -> nasty.Made
     return replace(world.tables[name], rows=[*world.tables[name].rows, *more.get(name, ())])
 
 
-@pytest.mark.no_cover
+@pytest.mark.proof
 def test_answers_move_within_their_reach() -> None:
     assert list(too_far(range(150))) == []
 
 
-@pytest.mark.no_cover
+@pytest.mark.proof
 def test_answers_of_the_engine_move_within_their_reach(store: nasty.Store) -> None:
     def answers(world: World, task: Task) -> list[list[Any]]:
         raw = put(store, world, task.table.name)

@@ -360,7 +360,7 @@ def wrong_tasks(store: nasty.Store, seeds: Sequence[int]) -> Iterator[Task]:
                 yield task
 
 
-@pytest.mark.no_cover
+@pytest.mark.proof
 def test_all_measures_in_sql_are_as_defined(store: nasty.Store) -> None:
     assert list(wrong_tasks(store, SEEDS)) == []
 
@@ -407,7 +407,7 @@ def test_private_keys_in_sql_are_as_defined(store: nasty.Store, name: str, unit:
             assert habits_in_sql(store, chosen_task, raw) == Reference({"t": rows}).habits(chosen_task)
 
 
-@pytest.mark.no_cover
+@pytest.mark.proof
 @pytest.mark.parametrize("unit", ["who", None])
 def test_one_person_with_very_many_rows(store: nasty.Store, unit: str | None) -> None:
     table = table_of(VISITS, unit)

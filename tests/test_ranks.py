@@ -154,7 +154,7 @@ def test_neighbors_choose_alike(sought: Measure, epsilon: F, relation: Neighbors
             assert max(renyi(order, p, q), renyi(order, q, p)) <= order * float(price.rho) * (1 + 1e-9) + 1e-12
 
 
-@pytest.mark.no_cover
+@pytest.mark.proof
 def test_several_cells_and_rows_are_paid_together() -> None:
     """Independent choices: divergences add up over the cells that a unit changes. Each is as bad as one can be."""
     for sought, kind in itertools.product((MEASURES[0], MEASURES[1], MEASURES[-1]), (MEASURES[0], WIDE)):

@@ -61,7 +61,7 @@ def test_the_attack_says_what_the_oracle_finds(made: Made) -> None:
     event(f"steps: {min(len(found.prepared.steps), 3)}")
 
 
-@pytest.mark.no_cover
+@pytest.mark.proof
 @settings(max_examples=100)
 @given(releases())
 def test_evidence_is_enough(made: Made) -> None:
@@ -74,7 +74,7 @@ def test_evidence_is_enough(made: Made) -> None:
         assert truth.range_of(records_of(found.encoded.domain, found.encoded.kinds[one.kind]))[0] >= one.count
 
 
-@pytest.mark.no_cover
+@pytest.mark.proof
 @settings(max_examples=100)
 @given(lies())
 def test_a_contradiction_is_reported_exactly_when_there_is_one(tables: Tables) -> None:

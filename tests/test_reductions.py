@@ -74,6 +74,7 @@ def test_with_exact_chances_it_is_the_likelihood_ratio_test() -> None:
     assert scores["direct"] == pytest.approx([2 * score for score in scores["reduced"]])  # P[secret] is 1/2
 
 
+@pytest.mark.proof
 def test_least_squares_tells_who_is_in_the_data_as_well_as_it_reconstructs() -> None:
     people, answers, noise = 400, 1600, 5.0
     rows, bits, sums = _subset_sums(people, answers, noise, 1)

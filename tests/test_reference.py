@@ -76,7 +76,7 @@ def test_draw_by_enumeration(law: object) -> None:
     assert still_open < 0.6
 
 
-@pytest.mark.no_cover
+@pytest.mark.proof
 @pytest.mark.parametrize(
     ("law", "wrong"),
     [

@@ -103,6 +103,7 @@ def test_what_is_said() -> None:
     assert json.dumps(found.to_json())
 
 
+@pytest.mark.proof
 def test_few_statistics_and_many_people() -> None:
     found = regimes(people=3000, statistics=5)
     assert found.headline == "5 means of 3,000 people: these attacks stay below 75 %, even on exact means"

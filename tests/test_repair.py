@@ -39,7 +39,7 @@ def still_certain(found: Reconstruction, left_out: tuple[str, ...]) -> int:
     return sum(truth.range_of(records_of(kinds.domain, group))[0] for group in kinds.groups)
 
 
-@pytest.mark.no_cover
+@pytest.mark.proof
 @settings(max_examples=60)
 @given(releases(most=3))
 def test_repairs_against_trying_everything(made: Made) -> None:
@@ -70,7 +70,7 @@ def _subsets(tables: Tables) -> list[tuple[Statistic, ...]]:
     return [tuple(s for s in tables.statistics if s is not out) for out in tables.statistics[1:]]
 
 
-@pytest.mark.no_cover
+@pytest.mark.proof
 @settings(max_examples=40)
 @given(releases(most=3))
 def test_the_cells_that_did_it_are_enough(made: Made) -> None:

@@ -80,7 +80,7 @@ def test_exponential_ratios_between_all_neighbors(monotone: bool) -> None:
     assert math.exp(E) * 0.999 < ratio <= math.exp(E)
 
 
-@pytest.mark.no_cover
+@pytest.mark.proof
 @pytest.mark.parametrize("monotone", [False, True])
 def test_exponential_has_its_law(monotone: bool) -> None:
     scores = (3, 0, Fraction(5, 2), -4, 3)
@@ -160,7 +160,7 @@ def test_noisy_max_ratios_between_all_neighbors(monotone: bool) -> None:
     assert worst >= math.exp(E) * (1 - ROUNDING)  # attained, not only approached
 
 
-@pytest.mark.no_cover
+@pytest.mark.proof
 @pytest.mark.parametrize("monotone", [False, True])
 def test_noisy_max_has_its_law(monotone: bool) -> None:
     scores = (1, 3, 2, 3)
@@ -171,7 +171,7 @@ def test_noisy_max_has_its_law(monotone: bool) -> None:
     assert p_value(counts, wrong / wrong.sum()) < FALSE_ALARM
 
 
-@pytest.mark.no_cover
+@pytest.mark.proof
 @pytest.mark.parametrize(("choice", "law"), [(exponential, exponential_law), (noisy_max, noisy_max_law)])
 def test_choices_scale_with_the_sensitivity(choice: object, law: object) -> None:
     """Thirty times the scores at thirty times the sensitivity: the laws by their own formulas."""
@@ -307,7 +307,7 @@ def test_sparse_vector_attains_its_price() -> None:
     assert abs(math.log(ratio) / E - 1) < ROUNDING
 
 
-@pytest.mark.no_cover
+@pytest.mark.proof
 @pytest.mark.parametrize("monotone", [False, True])
 def test_sparse_vector_has_its_law(monotone: bool) -> None:
     values = (-2, 0, 1)

@@ -164,7 +164,7 @@ def test_bands(label: str, text: str) -> None:
     assert of(label) == condition(text, attributes)
 
 
-@pytest.mark.no_cover
+@pytest.mark.proof
 @given(st.integers(0, 99), st.integers(0, 99), st.sampled_from(["{}-{}", "{} – {} years", "{} to {}"]))
 def test_a_band_holds_exactly_its_ages(low: int, high: int, pattern: str) -> None:
     low, high = sorted((low, high))

@@ -353,7 +353,7 @@ def test_length_is_bounded() -> None:
     assert refusal(WHERE + "1" * (LONGEST - len(WHERE))).endswith("is not a number that can be read")
 
 
-@pytest.mark.no_cover
+@pytest.mark.proof
 def test_long_chains_of_conditions_are_answered() -> None:
     for sign in ("AND", "OR"):
         plan = outcome(WHERE + f" {sign} ".join(["age = 1"] * 2000))
@@ -458,7 +458,7 @@ def broken(random: Random) -> str:
     return "".join(text)
 
 
-@pytest.mark.no_cover
+@pytest.mark.proof
 @pytest.mark.parametrize("kind", [mutated, soup, broken])
 def test_twenty_thousand_strings(kind: object) -> None:
     random = Random(f"{kind.__name__} {sqlglot.__version__}")  # type: ignore[attr-defined]
@@ -482,7 +482,7 @@ WRAPPERS = (
 )  # fmt: skip
 
 
-@pytest.mark.no_cover
+@pytest.mark.proof
 @settings(max_examples=150)
 @given(st.lists(st.sampled_from(WRAPPERS), min_size=DEEPEST, max_size=DEEPEST))
 def test_mixed_nesting_takes_no_exponential_time(wrappers: list[str]) -> None:
@@ -505,7 +505,7 @@ FROMS = (
 )  # fmt: skip
 
 
-@pytest.mark.no_cover
+@pytest.mark.proof
 @settings(max_examples=150)
 @given(st.lists(st.sampled_from(FROMS), min_size=1, max_size=DEEPEST - 3))
 def test_nested_sub_queries_take_no_exponential_time(froms: list[str]) -> None:

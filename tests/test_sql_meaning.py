@@ -143,7 +143,7 @@ def check(text: str, expression: Any, database: Any) -> None:
         assert mine == other, (text, row)
 
 
-@pytest.mark.no_cover
+@pytest.mark.proof
 @settings(max_examples=300)
 @given(seed=SEEDS)
 def test_conditions_mean_what_duckdb_says(seed: int, database: Any) -> None:
@@ -151,7 +151,7 @@ def test_conditions_mean_what_duckdb_says(seed: int, database: Any) -> None:
     check(text, plan_of(f"SELECT COUNT(*) FROM t WHERE {text}", {"t": COLUMNS}).where, database)
 
 
-@pytest.mark.no_cover
+@pytest.mark.proof
 @settings(max_examples=300)
 @given(seed=SEEDS)
 def test_numbers_mean_what_duckdb_says(seed: int, database: Any) -> None:

@@ -108,6 +108,7 @@ def test_what_was_not_said_of_errors_proves_nothing() -> None:
     assert off.numbers["proven"] == 0
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize(
     ("people", "stated"),
     [

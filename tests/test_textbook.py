@@ -73,7 +73,7 @@ def test_bound_is_the_largest_change_over_all_neighbors(
     assert worst == claimed.bound or statistic is s.count  # a count's own witness has a condition that can differ
 
 
-@pytest.mark.no_cover
+@pytest.mark.proof
 @given(st.integers(-80, 80), st.integers(0, 80), st.lists(st.integers(0, 48), min_size=2, max_size=13))
 def test_no_neighbors_exceed_the_bound(low: int, width: int, places: list[int]) -> None:
     """The last value comes to the others, or stands in place of the first. Values are 48ths of the declared range."""

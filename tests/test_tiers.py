@@ -1,0 +1,107 @@
+"""The tiers leave nothing out: every file has a room, every tier its command, and what a run says adds up."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from conftest import pytest_collection_modifyitems
+from processor_time import LEFT_OUT, PROPERTY, STARTING, Meter, budget, left_out, room_of, seconds_used, table
+
+TESTS = Path(__file__).parent
+ROOT = TESTS.parent
+ROOMS, TIERS = budget()
+
+
+def test_every_file_is_in_one_room() -> None:
+    for path in sorted(TESTS.glob("test_*.py")):
+        assert len([room for room in ROOMS if room.holds(path.name)]) == 1, f"{path.name} in tests/budget.toml"
+    assert room_of("tests/test_ledger.py::test_one[a/b]") is room_of("tests/test_ledger_parts.py")
+    assert room_of("elsewhere/test_nothing_of_ours.py::test_one") is None
+
+
+def test_every_pattern_has_a_file() -> None:
+    for room in ROOMS:
+        for pattern in room.files:
+            assert list(TESTS.glob(f"test_{pattern}.py")), f"{room.name}: {pattern}"
+
+
+def test_the_makefile_runs_the_tiers_as_they_are_written_down() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    for tier in TIERS:
+        recipe = re.search(rf"^{tier.name}:.*\n((?:\t.*\n)+)", makefile, re.MULTILINE)
+        assert recipe is not None, tier.name
+        assert f'-m "{tier.select}"' in recipe[1], tier.name
+
+
+def test_continuous_integration_runs_all_but_the_quick_one() -> None:
+    steps = (ROOT / ".ci" / "run").read_text()
+    for tier in TIERS:
+        found = re.search(rf'^step "{tier.name}" ([0-9.]+) ', steps, re.MULTILINE)
+        assert (found is None) == (tier.name == "quick")
+        assert found is None or float(found[1]) == tier.minutes
+
+
+def test_markers_are_declared() -> None:
+    markers = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]["markers"]
+    assert {"proof", "slow", "trusted"} <= {marker.partition(":")[0] for marker in markers}
+
+
+class Item:
+    originalname, fixturenames = "test_a_planted_bug_is_noticed", ("monkeypatch",)
+
+    def __init__(self, nodeid: str) -> None:
+        self.nodeid, self.marks = nodeid, list[str]()
+
+    def add_marker(self, mark: pytest.MarkDecorator) -> None:
+        self.marks.append(mark.name)
+
+
+def test_planted_bugs_are_proofs_by_their_names() -> None:
+    items = [Item("tests/test_ledger.py::x"), Item("tests/test_cli.py::x")]
+    pytest_collection_modifyitems(items)  # type: ignore[arg-type]
+    assert [item.marks for item in items] == [["proof", "trusted"], ["proof"]]
+
+
+def test_what_is_over_its_budget_is_named() -> None:
+    tests = {f"tests/test_ledger.py::test_{n}": 6.0 for n in range(100)} | {"tests/test_new.py::test_one": 60.0}
+    lines = table(tests, 30.0, "not proof")
+    assert lines[0] == "processor time, minutes (budget)"
+    assert next(line for line in lines if "ledger" in line).endswith("OVER")
+    assert f"  {'no room':<28}  1.00" in lines
+    assert f"  {STARTING:<28}  0.50" in lines
+    assert lines[-1] == f"  {'all':<28} 11.50 (9.00)  OVER"
+    assert not any("OVER" in line for line in table(tests, 30.0, "")), "no tier, no budget"
+    assert table(dict(list(tests.items())[:5]), 1.0, "not proof") == []
+
+
+def test_what_was_left_out_is_said_with_how_to_run_it() -> None:
+    assert left_out({"proof": 1234}, "not proof") == [
+        "left out: 1,234 proofs (run them with `make proofs`)",
+        "lines are counted by `make cover` only",
+    ]
+    assert left_out({"proof": 1, "other": 2}, "not proof and not slow") == [
+        "left out: 1 proofs (run them with `make proofs`)",
+        "left out: 2 other tests (run them with `make test`)",
+    ]
+    assert left_out({"other": 5}, "") == left_out({}, "not proof") == []
+
+
+def test_processor_time_is_read_from_reports_and_workers() -> None:
+    meter = Meter("proof")
+    begun = seconds_used()
+    assert begun <= meter.since() <= seconds_used()
+    for used in (1.5, 0.25):
+        report = pytest.TestReport("tests/test_a.py::b", ("", 0, ""), {}, "passed", None, "call")
+        report.user_properties = [(PROPERTY, used), ("other", "x")]
+        meter.pytest_runtest_logreport(report)
+    assert meter.tests == {"tests/test_a.py::b": 1.75}
+
+    class Node:
+        workeroutput = {PROPERTY: 2.0, LEFT_OUT: {"proof": 7}}  # noqa: RUF012
+
+    meter.pytest_testnodedown(Node())
+    meter.pytest_testnodedown(Node())
+    assert (meter.starting, meter.left_out) == (4.0, {"proof": 7})
