@@ -3,10 +3,13 @@ PYTHON ?= python3
 BIN := .venv/bin
 BASE := .venv/.base
 READY := .venv/.ready
+# $(call environment,FOLDER) makes an empty one, $(call install,FOLDER) is what installs into it: uv if there is one.
 ifneq ($(shell command -v uv 2>/dev/null),)
-INSTALL := uv pip install --quiet --python $(BIN)/python
+environment = uv venv --quiet --clear --python $(PYTHON) $(1)
+install = uv pip install --quiet --python $(1)/bin/python
 else
-INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+environment = ($(PYTHON) -m venv --clear $(1) || $(PYTHON) -m virtualenv --clear $(1)) >/dev/null
+install = $(1)/bin/python -m pip install --quiet --disable-pip-version-check
 endif
 
 PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal
@@ -87,23 +90,23 @@ mutate: $(READY)
 # What users have: the base dependencies and this folder.
 $(BASE): requirements.lock pyproject.toml
 	@echo "building .venv (once)"
-	@if command -v uv >/dev/null 2>&1; then uv venv --quiet --clear --python $(PYTHON) .venv; \
-	else ($(PYTHON) -m venv --clear .venv || $(PYTHON) -m virtualenv --clear .venv) >/dev/null; fi
-	@$(INSTALL) --require-hashes -r requirements.lock && $(INSTALL) --no-deps --no-build-isolation -e .
+	@$(call environment,.venv)
+	@$(call install,.venv) --require-hashes -r requirements.lock
+	@$(call install,.venv) --no-deps --no-build-isolation -e .
 	@touch $(BASE)
 
 # What contributors have on top of it.
 $(READY): $(BASE) requirements-dev.lock
-	@$(INSTALL) --require-hashes -r requirements-dev.lock
+	@$(call install,.venv) --require-hashes -r requirements-dev.lock
 	@touch $(READY)
 
 # The wheel as a user gets it: into an empty environment with the base dependencies, then the demo and the README there.
 wheel: $(READY)
-	rm -rf dist .venv-wheel
+	rm -rf dist
 	$(BIN)/python -m hatchling build --target wheel
-	$(BIN)/uv venv --quiet --python $(BIN)/python .venv-wheel
-	$(BIN)/uv pip install --quiet --python .venv-wheel/bin/python --require-hashes -r requirements.lock
-	$(BIN)/uv pip install --quiet --python .venv-wheel/bin/python --no-deps dist/*.whl
+	$(call environment,.venv-wheel)
+	$(call install,.venv-wheel) --require-hashes -r requirements.lock
+	$(call install,.venv-wheel) --no-deps dist/*.whl
 	.venv-wheel/bin/privet demo
 	.venv-wheel/bin/python tests/readme.py
 
