@@ -6,7 +6,7 @@ import os
 
 import pytest
 from hypothesis import settings
-from processor_time import Meter, room_of
+from processor_time import Meter, function_of, room_of, slow_functions
 
 IN_CI = os.environ.get("CI") == "true"
 
@@ -20,11 +20,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests of planted bugs are proofs. Files of a trusted room are what its coverage is counted with."""
+    """Tests of planted bugs are proofs. Which are slow is listed. Lines of trusted rooms are counted by their files."""
     for item in items:
         name, fixtures = getattr(item, "originalname", None) or "", getattr(item, "fixturenames", ())
         if "monkeypatch" in fixtures and name.endswith(("_found", "_noticed", "_caught")):
             item.add_marker(pytest.mark.proof)
+        if function_of(item.nodeid) in slow_functions():
+            item.add_marker(pytest.mark.slow)
         room = room_of(item.nodeid)
         if room is not None and room.trusted:
             item.add_marker(pytest.mark.trusted)

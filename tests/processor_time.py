@@ -1,12 +1,16 @@
 """Processor time of every test, with its children, summed per room beside a budget. It names; it never fails a run.
 
 Processor time, not time by the clock: a busy machine takes longer, but does not do more.
+
+Which tests are too slow for `make quick` is read from tests/slow.txt. To write it anew, after `make test` with
+PRIVET_TEST_TIMES=times.json: `python tests/processor_time.py times.json`.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import sys
 import time
 import tomllib
 from collections import defaultdict
@@ -24,9 +28,14 @@ except ImportError:  # Windows does not count children
     resource = None  # type: ignore[assignment]
 
 BUDGET = Path(__file__).parent / "budget.toml"
+SLOW = Path(__file__).parent / "slow.txt"
 PROPERTY = "processor seconds"
 LEFT_OUT = "tests left out"
 STARTING = "starting and collecting"
+LONG, LONG_IN_ALL = (
+    0.5,
+    2.0,
+)  # seconds of one test, and of all tests of one function, that are too many for `make quick`
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +66,27 @@ def budget() -> tuple[tuple[Room, ...], tuple[Tier, ...]]:
 
 def room_of(nodeid: str) -> Room | None:
     return next((room for room in budget()[0] if room.holds(nodeid)), None)
+
+
+def function_of(nodeid: str) -> str:
+    """File and function, without a class or parameters: test_ledger.py::test_one."""
+    path, _, rest = nodeid.partition("::")
+    return f"{PurePath(path).name}::{rest.partition('[')[0].rpartition('::')[2]}"
+
+
+@cache
+def slow_functions() -> frozenset[str]:
+    return frozenset(SLOW.read_text(encoding="utf-8").split())
+
+
+def found_slow(tests: Mapping[str, float]) -> list[str]:
+    """The functions that took too long for `make quick`."""
+    longest: dict[str, float] = defaultdict(float)
+    sums: dict[str, float] = defaultdict(float)
+    for nodeid, used in tests.items():
+        name = function_of(nodeid)
+        longest[name], sums[name] = max(longest[name], used), sums[name] + used
+    return sorted(name for name, used in sums.items() if longest[name] >= LONG or used >= LONG_IN_ALL)
 
 
 def seconds_used() -> float:
@@ -111,7 +141,9 @@ class Meter:
         self.starting += output.get(PROPERTY, 0.0)
         self.left_out.update(output.get(LEFT_OUT, {}))  # the same in every worker
 
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+        if hasattr(config, "workerinput"):  # a worker has its own tests only
+            return
         for line in (*table(self.tests, self.starting, self.select), *left_out(self.left_out, self.select)):
             terminalreporter.write_line(line)
         if path := os.environ.get("PRIVET_TEST_TIMES"):
@@ -150,3 +182,8 @@ def left_out(counts: Mapping[str, int], select: str) -> list[str]:
     lines = [f"left out: {proofs:,} proofs (run them with `make proofs`)"] if proofs else []
     lines += [f"left out: {others:,} other tests (run them with `make test`)"] if others else []
     return [*lines, "lines are counted by `make cover` only"] if select == "not proof" else lines
+
+
+if __name__ == "__main__":
+    times = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
+    SLOW.write_text("\n".join(found_slow({name: used for name, used in times.items() if "::" in name})) + "\n")

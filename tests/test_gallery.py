@@ -381,6 +381,7 @@ SOME = ["svt-5", "noisy-max-one", "uniform-noise", "float-laplace", "histogram-t
         "fixed-seed", "sgd-noise", "randomized-response"]  # fmt: skip
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("name", SOME)
 def test_the_auditor_catches_the_broken_one_and_spares_its_twin(name: str) -> None:
     """A correct one is flagged with a chance of 1e-6; a broken one is far beyond its claim. There is no clock."""

@@ -65,6 +65,7 @@ def check(draws: npt.NDArray[np.int64], scale: float, cdf: object) -> None:
     assert fits(scale / 1.05) < FALSE_ALARM
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("scale", LAPLACE_SCALES, ids=lambda s: f"{float(s):.6g}")
 def test_laplace(scale: Fraction) -> None:
     draws = pv.noise.discrete_laplace(scale, DRAWS)
@@ -78,6 +79,7 @@ def test_laplace(scale: Fraction) -> None:
     assert p_value(np.bincount(draws & 63, minlength=64), mod_law) > FALSE_ALARM
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("sigma", GAUSSIAN_SCALES, ids=lambda s: f"{float(s):.6g}")
 def test_gaussian(sigma: Fraction) -> None:
     draws = pv.noise.discrete_gaussian(sigma, DRAWS)

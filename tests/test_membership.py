@@ -78,6 +78,7 @@ def attack(made: World, **options: Any) -> Findings:
 # Forecast and tests
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize(
     ("size", "attributes", "noise", "kind"),
     [
@@ -107,6 +108,7 @@ def test_the_forecast_is_met_on_independent_attributes(size: int, attributes: in
         assert abs(value - 0.5 * (1 + math.erf(z / 2))) < 0.02
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("test", ["likelihood", "inner product", "Homer"])
 @pytest.mark.parametrize("kind", ["yes or no", "genotypes", "numbers"])
 def test_every_test_tells_members_of_every_kind(test: str, kind: str) -> None:
@@ -330,6 +332,7 @@ def test_the_noise_of_a_trial_does_not_tell_who_was_drawn() -> None:
 # What a claim is worth
 
 
+@pytest.mark.proof
 def test_a_claim_is_as_sure_as_it_says() -> None:
     """With 200 people to calibrate, claims are made at the lowest two p-values. Of all claims in ten releases the share
     that is true lies within 4.9 standard errors (1e-6) of the stated one, besides .03 for calibration people whom the
@@ -347,6 +350,7 @@ def test_a_claim_is_as_sure_as_it_says() -> None:
     assert share >= float(np.mean(stated)) - 0.03 - 4.9 * math.sqrt(share * (1 - share) / len(stated))
 
 
+@pytest.mark.proof
 def test_who_has_many_gaps_is_compared_with_people_like_that() -> None:
     """People who are out score -z^2/2 or so, and somebody of whom nothing is known 0, which nobody of them reaches. Of
     100 people who are out with nine tenths missing, one or so is found; 20 have a chance of 1e-15. The study is made

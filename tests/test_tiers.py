@@ -8,7 +8,19 @@ from pathlib import Path
 
 import pytest
 from conftest import pytest_collection_modifyitems
-from processor_time import LEFT_OUT, PROPERTY, STARTING, Meter, budget, left_out, room_of, seconds_used, table
+from processor_time import (
+    LEFT_OUT,
+    PROPERTY,
+    STARTING,
+    Meter,
+    budget,
+    found_slow,
+    left_out,
+    room_of,
+    seconds_used,
+    slow_functions,
+    table,
+)
 
 TESTS = Path(__file__).parent
 ROOT = TESTS.parent
@@ -42,6 +54,26 @@ def test_continuous_integration_runs_all_but_the_quick_one() -> None:
         found = re.search(rf'^step "{tier.name}" ([0-9.]+) ', steps, re.MULTILINE)
         assert (found is None) == (tier.name == "quick")
         assert found is None or float(found[1]) == tier.minutes
+
+
+def test_slow_tests_are_there() -> None:
+    for name in slow_functions():
+        path, _, function = name.partition("::")
+        text = (TESTS / path).read_text()
+        assert f"def {function}(" in text or (function == "runTest" and ".TestCase" in text), (
+            f"{name} in tests/slow.txt"
+        )
+
+
+def test_long_tests_are_found_slow() -> None:
+    times = {
+        "tests/test_a.py::test_one": 0.6,
+        "tests/test_a.py::A::test_two[x::y[0]]": 0.1,
+        "tests/test_b.py::test_one": 0.1,
+    }
+    assert found_slow(times) == ["test_a.py::test_one"]
+    many = {f"tests/test_a.py::A::test_two[{n}]": 0.1 for n in range(30)}
+    assert found_slow(times | many) == ["test_a.py::test_one", "test_a.py::test_two"]
 
 
 def test_markers_are_declared() -> None:
