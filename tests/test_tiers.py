@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -54,6 +56,17 @@ def test_continuous_integration_runs_all_but_the_quick_one() -> None:
         found = re.search(rf'^step "{tier.name}" ([0-9.]+) ', steps, re.MULTILINE)
         assert (found is None) == (tier.name == "quick")
         assert found is None or float(found[1]) == tier.minutes
+
+
+def test_continuous_integration_tells_what_each_step_used_also_where_one_fails() -> None:
+    step = re.search(r"^notes=.*?^}", (ROOT / ".ci" / "run").read_text(), re.MULTILINE | re.DOTALL)
+    assert step is not None
+    script = f"set -euo pipefail\n{step[0]}\nstep busy 0 {sys.executable} -c pass\nstep bad 3 false\nstep never 3 true"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    busy, bad = done.stdout.splitlines()
+    assert re.fullmatch(r"busy +0\.\d\d minutes of processor time \(0\.0\)  OVER", busy)
+    assert re.fullmatch(r"bad +0\.00 minutes of processor time \(3\.0\)", bad)
 
 
 def test_slow_tests_are_there() -> None:
