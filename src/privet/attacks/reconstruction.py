@@ -127,7 +127,8 @@ def reconstruct(  # noqa: PLR0913  what a user may want to say, by name
     progress: Progress = silent,
 ) -> Findings:
     """Attack published tables. `limit` is how many data sets to list; `seconds` holds for the attack and, once more,
-    for looking for a repair."""
+    for looking for a repair. It is work that the solvers count, about as much as an ordinary machine does in that time:
+    the same release gives the same findings, however busy the machine is."""
     found = solve(tables, Work(seconds), limit, progress)
     work = Work(seconds)
     hidden = suppressed(found, work)

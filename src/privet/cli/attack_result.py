@@ -19,7 +19,7 @@ def result_options(command: argparse.ArgumentParser) -> None:
 
 
 def seconds_option(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--seconds", type=float, default=60, metavar="S", help="how long to try (60)")
+    command.add_argument("--seconds", type=float, default=60, metavar="S", help="how long to try, about (60)")
 
 
 def check(options: argparse.Namespace) -> None:
