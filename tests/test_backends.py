@@ -116,6 +116,7 @@ def raw_values(type_: str, kind: Kind) -> list[Any]:
     return [None, *listed, *(nasty.raw_value(rng, type_, kind) for _ in range(150))]
 
 
+@pytest.mark.counted
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_every_nasty_value_is_read_as_defined(store: nasty.Store, kind: Kind) -> None:
     shape = shape_of_kind(kind)
@@ -182,6 +183,22 @@ def test_the_text_of_a_number_is_read_exactly(store: nasty.Store, kind: Integer 
             nearest = min(max(int((Fraction(Decimal(text)) / step + Fraction(1, 2)) // 1), low), high)
             assert meant / step == nearest if exact else abs(meant / step - nearest) <= 1, text
     assert read > 1000
+
+
+def test_doubles_just_beyond_a_wide_range_are_clamped(store: nasty.Store) -> None:
+    """The double next to a bound of 10^25 lies beyond it: what is read is the bound."""
+    kind = Number(-(10**25), 10**25, step="1/2")
+    numbers = [float(10**25), -float(10**25), 1e24, 0.75, float("inf"), float("-inf"), float("nan"), None]
+    rows = [{"i": place, "x": number} for place, number in enumerate(numbers)]
+    store.put(nasty.Made(table=None, types={"i": "INTEGER", "x": "DOUBLE"}, rows=rows))
+    how = reading.reading(kind, "DOUBLE", "x", "r")
+    found = store.connection.execute(
+        f"SELECT {how.second} FROM (SELECT i, {how.first} AS r FROM stored) ORDER BY i"
+    ).fetchall()
+    meant = [None if number is None else values.read(number, kind) for number in numbers]
+    assert [steps for (steps,) in found] == [None if value is None else value * 2 for value in meant]
+    assert found[0] == (2 * 10**25,)
+    assert found[1] == (-2 * 10**25,)
 
 
 def test_decimals_do_not_pass_through_doubles() -> None:

@@ -392,6 +392,7 @@ def test_backup_and_restore(ledger: SqliteLedger, tmp_path: Path) -> None:
         assert answer is not None
         assert answer.body == b"42"
         restored.spend(charge())
+        (tmp_path / "newer.sqlite").touch()  # as a restoration leaves it that was killed
         restore(tmp_path / "new.sqlite", tmp_path / "newer.sqlite")  # from a ledger in use, log and all
     with open_ledger(tmp_path / "newer.sqlite") as restored:
         assert restored.head().entry == receipt.entry + 1

@@ -33,7 +33,7 @@ from privet.core.cells import cells_of
 from privet.core.expression import Column, Compare, Expression, IsNull, Literal, Not, Relation
 from privet.core.measures import CHOSEN, Role, measures_of
 from privet.core.narrow import narrowed
-from privet.core.origin import MADE, origin_of, shapes_of
+from privet.core.origin import MADE, check_clamped, origin_of, shapes_of
 from privet.core.parts import Setting, sensitivity_of
 from privet.core.plan import Aggregate, Function, Joined, Key, Origin, PerUnit, Plan, Scan
 from privet.core.schema import Integer, Kind, Number, Text
@@ -246,6 +246,17 @@ def test_no_two_units_of_a_column_have_one_name() -> None:
 # Shapes
 
 
+def test_what_cannot_be_said_of_each_unit_is_refused() -> None:
+    declared = HOSPITAL.declared
+    with pytest.raises(RefusedQueryError, match="QUANTILE cannot be taken of each unit's rows"):
+        shapes_of(replace(TOTALS, aggregates=(aggregate("m", Function.QUANTILE, Column("cost")),)), declared)
+    asked = Plan(table="a", origin=TOTALS, aggregates=(aggregate("s", Function.SUM, Column("total")),), outputs=("s",))
+    measures, _ = measures_of(asked, shapes_of(TOTALS, declared))
+    with pytest.raises(RefusedQueryError, match="not known how large what each unit adds up to can be"):
+        check_clamped(asked, measures)
+    check_clamped(replace(asked, origin=None), measures)  # a column may be as large as it was declared
+
+
 def out_of_shape(seeds: Sequence[int]) -> Iterator[Origin]:
     for seed in seeds:
         rng = Random(seed)
@@ -387,6 +398,7 @@ def wrong_answers(store: nasty.Store, seeds: Sequence[int]) -> Iterator[str]:
             yield f"{error} {task.plan}"
 
 
+@pytest.mark.counted
 def test_random_questions_give_the_same_integers(store: nasty.Store) -> None:
     assert list(wrong_answers(store, SEEDS)) == []
 

@@ -66,6 +66,7 @@ def test_flip_exp_by_enumeration(gamma: Fraction) -> None:
     assert still_open < Fraction(1, 8)
 
 
+@pytest.mark.counted
 @pytest.mark.parametrize("law", [DiscreteLaplace(Fraction(3, 4)), DiscreteGaussian(Fraction(1, 2))])
 def test_draw_by_enumeration(law: object) -> None:
     """No result comes out more often than its law allows, and the gaps sum to what is still open."""

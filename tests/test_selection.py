@@ -108,6 +108,7 @@ GAMMAS = [
 ]
 
 
+@pytest.mark.counted
 @pytest.mark.parametrize("gammas", GAMMAS, ids=len)
 def test_choose_decides_right_at_every_border(gammas: list[Fraction]) -> None:
     """U just below, at and just above each border C[i] / C[last], within 2**-64, and at both ends."""
