@@ -530,6 +530,7 @@ assert list(t.wrong_bounds(exact, store, t.SOME_TYPES)) == []
 """
 
 
+@pytest.mark.counted
 def test_the_loops_without_a_compiler_do_the_same() -> None:
     run_plain(PLAIN)
 
