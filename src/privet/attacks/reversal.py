@@ -10,7 +10,6 @@ What helps is a key that nobody knows: then there is nothing to list, see `prive
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable
 
 from privet.attacks.reversal_formats import Format, space
@@ -18,6 +17,7 @@ from privet.attacks.reversal_plan import Forecast, Plan, forecast_of, planned
 from privet.attacks.reversal_schemes import Scheme, by_chance
 from privet.attacks.reversal_search import Sweep
 from privet.attacks.reversal_words import CERTAIN_BITS, Found, Reversed, told
+from privet.attacks.work import Work
 from privet.core.rational import show
 from privet.errors import InvalidInputError
 
@@ -44,28 +44,28 @@ def reverse(  # noqa: PLR0913  the rest is keyword-only
     `formats` say what ids look like (see `reversal_formats`); without them likely ones are tried, small ones first.
     `salt` stands before or after the id; `key` is that of HMAC; `salts` is a format of salts to try, such as 9999.
     `secret_bits` says that the owner used HMAC with a key of so many bits, which an attacker does not have.
-    `forecast` hears how long everything takes, before it begins.
+    `forecast` hears how long everything takes, before it begins. `seconds` says how much to hash: what an ordinary
+    machine hashes in that time, so that a busy one finds the same.
     """
-    began = time.monotonic()
     if not seconds > 0:
         raise InvalidInputError(f"seconds must be above 0, not {show(seconds)}", "give such as seconds=60")
     plan = planned(data, column, formats, algorithm, salt, key, salts)
     ahead = forecast_of(plan)
     if forecast is not None:
         forecast(ahead)
-    found = Found()
+    found, work = Found(), Work(seconds)
     if secret_bits is None:
-        found = _search(plan, began + seconds, progress or (lambda *_: None))
-    return told(plan, ahead, found, secret_bits=secret_bits, seconds=time.monotonic() - began)
+        found = _search(plan, work, progress or (lambda *_: None))
+    return told(plan, ahead, found, secret_bits=secret_bits, seconds=work.took)
 
 
-def _search(plan: Plan, until: float, progress: Progress) -> Found:
+def _search(plan: Plan, work: Work, progress: Progress) -> Found:
     """Likely schemes in all formats, then the others; once a scheme is settled, it alone; if none is, the best."""
     found = Found()
     for some in plan.rounds:
         for format in plan.formats:
             for scheme in some if found.scheme is None else (found.scheme,):
-                _sweep(plan, found, scheme, format, until, progress)
+                _sweep(plan, found, scheme, format, work, progress)
                 if found.stopped or found.scheme is not None:
                     break
             everybody = len(found.candidates) == plan.pseudonyms_sought
@@ -82,11 +82,11 @@ def _search(plan: Plan, until: float, progress: Progress) -> Found:
 
 
 def _sweep(  # noqa: PLR0913, PLR0917
-    plan: Plan, found: Found, scheme: Scheme, format: Format, until: float, progress: Progress
+    plan: Plan, found: Found, scheme: Scheme, format: Format, work: Work, progress: Progress
 ) -> None:
     of, names = space(plan.formats) * len(plan.schemes), plan.pseudonyms_sought
     tell = _teller(progress, f"hashing {format.text}, {len(found.candidates):,} of {names:,} found", found, of)
-    hits, done = Sweep.of(format, scheme, plan.targets).run(until, tell)
+    hits, done = Sweep.of(format, scheme, plan.targets).run(work, tell)
     found.hashed += done
     found.add(scheme, format, hits)
     found.stopped = done < format.size

@@ -17,11 +17,13 @@ import numpy.typing as npt
 
 from privet.attacks.reversal_formats import Format
 from privet.attacks.reversal_schemes import BITS, Reading, Scheme, plain_digest
+from privet.attacks.work import Work
 
 Whole = npt.NDArray[np.int64]
 Progress = Callable[[str, int, int], object]
 AT_A_TIME = 2**17  # ids, of a thread with compiled loops
 SLOWLY = 2**13  # without them
+PACE, SLOW_PACE = 4e6, 2.5e5  # ids a second on an ordinary machine, with and without them
 TRIAL = 2**14  # ids hashed to measure how fast it goes
 RATES = {"sha3_224": 144, "sha3_256": 136, "sha3_384": 104, "sha3_512": 72}  # bytes of a block
 WORDS = {"md5": 4, "sha1": 5, "sha224": 7, "sha256": 8, "sha384": 6, "sha512": 8}  # of a digest
@@ -114,17 +116,18 @@ class Sweep:
             spent, done = spent + time.perf_counter() - start, done + count
         return done / spent * self.cores
 
-    def run(self, until: float, tell: Callable[[int], object]) -> tuple[list[tuple[int, bytes]], int]:
-        """The hits, and how many ids were tried when `until` came. `tell` hears how many are done."""
-        step = AT_A_TIME if self.compiled is not None else SLOWLY
-        starts, hits, done = iter(range(0, self.format.size, step)), list[tuple[int, bytes]](), 0
+    def run(self, work: Work, tell: Callable[[int], object]) -> tuple[list[tuple[int, bytes]], int]:
+        """The hits, and how many ids were tried with the work that is left. `tell` hears how many are done."""
+        step, pace = (AT_A_TIME, PACE) if self.compiled is not None else (SLOWLY, SLOW_PACE)
+        last = int(min(self.format.size, work.left * pace))
+        starts, hits, done = iter(range(0, last, step)), list[tuple[int, bytes]](), 0
         pending: dict[Future[list[tuple[int, bytes]]], int] = {}
         with ThreadPoolExecutor(self.cores) as pool:
             while True:
-                if time.monotonic() < until:
-                    fresh = islice(starts, 2 * self.cores - len(pending))
-                    pending |= {pool.submit(self.swept, start, step): start for start in fresh}
+                fresh = islice(starts, 2 * self.cores - len(pending))
+                pending |= {pool.submit(self.swept, start, step): start for start in fresh}
                 if not pending:
+                    work.used(done / pace)
                     return hits, done
                 ready, _ = wait(pending, return_when=FIRST_COMPLETED)
                 for job in ready:

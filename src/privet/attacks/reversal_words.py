@@ -37,7 +37,7 @@ class Found:
     scheme: Scheme | None = None  # the one that was used, once that is settled
     hits: dict[Scheme, list[tuple[int, bytes, str]]] = field(default_factory=dict)
     hashed: int = 0
-    stopped: bool = False  # by the clock
+    stopped: bool = False  # the work ran out
 
     def add(self, scheme: Scheme, format: Format, hits: Sequence[tuple[int, bytes]]) -> None:
         if hits:
@@ -248,7 +248,7 @@ def _assumptions(plan: Plan, found: Found, decoys: int, by_chance: float) -> lis
 def _not_tried(plan: Plan, found: Found, candidates: Mapping[str, Any]) -> list[str]:
     listed = ["Other formats of ids, and ids with letters that the formats do not have."]
     if found.stopped:
-        listed.append(f"The time was up after {found.hashed:,} hashes.")
+        listed.append(f"The work ran out after {found.hashed:,} hashes: give it more seconds.")
     if len(candidates) < len(plan.pseudonyms.counts):
         listed.append("Salts and keys that were not given; hashes of hashes; slow hashes made for passwords.")
     return listed
