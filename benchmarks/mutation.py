@@ -1,6 +1,6 @@
 """Change trusted code one token at a time and see whether the tests notice.
 
-    python benchmarks/mutation.py [--fenced] [--only noise/fast.py] [--json FILE]
+    python benchmarks/mutation.py [--fenced] [--only noise/fast.py] [--sample 300] [--json FILE]
 
 What is changed, and which tests can notice it, stands in docs/design/trusted.toml: the reading list, and with --fenced
 also what is tested against it or checked at run time.
@@ -19,6 +19,7 @@ import copy
 import json
 import math
 import os
+import random
 import resource
 import shutil
 import signal
@@ -37,6 +38,8 @@ from trusted import Trusted, load, spans  # noqa: E402  from tools/
 
 TRUSTED = load(ROOT)
 PATIENCE = 2  # a mutant that takes so many times the processor time of the unchanged code hangs: noticed
+SEED = 2026  # of a sample: fixed before looking
+Mutant = tuple[int, str, str]  # line, what changed, whole text
 
 COMPARISONS = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
@@ -95,7 +98,7 @@ def sites(node: ast.AST) -> Iterator[tuple[ast.AST, str, int | None, ast.AST]]:
                 yield from sites(child)
 
 
-def mutants(path: Path) -> Iterator[tuple[int, str, str]]:
+def mutants(path: Path) -> Iterator[Mutant]:
     """(line, what changed, whole text) for every mutant of a file."""
     tree = ast.parse(path.read_text())
     for parent, field, i, child in list(sites(tree)):
@@ -127,6 +130,19 @@ def is_read(trusted: Trusted, file: str, line: int) -> bool:
     parts = [part for one in trusted.read if one.file == file for part in one.parts]
     found = spans(trusted.text(file))
     return not parts or any(found[part][0] <= line <= found[part][1] for part in parts)
+
+
+def sampled(files: list[str], size: int | None, *, whole: bool) -> dict[str, list[Mutant]]:
+    """The mutants of each file: all, or some of all files together, the same whenever it is asked."""
+    every = [
+        (file, mutant)
+        for file in files
+        for mutant in mutants(ROOT / "src" / "privet" / file)
+        if whole or is_read(TRUSTED, file, mutant[0])
+    ]
+    if size is not None:
+        every = [every[place] for place in sorted(random.Random(SEED).sample(range(len(every)), size))]
+    return {file: [mutant for name, mutant in every if name == file] for file in dict.fromkeys(one for one, _ in every)}
 
 
 def trial(file: str, text: str, seconds: int) -> tuple[bool, float]:
@@ -175,18 +191,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", help="one file, such as noise/fast.py")
     parser.add_argument("--fenced", action="store_true", help="also what is tested or checked, and not read")
-    parser.add_argument("--every", type=int, default=1, help="take every n-th mutant only")
+    parser.add_argument("--sample", type=int, help="take so many mutants of all files together, at random")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     preload()
     started, results = time.time(), []
-    for file in chosen(TRUSTED, arguments.only, fenced=arguments.fenced):
-        path = ROOT / "src" / "privet" / file
-        failed, needed = trial(file, path.read_text(), 600)
+    files = chosen(TRUSTED, arguments.only, fenced=arguments.fenced)
+    for file, jobs in sampled(files, arguments.sample, whole=bool(arguments.fenced or arguments.only)).items():
+        failed, needed = trial(file, (ROOT / "src" / "privet" / file).read_text(), 600)
         assert not failed, f"tests of {file} fail unchanged"
         limit = math.ceil(PATIENCE * needed + 3)
-        whole = arguments.fenced or arguments.only
-        jobs = [job for job in mutants(path) if whole or is_read(TRUSTED, file, job[0])][:: arguments.every]
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             verdicts = list(pool.map(lambda job, file=file, limit=limit: trial(file, job[2], limit)[0], jobs))
         alive = [f"{file}:{line}  {what}" for (line, what, _), caught in zip(jobs, verdicts, strict=True) if not caught]
@@ -198,7 +212,7 @@ def main() -> None:
     report = {
         "commit": commit.stdout.strip(),
         "seconds": round(time.time() - started),
-        "every": arguments.every,
+        "sample": arguments.sample,
         "mutants": sum(r["mutants"] for r in results),
         "noticed": sum(r["noticed"] for r in results),
         "files": results,
