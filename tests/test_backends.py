@@ -27,7 +27,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privet.backends import reading, sqlgen, values
+from privet.backends import reading, rowsql, sqlgen, values
 from privet.backends.content import canonical
 from privet.backends.duckdb import _LEFT_TO_THE_PARENT, DuckDb
 from privet.backends.reference import Reference, _passing, bounded
@@ -199,6 +199,13 @@ def test_doubles_just_beyond_a_wide_range_are_clamped(store: nasty.Store) -> Non
     assert [steps for (steps,) in found] == [None if value is None else value * 2 for value in meant]
     assert found[0] == (2 * 10**25,)
     assert found[1] == (-2 * 10**25,)
+
+
+def test_units_of_64_bits_without_a_sign_are_different_numbers(store: nasty.Store) -> None:
+    units = [0, 1, 2**63 - 1, 2**63, 2**64 - 1]
+    listed = ", ".join(f"({unit}::UBIGINT)" for unit in units)
+    found = store.connection.execute(f"SELECT {rowsql._whole('UBIGINT')} FROM (VALUES {listed}) AS t(u)").fetchall()
+    assert sorted(found) == [(unit - 2**63,) for unit in units]
 
 
 def test_decimals_do_not_pass_through_doubles() -> None:

@@ -82,6 +82,9 @@ def test_declarations_are_values_that_nobody_can_change() -> None:
         ({"missing": {"age": "9"}}, "missing must be a list of texts"),
         ({"source": "visits.csv"}, "source is not a Source"),
         ({"public": True}, "it is public and has a unit to protect"),
+        ({"public": True, "unit": None, "max_groups": 2}, "nobody is protected in a public table"),
+        ({"key": ("age",)}, "a key tells the rows of a public table apart, and it is not public"),
+        ({"public": True, "unit": None, "key": ("no",)}, "'no' in its key is not declared"),
     ],
 )
 def test_tables_that_are_refused(parts: dict[str, object], problem: str) -> None:

@@ -35,12 +35,14 @@ from privet.core.expression import (
     Not,
     Or,
     Period,
+    Quotient,
     Relation,
     Rounded,
     Rounding,
     Sign,
     Truncated,
     Value,
+    substituted,
 )  # fmt: skip
 from privet.core.narrow import narrowed
 from privet.core.plan import Aggregate, Function, Key, Plan
@@ -430,3 +432,11 @@ def test_many_small_keys_are_refused_together() -> None:
     plan = Plan(table="t", keys=tuple(Key(name=f"k{i}", value=A) for i in range(8)), aggregates=(), outputs=())
     with pytest.raises(RefusedQueryError, match="more than 1,000,000 cells"):
         cells_of(plan, SHAPES)
+
+
+def test_a_quotient_of_columns_has_no_grid_and_columns_are_replaced_everywhere() -> None:
+    columns = {"n": shape_of_kind(Integer(0, 9))}
+    with pytest.raises(RefusedQueryError, match="division by something that is not a constant"):
+        shape_of(Quotient(Literal(F(1)), Column("n")), columns)
+    both = And((Column("a"), Not(Column("b"))))
+    assert substituted(both, {"b": Column("c")}) == And((Column("a"), Not(Column("c"))))

@@ -28,6 +28,7 @@ from privet.core.schema import Boolean, Category, Date, Integer, Kind, Number, T
 from privet.declarations import Source, Table
 from privet.errors import InvalidInputError
 from privet.sources import Raw, attach, connect, delimited, harden, records
+from privet.sources.frames import schema
 from privet.sources.records import Records
 from privet.sources.rows import PIECE, as_text
 
@@ -973,3 +974,8 @@ def test_nanoseconds_name_nobody(connection: duckdb.DuckDBPyConnection, tmp_path
     table = Table(name="t", source=Source(kind="memory"), unit="who", columns={"x": Integer(0, 9)})
     with pytest.raises(InvalidInputError, match="holds nanoseconds, which cannot be read as a unit"):
         attach(connection, table, tmp_path, {"t": times})
+
+
+def test_a_frame_tells_its_names_and_the_types_of_the_engine(connection: duckdb.DuckDBPyConnection) -> None:
+    frame = pd.DataFrame({"n": [1, 2], "x": [0.5, None], "word": ["a", "b"]})
+    assert schema(connection, frame) == [("n", "BIGINT"), ("x", "DOUBLE"), ("word", "VARCHAR")]

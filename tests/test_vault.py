@@ -21,6 +21,7 @@ import pytest
 import privet as pv
 from privet.core.laws import DiscreteLaplace
 from privet.core.parts import Law
+from privet.declarations import Source, Table
 from privet.errors import BudgetExceededError, InvalidInputError, RefusedQueryError, ReleaseFailedError
 from privet.ledger import Kind
 from privet.vault import Vault
@@ -63,6 +64,20 @@ def vault(folder: Path) -> Iterator[Vault]:
     with pv.create(folder / "v.privet", budget=pv.Budget(3, 1e-9)) as made:
         made.add_table("visits", folder / "visits.parquet", unit=None, columns=COLUMNS)
         yield made
+
+
+def test_a_declaration_is_taken_as_it_was_read_and_checked_against_the_file(folder: Path) -> None:
+    pd.DataFrame({"id": [1, 2], "age": [30, 40]}).to_excel(folder / "visits.xlsx", index=False)
+    columns = {"age": pv.Integer(0, 120)}
+    with pv.create(folder / "v.privet", budget=pv.Budget(1)) as made:
+        table = made.declare(
+            Table(name="visits", source=Source(kind="excel", path="visits.xlsx"), unit="id", columns=columns)
+        )
+        assert made.tables == {"visits": table}
+        made.check("visits")
+        pd.DataFrame({"id": [1], "years": [30]}).to_excel(folder / "visits.xlsx", index=False)
+        with pytest.raises(InvalidInputError, match="age"):
+            made.check("visits")
 
 
 def test_exact_numbers_come_out_without_noise(testing_vault: Vault) -> None:

@@ -148,6 +148,7 @@ STAGES = (
 )  # fmt: skip
 
 
+@pytest.mark.counted
 @pytest.mark.parametrize("stage", STAGES)
 def test_a_creation_that_was_killed_can_be_repeated(tmp_path: Path, stage: str) -> None:
     place = tmp_path / "v.privet"
