@@ -69,12 +69,12 @@ def test_continuous_integration_tells_what_each_step_used_also_where_one_fails()
     assert re.fullmatch(r"bad +0\.00 minutes of processor time \(3\.0\)", bad)
 
 
-def test_slow_tests_are_there() -> None:
-    for name in slow_functions():
-        path, _, function = name.partition("::")
-        text = (TESTS / path).read_text()
-        there = f"def {function}(" in text or (function == "runTest" and ".TestCase" in text)
-        assert there, f"take {name} out of tests/slow.txt"
+def test_most_slow_tests_are_there() -> None:
+    """One that was renamed is only run too often. If many were, the list is to be written anew."""
+    texts = {path.name: path.read_text() for path in TESTS.glob("test_*.py")}
+    names = [name.partition("::") for name in slow_functions()]
+    gone = [f"{path}::{name}" for path, _, name in names if f"def {name}(" not in texts.get(path, "")]
+    assert len(gone) <= len(names) / 10, gone
 
 
 def test_long_tests_are_found_slow() -> None:
