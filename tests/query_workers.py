@@ -22,6 +22,7 @@ from crash_harness import Tally, uncharged
 
 import privet as pv
 import privet.sql  # before the clock starts
+from privet import engine
 from privet.engine import FreshNoise
 from privet.ledger import Charge, Kind
 from privet.query import Query
@@ -59,7 +60,7 @@ def late(place: str, deliver: Deliver) -> None:
     """The engine's steps in the wrong order, which the harness must catch: the answer goes out before the charge."""
 
     def ask(query: Query) -> None:
-        body = query._publish(query._exact(FreshNoise()), FreshNoise())
+        body = engine._body([engine._noisy(query.task(b""), None, query.gate.backend, FreshNoise())])
         deliver(request=query.request, answer=hashlib.sha256(body).hexdigest())
         ledger = query.gate.ledger
         ledger.store(ledger.spend(Charge(loss=query.cost, request=query.request)), body)
