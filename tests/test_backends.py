@@ -59,6 +59,7 @@ from privet.core.expression import (
     Sign,
     Truncated,
 )  # fmt: skip
+from privet.core.measures import Measure, Role
 from privet.core.plan import Aggregate, Function, Key, Plan
 from privet.core.ranges import round_to, shape_of
 from privet.core.schema import Boolean, Category, Date, Integer, Kind, Number, Text, Timestamp
@@ -406,6 +407,20 @@ def test_empty_and_missing(store: nasty.Store) -> None:
             assert store.exact(task, store.put(nasty.Made(table=table, types=types, rows=rows))) == Reference(
                 {"t": rows}
             ).exact(task)
+
+
+@pytest.mark.parametrize("unit", [None, "id"])
+@pytest.mark.parametrize("portable", [True, False])
+def test_units_are_counted_whatever_value_the_measure_has(unit: str | None, portable: bool) -> None:
+    """A unit is priced as 1 there. Fronts make no such measures with a value, and none of keys."""
+    rows = [{"id": 1, "a": 5}, {"id": 1, "a": 4}, {"id": 2, "a": None}]
+    frame = {"id": [1, 1, 2], "a": [5, 4, None]}
+    table = table_of({"a": Integer(0, 5)}, unit=unit, **({} if unit is None else {"max_rows_per_group": 2}))
+    asked = nasty.task_of(plan_of(total(Column("a"))), table)
+    roles = itertools.product((Role.PEOPLE, Role.KEYS), (None, Column("a")))
+    task = replace(asked, measures=tuple(Measure(role=role, value=value, high=5) for role, value in roles))
+    with DuckDb(Path(), {"t": frame}, portable=portable) as engine:
+        assert engine.exact(task) == Reference({"t": rows}).exact(task) == [[3 if unit is None else 2]] * 4
 
 
 def test_every_day_and_second_is_cut_and_read_like_the_calendar(store: nasty.Store) -> None:

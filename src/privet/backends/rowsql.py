@@ -13,7 +13,7 @@ from privet.backends.cellsql import cell_of, chosen_keys, key_text, key_type
 from privet.backends.content import key_shapes
 from privet.backends.reading import BITS, unit_text, unscaled
 from privet.backends.reference import used_columns
-from privet.backends.sqlgen import RANKED, Statement, passing_rows
+from privet.backends.sqlgen import PEOPLE, RANKED, Statement, passing_rows
 from privet.backends.translate import Term
 from privet.backends.whole import NARROW
 from privet.core.claim import claim
@@ -193,7 +193,7 @@ class _Carried:
         self.types: dict[str, type[np.generic]] = {}
         self.missing: list[int] = []
         self.highest: list[int] = []
-        needed = [measure for measure in measures if measure.value is not None and measure.role is not Role.PEOPLE]
+        needed = [measure for measure in measures if measure.value is not None and measure.role not in PEOPLE]
         for measure in sorted(needed, key=lambda measure: measure.role is not Role.SUM):
             if measure.role is Role.SUM or (measure.role is Role.COUNT and not self._summed(measure)):
                 self._carry(measure)
@@ -233,7 +233,7 @@ class _Carried:
 
     def recipe(self, measure: Measure) -> tuple[int, int, int]:
         """Of a measure that is tallied, none that matters."""
-        if measure.role is Role.PEOPLE:
+        if measure.role in PEOPLE:
             return 1, 0, 0
         if measure.value is None or measure.role in TALLIED:
             return 0, 0, 0

@@ -24,6 +24,7 @@ from privet.core.expression import Expression, columns_in
 from privet.core.measures import Measure, Role
 from privet.sources import Raw
 
+PEOPLE = (Role.PEOPLE, Role.KEYS)  # units are counted, whatever the value is
 RANKED = (Role.QUANTILE, Role.MIN, Role.MAX)  # see `spreadsql`
 
 
@@ -82,8 +83,8 @@ class _Sums:
 
     @claim("clamped-at-the-sum")
     def recipe(self, measure: Measure) -> tuple[int, int, int]:
-        if measure.role is Role.PEOPLE and self._unit:
-            return self._place("count(DISTINCT u)"), 0, 0
+        if measure.role in PEOPLE:
+            return self._place("count(DISTINCT u)" if self._unit else "count(*)"), 0, 0
         if measure.value is None:
             return self._place("count(*)"), 0, 0
         term = self._values[measure.value]
