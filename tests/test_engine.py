@@ -286,3 +286,28 @@ def test_noise_of_every_cell_is_a_draw_of_its_own(ledger: Ledger) -> None:
             return np.arange(size)
 
     assert released(ledger, Counting(ledger)).body == b'{"noisy":[[7,8,9]]}'
+
+
+def test_tables_that_contradict_each_other_are_refused(ledger: Ledger) -> None:
+    """The limits are those of the task's own table: what is asked of another one would be bounded by nobody."""
+    asked = task("patient_id")
+    rows = replace(asked.table, name="rows", unit=None)
+    public = replace(rows, name="wards", public=True)
+    other = replace(asked.table, unit="doctor_id")
+    wrong = {
+        "some tables protect people and others rows": [[replace(asked, beside={"rows": rows})], [asked, task()]],
+        "a table is declared in two ways": [
+            [asked, replace(asked, table=other)],
+            [replace(asked, beside={"v": other})],
+        ],
+        "another table than the one whose units are bounded": [[replace(asked, table=replace(other, name="stays"))]],
+    }
+    steps = Steps(ledger)
+    gate = Gate(ledger=ledger, backend=steps, noise=steps, secret=lambda: b"")  # type: ignore[arg-type]
+    charge = Charge(loss=pure(2 * PRICE), request=REQUEST)
+    for problem, lists in wrong.items():
+        for tasks in lists:
+            with pytest.raises(RefusedQueryError, match=problem):
+                run(charge, tasks, gate)
+    assert steps.seen == []
+    assert run(charge, [replace(asked, beside={"wards": public})], gate).body

@@ -94,7 +94,7 @@ def run(charge: Charge, tasks: Sequence[Task], gate: Gate) -> Release:
     if type(gate.noise) is not FreshNoise and not gate.ledger.terms.testing:
         raise RefusedQueryError("this vault is not for testing, and its noise was replaced", "open the vault again")
     charge = _about(charge, tasks)
-    _check(guarantee(tasks, gate.ledger.terms.neighbors, charge.loss))  # 1 sensitivity and 2 price
+    _check(tasks, guarantee(tasks, gate.ledger.terms.neighbors, charge.loss))  # 1 sensitivity and 2 price
     written = [gate.backend.write(task) for task in tasks]
     receipt = gate.ledger.spend(charge)  # 3 durable, or raises: data still untouched
     noise = Watched(gate.noise)
@@ -136,13 +136,24 @@ def guarantee(tasks: Sequence[Task], neighbors: Neighbors, loss: Loss) -> dict[s
     }
 
 
-def _check(stated: Mapping[str, Any]) -> None:
-    problems = recheck.problems(stated)
+def _check(tasks: Sequence[Task], stated: Mapping[str, Any]) -> None:
+    problems = [*_contradictions(tasks), *recheck.problems(stated)]
     if problems:
         raise RefusedQueryError(
             f"the gate does not let this release pass: {'; '.join(problems)}",
             "nothing was charged; this is a mistake in Privet, please report it with what `explain` prints",
         )
+
+
+def _contradictions(tasks: Sequence[Task]) -> Iterator[str]:
+    """What a price takes for granted: that the units of the task's own table are those whose rows are bounded."""
+    tables = [table for task in tasks for table in (task.table, *task.beside.values())]
+    if len({table.domain for table in tables if not table.public}) != 1:
+        yield "some tables protect people and others rows"
+    if len({table.name for table in tables}) != len({(table.name, table.protects) for table in tables}):
+        yield "a table is declared in two ways"
+    if any(task.plan.table != task.table.name for task in tasks):
+        yield "a plan begins with another table than the one whose units are bounded"
 
 
 def _parts(task: Task) -> Iterator[dict[str, Any]]:
