@@ -13,6 +13,7 @@ import pytest
 
 import privet as pv
 from privet import query as queries
+from privet import recheck
 from privet.core import keys, loss, measures, parts
 from privet.estimates import pricing, question
 from privet.query import Query
@@ -164,3 +165,21 @@ def test_every_answer_says_what_it_was_priced_by(vault: Vault) -> None:
         assert again["replayed"]
         assert again["guarantee"] == first["guarantee"]
         assert first["guarantee"]["neighbors"] == vault.terms.neighbors.value
+
+
+def test_a_price_of_many_digits_is_stated_as_the_ledger_writes_it(vault: Vault) -> None:
+    """Of many fine quantiles the exact price has more digits than anybody checks: it is rounded up."""
+    places = [F(301, 1000) + place * F(3913, 10**6) for place in range(99)]
+    listed = [f"PERCENTILE_CONT({float(q)}) WITHIN GROUP (ORDER BY x) AS q{i}" for i, q in enumerate(places)]
+    text = f"SELECT g, {', '.join(listed)} FROM t WHERE g <= 3 GROUP BY g"
+    asked = [vault.sql(text, epsilon=1), vault.sql("SELECT COUNT(*) AS n FROM t", epsilon="0.5" + 320 * "0" + "1")]
+    lengths = [len(str(query.cost.rho)) for query in asked]
+    assert max(lengths) > 1_200
+    for query in asked:
+        answer = query.release()
+        entry = list(vault.ledger.entries())[-2]
+        assert entry.loss is not None
+        assert answer.to_json()["guarantee"]["cost"]["rho"] == str(entry.loss.rho)
+        assert entry.loss.rho is not None
+        assert 0 <= entry.loss.rho - query.cost.rho < F(1, 2**500)
+        assert recheck.problems(answer.to_json()["guarantee"]) == []

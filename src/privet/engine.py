@@ -28,6 +28,7 @@ from privet.core.ranks import rank
 from privet.core.unit import Neighbors
 from privet.errors import PrivetError, RefusedQueryError, ReleaseFailedError
 from privet.ledger import Charge, Ledger, Receipt
+from privet.ledger.units import writable
 from privet.noise.fast import sampler
 from privet.noise.ranked import RankLoss, choose_by_rank, flip_by_rank
 
@@ -122,8 +123,9 @@ def _about(charge: Charge, tasks: Sequence[Task]) -> Charge:
 
 @claim("gate-price")
 def guarantee(tasks: Sequence[Task], neighbors: Neighbors, loss: Loss) -> dict[str, Any]:
-    """What is enforced, which noise is added, and what is charged for it: all that the price depends on, as plain
-    values. It comes with every answer, so that anybody can check the price (`privet recheck`)."""
+    """What is enforced, which noise is added, and what the ledger writes down for it: all that the price depends on, as
+    plain values. It comes with every answer, so that anybody can check the price (`privet recheck`)."""
+    loss = writable(loss)
     return {
         "neighbors": neighbors.value,
         "parts": [part for task in tasks for part in _parts(task)],
