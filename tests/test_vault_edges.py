@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -360,3 +361,17 @@ def test_warnings_go_wherever_rows_go(folder: Path) -> None:
     assert set(answer.to_polars(intervals=True)["warning_"]) == {said}
     assert set(answer.to_arrow()["warning_"].to_pylist()) == {said}
     assert csv_of(answer, safe=False).splitlines()[1].endswith(f",{said}")
+
+
+def test_limits_may_be_whole_numbers_of_any_library(tmp_path: Path) -> None:
+    """As they come out of a data frame."""
+    columns = {"ward": pv.Category(["A", "B"])}
+    limits = {name: np.int64(2) for name in ("max_groups", "max_rows_per_group", "max_rows")}
+    with pv.create(tmp_path / "v.privet", budget=pv.Budget(9)) as vault:
+        declared = vault.add_table("t", {"who": [1, 1], "ward": ["A", "B"]}, unit="who", columns=columns, **limits)
+        assert {type(getattr(declared, name)) for name in limits} == {int}
+        query = vault.sql("SELECT ward, COUNT(*) AS n FROM t GROUP BY ward", epsilon=1, **limits)
+        assert query.release().cost == vault.sql(query.text, epsilon=1, max_rows=2).release().cost
+        assert vault.budget.spent.epsilon == 1
+    with pv.open(tmp_path / "v.privet") as vault:
+        assert vault.tables["t"] == declared

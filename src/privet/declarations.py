@@ -113,6 +113,9 @@ class Table:
             _check_table(self)
         except InvalidInputError as error:
             raise inside(f"table {show(self.name)}", error) from None
+        for name in ("version", *LIMITS):  # as plain integers, whatever library they come from
+            number = getattr(self, name)
+            object.__setattr__(self, name, None if number is None else whole(number, name))
         object.__setattr__(self, "columns", MappingProxyType(dict(self.columns)))
         object.__setattr__(self, "key", texts(self.key, "key"))
         codes = {name: texts(given, "missing") for name, given in self.missing.items()}

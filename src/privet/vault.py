@@ -392,8 +392,7 @@ class Vault:
             raise InvalidInputError(
                 "each row is a unit here: there is nothing to bound", f"leave {' and '.join(limits)} out"
             )
-        for name, limit in limits.items():
-            limit_of(limit, name)
+        limits = {name: limit_of(limit, name) for name, limit in limits.items()}
         groups, rows, in_all = (limits.get(name, getattr(table, name)) for name in LIMITS)
         most = in_all or groups * rows
         if at_most is not None and at_most < most:
