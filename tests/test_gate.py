@@ -183,3 +183,17 @@ def test_a_price_of_many_digits_is_stated_as_the_ledger_writes_it(vault: Vault) 
         assert entry.loss.rho is not None
         assert 0 <= entry.loss.rho - query.cost.rho < F(1, 2**500)
         assert recheck.problems(answer.to_json()["guarantee"]) == []
+
+
+@pytest.mark.parametrize("text", ["SELECT {} FROM t", "SELECT city, {} FROM t GROUP BY city"])
+def test_as_many_numbers_as_one_release_may_have(vault: Vault, text: str) -> None:
+    """More are refused with a remedy, and not by the gate, which takes them for a mistake."""
+    assert question.MOST_MEASURES + 1 == recheck.MOST_PARTS
+    means, deviations = ([f"{name}(x + {place}) AS a{place}" for place in range(499)] for name in ("AVG", "STDDEV"))
+    most = [*means[:495], *deviations[495:498]]
+    asked = vault.sql(text.format(", ".join(most)), epsilon=9, delta="1e-6")
+    assert len(_stated(asked)["parts"]) == question.MOST_MEASURES + ("city" in text)
+    assert recheck.problems(_stated(asked)) == []
+    with pytest.raises(pv.errors.RefusedQueryError, match=r"needs 1,001 noisy numbers .* at most 999") as caught:
+        vault.sql(text.format(", ".join([*most, means[498]])), epsilon=9, delta="1e-6")
+    assert "several queries" in caught.value.remedy

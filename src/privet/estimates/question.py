@@ -21,6 +21,7 @@ from privet.errors import RefusedQueryError
 from privet.estimates.computed import check_computed
 from privet.estimates.levels import check_levels
 
+MOST_MEASURES = 999  # of one release, beside the choice of keys: 1,000 parts are checked by the gate
 NO_OTHERS: Mapping[str, Mapping[str, Kind]] = {}
 
 
@@ -81,6 +82,7 @@ def outline(
     check_levels(plan, cells)
     check_computed(plan, passing)
     measures, recipes = measures_of(plan, passing, _wish(cells, bounds, centered=False))
+    _check_few(measures)
     check_clamped(plan, measures)
     return Outline(
         plan=plan,
@@ -91,6 +93,15 @@ def outline(
         measures=measures,
         recipes=recipes,
     )
+
+
+def _check_few(measures: Sequence[Measure]) -> None:
+    if len(measures) > MOST_MEASURES:
+        raise RefusedQueryError(
+            f"the query needs {len(measures):,} noisy numbers for each group, and one release has at most"
+            f" {MOST_MEASURES}",
+            "ask for some of the aggregates at a time: several queries, each at its share of the price",
+        )
 
 
 def _wish(cells: Cells, bounds: Bounds, *, centered: bool) -> Wish:
