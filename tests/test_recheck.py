@@ -254,6 +254,19 @@ def test_the_delta_of_keys_is_the_tail(neighbors: str) -> None:
         assert price == (steps * groups / scale, price.delta, (steps * groups / scale) ** 2 / 2, price.delta)
 
 
+def test_digits_follow_the_size_of_the_noise_not_the_length_of_its_scale(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An exponential of 600 digits takes ten times as long as one of 70, and 1,000 parts have 3,000 of them."""
+    asked, real = [], recheck._bound
+    monkeypatch.setattr(recheck, "_bound", lambda *given: (asked.append(given[-1]), real(*given))[1])
+    long = Fraction(10**580 + 1, 10**580 + 3)
+    for scale in (long, 2**50 * long):
+        law = {"name": "laplace", "scale": str(scale)}
+        keys = {"role": "keys", "cells": None, "law": law, "threshold": 10**17}
+        assert recheck.recheck(guarantee(PART | keys, neighbors="replace")).problems
+    assert len(asked) == 6
+    assert max(asked) <= 70
+
+
 def test_keys_from_0_on_show_everybody() -> None:
     for threshold in (0, -5, -(10**499)):
         price = recheck.recheck(guarantee(KEYS_PART | {"threshold": threshold})).price

@@ -131,7 +131,7 @@ def price(part: Part, moved: Sensitivity, neighbors: str) -> Cost:
 def _price_of_keys(part: Part, neighbors: str) -> Cost:
     """A unit moves `groups` numbers of people by 1; a key that only it has is shown with the chance of the tail."""
     scale, above, delta = part.parameter, (part.threshold or 0) - 1, Fraction(1)
-    epsilon, digits = part.groups / scale, 50 + scale.numerator.bit_length() // 3
+    epsilon, digits = part.groups / scale, 50 + int(scale).bit_length() // 3
     if above >= 0:  # P[X >= j] = q**j / (1 + q) with q = exp(-1/scale)
         delta = part.groups * _bound(Context.exp, -above / scale, UP, digits)
         delta /= 1 + _bound(Context.exp, -1 / scale, DOWN, digits)
