@@ -20,7 +20,7 @@ LIST = "docs/design/trusted.toml"
 KINDS = {
     "tested": "Tested against a definition on the list",
     "checked": "Checked at run time",
-    "free": "Free: after the release, or before any data",
+    "free": "Free: works on released numbers, or before any data are read",
 }
 
 
@@ -226,7 +226,7 @@ def _below(room: str) -> str:
 def contributing(trusted: Trusted) -> str:
     """For CONTRIBUTING.md: where two careful reads are needed."""
     read = ", ".join(f"`{one.file}`" for one in trusted.read)
-    lines = [f"  To read for the guarantee ({trusted.all_lines():,} lines): {read}."]
+    lines = [f"  Read to verify the guarantee ({trusted.all_lines():,} lines): {read}."]
     for kind in ("tested", "checked"):
         names = sorted(name for fence in trusted.fences if fence.kind == kind for name in fence.files)
         lines.append(f"  {KINDS[kind]}: {', '.join(f'`{name}`' for name in names)}.")
@@ -239,7 +239,7 @@ def reading(trusted: Trusted) -> str:
     for one in trusted.read:
         parts = f": {', '.join(f'`{part}`' for part in one.parts)}" if one.parts else ""
         rows.append(f"| [{one.file}](../../src/privet/{one.file}){parts} | {trusted.lines(one)} | {one.look} |")
-    return "\n".join([*rows, f"| together | {trusted.all_lines():,} | |"])
+    return "\n".join([*rows, f"| total | {trusted.all_lines():,} | |"])
 
 
 def fenced(trusted: Trusted) -> str:
@@ -256,7 +256,7 @@ def fenced(trusted: Trusted) -> str:
 
 
 def asked(trusted: Trusted) -> str:
-    """For docs/design/review.md: questions of a reviewer."""
+    """For docs/design/review.md: questions that a reviewer asks."""
     rows = ["| question | file | answer |", "|---|---|---|"]
     return "\n".join(
         rows
