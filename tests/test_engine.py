@@ -136,7 +136,7 @@ def test_a_refused_question_touches_no_data(ledger: Ledger) -> None:
         (pure(PRICE / 2), "epsilon 1/8 instead of 1/4"),
         (pure(PRICE - F(1, 10**30)), "epsilon"),
         (Loss(epsilon=PRICE, rho=PRICE**2 / 4), "rho 1/64 instead of 1/32"),
-        (Loss(epsilon=None, rho=None), "finite on one of them"),
+        (Loss(epsilon=None, rho=None), "finite for at least one of them"),
     ],
 )
 def test_a_smaller_price_is_refused_on_either_gauge(ledger: Ledger, loss: Loss, problem: str) -> None:

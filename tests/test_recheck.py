@@ -401,7 +401,7 @@ def test_what_is_short_is_named() -> None:
     gaussian = PART | {"law": {"name": "gaussian", "variance": "300"}}
     assert problems(guarantee(gaussian, rho="1/2", epsilon=None)) == []
     assert problems(guarantee(gaussian, rho="1/2")) == [
-        f"{short}: epsilon 3/10 instead of what rho 1/2 implies"
+        f"{short}: epsilon 3/10 instead of the epsilon that rho 1/2 implies"
     ]  # fmt: skip
     assert problems(guarantee(gaussian, rho="1/2", epsilon="6", delta="1/100000")) == []
     many = guarantee(*[PART] * 100, epsilon="10", delta="1/100000", rho="9/2")  # by sums epsilon would be 30
@@ -410,7 +410,7 @@ def test_what_is_short_is_named() -> None:
 
 
 def test_nothing_is_free() -> None:
-    problem = "the charge must be above 0 on both gauges, and finite on one of them"
+    problem = "the charge must be above 0 for epsilon and for rho, and finite for at least one of them"
     assert problem in problems(guarantee(epsilon="0"))
     assert problem in problems(guarantee(rho="0"))
     assert problem in problems(guarantee(epsilon="0", rho="0"))
@@ -548,7 +548,7 @@ def test_runs_alone(tmp_path: Path) -> None:
     assert "  sensitivity: l1 30, l2_squared 300, linf 10, cells 3\n" in out
     assert "  price: epsilon 3/10, delta 0, rho 9/200, rho_delta 0\n" in out
     assert "part 8, keys: groups 3, rows 1, threshold 500;" in out
-    assert "price if one unit comes or goes: epsilon infinite, " in out
+    assert "total price if one unit is added or removed: epsilon infinite, " in out
     assert out.endswith(f"The charge covers the price.\n{recheck.UNSEEN}\n")
     code, out, err = run_alone(tmp_path, "-", text=answer(guarantee(epsilon="1/4")))
     assert (code, err) == (1, "")
@@ -585,7 +585,7 @@ def test_bad_files_end_in_one_line(
     assert recheck.main([str(path)]) == 2
     assert capsys.readouterr().err.startswith("recheck: ")
     assert cli.main(["recheck", str(path)]) == 2
-    assert "\n  remedy: ask again with `privet query VAULT" in capsys.readouterr().err
+    assert "\n  remedy: repeat the query (the same query is free)" in capsys.readouterr().err
     monkeypatch.setattr("sys.stdin", io.StringIO(text))
     assert cli.main(["recheck", "-"]) == 2
 

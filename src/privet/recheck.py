@@ -1,8 +1,8 @@
-"""TRUSTED: what a release costs, worked out again from what its answer carries: `python recheck.py answer.json`.
+"""TRUSTED: computes the price of a release again, from what its answer carries: `python recheck.py answer.json`.
 
-One file of the standard library, with nothing of Privet in it, so that it can be read, copied and run alone. From the
-limits that were enforced and the law of the noise it computes sensitivity and price, in fractions or in decimals that
-are rounded against the release. docs/budgets.md has the format. Whatever it does not know is refused, never free.
+It imports the standard library only, so that it can be read, copied and run without the rest of Privet. It computes
+sensitivity and price from the limits that were enforced and the law of the noise: in fractions, or in decimals rounded
+so that no price is too low. docs/budgets.md has the format. Anything that it does not recognize is refused, never free.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
 
-RELATIONS = {"add-remove": "one unit comes or goes", "replace": "one unit is replaced by another"}
+RELATIONS = {"add-remove": "one unit is added or removed", "replace": "one unit is replaced by another"}
 PARAMETER = {"laplace": "scale", "gaussian": "variance", "exponential": "rate", "permute-and-flip": "rate"}
 NOISE, CHOICE = ("laplace", "gaussian"), ("exponential", "permute-and-flip")
 LAWS = {"count": NOISE, "sum": NOISE, "people": NOISE, "distinct": NOISE,
@@ -25,17 +25,17 @@ FIELDS = ("role", "groups", "rows", "in_all", "cells", "low", "high", "quantile"
 FRACTION = re.compile(r"[0-9]{1,600}(/[1-9][0-9]{0,599})?")
 MOST_PARTS, LARGEST, FINEST = 1_000, 10**500, 2**4_096  # so that no input takes long
 UP, DOWN = ROUND_CEILING, ROUND_FLOOR
-UNSEEN = """Not seen here: whether the back end kept no more of each unit than these limits, and drew this noise.
-Tests and audits are about that: see docs/testing.md and `privet audit`."""
+UNSEEN = """This check cannot see whether the back end enforced these limits and drew this noise.
+Tests and audits check that: see docs/testing.md and `privet audit`."""
 
 
-class Part(NamedTuple):  # what the back end is told to enforce for one vector of cells, and the noise on it
+class Part(NamedTuple):  # what the back end must enforce for one vector of cells, and the noise on it
     role: str
     groups: int
     rows: int
     in_all: int | None
     cells: int | None
-    ends: tuple[int, int]  # how far one row moves a cell one way and the other, the larger first
+    ends: tuple[int, int]  # how far one row moves a cell in each direction, the larger first
     law: str
     parameter: Fraction
     threshold: int | None
@@ -64,7 +64,7 @@ class Recheck(NamedTuple):
 
 
 def problems(guarantee: object) -> list[str]:
-    """Why the charge does not pay for the release; empty if it does. What is unreadable is a problem: never raises."""
+    """Why the charge does not cover the price; empty if it does. Unreadable input is a problem, too: never raises."""
     try:
         return recheck(guarantee).problems
     except ValueError as error:
@@ -86,17 +86,17 @@ def recheck(guarantee: object) -> Recheck:
 
 
 def sensitivity(part: Part, neighbors: str) -> Sensitivity:
-    """The exact maximum over all units within the limits (docs/claims.md, bounded-contributions)."""
+    """The largest change, exactly, over all units within the limits (docs/claims.md, bounded-contributions)."""
     far, near = part.ends
     limit = part.groups * part.rows if part.in_all is None else part.in_all
     rows, groups = min(part.rows, limit), min(part.groups, limit)
     cells = 2 * groups if part.cells is None else part.cells  # two units touch no more than that
     groups = min(groups, cells)
     most = min(limit, groups * rows)
-    full, rest = divmod(most, rows)  # the worst for squares: full cells, and one with the rest
+    full, rest = divmod(most, rows)  # the worst case for squares: full cells, and one cell with the rest
     if neighbors == "add-remove":
         return Sensitivity(far * most, far**2 * (full * rows**2 + rest**2), far * rows, groups)
-    half = cells // 2  # in half of the cells old rows are at the far end, in the others new ones
+    half = cells // 2  # half of the cells have old rows at the far end, the others new rows
     apart = sum(min(most, min(groups, side) * rows) for side in (half, cells - half))
     l1, l2_squared = (far - near) * apart + 2 * near * most, max(_swaps(part.ends, (full, rows, rest), cells))
     return Sensitivity(l1, l2_squared, (far + near) * rows, min(2 * groups, cells))
@@ -115,7 +115,7 @@ def _swaps(ends: tuple[int, int], unit: tuple[int, int, int], cells: int) -> Ite
 
 
 def price(part: Part, moved: Sensitivity, neighbors: str) -> Cost:
-    """What noise of this law costs on a vector that moves so far."""
+    """The cost of this noise on a vector with this sensitivity."""
     if part.role == "keys":
         return _price_of_keys(part, neighbors)
     (l1, l2_squared, _, _), number, nothing = moved, part.parameter, Fraction(0)
@@ -129,7 +129,7 @@ def price(part: Part, moved: Sensitivity, neighbors: str) -> Cost:
 
 
 def _price_of_keys(part: Part, neighbors: str) -> Cost:
-    """A unit moves `groups` numbers of people by 1; a key that only it has is shown with the chance of the tail."""
+    """A unit moves `groups` counts by 1. A key that no other unit has is shown with the probability of the tail."""
     scale, above, delta = part.parameter, (part.threshold or 0) - 1, Fraction(1)
     epsilon, digits = part.groups / scale, 50 + int(scale).bit_length() // 3
     if above >= 0:  # P[X >= j] = q**j / (1 + q) with q = exp(-1/scale)
@@ -142,7 +142,7 @@ def _price_of_keys(part: Part, neighbors: str) -> Cost:
 
 
 def _sum(prices: Iterable[Cost]) -> Cost:
-    """All of them together; rounded up where no charge could be written so exactly."""
+    """The sum of all prices; rounded up where it is finer than any charge can be."""
     total: list[Any] = [Fraction(0)] * 4
     for each in prices:
         total = [None if one is None or more is None else one + more for one, more in zip(total, each, strict=True)]
@@ -152,17 +152,17 @@ def _sum(prices: Iterable[Cost]) -> Cost:
 
 def _shortages(parts: Sequence[tuple[Part, Sensitivity, Cost]], price: Cost, charge: Cost) -> Iterator[str]:
     if 0 in (charge.epsilon, charge.rho) or (charge.epsilon is None and charge.rho is None):
-        yield "the charge must be above 0 on both gauges, and finite on one of them"
+        yield "the charge must be above 0 for epsilon and for rho, and finite for at least one of them"
     compared = () if charge.epsilon is None or _covers_basic(parts, price, charge) else ("epsilon", "delta")
     for name in compared + (() if charge.rho is None else ("rho", "rho_delta")):
         paid, due = getattr(charge, name), getattr(price, name)
         if due is None or paid < due:
-            instead = f"what rho {show(price.rho)} implies" if due is None else show(due)
+            instead = f"the {name} that rho {show(price.rho)} implies" if due is None else show(due)
             yield f"the charge is smaller than the price: {name} {show(paid)} instead of {instead}"
 
 
 def _covers_basic(parts: Sequence[tuple[Part, Sensitivity, Cost]], price: Cost, charge: Cost) -> bool:
-    """Sums of epsilon and delta, or all but the keys as one zCDP release with the keys' sums beside it."""
+    """By sums of epsilon and delta; or by one zCDP conversion of all parts but keys, plus the sums of the keys."""
     paid = charge.epsilon or Fraction(0)
     if price.epsilon is not None and price.epsilon <= paid and price.delta <= charge.delta:
         return True
@@ -172,10 +172,10 @@ def _covers_basic(parts: Sequence[tuple[Part, Sensitivity, Cost]], price: Cost, 
 
 
 def implies(rho: Fraction, epsilon: Fraction, delta: Fraction) -> bool:
-    """Whether rho-zCDP gives (epsilon, delta)-DP at the best order. A yes is certain; a no may err by a hair."""
+    """Whether rho-zCDP gives (epsilon, delta)-DP at the best order. True is certain; False may be wrong by a hair."""
     if epsilon < 0 or delta <= 0 or rho - epsilon > 1_000:
         return False
-    beta = _best_order(rho, epsilon)  # order less 1; every one above 0 proves it
+    beta = _best_order(rho, epsilon)  # order less 1; any value above 0 gives a valid proof
     digits = 50 + int(beta).bit_length() // 3
     at, after = _bound(Context.ln, beta, UP, digits), _bound(Context.ln, beta + 1, DOWN, digits)
     exponent = beta * ((beta + 1) * rho - epsilon) + beta * at - (beta + 1) * after
@@ -195,7 +195,7 @@ def _best_order(rho: Fraction, epsilon: Fraction) -> Fraction:
 
 
 def _bound(growing: Callable[[Context, Decimal], Decimal], number: Fraction, rounding: str, digits: int) -> Fraction:
-    """exp or ln rounded down or up: decimal gives them to half a unit of the last digit, and one unit is allowed."""
+    """exp or ln, rounded down or up: decimal is accurate to half a unit of the last digit, and one unit is allowed."""
     if growing is Context.exp and number < -10_000:
         return Fraction(0) if rounding == DOWN else Fraction(1, 10**4_000)
     context = Context(digits, rounding, MIN_EMIN, MAX_EMAX, traps=[])
@@ -213,7 +213,7 @@ def _part(given: object, what: str) -> Part:
     groups, rows, in_all, cells = (_whole(fields[n], f"{n} of {what}", nullable=n in FIELDS[3:5]) for n in FIELDS[1:5])
     threshold = _whole(fields["threshold"], f"threshold of {what}", -LARGEST, nullable=role != "keys")
     if number == 0 or (threshold is not None and role != "keys") or (cells is not None and role == "keys"):
-        raise ValueError(f"{what} has a {PARAMETER[name]} of 0, keys with cells, or a threshold without keys")
+        raise ValueError(f"{what}: {PARAMETER[name]} must be above 0; only keys have a threshold, and no cells")
     once, in_all = role in ("people", "keys"), None if role == "keys" else in_all  # a unit counts once in a cell
     return Part(role, groups, 1 if once else rows, in_all, cells, _ends(fields, what), name, number, threshold)
 
@@ -223,10 +223,10 @@ def _ends(fields: dict[str, Any], what: str) -> tuple[int, int]:
     low, high = (_whole(fields[n], f"{n} of {what}", -LARGEST, nullable=role != "sum") or 0 for n in ("low", "high"))
     share = _fraction(given, f"quantile of {what}", nullable=role != "quantile")
     if low > high or (share is not None and (role != "quantile" or not 0 < share < 1 or str(share) != given)):
-        raise ValueError(f"{what} has low above high, or a quantile that is not between 0 and 1 in lowest terms")
+        raise ValueError(f"{what}: low must not exceed high; a quantile is between 0 and 1, in lowest terms")
     ends = {"sum": (max(high, 0), max(-low, 0)), "min": (2, 0), "max": (2, 0)}.get(role, (1, 0))  # min, max: half rows
     ends = (share.numerator, share.denominator - share.numerator) if share else ends
-    return (max(ends), min(ends)) if any(ends) else (1, 0)  # what is always 0 is priced as a count
+    return (max(ends), min(ends)) if any(ends) else (1, 0)  # a sum that is always 0 is priced as a count
 
 
 def _fields(given: object, what: str, names: Sequence[str]) -> dict[str, Any]:
@@ -266,7 +266,8 @@ def report(found: Recheck) -> str:
         lines += [f"part {number}, {part.role}: {', '.join(limits)}; one row moves a cell by at most {part.ends[0]}"]
         lines += [f"  noise: {part.law}, {PARAMETER[part.law]} {show(part.parameter)}"]
         lines += [f"  sensitivity: {_in_words(moved)}", f"  price: {_in_words(cost)}"]
-    lines += [f"price if {RELATIONS[found.neighbors]}: {_in_words(found.price)}", f"charge: {_in_words(found.charge)}"]
+    lines += [f"total price if {RELATIONS[found.neighbors]}: {_in_words(found.price)}"]
+    lines += [f"charge: {_in_words(found.charge)}"]
     lines += [f"NOT ENOUGH: {problem}" for problem in found.problems] or ["The charge covers the price."]
     return "\n".join([*lines, UNSEEN])
 
@@ -280,16 +281,16 @@ def guarantee_of(text: str) -> Any:
     try:
         return json.loads(text)["result"]["guarantee"]
     except (KeyError, TypeError, ValueError, RecursionError):
-        raise ValueError("this is not the JSON of an answer with a guarantee") from None
+        raise ValueError("the input is not the JSON of an answer with a guarantee") from None
 
 
 def main(arguments: Sequence[str]) -> int:
-    """0: the charge is enough; 1: it is not; 2: bad input."""
+    """Exit code 0: the charge covers the price; 1: it does not; 2: bad input."""
     try:
         name = " ".join(arguments)
         found = recheck(guarantee_of(sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8-sig")))
     except (OSError, ValueError) as error:
-        sys.stderr.write(f"recheck: {error}\n  remedy: name the answer of `privet query ... --json`, or - for stdin\n")
+        sys.stderr.write(f"recheck: {error}\n  remedy: give the file from `privet query ... --json`, or - for stdin\n")
         return 2
     sys.stdout.write(report(found) + "\n")
     return min(len(found.problems), 1)

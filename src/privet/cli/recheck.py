@@ -1,4 +1,4 @@
-"""`privet recheck`: what an answer costs, worked out again from what it carries."""
+"""`privet recheck`: compute the price of an answer again, from what the answer carries."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from privet import recheck
 from privet.cli.verb import Verb, json_option, print_json, read_text
 from privet.errors import InvalidInputError
 
-REMEDY = (
-    "ask again with `privet query VAULT SELECT --json > answer.json` (the same question is free), and give that file"
-)
+REMEDY = "repeat the query (the same query is free) as `privet query ... --json > answer.json`, then recheck that file"
 
 
 def _options(command: argparse.ArgumentParser) -> None:
-    command.add_argument("answer", metavar="ANSWER.json", help="what `privet query --json` printed, or - to read stdin")
+    command.add_argument(
+        "answer", metavar="ANSWER.json", help="the output of `privet query --json`, or - to read stdin"
+    )
     json_option(command)
 
 
@@ -40,11 +40,11 @@ def _text(name: str) -> str:
     try:
         return sys.stdin.read()
     except UnicodeDecodeError:
-        raise InvalidInputError("stdin is not text that can be read", "send the answer as UTF-8") from None
+        raise InvalidInputError("the text on stdin cannot be read", "send the answer as UTF-8") from None
 
 
 def _as_json(found: recheck.Recheck) -> dict[str, Any]:
-    """Fractions are texts, as in the answer; one that is very long is rounded up to ten digits."""
+    """Fractions are texts, as in the answer; a very long one is rounded up to ten digits."""
     parts = [
         {"role": part.role, "sensitivity": moved._asdict(), "price": _amounts(cost)}
         for part, moved, cost in found.parts
@@ -69,7 +69,7 @@ def _amounts(cost: recheck.Cost) -> dict[str, str | None]:
 
 VERBS = {
     "recheck": Verb(
-        "price an answer again, from its limits and its noise alone; needs no vault and no data",
+        "check the price of an answer from its limits and noise alone; needs no vault and no data",
         "privet recheck answer.json",
         _options,
         _recheck,
