@@ -107,8 +107,8 @@ def test_a_failure_is_charged_and_says_nothing(ledger: Ledger, step: str, error:
     with pytest.raises(ReleaseFailedError) as caught:
         released(ledger, Steps(ledger, **{step: fail}))
     assert str(caught.value) == (
-        "the release failed after its charge, and the charge stays (entry 2 of the ledger)\n"
-        "  remedy: ask again (the first retry is free if no noise was drawn before the failure);"
+        "the release failed after it was charged, and the charge stays (entry 2 of the ledger)\n"
+        "  remedy: ask again (the first retry is free if the failure came before any noise was drawn);"
         " if it fails again, ask the owner to run `privet check VAULT`"
     )
     assert caught.value.__cause__ is None
@@ -141,7 +141,7 @@ def test_a_refused_question_touches_no_data(ledger: Ledger) -> None:
 )
 def test_a_smaller_price_is_refused_on_either_gauge(ledger: Ledger, loss: Loss, problem: str) -> None:
     steps = Steps(ledger)
-    with pytest.raises(RefusedQueryError, match="the gate does not let this release pass") as caught:
+    with pytest.raises(RefusedQueryError, match="the gate refused this release") as caught:
         released(ledger, steps, loss)
     assert problem in caught.value.problem
     assert steps.seen == []
@@ -164,7 +164,7 @@ def test_other_noise_is_for_testing(tmp_path: Path) -> None:
         steps = Steps(book)
         gate = Gate(ledger=book, backend=steps, noise=steps, secret=lambda: b"")  # type: ignore[arg-type]
         charge = Charge(loss=pure(PRICE), request=REQUEST)
-        with pytest.raises(RefusedQueryError, match="its noise was replaced"):
+        with pytest.raises(RefusedQueryError, match="the noise was replaced"):
             run(charge, [task()], gate)
         assert steps.seen == []
         assert run(charge, [task()], replace(gate, noise=FreshNoise())).body

@@ -215,7 +215,7 @@ def halved(of: Callable[..., Any], *names: str) -> Callable[..., Any]:
 
 def replayed(patch: pytest.MonkeyPatch, asked: Two) -> Checks:
     """The gate refuses what is planted; the audit is tried on an engine without it."""
-    with pytest.raises(RefusedQueryError, match="the gate does not let this release pass: the charge is smaller"):
+    with pytest.raises(RefusedQueryError, match="the gate refused this release: the charge is smaller"):
         asked[0].release()
     patch.setattr(engine, "_check", lambda _: None)
     return pv.testing.replay(*asked, runs=1)
@@ -308,7 +308,7 @@ def test_limits_that_are_not_applied(tables: Tables, monkeypatch: pytest.MonkeyP
         return replace(made, bounds=replace(made.bounds, groups=100, rows=100))
 
     monkeypatch.setattr(Query, "task", unbounded)
-    with pytest.raises(RefusedQueryError, match="the gate does not let this release pass: the charge is smaller"):
+    with pytest.raises(RefusedQueryError, match="the gate refused this release: the charge is smaller"):
         tables("people")[0].release()
     monkeypatch.setattr(engine, "_check", lambda _: None)
     crowd = replace(BY_NAME["people"], second=BY_NAME["people"].second * 3)

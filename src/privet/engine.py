@@ -1,9 +1,9 @@
-"""TRUSTED: the one gate. Whatever is released passes `run`, in this order, and nobody else holds all three parts.
+"""TRUSTED: the one gate. Every release passes through `run`. No other code holds ledger, data and noise together.
 
-The gate does not trust the price that it is told. It prices by itself what the back end is told to enforce and which
-noise is drawn (`recheck`: one file that uses no other part of Privet), and refuses a charge that is smaller. A crash at
-any line loses budget, never privacy: the charge is durable before data are touched, the answer is durable before it is
-delivered, and there are no refunds.
+The gate does not trust the price that it is given. It computes the price itself, from the limits that the back end
+must enforce and from the noise that is drawn (`recheck`: one file that uses no other part of Privet), and refuses a
+smaller charge. A crash at any line loses budget, never privacy: the charge is durable before data are read, the answer
+is durable before it is delivered, and there are no refunds.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from privet.ledger.units import writable
 from privet.noise.fast import sampler
 from privet.noise.ranked import RankLoss, choose_by_rank, flip_by_rank
 
-BINS = 41  # of groups and rows that units have: the last takes all above 2**39
+BINS = 41  # for the numbers of groups and rows per unit; the last bin counts everything above 2**39
 
 
 class NoiseSource(Protocol):
-    """Where noise comes from: the operating system, but for vaults that were made for testing."""
+    """Where noise comes from: the operating system, except in vaults created for testing."""
 
     def draw(self, law: Law, size: int) -> npt.NDArray[np.int64]: ...
 
@@ -50,14 +50,14 @@ class FreshNoise:
         return sampler(law).draw(size)
 
     def choose(self, spread: Spread, measure: Measure, law: Choice) -> int:
-        """One of all values between the measure's bounds, by its rank among those that are there."""
+        """A value between the measure's bounds, chosen by its rank among the values in the data."""
         sought = rank(measure, law, int(spread.counts.sum()))
         loss = RankLoss(low=measure.low, high=measure.high, unit=sought.unit, target=sought.target)
         return (flip_by_rank if law.flip else choose_by_rank)(spread.values, spread.counts, loss, law)
 
 
 class Watched:
-    """The same noise, and whether any was drawn yet."""
+    """The same noise source; records whether any noise was drawn."""
 
     def __init__(self, noise: NoiseSource) -> None:
         self._noise = noise
@@ -74,7 +74,7 @@ class Watched:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gate:
-    """What a release needs, in the hands of the vault that made the query."""
+    """Everything that a release needs. The vault that made the query holds it."""
 
     ledger: Ledger
     backend: Backend
@@ -93,17 +93,17 @@ class Release:
 def run(charge: Charge, tasks: Sequence[Task], gate: Gate) -> Release:
     """The path of every release."""
     if type(gate.noise) is not FreshNoise and not gate.ledger.terms.testing:
-        raise RefusedQueryError("this vault is not for testing, and its noise was replaced", "open the vault again")
+        raise RefusedQueryError("the noise was replaced, but this vault is not for testing", "open the vault again")
     charge = _about(charge, tasks)
     _check(tasks, guarantee(tasks, gate.ledger.terms.neighbors, charge.loss))  # 1 sensitivity and 2 price
     written = [gate.backend.write(task) for task in tasks]
-    receipt = gate.ledger.spend(charge)  # 3 durable, or raises: data still untouched
+    receipt = gate.ledger.spend(charge)  # 3 durable, or raises; no data read yet
     noise = Watched(gate.noise)
     try:
         body = _body([_noisy(task, text, gate.backend, noise) for task, text in zip(tasks, written, strict=True)])  # 4
         gate.ledger.store(receipt, body)  # 5 durable before it is delivered
         return Release(receipt=receipt, body=body)
-    except Exception:  # noqa: S110  what went wrong may quote data, so nobody is told
+    except Exception:  # noqa: S110  the error may quote data, so it is not shown
         pass
     except BaseException as stop:
         stop.add_note(f"stopped after the charge: entry {receipt.entry} of the ledger stays charged")
@@ -115,7 +115,7 @@ def run(charge: Charge, tasks: Sequence[Task], gate: Gate) -> Release:
 
 
 def _about(charge: Charge, tasks: Sequence[Task]) -> Charge:
-    """The charge with the tables that are asked, and whom each protects: the ledger compares it with what it knows."""
+    """The charge, with each table and whom it protects. The ledger compares this with what it has recorded."""
     tables = {table.name: table for task in tasks for table in (task.table, *task.beside.values())}
     protects = tuple((name, table.protects) for name, table in tables.items())
     return replace(charge, domain=tasks[0].table.domain, tables=protects)
@@ -123,8 +123,8 @@ def _about(charge: Charge, tasks: Sequence[Task]) -> Charge:
 
 @claim("gate-price")
 def guarantee(tasks: Sequence[Task], neighbors: Neighbors, loss: Loss) -> dict[str, Any]:
-    """What is enforced, which noise is added, and what the ledger writes down for it: all that the price depends on, as
-    plain values. It comes with every answer, so that anybody can check the price (`privet recheck`)."""
+    """The limits that are enforced, the noise that is added, and the charge as the ledger writes it down: all that the
+    price depends on, as plain values. Every answer carries it, so that anyone can check the price (`privet recheck`)."""
     loss = writable(loss)
     return {
         "neighbors": neighbors.value,
@@ -142,8 +142,8 @@ def _check(tasks: Sequence[Task], stated: Mapping[str, Any]) -> None:
     problems = [*_contradictions(tasks), *recheck.problems(stated)]
     if problems:
         raise RefusedQueryError(
-            f"the gate does not let this release pass: {'; '.join(problems)}",
-            "nothing was charged; this is a mistake in Privet, please report it with what `explain` prints",
+            f"the gate refused this release: {'; '.join(problems)}",
+            "nothing was charged; this is a bug in Privet: please report it, with the output of `explain`",
         )
 
 
@@ -159,7 +159,7 @@ def _contradictions(tasks: Sequence[Task]) -> Iterator[str]:
 
 
 def _parts(task: Task) -> Iterator[dict[str, Any]]:
-    """One for each noisy vector. Where each row is a unit, it is there once: see `check_unit_wise`."""
+    """One part per noisy vector. If each row is a unit, no row occurs twice: see `check_unit_wise`."""
     people = task.table.unit is not None
     kept = {
         "groups": task.bounds.groups if people else 1,
@@ -167,7 +167,7 @@ def _parts(task: Task) -> Iterator[dict[str, Any]]:
         "in_all": task.bounds.in_all if people else None,
         "cells": None if task.cells.private else task.cells.count,
     }
-    if task.habits:  # each unit is in one bin of each
+    if task.habits:  # each unit is in one bin per vector
         kept = {"groups": 1, "rows": 1, "in_all": None, "cells": BINS}
     measures = [*task.measures, *([KEYS] if task.cells.private and not task.habits else [])]
     for measure, law in zip(measures, task.laws, strict=True):
@@ -200,14 +200,14 @@ def _text(amount: Amount) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class _Noisy:
-    """Of one task: the noisy vectors; of keys that are not public also those that are shown."""
+    """The noisy vectors of one task. If the keys are not public, also the keys that are shown."""
 
     vectors: list[list[int]]
     shown: list[Keys] | None = None
 
 
 def _noisy(task: Task, written: object, backend: Backend, noise: NoiseSource) -> _Noisy:
-    """Exact numbers of one task, and the noise that belongs to each."""
+    """The exact numbers of one task, each with its noise added."""
     if task.habits:
         return _Noisy(_added(task, backend.habits(task, written), noise))
     if not task.cells.private:
@@ -220,20 +220,20 @@ def _noisy(task: Task, written: object, backend: Backend, noise: NoiseSource) ->
 
 @claim("private-keys")
 def _shown(task: Task, people: Mapping[Keys, int], noise: NoiseSource) -> dict[Keys, int]:
-    """The keys with enough people after noise, and these noisy numbers."""
+    """The keys whose noisy number of people reaches the threshold, with these noisy numbers."""
     law, keys = task.laws[-1], in_order(people)
-    assert task.threshold is not None and not isinstance(law, Choice)  # noqa: S101, PT018  what `_check` makes sure of
+    assert task.threshold is not None and not isinstance(law, Choice)  # noqa: S101, PT018  `_check` made sure
     noisy = [people[key] + int(extra) for key, extra in zip(keys, noise.draw(law, len(keys)), strict=True)]
     return {key: number for key, number in zip(keys, noisy, strict=True) if number >= task.threshold}
 
 
 def _added(task: Task, exact: Sequence[Vector], noise: NoiseSource) -> list[list[int]]:
-    """Wide integers: nothing can overflow. Each vector has as many numbers as were paid for."""
+    """The vectors with noise added, in integers that cannot overflow. Each has as many numbers as were paid for."""
     cells = BINS if task.habits else task.cells.count
     noisy = []
     for measure, law, vector in zip(task.measures, task.laws[: len(task.measures)], exact, strict=True):
         if len(vector) != cells:
-            raise ValueError("a vector with other cells than were priced")
+            raise ValueError("the number of cells differs from the number that was priced")
         if isinstance(law, Choice):
             noisy.append([noise.choose(spread, measure, law) for spread in vector])  # type: ignore[arg-type]
         else:
@@ -251,7 +251,7 @@ def _body(found: Sequence[_Noisy]) -> bytes:
 
 def _failed(receipt: Receipt) -> ReleaseFailedError:
     return ReleaseFailedError(
-        f"the release failed after its charge, and the charge stays (entry {receipt.entry} of the ledger)",
-        "ask again (the first retry is free if no noise was drawn before the failure);"
+        f"the release failed after it was charged, and the charge stays (entry {receipt.entry} of the ledger)",
+        "ask again (the first retry is free if the failure came before any noise was drawn);"
         " if it fails again, ask the owner to run `privet check VAULT`",
     )

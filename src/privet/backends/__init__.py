@@ -1,4 +1,4 @@
-"""TRUSTED: from a task to bounded exact integers. `reference` is the definition; every engine is tested against it."""
+"""TRUSTED: from a task to bounded exact integers. `reference` is the definition; tests compare every engine with it."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ from privet.core.shape import Shapes
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """What a backend is told to compute and to enforce, and the noise that the result gets. The gate prices this object
+    """What a back end must compute and enforce, and the noise that is added to the result. The gate prices this object
     and nothing else.
 
-    `declared` are the columns as read, `passing` as they are in rows that pass the condition. `table` is the plan's
-    own, `beside` has other tables that it is asked of. `secret` keys the hash that decides which rows and groups of a
-    unit are kept; fresh for every release. `laws` has the noise of each measure, and last that of keys that are not
-    public, which are shown from `threshold` units on. With `habits` it is asked how many groups and rows units have.
+    `declared` has the columns as read, `passing` as they are in rows that pass the condition. `table` is the plan's own
+    table; `beside` has the other tables of the query. `secret` keys the hash that decides which rows and groups of a
+    unit are kept; it is new for every release. `laws` has the noise of each measure and, if keys are not public, last
+    the noise of the keys: a key is shown if its noisy number of units is at least `threshold`. With `habits`, the task
+    asks how many groups and rows units have.
     """
 
     table: Table
@@ -43,13 +44,13 @@ class Task:
     habits: bool = False
 
     def showing(self, chosen: Iterable[Keys]) -> Task:
-        """The same, when the keys that are shown are known."""
+        """The same task, once it is known which keys are shown."""
         return replace(self, cells=replace(self.cells, chosen=tuple(chosen)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spread:
-    """The values of one cell, ascending and different, in steps, and how many rows have each."""
+    """The distinct values of one cell, ascending, in steps; and how many rows have each value."""
 
     values: npt.NDArray[np.int64]
     counts: npt.NDArray[np.int64]
@@ -60,36 +61,36 @@ Habits = tuple[list[int], list[int]]
 
 
 class Backend(Protocol):
-    """The only part that sees data. `written` is what `write` gave for the task, before keys were chosen."""
+    """The only part that sees data. `written` is what `write` returned for the task, before keys were chosen."""
 
     def write(self, task: Task) -> Any:
-        """The statements of a task; or raise RefusedQueryError if this engine cannot compute it. Touches no data: asked
-        before the charge."""
+        """The statements of a task. Raises RefusedQueryError if this engine cannot compute it. Called before the
+        charge: reads no data."""
         ...
 
     def exact(self, task: Task, written: Any = None) -> list[Vector]:
-        """For every measure its value in every cell, in the order of `task.cells.keys()`, then the rest."""
+        """The value of every measure in every cell, in the order of `task.cells.keys()`; last comes the rest."""
         ...
 
     def people(self, task: Task, written: Any = None) -> dict[Keys, int]:
-        """For every key that occurs, how many units have it; each unit counts for `bounds.groups` keys at most."""
+        """The number of units of every key that occurs. Each unit counts for at most `bounds.groups` keys."""
         ...
 
     def habits(self, task: Task, written: Any = None) -> Habits:
-        """How many units have 1, 2, 3-4, 5-8, ... groups; and, of rows in their largest group, the same."""
+        """How many units have 1, 2, 3-4, 5-8, ... groups; then the same for the rows in their largest group."""
         ...
 
     def ready(self, *tables: Table) -> None:
-        """Raise InvalidInputError, with a reason for the owner, if the data of a table are missing, cannot be opened or
-        no longer have the recorded types. Asked before the charge: it looks at files' names, times and schemas only."""
+        """Raises InvalidInputError, with a reason for the owner, if the data of a table are missing, cannot be opened
+        or no longer have the recorded types. Called before the charge: looks at file names, times and schemas only."""
         ...
 
     def types(self, table: Table) -> dict[str, str]:
-        """The types of the declared columns and the unit, to be recorded. For the owner: it opens the data."""
+        """The types of the declared columns and of the unit, to be recorded. For the owner only: opens the data."""
         ...
 
     def check(self, table: Table) -> None:
-        """Raise InvalidInputError unless the declared columns can be read. For the owner: it touches the data."""
+        """Raises InvalidInputError unless the declared columns can be read. For the owner only: reads the data."""
         ...
 
     def close(self) -> None: ...

@@ -1,4 +1,4 @@
-"""All statements of one task, written once: before the charge, for tables as they are declared and were recorded."""
+"""The SQL statements of one task. They are written once, before the charge, from declarations and recorded types."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from privet.sources import Raw, expected
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """For the kernel there are `rows`; without them there is a statement for all `sums`, and one for the `spread` of
-    each value that is ranked. `keys` asks how many units have each key, where keys are not public."""
+    """With the kernel, `rows` fetches the rows. Without it, `sums` is one statement for all sums, and `spread` has one
+    for each value that is ranked. If keys are not public, `keys` asks how many units have each key."""
 
     raw: Raw
     rows: Rows | None = None
@@ -26,13 +26,13 @@ class Written:
     habits: HabitRows | None = None
 
     def fits(self, raw: Raw) -> bool:
-        """Whether they can be asked of these tables."""
+        """Whether the statements fit these tables: the same relations and types."""
         pairs = [(self.raw, raw), *((self.raw.beside[name], other) for name, other in raw.beside.items())]
         return all((one.relation, one.types) == (other.relation, other.types) for one, other in pairs)
 
 
 def write(task: Task, raw: Raw, *, kernel: bool) -> Written:
-    """Refuses what cannot be written. Values that are too long for the kernel are left to the engine."""
+    """Raises if a statement cannot be written. Values that are too long for the kernel are left to the engine."""
     if task.habits:
         return Written(raw=raw, spread={}, habits=habits(task, raw))
     keys = None if not task.cells.private else observed(task, raw) if kernel else people(task, raw)
@@ -44,5 +44,5 @@ def write(task: Task, raw: Raw, *, kernel: bool) -> Written:
 
 
 def expected_of(task: Task) -> Raw:
-    """The tables of a task, if they are as they were recorded."""
+    """The tables of a task as they were recorded."""
     return replace(expected(task.table), beside={name: expected(table) for name, table in task.beside.items()})
