@@ -1,9 +1,10 @@
-# The two commands of the README are `make demo` and `make test`. Both build .venv by themselves.
+# The two commands of the README are `make demo` and `make test`. Each builds .venv itself.
 PYTHON ?= python3
 BIN := .venv/bin
 BASE := .venv/.base
 READY := .venv/.ready
-# $(call environment,FOLDER) makes an empty one, $(call install,FOLDER) is what installs into it: uv if there is one.
+# $(call environment,FOLDER) creates an empty environment. $(call install,FOLDER) is the command that installs packages
+# into it. Both use uv if it is installed.
 ifneq ($(shell command -v uv 2>/dev/null),)
 environment = uv venv --quiet --clear --python $(PYTHON) $(1)
 install = uv pip install --quiet --python $(1)/bin/python
@@ -13,11 +14,11 @@ install = $(1)/bin/python -m pip install --quiet --disable-pip-version-check
 endif
 
 PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal
-# The files of which every branch must be reached; lines of other rooms are not counted.
+# The files whose branches must all be reached. Lines of other rooms are not counted.
 TRUSTED = $(shell $(BIN)/python tools/trusted.py --coverage)
 ROOMS = $(shell echo $(TRUSTED) | tr , '\n' | sed -E 's|src/privet/([a-z_]+).*|--cov=privet.\1|' | sort -u)
 
-# Many tests start processes. Where bytecode may not be kept, each would compile pandas, sqlglot and OR-Tools again.
+# Many tests start processes. Without stored bytecode, each process would compile pandas, sqlglot and OR-Tools again.
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo quick test proofs cover check evidence rest bench peers mutate wheel lock system-deps clean
@@ -32,11 +33,11 @@ quick: $(READY)
 test: check
 	$(PYTEST) -m "not proof"
 
-# Long statistics, planted bugs, long commands of the README, kills.
+# Long statistical tests, planted bugs, long commands of the README, killed processes.
 proofs: $(READY)
 	$(PYTEST) -m "proof"
 
-# Every branch of what is trusted, by its own tests.
+# Branch coverage of the trusted files by their own tests. Fails below 100 %.
 cover: $(READY)
 	$(PYTEST) -m "trusted and not proof and (counted or not slow)" $(ROOMS) --cov-report= --cov-fail-under=0
 	$(BIN)/python -m coverage report --skip-covered --fail-under=100 --include="$(TRUSTED)"
@@ -48,7 +49,7 @@ check: $(READY)
 	$(BIN)/lint-imports
 	$(BIN)/python tools/trusted.py --check
 
-# The long proofs. Everything that a page claims as measured is written to docs/evidence by these.
+# Long measurements. Every measured number that a page claims is written to docs/evidence by these commands.
 evidence: $(READY) bench peers mutate rest
 	$(BIN)/python benchmarks/law.py --draws 100000000 --json docs/evidence/noise-law.json
 	$(BIN)/python benchmarks/fuzz.py --cases 200000 --json docs/evidence/sensitivity-fuzz.json
@@ -66,7 +67,7 @@ evidence: $(READY) bench peers mutate rest
 	$(BIN)/python benchmarks/subsets.py --json docs/evidence/subsets.json
 	$(BIN)/python benchmarks/membership.py --json docs/evidence/membership.json
 
-# Branch coverage of everything, by everything that is not a planted bug.
+# Branch coverage of all files by all tests that are not proofs. Fails below 98 %.
 rest: $(READY)
 	$(PYTEST) -m "not proof" --cov --cov-report=term:skip-covered --cov-fail-under=98
 
@@ -78,7 +79,8 @@ bench: $(READY)
 	$(BIN)/python benchmarks/plans.py --json docs/evidence/plans-speed.json
 	$(BIN)/python benchmarks/pseudonyms.py --json docs/evidence/pseudonyms.json
 
-# Other engines beside Privet: speed, and error at equal privacy. Builds .venv-peers-NAME; real data from PRIVET_DATA.
+# Compares Privet with other engines: speed, and error at equal privacy. Builds .venv-peers-NAME, and reads real data
+# from PRIVET_DATA.
 peers: $(READY)
 	$(BIN)/python benchmarks/queries.py --peers --json docs/evidence/queries-peers.json
 	$(BIN)/python benchmarks/errors.py --json docs/evidence/errors.json
@@ -89,7 +91,7 @@ peers: $(READY)
 mutate: $(READY)
 	$(BIN)/python benchmarks/mutation.py --json docs/evidence/mutation.json
 
-# What users have: the base dependencies and this folder.
+# What users install: the base dependencies and this folder.
 $(BASE): requirements.lock pyproject.toml
 	@echo "building .venv (once)"
 	@$(call environment,.venv)
@@ -97,12 +99,13 @@ $(BASE): requirements.lock pyproject.toml
 	@$(call install,.venv) --no-deps --no-build-isolation -e .
 	@touch $(BASE)
 
-# What contributors have on top of it.
+# What contributors install on top of that.
 $(READY): $(BASE) requirements-dev.lock
 	@$(call install,.venv) --require-hashes -r requirements-dev.lock
 	@touch $(READY)
 
-# The wheel as a user gets it: into an empty environment with the base dependencies, then the demo and the README there.
+# Installs the built wheel as a user does, into an empty environment with the base dependencies. Then runs the demo and
+# the commands of the README there.
 wheel: $(READY)
 	rm -rf dist
 	$(BIN)/python -m hatchling build --target wheel
@@ -112,13 +115,13 @@ wheel: $(READY)
 	.venv-wheel/bin/privet demo
 	.venv-wheel/bin/python tests/readme.py
 
-# Exact versions with hashes and without addresses, for every platform and Python that we support.
+# Locks exact versions with hashes and without addresses, for every supported platform and version of Python.
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --group build
 lock: $(READY)
 	$(LOCK) --extra dev pyproject.toml --output-file requirements-dev.lock
 	$(LOCK) --constraint requirements-dev.lock pyproject.toml --output-file requirements.lock
 
-# What some tests use when it is there; needs root. `make test` never calls it.
+# Installs what some tests use if it is present. Needs root. `make test` never calls it.
 system-deps:
 	@command -v chromium >/dev/null 2>&1 || { export DEBIAN_FRONTEND=noninteractive; \
 	  apt-get update && apt-get install -y --no-install-recommends chromium; }

@@ -20,7 +20,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests of planted bugs are proofs. Which are slow is listed. Lines of trusted rooms are counted by their files."""
+    """Tests that plant bugs are proofs. tests/slow.txt lists slow tests. Tests of trusted rooms count lines."""
     for item in items:
         name, fixtures = getattr(item, "originalname", None) or "", getattr(item, "fixturenames", ())
         if "monkeypatch" in fixtures and name.endswith(("_found", "_noticed", "_caught")):
@@ -34,7 +34,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     skipped = len(terminalreporter.stats.get("skipped", []))
-    terminalreporter.write_line(f"skipped: {skipped}" + (" (a failure here: CI has every part)" if IN_CI else ""))
+    terminalreporter.write_line(f"skipped tests: {skipped}" + (" (in CI a skipped test is a failure)" if IN_CI else ""))
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

@@ -1,9 +1,9 @@
-"""Processor time of every test, with its children, summed per room beside a budget. It names; it never fails a run.
+"""Processor time of every test and its child processes, summed per room beside a budget. It never fails a run.
 
-Processor time, not time by the clock: a busy machine takes longer, but does not do more.
+It measures processor time, not time by the clock, because a busy machine takes longer but does no more work.
 
-Which tests are too slow for `make quick` is read from tests/slow.txt. To write it anew, after `make test` with
-PRIVET_TEST_TIMES=times.json: `python tests/processor_time.py times.json`.
+tests/slow.txt lists the tests that are too slow for `make quick`. To write it again, run `make test` with
+PRIVET_TEST_TIMES=times.json, then `python tests/processor_time.py times.json`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ BUDGET = Path(__file__).parent / "budget.toml"
 SLOW = Path(__file__).parent / "slow.txt"
 PROPERTY = "processor seconds"
 LEFT_OUT = "tests left out"
-STARTING = "starting and collecting"
+STARTING = "start-up and collection"
+NO_ROOM = "in no room"
 LONG, LONG_IN_ALL = (
     0.5,
     2.0,
@@ -151,7 +152,7 @@ class Meter:
 
 
 def table(tests: Mapping[str, float], starting: float, select: str) -> list[str]:
-    """One line per room and one in all, those over their budget named; for single tests nothing."""
+    """One line per room and one for the total. Rooms over their budget are marked. Empty for fewer than 100 tests."""
     if len(tests) < 100:
         return []
     rooms, tiers = budget()
@@ -159,13 +160,13 @@ def table(tests: Mapping[str, float], starting: float, select: str) -> list[str]
     sums: dict[str, float] = defaultdict(float)
     for nodeid, used in tests.items():
         room = room_of(nodeid)
-        sums[room.name if room else "no room"] += used
+        sums[room.name if room else NO_ROOM] += used
     whole = tier is not None and tier.name == "test"  # rooms have their budgets there
-    lines = ["processor time, minutes" + (" (budget)" if whole else "")]
+    lines = ["minutes of processor time" + (" (budget)" if whole else "")]
     lines += [_line(room.name, sums[room.name], room.minutes if whole else None) for room in rooms if sums[room.name]]
-    lines += [_line("no room", sums["no room"], None)] if sums["no room"] else []
+    lines += [_line(NO_ROOM, sums[NO_ROOM], None)] if sums[NO_ROOM] else []
     lines += [_line(STARTING, starting, None)]
-    return [*lines, _line("all", sum(sums.values()) + starting, tier.minutes if tier else None)]
+    return [*lines, _line("total", sum(sums.values()) + starting, tier.minutes if tier else None)]
 
 
 def _line(name: str, seconds: float, minutes: float | None) -> str:
@@ -179,9 +180,14 @@ def left_out(counts: Mapping[str, int], select: str) -> list[str]:
     if not select or not any(counts.values()):
         return []
     proofs, others = counts.get("proof", 0), counts.get("other", 0)
-    lines = [f"left out: {proofs:,} proofs (run them with `make proofs`)"] if proofs else []
-    lines += [f"left out: {others:,} other tests (run them with `make test`)"] if others else []
-    return [*lines, "lines are counted by `make cover` only"] if select == "not proof" else lines
+    lines = [_left_out(proofs, "proof", "make proofs")] if proofs else []
+    lines += [_left_out(others, "other test", "make test")] if others else []
+    return [*lines, "coverage was not measured (measure it with `make cover`)"] if select == "not proof" else lines
+
+
+def _left_out(number: int, what: str, command: str) -> str:
+    them = "it" if number == 1 else "them"
+    return f"left out: {number:,} {what}{'' if number == 1 else 's'} (run {them} with `{command}`)"
 
 
 if __name__ == "__main__":

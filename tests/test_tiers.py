@@ -65,8 +65,8 @@ def test_continuous_integration_tells_what_each_step_used_also_where_one_fails()
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
     assert done.returncode == 1
     busy, bad = done.stdout.splitlines()
-    assert re.fullmatch(r"busy +0\.\d\d minutes of processor time \(0\.0\)  OVER", busy)
-    assert re.fullmatch(r"bad +0\.00 minutes of processor time \(3\.0\)", bad)
+    assert re.fullmatch(r"busy +0\.\d\d minutes of processor time \(budget 0\.0\)  OVER", busy)
+    assert re.fullmatch(r"bad +0\.00 minutes of processor time \(budget 3\.0\)", bad)
 
 
 def test_most_slow_tests_are_there() -> None:
@@ -112,11 +112,11 @@ def test_planted_bugs_are_proofs_by_their_names() -> None:
 def test_what_is_over_its_budget_is_named() -> None:
     tests = {f"tests/test_ledger.py::test_{n}": 6.0 for n in range(100)} | {"tests/test_new.py::test_one": 60.0}
     lines = table(tests, 30.0, "not proof")
-    assert lines[0] == "processor time, minutes (budget)"
+    assert lines[0] == "minutes of processor time (budget)"
     assert next(line for line in lines if "ledger" in line).endswith("OVER")
-    assert f"  {'no room':<28}  1.00" in lines
+    assert f"  {'in no room':<28}  1.00" in lines
     assert f"  {STARTING:<28}  0.50" in lines
-    assert lines[-1] == f"  {'all':<28} 11.50 (9.00)  OVER"
+    assert lines[-1] == f"  {'total':<28} 11.50 (9.00)  OVER"
     assert not any("OVER" in line for line in table(tests, 30.0, "")), "no tier, no budget"
     assert table(dict(list(tests.items())[:5]), 1.0, "not proof") == []
 
@@ -124,10 +124,10 @@ def test_what_is_over_its_budget_is_named() -> None:
 def test_what_was_left_out_is_said_with_how_to_run_it() -> None:
     assert left_out({"proof": 1234}, "not proof") == [
         "left out: 1,234 proofs (run them with `make proofs`)",
-        "lines are counted by `make cover` only",
+        "coverage was not measured (measure it with `make cover`)",
     ]
     assert left_out({"proof": 1, "other": 2}, "not proof and not slow") == [
-        "left out: 1 proofs (run them with `make proofs`)",
+        "left out: 1 proof (run it with `make proofs`)",
         "left out: 2 other tests (run them with `make test`)",
     ]
     assert left_out({"other": 5}, "") == left_out({}, "not proof") == []
