@@ -385,9 +385,7 @@ def test_stopped_after_the_charge(
 
     monkeypatch.setattr(DuckDb, "exact", stop)
     assert cli.main(["query", vault, COUNT, "--epsilon", "0.1"]) == cli.STOPPED
-    assert capsys.readouterr().err == (
-        "privet: stopped after the charge: entry 2 of the ledger stays charged\n"
-    )
+    assert capsys.readouterr().err == ("privet: stopped after the charge: entry 2 of the ledger stays charged\n")
 
 
 @pytest.mark.parametrize(

@@ -123,8 +123,8 @@ def _about(charge: Charge, tasks: Sequence[Task]) -> Charge:
 
 @claim("gate-price")
 def guarantee(tasks: Sequence[Task], neighbors: Neighbors, loss: Loss) -> dict[str, Any]:
-    """The limits that are enforced, the noise that is added, and the charge as the ledger writes it down: all that the
-    price depends on, as plain values. Every answer carries it, so that anyone can check the price (`privet recheck`)."""
+    """The limits that are enforced, the noise that is added, and the charge as the ledger writes it: all that the price
+    depends on, as plain values. Every answer carries it, so that anyone can check the price (`privet recheck`)."""
     loss = writable(loss)
     return {
         "neighbors": neighbors.value,
