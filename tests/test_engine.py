@@ -300,7 +300,9 @@ def test_tables_that_contradict_each_other_are_refused(ledger: Ledger) -> None:
             [asked, replace(asked, table=other)],
             [replace(asked, beside={"v": other})],
         ],
-        "another table than the one whose units are bounded": [[replace(asked, table=replace(other, name="stays"))]],
+        "the first table of a plan is not the table whose units are bounded": [
+            [replace(asked, table=replace(other, name="stays"))]
+        ],
     }
     steps = Steps(ledger)
     gate = Gate(ledger=ledger, backend=steps, noise=steps, secret=lambda: b"")  # type: ignore[arg-type]

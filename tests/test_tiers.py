@@ -70,7 +70,7 @@ def test_continuous_integration_tells_what_each_step_used_also_where_one_fails()
 
 
 def test_most_slow_tests_are_there() -> None:
-    """One that was renamed is only run too often. If many were, the list is to be written anew."""
+    """A slow test that was renamed only runs too often. If many were renamed, write the list again."""
     texts = {path.name: path.read_text() for path in TESTS.glob("test_*.py")}
     names = [name.partition("::") for name in slow_functions()]
     gone = [f"{path}::{name}" for path, _, name in names if f"def {name}(" not in texts.get(path, "")]

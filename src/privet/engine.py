@@ -148,14 +148,14 @@ def _check(tasks: Sequence[Task], stated: Mapping[str, Any]) -> None:
 
 
 def _contradictions(tasks: Sequence[Task]) -> Iterator[str]:
-    """What a price takes for granted: that the units of the task's own table are those whose rows are bounded."""
+    """Why the price would not apply: it assumes that each task bounds the units of its own table, in one domain."""
     tables = [table for task in tasks for table in (task.table, *task.beside.values())]
     if len({table.domain for table in tables if not table.public}) != 1:
         yield "some tables protect people and others rows"
     if len({table.name for table in tables}) != len({(table.name, table.protects) for table in tables}):
         yield "a table is declared in two ways"
     if any(task.plan.table != task.table.name for task in tasks):
-        yield "a plan begins with another table than the one whose units are bounded"
+        yield "the first table of a plan is not the table whose units are bounded"
 
 
 def _parts(task: Task) -> Iterator[dict[str, Any]]:

@@ -21,7 +21,7 @@ from privet.errors import RefusedQueryError
 from privet.estimates.computed import check_computed
 from privet.estimates.levels import check_levels
 
-MOST_MEASURES = 999  # of one release, beside the choice of keys: 1,000 parts are checked by the gate
+MOST_MEASURES = 999  # per release, plus the choice of keys: the gate checks at most 1,000 parts
 NO_OTHERS: Mapping[str, Mapping[str, Kind]] = {}
 
 
@@ -98,9 +98,8 @@ def outline(
 def _check_few(measures: Sequence[Measure]) -> None:
     if len(measures) > MOST_MEASURES:
         raise RefusedQueryError(
-            f"the query needs {len(measures):,} noisy numbers for each group, and one release has at most"
-            f" {MOST_MEASURES}",
-            "ask for some of the aggregates at a time: several queries, each at its share of the price",
+            f"the query needs {len(measures):,} noisy numbers per group; one release can have at most {MOST_MEASURES}",
+            "split the aggregates over several queries, each with its share of the price",
         )
 
 
