@@ -109,9 +109,9 @@ $(READY): $(BASE) requirements-dev.lock
 wheel: $(READY)
 	rm -rf dist
 	$(BIN)/python -m hatchling build --target wheel
-	$(call environment,.venv-wheel)
-	$(call install,.venv-wheel) --require-hashes -r requirements.lock
-	$(call install,.venv-wheel) --no-deps dist/*.whl
+	$(BIN)/uv venv --quiet --clear --python $(BIN)/python .venv-wheel
+	$(BIN)/uv pip install --quiet --python .venv-wheel/bin/python --require-hashes -r requirements.lock
+	$(BIN)/uv pip install --quiet --python .venv-wheel/bin/python --no-deps dist/*.whl
 	.venv-wheel/bin/privet demo
 	.venv-wheel/bin/python tests/readme.py
 
