@@ -236,6 +236,7 @@ def test_narrowing_that_is_off_by_one_step_is_found(monkeypatch: pytest.MonkeyPa
     assert caught("replay", "failed", about=lambda plan, _: plan.where is not None)
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("plant", [two_corners, too_narrow, half_as_wide])
 @pytest.mark.parametrize("by_the_kernel", [0, 1])
 def test_a_mistake_in_ranges_never_breaks_the_price(

@@ -579,6 +579,7 @@ def test_a_model_with_a_population_that_is_known() -> None:
 
 
 @pytest.mark.skipif(DATA is None, reason="PRIVET_DATA is not set: no real data here")
+@pytest.mark.proof
 def test_hapmap() -> None:
     (path,) = (Path(str(DATA)) / "hapmap3").glob("*.bed")
     data = read_plink(path)
