@@ -16,6 +16,7 @@ from privet import query as queries
 from privet import recheck
 from privet.core import keys, loss, measures, parts
 from privet.estimates import pricing, question
+from privet.ledger.units import writable
 from privet.query import Query
 from privet.vault import Vault
 
@@ -197,3 +198,13 @@ def test_as_many_numbers_as_one_release_may_have(vault: Vault, text: str) -> Non
     with pytest.raises(pv.errors.RefusedQueryError, match=r"needs 1,001 noisy numbers .* at most 999") as caught:
         vault.sql(text.format(", ".join([*most, means[498]])), epsilon=9, delta="1e-6")
     assert "several queries" in caught.value.remedy
+
+
+def test_an_answer_that_is_given_again_says_what_was_charged_for_it(vault: Vault) -> None:
+    """Deltas that are close have the same threshold, and so the same answer."""
+    text = "SELECT city, COUNT(*) AS n FROM t GROUP BY city"
+    first, again = (vault.sql(text, epsilon=1, delta=delta).release() for delta in ("1e-6", "1.0001e-6"))
+    assert again.replayed
+    charged = next(entry.loss for entry in vault.ledger.entries() if entry.loss)
+    assert again.cost == charged == writable(first.cost)
+    assert again.to_json()["guarantee"] == first.to_json()["guarantee"]

@@ -93,9 +93,9 @@ class Query:
         )
         stored = self._stored(charge, fresh=fresh)
         if stored is not None:
-            return self._answer(Release(receipt=stored.receipt, body=stored.body), replayed=True)
+            return self._answer(Release(receipt=stored.receipt, body=stored.body), stored.charge.loss, replayed=True)
         self.check_ready()
-        return self._answer(run(charge, [self.task(self.gate.secret())], self.gate), replayed=False)
+        return self._answer(run(charge, [self.task(self.gate.secret())], self.gate), self.cost, replayed=False)
 
     def check_ready(self) -> None:
         """Raise, before anything is charged, if the data are not there. An analyst is not told why (RULES 7)."""
@@ -150,17 +150,18 @@ class Query:
         )
         return task if shown is None else task.showing(shown)
 
-    def _answer(self, release: Release, *, replayed: bool) -> Answer:
+    def _answer(self, release: Release, paid: Loss, *, replayed: bool) -> Answer:
+        """`paid` is what was charged for the release: prices that give the same noise have the same answer."""
         body = json.loads(release.body)
         asked = self.question
         return Answer(
             question=asked.showing([keys_from(key) for key in body["keys"]]) if "keys" in body else asked,
             noisy=tuple(tuple(vector) for vector in body["noisy"]),
             receipt=release.receipt,
-            cost=self.cost,
+            cost=paid,
             replayed=replayed,
             warnings=warnings_of(self.gate.ledger),
-            guarantee=guarantee([self.task(b"")], self.gate.ledger.terms.neighbors, self.cost),
+            guarantee=guarantee([self.task(b"")], self.gate.ledger.terms.neighbors, paid),
             dropped=None if self.suggestion is None else self.suggestion.dropped(self.question.outline.bounds.groups),
         )
 
