@@ -12,6 +12,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -96,6 +97,24 @@ def test_random_tasks_give_the_integers_of_the_reference(store: nasty.Store, exa
                 asked += 1
                 assert exact(task, raw) == Reference({"t": made.rows}).exact(task), seed
     assert asked > 60
+
+
+def test_rows_of_cells_that_there_are_not_are_dropped(store: nasty.Store, exact: Exact) -> None:
+    """Cells and keys come from the same shapes; if they did not, compiled loops would write beyond their array."""
+    columns: dict[str, Kind] = {"a": Integer(0, 10**6)}
+    plan = Plan(
+        table="t",
+        keys=(Key(name="k", value=Column("a")),),
+        aggregates=(Aggregate(name="n", function=Function.COUNT),),
+        outputs=(),
+        where=Compare(Relation.LESS, Column("a"), Literal(Fraction(9))),
+    )
+    table = table_of(columns, groups=9, rows=9)
+    task = nasty.task_of(plan, table)
+    task = replace(task, cells=replace(task.cells, domains=(task.cells.domains[0][:4],)))
+    rows = [{"id": unit, "a": value} for unit in range(20) for value in (0, 3, 4, 8)]
+    raw = store.put(nasty.Made(table=table, types={"id": "BIGINT", "a": "INTEGER"}, rows=rows))
+    assert exact(task, raw) == store.exact(task, raw) == Reference({"t": rows}).exact(task) == [[20, 0, 0, 20]]
 
 
 @pytest.mark.proof

@@ -48,8 +48,9 @@ class Fetched:
     summed: int
 
     @classmethod
-    def of(cls, rows: Rows, arrays: Mapping[str, npt.NDArray[Any]]) -> Self:
-        there = arrays["cell"] >= 0
+    def of(cls, rows: Rows, arrays: Mapping[str, npt.NDArray[Any]], cells: int = 2**31) -> Self:
+        """Without rows that are in none of the cells: compiled loops do not look whether a number is one."""
+        there = (arrays["cell"] >= 0) & (arrays["cell"] < cells)
         if not there.all():
             arrays = {name: column[there] for name, column in arrays.items()}
         unit, width = arrays["u"], len(rows.missing)
@@ -112,7 +113,7 @@ def bounded(task: Task, rows: Rows, pile: Pile, labels: Bits = NONE) -> Found:
     def share(number: int) -> tuple[Found, int]:
         found, since, seen = Found.none(task, rows), 0, 0
         for bucket in range(number, buckets or 1, threads):
-            fetched = Fetched.of(rows, pile.bucket(bucket))
+            fetched = Fetched.of(rows, pile.bucket(bucket), task.cells.count)
             since, seen = since + len(fetched.unit), seen + len(fetched.unit)
             if since >= AT_A_TIME:
                 carry(found.totals)
