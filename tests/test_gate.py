@@ -208,3 +208,40 @@ def test_an_answer_that_is_given_again_says_what_was_charged_for_it(vault: Vault
     charged = next(entry.loss for entry in vault.ledger.entries() if entry.loss)
     assert again.cost == charged == writable(first.cost)
     assert again.to_json()["guarantee"] == first.to_json()["guarantee"]
+
+
+@pytest.mark.parametrize("unit", ["who", None])
+def test_a_charge_to_a_part_is_for_a_query_about_it(tmp_path: Path, unit: str | None) -> None:
+    """Each part has the whole budget, so a query about everybody must not be charged to one of them."""
+    rows = {"who": [1, 2, 3], "home": ["a", "b", "a"], "x": [1, 2, 3]}
+    columns = {"home": pv.Category(["a", "b"]), "x": pv.Integer(0, 9)}
+    with pv.create(tmp_path / "v.privet", budget=pv.Budget(3), testing=True) as vault:
+        vault.add_table("t", rows, unit=unit, columns=columns)
+        undivided = replace(vault.sql("SELECT COUNT(*) AS n FROM t", epsilon=1), part="a")
+        with pytest.raises(pv.errors.RefusedQueryError, match="charged to one part of the units"):
+            undivided.release()
+        vault.partition("t", "home")
+        text = "SELECT home, SUM(x) AS s FROM t WHERE x > 1 GROUP BY home"
+        honest = {part: vault.sql(text, epsilon=1, part=part) for part in ("a", "b")}
+        everybody = vault.sql(text, epsilon=1)
+        table = honest["a"].table
+        wrong = [
+            replace(everybody, part="a"),
+            replace(honest["a"], part="b"),
+            replace(honest["a"], part="c"),
+            replace(honest["a"], table=replace(table, version=table.version + 1), part="a"),
+            replace(honest["a"], question=_without_condition(honest["a"].question)),
+        ]
+        for query in wrong:
+            with pytest.raises((pv.errors.RefusedQueryError, pv.errors.InvalidInputError)):
+                query.release()
+        assert vault.budget.spent.epsilon == 0
+        for query in honest.values():
+            query.release()
+        assert vault.suggest_bounds(text, epsilon=1, part="a").ranges
+        assert everybody.release().rows
+
+
+def _without_condition(asked: Any) -> Any:
+    """The rows are joined with their part, and nobody looks at it."""
+    return replace(asked, outline=replace(asked.outline, plan=replace(asked.outline.plan, where=None)))

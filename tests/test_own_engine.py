@@ -217,7 +217,7 @@ def replayed(patch: pytest.MonkeyPatch, asked: Two) -> Checks:
     """The gate refuses what is planted; the audit is tried on an engine without it."""
     with pytest.raises(RefusedQueryError, match="the gate refused this release: the charge is smaller"):
         asked[0].release()
-    patch.setattr(engine, "_check", lambda _: None)
+    patch.setattr(engine, "_check", lambda *_: None)
     return pv.testing.replay(*asked, runs=1)
 
 
@@ -310,7 +310,7 @@ def test_limits_that_are_not_applied(tables: Tables, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(Query, "task", unbounded)
     with pytest.raises(RefusedQueryError, match="the gate refused this release: the charge is smaller"):
         tables("people")[0].release()
-    monkeypatch.setattr(engine, "_check", lambda _: None)
+    monkeypatch.setattr(engine, "_check", lambda *_: None)
     crowd = replace(BY_NAME["people"], second=BY_NAME["people"].second * 3)
     first, second = (tables.vault(crowd, rows).sql(crowd.text, epsilon=1) for rows in (crowd.first, crowd.second))
     found = pv.testing.replay(first, second, runs=1)
@@ -380,7 +380,7 @@ def test_a_charge_that_depends_on_the_data(tables: Tables, monkeypatch: pytest.M
         return pure(Fraction(count, 10))  # type: ignore[arg-type]
 
     first, second = tables("count")
-    monkeypatch.setattr(engine, "_check", lambda _: None)
+    monkeypatch.setattr(engine, "_check", lambda *_: None)
     monkeypatch.setattr(Query, "cost", property(by_rows))
     found = pv.testing.replay(first, second, runs=1)
     assert verdict(found, "charge") == verdict(found, "before") == VIOLATED

@@ -24,6 +24,7 @@ from privet.core.claim import claim
 from privet.core.laws import Choice, DiscreteGaussian, DiscreteLaplace, Law
 from privet.core.loss import Amount, Loss
 from privet.core.measures import KEYS, Measure, Role
+from privet.core.partition import Partition, asks_part
 from privet.core.ranks import rank
 from privet.core.unit import Neighbors
 from privet.errors import PrivetError, RefusedQueryError, ReleaseFailedError
@@ -95,7 +96,7 @@ def run(charge: Charge, tasks: Sequence[Task], gate: Gate) -> Release:
     if type(gate.noise) is not FreshNoise and not gate.ledger.terms.testing:
         raise RefusedQueryError("the noise was replaced, but this vault is not for testing", "open the vault again")
     charge = _about(charge, tasks)
-    _check(tasks, guarantee(tasks, gate.ledger.terms.neighbors, charge.loss))  # 1 sensitivity and 2 price
+    _check(charge, tasks, gate.ledger)  # 1 sensitivity and 2 price
     written = [gate.backend.write(task) for task in tasks]
     receipt = gate.ledger.spend(charge)  # 3 durable, or raises; no data read yet
     noise = Watched(gate.noise)
@@ -138,8 +139,11 @@ def guarantee(tasks: Sequence[Task], neighbors: Neighbors, loss: Loss) -> dict[s
     }
 
 
-def _check(tasks: Sequence[Task], stated: Mapping[str, Any]) -> None:
+def _check(charge: Charge, tasks: Sequence[Task], ledger: Ledger) -> None:
+    stated = guarantee(tasks, ledger.terms.neighbors, charge.loss)
     problems = [*_contradictions(tasks), *recheck.problems(stated)]
+    if charge.part is not None and not all(_about_part(task, ledger.partition, charge.part) for task in tasks):
+        problems.append("it is charged to one part of the units, but asked about others")
     if problems:
         raise RefusedQueryError(
             f"the gate refused this release: {'; '.join(problems)}",
@@ -156,6 +160,16 @@ def _contradictions(tasks: Sequence[Task]) -> Iterator[str]:
         yield "a table is declared in two ways"
     if any(task.plan.table != task.table.name for task in tasks):
         yield "the first table of a plan is not the table whose units are bounded"
+
+
+def _about_part(task: Task, partition: Partition | None, part: str) -> bool:
+    """Does the task see only units of the part that it is charged to, as the ledger divided them?"""
+    tables = {table.name: table for table in (task.table, *task.beside.values())}
+    if partition is None or partition.table not in tables:
+        return False
+    register = tables[partition.table]
+    same = register.digest == partition.register
+    return same and asks_part(task.plan, partition, part, by_row=register.unit is None)
 
 
 def _parts(task: Task) -> Iterator[dict[str, Any]]:

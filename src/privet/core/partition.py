@@ -6,7 +6,7 @@ A question about one part sees the units of that part and nobody else, so what i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import assert_never
@@ -71,11 +71,17 @@ def of_part(plan: Plan, partition: Partition, part: str, declared: Mapping[str, 
     made of nothing but that unit's rows in the register. `declared` are the columns of every table of the plan."""
     origin, place = origin_of(plan), partition.place(part)
     name = _fresh("part", shapes_of(origin, declared))
+    return replace(plan, origin=_with_part(origin, name, partition), where=_both(plan.where, _is_at(name, place)))
+
+
+def _with_part(origin: Origin, name: str, partition: Partition) -> Joined:
     made = Aggregate(name=name, function=Function.MIN, value=_place_of(partition))
     own = PerUnit(source=Scan(table=partition.table), aggregates=(made,))
-    joined = Joined(left=origin, right=own, by_unit=True, names=((name, name),))
-    here = Compare(Relation.EQUAL, Column(name), Literal(Fraction(place)))
-    return replace(plan, origin=joined, where=_both(plan.where, here))
+    return Joined(left=origin, right=own, by_unit=True, names=((name, name),))
+
+
+def _is_at(name: str, place: int) -> Expression:
+    return Compare(Relation.EQUAL, Column(name), Literal(Fraction(place)))
 
 
 @claim("one-part-a-unit")
@@ -87,8 +93,33 @@ def of_part_by_row(plan: Plan, partition: Partition, part: str) -> Plan:
             f"each row is a unit, and only those of {show(partition.table)} have a part",
             f"ask rows of {show(partition.table)}, or leave the part out",
         )
-    here = Compare(Relation.EQUAL, Column(partition.column), Literal(part))
-    return replace(plan, where=_both(plan.where, here))
+    return replace(plan, where=_both(plan.where, _has(partition, part)))
+
+
+def _has(partition: Partition, part: str) -> Expression:
+    return Compare(Relation.EQUAL, Column(partition.column), Literal(part))
+
+
+@claim("one-part-a-unit")
+def asks_part(plan: Plan, partition: Partition, part: str, *, by_row: bool) -> bool:
+    """Is the plan asked of this part alone? Only what the two functions above make is; more conditions may follow."""
+    origin, wanted = origin_of(plan), list(_conditions(plan.where))
+    if by_row:
+        return plan.table == partition.table and _keeps(origin, partition.column) and _has(partition, part) in wanted
+    if not isinstance(origin, Joined) or len(origin.names) != 1:
+        return False
+    name = origin.names[0][1]
+    made = origin == _with_part(origin.left, name, partition)
+    return made and part in partition.parts and _is_at(name, partition.place(part)) in wanted
+
+
+def _conditions(where: Expression | None) -> Iterator[Expression | None]:
+    """All of which a row must fulfill."""
+    if isinstance(where, And):
+        for item in where.items:
+            yield from _conditions(item)
+    else:
+        yield where
 
 
 def _place_of(partition: Partition) -> Expression:
