@@ -421,9 +421,9 @@ def test_answers_that_depend_on_more_than_the_noise(tables: Tables, monkeypatch:
     """A number that is printed as it is, beside those that are noisy."""
     publish = Query._answer
 
-    def beside(self: Query, release: Any, *, replayed: bool) -> Any:
+    def beside(self: Query, *given: Any, **more: Any) -> Any:
         count = self.gate.backend.exact(self.task(b""))[0]
-        return replace(publish(self, release, replayed=replayed), warnings=(f"of {count} rows",))
+        return replace(publish(self, *given, **more), warnings=(f"of {count} rows",))
 
     monkeypatch.setattr(Query, "_answer", beside)
     assert verdict(pv.testing.replay(*tables("count"), runs=1), "answer") == VIOLATED
