@@ -61,6 +61,7 @@ THROUGH_SOURCES = 0.05  # rounds that also go through the backend's own reading 
 BY_THE_KERNEL = 0.4  # rounds
 SUGGESTED = 0.1  # rounds that also ask which bounds would do
 MANY = 10**6  # a bound that never binds
+MOST_VIOLATIONS = 500
 Row = dict[str, Any]
 People = dict[Keys, int]
 About = Callable[[Plan, Table], bool]
@@ -235,6 +236,8 @@ class Fuzzer:
     def run(self, cases: int, stop_at: Sequence[str] = ()) -> Tally:
         while self.tally.cases < cases and not self.tally.found(stop_at):
             self.round()
+            if len(self.tally.violations) > MOST_VIOLATIONS:  # nothing works any more
+                break
         return self.tally
 
     def round(self) -> None:

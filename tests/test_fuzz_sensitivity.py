@@ -406,7 +406,7 @@ def test_a_rest_that_is_not_bounded_again_is_found(monkeypatch: pytest.MonkeyPat
         if not task.cells.rest:
             return real(task, type_, rows)
         wide = replace(task, bounds=replace(task.bounds, rows=task.bounds.rows * task.bounds.groups))
-        rest = len(task.cells.chosen)
+        rest = "CAST($rest AS BIGINT)"
         return (
             f"SELECT * FROM ({real(task, type_, rows)}) WHERE cell < {rest}"
             f" UNION ALL SELECT * FROM ({real(wide, type_, rows)}) WHERE cell = {rest}"
