@@ -35,7 +35,7 @@ class Work:
             self._of.used(seconds)
 
     def steps(self, entries: int) -> int:
-        """How many steps of the simplex method on a program with so many entries are left; at least one."""
+        """How many simplex steps are left for a program with this many entries; at least one."""
         return max(1, int(self.left / (ITERATION * max(1, entries))) - START)
 
     def stepped(self, steps: int, entries: int) -> None:

@@ -1,4 +1,4 @@
-"""How far one unit can move the cells of a sum, when only so many of its rows and cells count."""
+"""How far one unit can move the cells of a sum, when only a limited number of its rows and cells count."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from privet.estimates.sums import sum_half_width
 
 @lru_cache(maxsize=4096)
 def half_width(law: Law, share: Fraction, cells: int = 1) -> int:
-    """Noise of this law, added up over so many cells, is at most so many steps with probability at least `share`."""
+    """A number of steps: the noise of `cells` cells, added up, is at most that with probability at least `share`."""
     if cells > 1:
         return sum_half_width(law, share, cells)
     if isinstance(law, DiscreteLaplace):
@@ -56,8 +56,8 @@ def gaussian_half_width(law: DiscreteGaussian, share: Fraction) -> int:
 
 
 def price_within(sensitivity: Sensitivity, gauge: Gauge, steps: int, share: Fraction, cells: int = 1) -> Fraction:
-    """The smallest price, to five digits, at which noise of so many cells together is at most `steps` with probability
-    `share`."""
+    """The smallest price, to five digits, at which the noise of `cells` cells together is at most `steps`, with
+    probability `share`."""
 
     def good(price: Fraction) -> bool:
         return half_width(law_for(sensitivity, gauge, price), share, cells) <= steps
