@@ -18,6 +18,9 @@ PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal
 TRUSTED = $(shell $(BIN)/python tools/trusted.py --coverage)
 ROOMS = $(shell echo $(TRUSTED) | tr , '\n' | sed -E 's|src/privet/([a-z_]+).*|--cov=privet.\1|' | sort -u)
 
+# CI runs the quick tests of trusted rooms once: in `make cover`.
+IN_COVER = $(if $(filter true,$(CI)), and not covered)
+
 # Many tests start processes. Without stored bytecode, each process would compile pandas, sqlglot and OR-Tools again.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -31,15 +34,15 @@ quick: $(READY)
 	$(PYTEST) -m "not proof and not slow"
 
 test: check
-	$(PYTEST) -m "not proof"
+	$(PYTEST) -m "not proof$(IN_COVER)"
 
-# Long statistical tests, planted bugs, long commands of the README, killed processes.
+# Long statistical tests, planted bugs, killed processes.
 proofs: $(READY)
 	$(PYTEST) -m "proof"
 
 # Branch coverage of the trusted files by their own tests. Fails below 100 %.
 cover: $(READY)
-	$(PYTEST) -m "trusted and not proof and (counted or not slow)" $(ROOMS) --cov-report= --cov-fail-under=0
+	$(PYTEST) -m "covered" $(ROOMS) --cov-report= --cov-fail-under=0
 	$(BIN)/python -m coverage report --skip-covered --fail-under=100 --include="$(TRUSTED)"
 
 check: $(READY)

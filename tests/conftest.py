@@ -28,8 +28,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if function_of(item.nodeid) in slow_functions():
             item.add_marker(pytest.mark.slow)
         room = room_of(item.nodeid)
-        if room is not None and room.trusted:
-            item.add_marker(pytest.mark.trusted)
+        marked = {mark.name for mark in item.iter_markers()}
+        if (
+            room is not None
+            and room.trusted
+            and "proof" not in marked
+            and ("counted" in marked or "slow" not in marked)
+        ):
+            item.add_marker(pytest.mark.covered)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

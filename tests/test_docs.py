@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import re
-import shlex
-import shutil
 from pathlib import Path
 
 import pytest
-from readme import CONSOLE, commands, exit_code, run, write_tables
-
-from privet.cli import main
+from readme import commands, exit_code, run, write_tables
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted(ROOT.glob("C*.md")), ROOT / "SECURITY.md"]
@@ -46,23 +42,6 @@ def test_make_targets_on_the_pages_exist() -> None:
     for page in PAGES:
         for target in re.findall(r"`make ([a-z-]+)`", page.read_text()):
             assert target in targets, f"{page.name}: make {target}"
-
-
-@pytest.mark.proof
-@pytest.mark.parametrize(("heading", "number"), [("## Attack your statistics", 5), ("## Ship records", 7)])
-def test_commands_say_what_the_page_says(
-    heading: str, number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Those of a section of the README, in its order: what one writes, the next reads."""
-    monkeypatch.chdir(tmp_path)
-    shutil.copytree(ROOT / "examples", "examples")
-    section = (ROOT / "README.md").read_text().partition(heading)[2]
-    asks = list(commands(CONSOLE.findall(section)[0]))
-    assert len(asks) == number
-    for asked, shown in asks:
-        assert main(shlex.split(asked, comments=True)[1:]) == 0
-        told = capsys.readouterr().out.splitlines()
-        assert shown in ([], told[:1]), asked
 
 
 def test_what_the_page_shows_is_read_as_written() -> None:

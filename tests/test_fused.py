@@ -125,7 +125,7 @@ def differs(store: nasty.Store, name: str) -> bool:
             return True
         nowhere = tuple(None if key is not CITY else "nowhere at all" for key in keys)
         every = tuple(dict.fromkeys([nowhere, *people]))
-        for chosen, rest in itertools.product([every, every[::2], (nowhere,), ()], [False, True]):
+        for chosen, rest in [(every, False), (every[::2], True), ((nowhere,), True), ((nowhere,), False), ((), True)]:
             chosen_task = replace(task, cells=replace(task.cells, chosen=chosen, rest=rest))
             if fetched(store, chosen_task, raw) != exact(rows, chosen_task):
                 return True
@@ -299,7 +299,7 @@ def test_labels_that_collide(store: nasty.Store, monkeypatch: pytest.MonkeyPatch
     """All of them: which cells stay is then decided by their numbers, and everything else holds."""
     monkeypatch.setattr(fused, "_labels", lambda task, _: np.full(task.cells.count, 7, np.uint64))
     assert list(wrong_limits(store)) == []
-    assert list(too_far(store, range(10))) == []
+    assert list(too_far(store, range(5))) == []
     assert not any(differs(store, name) for name in ("odd keys", "one person in every group"))
 
 

@@ -38,9 +38,9 @@ CASES = 510
 SEEDS = range(10)  # which ones does not matter: nothing may be found. benchmarks/fuzz.py takes new ones
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.proof) for seed in SEEDS[1:5])])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.proof) for seed in SEEDS[1:3])])
 def test_no_unit_moves_an_answer_further_than_its_price_says(seed: int) -> None:
-    """2,500 pairs of neighbors here; benchmarks/fuzz.py tries 200,000."""
+    """1,500 pairs of neighbors here; benchmarks/fuzz.py tries 200,000."""
     tally = fuzz(seed, CASES)
     assert tally.violations == []
     assert tally.cases >= CASES
@@ -67,7 +67,7 @@ KEYS: dict[str, dict[str, Any]] = {
 LIMITS = (
     None,
     (1, 1, None),
-    *(pytest.param(most, marks=pytest.mark.proof) for most in ((2, 3, None), (2, 3, 4), (2, 3, 5))),
+    *(pytest.param(most, marks=pytest.mark.proof) for most in ((2, 3, None), (2, 3, 5))),
 )
 OTHERS = 30  # in each group
 Own = list[tuple[str, int, int]]
@@ -246,8 +246,8 @@ def test_a_mistake_in_ranges_never_breaks_the_price(
     plant(monkeypatch)
     monkeypatch.setattr(reference, "steps_of", fuzz_sensitivity.DEFINED)
     monkeypatch.setattr(fuzz_sensitivity, "BY_THE_KERNEL", by_the_kernel)
-    found = fuzz(0, CASES)
-    assert found.cases >= CASES // 2
+    found = fuzz(0, CASES // 2)
+    assert found.cases >= CASES // 4
     assert not found.found(("sensitivity", "price"))
 
 

@@ -118,7 +118,7 @@ def test_rows_of_cells_that_there_are_not_are_dropped(store: nasty.Store, exact:
 
 
 @pytest.mark.proof
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(data=st.data())
 def test_generated_tasks_agree_in_all_versions(store: nasty.Store, data: st.DataObject) -> None:
     """Without bounds the reference, SQL and both kernels; with bounds both kernels, also in blocks and in any order."""

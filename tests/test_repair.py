@@ -144,7 +144,7 @@ def test_undecided_tries_are_no_repairs(monkeypatch: pytest.MonkeyPatch) -> None
     repairs = best_repairs(found, Work(60), silent)
     assert repairs.smallest is None
     with monkeypatch.context() as patch:
-        patch.setattr("privet.attacks.certain.Search.start", lambda *_: None)
+        patch.setattr("privet.attacks.certain.Search._is_least", lambda *_: False)
         assert best_repairs(found, Work(60), silent).single == ()
     monkeypatch.setattr(repair_module, "smallest_cover", lambda *_: None)
     assert best_repairs(found, Work(60), silent).smallest is None

@@ -6,11 +6,13 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from conftest import pytest_collection_modifyitems
 from processor_time import (
+    IN_COVER,
     LEFT_OUT,
     PROPERTY,
     STARTING,
@@ -47,7 +49,9 @@ def test_the_makefile_runs_the_tiers_as_they_are_written_down() -> None:
     for tier in TIERS:
         recipe = re.search(rf"^{tier.name}:.*\n((?:\t.*\n)+)", makefile, re.MULTILINE)
         assert recipe is not None, tier.name
-        assert f'-m "{tier.select}"' in recipe[1], tier.name
+        in_ci = "$(IN_COVER)" if tier.name == "test" else ""
+        assert f'-m "{tier.select}{in_ci}"' in recipe[1], tier.name
+    assert f"$(CI)),{IN_COVER})" in makefile
 
 
 def test_continuous_integration_runs_all_but_the_quick_one() -> None:
@@ -90,23 +94,34 @@ def test_long_tests_are_found_slow() -> None:
 
 def test_markers_are_declared() -> None:
     markers = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]["markers"]
-    assert {"counted", "proof", "slow", "trusted"} <= {marker.partition(":")[0] for marker in markers}
+    assert {"counted", "covered", "proof", "slow"} <= {marker.partition(":")[0] for marker in markers}
 
 
 class Item:
-    originalname, fixturenames = "test_a_planted_bug_is_noticed", ("monkeypatch",)
+    fixturenames = ("monkeypatch",)
 
-    def __init__(self, nodeid: str) -> None:
-        self.nodeid, self.marks = nodeid, list[str]()
+    def __init__(self, nodeid: str, *marks: str) -> None:
+        self.nodeid, self.originalname, self.marks = nodeid, nodeid.partition("::")[2], list(marks)
 
     def add_marker(self, mark: pytest.MarkDecorator) -> None:
         self.marks.append(mark.name)
 
+    def iter_markers(self) -> Iterator[pytest.MarkDecorator]:
+        return (getattr(pytest.mark, name) for name in self.marks)
+
 
 def test_planted_bugs_are_proofs_by_their_names() -> None:
-    items = [Item("tests/test_ledger.py::x"), Item("tests/test_cli.py::x")]
+    items = [Item("tests/test_ledger.py::test_a_bug_is_noticed"), Item("tests/test_cli.py::test_a_bug_is_noticed")]
     pytest_collection_modifyitems(items)  # type: ignore[arg-type]
-    assert [item.marks for item in items] == [["proof", "trusted"], ["proof"]]
+    assert [item.marks for item in items] == [["proof"], ["proof"]]
+
+
+def test_lines_are_counted_by_tests_of_trusted_rooms_that_are_quick_or_needed() -> None:
+    marks = [(), ("slow",), ("slow", "counted"), ("proof",)]
+    items = [Item("tests/test_ledger.py::test_one", *given) for given in marks]
+    items += [Item("tests/test_cli.py::test_one")]
+    pytest_collection_modifyitems(items)  # type: ignore[arg-type]
+    assert ["covered" in item.marks for item in items] == [True, False, True, False, False]
 
 
 def test_what_is_over_its_budget_is_named() -> None:
@@ -129,6 +144,9 @@ def test_what_was_left_out_is_said_with_how_to_run_it() -> None:
     assert left_out({"proof": 1, "other": 2}, "not proof and not slow") == [
         "left out: 1 proof (run it with `make proofs`)",
         "left out: 2 other tests (run them with `make test`)",
+    ]
+    assert left_out({"other": 3}, "not proof and not covered") == [
+        "left out: 3 other tests (run them with `make cover`)"
     ]
     assert left_out({"other": 5}, "") == left_out({}, "not proof") == []
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -44,17 +43,26 @@ class Search:
         self.floors: list[int] = []
         self._solver = Solver(system)
 
-    def start(self, limit: int, patience: float = math.inf) -> Outcome:
-        """A first solution, then more of them, up to `limit` and for at most `patience` seconds of work."""
+    def start(self, limit: int) -> Outcome:
+        """A first solution, then more of them, up to `limit`."""
         first = self._solver.solve(self.work.part(0.7))
         if first.values is None:
             return first.outcome
         self.floors = list(first.values[: self.kinds])
-        found, self.complete = self._solver.every(self.work.at_most(min(self.work.left / 10, patience)), limit)
+        found, self.complete = self._solver.every(self.work.part(0.1), limit)
         self.solutions = found if first.values in found else [first.values, *found][:limit]
         for values in self.solutions:
             self._met(values)
         return Outcome.SOLVED
+
+    def go_on(self, floors: Sequence[int]) -> None:
+        """Start from the floors of a system with more rows: its solutions fit here, too. One more solution, with few
+        people of the kinds in question, mostly settles who is not certain any more."""
+        self.floors = list(floors)
+        asked = tuple((kind, 1) for kind, floor in enumerate(floors) if floor)
+        solved = self._solver.solve(self.work.part(0.2), asked) if asked else None
+        if solved is not None and solved.values is not None:
+            self._met(solved.values)
 
     def _met(self, values: Sequence[int]) -> None:
         self.floors = [min(floor, value) for floor, value in zip(self.floors, values, strict=False)]

@@ -38,6 +38,7 @@ class Reconstruction:
     tables: Tables
     prepared: Prepared
     certain: tuple[Certain, ...]
+    floors: tuple[int, ...]  # the least count of each kind that was met in a data set that fits
     solutions: tuple[Values, ...]
     complete: bool
     undecided: int
@@ -109,6 +110,7 @@ def solve(tables: Tables, work: Work, limit: int, progress: Progress = silent) -
         tables=tables,
         prepared=prepared,
         certain=tuple(certain),
+        floors=tuple(search.floors),
         solutions=tuple(search.solutions),
         complete=search.complete,
         undecided=search.undecided,

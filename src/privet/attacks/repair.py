@@ -16,13 +16,12 @@ from privet.attacks.encode import kinds_of
 from privet.attacks.finding import Table
 from privet.attacks.narrow import Prepared, prepare
 from privet.attacks.prover import Prover
-from privet.attacks.solver import Outcome, smallest_cover
+from privet.attacks.solver import smallest_cover
 from privet.attacks.work import Work
 
 if TYPE_CHECKING:
     from privet.attacks.reconstruction import Reconstruction
 
-POOL, PATIENCE = 50, 0.5  # solutions to look at, and seconds, before asking about single kinds
 SHOWN = 10
 SHARPENED = 50  # more proofs than that are not looked at one by one
 Names = frozenset[str]
@@ -130,6 +129,7 @@ class _Bench:
         self.proofs = [
             (places[one.kind], one.count, frozenset(found.sources(one)) - self._limit) for one in found.certain
         ]
+        self._floors = {places[kind]: floor for kind, floor in enumerate(found.floors)}
         self._known: dict[Names, _Tried] = {}
         self._prepared = found.prepared
 
@@ -143,8 +143,7 @@ class _Bench:
         kept = tuple(one for one in self._tables.statistics if one.name not in left_out)
         small = prepare(replace(self._tables, statistics=kept), self._kinds, work.part(0.3), self._prepared)
         search = Search(small.encoded.system, len(small.encoded.kinds), work)
-        if search.start(POOL, PATIENCE) is not Outcome.SOLVED:
-            return None
+        search.go_on([self._floors.get(place, 0) for place in small.places[: search.kinds]])
         prover = Prover(search.system)
         if wanted is not None and not self._is_certain(search, prover, small, wanted):
             return _Tried({}, frozenset())
