@@ -53,5 +53,5 @@ class LogTail:
         if p >= 1:
             return -math.inf, -math.inf
         top = self._log_choices + self._k * math.log(p) + (self._n - self._k) * math.log1p(-p)
-        rest = float(np.cumprod(self._ratios * ((1 - p) / p)).sum())
+        rest = float((self._ratios * ((1 - p) / p)).cumprod().sum())
         return top + math.log1p(rest), -(self._n - self._k) / ((1 - p) * (1 + rest))
