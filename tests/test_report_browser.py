@@ -77,7 +77,7 @@ def visit(browser: Browser, tmp_path: Path) -> Iterator[Visiting]:
 
 
 @pytest.mark.parametrize("name", REPORTS)
-def test_a_report_asks_for_nothing_and_fits_screen_phone_and_paper(name: str, visit: Visiting) -> None:
+def test_a_report_asks_for_nothing_and_fits(name: str, visit: Visiting) -> None:
     seen = visit(REPORTS[name]())
     heading = seen.page.get_by_role("heading", level=1)
     for width in (1100, 390):
