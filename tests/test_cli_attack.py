@@ -123,7 +123,7 @@ def test_preflight_stops_a_pipeline_when_somebody_is_certain(
 ) -> None:
     for name in ("clinic-tables.xlsx", "clinic-tables.toml"):
         shutil.copy(EXAMPLES / name, tmp_path)
-    code = cli.main(["preflight", str(tmp_path / "clinic-tables.xlsx"), "--seconds", "8"])
+    code = cli.main(["preflight", str(tmp_path / "clinic-tables.xlsx"), "--seconds", "1"])
     text = capsys.readouterr().out
     assert code == 1
     assert "preflight: do not publish these tables as they are" in text.splitlines()[-1]

@@ -186,6 +186,14 @@ def entries_of_a_new_vault(folder: Path) -> int:
 
 
 QUICK = ["--seconds", "0.5", "--releases", "1000", "--json"]
+
+
+@pytest.fixture
+def two_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The far ends and one pair of random rows, where a test is not about the search for neighbors."""
+    monkeypatch.setattr(made_pair, "PAIRS", 2)
+
+
 BY_WARD = "SELECT w.beds, COUNT(*) AS n FROM visits v JOIN wards w ON v.ward = w.ward GROUP BY w.beds"
 
 
@@ -211,6 +219,7 @@ def test_a_question_of_a_vault_on_made_up_neighbors(clinic: str, capsys: pytest.
     assert found["released numbers"]["figures"]["lower bound"] > 0.1  # the one who differs was found
 
 
+@pytest.mark.usefixtures("two_pairs")
 def test_a_price_in_rho_and_a_join(clinic: str, capsys: pytest.CaptureFixture[str]) -> None:
     _, found = checked(["audit", "vault", clinic, "--sql", BY_WARD, "--rho", "0.1", *QUICK], capsys)
     assert no_clock(found) == ["consistent"]
@@ -237,6 +246,7 @@ def stub(monkeypatch: pytest.MonkeyPatch) -> Stub:
     return made
 
 
+@pytest.mark.usefixtures("two_pairs")
 @pytest.mark.parametrize(
     "words",
     [
@@ -256,6 +266,7 @@ def test_more_than_added_noise_is_released(
     assert ("replay, keys" in found) == ("city" in words[0])
 
 
+@pytest.mark.usefixtures("two_pairs")
 def test_numbers_too_far_apart_to_draw_are_released(
     clinic: str, stub: Stub, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -265,6 +276,7 @@ def test_numbers_too_far_apart_to_draw_are_released(
     assert stub.settings["batch"] is False
 
 
+@pytest.mark.usefixtures("two_pairs")
 def test_a_rho_with_a_delta_is_no_claim(clinic: str, capsys: pytest.CaptureFixture[str]) -> None:
     sql = "SELECT city, COUNT(*) AS n FROM visits GROUP BY city"
     code, found = checked(["audit", "vault", clinic, "--sql", sql, "--rho", "0.1", "--delta", "1e-8", *QUICK], capsys)
@@ -272,6 +284,7 @@ def test_a_rho_with_a_delta_is_no_claim(clinic: str, capsys: pytest.CaptureFixtu
     assert code in (1, 3)  # 1: the time
 
 
+@pytest.mark.usefixtures("two_pairs")
 def test_a_question_that_nobody_changes_is_inconclusive(clinic: str, capsys: pytest.CaptureFixture[str]) -> None:
     sql = "SELECT COUNT(*) AS n FROM visits WHERE age < -10"
     code, found = checked(["audit", "vault", clinic, "--sql", sql, "--epsilon", "0.5", *QUICK], capsys)
@@ -279,6 +292,7 @@ def test_a_question_that_nobody_changes_is_inconclusive(clinic: str, capsys: pyt
     assert code in (1, 3)
 
 
+@pytest.mark.usefixtures("two_pairs")
 def test_rows_as_units_under_replace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pv.create(tmp_path / "rows.privet", budget=pv.Budget(epsilon=3), neighbors="replace") as vault:
         (tmp_path / "t.csv").write_text("x,id\n")
@@ -291,6 +305,7 @@ def test_rows_as_units_under_replace(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert found["released numbers"]["figures"]["lower bound"] > 0.8  # 9 in place of 0 uses all that was paid for
 
 
+@pytest.mark.usefixtures("two_pairs")
 def test_people_with_declared_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pv.create(tmp_path / "named.privet", budget=pv.Budget(epsilon=3)) as vault:
         (tmp_path / "t.csv").write_text("id\n")

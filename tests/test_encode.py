@@ -76,10 +76,12 @@ LEVELS = [Fraction(0), Fraction(1, 4), Fraction(1, 3), Fraction(1, 2), Fraction(
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("size", [1, 2, 3, 4])
 def test_every_quantile_of_every_group(level: Fraction, size: int, discrete: bool) -> None:
-    """All values that it can have, and some that it cannot: exactly the right data sets fit."""
+    """All values that it can have, some that it cannot, and some ranges: exactly the right data sets fit."""
     attributes = {"age": tuple(map(Fraction, (4, 1, 2, 9)))}
-    for value in {Fraction(n, 2) for n in range(2, 19)} | {Fraction(13, 4)}:
-        for said in (Between(value, value), Between(value, value + 1), Between(None, value), Between(value)):
+    values = sorted({Fraction(n, 2) for n in range(2, 19)} | {Fraction(13, 4)})
+    for place, value in enumerate(values):
+        ranges = (Between(value, value + 1), Between(None, value), Between(value))
+        for said in (Between(value, value), *(ranges if place % 3 == size % 3 else ())):
             tables = release(total(size, Quantile("age", said, level, discrete)), attributes=attributes)
             encoded = encode(tables, kinds_of(tables))
             assert set(data_sets(encoded)) == expected(tables, encoded), (value, said)

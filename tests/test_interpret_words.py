@@ -109,6 +109,7 @@ def test_json_is_complete_and_plain() -> None:
 def test_the_picture_shows_what_holds(case: dict[str, Any]) -> None:
     asked = pv.meaning(**case)
     assert isinstance(asked.chart(), alt.HConcatChart)
+    assert asked.chart().to_dict()["hconcat"]  # Altair compares the chart with its schema
     words = "".join(ElementTree.fromstring(asked.svg()).itertext())
     assert ("What somebody can come to believe" in words) is (asked.delta == 0)
     assert ("Groups are protected less" in words) is (asked.delta > 0)

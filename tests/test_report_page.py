@@ -301,6 +301,7 @@ def test_the_score_is_drawn_and_told() -> None:
     assert "people not in it" not in alone.alt
     drawn = json.dumps(chart.score_chart(score).to_dict())
     assert '"value": 0.861, "low": 0.838, "high": 0.882' in drawn
+    assert chart.bars_chart(Table("Bars", "", ("age", "people"), (("1", "2"), ("2", "3")))).to_dict()["mark"]
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
@@ -15,6 +16,7 @@ def lower(hits: int, draws: int, miss: float) -> float:
     return max(0.0, math.nextafter(1 - upper(draws - hits, draws, miss), 0.0))
 
 
+@lru_cache(1024)  # a report asks for the same bounds several times
 def upper(hits: int, draws: int, miss: float) -> float:
     """At least the probability of the event, except with chance `miss`: the p with P[Bin(draws, p) <= hits] = miss."""
     if hits == draws:
@@ -51,5 +53,5 @@ class LogTail:
         if p >= 1:
             return -math.inf, -math.inf
         top = self._log_choices + self._k * math.log(p) + (self._n - self._k) * math.log1p(-p)
-        rest = float(np.cumprod(self._ratios * ((1 - p) / p)).sum())
+        rest = float((self._ratios * ((1 - p) / p)).cumprod().sum())
         return top + math.log1p(rest), -(self._n - self._k) / ((1 - p) * (1 + rest))

@@ -114,7 +114,7 @@ def reach(claim: Claim, q: float) -> float:
     return high
 
 
-@lru_cache(8)  # a page draws it twice
+@lru_cache(64)  # a page draws it twice
 def curve(claim: Claim, start: float) -> Rows:
     """The claim's curve as points: evenly over [0, 1], or over the logarithm from `start` on."""
     steps = range(STEPS + 1)
@@ -132,8 +132,8 @@ def _panel(audit: Audit, start: float, more: Sequence[alt.Chart] = (), **looks: 
     above = data(points).encode(x=x, y=y)
     below = data([{"other": row["here"], "here": row["other"]} for row in points]).encode(x=x, y=y)
     layers = [
-        above.mark_area(color=INK, opacity=SHADE).encode(y2=alt.datum(1)),
-        below.mark_area(color=INK, opacity=SHADE).encode(y2=alt.datum(start)),
+        above.mark_area(color=INK, opacity=SHADE).encode(y2=alt.Y2Datum(1)),
+        below.mark_area(color=INK, opacity=SHADE).encode(y2=alt.Y2Datum(start)),
         diagonal("other", "here", x, y, start),
         *(edge.mark_line(color=INK, strokeWidth=2) for edge in (above, below)),
         *_seen(audit, start, x, y),
@@ -183,12 +183,12 @@ def _witness(audit: Audit, start: float, x: alt.X, y: alt.Y) -> list[alt.Chart]:
     spoken = {"spoken": f"{percent(here.share, 2)} here, {percent(other.share, 2)} there"}
     marks = [
         data([{name: max(share, start) for name, share in one.items()} | spoken]).encode(
-            x=x, y=y, description="spoken:N"
+            x=x, y=y, description=alt.Description("spoken:N")
         )
         for one in (box, point)
     ]
     return [
-        marks[0].mark_rect(color=ILL, opacity=0.35, stroke=ILL).encode(x2="right:Q", y2="top:Q"),
+        marks[0].mark_rect(color=ILL, opacity=0.35, stroke=ILL).encode(x2=alt.X2("right:Q"), y2=alt.Y2("top:Q")),
         marks[1].mark_point(**sign("circle")),
     ]
 

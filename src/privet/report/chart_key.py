@@ -27,7 +27,8 @@ class KeyLine:
 
 
 def data(rows: Rows) -> alt.Chart:
-    return alt.Chart(alt.InlineData(values=rows))
+    """A tuple: Altair copies a list row by row whenever a chart changes. No InlineData: it checks every row."""
+    return alt.Chart({"values": tuple(rows)})
 
 
 def diagonal(across: str, up: str, x: alt.X, y: alt.Y, start: float = 0) -> alt.Chart:
@@ -41,7 +42,7 @@ def key(lines: Sequence[KeyLine], left: int, bottom: int) -> list[alt.Chart]:
     charts: list[alt.Chart] = []
     for place, line in enumerate(reversed(lines)):
         y = alt.value(bottom - 12 - place * KEY_STEP)
-        one = data([{"words": line.words}]).encode(y=y, description="words:N")
+        one = data([{"words": line.words}]).encode(y=y, description=alt.Description("words:N"))
         if line.shape in ("dashes", "line"):
             dashes = [4, 4] if line.shape == "dashes" else [1, 0]
             color, width = (INK, 1) if line.shape == "dashes" else (line.color, 2.5)
@@ -49,7 +50,9 @@ def key(lines: Sequence[KeyLine], left: int, bottom: int) -> list[alt.Chart]:
             mark = mark.encode(x=alt.value(left - 10), x2=alt.value(left + 10))
         else:
             mark = one.mark_point(**sign(line.shape, line.color, line.opacity)).encode(x=alt.value(left))
-        text = one.mark_text(**WORDS, align="left", baseline="middle").encode(x=alt.value(left + 18), text="words:N")
+        text = one.mark_text(**WORDS, align="left", baseline="middle").encode(
+            x=alt.value(left + 18), text=alt.Text("words:N")
+        )
         charts += [mark, text]
     return charts
 

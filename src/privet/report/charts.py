@@ -42,9 +42,12 @@ def likelihood_panels(panels: Sequence[Panel], title: str, subtitle: Sequence[st
 
 
 def svg(chart: alt.TopLevelMixin) -> str:
-    """The chart as one <svg> element. Nothing is fetched: the data are inside and no address is allowed."""
+    """The chart as one <svg> element. Nothing is fetched: the data are inside and no address is allowed.
+
+    Altair does not check it against its schema here: that takes longer than drawing, and the tests check every chart.
+    """
     version = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
-    return str(vl_convert.vegalite_to_svg(chart.to_json(), vl_version=version, allowed_base_urls=[]))
+    return str(vl_convert.vegalite_to_svg(chart.to_json(validate=False), vl_version=version, allowed_base_urls=[]))
 
 
 def _bars(diagnosis: str, here: Mapping[int, float], other: Mapping[int, float], shift: float) -> list[dict[str, Any]]:

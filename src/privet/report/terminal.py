@@ -49,7 +49,7 @@ def at_least(bound: Fraction) -> str:
 
 def terminal_width(line: str) -> int:
     """Columns on a terminal."""
-    return sum(map(letter_width, line))
+    return len(line) if line.isascii() else sum(map(letter_width, line))
 
 
 def letter_width(letter: str) -> int:
@@ -77,6 +77,8 @@ def wrapped(text: str, first: str = "", then: str = "") -> list[str]:
 
 def _pieces(word: str, room: int) -> list[str]:
     """The word, cut where a line would end."""
+    if terminal_width(word) <= room:
+        return [word]
     pieces, taken = [""], 0
     for letter in word:
         taken += letter_width(letter)
