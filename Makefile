@@ -21,6 +21,9 @@ ROOMS = $(shell echo $(TRUSTED) | tr , '\n' | sed -E 's|src/privet/([a-z_]+).*|-
 # CI runs the quick tests of trusted rooms once: in `make cover`.
 IN_COVER = $(if $(filter true,$(CI)), and not covered)
 
+# One test per core: threads of the linear algebra would only wait for each other.
+export OPENBLAS_NUM_THREADS = 1
+
 # Many tests start processes. Without stored bytecode, each process would compile pandas, sqlglot and OR-Tools again.
 unexport PYTHONDONTWRITEBYTECODE
 
