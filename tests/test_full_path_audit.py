@@ -14,7 +14,7 @@ from privet.audits import binomial
 from privet.core.laws import Choice
 
 BY_NAME = {shape.name: shape for shape in SHAPES}
-DRAWS, SHOWN, CHOICES = 50_000, 40_000, 10_000  # of noise, of keys that are shown, of values that are chosen
+DRAWS, SHOWN, CHOICES = 100_000, 60_000, 10_000  # of noise, of keys that are shown, of values that are chosen
 SURE = "0.999999999"  # a false alarm in 1e9 audits
 RELEASES, MISS = 120, 1e-10
 

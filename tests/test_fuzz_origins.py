@@ -20,7 +20,7 @@ from privet.core.shape import Shape
 from privet.estimates import levels
 from privet.query import Query
 
-CASES = 600
+CASES = 400
 
 
 def test_no_unit_moves_an_answer_about_several_tables_further_than_its_price_says() -> None:
