@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction as F
 
@@ -234,16 +234,32 @@ def test_the_conversion_at_its_borders() -> None:
     assert not implies(F(1, 100), F(1), least - F(1, 10**30), F(100))
 
 
-@pytest.mark.parametrize("right", [0, 1, 2, 131_070, 131_071, 131_072, 131_073, 200_000])
-def test_the_cap_is_what_was_proved_whatever_was_proposed(right: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The proposal is 131,071 and one more is tried first, a power of 2: its steps of 1, 2, 4, ... meet 1 exactly."""
-    monkeypatch.setattr(accountant, "_proposal", lambda *_: (F(2), F(131_071)))
-    monkeypatch.setattr(accountant, "implies", lambda rho, *_: rho <= right)
-    rho_cap.cache_clear()  # type: ignore[attr-defined]
-    try:
-        assert rho_cap(F(1), F(1, 2)) == min(right, 131_072)
-    finally:
+@pytest.fixture
+def proved(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int], tuple[F, int]]]:
+    """The cap, and how many proofs were tried, if what can be proved ends at `right` and 131,071 is proposed.
+
+    One more than the proposal is tried first: a power of 2, so that steps back of 1, 2, 4, ... meet 1 exactly.
+    """
+    tried: list[F] = []
+
+    def cap(right: int) -> tuple[F, int]:
+        tried.clear()
         rho_cap.cache_clear()  # type: ignore[attr-defined]
+        monkeypatch.setattr(accountant, "_proposal", lambda *_: (F(2), F(131_071)))
+        monkeypatch.setattr(accountant, "implies", lambda rho, *_: (tried.append(rho), rho <= right)[1])
+        return rho_cap(F(1), F(1, 2)), len(tried)
+
+    yield cap
+    rho_cap.cache_clear()  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("right", [-1, 0, 1, 2, 131_070, 131_071, 131_072, 131_073, 200_000])
+def test_the_cap_is_what_was_proved_whatever_was_proposed(right: int, proved: Callable[[int], tuple[F, int]]) -> None:
+    assert proved(right)[0] == max(0, min(right, 131_072))
+
+
+def test_a_good_proposal_takes_few_proofs(proved: Callable[[int], tuple[F, int]]) -> None:
+    assert [proved(right)[1] for right in (131_072, 131_071)] == [1, 2]
 
 
 # ---- the filter
