@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction as F
 
@@ -14,6 +14,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from privet.core import accountant
 from privet.core.accountant import E_BELOW, Budget, accepts, how_many, implies, rho_cap, within
 from privet.core.laws import DiscreteGaussian, DiscreteLaplace
 from privet.core.loss import (
@@ -133,6 +134,16 @@ def test_exp_above(epsilon: F) -> None:
         assert exact <= above <= exact * (1 + mp.mpf(2) ** -90)
 
 
+def test_group_prices_are_computed_up_to_epsilon_700() -> None:
+    """Beyond it the delta of a group is said to be 1. At 700 it is the sum, rounded up."""
+    delta = F(1, 10**400)
+    with mp.workprec(2000):
+        exact = (1 + mp.exp(700)) * mp.mpf(10) ** -400
+        found = for_group(approximate(F(700), delta), 2).delta
+        assert exact <= mp.mpf(found.numerator) / found.denominator <= exact * (1 + mp.mpf(2) ** -90)
+    assert for_group(approximate(F(701), delta), 2).delta == 1
+
+
 def canonical(epsilon: float, delta: float) -> dict[str, tuple[float, float]]:
     """The worst (epsilon, delta)-DP mechanism: P and Q of its four outputs."""
     e = math.exp(epsilon)
@@ -214,6 +225,43 @@ def test_implies_knows_its_limits() -> None:
     assert not implies(F(1, 10**4), F(1), F(1, 10**60), F(100))
 
 
+def test_the_conversion_at_its_borders() -> None:
+    """Orders by hand. exp(1) / 4 = 0.6795... at order 2; at order 100 an exponent of 0 leaves 1 / (99 e)."""
+    assert implies(F(1), F(1), F("0.67958"), F(2))
+    assert not implies(F(1), F(1), F("0.67957"), F(2))
+    least = 1 / (E_BELOW * 99)
+    assert implies(F(1, 100), F(1), least, F(100))
+    assert not implies(F(1, 100), F(1), least - F(1, 10**30), F(100))
+
+
+@pytest.fixture
+def proved(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int], tuple[F, int]]]:
+    """The cap, and how many proofs were tried, if what can be proved ends at `right` and 131,071 is proposed.
+
+    One more than the proposal is tried first: a power of 2, so that steps back of 1, 2, 4, ... meet 1 exactly.
+    """
+    tried: list[F] = []
+
+    def cap(right: int) -> tuple[F, int]:
+        tried.clear()
+        rho_cap.cache_clear()  # type: ignore[attr-defined]
+        monkeypatch.setattr(accountant, "_proposal", lambda *_: (F(2), F(131_071)))
+        monkeypatch.setattr(accountant, "implies", lambda rho, *_: (tried.append(rho), rho <= right)[1])
+        return rho_cap(F(1), F(1, 2)), len(tried)
+
+    yield cap
+    rho_cap.cache_clear()  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("right", [-1, 0, 1, 2, 131_070, 131_071, 131_072, 131_073, 200_000])
+def test_the_cap_is_what_was_proved_whatever_was_proposed(right: int, proved: Callable[[int], tuple[F, int]]) -> None:
+    assert proved(right)[0] == max(0, min(right, 131_072))
+
+
+def test_a_good_proposal_takes_few_proofs(proved: Callable[[int], tuple[F, int]]) -> None:
+    assert [proved(right)[1] for right in (131_072, 131_071)] == [1, 2]
+
+
 # ---- the filter
 
 
@@ -245,6 +293,16 @@ def test_each_gauge_ends_exactly_at_its_cap() -> None:
     for amount, total_loss in at_cap.items():
         assert within(budget, total_loss)
         assert not within(budget, replace(total_loss, **{amount: getattr(total_loss, amount) + tiny}))
+
+
+def test_the_smallest_and_largest_budgets() -> None:
+    tiny = F(1, 10**60)
+    least, most, delta = F(1, 10**6), F(1000), F(1, 10**40)
+    for good in ((least, 0), (most, 0), (1, delta)):
+        Budget(*good)
+    for bad in ((least - tiny, 0), (most + tiny, 0), (1, delta - tiny)):
+        with pytest.raises(InvalidInputError, match="between 1e-6 and 1000"):
+            Budget(*bad)
 
 
 def test_bad_budgets() -> None:

@@ -288,6 +288,16 @@ def test_noise_of_every_cell_is_a_draw_of_its_own(ledger: Ledger) -> None:
     assert released(ledger, Counting(ledger)).body == b'{"noisy":[[7,8,9]]}'
 
 
+@pytest.mark.parametrize("drawn", [0, 2, 4])
+def test_a_vector_with_more_or_fewer_draws_than_cells_is_never_released(ledger: Ledger, drawn: int) -> None:
+    class Miscounting(Steps):
+        def draw(self, law: Law, size: int) -> Any:
+            return np.arange(drawn)
+
+    with pytest.raises(ReleaseFailedError):
+        released(ledger, Miscounting(ledger))
+
+
 def test_tables_that_contradict_each_other_are_refused(ledger: Ledger) -> None:
     """The limits are those of the task's own table: what is asked of another one would be bounded by nobody."""
     asked = task("patient_id")
@@ -301,7 +311,8 @@ def test_tables_that_contradict_each_other_are_refused(ledger: Ledger) -> None:
             [replace(asked, beside={"v": other})],
         ],
         "the first table of a plan is not the table whose units are bounded": [
-            [replace(asked, table=replace(other, name="stays"))]
+            [replace(asked, table=replace(other, name="stays"))],
+            [asked, replace(asked, table=replace(other, name="stays"))],
         ],
     }
     steps = Steps(ledger)

@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from test_ledger import charge, parts, sha, terms
 
 from privet.errors import BudgetExceededError, InvalidInputError, LedgerError, SuspendedError, TamperedError
 from privet.ledger import Kind, Receipt, anchor
-from privet.ledger.connection import log_of
+from privet.ledger.connection import begin, connect, connected, log_of
 from privet.ledger.schema import REPEATABLE
 from privet.ledger.sqlite import SqliteLedger, accept, create, restore
 from privet.ledger.sqlite import open as open_ledger
@@ -666,3 +667,29 @@ def test_an_opening_of_another_type_is_seen(ledger: SqliteLedger, path: Path) ->
     edit(path, "UPDATE entry SET detail = x'00' WHERE number = 1")
     with pytest.raises(TamperedError, match="opening"):
         open_ledger(path)
+
+
+# ---- how a connection is opened and takes its turn
+
+
+@pytest.mark.usefixtures("ledger")
+def test_a_path_is_read_as_a_uri_however_sqlite_was_built(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only a URI can say that no file is created. Some builds of SQLite read every path as one, others none."""
+    asked, real = [], sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", lambda *given, **more: (asked.append(more["uri"]), real(*given, **more))[1])
+    connect(path).close()
+    assert asked == [True]
+
+
+@pytest.mark.usefixtures("ledger")
+def test_a_ledger_in_use_is_waited_for_in_short_sleeps(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither SQLite's own waiting, which the last in turn would lose, nor a loop that takes the processor."""
+    with connected(path) as first, connected(path) as second:
+        begin(first)
+        assert first.execute("PRAGMA busy_timeout").fetchone()[0] == 0
+        slept: list[float] = []
+        monkeypatch.setattr(time, "sleep", lambda seconds: (slept.append(seconds), first.execute("ROLLBACK")))
+        begin(second)
+        assert len(slept) == 1
+        assert 0 < slept[0] < 0.01
+        second.execute("ROLLBACK")

@@ -140,6 +140,31 @@ def test_long_fractions_are_rounded_up_and_large_ones_are_infinite() -> None:
     assert writable(Loss(epsilon=Fraction(2**63), rho=None)) == Loss(epsilon=None, rho=None)
 
 
+def test_fractions_are_written_out_up_to_512_bits() -> None:
+    finest = Fraction(1, 2**512)
+    for amount, written in (
+        (finest, finest),
+        (finest / 2, finest),
+        (finest * 2 / 3, finest),
+        (finest * 5 / 3, 2 * finest),
+    ):
+        loss = writable(Loss(epsilon=amount, rho=amount, delta=amount, rho_delta=amount))
+        assert loss == Loss(epsilon=written, rho=written, delta=written, rho_delta=written)
+
+
+def test_the_largest_price_that_is_counted() -> None:
+    one = Fraction(1)
+    most = Loss(epsilon=Fraction(LARGEST, EPSILON), rho=Fraction(LARGEST, RHO), delta=one, rho_delta=one)
+    share = Fraction(DELTA, LARGEST)
+    assert price(most, share) == Units(epsilon=LARGEST, rho=LARGEST, delta=LARGEST, rho_delta=LARGEST)
+    over = Loss(epsilon=most.epsilon + one, rho=most.rho + one, delta=2 * one, rho_delta=2 * one)
+    assert price(over, share) == Units(epsilon=None, rho=None, delta=None, rho_delta=None)
+
+
+def test_the_units_of_a_delta_stay_what_existing_ledgers_count_in() -> None:
+    assert caps(Budget(1, 0)).share == caps(Budget(1, "0.999")).share / Fraction("0.999") == Fraction(1, 4)
+
+
 @pytest.fixture(scope="module")
 def database() -> Iterator[sqlite3.Connection]:
     connection = sqlite3.connect(":memory:", isolation_level=None)

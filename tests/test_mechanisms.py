@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privet.core.laws import DiscreteGaussian, DiscreteLaplace
+from privet.core.exponential import _alternating_series
+from privet.core.laws import Choice, DiscreteGaussian, DiscreteLaplace
 from privet.core.mechanisms import (
     gaussian_for_rho,
     key_threshold,
@@ -51,6 +52,18 @@ def test_some_neighbors_are_that_far_apart(sensitivity: Fraction, step: Fraction
     bound = grid.sensitivity(sensitivity)
     low = step / 2 - min(step, sensitivity, step - sensitivity % step) / 1000
     assert grid.steps(low + sensitivity) - grid.steps(low) == bound
+
+
+def test_a_choice_flips_only_if_asked_to() -> None:
+    """The two choices have different prices, and the default is the one whose zCDP price is smaller."""
+    assert Choice(Fraction(1, 3)) == Choice(Fraction(1, 3), flip=False) != Choice(Fraction(1, 3), flip=True)
+
+
+@pytest.mark.parametrize(("z", "terms"), [(0, 1), (1, 2), (1 << 30, 9)])
+def test_the_series_allows_what_its_proof_needs(z: int, terms: int) -> None:
+    """Two for each term and two more. Too little would go unnoticed: errors are mostly smaller than the proof says."""
+    low, high = _alternating_series(z, 32)
+    assert high - low == 2 * (2 * terms + 2)
 
 
 def test_pythons_round_would_double_the_sensitivity() -> None:

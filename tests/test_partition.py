@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction as F
 from pathlib import Path
 from random import Random
@@ -20,7 +21,7 @@ from privet.backends.duckdb import DuckDb
 from privet.backends.reference import Reference
 from privet.cli import main
 from privet.core.expression import And, Column, Compare, Literal, Relation
-from privet.core.partition import Partition, of_part, of_part_by_row
+from privet.core.partition import Partition, asks_part, of_part, of_part_by_row
 from privet.core.parts import Setting, sensitivity_of
 from privet.core.plan import Aggregate, Function, Joined, Key, Origin, PerUnit, Plan, Scan
 from privet.core.sensitivity import Bounds
@@ -234,6 +235,21 @@ def test_where_each_row_is_a_unit_its_part_is_its_own_value() -> None:
             of_part_by_row(plan, DIVIDED, "north")
     with pytest.raises(InvalidInputError, match="no part 'east'"):
         of_part_by_row(counting("patients"), DIVIDED, "east")
+
+
+def test_a_plan_that_is_not_joined_with_its_part_is_not_asked_of_it() -> None:
+    """By hand, beside the honest plan: another origin, columns beside the part, no condition, or another part."""
+    honest = of_part(counting("visits"), DIVIDED, "south", declared(tables()))
+    assert asks_part(honest, DIVIDED, "south", by_row=False)
+    assert isinstance(honest.origin, Joined)
+    two = replace(honest.origin, names=(*honest.origin.names, ("age", "age")))
+    per_unit = PerUnit(source=Scan(table="visits"), aggregates=(COUNT,))
+    for origin in (None, Scan(table="visits"), per_unit, two, replace(honest.origin, names=())):
+        assert not asks_part(replace(honest, origin=origin), DIVIDED, "south", by_row=False)
+    assert not asks_part(replace(honest, where=None), DIVIDED, "south", by_row=False)
+    assert not asks_part(honest, DIVIDED, "north", by_row=False)
+    assert not asks_part(honest, DIVIDED, "east", by_row=False)
+    assert not asks_part(honest, DIVIDED, "south", by_row=True)
 
 
 # ---- the owner's declaration

@@ -8,6 +8,7 @@ from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 from typing import Any
 
 import duckdb
@@ -120,6 +121,11 @@ def test_every_measure_by_hand() -> None:
     assert exact(FEW, rows)[3] == [4, 1, 0, 1]  # where each row is a unit, nobody has no name
     assert Reference({"t": FEW}).people(task_of(table_of(VISITS))) == {("Ulm",): 2, ("Bonn",): 1, (None,): 1}
     assert Reference({"t": FEW}).people(task_of(table_of(VISITS, unit=None))) == {("Ulm",): 4, ("Bonn",): 1, (None,): 1}
+
+
+def test_an_unknown_measure_is_refused() -> None:
+    with pytest.raises(AssertionError):
+        reference.measured(SimpleNamespace(role="median"), [[]])  # type: ignore[arg-type]
 
 
 def test_habits_by_hand() -> None:

@@ -77,6 +77,11 @@ def test_draw_by_enumeration(law: object) -> None:
     assert still_open < 0.6
 
 
+def test_an_unknown_law_is_refused() -> None:
+    with pytest.raises(AssertionError):
+        reference.draw("cauchy", Bits(KEYSTREAM))  # type: ignore[arg-type]
+
+
 @pytest.mark.proof
 @pytest.mark.parametrize(
     ("law", "wrong"),

@@ -76,6 +76,11 @@ def test_rows_in_all_only_ever_tighten() -> None:
         assert before == wide
 
 
+@pytest.mark.parametrize(("in_all", "binding"), [(None, False), (1, True), (9, True), (14, True), (15, False)])
+def test_rows_in_all_bind_below_all_that_groups_and_rows_leave(in_all: int | None, binding: bool) -> None:
+    assert Bounds(groups=3, rows=5, in_all=in_all, neighbors=Neighbors.REPLACE).binding is binding
+
+
 def test_forgetting_the_rest_is_caught() -> None:
     """A planted bug: of 5 rows in cells of 2, only the full cells counted."""
     units = list(vectors(0, 1, 3, 3, 2, 5))
