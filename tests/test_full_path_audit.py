@@ -16,7 +16,7 @@ from privet.core.laws import Choice
 BY_NAME = {shape.name: shape for shape in SHAPES}
 DRAWS, SHOWN, CHOICES = 100_000, 60_000, 10_000  # of noise, of keys that are shown, of values that are chosen
 SURE = "0.999999999"  # a false alarm in 1e9 audits
-RELEASES, MISS = 120, 1e-10
+RELEASES, MISS = 80, 1e-10
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def test_the_last_step_on_recorded_numbers(pair: Pair) -> None:
 @pytest.mark.proof
 @pytest.mark.parametrize("pair", ["grouped", "people", "rho", "median", "lone keys"], indirect=True)
 def test_releases_through_everything(pair: Pair) -> None:
-    """120 real releases a table. One event, fixed beforehand: the likelihood ratio speaks for the second table.
+    """80 real releases a table. One event, fixed beforehand: the likelihood ratio speaks for the second table.
 
     From its counts a lower bound on epsilon, wrong with odds below 1e-9 (five bounds at 1e-10); it is not above the
     claim. Each release has its own entry in the ledger, and its answer.

@@ -14,12 +14,12 @@ from privet.sources import delimited, files, frames, relation, rows
 
 CASES = 400
 KINDS = ("sensitivity",)
-SEEDS = range(3)  # which ones does not matter: nothing may be found. benchmarks/fuzz.py --reading takes new ones
+SEEDS = range(2)  # which ones does not matter: nothing may be found. benchmarks/fuzz.py --reading takes new ones
 
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.proof) for seed in SEEDS[1:])])
 def test_no_unit_moves_an_answer_about_files_further_than_its_price_says(seed: int) -> None:
-    """1,200 pairs of neighbors here; benchmarks/fuzz.py --reading tries 50,000."""
+    """800 pairs of neighbors here; benchmarks/fuzz.py --reading tries 50,000."""
     tally = fuzz(seed, CASES)
     assert tally.violations == []
     assert tally.cases >= CASES
@@ -31,10 +31,11 @@ def test_no_unit_moves_an_answer_about_files_further_than_its_price_says(seed: i
 # Planted bugs
 
 
-def caught(*sources: str, about: object) -> bool:
-    """Whether some seed finds a move that is too far. Ids that are like this one are enough; others take time only."""
+def caught(*sources: str, about: object, first: int = 0) -> bool:
+    """Whether some seed finds a move that is too far; `first` is one that finds it soon. Ids that are like `about` are
+    enough: others only take time."""
     families = [family for family in FAMILIES if any(type(one) is type(about) and one == about for one in family)]
-    return any(fuzz(seed, 300, KINDS, sources, families).found(KINDS) for seed in range(8))
+    return any(fuzz(seed, 300, KINDS, sources, families).found(KINDS) for seed in (first, *range(8)))
 
 
 def test_ids_of_all_files_read_as_floats_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,7 +64,7 @@ def test_halves_that_look_like_their_spelling_are_caught(monkeypatch: pytest.Mon
     right = relation.spelled
     for module in (rows, frames):
         monkeypatch.setattr(module, "spelled", lambda value, **_: right(value, unit=False))
-    assert caught("dict", about="\ud800")
+    assert caught("dict", about="\ud800", first=2)
 
 
 def test_ids_in_lower_case_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,7 +89,7 @@ def test_units_that_are_cleaned_as_numbers_are_caught(monkeypatch: pytest.Monkey
         return (relation._plain_number(sql, *marks) if column.kind is None else sql), type_
 
     monkeypatch.setattr(relation, "read", cleaned)
-    assert caught("csv", about="1.234")
+    assert caught("csv", about="1.234", first=3)
 
 
 def test_a_reader_that_lets_one_row_decide_about_others_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,4 +101,4 @@ def test_a_reader_that_lets_one_row_decide_about_others_is_caught(monkeypatch: p
         return right(connection, table, places, ([*row[:unit], row[unit][1:], *row[unit + 1 :]] for row in given))
 
     monkeypatch.setattr(delimited, "insert", cut)
-    assert caught("csv", about="A")
+    assert caught("csv", about="A", first=6)

@@ -38,9 +38,9 @@ CASES = 510
 SEEDS = range(10)  # which ones does not matter: nothing may be found. benchmarks/fuzz.py takes new ones
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.proof) for seed in SEEDS[1:3])])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.proof) for seed in SEEDS[1:2])])
 def test_no_unit_moves_an_answer_further_than_its_price_says(seed: int) -> None:
-    """1,500 pairs of neighbors here; benchmarks/fuzz.py tries 200,000."""
+    """1,000 pairs of neighbors here; benchmarks/fuzz.py tries 200,000."""
     tally = fuzz(seed, CASES)
     assert tally.violations == []
     assert tally.cases >= CASES
@@ -138,9 +138,9 @@ def _attained(query: Query, found: list[Exact], relation: str) -> None:
 # that the reference does not confirm.
 
 
-def caught(*kinds: str, about: About | None = None) -> bool:
-    """With `about` other questions are left out, which would only take time."""
-    return any(fuzz(seed, CASES, kinds, about).found(kinds) for seed in SEEDS)
+def caught(*kinds: str, about: About | None = None, first: int = 0) -> bool:
+    """With `about` other questions are left out, which would only take time. `first` is a seed that finds it soon."""
+    return any(fuzz(seed, CASES, kinds, about).found(kinds) for seed in (first, *SEEDS))
 
 
 def of_people(_: Plan, table: Table) -> bool:
@@ -447,14 +447,14 @@ def test_keys_that_are_told_apart_by_their_place_are_found(monkeypatch: pytest.M
         return f"CAST(dense_rank() OVER (ORDER BY {listed}) AS VARCHAR)"
 
     monkeypatch.setattr(keysql, "key_text", place)
-    assert caught("sensitivity", about=of_private_keys)
+    assert caught("sensitivity", about=of_private_keys, first=4)
 
 
 def test_cells_that_are_told_apart_by_their_place_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """Which cells a unit keeps must not depend on what other keys were chosen."""
     places = lambda _, groups: f"SELECT *, CAST(cell AS VARCHAR) AS text FROM ({groups})"  # noqa: E731
     monkeypatch.setattr(sqlgen, "with_texts", places)
-    assert caught("order", about=of_private_keys)
+    assert caught("order", about=of_private_keys, first=5)
 
 
 def test_squares_at_the_price_of_numbers_are_found(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -416,11 +416,9 @@ def test_private_keys_in_sql_are_as_defined(store: nasty.Store, name: str, unit:
 @pytest.mark.parametrize("unit", ["who", None])
 def test_one_person_with_very_many_rows(store: nasty.Store, unit: str | None) -> None:
     table = table_of(VISITS, unit)
-    many = (
-        "SELECT 'p' AS who, CAST(range % 3 AS VARCHAR) AS city, CAST(range % 11 AS INTEGER) AS age FROM range(100000)"
-    )
+    many = "SELECT 'p' AS who, CAST(range % 3 AS VARCHAR) AS city, CAST(range % 11 AS INTEGER) AS age FROM range(30000)"
     store.connection.execute(f"CREATE OR REPLACE TABLE stored AS {many}")
-    rows = visits(*(("p", f"{n % 3}", n % 11) for n in range(100_000)))
+    rows = visits(*(("p", f"{n % 3}", n % 11) for n in range(30_000)))
     task = task_of(table, *ALL_ROLES, chosen=(("2",),), rest=True)
     assert in_sql(store, task, Raw(relation="stored", types=TYPES)) == exact(rows, task)
 
