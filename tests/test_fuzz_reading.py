@@ -76,7 +76,7 @@ def test_ids_in_lower_case_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
 
     for module in (relation, files):
         monkeypatch.setattr(module, "read", lower)
-    assert caught(about="A")
+    assert caught(about="A", first=11)
 
 
 def test_units_that_are_cleaned_as_numbers_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
