@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 from peers.process import commit, python_of
 
-from privet.attacks import link, scoreboard
+from privet.attacks import attack_linkage, attack_scoreboard
 from privet.attacks.linkage_score import share
 from privet.microdata import Column, Microdata, column, narrow, read
 
@@ -81,7 +81,7 @@ class Town:
 
 def timed(released: Microdata, known: Microdata, order: Whole) -> dict[str, Any]:
     start, cpu = time.perf_counter(), time.process_time()
-    found = link(released, known)
+    found = attack_linkage(released, known)
     seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
     guess = found.matches["known_row"].listed()
     linked = found.matches["verdict"].listed() == "linked"
@@ -108,7 +108,10 @@ def pair(folder: Path) -> dict[str, Any]:
     people = np.unique(tables[0]["ID"].listed().astype(str))
     half = draw.choice(people, len(people) // 2, replace=False)
     halves = [kept(data, np.isin(data["ID"].listed().astype(str), half)) for data in tables]
-    return {name: _brief(link(*some, truth="ID").to_json()) for name, some in (("whole", tables), ("half", halves))}
+    return {
+        name: _brief(attack_linkage(*some, truth="ID").to_json())
+        for name, some in (("whole", tables), ("half", halves))
+    }
 
 
 def kept(data: Microdata, rows: npt.NDArray[np.bool_]) -> Microdata:
@@ -147,7 +150,9 @@ def ratings(data: Microdata, known: int, seed: int) -> dict[str, Any]:
                        (("user", user), ("movie", movie), ("stars", stars), ("day", day))))  # fmt: skip
     told = table(*(column(name, np.array([row[at] for row in points], dtype=object))
                    for at, name in enumerate(("user", "movie", "stars", "day", "truth"))))  # fmt: skip
-    found = scoreboard(released, told, person="user", item="movie", value="stars", date="day", truth="truth", rate=0.02)
+    found = attack_scoreboard(
+        released, told, person="user", item="movie", value="stars", date="day", truth="truth", rate=0.02
+    )
     numbers = found.numbers
     assert found.score is not None
     strangers = sum(one.claim.split()[1] not in inside for one in found.findings)

@@ -23,7 +23,7 @@ import numpy.typing as npt
 from peers.process import commit
 
 import privet as pv
-from privet.attacks.members import membership, scores
+from privet.attacks.members import attack_membership, scores
 from privet.attacks.membership_files import People, people_of
 from privet.attacks.membership_trial import trial
 from privet.attacks.queries import privacy
@@ -65,7 +65,7 @@ def independent(kind: str, size: int, attributes: int, noise: float) -> dict[str
         usual = draw.uniform(0.05, 0.95, attributes)
         made = draw.binomial(top, usual, (size + 1000, attributes)).astype(np.float64)
         means = made[:size].mean(axis=0) + draw.normal(0, 1, attributes) * noise
-        found = membership(means, made, population=top * usual, size=size, noise=noise, members=np.arange(size))
+        found = attack_membership(means, made, population=top * usual, size=size, noise=noise, members=np.arange(size))
         return dict(found.numbers)
 
     return {"kind": kind, "people": size, "attributes": attributes, "noise": noise} | spread(map(one, SEEDS))

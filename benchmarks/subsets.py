@@ -19,7 +19,7 @@ import numpy as np
 from peers.process import commit
 
 import privet as pv
-from privet.attacks import Errors, Findings, attack_answers, privacy, running_counter, simulate, subsets
+from privet.attacks import Errors, Findings, attack_answers, attack_counter, attack_subsets, privacy, simulate
 from privet.attacks.subset_made import Made
 
 TRIALS = {2: 40, 4: 40, 8: 40, 10: 40, 12: 40, 14: 10, 16: 5}  # of the exhaustive attack, by the number of people
@@ -47,7 +47,7 @@ def told(found: Findings) -> dict[str, Any]:
 
 
 def attacked(made: Made, **given: Any) -> dict[str, Any]:
-    return told(subsets(made.queries, made.answers, errors=made.errors, truth=made.secrets, **given))
+    return told(attack_subsets(made.queries, made.answers, errors=made.errors, truth=made.secrets, **given))
 
 
 def matched(people: int) -> list[dict[str, Any]]:
@@ -72,7 +72,7 @@ def every_subset() -> list[dict[str, Any]]:
             made = simulate(people, 1, error / people**0.5, law="bounded", structure="all", seed=seed)
             if hostile:
                 made = replace(made, answers=made.queries.times(_halfway(made.secrets, int(2 * error))))
-            found = subsets(
+            found = attack_subsets(
                 made.queries, made.answers, errors=made.errors, decoder="exhaustive", truth=made.secrets
             ).numbers
             wrong.append(round(people * (1 - found["recovered"])))
@@ -173,7 +173,7 @@ def counters() -> list[dict[str, Any]]:
         draw = np.random.default_rng(3)
         bits = draw.integers(0, 2, 10_000)
         noise = {"laplace": draw.laplace, "normal": draw.normal}[law](0, size, 10_000)
-        return told(running_counter(np.cumsum(bits) + noise, errors=Errors(law, size), rate=0.5, truth=bits))
+        return told(attack_counter(np.cumsum(bits) + noise, errors=Errors(law, size), rate=0.5, truth=bits))
 
     laws = (("laplace", 0.5), ("laplace", 1.0), ("laplace", 5.0), ("normal", 1.0))
     return [

@@ -53,7 +53,7 @@ def block() -> dict[str, Any]:
     coarse = replace(tables, statistics=tuple(_integer_means(s) for s in tables.statistics))
     versions = {"as published": tables, "means to integers": coarse, "without married adults": fewer}
     results = {name: summary(solve(version, Work(60), 1000)) for name, version in versions.items()}
-    findings = attacks.reconstruct(tables, subject=BLOCK.name)
+    findings = attacks.attack_tables(tables, subject=BLOCK.name)
     results["as published"]["repair"] = findings.numbers["repair"]
     return results
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import privet as pv
-from privet.attacks import Between, Mean, Tables, Total, reconstruct, tables_of_answers
+from privet.attacks import Between, Mean, Tables, Total, attack_tables, tables_of_answers
 from privet.vault import Vault
 
 ATTRIBUTES = {"ward": ("A", "B"), "age": tuple(Fraction(n) for n in range(100))}
@@ -83,7 +83,7 @@ def test_aggregates_that_are_not_shown_are_not_used(vault: Vault) -> None:
 def test_nobody_is_certain_however_narrow_the_intervals(vault: Vault) -> None:
     """At epsilon 40 the intervals are exact for all that anybody can tell; certain they are not."""
     answer = vault.sql("SELECT ward, COUNT(*) AS n FROM t WHERE ward IS NOT NULL GROUP BY ward", epsilon=40).release()
-    found = reconstruct(tables_of_answers([answer], ATTRIBUTES, "0.9", most=9), repair=False, limit=5)
+    found = attack_tables(tables_of_answers([answer], ATTRIBUTES, "0.9", most=9), repair=False, limit=5)
     assert found.certain == 0
     assert found.numbers["proven"] == 3  # two in A, one in B
     assert found.headline == "Nobody is certain, since the numbers are noisy; 3 would follow if all intervals held"

@@ -93,7 +93,7 @@ def test_a_person_reads_the_headline_first_and_finds_the_report(
 
 
 def test_queries_are_attacked_too(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["attack", "queries", str(EXAMPLES / "hospital.toml"), "--json"]) == 0
+    assert cli.main(["attack", "differencing", str(EXAMPLES / "hospital.toml"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["result"]["certain"] >= 1
 
 

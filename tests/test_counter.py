@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privet.attacks import Errors, running_counter
+from privet.attacks import Errors, attack_counter
 from privet.attacks.counter import Steps, forecast, mixed, posterior, steps_of
 from privet.errors import InvalidInputError
 
@@ -61,7 +61,7 @@ def test_guesses_are_as_right_as_they_say_and_as_expected() -> None:
     draw = np.random.default_rng(1)
     bits = draw.integers(0, 2, 2000)
     told: list[str] = []
-    found = running_counter(
+    found = attack_counter(
         np.cumsum(bits) + draw.laplace(0, 0.5, 2000), errors=Errors("laplace", 0.5), rate=0.5, truth=bits,
         progress=lambda what, *_: told.append(what),
     )  # fmt: skip
@@ -78,7 +78,7 @@ def test_guesses_are_as_right_as_they_say_and_as_expected() -> None:
 
 
 def test_rounded_counts_prove_little_and_several_arrivals_only_their_sum() -> None:
-    found = running_counter([3, 3, 7], errors=Errors("exact"), arrivals=[3, 2, 9], names=[f"p{n}" for n in range(14)])
+    found = attack_counter([3, 3, 7], errors=Errors("exact"), arrivals=[3, 2, 9], names=[f"p{n}" for n in range(14)])
     assert found.headline.startswith("The guesses are expected")
     claims = {finding.claim for finding in found.findings}
     assert claims == {f"p{n} {said}" for n, said in enumerate(["added 1 to the count"] * 3 + ["added nothing to the count"] * 2)}  # noqa: E501  # fmt: skip
@@ -103,7 +103,7 @@ def test_a_rate_that_the_counts_leave_open_makes_nobody_sure() -> None:
     draw = np.random.default_rng(3)
     counts = np.cumsum(draw.integers(0, 2, 20)) + draw.laplace(0, 20, 20)
     counts[-1] = -15
-    found = running_counter(counts, errors=Errors("laplace", 20))
+    found = attack_counter(counts, errors=Errors("laplace", 20))
     assert found.certain == 0
     assert 0.1 < found.numbers["rate"] < 0.9
     assert found.numbers["expected"] < 0.9
@@ -121,13 +121,13 @@ def test_rounded_counters_are_expected_to_be_rounded() -> None:
     4,000 are right, four points or five standard deviations apart. A share is off by 4 with a chance below 1e-6."""
     bits = np.random.default_rng(2).integers(0, 2, 4000)
     counts = 10 * np.rint(np.cumsum(bits) / 10)
-    found = running_counter(counts, errors=Errors("bounded", 5), rate=0.5, truth=bits)
+    found = attack_counter(counts, errors=Errors("bounded", 5), rate=0.5, truth=bits)
     assert found.numbers["forecast"] < forecast(steps_of(counts + 0.5, None, None), Errors("bounded", 5), 0.5) - 0.02
     assert found.numbers["recovered"] == pytest.approx(found.numbers["forecast"], abs=0.04)
 
 
 def test_many_arrivals_tell_their_rate() -> None:
-    found = running_counter(np.arange(1, 901) // 3, errors=Errors("exact"))
+    found = attack_counter(np.arange(1, 901) // 3, errors=Errors("exact"))
     assert found.numbers["rate"] == pytest.approx(301 / 902)
     assert found.certain == 900
 
@@ -136,7 +136,7 @@ def test_rates_that_are_out_of_the_question_do_no_harm() -> None:
     """A rate of 1 in 700 makes the forward and the backward sums too small to meet."""
     draw = np.random.default_rng(1)
     counts = np.cumsum(draw.integers(0, 2, 700)) + draw.laplace(0, 80, 700)
-    found = running_counter(counts, errors=Errors("laplace", 80))
+    found = attack_counter(counts, errors=Errors("laplace", 80))
     assert 0.5 <= found.numbers["expected"] < 0.8
 
 
@@ -162,4 +162,4 @@ def test_rates_that_are_out_of_the_question_do_no_harm() -> None:
 )
 def test_what_is_no_counter_is_refused(counts: Any, given: dict[str, Any], problem: str) -> None:
     with pytest.raises(InvalidInputError, match=problem):
-        running_counter(counts, **({"errors": Errors("laplace", 1)} | given))
+        attack_counter(counts, **({"errors": Errors("laplace", 1)} | given))

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from privet.attacks import determined
 from privet.attacks.determined import classes_of, settle
-from privet.attacks.difference import NO_TIME, differencing
+from privet.attacks.difference import NO_TIME, attack_differencing
 from privet.attacks.differencing_words import number_text
 from privet.attacks.finding import Findings, Strength
 from privet.attacks.noisy import Estimate, Law, ceiling, estimates, has_it, pooled_rate
@@ -118,7 +118,7 @@ def _fits(query: Query, each: Mapping[str, tuple[Fraction, ...]]) -> bool:
 def test_exactly_those_are_determined_who_have_one_value_in_all_possible_secrets(queries: Queries) -> None:
     secrets = possible(queries)
     try:
-        found = differencing(Queries(people=queries.people, secret=queries.secret, queries=queries.queries))
+        found = attack_differencing(Queries(people=queries.people, secret=queries.secret, queries=queries.queries))
     except InvalidInputError:
         assert not secrets
         return
@@ -141,7 +141,7 @@ def test_a_branch_is_needed_where_the_linear_program_allows_halves() -> None:
     are at most 1; so of two such threes and Dan, 3 have it only with Dan."""
     pairs = [{"name": pair, "of": list(pair), "count": {"most": 1}} for pair in ("ab", "bc", "ac", "ef", "fg", "eg")]
     people = {**dict.fromkeys("abcefg", 1), "Dan": 1}
-    found = differencing(of(people, *pairs, {"name": "all", "count": {"least": 3}}))
+    found = attack_differencing(of(people, *pairs, {"name": "all", "count": {"least": 3}}))
     assert named(found) == ["Dan"]
     assert all_hold(found)
     assert "cases were checked" in found.findings[0].reasoning
@@ -151,7 +151,7 @@ def test_a_branch_is_needed_where_the_linear_program_allows_halves() -> None:
 
 
 def test_hospital() -> None:
-    found = differencing(read_queries(EXAMPLES / "hospital.toml"), truth={"Ada": True})
+    found = attack_differencing(read_queries(EXAMPLES / "hospital.toml"), truth={"Ada": True})
     assert (found.headline, found.people, found.certain) == ("1 of 2,437 people is certain", 2437, 1)
     (one,) = found.findings
     assert one.claim == "Ada has the condition: week 2 − week 1 = 5 − 4 = 1"
@@ -168,27 +168,29 @@ def test_hospital() -> None:
 
 
 def test_two_releases_with_somebody_who_left() -> None:
-    found = differencing(two_releases((4, 10), (4, 10), joined=["Ada"], left=["Ben"]))
+    found = attack_differencing(two_releases((4, 10), (4, 10), joined=["Ada"], left=["Ben"]))
     assert named(found) == []
-    found = differencing(two_releases((4, 10), (5, 10), joined=["Ada"], left=["Ben"]))
+    found = attack_differencing(two_releases((4, 10), (5, 10), joined=["Ada"], left=["Ben"]))
     assert named(found) == ["Ada", "Ben"]
     assert {one.claim for one in found.findings} == {"Ada has the condition", "Ben does not have the condition"}
-    assert differencing(two_releases((0, 1), (1, 2), joined="Ada", left=())).certain == 2
+    assert attack_differencing(two_releases((0, 1), (1, 2), joined="Ada", left=())).certain == 2
 
 
 def test_everybody_left_and_somebody_came() -> None:
-    assert named(differencing(two_releases((1, 1), (0, 1), joined="Ada", left="Ben"))) == ["Ada", "Ben"]
+    assert named(attack_differencing(two_releases((1, 1), (0, 1), joined="Ada", left="Ben"))) == ["Ada", "Ben"]
 
 
 def test_salary_of_a_hire() -> None:
     exact = [({"value": mean, "exact": True}, size) for mean, size in ((50_000, 24), (50_440, 25))]
-    found = differencing(two_means(exact[0], exact[1], joined="Ada", secret=SALARY))
+    found = attack_differencing(two_means(exact[0], exact[1], joined="Ada", secret=SALARY))
     assert found.findings[0].reasoning == "after − before = 25 × 50,440 − 24 × 50,000 = 61,000"
     assert named(found) == ["Ada"]
 
 
 def test_a_rounded_mean_leaves_a_proven_range() -> None:
-    found = differencing(two_means((50_000, 24), (50_440, 25), joined="Ada", secret=SALARY), truth={"Ada": 61_000})
+    found = attack_differencing(
+        two_means((50_000, 24), (50_440, 25), joined="Ada", secret=SALARY), truth={"Ada": 61_000}
+    )
     assert found.headline == "Nobody of 25 people is certain, 1 within a narrow range"
     assert found.findings[0].record["salary"] == "60,976 to 61,024"  # 25 * 50,439.5 - 24 * 50,000.5 and the other way
     assert "before: at most 1,200,012 in all, of 24 people" in found.findings[0].reasoning
@@ -199,24 +201,24 @@ def test_a_rounded_mean_leaves_a_proven_range() -> None:
 
 def test_a_mean_in_whole_steps_is_written_as_a_sum() -> None:
     """Rounded to one decimal, but only one sum of whole numbers rounds to each: 451 of nine and 505 of ten people."""
-    found = differencing(two_means((Decimal("50.1"), 9), (Decimal("50.5"), 10), joined="Ada", secret=SALARY))
+    found = attack_differencing(two_means((Decimal("50.1"), 9), (Decimal("50.5"), 10), joined="Ada", secret=SALARY))
     assert found.findings[0].reasoning == "after − before = 505 − 451 = 54"
 
 
 def test_tracker_of_five_innocent_queries() -> None:
     queries = read_queries(EXAMPLES / "tracker.toml")
     assert min(queries.size(query) for query in queries.queries) >= 5
-    found = differencing(queries)
+    found = attack_differencing(queries)
     assert named(found) == ["Ada"]
     assert len(found.findings[0].evidence) == 5
     assert found.findings[0].reasoning.endswith("= (3 + 5 + 2 − 4 − 4) / 2 = 1")
     for left_out in range(5):
         fewer = queries.queries[:left_out] + queries.queries[left_out + 1 :]
-        assert named(differencing(Queries(people=queries.people, secret=queries.secret, queries=fewer))) == []
+        assert named(attack_differencing(Queries(people=queries.people, secret=queries.secret, queries=fewer))) == []
 
 
 def test_audience_counts() -> None:
-    found = differencing(read_queries(EXAMPLES / "audience.toml"))
+    found = attack_differencing(read_queries(EXAMPLES / "audience.toml"))
     assert named(found) == ["Ada", "Ben"]  # neither Cleo and Dan, nor the accounts that the attacker knows anyway
     claims = {one.claim: one.evidence for one in found.findings}
     assert claims["Ada has an interest in gambling"] == ("own accounts", "audience 1")
@@ -226,18 +228,20 @@ def test_audience_counts() -> None:
 def test_rounding_to_ten_protects_where_nobody_is_at_an_edge() -> None:
     people = {"readers": 300, "Ada": 1}
     rounded = {"value": 120, "rounded": 10}
-    found = differencing(of(people, {"of": ["readers"], "count": rounded}, {"count": rounded}))
+    found = attack_differencing(of(people, {"of": ["readers"], "count": rounded}, {"count": rounded}))
     assert (found.certain, found.findings) == (0, ())
     assert found.headline == "Nobody of 301 people is certain"
 
 
 def test_a_threshold_tells_of_one_more() -> None:
-    found = differencing(of({"readers": 40, "Ada": 1}, {"of": ["readers"], "count": {"below": 20}}, {"count": 20}))
+    found = attack_differencing(
+        of({"readers": 40, "Ada": 1}, {"of": ["readers"], "count": {"below": 20}}, {"count": 20})
+    )
     assert named(found) == ["Ada"]
 
 
 def test_all_or_nobody() -> None:
-    found = differencing(
+    found = attack_differencing(
         of({"A": 12, "B": 3, "Ada": 1}, {"of": ["A"], "count": {"least": 12}}, {"of": ["B", "Ada"], "count": 0})
     )
     assert found.certain == 16
@@ -249,12 +253,14 @@ def test_all_or_nobody() -> None:
 
 def test_names_of_many() -> None:
     people = dict.fromkeys("abcde", 1)
-    found = differencing(of(people, {"sum": 0}, secret={"name": "pay", "values": {"min": 0, "max": 9}}))
+    found = attack_differencing(of(people, {"sum": 0}, secret={"name": "pay", "values": {"min": 0, "max": 9}}))
     assert found.findings[0].claim == "Each of 5 people (a, b, c and 2 more): pay is 0: query 1 = 0"
 
 
 def test_everybody_within_a_narrow_range() -> None:
-    found = differencing(of({"A": 2}, {"sum": {"most": 1}}, secret={"name": "pay", "values": {"min": 0, "max": 90}}))
+    found = attack_differencing(
+        of({"A": 2}, {"sum": {"most": 1}}, secret={"name": "pay", "values": {"min": 0, "max": 90}})
+    )
     assert found.findings[0].claim == "Each of 2 people (A): pay is from 0 to 1"
 
 
@@ -262,10 +268,14 @@ def test_a_number_follows_from_a_long_combination() -> None:
     """More answers than anybody would read."""
     people = {f"p{at}": 1 for at in range(11)}
     ring = [{"of": [f"p{at}", f"p{(at + 1) % 11}"], "sum": 7} for at in range(11)]
-    found = differencing(of(people, *ring, secret={"name": "pay", "values": {"min": 0, "max": 9, "step": "0.5"}}))
+    found = attack_differencing(
+        of(people, *ring, secret={"name": "pay", "values": {"min": 0, "max": 9, "step": "0.5"}})
+    )
     assert found.certain == 0  # rounded sums
     ring = [{**query, "sum": {"value": 7, "exact": True}} for query in ring]
-    found = differencing(of(people, *ring, secret={"name": "pay", "values": {"min": 0, "max": 9, "step": "0.5"}}))
+    found = attack_differencing(
+        of(people, *ring, secret={"name": "pay", "values": {"min": 0, "max": 9, "step": "0.5"}})
+    )
     assert found.certain == 11
     assert found.findings[0].claim.startswith("p0: pay is 3.5: 11 answers together")
 
@@ -291,7 +301,7 @@ def random_release(people: int, queries: int, top: int) -> tuple[Queries, dict[s
 def test_weights_too_long_to_write_down(top: int, monkeypatch: pytest.MonkeyPatch) -> None:
     queries, truth = random_release(40, 44, top)
     monkeypatch.setattr(determined, "MOST_ENTRIES", 0)
-    found = differencing(queries, truth=truth)
+    found = attack_differencing(queries, truth=truth)
     assert (found.certain, found.score.claimed, found.score.right) == (40, 40, 40)  # type: ignore[union-attr]
     assert all_hold(found)
     assert "with weights that the certificate lists" in found.findings[0].reasoning
@@ -301,10 +311,10 @@ def test_fewer_queries_than_people_can_do(monkeypatch: pytest.MonkeyPatch) -> No
     """No row space at all: yes or no is enough to pin everybody down, in one linear program."""
     queries, truth = random_release(60, 56, 1)
     assert not determined.row_space(classes_of(queries).matrix).inside
-    found = differencing(queries, truth=truth)
+    found = attack_differencing(queries, truth=truth)
     assert (found.certain, found.score.right) == (60, 60)  # type: ignore[union-attr]
     monkeypatch.setattr(determined, "MANY", 10**6)
-    assert differencing(queries).certain == 60
+    assert attack_differencing(queries).certain == 60
 
 
 def test_floating_point_that_fails_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -314,7 +324,7 @@ def test_floating_point_that_fails_is_not_believed(monkeypatch: pytest.MonkeyPat
     queries, _ = random_release(12, 12, 20)
     monkeypatch.setattr(determined, "MOST_ENTRIES", 0)
     monkeypatch.setattr(np.linalg, "inv", fail)
-    assert differencing(queries).certain == 12
+    assert attack_differencing(queries).certain == 12
 
 
 # Time
@@ -324,20 +334,20 @@ def test_without_time_for_a_solution_nothing_is_claimed(monkeypatch: pytest.Monk
     monkeypatch.setattr(Solver, "solve", lambda *_, **__: Solved(Outcome.UNKNOWN))
     queries = of({"A": 9, "B": 9, "Ada": 1}, {"of": ["A"], "count": 4}, {"of": ["A", "Ada"], "count": 5},
                  {"of": ["A", "B"], "count": {"least": 12}})  # fmt: skip
-    found = differencing(queries)
+    found = attack_differencing(queries)
     assert (found.headline, found.certain, found.findings) == (NO_TIME, 0, ())
     assert found.tables[0].title == "Not claimed"
     assert NO_TIME in found.not_tried
-    less = differencing(of({"A": 9, "B": 9}, {"of": ["A"], "count": {"least": 2}}))
+    less = attack_differencing(of({"A": 9, "B": 9}, {"of": ["A"], "count": {"least": 2}}))
     assert less.tables == ()
 
 
 def test_without_time_for_proofs_people_are_unsettled() -> None:
     queries = of({"A": 40, "Ada": 1}, {"of": ["A"], "count": {"below": 20}}, {"count": 20})
-    found = differencing(queries, seconds=0)
+    found = attack_differencing(queries, seconds=0)
     assert found.certain == 0
     pay = {"name": "pay", "values": {"min": 0, "max": 9}}
-    assert differencing(of({"Ada": 1}, {"sum": {"least": 8}}, secret=pay), seconds=0).certain == 0
+    assert attack_differencing(of({"Ada": 1}, {"sum": {"least": 8}}, secret=pay), seconds=0).certain == 0
 
 
 @pytest.mark.parametrize("answer", [Solved(Outcome.UNKNOWN), Solved(Outcome.UNKNOWN, (19, 1, 1))])
@@ -349,7 +359,7 @@ def test_a_solver_that_gives_up_settles_nothing(answer: Solved, monkeypatch: pyt
 
     monkeypatch.setattr(Solver, "solve", solve)
     monkeypatch.setattr(Prover, "at_least", lambda *_: None)
-    found = differencing(of({"A": 40, "Ada": 1}, {"of": ["A"], "count": {"below": 20}}, {"count": 20}))
+    found = attack_differencing(of({"A": 40, "Ada": 1}, {"of": ["A"], "count": {"below": 20}}, {"count": 20}))
     assert found.numbers["unsettled"] == ["Ada"]
     assert "For 1 people no proof was found in time, for or against." in found.not_tried
 
@@ -359,7 +369,7 @@ def test_a_solver_that_gives_up_may_still_have_seen_another_value(monkeypatch: p
     monkeypatch.setattr(Prover, "at_least", lambda *_: None)
     monkeypatch.setattr(Solver, "solve", lambda *a, **b: Solved(Outcome.UNKNOWN, real(*a, **b).values))
     rounded = {"value": 120, "rounded": 10}
-    found = differencing(of({"A": 300, "Ada": 1}, {"of": ["A"], "count": rounded}, {"count": rounded}))
+    found = attack_differencing(of({"A": 300, "Ada": 1}, {"of": ["A"], "count": rounded}, {"count": rounded}))
     assert (found.certain, found.numbers["unsettled"]) == (0, [])
 
 
@@ -367,16 +377,16 @@ def test_no_proof_no_claim(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Prover, "at_least", lambda *_: None)
     monkeypatch.setattr(Prover, "prove", lambda *_: None)
     queries, _ = random_release(60, 56, 1)
-    assert differencing(queries, seconds=5).certain == 0
+    assert attack_differencing(queries, seconds=5).certain == 0
     monkeypatch.setattr(determined, "MOST_ENTRIES", 0)
-    assert differencing(random_release(12, 12, 20)[0], seconds=0).certain < 12
+    assert attack_differencing(random_release(12, 12, 20)[0], seconds=0).certain < 12
     monkeypatch.setattr(determined, "ROUNDINGS", ())
-    assert differencing(random_release(12, 12, 20)[0], seconds=5).certain == 0
+    assert attack_differencing(random_release(12, 12, 20)[0], seconds=5).certain == 0
 
 
 def test_progress_is_told() -> None:
     told = []
-    differencing(read_queries(EXAMPLES / "audience.toml"), progress=lambda *news: told.append(news))
+    attack_differencing(read_queries(EXAMPLES / "audience.toml"), progress=lambda *news: told.append(news))
     assert {what for what, _, _ in told} == {"combinations", "people"}
 
 
@@ -389,7 +399,7 @@ def noisy(noise: Mapping[str, Any], after: object = "5.2", **more: Any) -> Queri
 
 
 def test_little_noise_is_no_protection_but_no_proof_either() -> None:
-    found = differencing(noisy({"sd": "0.1"}), truth={"Ada": True})
+    found = attack_differencing(noisy({"sd": "0.1"}), truth={"Ada": True})
     assert (found.certain, found.numbers["up_to_noise"]) == (0, 1)
     (one,) = found.findings
     assert one.strength is Strength.CONFIDENCE
@@ -410,7 +420,7 @@ def test_the_estimate_has_the_smallest_variance() -> None:
     found = estimates(queries, classes_of(queries), {})[0]
     assert found.value == pytest.approx(0.64 * 10 + 0.36 * 20)
     assert found.law.sd == pytest.approx(2.4)
-    told = differencing(queries)
+    told = attack_differencing(queries)
     assert told.findings[0].claim == "Ada: pay is from 8 to 19, probably"
     assert told.findings[0].confidence == 0.95
 
@@ -430,7 +440,7 @@ def test_exact_answers_and_known_people_help_noisy_ones() -> None:
 
 
 def test_hardly_any_noise_is_still_no_certainty() -> None:
-    (one,) = differencing(noisy({"sd": "1e-9"}, after="5.1")).findings
+    (one,) = attack_differencing(noisy({"sd": "1e-9"}, after="5.1")).findings
     assert (one.strength, one.confidence) == (Strength.CONFIDENCE, 1 - 1e-9)
 
 
@@ -446,7 +456,7 @@ def test_a_noisy_mean_counts_for_all_its_people() -> None:
                  {"mean": 2, "noise": {"sd": "0.5"}}, secret={"name": "pay", "values": PAY})  # fmt: skip
     found = estimates(queries, classes_of(queries), {})[1]
     assert (found.value, found.law.sd) == pytest.approx((11, 5))
-    assert differencing(queries).numbers["up_to_noise"] == 0
+    assert attack_differencing(queries).numbers["up_to_noise"] == 0
 
 
 def test_the_law_of_noise() -> None:
@@ -488,7 +498,7 @@ def test_private_answers_protect_and_the_cap_is_kept() -> None:
     queries = noisy(
         {"laplace": 4}, after="29", privacy={"epsilon": "0.5", "neighbors": "add-remove"}, secret={"rate": "0.5"}
     )
-    found = differencing(queries, truth={"Ada": True})
+    found = attack_differencing(queries, truth={"Ada": True})
     assert (found.certain, found.numbers["up_to_noise"], found.findings) == (0, 0, ())
     limit = math.e / (1 + math.e)  # e^(2 * 0.5) : 1
     assert ceiling(Fraction(1, 2), queries.privacy) == pytest.approx(limit)
@@ -501,17 +511,17 @@ def test_private_answers_protect_and_the_cap_is_kept() -> None:
 def test_a_cap_cuts_a_claim_that_is_too_bold() -> None:
     """Noise that is smaller than what epsilon would need: the promise is believed, not the arithmetic."""
     bold = noisy({"sd": "0.01"}, privacy={"epsilon": 1, "neighbors": "replace"}, secret={"rate": "0.5"})
-    found = differencing(bold)
+    found = attack_differencing(bold)
     assert found.numbers["up_to_noise"] == 0
     assert found.tables[0].rows[0][2] == "73.1 %"
     pay = {"name": "pay", "values": {"min": 0, "max": 999}}
     one = {"sum": 500, "noise": {"sd": 1}}
-    assert differencing(of({"Ada": 1}, one, secret=pay)).numbers["up_to_noise"] == 1
-    assert differencing(of({"Ada": 1}, one, secret=pay, privacy={"epsilon": 1})).numbers["up_to_noise"] == 0
+    assert attack_differencing(of({"Ada": 1}, one, secret=pay)).numbers["up_to_noise"] == 1
+    assert attack_differencing(of({"Ada": 1}, one, secret=pay, privacy={"epsilon": 1})).numbers["up_to_noise"] == 0
 
 
 def test_a_delta_is_no_cap() -> None:
-    found = differencing(noisy({"sd": "0.1"}, privacy={"epsilon": 1, "delta": "1e-6", "neighbors": "replace"}))
+    found = attack_differencing(noisy({"sd": "0.1"}, privacy={"epsilon": 1, "delta": "1e-6", "neighbors": "replace"}))
     assert found.numbers["up_to_noise"] == 1
     assert any("delta 0.000001" in line for line in found.assumptions)
 
@@ -519,7 +529,7 @@ def test_a_delta_is_no_cap() -> None:
 def test_an_estimate_outside_the_range_is_moved_into_it() -> None:
     pay = {"name": "pay", "values": {"min": 0, "max": 100}}
     for answer, claim in ((-50, "from 0 to 0"), (500, "from 100 to 100")):
-        found = differencing(of({"Ada": 1}, {"sum": answer, "noise": {"laplace": "0.5"}}, secret=pay))
+        found = attack_differencing(of({"Ada": 1}, {"sum": answer, "noise": {"laplace": "0.5"}}, secret=pay))
         assert claim in found.findings[0].claim
 
 
@@ -538,7 +548,7 @@ def test_the_expected_rate() -> None:
 def test_score_against_a_constant_guess_and_people_in_no_query() -> None:
     people = dict.fromkeys(("Ada", "Ben", "Cleo", "Dan", "Eve"), 1)
     queries = of(people, {"of": ["Ada"], "count": 1}, {"of": ["Ben", "Cleo"], "count": 1})
-    found = differencing(queries, truth={"Ada": 1, "Ben": False, "Cleo": 1, "Dan": 0, "Eve": 0})
+    found = attack_differencing(queries, truth={"Ada": 1, "Ben": False, "Cleo": 1, "Dan": 0, "Eve": 0})
     score = found.score
     assert score is not None
     assert (score.claimed, score.right) == (1, 1)
@@ -547,14 +557,14 @@ def test_score_against_a_constant_guess_and_people_in_no_query() -> None:
     assert score.control.value == 1  # both have what everybody would guess
     assert score.advantage.value == pytest.approx(-0.2)
     assert score.advantage.low < -0.2 < score.advantage.high
-    fewer = differencing(queries, truth={"Ada": 1, "Ben": 0, "Cleo": 0, "Dan": 1}).score
+    fewer = attack_differencing(queries, truth={"Ada": 1, "Ben": 0, "Cleo": 0, "Dan": 1}).score
     assert fewer is not None
     assert fewer.control is not None
     assert fewer.advantage.value == pytest.approx(fewer.success.value - fewer.baseline.value)
 
 
 def test_a_false_claim_is_counted() -> None:
-    score = differencing(two_releases((4, 9), (5, 10), joined="Ada"), truth={"Ada": False}).score
+    score = attack_differencing(two_releases((4, 9), (5, 10), joined="Ada"), truth={"Ada": False}).score
     assert score is not None
     assert (score.claimed, score.right, score.success.value) == (1, 0, 0)
 
@@ -621,13 +631,13 @@ def test_answers_that_clash_are_named() -> None:
     people = {"A": 9, "B": 5, "Ada": 1}
     fine = {"name": "fine", "of": ["B"], "count": 2}
     exact = [{"name": "before", "of": ["A"], "count": 4}, fine, {"name": "after", "of": ["A", "Ada"], "count": 6}]
-    refused(lambda: differencing(of(people, *exact)), "cannot all be true: 'after', 'before'")
+    refused(lambda: attack_differencing(of(people, *exact)), "cannot all be true: 'after', 'before'")
     loose = [
         {"name": "few", "of": ["A"], "count": {"most": 3}},
         fine,
         {"name": "many", "of": ["A"], "count": {"least": 5}},
     ]
-    refused(lambda: differencing(of(people, *loose)), "cannot all be true: 'few', 'many'")
+    refused(lambda: attack_differencing(of(people, *loose)), "cannot all be true: 'few', 'many'")
 
 
 def test_clashing_answers_without_a_proof(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -638,9 +648,9 @@ def test_clashing_answers_without_a_proof(monkeypatch: pytest.MonkeyPatch) -> No
         {"name": "many", "of": ["A"], "count": {"least": 5}},
     ]
     monkeypatch.setattr(Prover, "prove", lambda *_: None)
-    refused(lambda: differencing(of(people, *loose)), "cannot all be true: 'few', 'many'")
+    refused(lambda: attack_differencing(of(people, *loose)), "cannot all be true: 'few', 'many'")
     monkeypatch.setattr(determined, "MOST_CLASHING", 1)
-    refused(lambda: differencing(of(people, *loose)), "cannot all be true: 'few', 'fine', 'many'")
+    refused(lambda: attack_differencing(of(people, *loose)), "cannot all be true: 'few', 'fine', 'many'")
 
 
 def test_wrong_moves() -> None:
@@ -651,9 +661,9 @@ def test_wrong_moves() -> None:
 
 def test_wrong_truth() -> None:
     queries = two_releases((4, 9), (5, 10), joined="Ada")
-    refused(lambda: differencing(queries, truth={"Eve": True}), "the truth names 'Eve'")
-    refused(lambda: differencing(queries, truth={"Ada": 2}), "the truth of 'Ada' is 2")
-    refused(lambda: differencing(queries, truth={}), "truth is empty")
+    refused(lambda: attack_differencing(queries, truth={"Eve": True}), "the truth names 'Eve'")
+    refused(lambda: attack_differencing(queries, truth={"Ada": 2}), "the truth of 'Ada' is 2")
+    refused(lambda: attack_differencing(queries, truth={}), "truth is empty")
 
 
 # Files
@@ -679,7 +689,7 @@ def test_people_from_a_file(tmp_path: Path) -> None:
     )
     queries = read_queries(written(tmp_path, text, people))
     assert [query.members for query in queries.queries] == [("Ada", "Cleo"), ("Cleo",)]
-    assert named(differencing(queries)) == ["Ada", "Cleo"]
+    assert named(attack_differencing(queries)) == ["Ada", "Cleo"]
     assert queries.subject == "x.toml"
 
 

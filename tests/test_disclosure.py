@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privet.attacks import Between, Knowledge, Mean, Statistic, Strength, Tables, holds, margins, reconstruct
+from privet.attacks import Between, Knowledge, Mean, Statistic, Strength, Tables, attack_tables, holds, margins
 from privet.attacks.certificate import check
 from privet.attacks.disclosure import disclosed
 from privet.attacks.reconstruction import solve
@@ -79,16 +79,16 @@ def ward(**counts: int) -> Tables:
 
 
 def test_the_range_of_one_persons_number_and_of_nobody_elses() -> None:
-    one = reconstruct(ward(all=3, F=1), repair=False)
+    one = attack_tables(ward(all=3, F=1), repair=False)
     assert [finding.claim for finding in one.findings][-1] == "the only person with sex F has age 40"
     assert one.headline.endswith("something follows about 1 whose public attributes are known")
     assert one.numbers["disclosed"] == 1
-    assert not [f for f in reconstruct(ward(all=5, F=2), repair=False).findings if "only person" in f.claim]
+    assert not [f for f in attack_tables(ward(all=5, F=2), repair=False).findings if "only person" in f.claim]
 
 
 def test_a_range_that_says_nothing_is_not_told() -> None:
     """One man: his age can be anything. A kind then has all ages, which no statistic tells apart."""
-    found = reconstruct(ward(all=2, F=1), repair=False)
+    found = attack_tables(ward(all=2, F=1), repair=False)
     assert not [f for f in found.findings if "sex M" in f.claim and "only person" in f.claim]
 
 
@@ -97,7 +97,7 @@ def test_a_range_with_two_ends() -> None:
     quarters = tuple(Fraction(n, 4) for n in range(400))
     tables = ward(all=3, F=1)
     fine = Tables(attributes={**tables.attributes, "age": quarters}, statistics=tables.statistics, public=("sex",))
-    told = [f for f in reconstruct(fine, repair=False).findings if "only person" in f.claim]
+    told = [f for f in attack_tables(fine, repair=False).findings if "only person" in f.claim]
     assert told[0].claim == "the only person with sex F has age 39.5 to 40.5"
     assert told[0].evidence == ("everybody", "women")
 
@@ -114,7 +114,7 @@ FEMALE_OR_NOT = Compare(Relation.UNEQUAL, Column("sex"), Literal("X"))
 def test_noisy_tables_give_confidence_and_no_proof() -> None:
     sure = ward(all=3, F=1)
     noisy = Tables(attributes=sure.attributes, statistics=sure.statistics, public=("sex",), confidence=Fraction(9, 10))
-    found = reconstruct(noisy, repair=False)
+    found = attack_tables(noisy, repair=False)
     assert {finding.strength for finding in found.findings} == {Strength.CONFIDENCE}
     assert {finding.confidence for finding in found.findings} == {0.9}
     assert "at least 90% sure" in found.assumptions[0]
@@ -126,4 +126,4 @@ def test_no_time_says_nothing() -> None:
 
 def test_an_unknown_public_attribute_is_named() -> None:
     with pytest.raises(InvalidInputError, match="no statistic mentions the public attribute 'wage'"):
-        reconstruct(ward(all=3, F=1), Knowledge(public=("wage",)), repair=False)
+        attack_tables(ward(all=3, F=1), Knowledge(public=("wage",)), repair=False)

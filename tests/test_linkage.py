@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from made_linkage import Pair, pair, table
 
-from privet.attacks import Linkage, link, linkage_weights
+from privet.attacks import Linkage, attack_linkage, linkage_weights
 from privet.attacks.finding import Strength
 from privet.attacks.linkage_score import share
 from privet.errors import InvalidInputError
@@ -46,7 +46,7 @@ def alone(made: Pair, names: list[str]) -> int:
 
 def test_the_same_people_in_both_tables_are_found_where_they_can_be() -> None:
     made = pair(3000, zips=4000)
-    found = link(made.released, made.known, on=SHARED, truth="id")
+    found = attack_linkage(made.released, made.known, on=SHARED, truth="id")
     numbers = found.findings.numbers
     assert numbers["uniquely_linkable"] == alone(made, SHARED) > 500
     claims, true = right(found, made)
@@ -68,7 +68,7 @@ def test_where_tables_overlap_in_part_the_claims_keep_their_precision(released: 
     claims = true = 0
     for seed in range(4):
         made = pair(1500, released=released, known=known, zips=4000, seed=seed)
-        found = link(made.released, made.known, on=SHARED)
+        found = attack_linkage(made.released, made.known, on=SHARED)
         both = len(set(made.released["id"].listed()) & set(made.known["id"].listed()))
         assert found.findings.numbers["people_in_both"] == pytest.approx(both, rel=0.2)
         one, other = right(found, made)
@@ -80,7 +80,7 @@ def test_where_tables_overlap_in_part_the_claims_keep_their_precision(released: 
 def test_a_search_that_is_cut_short_is_not_too_sure(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(linkage_weights, "ROUNDS", 1)
     made = pair(1500, zips=4000)
-    found = link(made.released, made.known, on=SHARED)
+    found = attack_linkage(made.released, made.known, on=SHARED)
     claims, true = right(found, made)
     assert true >= 0.95 * claims
     assert found.findings.numbers["people_in_both"] < 1500
@@ -88,7 +88,7 @@ def test_a_search_that_is_cut_short_is_not_too_sure(monkeypatch: pytest.MonkeyPa
 
 def test_strangers_are_not_claimed() -> None:
     one, other = pair(2000, seed=1), pair(2000, seed=2)
-    found = link(one.released, other.known, on=SHARED)
+    found = attack_linkage(one.released, other.known, on=SHARED)
     assert found.findings.numbers["linked"] <= 5
     assert found.findings.numbers["people_in_both"] < 200
     assert found.findings.headline.startswith("None of 2,000 records") or found.findings.certain
@@ -96,8 +96,8 @@ def test_strangers_are_not_claimed() -> None:
 
 def test_misspelled_names_are_forgiven() -> None:
     made = pair(600, typos=0.1, released=0.8, known=0.8)
-    found = link(made.released, made.known, truth="id")
-    exact = link(made.released, made.known, truth="id", errors=False)
+    found = attack_linkage(made.released, made.known, truth="id")
+    exact = attack_linkage(made.released, made.known, truth="id", errors=False)
     claims, true = right(found, made)
     assert true >= 0.97 * claims
     assert true >= right(exact, made)[1] + 20
@@ -108,17 +108,17 @@ def test_misspelled_names_are_forgiven() -> None:
 
 def test_one_to_one_gives_nobody_away_twice() -> None:
     made = pair(800, known=0.5)
-    found = link(made.released, made.known, on=SHARED, truth="id", one_to_one=True)
+    found = attack_linkage(made.released, made.known, on=SHARED, truth="id", one_to_one=True)
     guess = found.to_pandas().known_row.dropna()
     assert guess.is_unique
     assert len(guess) > 350
-    loose = link(made.released, made.known, on=SHARED, truth="id").findings
+    loose = attack_linkage(made.released, made.known, on=SHARED, truth="id").findings
     assert found.findings.certain == loose.certain
 
 
 def test_the_page_starts_with_people_and_says_what_it_rests_on() -> None:
     made = pair(1200)
-    found = link(made.released, made.known, on=SHARED, truth=("id", "id"))
+    found = attack_linkage(made.released, made.known, on=SHARED, truth=("id", "id"))
     claims, true = right(found, made)
     text = str(found)
     assert text.startswith(f"{claims:,} of 1,200 records are linked to a known person, ")
@@ -146,7 +146,7 @@ def test_the_page_starts_with_people_and_says_what_it_rests_on() -> None:
 
 def test_the_table_of_matches_can_be_written(tmp_path: Path) -> None:
     made = pair(60, known=0.7)
-    found = link(made.released, made.known, on=SHARED)
+    found = attack_linkage(made.released, made.known, on=SHARED)
     found.write(tmp_path / "matches.csv")
     lines = (tmp_path / "matches.csv").read_text().splitlines()
     assert lines[0] == "released_row,known_row,probability,nobody,people_who_fit,verdict"
@@ -157,18 +157,20 @@ def test_the_table_of_matches_can_be_written(tmp_path: Path) -> None:
 def test_files_are_named_and_the_ids_are_never_compared(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("id,Age,zip\n1,10-19,654**\n2,20-29,123**\n")
     (tmp_path / "b.csv").write_text("id, age,ZIP,name\n1,12,65401,Ann\n2,25,12345,Bob\n")
-    found = link(tmp_path / "a.csv", str(tmp_path / "b.csv"), truth="id")
+    found = attack_linkage(tmp_path / "a.csv", str(tmp_path / "b.csv"), truth="id")
     assert found.findings.subject == "a.csv"
     assert set(found.findings.numbers["compared"]) == {"Age", "zip"}
-    assert "id" in link(tmp_path / "a.csv", tmp_path / "b.csv").findings.numbers["compared"]  # it is there to be used
+    assert (
+        "id" in attack_linkage(tmp_path / "a.csv", tmp_path / "b.csv").findings.numbers["compared"]
+    )  # it is there to be used
 
 
 def test_other_names_of_columns() -> None:
     made = pair(300)
     renamed = table(plz=made.known["zip"].listed(), sex=made.known["sex"].listed(), years=made.known["age"].listed(),
                     id=made.known["id"].listed())  # fmt: skip
-    found = link(made.released, renamed, on={"zip": "plz", "sex": "sex", "age": "years"}, truth="id")
-    same = link(made.released, made.known, on=SHARED, truth="id")
+    found = attack_linkage(made.released, renamed, on={"zip": "plz", "sex": "sex", "age": "years"}, truth="id")
+    same = attack_linkage(made.released, made.known, on=SHARED, truth="id")
     assert found.findings.numbers["linked"] == same.findings.numbers["linked"]
     assert found.findings.findings == () or "known person" in found.findings.findings[0].claim
 
@@ -187,7 +189,7 @@ def test_other_names_of_columns() -> None:
 )
 def test_small_and_odd_tables_are_no_reason_to_fail(released: Microdata, known: Microdata) -> None:
     for one_to_one in (False, True):
-        found = link(released, known, one_to_one=one_to_one)
+        found = attack_linkage(released, known, one_to_one=one_to_one)
         assert found.findings.certain == 0
         assert len(found.to_pandas()) == len(released)
         assert str(found)
@@ -196,10 +198,10 @@ def test_small_and_odd_tables_are_no_reason_to_fail(released: Microdata, known: 
 
 def test_identical_tables_with_rare_values_are_linked() -> None:
     numbers = [str(number) for number in range(200)]
-    found = link(table(number=numbers), table(number=numbers[::-1]))
+    found = attack_linkage(table(number=numbers), table(number=numbers[::-1]))
     assert found.findings.certain == 200
     assert found.findings.headline == "200 of 200 records are linked to a known person"
-    one = link(table(number=numbers, x=["a"] * 200), table(number=[*numbers[:1], *["-1"] * 199]))
+    one = attack_linkage(table(number=numbers, x=["a"] * 200), table(number=[*numbers[:1], *["-1"] * 199]))
     assert one.findings.certain <= 1
 
 
@@ -217,36 +219,36 @@ def test_identical_tables_with_rare_values_are_linked() -> None:
 def test_wrong_input_is_told_in_one_line(change: dict[str, object], problem: str) -> None:
     made = pair(20)
     with pytest.raises(InvalidInputError, match=problem):
-        link(made.released, made.known, **change)  # type: ignore[arg-type]
+        attack_linkage(made.released, made.known, **change)  # type: ignore[arg-type]
 
 
 def test_tables_without_rows_or_shared_columns() -> None:
     made = pair(20)
     nobody = Microdata({name: column(name, []) for name in SHARED}, 0)
     with pytest.raises(InvalidInputError, match="the released table has no rows"):
-        link(nobody, made.known)
+        attack_linkage(nobody, made.known)
     with pytest.raises(InvalidInputError, match="the known table has no rows"):
-        link(made.released, nobody)
+        attack_linkage(made.released, nobody)
     with pytest.raises(InvalidInputError, match="no column in common"):
-        link(table(a=["x"]), made.known)
+        attack_linkage(table(a=["x"]), made.known)
 
 
 def test_everybody_held_out_is_no_control() -> None:
-    found = link(table(id=["1"], a=["x"]), table(id=["1"], a=["x"]), truth="id")
+    found = attack_linkage(table(id=["1"], a=["x"]), table(id=["1"], a=["x"]), truth="id")
     assert found.findings.numbers["held_out"] == 0
     assert share(0, 0).high == 1
 
 
 def test_ids_may_be_missing() -> None:
     ours = table(id=["1", None, "3"], a=["x", "y", "z"])
-    found = link(ours, table(id=["1", None, "4"], a=["x", "y", "w"]), truth="id")
+    found = attack_linkage(ours, table(id=["1", None, "4"], a=["x", "y", "w"]), truth="id")
     assert found.findings.score is not None
     assert found.findings.score.success.value in (0, 1)
 
 
 def test_progress_is_told() -> None:
     made, told = pair(40), []
-    link(made.released, made.known, truth="id", progress=lambda *words: told.append(words))
+    attack_linkage(made.released, made.known, truth="id", progress=lambda *words: told.append(words))
     assert {"reading", "comparing", "weighing pairs"} <= {words[0] for words in told}
     assert any(words[0].startswith("control: ") for words in told)
 
@@ -259,11 +261,11 @@ def test_the_pair_of_thirty_thousand() -> None:
     for name in ("data_medical", "data_demographic"):
         with gzip.open(folder / f"{name}.csv.gz", "rt") as file:
             frames.append(pd.read_csv(file, dtype=str))
-    whole = link(*frames, truth="ID").findings
+    whole = attack_linkage(*frames, truth="ID").findings
     assert (whole.certain, whole.numbers["fit_several"], whole.tables[0].rows) == (0, 30000, (("one of 3", "30,000"),))
     half = set(frames[0].ID.sample(15000, random_state=1))
     ours, theirs = (frame[frame.ID.isin(half)].sample(frac=1, random_state=2) for frame in frames)
-    found = link(ours, theirs, truth="ID").findings
+    found = attack_linkage(ours, theirs, truth="ID").findings
     assert found.numbers["uniquely_linkable"] > 3000
     assert found.numbers["recall"]["low"] > 0.9
     assert found.numbers["precision"]["low"] > 0.95
@@ -300,7 +302,7 @@ def parted(whole: dict[str, list[str]], records: int, both: int) -> Pair:
 def test_of_strangers_whose_columns_go_together_nobody_is_claimed(seed: int) -> None:
     """One value may be wrong, and all others agree: with columns that say the same thing twice this is no wonder."""
     made = parted(neighbors(1500, seed), 600, 0)
-    assert right(link(made.released, made.known, on=[*neighbors(1, 0)]), made) == (0, 0)
+    assert right(attack_linkage(made.released, made.known, on=[*neighbors(1, 0)]), made) == (0, 0)
 
 
 def test_families_are_not_taken_for_one_person() -> None:
@@ -317,7 +319,7 @@ def test_families_are_not_taken_for_one_person() -> None:
             "sex": draw.choice(["F", "M"], 1320).tolist(),
         }
         made = parted(whole, 600, 360)
-        some, good = right(link(made.released, made.known, on=[*whole]), made)
+        some, good = right(attack_linkage(made.released, made.known, on=[*whole]), made)
         claimed, true = claimed + some, true + good
     assert claimed > 500
     assert true / claimed >= 0.95

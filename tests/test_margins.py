@@ -16,10 +16,10 @@ from privet.attacks import (
     Knowledge,
     Smallest,
     Statistic,
+    attack_tables,
     holds,
     margins,
     read_records,
-    reconstruct,
     records_of,
 )
 from privet.attacks.certain import Certain
@@ -44,7 +44,7 @@ def test_the_truth_fits_and_every_proof_is_true(records: list[dict[str, object]]
         assert (
             below <= count or statistic.count == Between(Fraction(0), Fraction(below - 1)) or statistic.name == "total"
         )
-    found = reconstruct(tables, Knowledge(truth=tuple(records)), repair=False, limit=50)
+    found = attack_tables(tables, Knowledge(truth=tuple(records)), repair=False, limit=50)
     assert found.score is not None
     assert found.score.right == found.score.claimed == found.certain
     if by == 3 and not below:
@@ -83,7 +83,7 @@ def test_the_arithmetic_of_a_short_proof_is_shown() -> None:
         {"sex": "F", "band": Fraction(0), "ill": False},
         {"sex": "M", "band": Fraction(0), "ill": False},
     ]
-    found = reconstruct(margins(records, ATTRIBUTES, [["sex"], ["ill"], ["sex", "ill"]]), repair=False)
+    found = attack_tables(margins(records, ATTRIBUTES, [["sex"], ["ill"], ["sex", "ill"]]), repair=False)
     lines = {finding.claim: finding.reasoning for finding in found.findings}
     assert lines["one person with sex F, ill yes"].endswith("= 1")
     assert all(finding.people == 1 for finding in found.findings)

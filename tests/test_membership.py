@@ -14,7 +14,7 @@ import pytest
 from scipy.stats import betabinom
 
 import privet as pv
-from privet.attacks import membership
+from privet.attacks import attack_membership
 from privet.attacks.finding import Findings
 from privet.attacks.members import p_values, scores
 from privet.attacks.membership_files import People
@@ -72,7 +72,7 @@ def world(  # noqa: PLR0917  all have a default
 
 
 def attack(made: World, **options: Any) -> Findings:
-    return membership(made.means, made.people, size=made.size, members=made.members, **options)
+    return attack_membership(made.means, made.people, size=made.size, members=made.members, **options)
 
 
 # Forecast and tests
@@ -127,8 +127,10 @@ def test_noise_is_taken_into_account() -> None:
     made = world(50, 600, seed=3)
     noise = np.where(np.arange(600) < 300, 30.0, 0.0)
     means = made.means + np.random.default_rng(1).normal(0, 1, 600) * noise
-    knowing = membership(means, made.people, population=made.usual, size=50, noise=noise, members=made.members).numbers
-    blind = membership(
+    knowing = attack_membership(
+        means, made.people, population=made.usual, size=50, noise=noise, members=made.members
+    ).numbers
+    blind = attack_membership(
         np.clip(means, 0, 1), made.people, population=made.usual, size=50, members=made.members, test="inner product"
     ).numbers
     assert knowing["auc"] > 0.9 > blind["auc"]
@@ -244,7 +246,7 @@ def test_findings_with_the_truth() -> None:
 
 def test_p_values_are_uniform_for_people_who_are_out() -> None:
     made = world(60, 400, others=700)
-    found = membership(made.means, made.people[60:], reference=made.reference, size=60)
+    found = attack_membership(made.means, made.people[60:], reference=made.reference, size=60)
     p = np.array(found.numbers["p_values"])
     for level in (0.05, 0.2, 0.5):  # 700 people against 233: a standard error of at most .033 for both together
         assert np.mean(p <= level) <= level + 0.17
@@ -257,10 +259,12 @@ def test_p_values_are_uniform_for_people_who_are_out() -> None:
 def test_a_target_and_few_reference_people() -> None:
     made = world(30, 1200, others=60)
     names = [f"patient {place}" for place in range(90)]
-    found = membership(made.means, made.people, reference=made.reference, size=30, names=names, target="patient 3")
+    found = attack_membership(
+        made.means, made.people, reference=made.reference, size=30, names=names, target="patient 3"
+    )
     assert found.headline == "patient 3 is claimed to be in the data (p = 0.048)"  # 20 people calibrate
     assert len(found.findings) == 1
-    other = membership(made.means, made.people, reference=made.reference, size=30, target=45)
+    other = attack_membership(made.means, made.people, reference=made.reference, size=30, target=45)
     assert "person 46 cannot be told from people who are not in the data" in other.headline
     assert "is not told" in other.findings[0].claim
 
@@ -279,7 +283,7 @@ def test_population_alone_reference_alone_and_neither() -> None:
 
 def test_the_size_can_be_estimated() -> None:
     made = world(80, 3000)
-    found = membership(made.means, made.people, reference=made.reference, members=made.members)
+    found = attack_membership(made.means, made.people, reference=made.reference, members=made.members)
     assert found.numbers["size"] == pytest.approx(80, rel=0.25)  # 3,000 squares: a standard error of 4 %
     assert "as their distance from the usual says" in found.assumptions[0]
     assert scores(made.means, made.people, made.usual).shape == (380,)
@@ -293,10 +297,10 @@ def test_missing_values_and_unpublished_means_say_nothing() -> None:
     means[:100] = np.nan
     reference = made.reference.astype(np.int8)
     reference[:, 200] = -1
-    found = membership(means, holes, reference=reference, size=50, members=made.members).numbers
+    found = attack_membership(means, holes, reference=reference, size=50, members=made.members).numbers
     assert found["attributes"] == 1399
     assert found["auc"] > 0.95
-    plain = membership(means, holes, population=made.usual, size=50, members=made.members, test="Homer").numbers
+    plain = attack_membership(means, holes, population=made.usual, size=50, members=made.members, test="Homer").numbers
     assert plain["auc"] > 0.9
 
 
@@ -341,7 +345,7 @@ def test_a_claim_is_as_sure_as_it_says() -> None:
     right = 0
     for seed in range(10):
         made = world(300, 1500, 0.05, seed=seed, others=600)
-        found = membership(made.means, made.people[:600], reference=made.reference, size=300, noise=0.05)
+        found = attack_membership(made.means, made.people[:600], reference=made.reference, size=300, noise=0.05)
         inside = {f"person {place + 1}" for place in range(300)}
         stated += [float(one.confidence or 0) for one in found.findings]
         right += sum(one.record["name"] in inside for one in found.findings)
@@ -360,7 +364,7 @@ def test_who_has_many_gaps_is_compared_with_people_like_that() -> None:
     gaps[np.random.default_rng(5).random(gaps.shape) < 0.9] = np.nan
     gaps[0] = np.nan
     for known in ({"population": made.usual}, {"reference": made.reference}):
-        found = membership(made.means, np.concatenate([made.people[:40], gaps]), size=40, **known)  # type: ignore[arg-type]
+        found = attack_membership(made.means, np.concatenate([made.people[:40], gaps]), size=40, **known)  # type: ignore[arg-type]
         p = np.array(found.numbers["p_values"])
         assert p[40] == 1
         assert (p[41:] <= 0.01).sum() < 20
@@ -371,15 +375,15 @@ def test_made_people_do_not_stand_for_people_who_are_alike() -> None:
     """Three origins, and attributes that repeat each other: people of the study's origins look as if in it."""
     study, rest = origins(1, 40), origins(2, 200)
     people, usual = np.concatenate([study, rest]), origins(4, 2000).mean(axis=0)
-    found = membership(study.mean(axis=0), people, population=usual, size=40)
+    found = attack_membership(study.mean(axis=0), people, population=usual, size=40)
     assert found.numbers["alike"]
     assert found.certain == 0
     assert found.headline.startswith("Nobody can be told")
     assert verdict(found) == "neutral"
     assert any("reference" in line and "more alike" in line for line in found.assumptions)
     for seed in range(3):  # 6 standard deviations beyond chance: 1e-9
-        assert not membership(**few(world(30, 500, seed=seed, others=30), population=True)).numbers["alike"]
-        assert not membership(**few(world(30, 500, seed=seed, others=30), population=False)).numbers["alike"]
+        assert not attack_membership(**few(world(30, 500, seed=seed, others=30), population=True)).numbers["alike"]
+        assert not attack_membership(**few(world(30, 500, seed=seed, others=30), population=False)).numbers["alike"]
 
 
 def few(made: World, *, population: bool) -> dict[str, Any]:
@@ -392,7 +396,7 @@ def test_means_of_quite_other_people_are_no_reason_for_a_claim() -> None:
     has a p-value as low as can be; nobody is claimed. Where the means are right, members are."""
     made = world(60, 1500, kind="genotypes", others=60)
     other = 2 * np.random.default_rng(8).random(1500)
-    found = membership(other, made.people, reference=made.reference)
+    found = attack_membership(other, made.people, reference=made.reference)
     assert found.numbers["size"] < 10
     assert min(found.numbers["p_values"]) == pytest.approx(1 / 21)
     assert found.certain == 0
@@ -411,7 +415,7 @@ def test_few_others_are_told_and_a_control_that_is_off() -> None:
     off = attack(made, population=np.clip(made.people[40:].mean(axis=0), 0.01, 0.99))
     assert off.numbers["control_low"] > 0.5
     assert OFF in off.tables[2].text
-    spared = membership(made.means, made.people[:41], population=made.usual, size=40, members=made.members)
+    spared = attack_membership(made.means, made.people[:41], population=made.usual, size=40, members=made.members)
     assert spared.headline.startswith("With no false alarm among 1 other, ")
 
 
@@ -560,11 +564,11 @@ GOOD: dict[str, Any] = {"statistics": [0.5, 0.5], "people": [[0, 1], [1, 1]], "p
 def test_wrong_input(changed: dict[str, Any], says: str) -> None:
     given = GOOD | changed
     with pytest.raises(InvalidInputError, match=says):
-        membership(given.pop("statistics"), given.pop("people"), **given)
+        attack_membership(given.pop("statistics"), given.pop("people"), **given)
 
 
 def test_few_people_and_members_by_name() -> None:
-    found = membership(**GOOD, members=["b"], names=["a", "b"])  # type: ignore[arg-type]
+    found = attack_membership(**GOOD, members=["b"], names=["a", "b"])  # type: ignore[arg-type]
     assert found.numbers["control_auc"] is None
     assert len(found.tables[2].rows) == 1
     with pytest.raises(InvalidInputError, match="nothing says what is usual"):

@@ -17,7 +17,7 @@ from privet.anonymize.hierarchy_file import write_hierarchy
 from privet.attacks.finding import Interval
 from privet.errors import InvalidInputError
 from privet.microdata import Column, Microdata
-from privet.plans import Comparison, Measured, Way, compare, comparison, ways
+from privet.plans import Comparison, Measured, Way, compare_releases, comparison, ways
 from privet.plans.counted import MOST_BINS, bins, error, pairs, shipped_tables, tables
 from privet.plans.private import guesses, noisy_tables
 from privet.report.plans_chart import _labels, plans_chart
@@ -42,7 +42,7 @@ def people(count: int = 1200, seed: int = 1) -> Microdata:
 
 @pytest.fixture(scope="module")
 def compared() -> Comparison:
-    return compare(people(), QUASI, "ill", ids=["name"])
+    return compare_releases(people(), QUASI, "ill", ids=["name"])
 
 
 def test_all_plans_are_measured(compared: Comparison) -> None:
@@ -109,7 +109,7 @@ def test_labels_do_not_cover_each_other(compared: Comparison) -> None:
 
 
 def test_plans_that_cannot_be_carried_out() -> None:
-    found = compare(people(60), QUASI, "ill", plans=ways(QUASI, "ill")[3:4])
+    found = compare_releases(people(60), QUASI, "ill", plans=ways(QUASI, "ill")[3:4])
     (way,) = found.ways
     assert way.name == "k = 100"
     assert way.problem
@@ -123,7 +123,7 @@ def test_plans_of_ones_own_and_headlines() -> None:
     mine = Way(name="nothing but the secret", make=lambda data: Microdata(
         {one.name: one if one.name == "ill" else Column(one.name, one.codes * 0, ("*",)) for one in data}, len(data)
     ))  # fmt: skip
-    found = compare(people(100), QUASI, "ill", plans=[mine])
+    found = compare_releases(people(100), QUASI, "ill", plans=[mine])
     assert headline(found).startswith("Nobody is certain with nothing but the secret")
     some = Measured(name="k = 2", guarantee="none", error=0.5, together=Interval(0.25, 0.2, 0.3))
     one = Comparison(
@@ -197,9 +197,9 @@ def test_guesses_from_tables_are_those_of_bayes() -> None:
 )
 def test_wrong_input(count: int, quasi: list[str], sensitive: str) -> None:
     with pytest.raises(InvalidInputError):
-        compare(people(count), quasi, sensitive)
+        compare_releases(people(count), quasi, sensitive)
     with pytest.raises(InvalidInputError):
-        compare(people(50), QUASI, "ill", epsilon=0)
+        compare_releases(people(50), QUASI, "ill", epsilon=0)
 
 
 def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

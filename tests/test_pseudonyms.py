@@ -20,7 +20,7 @@ from privet.anonymize import pseudonyms
 from privet.anonymize.direct import by_name, by_values
 from privet.anonymize.keys import Key, warnings_about
 from privet.anonymize.pseudonyms import Kind, mapping, pseudonym, pseudonymize
-from privet.attacks.reversal import reverse
+from privet.attacks.reversal import attack_pseudonyms
 from privet.errors import InvalidInputError
 from privet.microdata import Microdata
 
@@ -121,7 +121,7 @@ def test_the_birthday_bound_holds_by_enumeration() -> None:
 def test_nobody_reverses_them_without_the_key() -> None:
     data = table(id=[f"{one:03}" for one in range(50)])
     made = listed(pseudonymize({"t": data}, {"id": "id"}, KEY).tables["t"], "id")
-    assert reverse(made, formats="999").verdict == "not reversed"
+    assert attack_pseudonyms(made, formats="999").verdict == "not reversed"
 
 
 def test_rotation_and_who_can_follow_it() -> None:

@@ -18,7 +18,7 @@ from privet.attacks.composition import fits, pairs
 from privet.attacks.finding import Strength
 from privet.attacks.homogeneity import certain_without, classes_of, distance, homogeneous, recheck, skews
 from privet.attacks.matching_classes import MANY, certain_classes, left_over, overlaps, reach
-from privet.attacks.records import attack_records
+from privet.attacks.records import attack_anonymized
 from privet.errors import InvalidInputError
 from privet.microdata import Microdata
 
@@ -47,7 +47,7 @@ ALICE = {"zip": "13012", "age": 28}
 
 
 def test_a_class_with_one_value_gives_everybody_in_it_away() -> None:
-    found = attack_records(A, QUASI, "condition")
+    found = attack_anonymized(A, QUASI, "condition")
     assert (found.people, found.certain) == (12, 4)
     (only,) = found.findings
     assert only.claim == "All 4 people with zip 130**, age 3* have condition Cancer"
@@ -58,28 +58,28 @@ def test_a_class_with_one_value_gives_everybody_in_it_away() -> None:
 
 
 def test_alice_was_in_two_hospitals() -> None:
-    found = attack_records(A, QUASI, "condition", also=[B], known=[ALICE, {"zip": "13053", "age": 36}, {"age": 20}])
+    found = attack_anonymized(A, QUASI, "condition", also=[B], known=[ALICE, {"zip": "13053", "age": 36}, {"age": 20}])
     first = found.findings[0]
     assert first.claim == "The person with zip 13012, age 28 has condition AIDS"
     assert "a.csv" not in first.reasoning
     assert "Heart Disease" in first.reasoning
     assert found.certain == 3  # without a zip code there is no other class of people below 30 either
     assert [len(one["alone"]) for one in found.numbers["known"]] == [3, 1, 3]
-    alone = attack_records(A, QUASI, "condition", known=[ALICE])
+    alone = attack_anonymized(A, QUASI, "condition", known=[ALICE])
     assert alone.certain == 0
     assert alone.headline == "Nobody of 1 person is certain"
 
 
 def test_pairs_of_classes_without_anybody_to_look_for() -> None:
-    found = attack_records(A, QUASI, "condition", also=[B])
+    found = attack_anonymized(A, QUASI, "condition", also=[B])
     assert "1 pair of classes gives somebody away who is in both releases" in found.headline
     assert found.findings[0].claim.endswith("has condition AIDS")
-    alone = attack_records(frame(HOSPITAL_A[:8]), QUASI, "condition", also=[B])
+    alone = attack_anonymized(frame(HOSPITAL_A[:8]), QUASI, "condition", also=[B])
     assert alone.headline.startswith("Nobody is certain by one release, but 1 pair")
 
 
 def test_the_report_reads_well(tmp_path: Path) -> None:
-    path = attack_records(A, QUASI, "condition", also=[B], known=[ALICE]).report(tmp_path / "r.html")
+    path = attack_anonymized(A, QUASI, "condition", also=[B], known=[ALICE]).report(tmp_path / "r.html")
     text = path.read_text()
     assert "only AIDS fits in all releases" in text
     assert "Who can rule out values" in text
@@ -126,7 +126,7 @@ def test_classes_are_counted_right(rows: list[tuple[str | None, ...]]) -> None:
 def test_two_counts_that_differ_stop_the_attack(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(records, "certain_classes", lambda classes, _: np.arange(len(classes.sizes)))
     with pytest.raises(AssertionError, match="differ"):
-        attack_records(A, QUASI, "condition")
+        attack_anonymized(A, QUASI, "condition")
 
 
 TEXTS = st.one_of(
@@ -156,7 +156,7 @@ def test_classes_that_overlap_are_not_certain() -> None:
     rows = [("20-29", "u"), ("20-29", "u"), ("25-34", "v"), ("40-49", "w"), ("45-54", "w")]
     classes = classes_of(frame(rows, ("age", "condition")), ["age"], "condition")
     assert [classes.label(int(one))["age"] for one in certain_classes(classes, reach(classes, 1))] == ["40-49", "45-54"]
-    found = attack_records(frame(rows, ("age", "condition")), ["age"], "condition")
+    found = attack_anonymized(frame(rows, ("age", "condition")), ["age"], "condition")
     assert found.certain == 2
     assert any("2 more classes" in text for text in found.assumptions)
 
@@ -190,7 +190,7 @@ def test_correlation_is_no_leak() -> None:
     """Old people are ill everywhere: the guess is as good for people who are not in the data."""
     inside, outside = people(1, 1500, linked=True), people(2, 1500, linked=True)
     released = inside.assign(age=np.where(inside.age.astype(int) >= 40, "40-59", "20-39"))
-    found = attack_records(released, ["age"], "ill", truth=inside, population=outside)
+    found = attack_anonymized(released, ["age"], "ill", truth=inside, population=outside)
     score = found.score
     assert score is not None
     assert score.control is not None
@@ -204,7 +204,7 @@ def test_correlation_is_no_leak() -> None:
 def test_a_leak_is_more_than_the_control() -> None:
     inside, outside = people(3, 300, linked=False), people(4, 300, linked=False)
     inside["age"] = [str(1000 + row) for row in range(300)]  # unique, so that everybody is known
-    found = attack_records(inside, ["age"], "ill", truth=inside, population=outside)
+    found = attack_anonymized(inside, ["age"], "ill", truth=inside, population=outside)
     assert found.score is not None
     assert found.certain == 300
     assert found.score.success.value == 1.0
@@ -214,14 +214,14 @@ def test_a_leak_is_more_than_the_control() -> None:
 def test_many_people_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(records, "SCORED", 50)
     inside = people(5, 200, linked=True)
-    found = attack_records(inside, ["age"], "ill", truth=inside)
+    found = attack_anonymized(inside, ["age"], "ill", truth=inside)
     assert found.score is not None
     assert found.score.success.low < found.score.success.value
 
 
 def test_missing_values_and_suppressed_records() -> None:
     rows = [("a", "1", "u"), ("a", "1", None), ("*", "*", "v"), ("b", "2", None), (None, "3", "u")]
-    found = attack_records(frame(rows), QUASI, "condition", known=[{"zip": "zz", "age": 9}])
+    found = attack_anonymized(frame(rows), QUASI, "condition", known=[{"zip": "zz", "age": 9}])
     assert found.numbers["suppressed"] == 1
     assert found.numbers["homogeneous_people"] == 1
     assert found.numbers["known"] == [{"row": 0, "alone": ["v"], "together": ["v"]}]  # one of the suppressed
@@ -233,7 +233,7 @@ def test_what_an_anonymization_gives_back_can_be_attacked() -> None:
     from privet.anonymize.partition import mondrian  # noqa: PLC0415
 
     made = mondrian(people(1, 60, linked=True), ["age"], k=5, sensitive="ill")
-    assert attack_records(made, ["age"], "ill").people == 60
+    assert attack_anonymized(made, ["age"], "ill").people == 60
 
 
 @pytest.mark.parametrize(
@@ -244,23 +244,23 @@ def test_what_an_anonymization_gives_back_can_be_attacked() -> None:
 )  # fmt: skip
 def test_wrong_input(quasi: list[str], sensitive: str, options: dict[str, object]) -> None:
     with pytest.raises(InvalidInputError):
-        attack_records(A, quasi, sensitive, **options)
+        attack_anonymized(A, quasi, sensitive, **options)
 
 
 def test_empty_tables() -> None:
     with pytest.raises(InvalidInputError, match="no records"):
-        attack_records(frame([]), QUASI, "condition")
+        attack_anonymized(frame([]), QUASI, "condition")
     with pytest.raises(InvalidInputError, match="has no values"):
-        attack_records(frame([("a", "1", None)]), QUASI, "condition")
+        attack_anonymized(frame([("a", "1", None)]), QUASI, "condition")
 
 
 def test_people_to_look_for_from_a_table() -> None:
-    found = attack_records(A, QUASI, "condition", also=[B], known=frame([("13012", "28", "")]))
+    found = attack_anonymized(A, QUASI, "condition", also=[B], known=frame([("13012", "28", "")]))
     assert found.certain == 1
 
 
 def test_the_only_person_of_a_class() -> None:
-    found = attack_records(frame([("a", "1", "u"), ("b", "1", "v")]), QUASI, "condition")
+    found = attack_anonymized(frame([("a", "1", "u"), ("b", "1", "v")]), QUASI, "condition")
     assert found.findings[0].claim == "The one person with zip a, age 1 has condition u"
     assert found.headline == "2 of 2 people are certain without being told apart"
 
@@ -268,7 +268,7 @@ def test_the_only_person_of_a_class() -> None:
 def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     microdata.write(A, tmp_path / "a.csv")
     microdata.write(B, tmp_path / "b.csv")
-    words = ["attack", "records", str(tmp_path / "a.csv"), "--quasi", "zip,age", "--sensitive", "condition"]
+    words = ["attack", "anonymized", str(tmp_path / "a.csv"), "--quasi", "zip,age", "--sensitive", "condition"]
     also = ["--also", str(tmp_path / "b.csv"), "--known", "zip=13012,age=28"]
     assert cli.main([*words, *also, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["result"]["known"][0]["together"] == ["AIDS"]
@@ -282,7 +282,7 @@ def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 
 
 def left(rows: list[tuple[str | None, ...]], known: dict[str, object], **options: object) -> list[str | None]:
-    found = attack_records(frame(rows), QUASI, "condition", known=[known], **options)  # type: ignore[arg-type]
+    found = attack_anonymized(frame(rows), QUASI, "condition", known=[known], **options)  # type: ignore[arg-type]
     return list(found.numbers["known"][0]["together"])
 
 
@@ -308,18 +308,18 @@ def test_a_word_that_the_release_does_not_have_says_nothing() -> None:
     assert left(rows, baker, hierarchies={"zip": Jobs}) == ["u", "w"]
     assert left(rows, {"zip": "judge", "age": 1}, hierarchies={"zip": Jobs}) == ["v"]
     assert left(rows, {"zip": "monk", "age": 1}, hierarchies={"zip": Jobs}) == ["u", "v", "w", "x"]
-    words = attack_records(frame(rows), QUASI, "condition").assumptions
+    words = attack_anonymized(frame(rows), QUASI, "condition").assumptions
     assert any("Different words" in text for text in words)
 
 
 def test_ranges_of_words_overlap_by_their_hierarchy() -> None:
     rows = [("craft", "1", "u"), ("craft", "1", "u"), ("baker", "1", "v")]
-    assert attack_records(frame(rows), QUASI, "condition").certain == 3
-    assert attack_records(frame(rows), QUASI, "condition", hierarchies={"zip": Jobs}).certain == 0
+    assert attack_anonymized(frame(rows), QUASI, "condition").certain == 3
+    assert attack_anonymized(frame(rows), QUASI, "condition", hierarchies={"zip": Jobs}).certain == 0
 
 
 def test_a_star_is_no_value_to_be_certain_of() -> None:
-    found = attack_records(frame([*[("a", "1", "*")] * 3, ("b", "1", "u"), ("b", "1", "*")]), QUASI, "condition")
+    found = attack_anonymized(frame([*[("a", "1", "*")] * 3, ("b", "1", "u"), ("b", "1", "*")]), QUASI, "condition")
     assert (found.certain, found.findings) == (0, ())
     starred = [("a", "1", "Cancer"), ("a", "1", "*")]
     assert left(starred, {"zip": "a", "age": 1}, also=[frame([("a", "1", "Cancer"), ("a", "1", "Flu")])]) == [
@@ -357,7 +357,7 @@ def test_too_many_ranges_to_compare_leave_everything_possible(monkeypatch: pytes
 
 def test_values_ruled_out_count_those_of_classes_that_overlap() -> None:
     rows = [("20-29", "u"), ("20-29", "u"), ("25-34", "v"), ("40-49", "w"), ("45-54", None)]
-    found = attack_records(frame(rows, ("age", "condition")), ["age"], "condition")
+    found = attack_anonymized(frame(rows, ("age", "condition")), ["age"], "condition")
     assert found.certain == 0
     assert found.numbers["certain_with_ruled_out"] == [0, 3, 3]
     assert found.numbers["homogeneous_people"] == 4
@@ -367,7 +367,7 @@ def test_claims_are_compared_with_the_truth() -> None:
     """Values were swapped before the release: what it says for sure is wrong of some people."""
     rows = [*[("a", "1", "u")] * 4, *[("b", "2", "v")] * 4]
     truth = [*[("a", "1", "u")] * 3, ("a", "1", "v"), *[("b", "2", "v")] * 4, ("c", "9", "u")]
-    score = attack_records(frame(rows), QUASI, "condition", truth=frame(truth)).score
+    score = attack_anonymized(frame(rows), QUASI, "condition", truth=frame(truth)).score
     assert score is not None
     assert (score.claimed, score.right) == (8, 7)
 
@@ -377,8 +377,8 @@ def test_the_truth_is_found_by_hierarchies(tmp_path: Path) -> None:
     rows = [*[("craft", "1", "u")] * 4, *[("court", "1", "v")] * 5]
     truth = [*[("baker", "1", "u")] * 4, *[("judge", "1", "v")] * 5, ("judge", "7", "v")]
     (tmp_path / "zip.csv").write_text("baker;craft;*\nsmith;craft;*\njudge;court;*\n")
-    blind = attack_records(frame(rows), QUASI, "condition", truth=frame(truth))
-    seeing = attack_records(frame(rows), QUASI, "condition", truth=frame(truth), hierarchies=tmp_path)
+    blind = attack_anonymized(frame(rows), QUASI, "condition", truth=frame(truth))
+    seeing = attack_anonymized(frame(rows), QUASI, "condition", truth=frame(truth), hierarchies=tmp_path)
     assert blind.score is not None
     assert seeing.score is not None
     assert (blind.score.success.value, seeing.score.success.value) == (0.6, 1.0)
@@ -386,7 +386,7 @@ def test_the_truth_is_found_by_hierarchies(tmp_path: Path) -> None:
 
 
 def test_a_table_of_suppressed_records_only() -> None:
-    found = attack_records(frame([("*", "*", "u"), ("*", "*", "v")]), QUASI, "condition")
+    found = attack_anonymized(frame([("*", "*", "u"), ("*", "*", "v")]), QUASI, "condition")
     assert (found.certain, found.numbers["classes"], found.numbers["suppressed"]) == (0, 0, 2)
 
 
@@ -423,7 +423,7 @@ def test_the_true_value_is_never_excluded(data: st.DataObject, everybody: list[t
     asked = [(st.sampled_from([job, None]), st.sampled_from([str(age), f"{age}-9", None])) for age, job, _ in everybody]
     known = [{"zip": data.draw(job), "age": data.draw(age)} for job, age in asked]
     levels = data.draw(st.sampled_from([None, {"zip": Jobs}]))
-    found = attack_records(releases[0], QUASI, "condition", also=releases[1:], known=known, hierarchies=levels)
+    found = attack_anonymized(releases[0], QUASI, "condition", also=releases[1:], known=known, hierarchies=levels)
     for one, (_, _, value) in zip(found.numbers["known"], everybody, strict=True):
         assert value in one["together"] or None in one["together"]
         assert value in one["alone"] or None in one["alone"]

@@ -20,13 +20,13 @@ from privet import cli
 from privet.attacks.error_regimes import (
     KINDS,
     Point,
+    attack_regimes,
     gaussian_error,
     laplace_error,
     membership_auc,
     membership_error,
     reconstruction_error,
     recovered_share,
-    regimes,
     sampling_error,
 )
 from privet.attacks.regimes_made import membership_aucs, recovered_shares
@@ -86,7 +86,9 @@ def test_noise_is_that_of_privet() -> None:
 
 def test_what_is_said() -> None:
     heard: list[tuple[str, int, int]] = []
-    found = regimes(people=200, statistics=300, epsilon=1, delta="1e-6", progress=lambda *news: heard.append(news))
+    found = attack_regimes(
+        people=200, statistics=300, epsilon=1, delta="1e-6", progress=lambda *news: heard.append(news)
+    )
     limits = found.numbers["errors"]
     assert list(limits) == ["sampling", "membership", "reconstruction", "laplace", "gaussian"]
     assert found.headline == f"300 means of 200 people: these attacks work while the error of a mean is below" \
@@ -105,14 +107,14 @@ def test_what_is_said() -> None:
 
 @pytest.mark.proof
 def test_few_statistics_and_many_people() -> None:
-    found = regimes(people=3000, statistics=5)
+    found = attack_regimes(people=3000, statistics=5)
     assert found.headline == "5 means of 3,000 people: these attacks stay below 75 %, even on exact means"
     assert "Membership does not work, even on exact means." in found.tables[0].text
     assert found.tables[0].rows[1][2:] == ("not even 0", "–")
     assert found.tables[1].title == "The attacks on made data, 3,000 means"
     assert "made with 2,000 people for membership and 400 for reconstruction" in found.assumptions[-1]
     assert found.numbers["epsilon"] is None
-    pure = regimes(people=20, statistics=20, epsilon=2)
+    pure = attack_regimes(people=20, statistics=20, epsilon=2)
     assert list(pure.numbers["errors"])[-1] == "laplace"
 
 
@@ -138,7 +140,7 @@ def test_a_point_is_one_of_four_kinds() -> None:
 )
 def test_what_is_refused(wrong: dict[str, Any], problem: str) -> None:
     with pytest.raises(InvalidInputError, match=problem):
-        regimes(**{"people": 100, "statistics": 10, "epsilon": 1} | wrong)
+        attack_regimes(**{"people": 100, "statistics": 10, "epsilon": 1} | wrong)
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,7 +17,7 @@ from truthful import quantile, untrue
 
 from privet.attacks.published import COUNT, QUALIFIERS, SAID, Scale, between, written_unit
 from privet.attacks.release import EVERYBODY, Between, Largest, Mean, Quantile, Share, Smallest, Statistic, Total
-from privet.attacks.release_file import KEYS, read_tables, tables, tables_of
+from privet.attacks.release_file import KEYS, published_tables, read_tables, tables_of
 from privet.attacks.sheets import KEYS as SHEET_KEYS
 from privet.errors import InvalidInputError
 from privet.predicate import condition
@@ -33,7 +33,7 @@ BLOCK = "8FBS 18MWS 24FWS 30MWM 36FBM 66FBM 84MBM"
 
 
 def one(**said: Any) -> Statistic:
-    return tables(ATTRIBUTES, [said]).statistics[0]
+    return published_tables(ATTRIBUTES, [said]).statistics[0]
 
 
 def limits(published: Between | None) -> tuple[Any, Any]:
@@ -180,7 +180,7 @@ def test_what_was_published_about_people_is_true_of_them(ages: list[int], decima
 
     values = sorted(person["age"] for person in people)
     women = [person["age"] for person in people if person["sex"] == "F"]
-    published = tables(
+    published = published_tables(
         ATTRIBUTES,
         [
             {
@@ -298,7 +298,7 @@ def test_names_of_attributes_that_are_refused(attributes: Any, words: str) -> No
 
 
 def test_attributes() -> None:
-    found = tables(
+    found = published_tables(
         {"level": ["low", "high"], "on": "boolean", "size": [3, Decimal("1.5")], "x": {"min": -1, "max": 1}},
         [{"where": "on AND level = 'low' AND size = 1.5 AND x < 0", "count": 1}],
     )
@@ -389,13 +389,13 @@ def test_documents_that_are_refused(document: dict[str, Any], words: str) -> Non
 
 
 def test_public_attributes() -> None:
-    assert tables(ATTRIBUTES, [{"count": 1}], public=["sex", "age"]).public == ("sex", "age")
-    assert tables(ATTRIBUTES, [{"count": 1}]).public == ()
+    assert published_tables(ATTRIBUTES, [{"count": 1}], public=["sex", "age"]).public == ("sex", "age")
+    assert published_tables(ATTRIBUTES, [{"count": 1}]).public == ()
 
 
 def test_names_are_made_of_the_condition() -> None:
     long = " OR ".join(["sex = 'F'"] * 30)
-    found = tables(ATTRIBUTES, [{"where": "sex =\n  'F'", "count": 3}, {"where": long, "count": 3}])
+    found = published_tables(ATTRIBUTES, [{"where": "sex =\n  'F'", "count": 3}, {"where": long, "count": 3}])
     assert found.statistics[0].name == "sex = 'F'"
     assert found.statistics[1].name.endswith("...")
     assert len(found.statistics[1].name) == 200

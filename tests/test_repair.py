@@ -19,7 +19,7 @@ from privet.attacks.certain import silent
 from privet.attacks.encode import kinds_of
 from privet.attacks.finding import Interval
 from privet.attacks.prover import Prover
-from privet.attacks.reconstruction import Reconstruction, reconstruct
+from privet.attacks.reconstruction import Reconstruction, attack_tables
 from privet.attacks.release import Between, Knowledge, Quantile, Statistic, Tables
 from privet.attacks.repair import Repair, Repairs, best_repairs
 from privet.attacks.scoring import scored
@@ -218,7 +218,7 @@ def test_control_and_population() -> None:
 
 def test_a_record_that_the_rules_forbid_is_never_right() -> None:
     tables = replace(release(TOTAL, BOTH_WOMEN), rules={"no old men": equal("sex", "F")})
-    score = reconstruct(tables, Knowledge(truth=(person("M", True), person("F", True)))).score
+    score = attack_tables(tables, Knowledge(truth=(person("M", True), person("F", True)))).score
     assert score is not None
     assert score.success.value == 0.5
 
@@ -230,7 +230,7 @@ def test_a_record_that_the_rules_forbid_is_never_right() -> None:
 def test_a_record_with_an_undeclared_value_is_named(record: dict[str, Any], said: str) -> None:
     tables = release(TOTAL, BOTH_WOMEN, BOTH_OLD)
     with pytest.raises(InvalidInputError, match=f"a record of the truth {said}"):
-        reconstruct(tables, Knowledge(truth=(record,)), repair=False)
+        attack_tables(tables, Knowledge(truth=(record,)), repair=False)
 
 
 def test_a_total_that_is_not_exact_is_enough() -> None:

@@ -20,7 +20,7 @@ from uncompiled import run_plain
 from privet.attacks import reversal_loops as loops
 from privet.attacks import reversal_search as search
 from privet.attacks.finding import Strength
-from privet.attacks.reversal import reverse
+from privet.attacks.reversal import attack_pseudonyms
 from privet.attacks.reversal_formats import LADDER, NAMED, Format, formats_of, space
 from privet.attacks.reversal_plan import duration
 from privet.attacks.reversal_schemes import BITS, Reading, Scheme, algorithms, by_chance, recognized
@@ -116,7 +116,7 @@ def test_without_numba_or_with_bytes_in_another_order(monkeypatch: pytest.Monkey
     monkeypatch.delattr("privet.attacks.reversal_loops")
     assert search.loops() is None
     made = [naive("md5", b"0427").hex()]
-    assert reverse(made, formats="9999").ids == {made[0]: "0427"}
+    assert attack_pseudonyms(made, formats="9999").ids == {made[0]: "0427"}
 
 
 # Formats
@@ -205,11 +205,11 @@ def test_base64_and_cut_texts_are_recognized_and_reversed() -> None:
 
     ids = [f"{one:04}" for one in range(0, 3000, 50)]
     texts = [base64.urlsafe_b64encode(hashlib.sha1(one.encode()).digest()).decode() for one in ids]
-    found = reverse(texts, formats="9999")
+    found = attack_pseudonyms(texts, formats="9999")
     assert sorted(found.ids.values()) == ids
     assert str(found.scheme) == "sha1"
     cut = [hashlib.sha256(one.encode()).hexdigest()[:11].upper() for one in ids]
-    found = reverse([f"0x{text}" for text in cut], formats="9999")
+    found = attack_pseudonyms([f"0x{text}" for text in cut], formats="9999")
     assert sorted(found.ids.values()) == ids
     assert str(found.scheme) == "sha256"
 
@@ -249,7 +249,7 @@ def test_everybody_is_found_with_a_forecast_first_and_progress() -> None:
     random = Random(4)
     ids = [f"{random.randrange(10**5):05}" for _ in range(300)]
     heard: list[str] = []
-    found = reverse(
+    found = attack_pseudonyms(
         pd.DataFrame({"id": [hashlib.md5(one.encode()).hexdigest() for one in ids]}), "id", formats="99999",
         forecast=lambda ahead: heard.append(f"forecast {ahead}"), progress=lambda what, *_: heard.append(what),
     )  # fmt: skip
@@ -270,15 +270,15 @@ def test_a_salt_a_key_and_short_salts_to_try(tmp_path: Path) -> None:
     ids = [f"{one:03}" for one in range(0, 900, 9)]
     for salt in ("pepper", b"pepper"):
         after = [hashlib.sha1(f"{one}pepper".encode()).hexdigest() for one in ids]
-        assert sorted(reverse(after, formats="999", salt=salt).ids.values()) == ids
+        assert sorted(attack_pseudonyms(after, formats="999", salt=salt).ids.values()) == ids
     keyed = [hmac.digest(b"k", one.encode(), "sha256").hex() for one in ids]
-    assert sorted(reverse(keyed, formats="999", key=b"k").ids.values()) == ids
-    assert reverse(keyed, formats="999").verdict == "not reversed"
+    assert sorted(attack_pseudonyms(keyed, formats="999", key=b"k").ids.values()) == ids
+    assert attack_pseudonyms(keyed, formats="999").verdict == "not reversed"
     short = [hashlib.md5(f"42{one}".encode()).hexdigest() for one in ids]
-    found = reverse(short, formats="999", salts="99")
+    found = attack_pseudonyms(short, formats="999", salts="99")
     assert sorted(found.ids.values()) == ids
     assert str(found.scheme) == "md5 with a salt before the id"
-    few = reverse([short[0], *(f"{one:032x}" for one in range(20))], formats="999", salts="99")
+    few = attack_pseudonyms([short[0], *(f"{one:032x}" for one in range(20))], formats="999", salts="99")
     assert len(few.ids) == 1  # which of the two readings is right is not known, but one of them is
     path = found.report(tmp_path / "reversal.html")
     assert "md5 with a salt" in path.read_text()
@@ -286,25 +286,25 @@ def test_a_salt_a_key_and_short_salts_to_try(tmp_path: Path) -> None:
 
 def test_a_secret_key_is_not_reversible_and_what_leaks_is_told() -> None:
     keyed = [hmac.digest(b"secret", str(one % 7).encode(), "sha256").hex() for one in range(50)]
-    found = reverse(keyed, secret_bits=256)
+    found = attack_pseudonyms(keyed, secret_bits=256)
     assert found.verdict == "not reversible"
     text = " ".join(str(found).split())
     assert "not reversible without the key" in text
     assert "2^256" in text
     assert "Equal ids stay equal" in text
     assert "Whoever has the key" in text
-    weak = reverse(keyed, secret_bits=40)
+    weak = attack_pseudonyms(keyed, secret_bits=40)
     assert weak.verdict == "not reversed"
     assert "within reach" in str(weak)
     with pytest.raises(InvalidInputError, match="0 bits"):
-        reverse(keyed, secret_bits=0)
+        attack_pseudonyms(keyed, secret_bits=0)
 
 
 def test_short_hashes_may_have_several_ids_behind_them() -> None:
     random = Random(3)
     ids = sorted({f"{random.randrange(10**6):06}" for _ in range(4000)})
     cut = {hashlib.md5(one.encode()).hexdigest()[:8]: one for one in ids}
-    found = reverse(list(cut), formats="999999", algorithm="md5")
+    found = attack_pseudonyms(list(cut), formats="999999", algorithm="md5")
     assert found.findings.numbers["ambiguous"] > 0
     assert all(cut[text] == one for text, one in found.ids.items())
     unsure = [finding for finding in found.findings.findings if finding.strength is Strength.CONFIDENCE]
@@ -315,7 +315,7 @@ def test_what_is_chance_is_not_claimed() -> None:
     """Random texts of 32 bits: of 10^5 ids some fit one of 2,000, but no scheme is settled."""
     random = Random(5)
     made = [random.randbytes(4).hex() for _ in range(2000)]
-    found = reverse(made, formats="99999", algorithm="crc32")
+    found = attack_pseudonyms(made, formats="99999", algorithm="crc32")
     assert found.ids == {}
     assert found.verdict == "not reversed"
 
@@ -323,11 +323,11 @@ def test_what_is_chance_is_not_claimed() -> None:
 def test_it_stops_when_the_work_is_done() -> None:
     """However fast the machine is."""
     made = [hashlib.sha256(b"9" * 8 + bytes([one])).hexdigest() for one in range(9)]
-    found = reverse(made, formats="9{12}", algorithm="sha256", seconds=0.3)
+    found = attack_pseudonyms(made, formats="9{12}", algorithm="sha256", seconds=0.3)
     assert found.to_json()["stopped"]
     assert "The work ran out after 1,310,720 hashes" in str(found)
     half = [hashlib.md5(f"{one:010}".encode()).hexdigest()[:16] for one in range(50)]
-    found = reverse(half, formats="9{10}", algorithm="md5", seconds=0.1)
+    found = attack_pseudonyms(half, formats="9{10}", algorithm="md5", seconds=0.1)
     assert found.findings.certain == 0
     assert found.findings.findings[0].strength is Strength.CONFIDENCE
     assert "probably reversed" in str(found)
@@ -335,19 +335,19 @@ def test_it_stops_when_the_work_is_done() -> None:
 
 def test_missing_and_other_values_are_left_out() -> None:
     made: list[str | None] = [hashlib.md5(str(one).encode()).hexdigest() for one in range(20)]
-    found = reverse([*made, None, None, "unknown"], formats=["9", "99"])
+    found = attack_pseudonyms([*made, None, None, "unknown"], formats=["9", "99"])
     assert len(found.ids) == 20
     assert "1 other values" in str(found)
 
 
 def test_one_pseudonym_of_one_record() -> None:
-    found = reverse([hashlib.md5(b"7").hexdigest()], formats="9")
+    found = attack_pseudonyms([hashlib.md5(b"7").hexdigest()], formats="9")
     assert found.findings.headline == "1 of 1 pseudonym is reversed"
 
 
 def test_hashes_by_the_library_alone() -> None:
     made = [naive("blake2b-160", b"%03d" % one).hex() for one in range(40)]
-    found = reverse(made, formats="999")
+    found = attack_pseudonyms(made, formats="999")
     assert str(found.scheme) == "blake2b-160"
     assert len(found.ids) == 40
 
@@ -359,14 +359,14 @@ def test_hashes_by_the_library_alone() -> None:
 )  # fmt: skip
 def test_wrong_options(options: dict[str, object]) -> None:
     with pytest.raises(InvalidInputError):
-        reverse([hashlib.sha256(b"1").hexdigest()], formats="9", **options)  # type: ignore[arg-type]
+        attack_pseudonyms([hashlib.sha256(b"1").hexdigest()], formats="9", **options)  # type: ignore[arg-type]
 
 
 def test_wrong_data() -> None:
     with pytest.raises(InvalidInputError, match="no column is named"):
-        reverse(pd.DataFrame({"id": ["a"]}))
+        attack_pseudonyms(pd.DataFrame({"id": ["a"]}))
     with pytest.raises(InvalidInputError, match="no values"):
-        reverse([None, None])
+        attack_pseudonyms([None, None])
 
 
 @pytest.mark.parametrize(
@@ -392,7 +392,7 @@ def test_a_short_hash_of_ids_that_were_not_tried_is_not_certain() -> None:
     ids = [f"{number * 7919 % 10**7:07d}" for number in range(150)]
     others = [hashlib.sha256(str(number).encode()).hexdigest() for number in range(1500)]
     truth = {f"{zlib.crc32(one.encode()):08x}": one for one in ids + others}
-    found = reverse(list(truth), formats="9999999", algorithm="crc32")
+    found = attack_pseudonyms(list(truth), formats="9999999", algorithm="crc32")
     wrong = sum(truth[pseudonym] != one for pseudonym, one in found.ids.items())
     assert wrong > 0
     assert found.findings.certain == 0
@@ -401,7 +401,7 @@ def test_a_short_hash_of_ids_that_were_not_tried_is_not_certain() -> None:
     confident = [finding.confidence or 0.0 for finding in found.findings.findings if "one of" not in finding.claim]
     assert 1 - wrong / len(found.ids) == pytest.approx(confident[0], abs=0.03)
     assert any("short hash" in text for text in found.findings.assumptions)
-    whole = reverse([f"{zlib.crc32(one.encode()):08x}" for one in ids], formats="9999999", algorithm="crc32")
+    whole = attack_pseudonyms([f"{zlib.crc32(one.encode()):08x}" for one in ids], formats="9999999", algorithm="crc32")
     assert whole.findings.certain == len(whole.ids) > 140  # all are explained by the ids that were declared
 
 
@@ -421,7 +421,7 @@ def test_the_doubt_is_bayes_rule(by_chance: float) -> None:
 
 def test_a_pseudonym_in_capitals_and_small_letters_is_found_in_both() -> None:
     text = hashlib.md5(b"123").hexdigest()
-    found = reverse([text, text.upper()], formats="999")
+    found = attack_pseudonyms([text, text.upper()], formats="999")
     assert found.ids == {text: "123", text.upper(): "123"}
 
 

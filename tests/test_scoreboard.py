@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from made_linkage import table
 
-from privet.attacks import scoreboard
+from privet.attacks import attack_scoreboard
 from privet.attacks.sparse import Names, decoy_rankings, events_of, points_of, quantile, ranked
 from privet.errors import InvalidInputError
 from privet.microdata import Microdata
@@ -54,7 +54,7 @@ def _table(rows: list[tuple[object, ...]], who: str, *more: str) -> Microdata:
 
 def test_people_are_found_and_strangers_are_not() -> None:
     made = world()
-    found = scoreboard(made.released, made.points, target="target", truth="truth", rate=0.05, **DETAILS)
+    found = attack_scoreboard(made.released, made.points, target="target", truth="truth", rate=0.05, **DETAILS)
     numbers = found.numbers
     assert (numbers["targets"], numbers["table_people"]) == (120, 340)
     assert numbers["right"] >= 50  # of 60 who are there
@@ -73,7 +73,7 @@ def test_people_are_found_and_strangers_are_not() -> None:
 
 def test_without_the_truth_and_without_values() -> None:
     made = world(known=12)
-    plain = scoreboard(made.released, made.points, target="target", rate=0.05)
+    plain = attack_scoreboard(made.released, made.points, target="target", rate=0.05)
     assert plain.score is None
     assert "right" not in plain.numbers
     assert plain.numbers["matched"] > 30
@@ -122,7 +122,7 @@ def test_the_threshold_is_the_rank_that_keeps_the_rate() -> None:
     assert quantile(decoys, 0.01) == 99
     assert quantile(decoys, 0.001) == math.inf
     made = world(people=40, outside=5)
-    few = scoreboard(made.released, made.points, target="target", decoys=10, **DETAILS)
+    few = attack_scoreboard(made.released, made.points, target="target", decoys=10, **DETAILS)
     assert few.numbers["matched"] == 0
     assert few.numbers["threshold"] is None
     assert few.headline == "0 of 10 people are found by what is known of them"
@@ -133,7 +133,7 @@ def test_items_that_nobody_has_and_rows_that_say_nothing() -> None:
         person=["a", "a", "b", "b", "c", None, "d"], item=["x", "y", "x", "z", "z", "x", None], day=["2020-05-01"] * 7
     )
     points = table(person=["1", "1", "2", None], item=["Y ", "x", "never", "x"], day=["2020-05", None, "2020", "2021"])
-    found = scoreboard(released, points, date="day", rate=0.5)
+    found = attack_scoreboard(released, points, date="day", rate=0.5)
     assert found.numbers["table_people"] == 3
     assert found.numbers["targets"] == 2
 
@@ -153,14 +153,14 @@ def test_items_that_nobody_has_and_rows_that_say_nothing() -> None:
 def test_wrong_input_is_told_in_one_line(change: dict[str, object], problem: str) -> None:
     made = world(people=30, outside=5)
     with pytest.raises(InvalidInputError, match=problem):
-        scoreboard(made.released, made.points, **{"target": "target", **change})  # type: ignore[arg-type]
+        attack_scoreboard(made.released, made.points, **{"target": "target", **change})  # type: ignore[arg-type]
 
 
 def test_tables_with_nobody_in_them() -> None:
     some = table(person=["a", "b", "c"], item=["x", "y", "z"])
     with pytest.raises(InvalidInputError, match="no row has a person and an item"):
-        scoreboard(table(person=[None], item=["x"]), some)
+        attack_scoreboard(table(person=[None], item=["x"]), some)
     with pytest.raises(InvalidInputError, match="2 people are too few"):
-        scoreboard(table(person=["a", "b"], item=["x", "y"]), some)
+        attack_scoreboard(table(person=["a", "b"], item=["x", "y"]), some)
     with pytest.raises(InvalidInputError, match="no point has a target"):
-        scoreboard(some, table(person=[None], item=["x"]))
+        attack_scoreboard(some, table(person=[None], item=["x"]))

@@ -19,7 +19,7 @@ from python_calamine import CalamineWorkbook
 from truthful import untrue
 
 from privet.attacks.release import EVERYBODY, Between, Mean, Quantile, Share, Statistic, Tables
-from privet.attacks.release_file import read_tables, tables, tables_of
+from privet.attacks.release_file import published_tables, read_tables, tables_of
 from privet.attacks.sheet_cells import coordinate, number_of
 from privet.attacks.sheets import KEYS as SHEET_KEYS
 from privet.errors import InvalidInputError
@@ -119,7 +119,7 @@ def test_the_example_is_true_of_its_people() -> None:
 def read(rows: Rows, table: dict[str, Any], **document: Any) -> dict[str, Statistic]:
     """cell -> statistic, from a data frame with these rows."""
     frame = pl.DataFrame([[str(cell) for cell in row] for row in rows[1:]], list(map(str, rows[0])), orient="row")
-    found = tables(ATTRIBUTES, tables=[{"frame": frame, "name": "T", **table}], **document)
+    found = published_tables(ATTRIBUTES, tables=[{"frame": frame, "name": "T", **table}], **document)
     return {statistic.name.split()[1]: statistic for statistic in found.statistics}
 
 
@@ -189,7 +189,7 @@ def test_labels_that_are_values_totals_or_explained() -> None:
 
 
 def test_an_own_value_wins_over_a_total() -> None:
-    found = tables(
+    found = published_tables(
         {"kind": ["all", "Old", "old"]},
         tables=[
             {"frame": pd.DataFrame({"kind": ["all", "Old"], "n": [1, 2]}), "rows": ["Kind"], "values": {"n": "count"}}
@@ -355,7 +355,7 @@ def test_data_frames() -> None:
     data = {"sex": ["F", "M", "Total"], "n": [1.0, float("nan"), 3.0]}
     table = {"rows": ["sex"], "values": {"n": "count"}}
     for frame in (pd.DataFrame(data), pl.DataFrame(data)):
-        found = tables(ATTRIBUTES, tables=[{"frame": frame, **table}])
+        found = published_tables(ATTRIBUTES, tables=[{"frame": frame, **table}])
         assert counts(found) == {"frame B2 (sex F)": 1, "frame B4 (everybody)": 3}
 
 
@@ -518,6 +518,6 @@ CELLS = st.lists(st.lists(WORDS | st.integers(-3, 3), min_size=2, max_size=2), m
 def test_any_mapping_is_read_or_refused(key: str, value: Any, cells: Rows) -> None:
     frame = pd.DataFrame([*FOUR[1:], *cells], columns=["sex", "n"])
     try:
-        tables(ATTRIBUTES, tables=[{"frame": frame, **GOOD, key: value}])
+        published_tables(ATTRIBUTES, tables=[{"frame": frame, **GOOD, key: value}])
     except InvalidInputError as error:
         assert "\n" not in error.problem + error.remedy  # noqa: PT017  both ways are right

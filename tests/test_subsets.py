@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import privet as pv
-from privet.attacks import Errors, Strength, check, simulate, subsets
+from privet.attacks import Errors, Strength, attack_subsets, check, simulate
 from privet.attacks.subset_findings import findings_of
 from privet.attacks.subset_made import Made
 from privet.attacks.subset_score import calibration, scored, shuffled
@@ -29,7 +29,7 @@ def test_most_secrets_are_right_and_other_peoples_are_not() -> None:
     times: 35 to 65 % but for 1e-8."""
     made = simulate(400, 4, 0.25, seed=2)
     told: list[str] = []
-    found = subsets(
+    found = attack_subsets(
         made.queries, made.answers, errors=made.errors, truth=made.secrets, progress=lambda what, *_: told.append(what)
     )
     assert found.score is not None
@@ -53,7 +53,7 @@ def test_most_secrets_are_right_and_other_peoples_are_not() -> None:
 
 def test_without_the_truth_it_says_what_is_to_be_expected() -> None:
     made = simulate(60, 4, 0.25)
-    found = subsets(made.queries, made.answers)  # nor is it told how large errors are
+    found = attack_subsets(made.queries, made.answers)  # nor is it told how large errors are
     assert found.headline.startswith("The guesses are expected to be right for about")
     assert found.score is None
     assert found.numbers["recovered"] is None
@@ -65,7 +65,7 @@ def test_names_and_lists_and_a_truth_of_some() -> None:
     made = simulate(30, 3, 0.1, law="exact", rate=0.3)
     rows = [np.flatnonzero(row).tolist() for row in members(made)]
     names = [f"Ada {number}" for number in range(30)]
-    found = subsets(
+    found = attack_subsets(
         rows, made.answers, errors=Errors("exact"), names=names, rate=0.3, truth={"Ada 3": int(made.secrets[3])},
         control=1 - made.secrets, decoder="box",
     )  # fmt: skip
@@ -76,7 +76,7 @@ def test_names_and_lists_and_a_truth_of_some() -> None:
     assert {finding.claim for finding in found.findings} == {
         f"{name}: secret {bit}" for name, bit in zip(names, made.secrets, strict=True)
     }
-    again = subsets(members(made), made.answers, errors=Errors("exact"), truth=made.secrets, decoder="amp")
+    again = attack_subsets(members(made), made.answers, errors=Errors("exact"), truth=made.secrets, decoder="amp")
     assert again.numbers["recovered"] == 1
 
 
@@ -92,7 +92,7 @@ def test_proofs_are_of_bits_that_no_fitting_data_set_has_otherwise() -> None:
             if (np.abs(rows @ bits - made.answers) <= made.errors.size + 1e-6).all()
         ]  # fmt: skip
         same = {place: fitting[0][place] for place in range(7) if len({bits[place] for bits in fitting}) == 1}
-        found = subsets(made.queries, made.answers, errors=made.errors, truth=made.secrets, decoder="exhaustive")
+        found = attack_subsets(made.queries, made.answers, errors=made.errors, truth=made.secrets, decoder="exhaustive")
         proven = [one for one in found.findings if one.strength is Strength.PROOF]
         assert {one.claim for one in proven} == {f"person {place + 1}: secret {bit}" for place, bit in same.items()}
         assert all(check(*one.certificate) and one.evidence for one in proven)
@@ -103,8 +103,10 @@ def test_proofs_are_of_bits_that_no_fitting_data_set_has_otherwise() -> None:
 
 def test_what_was_not_said_of_errors_proves_nothing() -> None:
     made = simulate(7, 3, 0, law="exact")
-    assert subsets(made.queries, made.answers, decoder="exhaustive").numbers["proven"] == 0
-    off = subsets(made.queries, made.answers + 0.5, errors=Errors("bounded", 0.1), decoder="box")  # no data set fits
+    assert attack_subsets(made.queries, made.answers, decoder="exhaustive").numbers["proven"] == 0
+    off = attack_subsets(
+        made.queries, made.answers + 0.5, errors=Errors("bounded", 0.1), decoder="box"
+    )  # no data set fits
     assert off.numbers["proven"] == 0
 
 
@@ -122,12 +124,12 @@ def test_errors_that_were_stated_too_small_make_nobody_sure(people: int, stated:
     """Errors of deviation 8 on sums of some 15 or 30 leave about 65 or 70 % right; stated are a tenth of these. Residuals are ten
     times too large, and everybody would be called sure."""  # noqa: E501
     made = simulate(people, 4, 8 / people**0.5, seed=5)
-    found = subsets(made.queries, made.answers, errors=stated, truth=made.secrets)
+    found = attack_subsets(made.queries, made.answers, errors=stated, truth=made.secrets)
     assert found.numbers["doubted"]
     assert found.tables[0].title == "The answers do not fit what was said of them"
     assert found.numbers["errors"]["size"] == pytest.approx(8, rel=0.4)
     assert found.certain < people / 3
-    assert not subsets(made.queries, made.answers, errors=made.errors).numbers["doubted"]
+    assert not attack_subsets(made.queries, made.answers, errors=made.errors).numbers["doubted"]
 
 
 def test_what_fits_nothing_is_called_no_better_than_a_coin() -> None:
@@ -142,17 +144,17 @@ def test_what_fits_nothing_is_called_no_better_than_a_coin() -> None:
 
 def test_rounded_answers_are_known_by_their_common_divisor_and_zeros_say_nothing() -> None:
     made = simulate(12, 4, 0, law="exact", seed=2)
-    found = subsets(made.queries, 5 * np.round(made.answers / 5))
+    found = attack_subsets(made.queries, 5 * np.round(made.answers / 5))
     assert found.numbers["errors"] == {"law": "bounded", "size": 2.5, "share": 0.0}
     assert found.numbers["proven"] == 0
     with pytest.raises(InvalidInputError, match="all answers are 0"):
-        subsets(made.queries, np.zeros(48))
+        attack_subsets(made.queries, np.zeros(48))
 
 
 def test_the_smallest_bound_that_fits_makes_nobody_sure() -> None:
     """Errors of deviation 3 on sums of six: often one data set has the smallest bound, and is wrong."""
     made = simulate(12, 4, 3 / 12**0.5, seed=1)
-    found = subsets(made.queries, made.answers, decoder="exhaustive")
+    found = attack_subsets(made.queries, made.answers, decoder="exhaustive")
     assert found.certain == 0
     assert found.numbers["expected"] <= found.numbers["forecast"] < 0.95
 
@@ -160,7 +162,7 @@ def test_the_smallest_bound_that_fits_makes_nobody_sure() -> None:
 def test_all_subsets_and_the_bound_of_four_errors() -> None:
     made = simulate(8, 1, 1.0 / 8**0.5, law="bounded", structure="all", seed=3)
     assert made.queries.shape == (255, 8)
-    found = subsets(made.queries, made.answers, errors=made.errors, decoder="exhaustive", truth=made.secrets)
+    found = attack_subsets(made.queries, made.answers, errors=made.errors, decoder="exhaustive", truth=made.secrets)
     assert found.numbers["decoder"] == "exhaustive"
     assert found.numbers["most_wrong"] is not None
     wrong = round(8 * (1 - found.numbers["recovered"]))
@@ -178,7 +180,9 @@ def test_made_queries_are_about_somebody_and_exact_answers_tell_all(structure: A
     assert (rows @ made.secrets == made.answers).all()
     if structure in ("ranges", "prefix"):
         assert (np.abs(np.diff(rows, axis=1)).sum(axis=1) <= 2).all()
-    found = subsets(made.queries, made.answers, errors=made.errors, truth=made.secrets, decoder="box least squares")
+    found = attack_subsets(
+        made.queries, made.answers, errors=made.errors, truth=made.secrets, decoder="box least squares"
+    )
     assert found.numbers["recovered"] >= (1 if structure != "ranges" else 0.75)  # ranges may leave two people together
     assert [row[0] for row in found.tables[0].rows] == ["box least squares"]
 
@@ -263,7 +267,7 @@ EYE = np.eye(3)
 )
 def test_what_cannot_be_decoded_is_refused(queries: Any, answers: Any, given: dict[str, Any], problem: str) -> None:
     with pytest.raises(InvalidInputError, match=problem):
-        subsets(queries, answers, **given)
+        attack_subsets(queries, answers, **given)
 
 
 @pytest.mark.parametrize(
@@ -290,4 +294,4 @@ def test_a_matrix_of_ones_own_is_taken_as_it_is() -> None:
     made = simulate(12, 3, 0.1)
     assert sums_of(made.queries, made.answers, None, "x").matrix is made.queries
     assert secrets_of(None, ("a",), "truth") is None
-    assert pv.attacks.subsets is subsets
+    assert pv.attacks.attack_subsets is attack_subsets

@@ -11,7 +11,7 @@ import pytest
 from made_releases import equal, exactly
 from table_oracle import fits
 
-from privet.attacks import read_tables, reconstruct
+from privet.attacks import attack_tables, read_tables
 from privet.attacks import reconstruction as reconstruction_module
 from privet.attacks import repair as repair_module
 from privet.attacks.certain import Certain
@@ -45,7 +45,7 @@ def block() -> Tables:
 
 @pytest.fixture(scope="module")
 def attacked(block: Tables) -> Findings:
-    return reconstruct(block, repair=False)
+    return attack_tables(block, repair=False)
 
 
 def people() -> list[dict[str, Any]]:
@@ -130,7 +130,7 @@ def women(*measures: Any, count: Between | None = None, name: str = "women") -> 
 
 def problem(*statistics: Statistic, **named: Any) -> str:
     with pytest.raises(InvalidInputError) as caught:
-        reconstruct(release(*statistics), **named)
+        attack_tables(release(*statistics), **named)
     return caught.value.problem
 
 
@@ -168,23 +168,23 @@ def test_a_contradiction_without_a_certificate_names_all(monkeypatch: pytest.Mon
 
 def test_nobody_and_nothing() -> None:
     """An empty data set; a release that tells nobody apart."""
-    none = reconstruct(release(total(0), women(Total("age", exactly(0)))))
+    none = attack_tables(release(total(0), women(Total("age", exactly(0)))))
     assert none.headline == "None of 0 people is certain"
     assert none.numbers["solutions"] == 1
-    plain = reconstruct(release(total(2)))
+    plain = attack_tables(release(total(2)))
     assert plain.certain == 0
     assert plain.findings == ()
-    ruled = reconstruct(release(total(2), rule=equal("sex", "F")))
+    ruled = attack_tables(release(total(2), rule=equal("sex", "F")))
     assert (ruled.certain, ruled.numbers["solutions"]) == (0, 1)
 
 
 def test_one_data_set_is_said_only_of_one() -> None:
     """Nothing is said of a man's age: he may have two."""
-    found = reconstruct(release(total(1), women(Total("age", exactly(0)), count=exactly(0))), repair=False)
+    found = attack_tables(release(total(1), women(Total("age", exactly(0)), count=exactly(0))), repair=False)
     assert found.headline == "1 of 1 people is certain"
     assert found.numbers["solutions"] == 2
     assert [one.claim for one in found.findings] == ["one person with sex M"]
-    two = reconstruct(release(total(2), women(count=exactly(0))))
+    two = attack_tables(release(total(2), women(count=exactly(0))))
     assert "2 people with sex M" in two.findings[0].claim
 
 
@@ -192,7 +192,7 @@ def test_one_data_set_is_said_only_of_one() -> None:
 def test_a_share_and_a_sum_of_nobody_are_no_proof_of_somebody(count: Between | None) -> None:
     """A published 0 % to 100 %, or a sum of 0, does not show that there is a woman."""
     for measure in (Share(Between(Fraction(0), Fraction(1))), Total("age", exactly(0))):
-        found = reconstruct(release(total(1), women(measure, count=count)))
+        found = attack_tables(release(total(1), women(measure, count=count)))
         assert not any(one.record["sex"] == "F" for one in found.findings)
 
 
@@ -209,14 +209,14 @@ def test_no_time_is_said_and_claims_nothing(block: Tables, monkeypatch: pytest.M
     assert said is None or "nothing is known" in said
     monkeypatch.setattr("privet.attacks.certain.Search.start", lambda *_: Outcome.UNKNOWN)
     with pytest.raises(InvalidInputError, match="nothing is known"):
-        reconstruct(block)
+        attack_tables(block)
 
 
 def test_undecided_people_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Prover, "at_least", lambda *_: None)
     monkeypatch.setattr(Prover, "prove", lambda *_: None)
     monkeypatch.setattr("privet.attacks.certain.impossible", lambda *_: False)
-    found = reconstruct(release(total(2), women(count=exactly(2))))
+    found = attack_tables(release(total(2), women(count=exactly(2))))
     assert found.headline == "None of 2 people is certain; for 2 time ran out"
     assert found.findings == ()
     assert found.not_tried[0].startswith("2 further people may be certain")
@@ -225,7 +225,7 @@ def test_undecided_people_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_two_solvers_without_a_certificate_are_not_called_a_proof(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Prover, "at_least", lambda *_: None)
     monkeypatch.setattr(Prover, "prove", lambda *_: None)
-    found = reconstruct(release(total(2), women(count=exactly(2))))
+    found = attack_tables(release(total(2), women(count=exactly(2))))
     assert [one.strength for one in found.findings] == [Strength.RESOLVED]
     assert found.numbers["certificates"] == 0
     assert "some claims rest on two solvers and have no certificate" in found.not_tried
@@ -247,7 +247,7 @@ def test_a_false_certificate_is_noticed() -> None:
 
 
 def test_what_is_assumed_and_left_out_is_said() -> None:
-    found = reconstruct(release(total(2), women(Quantile("age", exactly(30))), rule=Literal(True)), subject="mine")
+    found = attack_tables(release(total(2), women(Quantile("age", exactly(30))), rule=Literal(True)), subject="mine")
     assert found.subject == "mine"
     assert any("women: the median of age" in line for line in found.not_tried)
     assert "rule “rule” holds for everybody" in found.assumptions
@@ -256,7 +256,7 @@ def test_what_is_assumed_and_left_out_is_said() -> None:
 
 def test_progress_is_told() -> None:
     told = list[str]()
-    reconstruct(release(total(2), women(count=exactly(2))), progress=lambda what, _done, _of: told.append(what))
+    attack_tables(release(total(2), women(count=exactly(2))), progress=lambda what, _done, _of: told.append(what))
     assert {"narrowing", "searching a data set that fits", "proving", "trying repairs"} <= set(told)
 
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_linkage import pair, table
 
-from privet.attacks import uniqueness
+from privet.attacks import attack_uniqueness
 from privet.attacks.unique import unique_records
 from privet.errors import InvalidInputError
 
@@ -22,7 +22,7 @@ traces = st.dictionaries(st.integers(0, 6), st.sets(st.integers(0, 5), min_size=
 @given(st.lists(st.tuples(*[st.sampled_from(["a", "b", None])] * 3), min_size=1, max_size=15))
 def test_sets_of_columns_are_counted_exactly(rows: list[tuple[str | None, ...]]) -> None:
     data = table(**{name: [row[at] for row in rows] for at, name in enumerate("xyz")})
-    found = uniqueness(data, most=2)
+    found = attack_uniqueness(data, most=2)
     sets = {tuple(one["columns"]): one["unique"] for one in found.numbers["sets"]}
     expected = [some for size in (1, 2) for some in itertools.combinations("xyz", size)]
     assert list(sets) == [*expected, ("x", "y", "z")]
@@ -34,7 +34,7 @@ def test_sets_of_columns_are_counted_exactly(rows: list[tuple[str | None, ...]])
 
 def test_the_smallest_sets_come_first() -> None:
     made = pair(500).released
-    found = uniqueness(made, on=["sex", "age", "zip", "job"])
+    found = attack_uniqueness(made, on=["sex", "age", "zip", "job"])
     sizes = [int(row[1]) for row in found.tables[0].rows]
     assert sizes == sorted(sizes)
     assert sizes.count(2) == 5
@@ -42,9 +42,9 @@ def test_the_smallest_sets_come_first() -> None:
     assert found.headline.startswith(
         f"{unique_records(made, ['sex', 'age', 'zip', 'job']):,} of 500 records are unique"
     )
-    assert uniqueness(made, on=["sex"]).numbers["sets"] == [{"columns": ["sex"], "unique": 0}]
+    assert attack_uniqueness(made, on=["sex"]).numbers["sets"] == [{"columns": ["sex"], "unique": 0}]
     wide = table(**{f"c{at}": ["1", "2"] for at in range(9)})
-    assert uniqueness(wide, most=1).headline.endswith("and more")
+    assert attack_uniqueness(wide, most=1).headline.endswith("and more")
 
 
 @settings(max_examples=40, deadline=None)
@@ -54,7 +54,7 @@ def test_points_are_tried_against_everybody(places: dict[int, set[int]]) -> None
     pairs = {person: set(sorted(some)[:2]) for person, some in places.items()}
     rows = [(person, place) for person, some in pairs.items() for place in some for _ in range(2)]
     data = table(who=[str(one) for one, _ in rows], cell=[str(other) for _, other in rows])
-    (one,) = uniqueness(data, person="who", points=[2]).numbers["points"]
+    (one,) = attack_uniqueness(data, person="who", points=[2]).numbers["points"]
     assert one["of"] == len(pairs)
     assert one["unique"] == sum(all(not mine <= other for who, other in pairs.items() if who != person)
                                 for person, mine in pairs.items())  # fmt: skip
@@ -65,7 +65,7 @@ def test_more_points_single_out_more_people() -> None:
     who, cell = draw.integers(0, 300, 9000), draw.zipf(1.4, 9000) % 200
     hour = draw.integers(0, 3, 9000)
     data = table(who=list(map(str, who)), cell=list(map(str, cell)), hour=list(map(str, hour)))
-    found = uniqueness(data, person="who", points=(4, 1, 2, 2), people=150)
+    found = attack_uniqueness(data, person="who", points=(4, 1, 2, 2), people=150)
     rows = found.numbers["points"]
     assert [row["points"] for row in rows] == [1, 2, 4]
     assert rows[0]["value"] < rows[1]["value"] < rows[2]["value"]
@@ -74,16 +74,16 @@ def test_more_points_single_out_more_people() -> None:
     assert found.headline.startswith("4 random points single out ")
     assert found.numbers["table_people"] == 300
     assert "How many points are enough" in str(found)
-    one = uniqueness(data, person="who", on=["cell"], points=[1], people=10)
+    one = attack_uniqueness(data, person="who", on=["cell"], points=[1], people=10)
     assert one.headline.startswith("1 random point single")
 
 
 def test_nobody_has_so_many_points() -> None:
     data = table(who=["a", "b"], cell=["1", "2"])
-    found = uniqueness(data, person="who", points=[1, 9])
+    found = attack_uniqueness(data, person="who", points=[1, 9])
     assert [row["of"] for row in found.numbers["points"]] == [2, 0]
     assert found.headline == "1 random point single out 100.0 % of people"
-    assert uniqueness(data, person="who", points=[9]).people == 0
+    assert attack_uniqueness(data, person="who", points=[9]).people == 0
 
 
 @pytest.mark.parametrize(
@@ -99,11 +99,11 @@ def test_nobody_has_so_many_points() -> None:
 def test_wrong_input_is_told_in_one_line(change: dict[str, object], problem: str) -> None:
     data = table(who=["a"], **{f"c{at}": ["1"] for at in range(12)})
     with pytest.raises(InvalidInputError, match=problem):
-        uniqueness(data, **change)  # type: ignore[arg-type]
+        attack_uniqueness(data, **change)  # type: ignore[arg-type]
 
 
 def test_tables_with_nothing_in_them() -> None:
     with pytest.raises(InvalidInputError, match="no row has a person and a point"):
-        uniqueness(table(who=[None], cell=["1"]), person="who")
+        attack_uniqueness(table(who=[None], cell=["1"]), person="who")
     with pytest.raises(InvalidInputError, match="the table has no rows"):
-        uniqueness(table(who=[]))
+        attack_uniqueness(table(who=[]))

@@ -106,8 +106,8 @@ class Table:
 
 def tell_table(neighbors: tuple[Neighbor, ...] = NEIGHBORS) -> Table:
     rows = tuple(publish(neighbors, group) for group in GROUPS)
-    found = attacks.reconstruct(
-        attacks.tables(ATTRIBUTES, [row.statistic() for row in rows], RULES), seconds=SECONDS, repair=False
+    found = attacks.attack_tables(
+        attacks.published_tables(ATTRIBUTES, [row.statistic() for row in rows], RULES), seconds=SECONDS, repair=False
     )
     records = tuple(Neighbor(one["sex"], one["age"], one["smokes"]) for one in found.numbers["records"])
     answers = ask(neighbors)
@@ -149,9 +149,9 @@ def ask(neighbors: tuple[Neighbor, ...]) -> tuple[Answer, ...]:
 
 def attack_answers(answers: tuple[Answer, ...]) -> tuple[int, bool]:
     """(people who would follow if all intervals held, whether these contradict each other)."""
-    values = attacks.tables(ATTRIBUTES, [{"count": 0}]).attributes
+    values = attacks.published_tables(ATTRIBUTES, [{"count": 0}]).attributes
     try:
-        found = attacks.reconstruct(
+        found = attacks.attack_tables(
             attacks.tables_of_answers(answers, values, most=CROWD), seconds=SECONDS, limit=1, repair=False
         )
     except InvalidInputError:

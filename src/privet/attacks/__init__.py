@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from privet.attacks.answers import tables_of_answers as tables_of_answers
     from privet.attacks.certificate import check as check
-    from privet.attacks.counter import running_counter as running_counter
-    from privet.attacks.difference import differencing as differencing
-    from privet.attacks.error_regimes import regimes as regimes
+    from privet.attacks.counter import attack_counter as attack_counter
+    from privet.attacks.difference import attack_differencing as attack_differencing
+    from privet.attacks.error_regimes import attack_regimes as attack_regimes
     from privet.attacks.finding import Curve as Curve
     from privet.attacks.finding import Finding as Finding
     from privet.attacks.finding import Findings as Findings
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from privet.attacks.finding import Score as Score
     from privet.attacks.finding import Strength as Strength
     from privet.attacks.linkage import Linkage as Linkage
-    from privet.attacks.linkage import link as link
-    from privet.attacks.members import membership as membership
+    from privet.attacks.linkage import attack_linkage as attack_linkage
+    from privet.attacks.members import attack_membership as attack_membership
     from privet.attacks.planned import margins as margins
     from privet.attacks.predicates import attack_answers as attack_answers
     from privet.attacks.queries import Noise as Noise
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from privet.attacks.queries import two_releases as two_releases
     from privet.attacks.queries_file import queries_of as queries_of
     from privet.attacks.queries_file import read_queries as read_queries
-    from privet.attacks.reconstruction import reconstruct as reconstruct
-    from privet.attacks.records import attack_records as attack_records
+    from privet.attacks.reconstruction import attack_tables as attack_tables
+    from privet.attacks.records import attack_anonymized as attack_anonymized
     from privet.attacks.reductions import membership_by_reconstruction as membership_by_reconstruction
     from privet.attacks.reductions import reconstruction_by_membership as reconstruction_by_membership
     from privet.attacks.release import Between as Between
@@ -52,19 +52,19 @@ if TYPE_CHECKING:
     from privet.attacks.release import Statistic as Statistic
     from privet.attacks.release import Tables as Tables
     from privet.attacks.release import Total as Total
+    from privet.attacks.release_file import published_tables as published_tables
     from privet.attacks.release_file import read_tables as read_tables
-    from privet.attacks.release_file import tables as tables
     from privet.attacks.release_file import tables_of as tables_of
-    from privet.attacks.reversal import reverse as reverse
+    from privet.attacks.reversal import attack_pseudonyms as attack_pseudonyms
     from privet.attacks.scoring import read_records as read_records
     from privet.attacks.scoring import records_of as records_of
-    from privet.attacks.sparse import scoreboard as scoreboard
+    from privet.attacks.sparse import attack_scoreboard as attack_scoreboard
     from privet.attacks.subset_file import read_errors as read_errors
     from privet.attacks.subset_file import read_secrets as read_secrets
     from privet.attacks.subset_file import read_subsets as read_subsets
     from privet.attacks.subset_made import simulate as simulate
-    from privet.attacks.subset_sums import subsets as subsets
-    from privet.attacks.unique import uniqueness as uniqueness
+    from privet.attacks.subset_sums import attack_subsets as attack_subsets
+    from privet.attacks.unique import attack_uniqueness as attack_uniqueness
     from privet.decoders.problem import Errors as Errors
     from privet.plink import read_plink as read_plink
     from privet.predicate import holds as holds
@@ -72,32 +72,32 @@ if TYPE_CHECKING:
 PLACES = {  # the solvers take a second to load, so a release with a mistake in it is told so first
     "answers": ("tables_of_answers",),
     "certificate": ("check",),
-    "counter": ("running_counter",),
-    "difference": ("differencing",),
-    "error_regimes": ("regimes",),
+    "counter": ("attack_counter",),
+    "difference": ("attack_differencing",),
+    "error_regimes": ("attack_regimes",),
     "finding": ("Curve", "Finding", "Findings", "Interval", "Picture", "Score", "Strength"),
-    "linkage": ("Linkage", "link"),
-    "members": ("membership",),
+    "linkage": ("Linkage", "attack_linkage"),
+    "members": ("attack_membership",),
     "planned": ("margins",),
     "predicates": ("attack_answers",),
     "queries": (
         "Noise", "Privacy", "Queries", "Query", "Secret", "number", "privacy", "two_means", "two_releases",
     ),
     "queries_file": ("queries_of", "read_queries"),
-    "reconstruction": ("reconstruct",),
-    "records": ("attack_records",),
+    "reconstruction": ("attack_tables",),
+    "records": ("attack_anonymized",),
     "reductions": ("membership_by_reconstruction", "reconstruction_by_membership"),
     "release": (
         "Between", "Knowledge", "Largest", "Mean", "Quantile", "Share", "Smallest", "Statistic", "Tables", "Total",
     ),
-    "release_file": ("read_tables", "tables", "tables_of"),
-    "reversal": ("reverse",),
+    "release_file": ("read_tables", "published_tables", "tables_of"),
+    "reversal": ("attack_pseudonyms",),
     "scoring": ("read_records", "records_of"),
-    "sparse": ("scoreboard",),
+    "sparse": ("attack_scoreboard",),
     "subset_file": ("read_errors", "read_secrets", "read_subsets"),
     "subset_made": ("simulate",),
-    "subset_sums": ("subsets",),
-    "unique": ("uniqueness",),
+    "subset_sums": ("attack_subsets",),
+    "unique": ("attack_uniqueness",),
 }  # fmt: skip
 WHERE = {name: f"privet.attacks.{place}" for place, names in PLACES.items() for name in names}
 WHERE["Errors"] = "privet.decoders.problem"
@@ -106,16 +106,33 @@ WHERE["read_plink"] = "privet.plink"
 __all__ = [
     "Between", "Curve", "Errors", "Finding", "Findings", "Interval", "Knowledge", "Largest", "Linkage", "Mean",
     "Noise", "Picture", "Privacy", "Quantile", "Queries", "Query", "Score", "Secret", "Share", "Smallest",
-    "Statistic", "Strength", "Tables", "Total", "attack_answers", "attack_records", "check", "differencing",
-    "holds", "link", "margins", "membership", "membership_by_reconstruction", "number", "privacy", "queries_of",
-    "read_errors", "read_plink", "read_queries", "read_records", "read_secrets", "read_subsets", "read_tables",
-    "reconstruct", "reconstruction_by_membership", "records_of", "regimes", "reverse", "running_counter",
-    "scoreboard", "simulate", "subsets", "tables", "tables_of", "tables_of_answers", "two_means", "two_releases",
-    "uniqueness",
+    "Statistic", "Strength", "Tables", "Total", "attack_anonymized", "attack_answers", "attack_counter",
+    "attack_differencing", "attack_linkage", "attack_membership", "attack_pseudonyms", "attack_regimes",
+    "attack_scoreboard", "attack_subsets", "attack_tables", "attack_uniqueness", "check", "holds", "margins",
+    "membership_by_reconstruction", "number", "privacy", "published_tables", "queries_of", "read_errors",
+    "read_plink", "read_queries", "read_records", "read_secrets", "read_subsets", "read_tables",
+    "reconstruction_by_membership", "records_of", "simulate", "tables_of", "tables_of_answers", "two_means",
+    "two_releases",
 ]  # fmt: skip
+RENAMED = {  # names of version 0.1
+    "attack_records": "attack_anonymized",
+    "differencing": "attack_differencing",
+    "link": "attack_linkage",
+    "membership": "attack_membership",
+    "reconstruct": "attack_tables",
+    "regimes": "attack_regimes",
+    "reverse": "attack_pseudonyms",
+    "running_counter": "attack_counter",
+    "scoreboard": "attack_scoreboard",
+    "subsets": "attack_subsets",
+    "tables": "published_tables",
+    "uniqueness": "attack_uniqueness",
+}
 
 
 def __getattr__(name: str) -> Any:
+    if name in RENAMED:
+        raise AttributeError(f"privet.attacks.{name} was renamed to {RENAMED[name]}", name=name)
     if name not in WHERE:
         raise AttributeError(f"module 'privet.attacks' has no attribute '{name}'")
     return getattr(importlib.import_module(WHERE[name]), name)

@@ -1,6 +1,6 @@
 """A running counter, published after every arrival: whose arrival counted?
 
-    found = running_counter(counts, errors=Errors("laplace", 1), truth=secrets)
+    found = attack_counter(counts, errors=Errors("laplace", 1), truth=secrets)
 
 Everybody who arrives adds 0 or 1 to the count, who arrives when is known, and the count is published again and again,
 each time rounded or with fresh noise. The true count is then a hidden walk that is seen through errors: forward and
@@ -74,7 +74,7 @@ class Found:
     forecast: float
 
 
-def running_counter(  # noqa: PLR0913  what is published, what is known, and the truth, each by its name
+def attack_counter(  # noqa: PLR0913  what is published, what is known, and the truth, each by its name
     counts: object,
     *,
     errors: Errors,

@@ -37,7 +37,7 @@ class Told:
     before: float
 
 
-def differencing(
+def attack_differencing(
     queries: Queries,
     *,
     seconds: float = 60,

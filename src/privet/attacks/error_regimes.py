@@ -1,6 +1,6 @@
 """Error regimes: how wrong published means have to be so that attacks stop, for so many people and statistics.
 
-    regimes(people=1000, statistics=1000, epsilon=1).report("regimes.html")
+    attack_regimes(people=1000, statistics=1000, epsilon=1).report("regimes.html")
 
 All errors are standard deviations of one published mean of yes/no values with rates of 1/2 (v = 1/4). n people are in
 the data, d means are published, with independent errors of size s.
@@ -115,7 +115,7 @@ def gaussian_error(people: int, statistics: int, epsilon: Fraction, delta: Fract
     return math.sqrt(law.variance) / people
 
 
-def regimes(  # noqa: PLR0913  all by name
+def attack_regimes(  # noqa: PLR0913  all by name
     *,
     people: int,
     statistics: int,

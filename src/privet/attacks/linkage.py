@@ -1,6 +1,6 @@
 """Records without names against a table with names: who can be found in what was released.
 
-    linkage = link("released.csv", "known.csv", truth=("id", "id"))
+    linkage = attack_linkage("released.csv", "known.csv", truth=("id", "id"))
     print(linkage)
     linkage.to_pandas()                 # a row for each released record: the best guess and its probability
 
@@ -107,7 +107,7 @@ class Linkage:
         return self.findings._repr_html_()
 
 
-def link(  # noqa: PLR0913  options of one attack
+def attack_linkage(  # noqa: PLR0913  options of one attack
     released: object,
     known: object,
     *,

@@ -1,7 +1,7 @@
 """Who is among the people whose means were published? The attack of Homer et al. on genome studies, with its best test.
 
-    found = membership(means, people, reference=others, size=100)
-    found = membership(means, people, population=frequencies, size=100, members=truth)    # with the score
+    found = attack_membership(means, people, reference=others, size=100)
+    found = attack_membership(means, people, population=frequencies, size=100, members=truth)    # with the score
 
 `people` are those somebody asks about: a row each, a column for each published mean; yes or no (0/1), genotypes (0/1/2)
 or numbers; NaN, and -1 among whole numbers up to 2, is missing. What is usual comes from `population` (means, or means
@@ -89,7 +89,7 @@ class Result:
     privacy: Privacy | None = None
 
 
-def membership(  # noqa: PLR0913  what is known, and how to use it
+def attack_membership(  # noqa: PLR0913  what is known, and how to use it
     statistics: npt.ArrayLike,
     people: npt.ArrayLike,
     *,

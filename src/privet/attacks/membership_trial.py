@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from privet.attacks.finding import Findings
-from privet.attacks.members import membership
+from privet.attacks.members import attack_membership
 from privet.attacks.membership_files import People, Progress
 from privet.attacks.membership_input import rows_of
 from privet.attacks.membership_tests import Floats
@@ -50,7 +50,7 @@ def trial(  # noqa: PLR0913  a study, and how to attack it
         means, noise, sizes = _exact(values[study])
     else:
         means, noise, sizes = _noisy(values[study], values[reference], _top(values), privacy.epsilon, draw)
-    return membership(
+    return attack_membership(
         means,
         values[asked],
         reference=values[reference],

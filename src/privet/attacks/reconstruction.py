@@ -1,6 +1,6 @@
 """From published tables back to the people: the records that every data set behind the tables must contain.
 
-`reconstruct` is the attack. The unknowns are how many people there are of each kind; every published number is a
+`attack_tables` is the attack. The unknowns are how many people there are of each kind; every published number is a
 linear statement about them. A solver finds data sets that fit; a kind of which no fitting data set has fewer than c
 people is certain c times, and each such claim carries a certificate that `certificate.check` accepts.
 """
@@ -118,7 +118,7 @@ def solve(tables: Tables, work: Work, limit: int, progress: Progress = silent) -
     )
 
 
-def reconstruct(  # noqa: PLR0913  what a user may want to say, by name
+def attack_tables(  # noqa: PLR0913  what a user may want to say, by name
     tables: Tables,
     knowledge: Knowledge = NOTHING,
     *,

@@ -1,7 +1,7 @@
 """Attacks on an anonymized table: what it says about people although nobody's record can be told.
 
-    attack_records("released.csv", ["zip", "age"], "condition")
-    attack_records(hospital_a, ["zip", "age"], "condition", also=[hospital_b], known=[{"zip": "13012", "age": 28}])
+    attack_anonymized("released.csv", ["zip", "age"], "condition")
+    attack_anonymized(hospital_a, ["zip", "age"], "condition", also=[hospital_b], known=[{"zip": "13012", "age": 28}])
 
 Homogeneity, skewness, background knowledge, and two releases together. With the original records (`truth`) and with
 people who are not in the data (`population`) it is also said how much of that is the release's doing: that smokers
@@ -68,7 +68,7 @@ class Attacked:
     checked: int  # classes that were gone through once more
 
 
-def attack_records(  # noqa: PLR0913  the rest is keyword-only
+def attack_anonymized(  # noqa: PLR0913  the rest is keyword-only
     released: object,
     quasi: Sequence[str],
     sensitive: str,

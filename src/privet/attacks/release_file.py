@@ -43,7 +43,7 @@ def read_tables(path: Path | str, workbook: Path | None = None) -> Tables:
         return tables_of(document, path.parent, workbook)
 
 
-def tables(
+def published_tables(
     attributes: Mapping[str, Any],
     statistics: Sequence[Mapping[str, Any]] = (),
     rules: Mapping[str, str] | None = None,

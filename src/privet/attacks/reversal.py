@@ -1,6 +1,6 @@
 """Reversal of pseudonyms: every id that there can be, hashed, and looked up among the pseudonyms.
 
-    found = reverse("trips.csv", "medallion", formats="taxi-medallion", seconds=60)
+    found = attack_pseudonyms("trips.csv", "medallion", formats="taxi-medallion", seconds=60)
     found.ids["cd9f05…"]            # "5X55"
     print(found)                    # the findings
 
@@ -25,7 +25,7 @@ Progress = Callable[[str, int, int], object]
 CHANCE = 1e-9  # of taking another hash for the one that was used
 
 
-def reverse(  # noqa: PLR0913  the rest is keyword-only
+def attack_pseudonyms(  # noqa: PLR0913  the rest is keyword-only
     data: object,
     column: str | None = None,
     *,

@@ -1,7 +1,7 @@
 """Who is it? A few things known of a person, against a table of what many people did: the scoreboard of Narayanan and
 Shmatikov ("Robust De-anonymization of Large Sparse Datasets", 2008), which found Netflix users by their IMDB reviews.
 
-    found = scoreboard("ratings.csv", "points.csv", person="user", item="movie", value="stars", date="day")
+    found = attack_scoreboard("ratings.csv", "points.csv", person="user", item="movie", value="stars", date="day")
 
 Every person in the table has a score: for each known point that the person has too, 1 / log(support of the item), times
 how alike value and date are. The best is named only if it stands out: (best - second) / standard deviation of all
@@ -89,7 +89,7 @@ class Ranking:
     eccentricity: Floats
 
 
-def scoreboard(  # noqa: PLR0913  columns and options of one attack
+def attack_scoreboard(  # noqa: PLR0913  columns and options of one attack
     released: object,
     points: object,
     *,

@@ -1,6 +1,6 @@
 """Sums over known subsets of people, answered with errors: whose secret is 0 and whose is 1 (Dinur and Nissim 2003).
 
-    found = subsets(queries, answers, errors=Errors("normal", 31), truth=secrets)
+    found = attack_subsets(queries, answers, errors=Errors("normal", 31), truth=secrets)
     made = simulate(16_000, 4, 0.25)                     # a data set to try it on
 
 `queries` says who is in which sum: an array of 0 and 1 with a row a query and a column a person, a list with the
@@ -89,7 +89,7 @@ class Attacked:
         return np.minimum(fitting, all_alike) if guessed else fitting
 
 
-def subsets(  # noqa: PLR0913  what is known, what is guessed, and the truth, each by its name
+def attack_subsets(  # noqa: PLR0913  what is known, what is guessed, and the truth, each by its name
     queries: object,
     answers: object,
     *,

@@ -1,7 +1,7 @@
 """How many people a few known facts single out: columns of a table, or points of what people did.
 
-    uniqueness("people.csv", on=["sex", "birth", "zip"])                  # which columns make how many people unique
-    uniqueness("visits.csv", person="phone", on=["cell", "hour"])         # how many of a person's points are enough
+    attack_uniqueness("people.csv", on=["sex", "birth", "zip"])                  # which columns make how many people unique
+    attack_uniqueness("visits.csv", person="phone", on=["cell", "hour"])         # how many of a person's points are enough
 
 For a table it is exact: for every set of columns, the records that nobody shares. For points, people and their points
 are drawn at random, and the share of people whom no one else fits has an interval (Clopper and Pearson).
@@ -42,7 +42,7 @@ LEAD_POINTS = (
 TRUTHFUL = "What is known of a person is right, and is written as in the table."
 
 
-def uniqueness(  # noqa: PLR0913  options of one attack
+def attack_uniqueness(  # noqa: PLR0913  options of one attack
     data: object,
     *,
     on: Sequence[str] | None = None,

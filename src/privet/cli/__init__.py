@@ -41,6 +41,17 @@ VERBS: dict[str, Verb] = {
     **show.VERBS, **owner.VERBS, **ask.VERBS, **book.VERBS, **recheck.VERBS, **attack.VERBS,
     **audit.VERBS, **anonymize.VERBS, **compare.VERBS, **pseudonymize.VERBS,
 }  # fmt: skip
+GROUPS = {  # in this order in `privet --help`
+    "start here": ("demo", "meaning"),
+    "attack a release before somebody else does": ("attack", "preflight"),
+    "answer questions under differential privacy": (
+        "init", "describe", "add", "update", "partition", "check", "dummy", "suggest", "explain", "query", "budget",
+        "ledger", "recheck",
+    ),
+    "audit the guarantee": ("audit",),
+    "ship records with less in them": ("anonymize", "pseudonymize", "compare"),
+}  # fmt: skip
+RENAMED = {("attack", "queries"): "differencing", ("attack", "records"): "anonymized"}  # since version 0.1
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -91,15 +102,24 @@ class _Parser(argparse.ArgumentParser):
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="privet",
+        usage="privet [-h] [--version] COMMAND ...",
         description="Attack a release, answer under differential privacy, audit the promise.",
-        epilog=EXIT_CODES,
+        epilog=f"{_commands()}\n{EXIT_CODES}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"privet {__version__}")
     parser.set_defaults(run=_no_verb)
-    verbs = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=_Parser)
+    verbs = parser.add_subparsers(metavar="COMMAND", parser_class=_Parser, help=argparse.SUPPRESS)
     add_commands(verbs, VERBS)
     return parser
+
+
+def _commands() -> str:
+    """The commands by what they are for, a line each."""
+    lines = []
+    for title, names in GROUPS.items():
+        lines += [f"{title}:", *(f"  {name:<14}{VERBS[name].text}" for name in names), ""]
+    return "\n".join(lines)
 
 
 def _check_verb(words: Sequence[str]) -> None:
@@ -107,6 +127,9 @@ def _check_verb(words: Sequence[str]) -> None:
     verb = next((word for word in words if not word.startswith("-")), None)
     if verb is not None and verb not in VERBS:
         raise InvalidInputError(f"there is no command {shown(verb)}", f"the commands are: {', '.join(VERBS)}")
+    new = RENAMED.get((verb, words[1])) if verb and len(words) > 1 else None
+    if new:
+        raise InvalidInputError(f"`privet {verb} {words[1]}` was renamed", f"run `privet {verb} {new}`")
 
 
 def _no_verb(_options: argparse.Namespace) -> NoReturn:

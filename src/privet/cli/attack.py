@@ -50,7 +50,7 @@ def _preflight(options: argparse.Namespace) -> int:
 
     with counting() as progress:
         tables = attacks.read_tables(mapping, options.workbook)
-        findings = attacks.reconstruct(
+        findings = attacks.attack_tables(
             tables, seconds=options.seconds, subject=options.workbook.name, progress=progress
         )
     show(findings, options)
@@ -71,7 +71,7 @@ def _verdict(harmed: int, undecided: int) -> str:
 
 VERBS = {
     "attack": Verb(
-        "attack what is about to be published: who is known, by what, and what to leave out (--json for a program)",
+        "attack what is about to be published: who is known, by what, and what to leave out",
         "privet attack tables examples/census-block.toml --out report.html",
         kinds_of("what to attack", KINDS),
         None,

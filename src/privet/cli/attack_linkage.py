@@ -54,7 +54,7 @@ def _linkage(options: argparse.Namespace) -> None:
     from privet import attacks  # noqa: PLC0415  brings NumPy and DuckDB
 
     with counting() as progress:
-        found = attacks.link(
+        found = attacks.attack_linkage(
             options.released,
             options.known,
             on=on or None,
@@ -88,7 +88,7 @@ def _scoreboard(options: argparse.Namespace) -> None:
     from privet import attacks  # noqa: PLC0415
 
     with counting() as progress:
-        found = attacks.scoreboard(
+        found = attacks.attack_scoreboard(
             options.released,
             options.points,
             person=options.person,
@@ -122,7 +122,7 @@ def _uniqueness(options: argparse.Namespace) -> None:
     from privet import attacks  # noqa: PLC0415
 
     with counting() as progress:
-        found = attacks.uniqueness(
+        found = attacks.attack_uniqueness(
             options.data,
             on=list(pairs_of(options.on, "--on")) or None,
             person=options.person,

@@ -65,7 +65,7 @@ def _attack(options: argparse.Namespace) -> None:
 def _published(options: argparse.Namespace, progress: Progress) -> Findings:
     if options.people is None:
         raise InvalidInputError("nobody is asked about", "name a file of people with --people")
-    from privet.attacks.members import membership  # noqa: PLC0415  brings NumPy
+    from privet.attacks.members import attack_membership  # noqa: PLC0415  brings NumPy
     from privet.attacks.membership_files import (  # noqa: PLC0415
         in_order,
         names_in,
@@ -79,7 +79,7 @@ def _published(options: argparse.Namespace, progress: Progress) -> Findings:
     reference = None if options.reference is None else people_of(options.reference, options.name)
     population = None if options.population is None else population_of(options.population)
     size = options.size if options.size is not None else statistics.counts
-    return membership(
+    return attack_membership(
         statistics.means,
         in_order(people, statistics.names),
         population=None if population is None else population.in_order(statistics.names),

@@ -39,10 +39,10 @@ def _attack(options: argparse.Namespace) -> None:
     if options.ids is not None:
         check_table(options.ids, "--ids")
     key = None if options.hmac_key is None else _key(options.hmac_key)
-    from privet.attacks.reversal import reverse  # noqa: PLC0415  brings NumPy and DuckDB
+    from privet.attacks.reversal import attack_pseudonyms  # noqa: PLC0415  brings NumPy and DuckDB
 
     with counting() as progress:
-        found = reverse(
+        found = attack_pseudonyms(
             options.file, options.column,
             formats=options.format, algorithm=options.hash, salt=options.salt, salts=options.salts, key=key,
             secret_bits=options.secret_bits, seconds=options.seconds, progress=progress,

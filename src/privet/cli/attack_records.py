@@ -1,4 +1,4 @@
-"""`privet attack records`: an anonymized table, alone and beside others."""
+"""`privet attack anonymized`: an anonymized table, alone and beside others."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def _options(command: argparse.ArgumentParser) -> None:
 
 def _attack(options: argparse.Namespace) -> None:
     check(options)
-    from privet.attacks.records import attack_records  # noqa: PLC0415  brings NumPy and DuckDB
+    from privet.attacks.records import attack_anonymized  # noqa: PLC0415  brings NumPy and DuckDB
 
     with working("attacking the table"):
-        found = attack_records(
+        found = attack_anonymized(
             options.released,
             [name.strip() for name in options.quasi.split(",") if name.strip()],
             options.sensitive,
@@ -54,9 +54,9 @@ def _person(text: str) -> dict[str, str]:
 
 
 KINDS = {
-    "records": Verb(
+    "anonymized": Verb(
         "an anonymized table: who is certain although no record can be told, alone and with a second release",
-        "privet attack records released.csv --quasi zip,age --sensitive condition --also second.csv",
+        "privet attack anonymized released.csv --quasi zip,age --sensitive condition --also second.csv",
         _options,
         _attack,
     ),

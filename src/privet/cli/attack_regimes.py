@@ -23,10 +23,10 @@ def _regimes_options(command: argparse.ArgumentParser) -> None:
 
 def _regimes(options: argparse.Namespace) -> None:
     check(options)
-    from privet.attacks.error_regimes import regimes  # noqa: PLC0415  brings NumPy
+    from privet.attacks.error_regimes import attack_regimes  # noqa: PLC0415  brings NumPy
 
     with counting() as progress:
-        found = regimes(
+        found = attack_regimes(
             people=options.people, statistics=options.statistics, epsilon=options.epsilon, delta=options.delta,
             seed=options.seed, progress=progress,
         )  # fmt: skip

@@ -1,4 +1,4 @@
-"""`privet attack tables` and `privet attack queries`: statistics that are about to be published."""
+"""`privet attack tables` and `privet attack differencing`: statistics that are about to be published."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ def _attack(options: argparse.Namespace) -> None:
 def _findings(path: Path, options: argparse.Namespace, progress: Any) -> Findings:
     from privet import attacks  # noqa: PLC0415  brings NumPy and OR-Tools
 
-    if options.chosen == "queries":
-        return attacks.differencing(attacks.read_queries(path), seconds=options.seconds, progress=progress)
+    if options.chosen == "differencing":
+        return attacks.attack_differencing(attacks.read_queries(path), seconds=options.seconds, progress=progress)
     tables = attacks.read_tables(path)
     truth = attacks.read_records(options.truth, tables) if options.truth else None
     public = tuple(name for name in options.public.split(",") if name)
-    return attacks.reconstruct(
+    return attacks.attack_tables(
         tables,
         attacks.Knowledge(public=public, truth=truth),
         seconds=options.seconds,
@@ -99,9 +99,9 @@ KINDS = {
         _options,
         _attack,
     ),
-    "queries": Verb(
+    "differencing": Verb(
         "answers to queries: what their differences tell of one person",
-        "privet attack queries examples/hospital.toml --out report.html",
+        "privet attack differencing examples/hospital.toml --out report.html",
         _options,
         _attack,
     ),

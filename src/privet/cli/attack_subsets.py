@@ -91,11 +91,11 @@ def forecasts_first(progress: Callable[[str, int, int], None], *, told: bool) ->
 
 def _file(options: argparse.Namespace, progress: Callable[[str, int, int], None]) -> Findings:
     from privet.attacks.subset_file import read_errors, read_secrets, read_subsets  # noqa: PLC0415
-    from privet.attacks.subset_sums import subsets  # noqa: PLC0415  brings NumPy
+    from privet.attacks.subset_sums import attack_subsets  # noqa: PLC0415  brings NumPy
 
     errors = None if options.noise is None else read_errors(options.noise)
     sums = read_subsets(options.file, options.members)
-    return subsets(
+    return attack_subsets(
         sums.matrix,
         sums.answers,
         names=sums.names,
@@ -117,7 +117,7 @@ def _simulated(options: argparse.Namespace, progress: Callable[[str, int, int], 
         )
     alpha = options.alpha if options.error is None else options.error / math.sqrt(max(people, 1))
     from privet.attacks.subset_made import simulate  # noqa: PLC0415
-    from privet.attacks.subset_sums import subsets  # noqa: PLC0415  brings NumPy
+    from privet.attacks.subset_sums import attack_subsets  # noqa: PLC0415  brings NumPy
 
     progress("making", 0, 1)
     made = simulate(
@@ -130,7 +130,7 @@ def _simulated(options: argparse.Namespace, progress: Callable[[str, int, int], 
         rate=0.5 if options.rate is None else options.rate,
         seed=options.seed,
     )
-    return subsets(
+    return attack_subsets(
         made.queries,
         made.answers,
         errors=made.errors,
@@ -221,12 +221,12 @@ def _counter_options(command: argparse.ArgumentParser) -> None:
 
 def _counter(options: argparse.Namespace) -> None:
     check(options)
-    from privet.attacks.counter import running_counter  # noqa: PLC0415  brings NumPy
+    from privet.attacks.counter import attack_counter  # noqa: PLC0415  brings NumPy
     from privet.attacks.subset_file import read_counts, read_errors, read_secrets  # noqa: PLC0415
 
     counts, arrivals, names = read_counts(options.file)
     with counting() as progress:
-        found = running_counter(
+        found = attack_counter(
             counts,
             errors=read_errors(options.noise),
             rate=options.rate,

@@ -9,7 +9,7 @@ KINDS: dict[str, Verb] = {**audit_function.KINDS, **audit_vault.KINDS, **audit_s
 
 VERBS = {
     "audit": Verb(
-        "look for a broken promise: a lower bound on epsilon, and how far the audit could see (--json for a program)",
+        "look for a broken promise: a lower bound on epsilon, and how far the audit could see",
         "privet audit function mechanisms.py:noisy_count --epsilon 1",
         kinds_of("what to audit", KINDS),
         None,

@@ -22,10 +22,10 @@ def _options(command: argparse.ArgumentParser) -> None:
 
 def _compare(options: argparse.Namespace) -> None:
     check(options)
-    from privet.plans import compare  # noqa: PLC0415  brings NumPy and DuckDB
+    from privet.plans import compare_releases  # noqa: PLC0415  brings NumPy and DuckDB
 
     with counting() as progress:
-        found = compare(
+        found = compare_releases(
             options.data, _names(options.quasi), options.sensitive,
             ids=_names(options.ids), hierarchies=options.hierarchies, suppress=options.suppress,
             epsilon=options.epsilon, progress=progress,

@@ -3,11 +3,11 @@
 Above the rooms that anonymize, attack, and answer under differential privacy: it uses all three and is used by none.
 """
 
-from privet.plans.comparison import compare as compare
+from privet.plans.comparison import compare_releases as compare_releases
 from privet.plans.leakage import leak as leak
 from privet.plans.measured import Comparison as Comparison
 from privet.plans.measured import Measured as Measured
 from privet.plans.ways import Way as Way
 from privet.plans.ways import ways as ways
 
-__all__ = ["Comparison", "Measured", "Way", "compare", "leak", "ways"]
+__all__ = ["Comparison", "Measured", "Way", "compare_releases", "leak", "ways"]

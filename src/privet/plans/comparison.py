@@ -1,6 +1,6 @@
 """Compare plans: the same records shipped in several ways, and the same attacks on each.
 
-    compare("patients.csv", ["age", "zip"], "disease").report("plans.html")
+    compare_releases("patients.csv", ["age", "zip"], "disease").report("plans.html")
 
 A random half of the records is held out before anything is made: they are the control. What is guessed as well of
 people who are not in the data is knowledge about people like them, and no leak. For the composition attack every way
@@ -63,7 +63,7 @@ class Trial:
     hierarchies: Mapping[str, Hierarchy] | None  # say what the words of a release stand for, to an attacker as well
 
 
-def compare(  # noqa: PLR0913  the rest is keyword-only
+def compare_releases(  # noqa: PLR0913  the rest is keyword-only
     data: object,
     quasi: Sequence[str],
     sensitive: str,
