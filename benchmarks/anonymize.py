@@ -35,7 +35,7 @@ from privet.anonymize.generalization import generalize
 from privet.anonymize.hierarchy import Hierarchy
 from privet.anonymize.hierarchy_file import read_hierarchies
 from privet.anonymize.partition import mondrian
-from privet.microdata import Column, Microdata, column, narrow, read, write
+from privet.records.microdata import Column, Microdata, column, narrow, read, write
 
 QUASI = ["sex", "age", "race", "marital-status", "education", "native-country", "workclass", "occupation"]
 SENSITIVE = "salary-class"

@@ -28,8 +28,8 @@ from typing import Any
 import numpy as np
 
 from privet.attacks.finding import Interval, difference
-from privet.attacks.linkage_score import share as share_of
-from privet.attacks.roc import roc
+from privet.attacks.linkage.score import share as share_of
+from privet.attacks.membership.roc import roc
 from privet.core.accountant import Budget
 from privet.core.evaluate import evaluate
 from privet.core.expression import And, Arithmetic, Case, Column, Compare, Expression, Literal, Quotient, Relation, Sign

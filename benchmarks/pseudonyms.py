@@ -19,12 +19,12 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from privet import microdata
 from privet.anonymize.keys import Key
 from privet.anonymize.pseudonyms import pseudonymize
-from privet.attacks.reversal_formats import formats_of
-from privet.attacks.reversal_schemes import BITS, RFC2104, Reading, Scheme
-from privet.attacks.reversal_search import Sweep, Targets
+from privet.attacks.pseudonyms.formats import formats_of
+from privet.attacks.pseudonyms.schemes import BITS, RFC2104, Reading, Scheme
+from privet.attacks.pseudonyms.search import Sweep, Targets
+from privet.records import microdata
 
 ROOT = Path(__file__).resolve().parent.parent
 IDS, SLOW_IDS = 2**20, 2**16

@@ -20,7 +20,7 @@ from peers.process import commit
 
 import privet as pv
 from privet.attacks import Errors, Findings, attack_answers, attack_counter, attack_subsets, privacy, simulate
-from privet.attacks.subset_made import Made
+from privet.attacks.subsets.made import Made
 
 TRIALS = {2: 40, 4: 40, 8: 40, 10: 40, 12: 40, 14: 10, 16: 5}  # of the exhaustive attack, by the number of people
 SEEDS = range(1, 6)

@@ -26,10 +26,10 @@ from pathlib import Path
 from typing import Any
 
 from privet import attacks
-from privet.attacks.certificate import check, narrowed
-from privet.attacks.reconstruction import Reconstruction, solve
-from privet.attacks.release import Mean
-from privet.attacks.work import Work
+from privet.attacks.proofs.certificate import check, narrowed
+from privet.attacks.proofs.work import Work
+from privet.attacks.release.statistics import Mean
+from privet.attacks.tables.reconstruction import Reconstruction, solve
 from privet.errors import InvalidInputError
 
 ROOT = Path(__file__).resolve().parent.parent

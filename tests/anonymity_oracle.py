@@ -12,7 +12,7 @@ from typing import Any
 
 from privet.anonymize.hierarchy import Hierarchy
 from privet.anonymize.models import DistinctL, EntropyL, K, RecursiveL, T
-from privet.microdata import Microdata, column
+from privet.records.microdata import Microdata, column
 
 Row = tuple[str, ...]
 

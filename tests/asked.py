@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from privet.answer import Answer
+from privet.catalog.declarations import Source, Table
 from privet.core.accountant import Budget
 from privet.core.expression import Column, Expression, Period, Truncated
 from privet.core.plan import Aggregate, Function, Key, Plan
 from privet.core.schema import Boolean, Category, Date, Integer, Number, Text, Timestamp
 from privet.core.sensitivity import Bounds
 from privet.core.unit import Neighbors
-from privet.declarations import Source, Table
 from privet.engine import Gate
 from privet.estimates.pricing import Price, ask
 from privet.estimates.question import Question, outline

@@ -27,14 +27,14 @@ from worlds import LINK, LINKS, PERSONS, UNIT, Maker, RowMaker, World, of_rows, 
 from privet.backends import Spread, Task, Vector
 from privet.backends.origins import check_unit_wise
 from privet.backends.reference import Reference
-from privet.catalog import Table
+from privet.catalog.declarations import LIMITS
+from privet.catalog.vault_file import Table
 from privet.core.expression import Column, Expression, Greatest, Least, Literal
 from privet.core.origin import origin_of, shapes_of, tables_in
 from privet.core.plan import Aggregate, Function, Key, Origin, Plan
 from privet.core.sensitivity import Bounds
 from privet.core.shape import Form, Shape, Shapes
 from privet.core.unit import Neighbors
-from privet.declarations import LIMITS
 from privet.errors import RefusedQueryError
 from privet.estimates.estimate import plain, rows_of
 from privet.estimates.levels import ADDED

@@ -11,7 +11,7 @@ import nasty
 from fuzz_checks import Asked
 
 import privet as pv
-from privet.catalog import Table
+from privet.catalog.vault_file import Table
 from privet.core.expression import Absolute, Arithmetic, Coalesce, Column, Compare, Expression, Literal, Relation, Sign
 from privet.core.measures import Role
 from privet.core.parts import Gauge

@@ -38,13 +38,13 @@ from privet.backends import duckdb as backend
 from privet.backends.duckdb import DuckDb
 from privet.backends.reference import Reference
 from privet.backends.written import Written
-from privet.catalog import Table
+from privet.catalog.declarations import LIMITS
+from privet.catalog.vault_file import Table
 from privet.core.cells import Keys, in_order
 from privet.core.measures import Measure
 from privet.core.plan import Function, Plan
 from privet.core.sensitivity import Bounds
 from privet.core.unit import Neighbors
-from privet.declarations import LIMITS
 from privet.engine import FreshNoise, Gate
 from privet.errors import InvalidInputError, RefusedQueryError
 from privet.estimates.question import Outline, Question, outline

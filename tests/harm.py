@@ -16,7 +16,7 @@ import nasty
 
 from privet.backends import Task
 from privet.backends.reference import _passing, added
-from privet.catalog import Source, Table
+from privet.catalog.vault_file import Source, Table
 from privet.core.calendar import midnight
 from privet.core.evaluate import evaluate
 from privet.core.expression import Column

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privet.microdata import Microdata, column
+from privet.records.microdata import Microdata, column
 
 FIRST = ("Anna", "Berta", "Carla", "Dora", "Emil", "Frieda", "Gustav", "Heinrich", "Ida", "Jakob", "Karl", "Lena")
 LAST = ("Schneider", "Fischer", "Zimmermann", "Hofmann", "Lehmann", "Krause", "Baumann", "Vogel", "Winter", "Sommer")

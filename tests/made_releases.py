@@ -11,7 +11,7 @@ from typing import Any
 from hypothesis import strategies as st
 from table_oracle import published
 
-from privet.attacks.release import (
+from privet.attacks.release.statistics import (  # fmt: skip
     EVERYBODY,
     Between,
     Largest,
@@ -23,7 +23,7 @@ from privet.attacks.release import (
     Statistic,
     Tables,
     Total,
-)  # fmt: skip
+)
 from privet.core.evaluate import evaluate
 from privet.core.expression import And, Column, Compare, Expression, Literal, Not, Or, Relation
 

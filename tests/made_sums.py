@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from privet.decoders import Decoded, Errors, Matrix, expected
-from privet.decoders.packed import Packed
-from privet.decoders.problem import Floats
-from privet.decoders.ranges import Ranges
-from privet.decoders.sparse import Sparse
+from privet.attacks.subsets.decoders import Decoded, Errors, Matrix, expected
+from privet.attacks.subsets.decoders.intervals_of_people import Ranges
+from privet.attacks.subsets.decoders.listed import Sparse
+from privet.attacks.subsets.decoders.packed import Packed
+from privet.attacks.subsets.decoders.problem import Floats
 
 
 def subsets(people: int, each: int = 4, seed: int = 0) -> Packed:

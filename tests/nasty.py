@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from privet.backends import Task
 from privet.backends.duckdb import SAME_FOR_ALL_DATA
 from privet.backends.sqlgen import statement
-from privet.catalog import Source, Table
+from privet.catalog.vault_file import Source, Table
 from privet.core.cells import cells_of
 from privet.core.expression import (
     Absolute,

@@ -14,7 +14,18 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from privet.attacks.release import Between, Largest, Mean, Measure, Quantile, Share, Smallest, Statistic, Tables, Total
+from privet.attacks.release.statistics import (
+    Between,
+    Largest,
+    Mean,
+    Measure,
+    Quantile,
+    Share,
+    Smallest,
+    Statistic,
+    Tables,
+    Total,
+)
 from privet.core.evaluate import evaluate
 from privet.core.expression import Column
 

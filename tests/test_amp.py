@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, optimize, stats
 
-from privet.decoders import Errors, amp, channels, evolution, normal
-from privet.decoders.dense import Dense
-from privet.decoders.packed import Packed
-from privet.decoders.ranges import Ranges
-from privet.decoders.sparse import Sparse
+from privet.attacks.subsets.decoders import Errors, amp, error_laws, evolution, normal
+from privet.attacks.subsets.decoders.dense import Dense
+from privet.attacks.subsets.decoders.intervals_of_people import Ranges
+from privet.attacks.subsets.decoders.listed import Sparse
+from privet.attacks.subsets.decoders.packed import Packed
 from privet.errors import InvalidInputError
 
 LAWS = [Errors("normal", 2.0), Errors("laplace", 1.5), Errors("bounded", 3.0), Errors("outliers", 2.0, 0.2)]
@@ -95,18 +95,18 @@ def convolved(errors: Errors, u: float, t: float) -> float:
 def test_densities_are_convolutions(errors: Errors, t: float) -> None:
     u = np.array([-7.0, -2.9, 0.0, 0.4, 3.1, 9.0])
     expected = [convolved(errors, value, t) for value in u]
-    np.testing.assert_allclose(channels.density(errors, u, t, WIDTH), expected, rtol=1e-8, atol=1e-60)
+    np.testing.assert_allclose(error_laws.density(errors, u, t, WIDTH), expected, rtol=1e-8, atol=1e-60)
 
 
 @pytest.mark.parametrize("errors", LAWS, ids=str)
 @pytest.mark.parametrize("t", [0.05, 1.0, 30.0])
 def test_pulls_are_derivatives_of_densities(errors: Errors, t: float) -> None:
     """That is their definition; the derivatives are differences here."""
-    law = channels.channel(errors, WIDTH)
+    law = error_laws.channel(errors, WIDTH)
     step = 1e-4 * math.sqrt(t)
     u = np.linspace(-4, 4, 41) * math.sqrt(t) + 1e-3
     pulls, sure = law(u, t)
-    after, before = (np.log(channels.density(errors, u + sign * step, t, WIDTH)) for sign in (1, -1))
+    after, before = (np.log(error_laws.density(errors, u + sign * step, t, WIDTH)) for sign in (1, -1))
     np.testing.assert_allclose(pulls, (before - after) / (2 * step), rtol=1e-5, atol=1e-6 / math.sqrt(t))
     after, before = (law(u + sign * step, t)[0] for sign in (1, -1))
     np.testing.assert_allclose(sure, (after - before) / (2 * step), rtol=1e-5, atol=1e-6 / t)
@@ -119,7 +119,7 @@ def test_pulls_are_derivatives_of_densities(errors: Errors, t: float) -> None:
 def test_no_answer_breaks_a_channel(errors: Errors, u: float, t: float, size: float, share: float) -> None:
     """The posterior variance of the sum is from 0 to t, but for a wild answer, whose like may be either; the pull is
     toward the answer and not beyond it, but for rounding: a millionth of the belief's deviation."""
-    (pull,), (sure,) = channels.channel(Errors(errors.law, size, share), 1e9)(np.array([u]), t)
+    (pull,), (sure,) = error_laws.channel(Errors(errors.law, size, share), 1e9)(np.array([u]), t)
     assert np.isfinite(pull)
     assert np.isfinite(sure)
     rounding = 1e-6 * math.sqrt(t)
@@ -227,7 +227,7 @@ def test_bounded_errors_of_other_laws(shape: str) -> None:
 def test_a_bound_so_wide_that_nothing_is_known() -> None:
     trial = Trial(100, 2, Errors("exact"), 1)
     found = amp._iterate(
-        amp.Centered.of(trial.matrix), trial.answers, channels.channel(Errors("bounded", 1e6), 1.0), 0.3, None
+        amp.Centered.of(trial.matrix), trial.answers, error_laws.channel(Errors("bounded", 1e6), 1.0), 0.3, None
     )
     assert found[0].error == math.inf
     assert (found[0].values == 0.3).all()
@@ -337,10 +337,12 @@ def test_matrices_that_look_random(matrix: Any, random: bool) -> None:
 
 @pytest.mark.parametrize("errors", LAWS, ids=str)
 def test_information_is_the_mean_square_of_pulls(errors: Errors) -> None:
-    law = channels.channel(errors, WIDTH)
+    law = error_laws.channel(errors, WIDTH)
     for belief in (0.05, 1.0, 30.0):
         total, _ = integrate.quad(
-            lambda u, t=belief: channels.density(errors, np.array([u]), t, WIDTH)[0] * law(np.array([u]), t)[0][0] ** 2,
+            lambda u, t=belief: (
+                error_laws.density(errors, np.array([u]), t, WIDTH)[0] * law(np.array([u]), t)[0][0] ** 2
+            ),
             0, 40, points=[errors.size], limit=1000, epsabs=1e-12, epsrel=1e-8,
         )  # fmt: skip
         assert evolution._information(errors, belief, int(WIDTH)) == pytest.approx(2 * total, rel=1e-5)

@@ -21,7 +21,7 @@ from privet.anonymize.hierarchy import of_rows
 from privet.anonymize.models import T
 from privet.anonymize.partition import mondrian
 from privet.errors import InvalidInputError
-from privet.microdata import Column, Microdata, column
+from privet.records.microdata import Column, Microdata, column
 
 
 def table(**columns: list[str | None]) -> Microdata:

@@ -14,7 +14,7 @@ from privet.anonymize import models
 from privet.anonymize.models import DistinctL, EntropyL, K, RecursiveL, T, asked, columns_of, values_of
 from privet.core.rational import rational
 from privet.errors import InvalidInputError
-from privet.microdata import Column, column
+from privet.records.microdata import Column, column
 
 OVERALL = np.array([6, 3, 2, 1])
 CLASSES = np.array([c for c in itertools.product(range(5), repeat=4) if sum(c)])

@@ -18,8 +18,8 @@ from privet.core.loss import Loss
 from privet.core.plan import Order
 from privet.errors import InvalidInputError
 from privet.estimates.moments import Estimate
-from privet.report import answer_chart
-from privet.report.answer_text import _value_column, columns, html, key_text, price_words, text
+from privet.report.answer import chart as answer_chart
+from privet.report.answer.text import _value_column, columns, html, key_text, price_words, text
 from privet.report.charts import svg
 from privet.report.terminal import Pen, decimals_for, fixed, floor, plain_numbers, step_decimals
 

@@ -13,10 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from privet.audits import Claim, audit, binomial, exact_epsilon, joint
+from privet.audits import Claim, audit, exact_epsilon, joint
 from privet.audits.claims import ORDERS
 from privet.audits.promise import promise
 from privet.errors import InvalidInputError
+from privet.stats import binomial
 
 CHANCES = st.floats(1e-9, 1 - 1e-9)
 

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from made_audits import AUDITS, CHECKS, broken, fine, floats, gaussian, gdp, laplace, large, nothing, small, zcdp
 from test_report_page import Reader
 
-from privet.audits import Audit, Checks, Claim, Witness, binomial
-from privet.report import audit_chart as chart
-from privet.report import audit_words as words
-from privet.report.audit_page import page_of
+from privet.audits import Audit, Checks, Claim, Witness
+from privet.report.audit import chart, words
+from privet.report.audit.page import page_of
 from privet.report.page import to_html
 from privet.report.terminal import WIDTH, Pen, terminal_width
+from privet.stats import binomial
 
 EVERYTHING = {**AUDITS, **CHECKS}
 CLAIMS = [Claim(epsilon=1), Claim(epsilon=0.3, delta=0.05), Claim(rho=0.5), Claim(mu=1), Claim(epsilon=8)]

@@ -19,23 +19,12 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import privet as pv
-from privet.audits import (
-    Audit,
-    Check,
-    Checks,
-    Claim,
-    Rows,
-    Witness,
-    audit,
-    binomial,
-    exact_delta,
-    exact_epsilon,
-    privacy_curve,
-)
+from privet.audits import Audit, Check, Checks, Claim, Rows, Witness, audit, exact_delta, exact_epsilon, privacy_curve
 from privet.core.exponential import exp_enclosure
 from privet.core.laws import DiscreteGaussian, DiscreteLaplace, Law
 from privet.errors import InvalidInputError
 from privet.estimates.calibration import gaussian_delta, gaussian_for
+from privet.stats import binomial
 
 BITS = 300
 Probabilities = dict[Any, Fraction]

@@ -33,7 +33,7 @@ from privet.backends.content import canonical
 from privet.backends.duckdb import _LEFT_TO_THE_PARENT, DuckDb
 from privet.backends.reference import Reference, _passing, bounded
 from privet.backends.whole import Whole, clamped, constant, quotient, remainder, rounded
-from privet.catalog import Source, Table
+from privet.catalog.vault_file import Source, Table
 from privet.core import calendar, expression, ranges
 from privet.core.evaluate import evaluate
 from privet.core.expression import (

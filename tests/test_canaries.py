@@ -18,10 +18,11 @@ import pytest
 from scipy import optimize, stats
 
 import privet as pv
-from privet.audits import Claim, binomial, from_scores, one_run
+from privet.audits import Claim, from_scores, one_run
 from privet.audits.canaries import TAILS, roc_of
 from privet.audits.one_run import Guesses, bound_of, chain_rejects, counting, inverse_of, rejects
 from privet.errors import InvalidInputError
+from privet.stats import binomial
 
 SURE = "0.999999"
 

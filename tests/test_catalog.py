@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privet import catalog
-from privet.catalog import Catalog, Source, Table, parse, portable
+from privet.catalog import vault_file
+from privet.catalog.vault_file import Catalog, Source, Table, parse, portable
 from privet.core.schema import Boolean, Category, Date, Integer, Kind, Number, Text, Timestamp
 from privet.core.unit import Neighbors
 from privet.errors import InvalidInputError
@@ -205,7 +205,7 @@ def test_the_file_says_what_was_declared(
     except InvalidInputError:  # names that differ in case only
         return
     declared = Catalog(neighbors=Neighbors.REPLACE, tables={name: table})
-    again = parse(catalog.dump(declared))
+    again = parse(vault_file.dump(declared))
     assert again == declared
     assert list(again.tables[name].columns) == list(columns)  # in the same order
 
@@ -217,7 +217,7 @@ def test_the_file_can_be_read_by_a_person(tmp_path: Path) -> None:
         missing={"age": ("999",)},
     )
     path = tmp_path / "vault.toml"
-    catalog.write(path, Catalog(neighbors=Neighbors.REPLACE, tables={"visits": table}))
+    vault_file.write(path, Catalog(neighbors=Neighbors.REPLACE, tables={"visits": table}))
     lines = path.read_text().splitlines()
     assert lines[0].startswith("# What Privet knows about the data.")
     assert lines[4:] == [
@@ -236,7 +236,7 @@ def test_the_file_can_be_read_by_a_person(tmp_path: Path) -> None:
         'cost = {kind = "number", low = -1.5, high = 5000, step = 0.01}',
         'part = {kind = "number", low = 0, high = 1, step = "1/3"}',
     ]
-    assert catalog.read(path).tables["visits"] == table
+    assert vault_file.read(path).tables["visits"] == table
 
 
 @pytest.mark.parametrize(
@@ -300,22 +300,22 @@ def test_other_formats_are_refused(text: str, problem: str, tmp_path: Path) -> N
     path = tmp_path / "vault.toml"
     path.write_text(text)
     with pytest.raises(InvalidInputError, match=f"vault.toml: {problem}"):
-        catalog.read(path)
+        vault_file.read(path)
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     path = tmp_path / "vault.toml"
     with pytest.raises(InvalidInputError, match=r"vault.toml cannot be read"):
-        catalog.read(path)
+        vault_file.read(path)
     path.write_bytes(b"\xff\xff")
     with pytest.raises(InvalidInputError, match=r"vault.toml cannot be read"):
-        catalog.read(path)
+        vault_file.read(path)
 
 
 def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "vault.toml"
     old = Catalog(neighbors=Neighbors.REPLACE)
-    catalog.write(path, old)
+    vault_file.write(path, old)
 
     def full(_: int) -> None:
         raise OSError(28, "no space left")
@@ -323,14 +323,14 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", full)
         with pytest.raises(InvalidInputError, match=r"vault.toml cannot be written"):
-            catalog.write(path, old.with_table(make()))
-    assert catalog.read(path) == old
+            vault_file.write(path, old.with_table(make()))
+    assert vault_file.read(path) == old
     assert [file.name for file in tmp_path.iterdir()] == ["vault.toml"]
     with pytest.raises(InvalidInputError, match="is not Unicode text"):
-        catalog.write(path, old.with_table(make(source=Source(kind="csv", path="\udcff.csv"))))
+        vault_file.write(path, old.with_table(make(source=Source(kind="csv", path="\udcff.csv"))))
     with pytest.raises(InvalidInputError, match="cannot be written"):
-        catalog.write(tmp_path / "nowhere" / "vault.toml", old)
-    assert catalog.read(path) == old
+        vault_file.write(tmp_path / "nowhere" / "vault.toml", old)
+    assert vault_file.read(path) == old
 
 
 def test_folders_are_not_synced_where_they_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -341,13 +341,13 @@ def test_folders_are_not_synced_where_they_cannot_be_opened(tmp_path: Path, monk
         opened.append(arguments[0])
         return real(*arguments, **options)
 
-    monkeypatch.setattr(catalog.os, "open", watch)
-    monkeypatch.setattr(catalog.os, "name", "nt")
-    catalog.write(tmp_path / "vault.toml", Catalog(neighbors=Neighbors.REPLACE))
+    monkeypatch.setattr(vault_file.os, "open", watch)
+    monkeypatch.setattr(vault_file.os, "name", "nt")
+    vault_file.write(tmp_path / "vault.toml", Catalog(neighbors=Neighbors.REPLACE))
     assert tmp_path not in opened
-    monkeypatch.setattr(catalog.os, "name", "posix")
+    monkeypatch.setattr(vault_file.os, "name", "posix")
     if sys.platform != "win32":
-        catalog.write(tmp_path / "vault.toml", Catalog(neighbors=Neighbors.REPLACE))
+        vault_file.write(tmp_path / "vault.toml", Catalog(neighbors=Neighbors.REPLACE))
         assert tmp_path in opened
 
 
@@ -355,7 +355,7 @@ def test_types_are_kept_in_the_file_of_declarations() -> None:
     types = {"id": "BIGINT", "x": "DECIMAL(5,2)", "gone": "DATE"}
     table = Table(name="t", source=Source(kind="memory"), unit="id", columns={"x": Integer(0, 9)}, types=types)
     assert dict(table.types) == {"id": "BIGINT", "x": "DECIMAL(5,2)"}
-    text = catalog.section(table)
+    text = vault_file.section(table)
     assert 'types = {id = "BIGINT", x = "DECIMAL(5,2)"}' in text
     head = 'format = 1\nneighbors = "add-remove"\n'
     assert parse(head + text).tables["t"] == table

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 
-from privet.attacks.certificate import (
+from privet.attacks.proofs.certificate import (  # fmt: skip
     DENIAL,
     Branch,
     Claim,
@@ -29,9 +29,9 @@ from privet.attacks.certificate import (
     rows_used,
     weighted,
     without,
-)  # fmt: skip
-from privet.attacks.prover import Prover
-from privet.attacks.work import Work
+)
+from privet.attacks.proofs.prover import Prover
+from privet.attacks.proofs.work import Work
 
 small = st.integers(-3, 3)
 ROW_NUMBERS = st.integers(-4, 4) | st.sampled_from([DENIAL, DENIAL, DENIAL, 10**30, -(10**30)])

@@ -31,7 +31,7 @@ from privet.estimates.pricing import Price, ask
 from privet.estimates.publication import AS_PRINTED, AS_RELEASED, Publication
 from privet.estimates.question import Question, outline
 from privet.noise.fast import sampler
-from privet.report.explanation import explanation
+from privet.report.explain.explanation import explanation
 
 GROUPS = 40
 SHARE = F(95, 100)

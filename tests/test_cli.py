@@ -13,14 +13,15 @@ from xml.etree import ElementTree
 import pytest
 
 import privet
-from privet import cli, demo
+from privet import cli
+from privet.demo import story
 
 PRIVET = [sys.executable, "-m", "privet"]
 
 
 @pytest.fixture
 def no_drawing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(demo, "chart", lambda: "<svg/>")
+    monkeypatch.setattr(story, "chart", lambda: "<svg/>")
 
 
 class Terminal(io.StringIO):

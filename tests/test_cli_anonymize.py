@@ -13,7 +13,7 @@ import pytest
 
 from privet import cli
 from privet.anonymize.checks import check
-from privet.microdata import read
+from privet.records.microdata import read
 
 DATA = os.environ.get("PRIVET_DATA")
 

@@ -12,7 +12,8 @@ import openpyxl
 import pytest
 
 from privet import cli
-from privet.cli import attack, attack_release, verb
+from privet.cli import attack, verb
+from privet.cli.attack import release
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 BLOCK = str(EXAMPLES / "census-block.toml")
@@ -109,8 +110,8 @@ def test_several_releases_in_one_run(
     assert [Path(one["file"]).name for one in result["releases"]] == ["small.toml", "safe.toml", "broken.toml"]
     assert "kind is None" in result["releases"][2]["problem"]
     options = argparse.Namespace(chosen="tables", seconds=9, limit=9, truth=None, public="", no_repair=True)
-    assert attack_release._one(small, options)["certain"] == 3  # what each process does
-    assert set(attack_release._one(broken, options)) == {"problem", "remedy"}
+    assert release._one(small, options)["certain"] == 3  # what each process does
+    assert set(release._one(broken, options)) == {"problem", "remedy"}
     assert cli.main(words) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "3 of 6 people are certain"

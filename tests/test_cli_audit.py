@@ -16,7 +16,8 @@ from test_cli_attack import refused
 
 import privet as pv
 from privet import cli
-from privet.cli import audit_vault, made_pair
+from privet.cli.audit import made_pair
+from privet.cli.audit import vault as audit_vault
 
 MECHANISMS = '''
 """Functions to audit."""

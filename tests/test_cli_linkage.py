@@ -11,7 +11,7 @@ from test_cli_attack import refused
 from test_scoreboard import world
 
 from privet import cli
-from privet.microdata import write
+from privet.records.microdata import write
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ from test_cli_attack import refused
 
 import privet as pv
 from privet import cli
-from privet.attacks.subset_file import read_counts, read_errors, read_subsets
-from privet.decoders import Errors
+from privet.attacks.subsets.decoders import Errors
+from privet.attacks.subsets.file import read_counts, read_errors, read_subsets
 from privet.errors import InvalidInputError
 
 NAMES = ("Ada", "Bo", "Cy", "Dé")

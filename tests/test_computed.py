@@ -40,7 +40,7 @@ from privet.errors import RefusedQueryError
 from privet.estimates.accuracy import half_width
 from privet.estimates.computed import computed, divides
 from privet.estimates.moments import Estimate
-from privet.predicate import _parts
+from privet.records.conditions import _parts
 from privet.report.charts import svg
 
 A, B, G = Column("a"), Column("b"), Column("g")

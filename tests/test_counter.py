@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from privet.attacks import Errors, attack_counter
-from privet.attacks.counter import Steps, forecast, mixed, posterior, steps_of
+from privet.attacks.subsets.counter import Steps, forecast, mixed, posterior, steps_of
 from privet.errors import InvalidInputError
 
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from made_sums import made, ranges, right, subsets, uneven
 
-from privet.decoders import Errors, amp, chebyshev, choice, evolution, expected, known, residuals
-from privet.decoders.dense import Dense
-from privet.decoders.packed import Packed
-from privet.decoders.sparse import Sparse
+from privet.attacks.subsets.decoders import Errors, amp, chebyshev, choice, evolution, expected, known, residuals
+from privet.attacks.subsets.decoders.dense import Dense
+from privet.attacks.subsets.decoders.listed import Sparse
+from privet.attacks.subsets.decoders.packed import Packed
 from privet.errors import InvalidInputError
 
 CASES = [

@@ -11,19 +11,10 @@ from hypothesis import strategies as st
 from made_sums import made, ranges, right, subsets, uneven, whole
 from scipy.optimize import linprog, lsq_linear
 
-from privet.decoders import (
-    Errors,
-    Matrix,
-    absolute,
-    box,
-    chebyshev,
-    checked,
-    choice,
-    descent,
-)
-from privet.decoders.dense import Dense
-from privet.decoders.packed import Packed
-from privet.decoders.problem import Floats
+from privet.attacks.subsets.decoders import Errors, Matrix, absolute, box, chebyshev, checked, choice, descent
+from privet.attacks.subsets.decoders.dense import Dense
+from privet.attacks.subsets.decoders.packed import Packed
+from privet.attacks.subsets.decoders.problem import Floats
 
 # ---- the search
 

@@ -15,8 +15,9 @@ import pytest
 from fit import FALSE_ALARM
 
 import privet as pv
-from privet import demo, demo_table
 from privet.core.laws import DiscreteLaplace
+from privet.demo import story as demo
+from privet.demo import table_story
 from privet.report import charts
 from privet.report.terminal import Pen, at_least, at_most, one_line, percent
 
@@ -231,7 +232,7 @@ def test_no_result_is_printed_by_heart(story: demo.Story) -> None:
 def test_a_table_gives_seven_people_away_and_a_vault_does_not(story: demo.Story) -> None:
     table = story.table
     assert (table.people, table.certain, table.data_sets, table.right) == (7, 7, 1, True)
-    assert 0 <= table.still_certain <= demo_table.CROWD
+    assert 0 <= table.still_certain <= table_story.CROWD
     assert [row.group for row in table.rows if row.count is None] == ["65 and over"]
     text = demo.page(story, "x.svg", PLAIN)
     for words in (
@@ -249,7 +250,7 @@ def test_answers_that_contradict_each_other_give_nobody_away(story: demo.Story) 
     """Noise may make the two tables disagree about how many people there are."""
     first, second = story.table.answers
     few, many = (replace(first, noisy=tuple(tuple([n] * len(v)) for v in first.noisy)) for n in (-1000, 10_000))
-    assert demo_table.attack_answers((few, many)) == (0, True)
+    assert table_story.attack_answers((few, many)) == (0, True)
     text = demo.page(replace(story, table=replace(story.table, refused=True)), "x.svg", PLAIN)
     assert "finds nothing: no data set fits noisy numbers" in text
     assert second.columns == ("smokes", "people", "age")

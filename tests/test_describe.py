@@ -13,10 +13,10 @@ import duckdb
 import openpyxl
 import pytest
 
-from privet.catalog import parse
+from privet.catalog.vault_file import parse
 from privet.core.schema import Boolean, Category, Date, Integer, Kind, Number, Text, Timestamp
-from privet.describe import Draft, describe
 from privet.errors import InvalidInputError
+from privet.sources.describing import Draft, describe
 
 DATA = os.environ.get("PRIVET_DATA")
 

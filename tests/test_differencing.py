@@ -15,14 +15,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privet.attacks import determined
-from privet.attacks.determined import classes_of, settle
-from privet.attacks.difference import NO_TIME, attack_differencing
-from privet.attacks.differencing_words import number_text
-from privet.attacks.finding import Findings, Strength
-from privet.attacks.noisy import Estimate, Law, ceiling, estimates, has_it, pooled_rate
-from privet.attacks.prover import Prover
-from privet.attacks.queries import (
+from privet.attacks.differencing import determined
+from privet.attacks.differencing.determined import classes_of, settle
+from privet.attacks.differencing.difference import NO_TIME, attack_differencing
+from privet.attacks.differencing.file import queries_of, read_queries
+from privet.attacks.differencing.noisy import Estimate, Law, ceiling, estimates, has_it, pooled_rate
+from privet.attacks.differencing.queries import (  # fmt: skip
     Noise,
     Privacy,
     Queries,
@@ -32,11 +30,13 @@ from privet.attacks.queries import (
     privacy,
     two_means,
     two_releases,
-)  # fmt: skip
-from privet.attacks.queries_file import queries_of, read_queries
-from privet.attacks.release import Between
-from privet.attacks.solver import Outcome, Solved, Solver
-from privet.attacks.work import Work
+)
+from privet.attacks.differencing.words import number_text
+from privet.attacks.finding import Findings, Strength
+from privet.attacks.proofs.prover import Prover
+from privet.attacks.proofs.solver import Outcome, Solved, Solver
+from privet.attacks.proofs.work import Work
+from privet.attacks.release.statistics import Between
 from privet.errors import InvalidInputError
 
 EXAMPLES = Path(__file__).parent.parent / "examples"

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from privet.attacks import Between, Knowledge, Mean, Statistic, Strength, Tables, attack_tables, holds, margins
-from privet.attacks.certificate import check
-from privet.attacks.disclosure import disclosed
-from privet.attacks.reconstruction import solve
-from privet.attacks.work import Work
+from privet.attacks.proofs.certificate import check
+from privet.attacks.proofs.work import Work
+from privet.attacks.tables.disclosure import disclosed
+from privet.attacks.tables.reconstruction import solve
 from privet.core.expression import Column, Compare, Literal, Relation
 from privet.errors import InvalidInputError
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from privet.catalog.declarations import Source, Table
+from privet.catalog.dummy import dummy, write_csv
 from privet.core.schema import Boolean, Category, Date, Integer, Kind, Number, Text, Timestamp
-from privet.declarations import Source, Table
-from privet.dummy import dummy, write_csv
 from privet.errors import InvalidInputError
 from privet.sources import attach, connect
 

@@ -14,13 +14,24 @@ from hypothesis import strategies as st
 from made_releases import Made, equal, exactly, releases
 from table_oracle import every_data_set
 
-from privet.attacks import domain as domain_module
-from privet.attacks import encode as encode_module
-from privet.attacks.domain import Domain, value_text, values_text
-from privet.attacks.encode import Encoded, encode, kinds_of
-from privet.attacks.release import Between, Largest, Mean, Measure, Quantile, Share, Smallest, Statistic, Tables, Total
-from privet.attacks.solver import Outcome, Solver
-from privet.attacks.work import Work
+from privet.attacks.proofs.solver import Outcome, Solver
+from privet.attacks.proofs.work import Work
+from privet.attacks.release import domain as domain_module
+from privet.attacks.release.domain import Domain, value_text, values_text
+from privet.attacks.release.statistics import (
+    Between,
+    Largest,
+    Mean,
+    Measure,
+    Quantile,
+    Share,
+    Smallest,
+    Statistic,
+    Tables,
+    Total,
+)
+from privet.attacks.tables import encode as encode_module
+from privet.attacks.tables.encode import Encoded, encode, kinds_of
 from privet.core.expression import And, Column, In, Literal, Or
 from privet.errors import InvalidInputError
 

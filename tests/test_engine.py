@@ -14,12 +14,12 @@ import pytest
 from asked import KINDS, N, bounds, key, plan
 
 from privet.backends import Task
+from privet.catalog.declarations import Source, Table
 from privet.core.accountant import Budget
 from privet.core.laws import Choice, DiscreteLaplace, Law
 from privet.core.loss import Loss, pure
 from privet.core.measures import ROWS
 from privet.core.unit import Neighbors
-from privet.declarations import Source, Table
 from privet.engine import FreshNoise, Gate, Release, guarantee, run
 from privet.errors import BudgetExceededError, RefusedQueryError, ReleaseFailedError, SuspendedError
 from privet.estimates.question import outline

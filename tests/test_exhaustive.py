@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from uncompiled import run_plain
 
-from privet.decoders import Errors, chebyshev, exhaustive
-from privet.decoders.dense import Dense
-from privet.decoders.packed import Packed
-from privet.decoders.problem import Floats
+from privet.attacks.subsets.decoders import Errors, chebyshev, exhaustive
+from privet.attacks.subsets.decoders.dense import Dense
+from privet.attacks.subsets.decoders.packed import Packed
+from privet.attacks.subsets.decoders.problem import Floats
 from privet.errors import InvalidInputError
 
 
@@ -159,8 +159,8 @@ def test_what_cannot_be_tried() -> None:
 
 PLAIN = """
 import numpy as np
-from privet.decoders import Errors, exhaustive
-from privet.decoders.dense import Dense
+from privet.attacks.subsets.decoders import Errors, exhaustive
+from privet.attacks.subsets.decoders.dense import Dense
 matrix = Dense(np.random.default_rng(0).integers(0, 2, (70, 4)))
 answers = matrix.times(np.array([1.0, 0, 0, 1])) + 0.25
 assert exhaustive.decode(matrix, answers, Errors("bounded", 0.3)).bits.tolist() == [1, 0, 0, 1]

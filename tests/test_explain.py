@@ -49,9 +49,9 @@ from privet.errors import BudgetExceededError
 from privet.estimates.estimate import lines, total_error
 from privet.ledger import Charge, Policy
 from privet.query import Query
-from privet.report.explain_text import about, explain, nearest, up
-from privet.report.explanation import ASSUMED_ROWS, _average_error, _outlook, _root, explanation
-from privet.report.plan_words import call, origin_tree, words_of
+from privet.report.explain.explanation import ASSUMED_ROWS, _average_error, _outlook, _root, explanation
+from privet.report.explain.plan_words import call, origin_tree, words_of
+from privet.report.explain.text import about, explain, nearest, up
 from privet.report.terminal import Pen
 from privet.report.tree import Branch, drawn
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from made_findings import SAMPLES, block, likely, nasty, nobody, thousand
 
 from privet.attacks.finding import Finding, Strength, Table
-from privet.report.findings_page import page_of
-from privet.report.findings_text import page
+from privet.report.findings.page import page_of
+from privet.report.findings.text import page
 from privet.report.page import to_html
 from privet.report.terminal import WIDTH, Pen, terminal_width, wrapped
 

@@ -18,11 +18,11 @@ import pytest
 from sql_writer import TABLES, UNITS, VISITS
 
 import privet as pv
+from privet.catalog.declarations import Source, Table
 from privet.core.evaluate import evaluate
 from privet.core.expression import Case, Column, Compare, Expression, Greatest, IsNull, Least, Literal, Not, Relation
 from privet.core.plan import Aggregate, Function, Joined, Key, PerUnit, Plan, Scan
 from privet.core.schema import Category, Date, Integer, Kind, Number
-from privet.declarations import Source, Table
 from privet.errors import InvalidInputError, PrivetError, RefusedQueryError
 from privet.frame import Frame, Summary, frame_of
 from privet.frame.columns import Expr

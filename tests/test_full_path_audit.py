@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from full_path import SHAPES, Pair, audit_control, audit_draws
 
-from privet.audits import binomial
 from privet.core.laws import Choice
+from privet.stats import binomial
 
 BY_NAME = {shape.name: shape for shape in SHAPES}
 DRAWS, SHOWN, CHOICES = 100_000, 60_000, 10_000  # of noise, of keys that are shown, of values that are chosen

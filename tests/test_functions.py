@@ -20,7 +20,7 @@ from sql_writer import TABLES, UNITS, sql_of
 from privet.backends import textsql, whole
 from privet.backends.reference import Reference
 from privet.backends.translate import Term, Translator
-from privet.catalog import Source, Table
+from privet.catalog.vault_file import Source, Table
 from privet.core import calendar, lettering, shifting, texts
 from privet.core.cells import cells_of
 from privet.core.evaluate import evaluate
@@ -63,8 +63,8 @@ from privet.core.ranges import shape_of
 from privet.core.schema import Category, Date, Integer, Kind, Number, Text, Timestamp
 from privet.core.shape import Form, Shape, shape_of_kind
 from privet.errors import RefusedQueryError
-from privet.predicate import columns_of
-from privet.report.plan_words import words_of
+from privet.records.conditions import columns_of
+from privet.report.explain.plan_words import words_of
 from privet.sql import plan_of
 from privet.sql.zones import rules_of
 

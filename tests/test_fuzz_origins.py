@@ -13,7 +13,7 @@ from fuzz_sensitivity import About
 
 from privet.backends import originsql
 from privet.backends.origins import Origins
-from privet.catalog import Table
+from privet.catalog.vault_file import Table
 from privet.core import origin
 from privet.core.plan import Joined, PerUnit, Plan
 from privet.core.shape import Shape

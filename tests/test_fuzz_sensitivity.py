@@ -18,11 +18,11 @@ from fuzz_checks import CHANGES, moved
 from fuzz_sensitivity import About, fuzz
 
 import privet as pv
-from privet import declarations
 from privet.backends import cellsql, kernel, keysql, originsql, reference, sqlgen, whole
 from privet.backends.duckdb import DuckDb
 from privet.backends.whole import Whole
-from privet.catalog import Table
+from privet.catalog import declarations
+from privet.catalog.vault_file import Table
 from privet.core import keys, measures, narrow, parts, ranges
 from privet.core.expression import Arithmetic, Sign
 from privet.core.measures import ROWS, Measure, Role

@@ -22,7 +22,7 @@ import pytest
 from listed_noise import ListedNoise, least_parameter
 
 from privet import cli, gallery
-from privet.cli import audit_gallery
+from privet.cli.audit import gallery as audit_gallery
 from privet.core.laws import DiscreteGaussian
 from privet.errors import InvalidInputError
 from privet.estimates.calibration import gaussian_delta

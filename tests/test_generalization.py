@@ -22,7 +22,7 @@ from privet.anonymize.measures import MEASURES
 from privet.anonymize.models import DistinctL, EntropyL, K, RecursiveL, T, columns_of
 from privet.anonymize.result import Anonymized
 from privet.errors import InvalidInputError
-from privet.microdata import Column, Microdata, read
+from privet.records.microdata import Column, Microdata, read
 
 DATA = os.environ.get("PRIVET_DATA")
 PRUNING = (K, DistinctL)

@@ -17,7 +17,7 @@ from privet.anonymize import builders
 from privet.anonymize.hierarchy import Hierarchy, of_rows
 from privet.anonymize.hierarchy_file import read_hierarchies, read_hierarchy, write_hierarchy
 from privet.errors import InvalidInputError
-from privet.microdata import Column, column
+from privet.records.microdata import Column, column
 
 AGES = Hierarchy("age", (("21", "28", "47"), ("20-29", "20-29", "40-49"), ("*", "*", "*")))
 

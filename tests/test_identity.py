@@ -34,11 +34,11 @@ from hypothesis import strategies as st
 
 import privet as pv
 from privet.backends.duckdb import DuckDb
+from privet.catalog.declarations import Source, Table
 from privet.core.schema import Boolean, Category, Date, Integer, Kind, Number, Timestamp
-from privet.declarations import Source, Table
-from privet.describe import describe
 from privet.errors import InvalidInputError
 from privet.sources import attach, connect, delimited
+from privet.sources.describing import describe
 from privet.sources.relation import BACKSLASHES, HALF, spelled
 
 BIG = 2**53

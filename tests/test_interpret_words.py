@@ -17,8 +17,8 @@ import privet as pv
 from privet import interpret
 from privet.errors import InvalidInputError
 from privet.interpret import best_true_positive_rate
-from privet.report.meaning_chart import _corners
-from privet.report.meaning_text import NO_POSTERIOR
+from privet.report.meaning.chart import _corners
+from privet.report.meaning.text import NO_POSTERIOR
 from privet.report.terminal import Pen, ceiling, share_at_least, share_at_most
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from privet.attacks.finding import Interval, difference
-from privet.attacks.linkage_score import share
+from privet.attacks.linkage.score import share
 
 ROOT = Path(__file__).parent.parent
 TRIALS, PEOPLE = 2_000, 200

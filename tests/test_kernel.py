@@ -33,13 +33,13 @@ from privet.backends.duckdb import DuckDb
 from privet.backends.fused import exact as fused_exact
 from privet.backends.reference import Reference
 from privet.backends.sqlgen import Statement
-from privet.catalog import Source, Table
+from privet.catalog.declarations import LIMITS
+from privet.catalog.vault_file import Source, Table
 from privet.core.expression import Column, Compare, Literal, Relation
 from privet.core.plan import Aggregate, Function, Key, Plan
 from privet.core.schema import Boolean, Category, Integer, Kind, Number, Text
 from privet.core.sensitivity import Bounds
 from privet.core.unit import Neighbors
-from privet.declarations import LIMITS
 from privet.sources import Raw
 
 FALSE_ALARM = 1e-9

@@ -14,11 +14,11 @@ import pytest
 from test_cli_attack import refused
 
 from privet import cli
+from privet.compare.leak_runs import deviation, law_for, most_auc, most_right
+from privet.compare.leakage import leak, made
 from privet.core.laws import DiscreteGaussian, DiscreteLaplace
 from privet.errors import InvalidInputError
 from privet.interpret import best_true_positive_rate, group_delta
-from privet.plans.leak_runs import deviation, law_for, most_auc, most_right
-from privet.plans.leakage import leak, made
 
 PRICES = [
     (Fraction(1, 10), Fraction(0), 1), (Fraction(1), Fraction(1, 100), 1), (Fraction(3), Fraction(1, 10), 2),

@@ -12,12 +12,13 @@ import pandas as pd
 import pytest
 from made_linkage import Pair, pair, table
 
-from privet.attacks import Linkage, attack_linkage, linkage_weights
+from privet.attacks import Linkage, attack_linkage
 from privet.attacks.finding import Strength
-from privet.attacks.linkage_score import share
+from privet.attacks.linkage import weights
+from privet.attacks.linkage.score import share
 from privet.errors import InvalidInputError
-from privet.microdata import Microdata, column
-from privet.report.findings_page import page_of
+from privet.records.microdata import Microdata, column
+from privet.report.findings.page import page_of
 from privet.report.page import to_html
 
 DATA = os.environ.get("PRIVET_DATA")
@@ -78,7 +79,7 @@ def test_where_tables_overlap_in_part_the_claims_keep_their_precision(released: 
 
 
 def test_a_search_that_is_cut_short_is_not_too_sure(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(linkage_weights, "ROUNDS", 1)
+    monkeypatch.setattr(weights, "ROUNDS", 1)
     made = pair(1500, zips=4000)
     found = attack_linkage(made.released, made.known, on=SHARED)
     claims, true = right(found, made)

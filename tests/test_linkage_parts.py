@@ -11,17 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_linkage import table
 
-from privet.attacks import linkage_guess, linkage_join, linkage_rings
-from privet.attacks.linkage_axis import axis
-from privet.attacks.linkage_excess import AGREE, Excess, alike
-from privet.attacks.linkage_guess import assigned
-from privet.attacks.linkage_join import Join, classes
-from privet.attacks.linkage_matching import Messages
-from privet.attacks.linkage_names import LONGEST, letters, similarity
-from privet.attacks.linkage_rings import held
-from privet.attacks.linkage_weights import Candidates, candidates, similar_by_chance
+from privet.attacks.linkage import guess, rings
+from privet.attacks.linkage import join as linkage_join
+from privet.attacks.linkage.axis import axis
+from privet.attacks.linkage.excess import AGREE, Excess, alike
+from privet.attacks.linkage.guess import assigned
+from privet.attacks.linkage.join import Join, classes
+from privet.attacks.linkage.matching import Messages
+from privet.attacks.linkage.names import LONGEST, letters, similarity
+from privet.attacks.linkage.rings import held
+from privet.attacks.linkage.weights import Candidates, candidates, similar_by_chance
 from privet.errors import InvalidInputError
-from privet.microdata import Microdata, column
+from privet.records.microdata import Microdata, column
 
 VALUES = ["1", "2", "3", "4", "1-2", "2-3", "3-4", "<3", ">=2", "{1, 4}", "*", None]
 rows = st.lists(st.tuples(*[st.sampled_from(VALUES)] * 3), min_size=1, max_size=12)
@@ -163,9 +164,9 @@ def test_what_is_claimed_in_rings_is_never_too_sure(weights: list[float], summed
     square = np.array(weights).reshape(3, 3)
     exact = all_ways(square)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(linkage_rings, "WORTH", 0.0)
+        patch.setattr(rings, "WORTH", 0.0)
         if not summed:
-            patch.setattr(linkage_rings, "FEW", 0)
+            patch.setattr(rings, "FEW", 0)
         found = kept(square)
     if summed:
         assert found == pytest.approx(exact, abs=2e-3)  # a tree's messages settle slowly where weights are large
@@ -177,14 +178,14 @@ def test_rings_of_classes_are_summed_person_by_person() -> None:
     weight = np.array([[4.0, 9.0], [0.5, 0.0]])
     whole = np.array([[4.0, 9, 9], [4.0, 9, 9], [0.5, 0, 0]])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(linkage_rings, "WORTH", 0.0)
+        patch.setattr(rings, "WORTH", 0.0)
         exact = all_ways(whole)
         assert kept(weight, [2, 1], [1, 2]) == pytest.approx(np.array([[exact[0, 0], exact[0, 1]], [exact[2, 0], 0]]))
-        patch.setattr(linkage_rings, "MANY", 2)
+        patch.setattr(rings, "MANY", 2)
         assert kept(weight, [2, 1], [1, 2]).max() < exact.max()
-    assert linkage_rings.all_ways(whole) == pytest.approx(exact)
+    assert rings.all_ways(whole) == pytest.approx(exact)
     wide = np.array([[1e150, 2.0, 0.0]] * 2)
-    assert linkage_rings.all_ways(wide)[:, 0] == pytest.approx([0.5, 0.5])
+    assert rings.all_ways(wide)[:, 0] == pytest.approx([0.5, 0.5])
 
 
 @pytest.mark.parametrize(("records", "people"), [(1, 1), (1, 4), (2, 3), (3, 3), (4, 2)])
@@ -275,7 +276,7 @@ def test_the_assignment_is_the_best_of_all(chances: list[float], records: int, p
 
 def test_no_pairs_and_too_many_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(assigned(some([], []), np.zeros(0), np.ones(1), np.ones(1))) == 0
-    monkeypatch.setattr(linkage_guess, "MOST_ARCS", 1)
+    monkeypatch.setattr(guess, "MOST_ARCS", 1)
     with pytest.raises(InvalidInputError, match="2 pairs are too many"):
         assigned(some([0, 1], [0, 1]), np.ones(2), np.ones(2, np.int64), np.ones(2, np.int64))
 

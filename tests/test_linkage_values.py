@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from privet.attacks.linkage_axis import Axis, axis
-from privet.attacks.linkage_values import as_days, as_numbers, is_free, joined, plain
-from privet.microdata import Column, column
+from privet.attacks.linkage.axis import Axis, axis
+from privet.attacks.linkage.values import as_days, as_numbers, is_free, joined, plain
+from privet.records.microdata import Column, column
 
 NOTHING = (None, "", "*", "*****", "  ")
 

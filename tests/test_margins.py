@@ -22,10 +22,10 @@ from privet.attacks import (
     read_records,
     records_of,
 )
-from privet.attacks.certain import Certain
-from privet.attacks.certificate import DENIAL, Leaf
-from privet.attacks.reconstruction import arithmetic, solve
-from privet.attacks.work import Work
+from privet.attacks.proofs.certificate import DENIAL, Leaf
+from privet.attacks.proofs.work import Work
+from privet.attacks.tables.certain import Certain
+from privet.attacks.tables.reconstruction import arithmetic, solve
 from privet.errors import InvalidInputError
 
 ATTRIBUTES = {"sex": ("F", "M"), "band": (Fraction(0), Fraction(1), Fraction(2)), "ill": (False, True)}

@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from uncompiled import run_plain
 
-from privet.decoders import Matrix, packed
-from privet.decoders.dense import Dense
-from privet.decoders.packed import Packed
-from privet.decoders.ranges import Ranges
-from privet.decoders.sparse import Sparse
+from privet.attacks.subsets.decoders import Matrix, packed
+from privet.attacks.subsets.decoders.dense import Dense
+from privet.attacks.subsets.decoders.intervals_of_people import Ranges
+from privet.attacks.subsets.decoders.listed import Sparse
+from privet.attacks.subsets.decoders.packed import Packed
 from privet.errors import InvalidInputError
 
 SIZES = st.integers(0, 5) | st.integers(6, 200)
@@ -152,7 +152,7 @@ def test_the_loops_without_a_compiler_do_the_same() -> None:
 
 
 def test_loops_load_late() -> None:
-    code = "import sys, privet.decoders.amp, privet.decoders.evolution, privet.decoders.packed, privet.decoders.sparse;"
+    code = "import sys; from privet.attacks.subsets.decoders import amp, evolution, listed, packed;"
     code += "print('numba' in sys.modules)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout == "False\n"

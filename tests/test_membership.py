@@ -15,19 +15,19 @@ from scipy.stats import betabinom
 
 import privet as pv
 from privet.attacks import attack_membership
+from privet.attacks.differencing.queries import privacy
 from privet.attacks.finding import Findings
-from privet.attacks.members import p_values, scores
-from privet.attacks.membership_files import People
-from privet.attacks.membership_findings import OFF
-from privet.attacks.membership_tests import Model, Population, Published, model
-from privet.attacks.membership_trial import trial
-from privet.attacks.queries import privacy
-from privet.attacks.roc import roc, under
-from privet.attacks.whitening import shrinkage, whitened
+from privet.attacks.membership.files import People
+from privet.attacks.membership.findings import OFF
+from privet.attacks.membership.likelihoods import Model, Population, Published, model
+from privet.attacks.membership.members import p_values, scores
+from privet.attacks.membership.roc import roc, under
+from privet.attacks.membership.trial import trial
 from privet.errors import InvalidInputError
-from privet.plink import read_plink
-from privet.report.findings_page import page_of, verdict
+from privet.records.plink import read_plink
+from privet.report.findings.page import page_of, verdict
 from privet.report.page import to_html
+from privet.stats.whitening import shrinkage, whitened
 
 Floats = npt.NDArray[np.float64]
 DATA = os.environ.get("PRIVET_DATA")

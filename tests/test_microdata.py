@@ -12,9 +12,9 @@ import duckdb
 import numpy as np
 import pytest
 
-from privet import microdata, plain_csv
 from privet.errors import InvalidInputError
-from privet.microdata import Column, Microdata, column, narrow, read, write
+from privet.records import microdata, plain_csv
+from privet.records.microdata import Column, Microdata, column, narrow, read, write
 
 
 def texts(data: Microdata) -> dict[str, list[str | None]]:

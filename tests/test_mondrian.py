@@ -26,7 +26,7 @@ from privet.anonymize.models import EntropyL, RecursiveL, T
 from privet.anonymize.partition import mondrian
 from privet.anonymize.result import Anonymized
 from privet.errors import InvalidInputError
-from privet.microdata import Microdata, column
+from privet.records.microdata import Microdata, column
 
 DATA = os.environ.get("PRIVET_DATA")
 JOBS = of_rows(

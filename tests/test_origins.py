@@ -27,7 +27,7 @@ from privet.backends.duckdb import DuckDb, portable
 from privet.backends.origins import Origins
 from privet.backends.reference import Reference
 from privet.backends.written import write
-from privet.catalog import Source, Table
+from privet.catalog.vault_file import Source, Table
 from privet.core import origin as origin_module
 from privet.core.cells import cells_of
 from privet.core.expression import Column, Compare, Expression, IsNull, Literal, Not, Relation

@@ -12,11 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from privet import cli, microdata, output
+from privet import cli, output
 from privet.anonymize import builders
 from privet.anonymize.hierarchy_file import write_hierarchy
 from privet.anonymize.keys import Key
 from privet.errors import InvalidInputError
+from privet.records import microdata
 
 PEOPLE = "id,age,sex,sick\n" + "".join(f"p{at},{20 + at % 7},{'fm'[at % 2]},{'ny'[at % 3 == 0]}\n" for at in range(60))
 

@@ -15,10 +15,11 @@ import pandas as pd
 import pytest
 
 import privet as pv
-from privet import catalog
 from privet.backends import Task
 from privet.backends.duckdb import DuckDb
 from privet.backends.reference import Reference
+from privet.catalog import vault_file
+from privet.catalog.declarations import Catalog, Source, Table
 from privet.cli import main
 from privet.core.expression import And, Column, Compare, Literal, Relation
 from privet.core.partition import Partition, asks_part, of_part, of_part_by_row
@@ -27,7 +28,6 @@ from privet.core.plan import Aggregate, Function, Joined, Key, Origin, PerUnit, 
 from privet.core.sensitivity import Bounds
 from privet.core.shape import Shapes, shape_of_kind
 from privet.core.unit import Neighbors
-from privet.declarations import Catalog, Source, Table
 from privet.errors import BudgetExceededError, InvalidInputError, LedgerError, RefusedQueryError
 from privet.estimates.question import outline
 from privet.ledger import Kind
@@ -399,7 +399,7 @@ def test_declarations_keep_the_parts_and_the_ledgers_word_holds(vault: Vault) ->
 def test_parts_that_only_the_declarations_know_are_refused(vault: Vault) -> None:
     path = vault.folder / "vault.toml"
     text = path.read_text()
-    path.write_text(catalog.dump(Catalog(neighbors=vault.terms.neighbors, tables=vault.tables, partition=DIVIDED)))
+    path.write_text(vault_file.dump(Catalog(neighbors=vault.terms.neighbors, tables=vault.tables, partition=DIVIDED)))
     with pytest.raises(InvalidInputError, match=r"the ledger has no parts\n.*remove \[partition\] from vault.toml"):
         pv.open(vault.folder)
     path.write_text(text)
@@ -512,7 +512,7 @@ def test_rows_as_units(tmp_path: Path) -> None:
 )
 def test_bad_partitions_in_a_file(section: str, words: str) -> None:
     with pytest.raises(InvalidInputError, match=words):
-        catalog.parse(f'format = 1\nneighbors = "replace"\n{section}\n')
+        vault_file.parse(f'format = 1\nneighbors = "replace"\n{section}\n')
 
 
 def said(capsys: pytest.CaptureFixture[str], *words: str) -> Any:

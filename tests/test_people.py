@@ -21,7 +21,7 @@ from privet.backends.duckdb import DuckDb, portable
 from privet.backends.reference import BINS, Reference, _passing, bounded
 from privet.backends.whole import NARROW
 from privet.backends.written import write
-from privet.catalog import Source, Table
+from privet.catalog.vault_file import Source, Table
 from privet.core.cells import Cells, Keys, cells_of
 from privet.core.expression import Column, Expression, Literal
 from privet.core.measures import Measure, Role

@@ -14,9 +14,9 @@ from made_findings import NASTY, nobody
 
 from privet.attacks.finding import Curve, Findings, Picture
 from privet.errors import InvalidInputError
-from privet.report.findings_page import page_of
+from privet.report.findings.page import page_of
+from privet.report.findings.picture_chart import MOST_POINTS, log_ticks, picture_chart, picture_figure
 from privet.report.page import to_html
-from privet.report.picture_chart import MOST_POINTS, log_ticks, picture_chart, picture_figure
 
 ROC = Picture(
     title="How well it tells",

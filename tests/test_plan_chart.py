@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 from privet.core.accountant import Budget
 from privet.report.charts import svg
-from privet.report.plan_chart import accuracy_chart, plans
+from privet.report.explain.queries_chart import accuracy_chart, plans
 
 
 def test_plans_cover_the_decades() -> None:

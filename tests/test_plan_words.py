@@ -7,7 +7,7 @@ from sql_writer import TABLES, UNITS
 
 from privet.core.expression import Column
 from privet.core.plan import Aggregate, Function
-from privet.report.plan_words import call
+from privet.report.explain.plan_words import call
 from privet.sql import plan_of
 
 SAME = (

@@ -11,18 +11,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from privet import cli, microdata
+from privet import cli
 from privet.anonymize.builders import suggest
 from privet.anonymize.hierarchy_file import write_hierarchy
 from privet.attacks.finding import Interval
+from privet.compare import Comparison, Measured, Way, compare_releases, comparison, ways
+from privet.compare.counted import MOST_BINS, bins, error, pairs, shipped_tables, tables
+from privet.compare.private import guesses, noisy_tables
 from privet.errors import InvalidInputError
-from privet.microdata import Column, Microdata
-from privet.plans import Comparison, Measured, Way, compare_releases, comparison, ways
-from privet.plans.counted import MOST_BINS, bins, error, pairs, shipped_tables, tables
-from privet.plans.private import guesses, noisy_tables
-from privet.report.plans_chart import _labels, plans_chart
-from privet.report.plans_page import page_of
-from privet.report.plans_words import MEANING, ONLY, headline, row, setting
+from privet.records import microdata
+from privet.records.microdata import Column, Microdata
+from privet.report.compare.chart import _labels, plans_chart
+from privet.report.compare.page import page_of
+from privet.report.compare.words import MEANING, ONLY, headline, row, setting
 
 QUASI = ["age", "sex", "town"]
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from privet import plink
 from privet.errors import InvalidInputError
-from privet.plink import read_plink
+from privet.records import plink
+from privet.records.plink import read_plink
 
 DATA = os.environ.get("PRIVET_DATA")
 # Two SNPs of five people, four in a byte, the first in the lowest bits: 00 two copies, 10 one, 11 none, 01 missing.

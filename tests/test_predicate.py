@@ -9,7 +9,7 @@ import pytest
 
 from privet.core import expression as ex
 from privet.errors import InvalidInputError
-from privet.predicate import Conditions, columns_of, condition, grid_of, holds
+from privet.records.conditions import Conditions, columns_of, condition, grid_of, holds
 
 AGES = tuple(map(Fraction, range(116)))
 ATTRIBUTES = {

@@ -13,12 +13,12 @@ import pytest
 
 import privet as pv
 from privet.attacks import Errors, attack_answers, privacy
-from privet.attacks.predicates import people_guessed, polynomial, public_of
-from privet.attacks.predicates_findings import allowed
-from privet.attacks.predicates_mean import Looked, fitting, posterior_mean
+from privet.attacks.subsets.predicates import people_guessed, polynomial, public_of
+from privet.attacks.subsets.predicates_findings import allowed
+from privet.attacks.subsets.predicates_mean import Looked, fitting, posterior_mean
 from privet.errors import BudgetExceededError, InvalidInputError
 from privet.interpret import best_true_positive_rate
-from privet.predicate import Conditions, holds
+from privet.records.conditions import Conditions, holds
 
 Record = dict[str, Any]
 
@@ -210,7 +210,7 @@ def test_what_a_promise_allows_is_the_best_test_under_its_curve(rate: float, del
 def test_guesses_of_a_decoder_that_cannot_tell_how_sure_it_is() -> None:
     from dataclasses import replace  # noqa: PLC0415
 
-    from privet.attacks.predicates import Asked  # noqa: PLC0415
+    from privet.attacks.subsets.predicates import Asked  # noqa: PLC0415
 
     shown = public_of([{"w": "a"}, {"w": "a"}, {"w": "b"}], None)
     found = posterior_mean(Looked.of(np.array([[1, 0]], np.uint8), np.array([2.0]), 0.5, shown.top), None)
@@ -285,7 +285,7 @@ def test_people_whom_the_attacker_does_not_know_of_are_noticed() -> None:
 
 @pytest.mark.parametrize("number", [40, 60])  # without and with a decoder that can tell how sure it is
 def test_many_classes_are_not_taken_apart_unless_they_must(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("privet.attacks.predicates.MANY", 10)
+    monkeypatch.setattr("privet.attacks.subsets.predicates.MANY", 10)
     records, secrets = people(number), np.random.default_rng(1).integers(0, 2, number)
     found = attack_answers(
         counter(records, secrets), records, secret="ill = 1", attributes=["id"], errors=Errors("exact"), truth=secrets,

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from privet.attacks import certain as certain_module
-from privet.attacks import prover as prover_module
-from privet.attacks.certain import Certain, Search, silent
-from privet.attacks.certificate import Branch, Claim, Leaf, Row, System, check, fits
-from privet.attacks.prover import Prover
-from privet.attacks.solver import Outcome, Solved, Solver, impossible, smallest_cover
-from privet.attacks.work import Work
+from privet.attacks.proofs import prover as prover_module
+from privet.attacks.proofs.certificate import Branch, Claim, Leaf, Row, System, check, fits
+from privet.attacks.proofs.prover import Prover
+from privet.attacks.proofs.solver import Outcome, Solved, Solver, impossible, smallest_cover
+from privet.attacks.proofs.work import Work
+from privet.attacks.tables import certain as certain_module
+from privet.attacks.tables.certain import Certain, Search, silent
 
 SECONDS = 60
 NOTHING = Claim((), 1)
@@ -231,7 +231,7 @@ def test_the_same_is_found_every_time_and_costs_the_same() -> None:
 
 def test_a_solution_that_does_not_fit_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
     solver = Solver(SUM)
-    monkeypatch.setattr("privet.attacks.solver.fits", lambda *_: False)
+    monkeypatch.setattr("privet.attacks.proofs.solver.fits", lambda *_: False)
     assert solver.solve(Work(SECONDS)) == Solved(Outcome.UNKNOWN, None)
     assert solver.every(Work(SECONDS), 10)[0] == []
 

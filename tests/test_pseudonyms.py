@@ -15,14 +15,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privet import cli, microdata
+from privet import cli
 from privet.anonymize import pseudonyms
 from privet.anonymize.direct import by_name, by_values
 from privet.anonymize.keys import Key, warnings_about
 from privet.anonymize.pseudonyms import Kind, mapping, pseudonym, pseudonymize
-from privet.attacks.reversal import attack_pseudonyms
+from privet.attacks.pseudonyms.reversal import attack_pseudonyms
 from privet.errors import InvalidInputError
-from privet.microdata import Microdata
+from privet.records import microdata
+from privet.records.microdata import Microdata
 
 KEY = Key({1: b"k" * 32, 2: b"l" * 32})
 

@@ -10,13 +10,13 @@ from hypothesis import event, given, settings
 from made_releases import Made, lies, releases
 from table_oracle import Truth, every_data_set, fits
 
-from privet.attacks.certificate import check, narrowed
-from privet.attacks.domain import Domain
-from privet.attacks.encode import kinds_of
-from privet.attacks.narrow import prepare
-from privet.attacks.reconstruction import Reconstruction, solve
-from privet.attacks.release import Tables
-from privet.attacks.work import Work
+from privet.attacks.proofs.certificate import check, narrowed
+from privet.attacks.proofs.work import Work
+from privet.attacks.release.domain import Domain
+from privet.attacks.release.statistics import Tables
+from privet.attacks.tables.encode import kinds_of
+from privet.attacks.tables.narrowing import prepare
+from privet.attacks.tables.reconstruction import Reconstruction, solve
 from privet.errors import InvalidInputError
 
 SECONDS = 60

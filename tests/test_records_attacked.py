@@ -12,15 +12,16 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from privet import cli, microdata
-from privet.attacks import composition, records
-from privet.attacks.composition import fits, pairs
+from privet import cli
+from privet.attacks.anonymized import attack, composition
+from privet.attacks.anonymized.attack import attack_anonymized
+from privet.attacks.anonymized.composition import fits, pairs
+from privet.attacks.anonymized.homogeneity import certain_without, classes_of, distance, homogeneous, recheck, skews
+from privet.attacks.anonymized.matching_classes import MANY, certain_classes, left_over, overlaps, reach
 from privet.attacks.finding import Strength
-from privet.attacks.homogeneity import certain_without, classes_of, distance, homogeneous, recheck, skews
-from privet.attacks.matching_classes import MANY, certain_classes, left_over, overlaps, reach
-from privet.attacks.records import attack_anonymized
 from privet.errors import InvalidInputError
-from privet.microdata import Microdata
+from privet.records import microdata
+from privet.records.microdata import Microdata
 
 QUASI = ["zip", "age"]
 HOSPITAL_A = [
@@ -124,7 +125,7 @@ def test_classes_are_counted_right(rows: list[tuple[str | None, ...]]) -> None:
 
 
 def test_two_counts_that_differ_stop_the_attack(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(records, "certain_classes", lambda classes, _: np.arange(len(classes.sizes)))
+    monkeypatch.setattr(attack, "certain_classes", lambda classes, _: np.arange(len(classes.sizes)))
     with pytest.raises(AssertionError, match="differ"):
         attack_anonymized(A, QUASI, "condition")
 
@@ -212,7 +213,7 @@ def test_a_leak_is_more_than_the_control() -> None:
 
 
 def test_many_people_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(records, "SCORED", 50)
+    monkeypatch.setattr(attack, "SCORED", 50)
     inside = people(5, 200, linked=True)
     found = attack_anonymized(inside, ["age"], "ill", truth=inside)
     assert found.score is not None

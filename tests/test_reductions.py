@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from privet.attacks import members
-from privet.attacks.reductions import (
+from privet.attacks.membership import members
+from privet.attacks.membership.reductions import (
     NOBODY,
     People,
     agreement,
@@ -31,7 +31,7 @@ from privet.attacks.reductions import (
     scores_of,
     threshold,
 )
-from privet.attacks.roc import roc
+from privet.attacks.membership.roc import roc
 from privet.errors import InvalidInputError
 
 Floats = npt.NDArray[np.float64]

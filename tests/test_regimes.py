@@ -17,7 +17,7 @@ import pytest
 from test_cli_attack import refused
 
 from privet import cli
-from privet.attacks.error_regimes import (
+from privet.attacks.membership.regimes import (
     KINDS,
     Point,
     attack_regimes,
@@ -29,10 +29,10 @@ from privet.attacks.error_regimes import (
     recovered_share,
     sampling_error,
 )
-from privet.attacks.regimes_made import membership_aucs, recovered_shares
+from privet.attacks.membership.regimes_made import membership_aucs, recovered_shares
 from privet.core.accountant import Budget
 from privet.errors import InvalidInputError
-from privet.report.findings_page import page_of
+from privet.report.findings.page import page_of
 
 
 def test_forecasts_are_the_known_ones() -> None:

@@ -15,12 +15,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from truthful import quantile, untrue
 
-from privet.attacks.published import COUNT, QUALIFIERS, SAID, Scale, between, written_unit
-from privet.attacks.release import EVERYBODY, Between, Largest, Mean, Quantile, Share, Smallest, Statistic, Total
-from privet.attacks.release_file import KEYS, published_tables, read_tables, tables_of
-from privet.attacks.sheets import KEYS as SHEET_KEYS
+from privet.attacks.release.file import KEYS, published_tables, read_tables, tables_of
+from privet.attacks.release.published import COUNT, QUALIFIERS, SAID, Scale, between, written_unit
+from privet.attacks.release.sheets import KEYS as SHEET_KEYS
+from privet.attacks.release.statistics import (
+    EVERYBODY,
+    Between,
+    Largest,
+    Mean,
+    Quantile,
+    Share,
+    Smallest,
+    Statistic,
+    Total,
+)
 from privet.errors import InvalidInputError
-from privet.predicate import condition
+from privet.records.conditions import condition
 
 EXAMPLE = Path(__file__).parent.parent / "examples" / "census-block.toml"
 ATTRIBUTES: dict[str, Any] = {

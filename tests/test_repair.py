@@ -14,16 +14,16 @@ from made_releases import Made, equal, exactly, releases
 from table_oracle import every_data_set
 from test_reconstruction import records_of, solved
 
-from privet.attacks import repair as repair_module
-from privet.attacks.certain import silent
-from privet.attacks.encode import kinds_of
 from privet.attacks.finding import Interval
-from privet.attacks.prover import Prover
-from privet.attacks.reconstruction import Reconstruction, attack_tables
-from privet.attacks.release import Between, Knowledge, Quantile, Statistic, Tables
-from privet.attacks.repair import Repair, Repairs, best_repairs
-from privet.attacks.scoring import scored
-from privet.attacks.work import Work
+from privet.attacks.proofs.prover import Prover
+from privet.attacks.proofs.work import Work
+from privet.attacks.protect import repair as repair_module
+from privet.attacks.protect.repair import Repair, Repairs, best_repairs
+from privet.attacks.release.statistics import Between, Knowledge, Quantile, Statistic, Tables
+from privet.attacks.tables.certain import silent
+from privet.attacks.tables.encode import kinds_of
+from privet.attacks.tables.reconstruction import Reconstruction, attack_tables
+from privet.attacks.tables.scoring import scored
 from privet.errors import InvalidInputError
 
 WOMEN = equal("sex", "F")
@@ -140,11 +140,11 @@ def test_undecided_tries_are_no_repairs(monkeypatch: pytest.MonkeyPatch) -> None
     found = found_in(TOTAL, BOTH_WOMEN, replace(BOTH_WOMEN, name="again"))
     monkeypatch.setattr(Prover, "at_least", lambda *_: None)
     monkeypatch.setattr(Prover, "prove", lambda *_: None)
-    monkeypatch.setattr("privet.attacks.certain.impossible", lambda *_: False)
+    monkeypatch.setattr("privet.attacks.tables.certain.impossible", lambda *_: False)
     repairs = best_repairs(found, Work(60), silent)
     assert repairs.smallest is None
     with monkeypatch.context() as patch:
-        patch.setattr("privet.attacks.certain.Search._is_least", lambda *_: False)
+        patch.setattr("privet.attacks.tables.certain.Search._is_least", lambda *_: False)
         assert best_repairs(found, Work(60), silent).single == ()
     monkeypatch.setattr(repair_module, "smallest_cover", lambda *_: None)
     assert best_repairs(found, Work(60), silent).smallest is None

@@ -14,8 +14,8 @@ from made_audits import broken, floats, gaussian, laplace, nasty_audit, nasty_ch
 from made_findings import SAMPLES, block
 
 from privet.report import page as pages
-from privet.report.audit_page import page_of as audit_page
-from privet.report.findings_page import page_of
+from privet.report.audit.page import page_of as audit_page
+from privet.report.findings.page import page_of
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

@@ -16,10 +16,10 @@ from made_findings import NASTY, SAMPLES, block, likely, nasty, nobody, thousand
 from privet import __version__
 from privet.attacks.finding import Finding, Findings, Interval, Score, Strength, Table
 from privet.errors import InvalidInputError
-from privet.report import findings_chart as chart
 from privet.report import page as pages
-from privet.report.findings_page import page_of, verdict
-from privet.report.findings_words import score_sentences, sureness
+from privet.report.findings import chart
+from privet.report.findings.page import page_of, verdict
+from privet.report.findings.words import score_sentences, sureness
 from privet.report.page_style import STYLE
 from privet.report.terminal import seconds_words
 

@@ -17,15 +17,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from uncompiled import run_plain
 
-from privet.attacks import reversal_loops as loops
-from privet.attacks import reversal_search as search
 from privet.attacks.finding import Strength
-from privet.attacks.reversal import attack_pseudonyms
-from privet.attacks.reversal_formats import LADDER, NAMED, Format, formats_of, space
-from privet.attacks.reversal_plan import duration
-from privet.attacks.reversal_schemes import BITS, Reading, Scheme, algorithms, by_chance, recognized
-from privet.attacks.reversal_search import Sweep, Targets
-from privet.attacks.reversal_words import doubt, explained
+from privet.attacks.pseudonyms import loops, search
+from privet.attacks.pseudonyms.formats import LADDER, NAMED, Format, formats_of, space
+from privet.attacks.pseudonyms.reversal import attack_pseudonyms
+from privet.attacks.pseudonyms.schemes import BITS, Reading, Scheme, algorithms, by_chance, recognized
+from privet.attacks.pseudonyms.search import Sweep, Targets
+from privet.attacks.pseudonyms.search_plan import duration
+from privet.attacks.pseudonyms.words import doubt, explained
 from privet.errors import InvalidInputError
 
 COMPILED = [name for name in BITS if not name.startswith("blake2")]
@@ -89,7 +88,7 @@ def test_salts_before_and_after(data: st.DataObject) -> None:
 PLAIN = """
 import warnings; warnings.simplefilter("ignore")
 import test_reversal as t
-from privet.attacks.reversal_schemes import Scheme
+from privet.attacks.pseudonyms.schemes import Scheme
 ids = [b"7", b"ab", b"0" * 40]
 for name in t.COMPILED:
     assert t.swept(ids, Scheme(algorithm=name), ids[1:]) == ids[1:], name
@@ -112,8 +111,8 @@ def test_without_numba_or_with_bytes_in_another_order(monkeypatch: pytest.Monkey
     monkeypatch.setattr(sys, "byteorder", "big")
     assert search.loops() is None
     monkeypatch.undo()
-    monkeypatch.setitem(sys.modules, "privet.attacks.reversal_loops", None)
-    monkeypatch.delattr("privet.attacks.reversal_loops")
+    monkeypatch.setitem(sys.modules, "privet.attacks.pseudonyms.loops", None)
+    monkeypatch.delattr("privet.attacks.pseudonyms.loops")
     assert search.loops() is None
     made = [naive("md5", b"0427").hex()]
     assert attack_pseudonyms(made, formats="9999").ids == {made[0]: "0427"}

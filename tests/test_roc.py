@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, t
 
-from privet.attacks.queries import privacy
-from privet.attacks.roc import Roc, _band_of_runs, _student, bound_at, picture, roc, under
-from privet.audits.binomial import lower
+from privet.attacks.differencing.queries import privacy
+from privet.attacks.membership.roc import Roc, _band_of_runs, _student, bound_at, picture, roc, under
 from privet.errors import InvalidInputError
+from privet.stats.binomial import lower
 
 Floats = npt.NDArray[np.float64]
 PHI = NormalDist().cdf

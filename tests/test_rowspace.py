@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privet.attacks import rowspace
-from privet.attacks.rowspace import Combination, Combinations, row_space, verified
-from privet.attacks.work import Work
+from privet.attacks.proofs import rowspace
+from privet.attacks.proofs.rowspace import Combination, Combinations, row_space, verified
+from privet.attacks.proofs.work import Work
 
 SECOND = 1.0
 

@@ -10,10 +10,10 @@ import pytest
 from made_linkage import table
 
 from privet.attacks import attack_scoreboard
-from privet.attacks.sparse import Names, decoy_rankings, events_of, points_of, quantile, ranked
+from privet.attacks.linkage.scoreboard import Names, decoy_rankings, events_of, points_of, quantile, ranked
 from privet.errors import InvalidInputError
-from privet.microdata import Microdata
-from privet.report.findings_page import page_of
+from privet.records.microdata import Microdata
+from privet.report.findings.page import page_of
 from privet.report.page import to_html
 
 NAMES = Names(who="person", item="item", value="stars", date="day")
@@ -108,7 +108,7 @@ def _of_points() -> Names:
 def test_a_decoy_is_not_in_the_table_that_it_is_scored_against(monkeypatch: pytest.MonkeyPatch) -> None:
     made = world(people=50, outside=10)
     events, points = events_of(made.released, NAMES), points_of(made.points, made.released["item"], _of_points())
-    monkeypatch.setattr("privet.attacks.sparse.CELLS", 200)  # several at a time, not all
+    monkeypatch.setattr("privet.attacks.linkage.scoreboard.CELLS", 200)  # several at a time, not all
     held, spare = decoy_rankings(events, points, 15, (1.5, 30.0), lambda *_: None)
     assert len(held) == len(spare) == 15
     itself = ranked(events, points, (1.5, 30.0), lambda *_: None)

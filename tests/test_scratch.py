@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from privet import microdata, scratch
-from privet.scratch import LOCK, Scratch, sweep
+from privet.records import microdata
+from privet.sources import scratch
+from privet.sources.scratch import LOCK, Scratch, sweep
 
 pytest.importorskip("fcntl", reason="nothing is swept on this system")
 
@@ -93,7 +94,7 @@ def test_another_process_does_not_remove_it(monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_forked_child_neither_removes_nor_unlocks(place: Path) -> None:
     script = """
         import os, sys
-        from privet.scratch import Scratch, sweep
+        from privet.sources.scratch import Scratch, sweep
         scratch = Scratch()
         pid = os.fork()
         if pid == 0:

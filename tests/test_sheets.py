@@ -18,12 +18,12 @@ from hypothesis import strategies as st
 from python_calamine import CalamineWorkbook
 from truthful import untrue
 
-from privet.attacks.release import EVERYBODY, Between, Mean, Quantile, Share, Statistic, Tables
-from privet.attacks.release_file import published_tables, read_tables, tables_of
-from privet.attacks.sheet_cells import coordinate, number_of
-from privet.attacks.sheets import KEYS as SHEET_KEYS
+from privet.attacks.release.file import published_tables, read_tables, tables_of
+from privet.attacks.release.sheet_cells import coordinate, number_of
+from privet.attacks.release.sheets import KEYS as SHEET_KEYS
+from privet.attacks.release.statistics import EVERYBODY, Between, Mean, Quantile, Share, Statistic, Tables
 from privet.errors import InvalidInputError
-from privet.predicate import condition, holds
+from privet.records.conditions import condition, holds
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 ATTRIBUTES: dict[str, Any] = {

@@ -24,8 +24,8 @@ import pytest
 from hypothesis import event, example, given, settings
 from hypothesis import strategies as st
 
+from privet.catalog.declarations import Source, Table
 from privet.core.schema import Boolean, Category, Date, Integer, Kind, Number, Text, Timestamp
-from privet.declarations import Source, Table
 from privet.errors import InvalidInputError
 from privet.sources import Raw, attach, connect, delimited, harden, records
 from privet.sources.frames import schema

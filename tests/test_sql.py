@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from sql_writer import FACTS, TABLES, UNITS, shown, sql_of
 
+from privet.catalog.declarations import Source, Table
 from privet.core.expression import Column, Compare, Literal, Relation, columns_in
 from privet.core.narrow import narrowed
 from privet.core.origin import origin_of, shapes_of
@@ -17,7 +18,6 @@ from privet.core.plan import Function, Joined, PerUnit, Plan, Scan, fingerprint
 from privet.core.ranges import shape_of
 from privet.core.schema import Category, Integer
 from privet.core.shape import Form, shape_of_kind
-from privet.declarations import Source, Table
 from privet.errors import RefusedQueryError
 from privet.sql import TableFacts, plan_of
 from privet.sql.constants import number_of

@@ -14,7 +14,7 @@ import privet.cli
 import privet.sql
 from privet.cli import main
 from privet.errors import InvalidInputError, RefusedQueryError
-from privet.predicate import condition
+from privet.records.conditions import condition
 from privet.sql import plan_of
 from privet.sql.places import BEFORE, WIDEST, place_of, quoted
 from privet.sql.words import tokens_of

@@ -11,10 +11,10 @@ import pytest
 
 import privet as pv
 from privet.attacks import Errors, Strength, attack_subsets, check, simulate
-from privet.attacks.subset_findings import findings_of
-from privet.attacks.subset_made import Made
-from privet.attacks.subset_score import calibration, scored, shuffled
-from privet.attacks.subset_sums import Known, attacked, secrets_of, sums_of
+from privet.attacks.subsets.findings import findings_of
+from privet.attacks.subsets.made import Made
+from privet.attacks.subsets.score import calibration, scored, shuffled
+from privet.attacks.subsets.sums import Known, attacked, secrets_of, sums_of
 from privet.errors import InvalidInputError
 
 KEYS = {"recovered", "forecast", "decoder", "people", "queries", "alpha", "errors", "baseline", "most_wrong"}

@@ -12,19 +12,19 @@ from made_releases import equal, exactly
 from table_oracle import fits
 
 from privet.attacks import attack_tables, read_tables
-from privet.attacks import reconstruction as reconstruction_module
-from privet.attacks import repair as repair_module
-from privet.attacks.certain import Certain
-from privet.attacks.certificate import Leaf, check
-from privet.attacks.clash import MOST_NAMES
-from privet.attacks.disclosure import disclosed
 from privet.attacks.finding import Findings, Strength
-from privet.attacks.prover import Prover
-from privet.attacks.ranges import certain_range
-from privet.attacks.reconstruction import Reconstruction, solve
-from privet.attacks.release import Between, Knowledge, Mean, Quantile, Share, Statistic, Tables, Total
-from privet.attacks.solver import Outcome
-from privet.attacks.work import Work
+from privet.attacks.proofs.certificate import Leaf, check
+from privet.attacks.proofs.prover import Prover
+from privet.attacks.proofs.solver import Outcome
+from privet.attacks.proofs.work import Work
+from privet.attacks.protect import repair as repair_module
+from privet.attacks.release.statistics import Between, Knowledge, Mean, Quantile, Share, Statistic, Tables, Total
+from privet.attacks.tables import reconstruction as reconstruction_module
+from privet.attacks.tables.certain import Certain
+from privet.attacks.tables.clash import MOST_NAMES
+from privet.attacks.tables.disclosure import disclosed
+from privet.attacks.tables.reconstruction import Reconstruction, solve
+from privet.attacks.tables.suppressed import certain_range
 from privet.core.evaluate import evaluate
 from privet.core.expression import And, Literal
 from privet.errors import InvalidInputError
@@ -207,7 +207,7 @@ def test_no_time_is_said_and_claims_nothing(block: Tables, monkeypatch: pytest.M
         assert found.checked()
         assert all(one.proof is not None for one in found.certain)
     assert said is None or "nothing is known" in said
-    monkeypatch.setattr("privet.attacks.certain.Search.start", lambda *_: Outcome.UNKNOWN)
+    monkeypatch.setattr("privet.attacks.tables.certain.Search.start", lambda *_: Outcome.UNKNOWN)
     with pytest.raises(InvalidInputError, match="nothing is known"):
         attack_tables(block)
 
@@ -215,7 +215,7 @@ def test_no_time_is_said_and_claims_nothing(block: Tables, monkeypatch: pytest.M
 def test_undecided_people_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Prover, "at_least", lambda *_: None)
     monkeypatch.setattr(Prover, "prove", lambda *_: None)
-    monkeypatch.setattr("privet.attacks.certain.impossible", lambda *_: False)
+    monkeypatch.setattr("privet.attacks.tables.certain.impossible", lambda *_: False)
     found = attack_tables(release(total(2), women(count=exactly(2))))
     assert found.headline == "None of 2 people is certain; for 2 time ran out"
     assert found.findings == ()

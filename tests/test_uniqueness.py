@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from made_linkage import pair, table
 
 from privet.attacks import attack_uniqueness
-from privet.attacks.unique import unique_records
+from privet.attacks.linkage.uniqueness import unique_records
 from privet.errors import InvalidInputError
 
 traces = st.dictionaries(st.integers(0, 6), st.sets(st.integers(0, 5), min_size=2), min_size=2)

@@ -19,9 +19,9 @@ import pyarrow as pa
 import pytest
 
 import privet as pv
+from privet.catalog.declarations import Source, Table
 from privet.core.laws import DiscreteLaplace
 from privet.core.parts import Law
-from privet.declarations import Source, Table
 from privet.errors import BudgetExceededError, InvalidInputError, RefusedQueryError, ReleaseFailedError
 from privet.ledger import Kind
 from privet.vault import Vault

@@ -7,8 +7,19 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from privet.attacks.release import Between, Largest, Mean, Measure, Quantile, Share, Smallest, Statistic, Tables, Total
-from privet.predicate import holds
+from privet.attacks.release.statistics import (
+    Between,
+    Largest,
+    Mean,
+    Measure,
+    Quantile,
+    Share,
+    Smallest,
+    Statistic,
+    Tables,
+    Total,
+)
+from privet.records.conditions import holds
 
 People = Sequence[Mapping[str, Any]]
 

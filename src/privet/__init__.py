@@ -9,9 +9,9 @@ if TYPE_CHECKING:
     from privet import anonymize as anonymize
     from privet import attacks as attacks
     from privet import audits as audits
+    from privet import compare as compare
     from privet import errors as errors
     from privet import noise as noise
-    from privet import plans as plans
     from privet import testing as testing
     from privet.core.accountant import Budget as Budget
     from privet.core.schema import Boolean as Boolean
@@ -47,7 +47,7 @@ __version__ = "0.1.0"
 AGGREGATES = (
     "corr", "count", "cov", "max", "mean", "median", "min", "n_distinct", "n_units", "quantile", "std", "sum", "var",
 )  # fmt: skip
-ROOMS = ("anonymize", "attacks", "audits", "errors", "noise", "plans", "testing")
+ROOMS = ("anonymize", "attacks", "audits", "compare", "errors", "noise", "testing")
 PLACES = {  # where a name lives that is not itself a module
     "Budget": "core.accountant",
     "create": "vault",
@@ -61,9 +61,9 @@ PLACES = {  # where a name lives that is not itself a module
 }
 __all__ = [
     "Boolean", "Budget", "Category", "Date", "Integer", "Number", "Text", "Timestamp",
-    "anonymize", "attacks", "audits", "col", "corr", "count", "cov", "create", "errors", "from_frame", "lit", "max",
-    "mean", "meaning", "median", "min", "n_distinct", "n_units", "noise", "open", "plans", "quantile", "std", "sum",
-    "testing", "var", "when",
+    "anonymize", "attacks", "audits", "col", "compare", "corr", "count", "cov", "create", "errors", "from_frame",
+    "lit", "max", "mean", "meaning", "median", "min", "n_distinct", "n_units", "noise", "open", "quantile", "std",
+    "sum", "testing", "var", "when",
 ]  # fmt: skip
 
 

@@ -136,17 +136,17 @@ class Answer:
 
     def chart(self) -> alt.LayerChart | alt.VConcatChart:
         """Bars with error bars; one panel an aggregate."""
-        from privet.report.answer_chart import chart  # noqa: PLC0415
+        from privet.report.answer.chart import chart  # noqa: PLC0415
 
         return chart(self)
 
     def __str__(self) -> str:
-        from privet.report.answer_text import text  # noqa: PLC0415
+        from privet.report.answer.text import text  # noqa: PLC0415
 
         return text(self)
 
     def _repr_html_(self) -> str:
-        from privet.report.answer_text import html  # noqa: PLC0415
+        from privet.report.answer.text import html  # noqa: PLC0415
 
         return html(self)
 

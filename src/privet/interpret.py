@@ -17,7 +17,7 @@ from privet.core.exponential import exp_enclosure
 from privet.core.rational import below_one, positive, rational, show, whole
 from privet.core.unit import Neighbors, neighbors_from
 from privet.errors import InvalidInputError
-from privet.report.meaning_text import GUIDANCE, NO_POSTERIOR, NOT_PROMISED, main_figures, page
+from privet.report.meaning.text import GUIDANCE, NO_POSTERIOR, NOT_PROMISED, main_figures, page
 from privet.report.terminal import Pen
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ class Meaning:
 
     def chart(self) -> alt.HConcatChart:
         """What somebody can come to believe (groups, if delta > 0), and how well anybody can tell."""
-        from privet.report.meaning_chart import meaning_chart  # noqa: PLC0415  brings Altair
+        from privet.report.meaning.chart import meaning_chart  # noqa: PLC0415  brings Altair
 
         return meaning_chart(self)
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from privet.answer import Answer
 from privet.backends import Task
+from privet.catalog.declarations import Table
 from privet.core.accountant import how_many
 from privet.core.cells import Keys, keys_from
 from privet.core.loss import Loss
 from privet.core.plan import Plan, fingerprint
 from privet.core.rational import show
-from privet.declarations import Table
 from privet.engine import Gate, Release, guarantee, run
 from privet.errors import InvalidInputError, TableUnavailableError
 from privet.estimates.estimate import SINGLE, total_error
@@ -77,7 +77,7 @@ class Query:
 
     def explain(self, pen: Pen | None = None) -> str:
         """Price, noise, expected error and advice as text. Nothing is spent."""
-        from privet.report.explain_text import explain  # noqa: PLC0415  only for people
+        from privet.report.explain.text import explain  # noqa: PLC0415  only for people
         from privet.report.terminal import Pen  # noqa: PLC0415
 
         return explain(self, pen or Pen(color=False))

@@ -13,9 +13,10 @@ from pathlib import Path
 from types import EllipsisType, TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from privet import catalog
 from privet.backends.duckdb import DuckDb
 from privet.backends.origins import check_unit_wise
+from privet.catalog import vault_file
+from privet.catalog.declarations import LIMITS, Catalog, Source, Table, defaults, limit_of, portable, with_limits
 from privet.core.accountant import Budget, how_many
 from privet.core.loss import Amount, Loss, parallel
 from privet.core.origin import origin_of, rows_of_a_unit, tables_in
@@ -27,16 +28,6 @@ from privet.core.sensitivity import Bounds
 from privet.core.shape import shape_of_kind
 from privet.core.unit import neighbors_from
 from privet.core.weights import weight_from
-from privet.declarations import (
-    LIMITS,
-    Catalog,
-    Source,
-    Table,
-    defaults,
-    limit_of,
-    portable,
-    with_limits,
-)
 from privet.engine import FreshNoise, Gate, NoiseSource
 from privet.errors import InvalidInputError, RefusedQueryError
 from privet.estimates.pricing import Price, Wanted, ask
@@ -401,7 +392,7 @@ class Vault:
 
     def dummy(self, name: str, rows: int = 100, *, seed: int = 0) -> dict[str, list[object]]:
         """Made-up rows from the declarations alone, to draft questions with. Not a release: it has never seen data."""
-        from privet.dummy import dummy  # noqa: PLC0415  rarely needed
+        from privet.catalog.dummy import dummy  # noqa: PLC0415  rarely needed
 
         return dummy(self.declaration(name), rows, seed=seed)
 
@@ -475,7 +466,7 @@ class Vault:
             self._check_unchanged()
             self._check_charged(recorded)
             declared = change(self._catalog, recorded)
-            catalog.write(self.folder / DECLARATIONS, declared)
+            vault_file.write(self.folder / DECLARATIONS, declared)
             self._catalog = declared
         return recorded
 
@@ -490,7 +481,7 @@ class Vault:
             )
 
     def _check_unchanged(self) -> None:
-        if catalog.read(self.folder / DECLARATIONS) != self._catalog:
+        if vault_file.read(self.folder / DECLARATIONS) != self._catalog:
             raise InvalidInputError(
                 f"{DECLARATIONS} was changed since this vault was opened", "open the vault again, then change it"
             )
@@ -561,7 +552,7 @@ def create(
             for rest in _remains(folder):
                 rest.unlink()
             declared = Catalog(neighbors=terms.neighbors)
-            catalog.write(folder / DECLARATIONS, declared)
+            vault_file.write(folder / DECLARATIONS, declared)
             vault = Vault(folder, declared, ledgers.create(folder / LEDGER, terms))  # last: it makes the folder a vault
     except OSError as error:
         raise InvalidInputError(
@@ -594,7 +585,7 @@ def _size(path: Path) -> int:
 
 def _declares_nothing(path: Path) -> bool:
     try:
-        return not path.exists() or not catalog.read(path).tables
+        return not path.exists() or not vault_file.read(path).tables
     except InvalidInputError:
         return False
 
@@ -604,7 +595,7 @@ def open(path: str | os.PathLike[str]) -> Vault:
     folder = Path(path)
     if not (folder / DECLARATIONS).is_file() or not (folder / LEDGER).is_file():
         raise InvalidInputError(f"{show(str(folder))} is not a vault", "create one with pv.create or `privet init`")
-    declared = catalog.read(folder / DECLARATIONS)
+    declared = vault_file.read(folder / DECLARATIONS)
     ledger = ledgers.open(folder / LEDGER)
     try:
         _check_agreed(declared, ledger)
@@ -640,14 +631,14 @@ def _with_parts(folder: Path, declared: Catalog, ledger: Ledger) -> Catalog:
         return declared
     if declared.partition is None:
         with ledger.exclusive():
-            declared = replace(catalog.read(folder / DECLARATIONS), partition=said)
-            catalog.write(folder / DECLARATIONS, declared)
+            declared = replace(vault_file.read(folder / DECLARATIONS), partition=said)
+            vault_file.write(folder / DECLARATIONS, declared)
         return declared
     there = "no parts" if said is None else "other parts"
     remedy = (
         f"remove [partition] from {DECLARATIONS}"
         if said is None
-        else f"write this there again: {catalog.partition_section(said)}"
+        else f"write this there again: {vault_file.partition_section(said)}"
     )
     raise InvalidInputError(f"{DECLARATIONS} has a partition, but the ledger has {there}", remedy)
 

@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from privet.anonymize.pseudonyms import mapping as mapping
     from privet.anonymize.pseudonyms import pseudonymize as pseudonymize
     from privet.anonymize.result import Anonymized as Anonymized
-    from privet.microdata import Microdata as Microdata
-    from privet.microdata import read as read
-    from privet.microdata import write as write
+    from privet.records.microdata import Microdata as Microdata
+    from privet.records.microdata import read as read
+    from privet.records.microdata import write as write
 
 PLACES = {  # no place has the name of something in it: importing it would hide that
     "builders": ("dates", "flat", "intervals", "merge_rare", "prefixes", "suggest"),
@@ -53,7 +53,7 @@ PLACES = {  # no place has the name of something in it: importing it would hide 
     "result": ("Anonymized",),
 }
 WHERE = {name: f"privet.anonymize.{place}" for place, names in PLACES.items() for name in names}
-WHERE |= dict.fromkeys(("Microdata", "read", "write"), "privet.microdata")
+WHERE |= dict.fromkeys(("Microdata", "read", "write"), "privet.records.microdata")
 __all__ = [
     "Anonymized", "Checked", "DistinctL", "EntropyL", "Hierarchy", "K", "Key", "Microdata", "Pseudonymized",
     "RecursiveL", "T", "bottom_code", "check", "dates", "flat", "generalize", "intervals", "mapping", "merge_rare",

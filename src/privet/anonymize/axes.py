@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from privet.anonymize.builders import are_codes, is_number, number_of, suggest, time_of
 from privet.anonymize.hierarchy import MISSING, STAR, Hierarchy
-from privet.microdata import Column
+from privet.records.microdata import Column
 
 Ranks = npt.NDArray[np.int64]
 Real = npt.NDArray[np.float64]

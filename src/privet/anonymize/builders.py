@@ -23,7 +23,7 @@ import numpy as np
 from privet.anonymize.hierarchy import STAR, Hierarchy, of_rows
 from privet.core.rational import positive, rational, show, whole
 from privet.errors import InvalidInputError
-from privet.microdata import Column
+from privet.records.microdata import Column
 from privet.sources.relation import NUMBER_TEXT
 
 OTHER = "(other)"

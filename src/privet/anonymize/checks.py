@@ -28,7 +28,7 @@ import numpy.typing as npt
 
 from privet.core.rational import rational, show
 from privet.errors import InvalidInputError
-from privet.microdata import Column, Microdata, read
+from privet.records.microdata import Column, Microdata, read
 from privet.sources.relation import NUMBER_TEXT
 
 Whole = npt.NDArray[np.int64]

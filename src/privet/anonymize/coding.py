@@ -18,7 +18,7 @@ import numpy as np
 from privet.anonymize.builders import number_of, plain
 from privet.core.rational import rational, show
 from privet.errors import InvalidInputError
-from privet.microdata import Column, Microdata, column, narrow
+from privet.records.microdata import Column, Microdata, column, narrow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

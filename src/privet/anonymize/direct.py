@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from privet.microdata import Column, Microdata
+from privet.records.microdata import Column, Microdata
 
 SEEN = 2000  # texts of a column
 MOST = 0.6  # of them must look like it

@@ -29,7 +29,7 @@ from privet.anonymize.models import K, Model, asked, columns_of, values_of
 from privet.anonymize.result import Anonymized, recoded
 from privet.core.rational import positive, rational, show
 from privet.errors import InvalidInputError
-from privet.microdata import Column, Microdata, read
+from privet.records.microdata import Column, Microdata, read
 
 MOST_NODES = 2**24  # of which bounds are held in memory
 DIGITS = 10**6  # of a share that is proposed

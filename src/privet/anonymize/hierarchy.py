@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from privet.core.rational import show
 from privet.errors import InvalidInputError
-from privet.microdata import Column
+from privet.records.microdata import Column
 
 Places = npt.NDArray[np.int32]
 STAR = "*"  # what says nothing

@@ -16,8 +16,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from privet.anonymize.hierarchy import Hierarchy, of_rows
+from privet.catalog.declarations import Source
 from privet.core.rational import show
-from privet.declarations import Source
 from privet.errors import InvalidInputError
 from privet.output import new_output
 from privet.sources.delimited import open_records, open_text

@@ -33,7 +33,7 @@ import numpy.typing as npt
 
 from privet.core.rational import positive, rational, show, whole
 from privet.errors import InvalidInputError
-from privet.microdata import Codes, Column
+from privet.records.microdata import Codes, Column
 from privet.sources.relation import NUMBER_TEXT
 
 Counts = npt.NDArray[np.int64]  # a row a class, a column a sensitive value

@@ -31,7 +31,7 @@ from privet.anonymize.models import K, Model, asked, columns_of, values_of
 from privet.anonymize.result import Anonymized
 from privet.core.rational import show
 from privet.errors import InvalidInputError
-from privet.microdata import Column, Microdata, narrow, read
+from privet.records.microdata import Column, Microdata, narrow, read
 
 Whole = npt.NDArray[np.int64]
 Progress = Callable[[str, int, int], object]

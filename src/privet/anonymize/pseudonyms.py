@@ -24,7 +24,7 @@ from privet.anonymize.direct import Hint, hints
 from privet.anonymize.keys import Key
 from privet.core.rational import show
 from privet.errors import InvalidInputError
-from privet.microdata import Column, Microdata, narrow
+from privet.records.microdata import Column, Microdata, narrow
 
 Progress = Callable[[str, int, int], object]
 LETTERS = 32  # of a pseudonym, 4 bits each

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from privet.anonymize.models import Model, T, values_of
 from privet.core.rational import show
-from privet.microdata import Column, Microdata, narrow, write
+from privet.records.microdata import Column, Microdata, narrow, write
 
 SUPPRESSED = "*"
 NO_GUARANTEE = (

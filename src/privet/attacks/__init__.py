@@ -10,11 +10,19 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from privet.attacks.answers import tables_of_answers as tables_of_answers
-    from privet.attacks.certificate import check as check
-    from privet.attacks.counter import attack_counter as attack_counter
-    from privet.attacks.difference import attack_differencing as attack_differencing
-    from privet.attacks.error_regimes import attack_regimes as attack_regimes
+    from privet.attacks.anonymized.attack import attack_anonymized as attack_anonymized
+    from privet.attacks.differencing.difference import attack_differencing as attack_differencing
+    from privet.attacks.differencing.file import queries_of as queries_of
+    from privet.attacks.differencing.file import read_queries as read_queries
+    from privet.attacks.differencing.queries import Noise as Noise
+    from privet.attacks.differencing.queries import Privacy as Privacy
+    from privet.attacks.differencing.queries import Queries as Queries
+    from privet.attacks.differencing.queries import Query as Query
+    from privet.attacks.differencing.queries import Secret as Secret
+    from privet.attacks.differencing.queries import number as number
+    from privet.attacks.differencing.queries import privacy as privacy
+    from privet.attacks.differencing.queries import two_means as two_means
+    from privet.attacks.differencing.queries import two_releases as two_releases
     from privet.attacks.finding import Curve as Curve
     from privet.attacks.finding import Finding as Finding
     from privet.attacks.finding import Findings as Findings
@@ -22,87 +30,79 @@ if TYPE_CHECKING:
     from privet.attacks.finding import Picture as Picture
     from privet.attacks.finding import Score as Score
     from privet.attacks.finding import Strength as Strength
-    from privet.attacks.linkage import Linkage as Linkage
-    from privet.attacks.linkage import attack_linkage as attack_linkage
-    from privet.attacks.members import attack_membership as attack_membership
-    from privet.attacks.planned import margins as margins
-    from privet.attacks.predicates import attack_answers as attack_answers
-    from privet.attacks.queries import Noise as Noise
-    from privet.attacks.queries import Privacy as Privacy
-    from privet.attacks.queries import Queries as Queries
-    from privet.attacks.queries import Query as Query
-    from privet.attacks.queries import Secret as Secret
-    from privet.attacks.queries import number as number
-    from privet.attacks.queries import privacy as privacy
-    from privet.attacks.queries import two_means as two_means
-    from privet.attacks.queries import two_releases as two_releases
-    from privet.attacks.queries_file import queries_of as queries_of
-    from privet.attacks.queries_file import read_queries as read_queries
-    from privet.attacks.reconstruction import attack_tables as attack_tables
-    from privet.attacks.records import attack_anonymized as attack_anonymized
-    from privet.attacks.reductions import membership_by_reconstruction as membership_by_reconstruction
-    from privet.attacks.reductions import reconstruction_by_membership as reconstruction_by_membership
-    from privet.attacks.release import Between as Between
-    from privet.attacks.release import Knowledge as Knowledge
-    from privet.attacks.release import Largest as Largest
-    from privet.attacks.release import Mean as Mean
-    from privet.attacks.release import Quantile as Quantile
-    from privet.attacks.release import Share as Share
-    from privet.attacks.release import Smallest as Smallest
-    from privet.attacks.release import Statistic as Statistic
-    from privet.attacks.release import Tables as Tables
-    from privet.attacks.release import Total as Total
-    from privet.attacks.release_file import published_tables as published_tables
-    from privet.attacks.release_file import read_tables as read_tables
-    from privet.attacks.release_file import tables_of as tables_of
-    from privet.attacks.reversal import attack_pseudonyms as attack_pseudonyms
-    from privet.attacks.scoring import read_records as read_records
-    from privet.attacks.scoring import records_of as records_of
-    from privet.attacks.sparse import attack_scoreboard as attack_scoreboard
-    from privet.attacks.subset_file import read_errors as read_errors
-    from privet.attacks.subset_file import read_secrets as read_secrets
-    from privet.attacks.subset_file import read_subsets as read_subsets
-    from privet.attacks.subset_made import simulate as simulate
-    from privet.attacks.subset_sums import attack_subsets as attack_subsets
-    from privet.attacks.unique import attack_uniqueness as attack_uniqueness
-    from privet.decoders.problem import Errors as Errors
-    from privet.plink import read_plink as read_plink
-    from privet.predicate import holds as holds
+    from privet.attacks.linkage.attack import Linkage as Linkage
+    from privet.attacks.linkage.attack import attack_linkage as attack_linkage
+    from privet.attacks.linkage.scoreboard import attack_scoreboard as attack_scoreboard
+    from privet.attacks.linkage.uniqueness import attack_uniqueness as attack_uniqueness
+    from privet.attacks.membership.members import attack_membership as attack_membership
+    from privet.attacks.membership.reductions import membership_by_reconstruction as membership_by_reconstruction
+    from privet.attacks.membership.reductions import reconstruction_by_membership as reconstruction_by_membership
+    from privet.attacks.membership.regimes import attack_regimes as attack_regimes
+    from privet.attacks.proofs.certificate import check as check
+    from privet.attacks.pseudonyms.reversal import attack_pseudonyms as attack_pseudonyms
+    from privet.attacks.release.answers import tables_of_answers as tables_of_answers
+    from privet.attacks.release.file import published_tables as published_tables
+    from privet.attacks.release.file import read_tables as read_tables
+    from privet.attacks.release.file import tables_of as tables_of
+    from privet.attacks.release.planned import margins as margins
+    from privet.attacks.release.statistics import Between as Between
+    from privet.attacks.release.statistics import Knowledge as Knowledge
+    from privet.attacks.release.statistics import Largest as Largest
+    from privet.attacks.release.statistics import Mean as Mean
+    from privet.attacks.release.statistics import Quantile as Quantile
+    from privet.attacks.release.statistics import Share as Share
+    from privet.attacks.release.statistics import Smallest as Smallest
+    from privet.attacks.release.statistics import Statistic as Statistic
+    from privet.attacks.release.statistics import Tables as Tables
+    from privet.attacks.release.statistics import Total as Total
+    from privet.attacks.subsets.counter import attack_counter as attack_counter
+    from privet.attacks.subsets.decoders.problem import Errors as Errors
+    from privet.attacks.subsets.file import read_errors as read_errors
+    from privet.attacks.subsets.file import read_secrets as read_secrets
+    from privet.attacks.subsets.file import read_subsets as read_subsets
+    from privet.attacks.subsets.made import simulate as simulate
+    from privet.attacks.subsets.predicates import attack_answers as attack_answers
+    from privet.attacks.subsets.sums import attack_subsets as attack_subsets
+    from privet.attacks.tables.reconstruction import attack_tables as attack_tables
+    from privet.attacks.tables.scoring import read_records as read_records
+    from privet.attacks.tables.scoring import records_of as records_of
+    from privet.records.conditions import holds as holds
+    from privet.records.plink import read_plink as read_plink
 
 PLACES = {  # the solvers take a second to load, so a release with a mistake in it is told so first
-    "answers": ("tables_of_answers",),
-    "certificate": ("check",),
-    "counter": ("attack_counter",),
-    "difference": ("attack_differencing",),
-    "error_regimes": ("attack_regimes",),
+    "release.answers": ("tables_of_answers",),
+    "proofs.certificate": ("check",),
+    "subsets.counter": ("attack_counter",),
+    "differencing.difference": ("attack_differencing",),
+    "membership.regimes": ("attack_regimes",),
     "finding": ("Curve", "Finding", "Findings", "Interval", "Picture", "Score", "Strength"),
-    "linkage": ("Linkage", "attack_linkage"),
-    "members": ("attack_membership",),
-    "planned": ("margins",),
-    "predicates": ("attack_answers",),
-    "queries": (
+    "linkage.attack": ("Linkage", "attack_linkage"),
+    "membership.members": ("attack_membership",),
+    "release.planned": ("margins",),
+    "subsets.predicates": ("attack_answers",),
+    "differencing.queries": (
         "Noise", "Privacy", "Queries", "Query", "Secret", "number", "privacy", "two_means", "two_releases",
     ),
-    "queries_file": ("queries_of", "read_queries"),
-    "reconstruction": ("attack_tables",),
-    "records": ("attack_anonymized",),
-    "reductions": ("membership_by_reconstruction", "reconstruction_by_membership"),
-    "release": (
+    "differencing.file": ("queries_of", "read_queries"),
+    "tables.reconstruction": ("attack_tables",),
+    "anonymized.attack": ("attack_anonymized",),
+    "membership.reductions": ("membership_by_reconstruction", "reconstruction_by_membership"),
+    "release.statistics": (
         "Between", "Knowledge", "Largest", "Mean", "Quantile", "Share", "Smallest", "Statistic", "Tables", "Total",
     ),
-    "release_file": ("read_tables", "published_tables", "tables_of"),
-    "reversal": ("attack_pseudonyms",),
-    "scoring": ("read_records", "records_of"),
-    "sparse": ("attack_scoreboard",),
-    "subset_file": ("read_errors", "read_secrets", "read_subsets"),
-    "subset_made": ("simulate",),
-    "subset_sums": ("attack_subsets",),
-    "unique": ("attack_uniqueness",),
+    "release.file": ("read_tables", "published_tables", "tables_of"),
+    "pseudonyms.reversal": ("attack_pseudonyms",),
+    "tables.scoring": ("read_records", "records_of"),
+    "linkage.scoreboard": ("attack_scoreboard",),
+    "subsets.file": ("read_errors", "read_secrets", "read_subsets"),
+    "subsets.made": ("simulate",),
+    "subsets.sums": ("attack_subsets",),
+    "linkage.uniqueness": ("attack_uniqueness",),
 }  # fmt: skip
 WHERE = {name: f"privet.attacks.{place}" for place, names in PLACES.items() for name in names}
-WHERE["Errors"] = "privet.decoders.problem"
-WHERE["holds"] = "privet.predicate"
-WHERE["read_plink"] = "privet.plink"
+WHERE["Errors"] = "privet.attacks.subsets.decoders.problem"
+WHERE["holds"] = "privet.records.conditions"
+WHERE["read_plink"] = "privet.records.plink"
 __all__ = [
     "Between", "Curve", "Errors", "Finding", "Findings", "Interval", "Knowledge", "Largest", "Linkage", "Mean",
     "Noise", "Picture", "Privacy", "Quantile", "Queries", "Query", "Score", "Secret", "Share", "Smallest",

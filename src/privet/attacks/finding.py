@@ -132,7 +132,7 @@ class Findings:
 
     def report(self, path: str | Path) -> Path:
         """Writes one HTML file that needs nothing else, and says where."""
-        from privet.report.findings_page import page_of  # noqa: PLC0415  only who wants a picture pays for it
+        from privet.report.findings.page import page_of  # noqa: PLC0415  only who wants a picture pays for it
         from privet.report.page import write_html  # noqa: PLC0415
 
         return write_html(page_of(self), path)
@@ -167,13 +167,13 @@ class Findings:
         return plain
 
     def __str__(self) -> str:
-        from privet.report.findings_text import page  # noqa: PLC0415
+        from privet.report.findings.text import page  # noqa: PLC0415
         from privet.report.terminal import Pen  # noqa: PLC0415
 
         return page(self, Pen(color=False))
 
     def _repr_html_(self) -> str:
-        from privet.report.findings_page import page_of  # noqa: PLC0415
+        from privet.report.findings.page import page_of  # noqa: PLC0415
         from privet.report.page import to_fragment  # noqa: PLC0415
 
         return to_fragment(page_of(self))

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from privet.audits import binomial
 from privet.audits.claims import Claim
 from privet.audits.verdict import Audit, Witness
 from privet.core.rational import rational, show
 from privet.errors import InvalidInputError
+from privet.stats import binomial
 
 Floats = npt.NDArray[np.float64]
 FEWEST = 2

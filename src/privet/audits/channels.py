@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from privet.audits import binomial
 from privet.audits.claims import Claim
 from privet.audits.likeness import look as plain_look
 from privet.audits.likeness import same
@@ -25,6 +24,7 @@ from privet.audits.timing import POWER, Timing, compare, in_words
 from privet.audits.verdict import CONSISTENT, INCONCLUSIVE, VIOLATED, Check, Checks
 from privet.core.rational import rational, show, whole
 from privet.errors import InvalidInputError
+from privet.stats import binomial
 
 EVENTS = 8  # looks that are tested
 LONGEST = 160  # characters of a look that are printed

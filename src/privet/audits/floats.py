@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from privet.audits import binomial
 from privet.audits.canaries import read_confidence
 from privet.audits.claims import Claim
 from privet.audits.reachable import SHARES, Sampler, grades, usable
 from privet.audits.verdict import CONSISTENT, INCONCLUSIVE, VIOLATED, Check, Checks, down
 from privet.core.rational import positive, show, whole
 from privet.errors import InvalidInputError
+from privet.stats import binomial
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from privet.audits import binomial, joint
+from privet.audits import joint
 from privet.audits.claims import Claim
 from privet.audits.domains import Domain, Pairs, Rows, is_pair
 from privet.audits.outputs import MOST_COLUMNS
@@ -21,6 +21,7 @@ from privet.audits.stages import Clock, Found, Progress, Stages, sizes
 from privet.audits.verdict import Audit, Witness
 from privet.core.rational import positive, rational, show, whole
 from privet.errors import InvalidInputError
+from privet.stats import binomial
 
 FEWEST_SAMPLES = 1000
 LONGEST = 60  # letters of a data set in words

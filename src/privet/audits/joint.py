@@ -14,8 +14,8 @@ import heapq
 import math
 from itertools import pairwise
 
-from privet.audits.binomial import TINY, LogTail
 from privet.audits.claims import Claim
+from privet.stats.binomial import TINY, LogTail
 
 PIECES, SPLITS = 6, 14
 

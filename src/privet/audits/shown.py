@@ -19,20 +19,20 @@ class Shown:
 
     def report(self, path: str | Path) -> Path:
         """Writes one HTML file that needs nothing else, and says where."""
-        from privet.report.audit_page import page_of  # noqa: PLC0415  only who wants a picture pays for it
+        from privet.report.audit.page import page_of  # noqa: PLC0415  only who wants a picture pays for it
         from privet.report.page import write_html  # noqa: PLC0415
 
         return write_html(page_of(self._found), path)
 
     def text(self, pen: Pen | None = None) -> str:
         """The same for a terminal, in color if the pen has any."""
-        from privet.report.audit_text import page  # noqa: PLC0415
+        from privet.report.audit.text import page  # noqa: PLC0415
         from privet.report.terminal import Pen  # noqa: PLC0415
 
         return page(self._found, pen or Pen(color=False))
 
     def _repr_html_(self) -> str:
-        from privet.report.audit_page import page_of  # noqa: PLC0415
+        from privet.report.audit.page import page_of  # noqa: PLC0415
         from privet.report.page import to_fragment  # noqa: PLC0415
 
         return to_fragment(page_of(self._found))
@@ -49,6 +49,6 @@ class Drawn(Shown):
 
     def chart(self) -> alt.HConcatChart:
         """The tests that were seen, below the curve that the claim draws."""
-        from privet.report.audit_chart import audit_chart  # noqa: PLC0415  brings Altair
+        from privet.report.audit.chart import audit_chart  # noqa: PLC0415  brings Altair
 
         return audit_chart(cast("Any", self))

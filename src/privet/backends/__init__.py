@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from privet.catalog import Table
+from privet.catalog.vault_file import Table
 from privet.core.cells import Cells, Keys
 from privet.core.laws import Choice, Law
 from privet.core.measures import Measure

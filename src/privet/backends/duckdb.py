@@ -24,12 +24,12 @@ from privet.backends.spelling import quoted
 from privet.backends.spreadsql import wanted
 from privet.backends.sqlgen import RANKED
 from privet.backends.written import Written, expected_of, write
+from privet.catalog.declarations import Table, inside
 from privet.core.cells import Keys
 from privet.core.rational import show
-from privet.declarations import Table, inside
 from privet.errors import InvalidInputError
-from privet.scratch import Scratch
 from privet.sources import Raw, Stamp, attach, connect, harden, stamp, types_of, unreadable
+from privet.sources.scratch import Scratch
 
 Found = TypeVar("Found")
 _LEFT_TO_THE_PARENT: list[object] = []  # closing a connection in a forked child would wait for threads it does not have

@@ -14,6 +14,7 @@ from typing import Any, assert_never
 from privet.backends import Task
 from privet.backends.content import digest, identity, item, items, unit_text
 from privet.backends.values import is_nobody, read
+from privet.catalog.declarations import Table, limit_of
 from privet.core.cells import Keys
 from privet.core.claim import claim
 from privet.core.evaluate import Row, evaluate
@@ -24,7 +25,6 @@ from privet.core.plan import Aggregate, Function, Joined, Origin, PerUnit, Scan
 from privet.core.ranges import round_to, shape_of
 from privet.core.rational import show
 from privet.core.shape import Shapes, shape_of_kind
-from privet.declarations import Table, limit_of
 from privet.errors import RefusedQueryError
 
 RawRow = Mapping[str, object]

@@ -16,13 +16,13 @@ from privet.backends.origins import JOIN, check_unit_wise, declared_in, tables_o
 from privet.backends.reading import is_unit, reading, same_unit, unit_text
 from privet.backends.translate import Term, Translator, confined
 from privet.backends.whole import NARROW, Whole, clamped, constant, minus, plus, scaled
+from privet.catalog.declarations import Table
 from privet.core.claim import claim
 from privet.core.expression import Column, Compare, Relation, columns_in
 from privet.core.narrow import narrowed
 from privet.core.origin import MOST_ROWS, origin_of, shapes_of
 from privet.core.plan import Function, Joined, Origin, PerUnit, Scan
 from privet.core.shape import Shape, Shapes, shape_of_kind
-from privet.declarations import Table
 from privet.sources import Raw
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from privet.anonymize.hierarchy import Hierarchy
     from privet.anonymize.models import Model
     from privet.anonymize.result import Anonymized
-    from privet.microdata import Microdata
+    from privet.records.microdata import Microdata
 
 MEASURES = {
     "ncp": "ncp", "discernibility": "discernibility", "class-size": "average_class_size", "entropy": "entropy",
@@ -144,7 +144,7 @@ def names(text: str) -> tuple[str, ...]:
 def _plan(options: argparse.Namespace) -> _Plan:
     from privet.anonymize.builders import suggest  # noqa: PLC0415  brings NumPy and DuckDB
     from privet.anonymize.coding import bottom_code, top_code  # noqa: PLC0415
-    from privet.microdata import Microdata, read  # noqa: PLC0415
+    from privet.records.microdata import Microdata, read  # noqa: PLC0415
 
     given = {key: value for key in ("encoding", "delimiter") if (value := getattr(options, key)) is not None}
     if options.encoding is not None:
@@ -196,7 +196,7 @@ def _check_twice(path: Path, name: str, data: Microdata) -> None:
 
 def _check_encoding(path: Path, encoding: str) -> None:
     """Bytes that the encoding does not know would be shipped spelled out."""
-    from privet.declarations import Source  # noqa: PLC0415
+    from privet.catalog.declarations import Source  # noqa: PLC0415
     from privet.sources.delimited import open_text  # noqa: PLC0415
     from privet.sources.relation import unreadable  # noqa: PLC0415
     from privet.sources.sniff import BLOCK, ENDINGS  # noqa: PLC0415

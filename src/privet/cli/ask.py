@@ -107,7 +107,7 @@ def _check_files(options: argparse.Namespace, asked: Query) -> None:
     if options.csv is not None:
         check_output(options.csv, "--csv")
     if options.chart is not None:
-        from privet.report.answer_chart import check_drawable  # noqa: PLC0415  brings Altair
+        from privet.report.answer.chart import check_drawable  # noqa: PLC0415  brings Altair
 
         check_picture(options.chart, "--chart")
         check_drawable(asked.question)
@@ -142,7 +142,7 @@ def _deliver(answer: Answer, options: argparse.Namespace) -> None:
     if options.json:
         print_json("answer", {**answer.to_json(), **files})
     else:
-        from privet.report.answer_text import text  # noqa: PLC0415
+        from privet.report.answer.text import text  # noqa: PLC0415
 
         print(text(answer, pen()))
     if options.csv is not None:
@@ -167,7 +167,7 @@ def _explain(options: argparse.Namespace) -> None:
     with opened(options.vault) as vault:
         asked = _asked(vault, options)
         if options.json:
-            from privet.report.explanation import explanation  # noqa: PLC0415
+            from privet.report.explain.explanation import explanation  # noqa: PLC0415
 
             print_json("explanation", explanation(asked).to_json())
         else:

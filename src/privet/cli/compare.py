@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from privet.cli.attack_result import check, result_options
+from privet.cli.attack.result import check, result_options
 from privet.cli.verb import Verb, counting, pen, print_json
 
 
@@ -22,7 +22,7 @@ def _options(command: argparse.ArgumentParser) -> None:
 
 def _compare(options: argparse.Namespace) -> None:
     check(options)
-    from privet.plans import compare_releases  # noqa: PLC0415  brings NumPy and DuckDB
+    from privet.compare import compare_releases  # noqa: PLC0415  brings NumPy and DuckDB
 
     with counting() as progress:
         found = compare_releases(
@@ -35,7 +35,7 @@ def _compare(options: argparse.Namespace) -> None:
     if options.json:
         print_json("compare", found.to_json())
         return
-    from privet.report.plans_words import text_of  # noqa: PLC0415
+    from privet.report.compare.words import text_of  # noqa: PLC0415
 
     print(text_of(found, pen()))
     if options.out is not None:

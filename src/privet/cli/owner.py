@@ -24,7 +24,7 @@ from privet.errors import InvalidInputError, PrivetError
 from privet.report.terminal import ceiling, one_line
 
 if TYPE_CHECKING:
-    from privet.declarations import Table
+    from privet.catalog.declarations import Table
     from privet.vault import Vault
 
 MOVES = {
@@ -96,7 +96,7 @@ def _describe_options(command: argparse.ArgumentParser) -> None:
 
 
 def _describe(options: argparse.Namespace) -> None:
-    from privet.describe import describe  # noqa: PLC0415  brings DuckDB
+    from privet.sources.describing import describe  # noqa: PLC0415  brings DuckDB
 
     if options.out is not None:
         check_output(options.out, "--out")
@@ -139,7 +139,7 @@ def _add_options(command: argparse.ArgumentParser) -> None:
 
 
 def _add(options: argparse.Namespace) -> None:
-    from privet.catalog import section  # noqa: PLC0415
+    from privet.catalog.vault_file import section  # noqa: PLC0415
 
     with opened(options.vault) as vault:
         table = _declared(options, vault)
@@ -163,7 +163,7 @@ def _add(options: argparse.Namespace) -> None:
 
 def _declared(options: argparse.Namespace, vault: Vault) -> Table:
     """The draft's table with what was given on the command line."""
-    from privet.declarations import portable, with_limits  # noqa: PLC0415
+    from privet.catalog.declarations import portable, with_limits  # noqa: PLC0415
 
     if options.columns is None:
         raise InvalidInputError(
@@ -185,7 +185,7 @@ def _declared(options: argparse.Namespace, vault: Vault) -> Table:
 
 
 def _from_draft(path: Path, vault: Vault) -> Table:
-    from privet.catalog import parse  # noqa: PLC0415
+    from privet.catalog.vault_file import parse  # noqa: PLC0415
 
     text = read_text(path, "the declarations")
     try:
@@ -228,7 +228,7 @@ def _partition_options(command: argparse.ArgumentParser) -> None:
 
 
 def _partition(options: argparse.Namespace) -> None:
-    from privet.catalog import partition_section  # noqa: PLC0415
+    from privet.catalog.vault_file import partition_section  # noqa: PLC0415
 
     with opened(options.vault) as vault:
         made = vault.partition(options.table, options.column)
@@ -289,7 +289,7 @@ def _dummy_options(command: argparse.ArgumentParser) -> None:
 
 
 def _dummy(options: argparse.Namespace) -> None:
-    from privet.dummy import write_csv  # noqa: PLC0415
+    from privet.catalog.dummy import write_csv  # noqa: PLC0415
 
     check_output(options.out, "--out")
     with opened(options.vault) as vault:

@@ -20,7 +20,7 @@ from privet.output import check_free, new_output, spreadsheet_safe
 
 if TYPE_CHECKING:
     from privet.anonymize.keys import Key
-    from privet.microdata import Microdata
+    from privet.records.microdata import Microdata
 
 ENDINGS = (".csv", ".parquet")
 
@@ -59,9 +59,9 @@ def _pseudonymize(options: argparse.Namespace) -> None:
     written = [*places.values(), *([options.mapping] if options.mapping else [])]
     if len({path.resolve() for path in (*written, options.key)}) <= len(written):
         raise InvalidInputError("two files would have the same name", "give --key, --out and --mapping different names")
-    from privet import microdata  # noqa: PLC0415  brings NumPy and DuckDB
     from privet.anonymize import pseudonyms  # noqa: PLC0415
     from privet.anonymize.keys import warnings_about  # noqa: PLC0415
+    from privet.records import microdata  # noqa: PLC0415  brings NumPy and DuckDB
 
     columns, normal = _kinds(options.columns), [*["trim"] * options.trim, *["case"] * options.fold]
     with counting() as progress:
@@ -148,7 +148,7 @@ def _write(
     safe: bool,
 ) -> None:
     """All files or none: each is written under another name first, and gets its own when all are there."""
-    from privet import microdata  # noqa: PLC0415
+    from privet.records import microdata  # noqa: PLC0415
 
     try:
         with ExitStack() as parts:

@@ -19,7 +19,7 @@ def _demo_options(command: argparse.ArgumentParser) -> None:
 def _demo(options: argparse.Namespace) -> None:
     picture: Path = options.out
     check_picture(picture)
-    from privet import demo  # noqa: PLC0415  brings NumPy, DuckDB and Altair
+    from privet.demo import story as demo  # noqa: PLC0415  brings NumPy, DuckDB and Altair
 
     with working("telling the story"):
         story = demo.tell()

@@ -8,16 +8,16 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, assert_never
 
+from privet.catalog.declarations import Table
 from privet.core.evaluate import evaluate
 from privet.core.expression import Column, Expression, IsNull
 from privet.core.origin import tables_in
 from privet.core.plan import Aggregate, Function, Joined, Origin, PerUnit, Scan
 from privet.core.rational import show
 from privet.core.shape import Form
-from privet.declarations import Table
 from privet.errors import InvalidInputError, RefusedQueryError
 from privet.frame.values import negated
-from privet.predicate import columns_of
+from privet.records.conditions import columns_of
 from privet.sql.terms import NAMES, Term
 
 if TYPE_CHECKING:

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
+from privet.catalog.declarations import Table
 from privet.core.expression import Column, Expression
 from privet.core.origin import shapes_of, tables_in
 from privet.core.plan import Origin, PerUnit, Scan
 from privet.core.rational import show
 from privet.core.shape import shape_of_kind
 from privet.core.weights import weight_from
-from privet.declarations import Table
 from privet.errors import InvalidInputError, RefusedQueryError
 from privet.frame.aggregates import Aggregate
 from privet.frame.columns import Expr, col, condition_of, expr, items_of, read

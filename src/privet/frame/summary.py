@@ -16,7 +16,7 @@ from privet.frame.columns import Expr, condition_of, items_of, read
 from privet.frame.joins import pruned, used_in, values_of
 from privet.frame.scopes import Groups
 from privet.frame.values import written
-from privet.predicate import columns_of
+from privet.records.conditions import columns_of
 from privet.sql.draft import Draft
 from privet.sql.names import find, missing
 from privet.sql.terms import Term, truth, weight_of

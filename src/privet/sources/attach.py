@@ -10,8 +10,8 @@ from typing import assert_never
 
 import duckdb
 
+from privet.catalog.declarations import Table, inside
 from privet.core.rational import show
-from privet.declarations import Table, inside
 from privet.errors import InvalidInputError
 from privet.sources import delimited, excel, files, frames
 from privet.sources.relation import Raw, unreadable

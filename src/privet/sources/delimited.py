@@ -22,7 +22,7 @@ from typing import Any, TextIO
 
 import duckdb
 
-from privet.declarations import Source, Table
+from privet.catalog.declarations import Source, Table
 from privet.errors import InvalidInputError
 from privet.sources.records import QUOTED, Records
 from privet.sources.relation import Given, Raw, positions, projection, relation_name, spelled, text, unreadable

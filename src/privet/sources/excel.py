@@ -8,9 +8,9 @@ from pathlib import Path
 import duckdb
 from python_calamine import CalamineError, CalamineSheet, CalamineWorkbook
 
+from privet.catalog.declarations import Source, Table
 from privet.core.rational import show
 from privet.core.schema import Kind, Text
-from privet.declarations import Source, Table
 from privet.errors import InvalidInputError
 from privet.sources.relation import Raw, positions, unreadable, wanted
 from privet.sources.rows import as_text, insert

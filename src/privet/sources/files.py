@@ -10,9 +10,9 @@ from pathlib import Path
 
 import duckdb
 
+from privet.catalog.declarations import Source, Table
 from privet.core.claim import claim
 from privet.core.rational import show
-from privet.declarations import Source, Table
 from privet.errors import InvalidInputError
 from privet.sources.relation import (
     MIXED,

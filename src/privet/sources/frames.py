@@ -13,9 +13,9 @@ from typing import Any
 import duckdb
 import numpy as np
 
+from privet.catalog.declarations import Table
 from privet.core.rational import show
 from privet.core.schema import Kind
-from privet.declarations import Table
 from privet.errors import InvalidInputError
 from privet.sources.relation import (
     NOTHING,

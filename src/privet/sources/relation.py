@@ -10,10 +10,10 @@ from pathlib import Path
 
 import duckdb
 
+from privet.catalog.declarations import Table, listed
 from privet.core.claim import claim
 from privet.core.rational import show
 from privet.core.schema import Boolean, Category, Date, Integer, Kind, Number, Text, Timestamp
-from privet.declarations import Table, listed
 from privet.errors import InvalidInputError
 
 WHOLE = {f"{sign}{size}" for sign in ("", "U") for size in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")}

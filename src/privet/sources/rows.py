@@ -14,9 +14,9 @@ from types import NoneType
 import duckdb
 import numpy as np
 
+from privet.catalog.declarations import Table
 from privet.core.claim import claim
 from privet.core.schema import Date, Kind, Timestamp
-from privet.declarations import Table
 from privet.sources.relation import TELLS_APART, Given, Raw, projection, quoted, relation_name, spelled, wanted
 
 PIECE = 20_000  # rows at a time

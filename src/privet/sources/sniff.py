@@ -11,8 +11,8 @@ from typing import Any
 
 import duckdb
 
+from privet.catalog.declarations import Source
 from privet.core.rational import show
-from privet.declarations import Source
 from privet.errors import InvalidInputError
 from privet.sources.delimited import header, open_records, open_text
 from privet.sources.excel import read_sheet

@@ -1,0 +1,211 @@
+"""Records without names against a table with names: who can be found in what was released.
+
+    linkage = attack_linkage("released.csv", "known.csv", truth=("id", "id"))
+    print(linkage)
+    linkage.to_pandas()                 # a row for each released record: the best guess and its probability
+
+What the two tables have in common is compared; a released 654** or 10-19 fits whoever lives in 65418 and is 12. How it
+works: values to intervals (linkage_values, linkage_axis), all pairs that fit (linkage_join), their weights
+(linkage_weights), the probability of each pair if nobody has two records (linkage_matching), guesses (linkage_guess).
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from privet.attacks.finding import Findings
+from privet.attacks.linkage.axis import Axis, Levels, Truths, Whole, axis, read_levels
+from privet.attacks.linkage.guess import Guesses, guesses
+from privet.attacks.linkage.join import Join, classes
+from privet.attacks.linkage.weights import Candidates, Chances, Progress, candidates, estimated
+from privet.core.rational import show
+from privet.errors import InvalidInputError
+from privet.records.microdata import Column, Microdata, read, write
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Shared = Sequence[str] | Mapping[str, str]
+PRECISION = 0.95
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Setting:
+    """What is compared with what. `truth` is never seen by the attack, only by its score."""
+
+    released: Microdata
+    known: Microdata
+    shared: Mapping[str, str]  # released column: known column
+    hierarchies: Mapping[str, Levels]
+    truth: tuple[str, str] | None
+    precision: float
+    errors: bool
+    one_to_one: bool
+    subject: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Linked:
+    """What the attack thinks: guesses, and what they rest on."""
+
+    axes: Sequence[Axis]
+    join: Join
+    found: Candidates
+    chances: Chances
+    guesses: Guesses
+
+    def claimed(self, precision: float) -> Truths:
+        """Which records are claimed to be of the person guessed."""
+        return np.asarray(self.guesses.probability >= precision)
+
+    def unique(self) -> Truths:
+        """Records that fit one known person only, whom no other record fits."""
+        found = self.found.wrong < 0
+        ours, theirs = self.join.released, self.join.known
+        fitting = np.bincount(self.found.released[found], theirs.people[self.found.known[found]], len(ours))
+        rivals = np.bincount(self.found.known[found], ours.people[self.found.released[found]], len(theirs))
+        alone = found & (fitting[self.found.released] == 1) & (rivals[self.found.known] == 1)
+        marked = np.zeros(len(ours), np.bool_)
+        marked[self.found.released[alone]] = True
+        return marked[ours.of] & ~self.guesses.silent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Linkage:
+    """The findings, and a table of all released records with the best guess for each."""
+
+    findings: Findings
+    matches: Microdata
+
+    def to_pandas(self) -> pd.DataFrame:
+        """A row for each released record: its row number, the guessed person, the probability, how many people fit."""
+        import pandas as pd  # noqa: PLC0415  only who asks for it needs it
+
+        return pd.DataFrame({one.name: one.listed() for one in self.matches})
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """The same table as a CSV or Parquet file."""
+        write(self.matches, path)
+
+    def report(self, path: str | Path) -> Path:
+        return self.findings.report(path)
+
+    def to_json(self) -> dict[str, Any]:
+        return self.findings.to_json()
+
+    def __str__(self) -> str:
+        return str(self.findings)
+
+    def _repr_html_(self) -> str:
+        return self.findings._repr_html_()
+
+
+def attack_linkage(  # noqa: PLR0913  options of one attack
+    released: object,
+    known: object,
+    *,
+    on: Shared | None = None,
+    truth: tuple[str, str] | str | None = None,
+    hierarchies: Mapping[str, Levels] | str | os.PathLike[str] | None = None,
+    precision: float = PRECISION,
+    errors: bool = True,
+    one_to_one: bool = False,
+    progress: Progress | None = None,
+) -> Linkage:
+    """Finds the people of `known` in `released`: files, data frames or Microdata.
+
+    `on` names the columns to compare, as {released: known} where the names differ; without it, all that both have.
+    `hierarchies`, or a folder of them, say what words of the release stand for, by its columns.
+    `truth` names the columns of ids that tell who is who: they are for the score only. A link is claimed if it is right
+    with probability `precision` at least. With `errors` one value of a pair may be wrong or misspelled. `one_to_one`
+    gives each person to one record at most in the best guesses; what is claimed is one-to-one in any case.
+    """
+    from privet.attacks.linkage.findings import findings_of, matches_of  # noqa: PLC0415  they know this file
+
+    start = time.perf_counter()
+    tell = progress or (lambda *_: None)
+    if not 0.5 < precision < 1:
+        raise InvalidInputError(f"a precision of {precision:g} cannot be promised", "give one such as 0.95")
+    tell("reading", 0, 1)
+    tables = read(released), read(known)
+    ids = (truth, truth) if isinstance(truth, str) else truth
+    shared = shared_columns(*tables, on, ids)
+    setting = Setting(
+        released=tables[0],
+        known=tables[1],
+        shared=shared,
+        hierarchies=read_levels(hierarchies, list(shared)),
+        truth=ids,
+        precision=precision,
+        errors=errors,
+        one_to_one=one_to_one,
+        subject=_name(released),
+    )
+    linked = attack(setting, tell)
+    found = findings_of(setting, linked, tell, start)
+    return Linkage(findings=found, matches=matches_of(setting, linked))
+
+
+def _name(data: object) -> str:
+    return Path(data).name if isinstance(data, str | os.PathLike) else "the released table"
+
+
+def attack(setting: Setting, progress: Progress) -> Linked:
+    """The attack itself: sees the shared columns and nothing else."""
+    ours, theirs = list(setting.shared), list(setting.shared.values())
+    axes = []
+    for number, (one, other) in enumerate(setting.shared.items()):
+        progress("reading values", number, len(ours))
+        axes.append(axis(setting.released[one], setting.known[other], setting.hierarchies.get(one)))
+    progress("comparing", 0, 1)
+    join = Join(axes, classes(setting.released, ours), classes(setting.known, theirs))
+    found, chance, chances = estimated(join, candidates(join, errors=setting.errors, progress=progress), progress)
+    best = guesses(join, found, chance, one_to_one=setting.one_to_one)
+    return Linked(axes=axes, join=join, found=found, chances=chances, guesses=best)
+
+
+def shared_columns(
+    released: Microdata, known: Microdata, on: Shared | None, truth: tuple[str, str] | None
+) -> dict[str, str]:
+    """Released column: known column. The ids of the truth are never among them."""
+    for data, what in ((released, "released"), (known, "known")):
+        if not len(data):
+            raise InvalidInputError(f"the {what} table has no rows", "give a table with at least one record")
+    if truth is not None:
+        _ = released[truth[0]], known[truth[1]]
+    if on is None:
+        there = {_folded(name): name for name in known.columns}
+        pairs = {name: there[_folded(name)] for name in released.columns if _folded(name) in there}
+        hidden = truth or ("", "")
+        pairs = {one: other for one, other in pairs.items() if one != hidden[0] and other != hidden[1]}
+    else:
+        pairs = dict(on) if isinstance(on, Mapping) else {name: name for name in on}
+    if not pairs:
+        ours, theirs = (", ".join(map(show, data.columns)) for data in (released, known))
+        raise InvalidInputError(
+            f"the tables have no column in common: {ours} against {theirs}",
+            'say which belong together, such as on={"zip": "postcode"}',
+        )
+    for one, other in pairs.items():
+        _ = released[one], known[other]
+        if truth is not None and (one == truth[0] or other == truth[1]):
+            raise InvalidInputError(f"{show(one)} is the truth and cannot be compared", "leave it out of the columns")
+    return pairs
+
+
+def _folded(name: str) -> str:
+    return name.strip().casefold()
+
+
+def without(data: Microdata, rows: Whole) -> Microdata:
+    """The same table without these rows."""
+    keep = np.ones(len(data), np.bool_)
+    keep[rows] = False
+    return Microdata({one.name: Column(one.name, one.codes[keep], one.texts) for one in data}, int(keep.sum()))

@@ -1,0 +1,121 @@
+"""Where pairs form rings, messages are too sure of themselves: what is claimed there needs a number that holds.
+
+In a small part (records and people that hang together by pairs) all ways are summed, record by record, over the sets
+of people taken so far. Elsewhere a bound that needs no sum: a way without the pair leaves its record with one of the
+other pairs or with none, its person likewise, and the rest is a way that the pair would have allowed, too. So with S
+and T the sums of the other weights of the record and of the person, the odds of the pair are at least
+weight / ((1 + S) (1 + T)).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from privet.attacks.linkage.axis import Truths, Whole
+from privet.attacks.linkage.matching import Floats, Messages
+
+FEW, MANY = 10, 40  # members of the smaller and of the larger side of a part that is summed
+WORK = 100_000  # pairs of all parts that are summed
+WORTH = 0.5  # what is less likely is not claimed in any case
+
+
+def held(pairs: Messages, weight: Floats, found: Floats) -> Floats:
+    """The same probabilities; where pairs form rings, exact or less. For messages that have settled."""
+    part = parts(pairs.released, pairs.known, len(pairs.ours), len(pairs.theirs))
+    ringed = _ringed(pairs, part) & ~pairs.in_groups()
+    if not ringed.any():
+        return found
+    weight = weight / pairs.taken
+    least = found.copy()
+    least[ringed] = np.minimum(found, weight / (weight + _others(pairs, weight)))[ringed]
+    order = np.argsort(part, kind="stable")
+    worth = np.unique(part[ringed & (found >= WORTH)])
+    ends = zip(*(np.searchsorted(part[order], worth, side) for side in ("left", "right")), strict=True)
+    work = WORK
+    for start, stop in ends:
+        edges = order[start:stop]
+        size = int((pairs.ours[pairs.released[edges]] * pairs.theirs[pairs.known[edges]]).sum())
+        if size <= min(work, FEW * MANY) and (exact := _summed(pairs, weight, edges)) is not None:
+            least[edges] = exact
+            work -= size
+    return least
+
+
+def parts(released: Whole, known: Whole, ours: int, theirs: int) -> Whole:
+    """A number for each pair, the same for all that hang together: the least number of a class that can be reached."""
+    label = np.arange(ours + theirs)
+    other = known + ours
+    while True:
+        low = np.minimum(label[released], label[other])
+        fresh = label.copy()
+        np.minimum.at(fresh, released, low)
+        np.minimum.at(fresh, other, low)
+        fresh = fresh[fresh]
+        if (fresh == label).all():
+            return np.asarray(label[released])
+        label = fresh
+
+
+def _ringed(pairs: Messages, part: Whole) -> Truths:
+    """Parts with more pairs than a tree has: one fewer than members."""
+    size = int(part.max(initial=-1)) + 1
+    number = np.bincount(part, pairs.ours[pairs.released] * pairs.theirs[pairs.known], size)
+    members = np.zeros(size)
+    for classes, people in ((pairs.released, pairs.ours), (pairs.known, pairs.theirs)):
+        named, first = np.unique(classes, return_index=True)
+        members += np.bincount(part[first], people[named], size)
+    return np.asarray(number[part] > members[part] - 1)
+
+
+def _others(pairs: Messages, weight: Floats) -> Floats:
+    """(1 + S) (1 + T) for each pair."""
+    record = np.bincount(pairs.released, weight * pairs.theirs[pairs.known], len(pairs.ours))
+    person = np.bincount(pairs.known, weight * pairs.ours[pairs.released], len(pairs.theirs))
+    rest = np.maximum(record[pairs.released] - weight, 0.0), np.maximum(person[pairs.known] - weight, 0.0)
+    return np.asarray((1 + rest[0]) * (1 + rest[1]))
+
+
+def _summed(pairs: Messages, weight: Floats, edges: Whole) -> Floats | None:
+    """The exact probabilities of one part, or None if it is too large."""
+    sides = [
+        (*np.unique(part[edges], return_inverse=True), people)
+        for part, people in ((pairs.released, pairs.ours), (pairs.known, pairs.theirs))
+    ]
+    (ours, one, records), (theirs, other, people) = sides
+    sizes = records[ours].astype(np.int64), people[theirs].astype(np.int64)
+    if min(sizes[0].sum(), sizes[1].sum()) > FEW or max(sizes[0].sum(), sizes[1].sum()) > MANY:
+        return None
+    table = np.zeros((len(ours), len(theirs)))
+    table[one, other] = weight[edges]
+    whole = np.repeat(np.repeat(table, sizes[0], axis=0), sizes[1], axis=1)
+    exact = all_ways(whole) if whole.shape[1] <= whole.shape[0] else all_ways(whole.T).T
+    first = [np.cumsum(size) - size for size in sizes]
+    return np.asarray(exact[first[0][one], first[1][other]])
+
+
+def all_ways(weight: Floats) -> Floats:
+    """The share of all ways, by weight, that have each pair. The columns taken so far are the bits of a set."""
+    rows, columns = weight.shape
+    scale = 1 / np.maximum(weight.max(axis=1), 1.0)  # of all that a row may do, so that nothing overflows
+    weight, alone = weight * scale[:, None], scale
+    sets = np.arange(1 << columns)
+    before = [(sets == 0).astype(np.float64)]  # after so many rows, by the set that they took
+    after = [np.ones(1 << columns)]  # what the last rows may do, given what is taken before them
+    free = [np.flatnonzero(sets >> at & 1 == 0) for at in range(columns)]
+    for row in range(rows):
+        step = before[-1] * alone[row]
+        for at in range(columns):
+            step[free[at] | 1 << at] += before[-1][free[at]] * weight[row, at]
+        before.append(step)
+    for row in reversed(range(rows)):
+        step = after[-1] * alone[row]
+        for at in range(columns):
+            step[free[at]] += after[-1][free[at] | 1 << at] * weight[row, at]
+        after.append(step)
+    after.reverse()
+    total = after[0][0]
+    found = np.empty(weight.shape)
+    for row in range(rows):
+        for at in range(columns):
+            found[row, at] = weight[row, at] * (before[row][free[at]] @ after[row + 1][free[at] | 1 << at])
+    return np.asarray(found / total)

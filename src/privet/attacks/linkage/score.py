@@ -1,0 +1,105 @@
+"""A linkage against the truth: how many claims are right, and whether people not in the release are left alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from privet.attacks.finding import Interval, Score
+from privet.attacks.linkage.attack import Linked, Setting, attack, without
+from privet.attacks.linkage.axis import Truths, Whole
+from privet.attacks.linkage.weights import Progress
+from privet.errors import InvalidInputError
+from privet.stats.binomial import lower, upper
+
+ERROR = 0.05
+HELD_OUT, MOST_HELD_OUT = 0.1, 5000
+Texts = np.ndarray[tuple[int, ...], np.dtype[np.object_]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scored:
+    """`right` of `claimed` claims are of the right person. `unique` records can be linked at all, `found` of them were.
+    `false` of `held_out` people whose records were taken out of the release were claimed to be in it all the same."""
+
+    score: Score
+    claimed: int
+    right: int
+    precision: Interval
+    unique: int
+    found: int
+    recall: Interval
+    held_out: int
+    false: int
+    control: Interval
+
+
+def share(hits: int, of: int) -> Interval:
+    """With the 95 % interval of Clopper and Pearson."""
+    if not of:
+        return Interval(0.0, 0.0, 1.0)
+    return Interval(hits / of, lower(hits, of, ERROR / 2), upper(hits, of, ERROR / 2))
+
+
+def scored(setting: Setting, linked: Linked, progress: Progress) -> Scored | None:
+    if setting.truth is None:
+        return None
+    ids, names = setting.released[setting.truth[0]].listed(), setting.known[setting.truth[1]].listed()
+    person = linked.guesses.person
+    right = (person >= 0) & (ids == names[np.where(person >= 0, person, 0)]) & _given(ids)
+    claimed, unique = linked.claimed(setting.precision), linked.unique()
+    there = np.isin(ids.astype(str), names[_given(names)].astype(str)) & _given(ids)
+    if not there.any():
+        raise InvalidInputError(
+            "no id of the released table is in the known table", "check which columns the truth names"
+        )
+    success, baseline = share(int(right[there].sum()), int(there.sum())), _guess_without(len(names))
+    held_out, false = _control(setting, ids, names, there, progress)
+    linkable = unique & there
+    found = int((claimed & right & linkable).sum())
+    return Scored(
+        score=Score(
+            claimed=int(claimed.sum()),
+            right=int((claimed & right).sum()),
+            success=success,
+            baseline=baseline,
+            control=None,
+            advantage=Interval(
+                success.value - baseline.value, success.low - baseline.high, success.high - baseline.low
+            ),
+        ),
+        claimed=int(claimed.sum()),
+        right=int((claimed & right).sum()),
+        precision=share(int((claimed & right).sum()), int(claimed.sum())),
+        unique=int(linkable.sum()),
+        found=found,
+        recall=share(found, int(linkable.sum())),
+        held_out=held_out,
+        false=false,
+        control=share(false, held_out),
+    )
+
+
+def _given(ids: Texts) -> Truths:
+    return np.fromiter((one is not None for one in ids), np.bool_, len(ids))
+
+
+def _guess_without(people: int) -> Interval:
+    """Who knows nothing of a record can only name somebody: right once in so many, exactly."""
+    return Interval(1 / people, 1 / people, 1 / people)
+
+
+def _control(setting: Setting, ids: Texts, names: Texts, there: Truths, progress: Progress) -> tuple[int, int]:
+    """Some known people lose their records, the attack is run again, and those of them who are claimed are counted."""
+    present = np.unique(ids[there].astype(str))
+    number = min(max(round(HELD_OUT * len(present)), 1), MOST_HELD_OUT)
+    held = np.random.default_rng(0).choice(present, number, replace=False)
+    gone: Whole = np.flatnonzero(np.isin(ids.astype(str), held))
+    if len(gone) == len(ids):
+        return 0, 0
+    fewer = replace(setting, released=without(setting.released, gone))
+    again = attack(fewer, lambda what, done, of: progress(f"control: {what}", done, of))
+    claimed = again.guesses.person[again.claimed(setting.precision)]
+    found = np.unique(names[claimed].astype(str))
+    return number, int(np.isin(found, held).sum())

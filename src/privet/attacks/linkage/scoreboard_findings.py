@@ -1,0 +1,148 @@
+"""What a scoreboard found, in words."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from privet.attacks.finding import Finding, Findings, Interval, Score, Strength, Table
+from privet.attacks.linkage.score import share
+from privet.attacks.linkage.scoreboard import Result, Setting, Whole
+from privet.errors import InvalidInputError
+
+MOST_LISTED = 1000
+LEAD = (
+    "Matched means: of all people in the table one fits what is known far better than the next, by more than people who"
+    " are not in the table ever do but for the rate that is stated. The others have the verdict: no match."
+)
+ASSUMED = (
+    "A row of the table is what one person did; the same name in it is the same person.",
+    "Somebody who is not in the table looks like one of its people with the own rows taken out, and what is known of a"
+    " target was not picked to look like somebody else.",
+)
+NOT_TRIED = (
+    "Several targets at once, so that nobody is matched twice.",
+    "What follows from items that go together, or from the times of day.",
+)
+
+
+def findings_of(setting: Setting, result: Result, start: float) -> Findings:
+    matched = result.ranking.eccentricity > result.threshold
+    names, targets = _people(setting), _targets(setting)
+    score, right = _scored(setting, result, matched, names)
+    claims = int(matched.sum())
+    rightly = "" if right is None or not claims else f", {int(right[matched].sum()):,} of them rightly"
+    rows = np.flatnonzero(matched)
+    order = rows[np.argsort(-result.ranking.eccentricity[rows], kind="stable")][:MOST_LISTED]
+    return Findings(
+        attack="scoreboard",
+        subject=setting.subject,
+        headline=f"{claims:,} of {len(matched):,} people are found by what is known of them{rightly}",
+        people=len(matched),
+        certain=claims,
+        findings=tuple(_finding(setting, result, int(row), names, targets) for row in order),
+        tables=(_control(setting, result),),
+        score=score,
+        assumptions=ASSUMED,
+        not_tried=NOT_TRIED,
+        numbers=_numbers(setting, result, matched, right),
+        seconds=time.perf_counter() - start,
+        word="matched",
+        lead=LEAD,
+    )
+
+
+def _people(setting: Setting) -> list[str]:
+    """The name of each person, in the order of their numbers."""
+    column, items = setting.table[setting.person], setting.table[setting.item]
+    there = np.array([text is not None for text in items.texts], np.bool_)[items.codes]
+    return [str(column.texts[code]) for code in np.unique(column.codes[there]) if column.texts[code] is not None]
+
+
+def _targets(setting: Setting) -> list[str]:
+    column = setting.known[setting.target]
+    return [str(column.texts[code]) for code in np.unique(column.codes) if column.texts[code] is not None]
+
+
+def _finding(setting: Setting, result: Result, row: int, names: list[str], targets: list[str]) -> Finding:
+    ranking, points = result.ranking, result.points
+    texts = setting.table[setting.item].texts
+    mine = points.item[points.target == row]
+    place = int(ranking.best[row])
+    theirs = set(result.events.item[result.events.person == place].tolist())
+    shared = sorted({int(one) for one in mine if int(one) in theirs}, key=lambda one: -result.events.weight[one])
+    return Finding(
+        claim=f"target {targets[row]} is {setting.person} {names[place]}",
+        strength=Strength.CONFIDENCE,
+        evidence=tuple(f"{setting.item} {texts[one]}" for one in shared),
+        reasoning=f"score {ranking.score[row]:.2f}, the next {ranking.second[row]:.2f}:"
+        f" {ranking.eccentricity[row]:.1f} standard deviations, above {result.threshold:.1f}",
+    )
+
+
+def _scored(
+    setting: Setting, result: Result, matched: np.ndarray[Any, np.dtype[np.bool_]], names: list[str]
+) -> tuple[Score | None, np.ndarray[Any, np.dtype[np.bool_]] | None]:
+    """Success is of targets who are in the table; control of those who are not: a match of one of them is false."""
+    if setting.truth is None:
+        return None, None
+    truth = _truth(setting, names)
+    right = (truth == result.ranking.best) & (truth >= 0)
+    inside = truth >= 0
+    if not inside.any():
+        raise InvalidInputError("no target is in the table, by the truth", "check which column the truth is in")
+    success, baseline = share(int(right[inside].sum()), int(inside.sum())), 1 / result.events.people
+    score = Score(
+        claimed=int(matched.sum()),
+        right=int((matched & right).sum()),
+        success=success,
+        baseline=Interval(baseline, baseline, baseline),
+        control=None,
+        advantage=Interval(success.value - baseline, success.low - baseline, success.high - baseline),
+    )
+    return score, right
+
+
+def _truth(setting: Setting, names: list[str]) -> Whole:
+    """The number of the person whom each target is, or -1."""
+    column, target = setting.known[str(setting.truth)], setting.known[setting.target]
+    numbers = {name: number for number, name in enumerate(names)}
+    real = np.array([numbers.get(str(text), -1) if text is not None else -1 for text in column.texts], np.int64)
+    there = np.array([text is not None for text in target.texts], np.bool_)[target.codes]
+    _, first = np.unique(target.codes[there], return_index=True)
+    return np.asarray(real[column.codes[there][first]])
+
+
+def _control(setting: Setting, result: Result) -> Table:
+    spare = result.spare
+    part = share(int((spare > result.threshold).sum()), len(spare))
+    row = ("spare decoys that are matched", f"{int((spare > result.threshold).sum()):,}", f"{len(spare):,}")
+    return Table(
+        "Control: people who are not in the table",
+        f"Decoys are people of the table, scored against it without their own rows. {len(result.decoys):,} of them set"
+        f" the threshold, so that a false match has a chance of {setting.rate:.3g} at most; others show that it holds.",
+        ("what", "number", "of", "share", "interval"),
+        ((*row, f"{100 * part.value:.2f} %", f"{100 * part.low:.2f} % to {100 * part.high:.2f} %"),),
+    )
+
+
+def _numbers(
+    setting: Setting,
+    result: Result,
+    matched: np.ndarray[Any, np.dtype[np.bool_]],
+    right: np.ndarray[Any, np.dtype[np.bool_]] | None,
+) -> dict[str, Any]:
+    false = share(int((result.spare > result.threshold).sum()), len(result.spare))
+    common = {
+        "targets": len(matched),
+        "matched": int(matched.sum()),
+        "no_match": int((~matched).sum()),
+        "table_people": result.events.people,
+        "rate": setting.rate,
+        "threshold": None if np.isinf(result.threshold) else result.threshold,
+        "decoys": len(result.decoys),
+        "control": {"value": false.value, "low": false.low, "high": false.high},
+    }
+    return common if right is None else common | {"right": int((matched & right).sum())}

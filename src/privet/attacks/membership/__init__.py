@@ -1,0 +1,1 @@
+"""Attack on membership: was this person among those whose statistics were published?"""

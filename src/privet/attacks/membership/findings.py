@@ -1,0 +1,292 @@
+"""What a membership attack found, in words."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Any
+
+import numpy as np
+
+from privet.attacks.finding import Finding, Findings, Interval, Score, Strength, Table
+from privet.attacks.membership.likelihoods import RATE, Floats
+from privet.attacks.membership.members import Result
+from privet.attacks.membership.roc import Roc, bound_at, picture, under
+
+MOST_LISTED = 1000
+RATES = (0.001, 0.01, 0.05)
+SURE = 0.9
+SPARE = 3.0  # standard deviations
+LEAD = (
+    "Claimed means: at most one in {of:,} of the people who are {who} scores as high, and people who are in do so"
+    " often enough that this person is in with 90 % or more, if in and out were equally likely before. Nobody's"
+    " membership is certain from means alone."
+)
+OFF = (
+    " It is not: people who are in differ from the others in more than being in, such as by origin, or the others are"
+    " among those who say what is usual. The AUC seen is not that of this attack alone."
+)
+NOT_TRIED = (
+    "Several people at once, such as a family, whose evidence adds up.",
+    "Statistics besides means: variances, p-values, regressions, a second study with some of the same people.",
+)
+
+
+def findings_of(result: Result, subject: str, start: float) -> Findings:
+    sure = _sure(result)
+    claimed = (result.p_values <= _rate(result) + 1e-12) & (sure >= SURE) & _high_enough(result) & (not result.alike)
+    order = [int(place) for place in np.argsort(-result.scores, kind="stable") if claimed[place]]
+    shown = order[:MOST_LISTED] if result.target is None else [result.target]
+    pictures = () if result.curve is None else (_picture(result, result.curve),)
+    return Findings(
+        attack="membership",
+        subject=subject,
+        headline=_headline(result, claimed),
+        people=len(result.names),
+        certain=int(claimed.sum()),
+        findings=tuple(_finding(result, place, float(sure[place]) if claimed[place] else None) for place in shown),
+        tables=tuple(_tables(result)),
+        pictures=pictures,
+        score=None if result.curve is None else _score(result.curve, claimed, result.members),
+        assumptions=tuple(_assumptions(result)),
+        not_tried=NOT_TRIED,
+        numbers=_numbers(result),
+        seconds=time.perf_counter() - start,
+        word="claimed",
+        lead=LEAD.format(of=round(1 / _rate(result)), who="made up" if result.made else "known to be out"),
+    )
+
+
+def _rate(result: Result) -> float:
+    """Of false alarms: with few people who are out a p-value cannot get lower."""
+    return max(RATE, 1 / (result.calibration + 1))
+
+
+def _sure(result: Result) -> Floats:
+    """The chance that somebody is in, if it was one half before. P-values come in steps, and each has the chance of one
+    step for people who are out. With b the share of people in with just this p-value, by the forecast and at most what
+    a promise allows, it is b / (b + step). (All those with this p-value or a lower one are in more often than that.)"""
+    step = 1 / (result.calibration + 1)
+    most = 1.0 if result.privacy is None else bound_at(step, result.privacy, _steps(result))
+    said = {
+        p: min(_found_up_to(result, p) - _found_up_to(result, p - step), most) for p in set(result.p_values.tolist())
+    }
+    return np.array([said[p] / (said[p] + step) for p in result.p_values.tolist()])
+
+
+def _high_enough(result: Result) -> Any:
+    """Whoever scores less than half of what members should score is more likely out, however few others score as high:
+    such as where the means are of other people than was said, and nobody is in. (But for errors of the forecast.)"""
+    return result.beyond >= result.forecast.shift / math.sqrt(result.forecast.outside) / 2 - SPARE
+
+
+def _found_up_to(result: Result, p: float) -> float:
+    return 0.0 if p < 1e-12 else 1.0 if p > 1 - 1e-12 else result.forecast.found_at(p)
+
+
+def _steps(result: Result) -> int:
+    """People outside are compared with people inside the same number of people: one out and another one in."""
+    return 2 if result.privacy is not None and result.privacy.neighbors == "add-remove" else 1
+
+
+def _in_a_hundred(rate: float) -> str:
+    return f"one false alarm in {round(1 / rate):,}"
+
+
+def _headline(result: Result, claimed: np.ndarray[Any, np.dtype[np.bool_]]) -> str:
+    if result.target is not None:
+        place = result.target
+        verdict = (
+            "is claimed to be in the data" if claimed[place] else "cannot be told from people who are not in the data"
+        )
+        return f"{result.names[place]} {verdict} (p = {result.p_values[place]:.2g})"
+    if result.curve is None and result.alike:
+        return "Nobody can be told: attributes depend on each other, and nobody who is known to be out was given"
+    if result.curve is None:
+        verb = "looks" if claimed.sum() == 1 else "look"
+        return (
+            f"{int(claimed.sum()):,} of {len(claimed):,} people {verb} as if in the data,"
+            f" at {_in_a_hundred(_rate(result))}"
+        )
+    members, rate = len(result.curve.inside), RATE
+    found, others = round(result.curve.tpr_at(rate).value * members), len(result.curve.outside)
+    at = (
+        f"At {_in_a_hundred(rate)}"
+        if others * rate >= 1
+        else f"With no false alarm among {others:,} other{'s' if others > 1 else ''}"
+    )
+    return f"{at}, {found:,} of {members:,} members {'is' if found == 1 else 'are'} found"
+
+
+def _finding(result: Result, place: int, sure: float | None) -> Finding:
+    p = float(result.p_values[place])
+    as_high = round(p * (result.calibration + 1)) - 1
+    who = "made-up people" if result.made else "people who are out"
+    verdict = "is not told from people who are out" if sure is None else "is in the data"
+    return Finding(
+        claim=f"{result.names[place]} {verdict}",
+        strength=Strength.CONFIDENCE,
+        record={"name": result.names[place]},
+        reasoning=f"score {result.scores[place]:.4g}; of {result.calibration:,} {who}, "
+        f"{as_high or 'nobody'} scored as high: p = {p:.2g}",
+        confidence=sure,
+    )
+
+
+def _score(curve: Roc, claimed: np.ndarray[Any, Any], members: Any) -> Score:
+    """People found at the rate of false alarms that counts, whether or not there was reason enough to claim it of one
+    of them: few people who are known to be out leave nobody to claim, and everybody to find."""
+    success, control = curve.tpr_at(RATE), curve.alarms_at(RATE)
+    return Score(
+        claimed=int(claimed.sum()),
+        right=int((claimed & members).sum()),
+        success=success,
+        baseline=Interval(RATE, RATE, RATE),
+        control=control,
+        advantage=Interval(
+            success.value - max(RATE, control.value),
+            success.low - max(RATE, control.high),
+            success.high - max(RATE, control.low),
+        ),
+    )
+
+
+def _picture(result: Result, curve: Roc) -> Any:
+    return picture(curve, result.privacy, "People in the data and others, told apart", steps=_steps(result))
+
+
+def _tables(result: Result) -> list[Table]:
+    tables = [_forecast(result)]
+    if result.curve is not None:
+        tables = [_rates(result.curve), *tables, _controls(result, result.curve)]
+    return tables
+
+
+def _rates(curve: Roc) -> Table:
+    rows = [("AUC", f"{curve.auc.value:.4f}", f"{curve.auc.low:.4f} to {curve.auc.high:.4f}", "")]
+    for rate in RATES:
+        found, alarms = curve.tpr_at(rate), curve.alarms_at(rate)
+        rows.append(
+            (f"found at {100 * rate:g} % false alarms", _percent(found.value), _between(found), _between(alarms))
+        )
+    rows.append(("advantage", _percent(curve.advantage.value), _between(curve.advantage), ""))
+    return Table(
+        "How well people in the data are told from others",
+        "AUC: the chance that somebody in the data scores higher than somebody who is not. Advantage: people found less"
+        " false alarms, at the best threshold. Intervals are 95 % ones, for this release and more people like these.",
+        ("what", "seen", "interval", "false alarms among others"),
+        tuple(rows),
+    )
+
+
+def _forecast(result: Result) -> Table:
+    ways = [("attributes taken for independent", result.plain_forecast, result.plain_curve)]
+    if result.model.whitened:
+        ways.append(("whitened", result.forecast, result.curve))
+    rows = tuple(
+        (name, f"{said.attributes:,.0f}", f"{said.auc:.3f}", _percent(said.found_at(RATE)),
+         "not known" if seen is None else f"{seen.auc.value:.3f}")
+        for name, said, seen in ways
+    )  # fmt: skip
+    return Table(
+        "Forecast",
+        f"Before anybody was scored: {len(result.model.published.means):,} attributes tell as much as this number of"
+        " independent ones would. Whitening takes out what attributes repeat, such as neighboring SNPs and origin.",
+        ("weights", "independent attributes", "AUC", f"found at {100 * RATE:g} % false alarms", "AUC seen"),
+        rows,
+    )
+
+
+def _controls(result: Result, curve: Roc) -> Table:
+    rows = [
+        ("people outside who are found, at 1 %", _percent(curve.alarms_at(RATE).value), _between(curve.alarms_at(RATE)))
+    ]
+    if result.control is not None:
+        auc = result.control
+        rows.append(("AUC on means of other people", f"{auc.value:.3f}", f"{auc.low:.3f} to {auc.high:.3f}"))
+    return Table(
+        "Controls",
+        "People in neither the data nor the reference; and the same attack on means of other people, where nobody who"
+        " is asked about can be found, so that the AUC should be .5." + (OFF if _is_off(result.control) else ""),
+        ("what", "seen", "interval"),
+        tuple(rows),
+    )
+
+
+def _is_off(control: Interval | None) -> bool:
+    return control is not None and not control.low <= 0.5 <= control.high
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.1f} %"
+
+
+def _between(interval: Interval) -> str:
+    return f"{_percent(interval.low)} to {_percent(interval.high)}"
+
+
+def _assumptions(result: Result) -> list[str]:
+    usual, published = result.model.population, result.model.published
+    told = [
+        f"The published means are of {result.model.size:,.0f} people"
+        + (", as their distance from the usual says." if result.sized else "."),
+        "Who is not in the data is like the reference people, not one of them, and no relative of somebody in the data:"
+        " a brother or a parent scores high, too."
+        if not result.made
+        else "Attributes of one person are independent: nobody who is known to be out was given.",
+    ]
+    if result.alike:
+        told.append(
+            "They are not: people asked about are more alike than that, so nobody is claimed to be in. Give reference"
+            " people who are not in the data."
+        )
+    if published.noise.any():
+        told.append(f"The noise has a standard deviation of {published.noise.mean():.3g}, independent in each mean.")
+    if np.isfinite(usual.people) and not result.stand_in:
+        told.append(f"What is usual comes from {usual.people:,.0f} reference people; its error is taken into account.")
+    if result.stand_in:
+        told.append("The people asked about stand in for the population: few of them are in the data.")
+    told.append("How sure a claim is: if the person was as likely in as out before, and members score as forecast.")
+    if result.privacy is not None:
+        told.append(
+            f"The limit is for epsilon {float(result.privacy.epsilon):g}"
+            + (", twice, as a person in is compared with another one in that place." if _steps(result) == 2 else ".")
+        )
+    return told
+
+
+def _numbers(result: Result) -> dict[str, Any]:
+    numbers: dict[str, Any] = {
+        "test": result.model.test,
+        "whitened": result.model.whitened,
+        "attributes": len(result.model.published.means),
+        "effective_attributes": result.forecast.attributes,
+        "size": result.model.size,
+        "calibration": result.calibration,
+        "forecast": result.forecast.auc,
+        "forecast_tpr": result.forecast.found_at(RATE),
+        "plain_forecast": result.plain_forecast.auc,
+        "p_values": result.p_values.tolist(),
+        "alike": result.alike,
+    }
+    if result.curve is None or result.plain_curve is None:
+        return numbers
+    tpr, control = result.curve.tpr_at(RATE), result.control
+    numbers |= {
+        "auc": result.curve.auc.value,
+        "auc_low": result.curve.auc.low,
+        "auc_high": result.curve.auc.high,
+        "plain_auc": result.plain_curve.auc.value,
+        "tpr": tpr.value,
+        "tpr_low": tpr.low,
+        "tpr_high": tpr.high,
+        "advantage": result.curve.advantage.value,
+        "advantage_low": result.curve.advantage.low,
+        "advantage_high": result.curve.advantage.high,
+        "control_auc": None if control is None else control.value,
+        "control_low": None if control is None else control.low,
+        "control_high": None if control is None else control.high,
+    }
+    if result.privacy is not None:
+        numbers["under_limit"] = under(result.curve, result.privacy, steps=_steps(result)).holds
+    return numbers

@@ -1,0 +1,1 @@
+"""Attack on pseudonyms: ids found again by trying all of them."""

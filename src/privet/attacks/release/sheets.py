@@ -1,0 +1,292 @@
+"""Tables in sheets: a short mapping says which cells are what, and every published cell becomes a statistic.
+
+Long layout: some columns hold labels, others numbers. Cross layout: the labels of one attribute stand in the header.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from privet.attacks.release.published import (
+    BOUNDS,
+    MEASURES,
+    QUALIFIERS,
+    ROUNDINGS,
+    SAID,
+    Reader,
+    at,
+    mapping,
+    only,
+    sequence,
+)
+from privet.attacks.release.sheet_cells import Cell, Sheet, coordinate, number_of, open_sheet
+from privet.attacks.release.sheet_labels import Labels, both, folded
+from privet.attacks.release.statistics import EVERYBODY, Statistic
+from privet.catalog.declarations import listed, texts
+from privet.core.expression import Expression
+from privet.core.rational import show, whole
+from privet.errors import InvalidInputError
+
+OPTIONS = {"quantile": ("level", "discrete"), "median": ("discrete",), "percent": ("of",)}
+KEYS = (
+    "file", "sheet", "frame", "name", "delimiter", "header", "rows", "values", "columns", "value", "where", "total",
+    "suppressed", "decimal", "fill", "ignore", "rounded", "random_rounded", "decimals",
+)  # fmt: skip
+MOST_COLUMNS = 12  # named in a remedy
+
+
+def sheet_statistics(
+    document: Mapping[str, Any], reader: Reader, folder: Path, workbook: Path | None
+) -> list[Statistic]:
+    """Every published cell of the tables that a document names."""
+    if workbook is None and "workbook" in document:
+        if not isinstance(document["workbook"], str):
+            raise InvalidInputError(f"workbook is {show(document['workbook'])}", 'write workbook = "x.xlsx"')
+        workbook = folder / document["workbook"]
+    found = []
+    for place, entry in enumerate(sequence(document.get("tables", []), "tables"), 1):
+        with at(f"table {place}"):
+            given = mapping(entry, "it")
+            only(given, KEYS)
+            sheet = open_sheet(given, folder, workbook)
+        with at(sheet.place):
+            found += list(_Table(given, document, reader, sheet).statistics())
+    return found
+
+
+Labeled = tuple[str, str, Expression]  # attribute or [labels] section, label, whom it means
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What the cells of a column say: a measure, of which attribute, how the numbers were rounded, and about whom."""
+
+    measure: str
+    attribute: str | None
+    qualifiers: Mapping[str, Any]
+    options: Mapping[str, Any]
+    where: Expression = EVERYBODY
+    condition: str = ""
+
+    @property
+    def words(self) -> list[str]:
+        """Before the labels in a name; a count goes without saying."""
+        measured = "" if self.measure == "count" else " ".join(filter(None, (self.measure, self.attribute)))
+        return [words for words in (measured, self.condition) if words]
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Whom a cell is about."""
+
+    labels: tuple[Labeled, ...]
+
+    def where(self, names: list[str] | None = None) -> Expression:
+        return both(group for name, _, group in self.labels if names is None or name in names)
+
+    @property
+    def words(self) -> list[str]:
+        return [f"{name} {label}" for name, label, group in self.labels if group != EVERYBODY]
+
+
+class _Table:
+    """One entry of [[tables]] while it is read."""
+
+    def __init__(self, given: Mapping[str, Any], document: Mapping[str, Any], reader: Reader, sheet: Sheet) -> None:
+        self.given, self.reader, self.sheet = given, reader, sheet
+        self.point = given.get("decimal", document.get("decimal", "."))
+        if self.point not in (".", ","):
+            raise InvalidInputError(f"decimal is {show(self.point)}", 'write decimal = "," or leave it out')
+        totals = [*texts(document.get("total", ()), "total"), *texts(given.get("total", ()), "total")]
+        self.labels = Labels(reader, self.point, totals, document.get("labels", {}))
+        self.where = reader.conditions.read(given["where"]) if "where" in given else EVERYBODY
+        self.marks = _marks(given.get("suppressed", document.get("suppressed", [])))
+        self.header = whole(given.get("header", 1), "header", 1) - 1
+        self.fill = given.get("fill", False)
+        if not isinstance(self.fill, bool):
+            raise InvalidInputError(f"fill is {show(self.fill)}", "write fill = true or leave it out")
+        if not any(cell != "" for row in sheet.rows for cell in row):
+            raise InvalidInputError("it is empty", "write the tables into it, or name another one")
+        if not any(cell != "" for cell in self._row(self.header)):
+            raise InvalidInputError(f"row {self.header + 1} is empty", "write header = the row with the column names")
+        self.names = self._label_columns()
+
+    def statistics(self) -> Iterator[Statistic]:
+        """Cell by cell, row by row, up to the first empty row."""
+        columns = self._value_columns()
+        found = False
+        above: dict[int, str] = {}
+        for row in range(self.header + 1, len(self.sheet.rows)):
+            if not any(cell != "" for cell in self._row(row)):
+                break
+            labels = [self._label(row, place, name, above) for place, name in self.names.items()]
+            for place, (said, more) in columns.items():
+                with at(coordinate(row, place)):
+                    statistic = self._statistic(row, place, said, _Group((*labels, *more)))
+                if statistic is not None:
+                    found = True
+                    yield statistic
+        if not found:
+            raise InvalidInputError(
+                "it publishes nothing", "check header, rows and values; a table ends at the first empty row"
+            )
+
+    # Which columns are what
+
+    def _row(self, row: int) -> list[Cell]:
+        return list(self.sheet.rows[row]) if row < len(self.sheet.rows) else []
+
+    def _column(self, name: object) -> int:
+        """The place of a column, by the text in the header or else by its letter."""
+        header = self._row(self.header)
+        places = [p for p, cell in enumerate(header) if isinstance(name, str) and folded(str(cell)) == folded(name)]
+        if len(places) > 1:
+            raise InvalidInputError(f"there are two columns {show(name)}", "rename one")
+        if places:
+            return places[0]
+        width = max(map(len, self.sheet.rows))
+        letters = [p for p in range(width) if coordinate(0, p) == f"{name}1"]
+        if letters:
+            return letters[0]
+        shown = ", ".join(show(str(cell)) for cell in header[:MOST_COLUMNS] if cell != "")
+        raise InvalidInputError(
+            f"there is no column {show(name)} in row {self.header + 1}",
+            f"the columns are {shown}; a letter such as B works too",
+        )
+
+    def _label_columns(self) -> dict[int, str]:
+        """place -> the attribute or [labels] section of its labels."""
+        found = {}
+        for entry in sequence(self.given.get("rows", []), "rows"):
+            named = entry if isinstance(entry, Mapping) else {"column": entry, "attribute": entry}
+            only(named, ("column", "attribute"))
+            column = named.get("column", named.get("attribute"))
+            found[self._column(column)] = self.labels.check(named.get("attribute", column))
+        return found
+
+    def _value_columns(self) -> dict[int, tuple[_Said, tuple[Labeled, ...]]]:
+        """place -> what its cells say, and the label in the header of a cross table."""
+        long, cross = "values" in self.given, "columns" in self.given and "value" in self.given
+        if long == cross or (long and ("columns" in self.given or "value" in self.given)):
+            raise InvalidInputError(
+                "it does not say what the numbers are",
+                'write values = {Persons = "count"}, or columns = "race" and value = "count"',
+            )
+        return self._cross() if cross else {place: (said, ()) for place, said in self._long()}
+
+    def _long(self) -> Iterator[tuple[int, _Said]]:
+        values = self.given["values"]
+        if isinstance(values, Mapping):
+            pairs = list(values.items())
+        else:
+            tables = [mapping(entry, "an entry of values") for entry in sequence(values, "values")]
+            pairs = [(table.get("column"), {k: v for k, v in table.items() if k != "column"}) for table in tables]
+        for column, said in pairs:
+            with at(f"values, {show(column)}"):
+                yield self._column(column), self._said(said)
+
+    def _cross(self) -> dict[int, tuple[_Said, tuple[Labeled, ...]]]:
+        name = self.labels.check(self.given["columns"])
+        with at("value"):
+            said = self._said(self.given["value"])
+        left_out = {self._column(column) for column in texts(self.given.get("ignore", ()), "ignore")}
+        found: dict[int, tuple[_Said, tuple[Labeled, ...]]] = {}
+        for place, cell in enumerate(self._row(self.header)):
+            if cell != "" and place not in self.names and place not in left_out:
+                with at(coordinate(self.header, place)):
+                    found[place] = said, ((name, str(cell), self.labels.group(name, str(cell))),)
+        return found
+
+    def _said(self, given: Any) -> _Said:
+        """ "mean age", or {mean = "age", decimals = 1}."""
+        if isinstance(given, str):
+            word, _, attribute = given.strip().partition(" ")
+            given = {word: attribute.strip() or True}
+        table = mapping(given, "it")
+        measures = [name for name in SAID if name in table]
+        if len(measures) != 1:
+            raise InvalidInputError("it does not name one measure", f'use one of {listed(SAID)}, such as "mean age"')
+        measure, attribute = measures[0], table[measures[0]]
+        if measure in MEASURES:
+            self.reader.check_measured(attribute, measure)
+        elif attribute is not True:
+            raise InvalidInputError(f"{measure} is of people, not of {show(attribute)}", f'write "{measure}"')
+        extra = OPTIONS.get(measure, ())
+        only(table, (measure, "where", *QUALIFIERS, *extra))
+        own = {name: table[name] for name in QUALIFIERS if name in table}
+        words = ("rounded", "random_rounded") if measure == "count" else ("decimals",)
+        shared = {name: self.given[name] for name in words if name in self.given}
+        options = {name: table[name] for name in extra if name in table}
+        rounded = any(name in own for name in ROUNDINGS)
+        said = _Said(measure, attribute if measure in MEASURES else None, own if rounded else shared | own, options)
+        if "where" not in table:
+            return said
+        return replace(said, where=self.reader.conditions.read(table["where"]), condition=table["where"])
+
+    # One cell
+
+    def _label(self, row: int, place: int, name: str, above: dict[int, str]) -> Labeled:
+        cells = self._row(row)
+        label = str(cells[place]) if place < len(cells) else ""
+        if label == "" and self.fill:
+            label = above.get(place, "")
+        above[place] = label
+        with at(coordinate(row, place)):
+            if label == "":
+                raise InvalidInputError(
+                    f"the label of {name} is empty", "write it, or fill = true if it is that of the row above"
+                )
+            return name, label, self.labels.group(name, label)
+
+    def _statistic(self, row: int, place: int, said: _Said, group: _Group) -> Statistic | None:
+        """None: nothing was published there."""
+        cells = self._row(row)
+        cell = cells[place] if place < len(cells) else ""
+        words = ", ".join([*said.words, *group.words]) or "everybody"
+        name = f"{self.sheet.name} {coordinate(row, place)} ({words})"
+        empty = Statistic(name=name, table=self.sheet.name, where=both((self.where, said.where, group.where())))
+        if str(cell) in self.marks:
+            bounds = self.marks[str(cell)]
+            if said.measure != "count" or not bounds:
+                return None
+            return replace(empty, count=self.reader.count(bounds))
+        if cell == "":
+            return None
+        percent = said.measure == "percent" and isinstance(cell, str)
+        number = number_of(str(cell).removesuffix("%").strip() if percent else cell, self.point)
+        if number is None:
+            raise InvalidInputError(
+                f"{show(cell)} is no number",
+                "list a mark in suppressed = {marks = [...], below = 3}; put an empty row before notes",
+            )
+        given = {"value": number, **said.qualifiers}
+        if said.measure == "count":
+            return replace(empty, count=self.reader.count(given))
+        if said.measure == "percent":
+            return replace(empty, measures=(self.reader.share(given, self._base(said, group)),))
+        measured = {said.measure: {said.attribute: {**given, **said.options}}}
+        return replace(empty, measures=self.reader.measures(measured))
+
+    def _base(self, said: _Said, group: _Group) -> Expression:
+        """Of whom a percentage is a part: a condition, or the labels of these names; otherwise the whole table."""
+        of = said.options.get("of", [])
+        if isinstance(of, list | tuple):
+            return both((self.where, group.where([self.labels.check(name) for name in of])))
+        return both((self.where, self.reader.conditions.read(of)))
+
+
+def _marks(given: Any) -> dict[str, dict[str, Any]]:
+    """mark -> what is known of a count that it hides; nothing, if it may be any."""
+    found = {}
+    for entry in given if isinstance(given, list | tuple) else [given]:
+        with at("suppressed"):
+            table = mapping(entry, "it")
+            only(table, ("marks", *BOUNDS))
+            marks = table.get("marks", ())
+            for mark in texts([marks] if isinstance(marks, str) else marks, "marks"):
+                found[re.sub(r"\s+", " ", mark.strip())] = {name: table[name] for name in BOUNDS if name in table}
+    return found

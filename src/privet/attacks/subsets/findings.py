@@ -1,0 +1,201 @@
+"""What an attack on sums found, in words."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from privet.attacks.finding import Curve, Finding, Findings, Picture, Score, Strength, Table
+from privet.attacks.subsets.decoders.problem import Errors, Forecast
+from privet.attacks.subsets.proof import Certified, proofs, sources
+from privet.attacks.subsets.score import SURE, calibration, scored
+from privet.attacks.subsets.sums import Attacked
+
+MOST_LISTED = 1000
+SPREAD = tuple(2.0 ** (step / 2) for step in range(-8, 9))  # of the alphas of the picture, times this one
+LEAD = (
+    f"Found means: the guess about this person is right with a probability of {100 * SURE:.0f} % or more, if the"
+    " errors of the answers are as stated. The others are guessed, too, less surely."
+)
+ASSUMED = (
+    "It is known who is in which sum, and everybody's secret is 0 or 1.",
+    "Errors of different answers are independent of each other.",
+)
+NOT_TRIED = (
+    "Secrets that go together, such as those of a family.",
+    "Errors that depend on each other, or on the query.",
+)
+LAWS = {
+    "exact": "without errors",
+    "normal": "with normal errors of standard deviation {size:.4g}",
+    "laplace": "with Laplace errors of scale {size:.4g}",
+    "bounded": "with errors up to {size:.4g}, whatever their law",
+    "outliers": "with normal errors of standard deviation {size:.4g}, but for {share:.3g} of them, which are anything",
+}
+
+
+def findings_of(attacked: Attacked) -> Findings:
+    decoded, sums = attacked.decoded, attacked.sums
+    proven = {} if attacked.stated is None else proofs(sums, attacked.stated, decoded.bits)
+    guesses, confidence = decoded.bits.astype(np.int8), attacked.confidence.copy()
+    confidence[list(proven)] = 1.0
+    score, pictures = None, [curve(attacked)]
+    if attacked.truth is not None:
+        score = scored(guesses, confidence, attacked.truth, attacked.control)
+        drawn = calibration(guesses, confidence, attacked.truth)
+        pictures = [*([] if drawn is None else [drawn]), *pictures]
+    sure = int((confidence >= SURE).sum())
+    return Findings(
+        attack="subsets",
+        subject=sums.subject,
+        headline=headline(attacked, score),
+        people=len(sums.names),
+        certain=len(proven) or sure,
+        findings=_people(attacked, proven),
+        tables=(
+            *([_doubt(attacked)] if attacked.doubted else []),
+            _expected(attacked),
+            *([_wrong(attacked)] if decoded.most_wrong is not None else []),
+        ),
+        pictures=tuple(pictures),
+        score=score,
+        assumptions=(*ASSUMED, f"The answers are sums {errors_words(decoded.errors)}."),
+        not_tried=NOT_TRIED,
+        numbers=_numbers(attacked, score, len(proven), sure),
+        seconds=attacked.seconds,
+        word="certain" if proven else "found",
+        lead="" if proven else LEAD,
+    )
+
+
+def headline(attacked: Attacked, score: Score | None) -> str:
+    people = len(attacked.sums.names)
+    if score is None or attacked.truth is None:
+        share = 100 * float(attacked.confidence.mean())
+        return f"The guesses are expected to be right for about {share:.1f} % of {people:,} people"
+    known = int((attacked.truth >= 0).sum())
+    return f"{round(score.success.value * known):,} of {known:,} people's secrets are right"
+
+
+def errors_words(errors: Errors) -> str:
+    return LAWS[errors.law].format(size=errors.size, share=errors.share)
+
+
+def _people(attacked: Attacked, proven: dict[int, Certified]) -> tuple[Finding, ...]:
+    """Proofs first, then the surest guesses."""
+    confidence, decoded = attacked.confidence, attacked.decoded
+    likely = np.flatnonzero(confidence >= SURE)
+    order = [*proven, *(int(at) for at in likely[np.argsort(-confidence[likely], kind="stable")] if at not in proven)]
+    return tuple(
+        Finding(
+            claim=f"{attacked.sums.names[at]}: secret {decoded.bits[at]}",
+            strength=Strength.PROOF if at in proven else Strength.CONFIDENCE,
+            confidence=None if at in proven else float(confidence[at]),
+            evidence=sources(proven[at]) if at in proven else (),
+            certificate=proven.get(at),
+        )
+        for at in order[:MOST_LISTED]
+    )
+
+
+def _expected(attacked: Attacked) -> Table:
+    used = attacked.decoded.decoder
+    return Table(
+        "What was to be expected",
+        "The share of people whose secret each decoder gets right, before any answer is looked at:"
+        f" {attacked.sums.matrix.shape[0]:,} answers about {len(attacked.sums.names):,} people,"
+        f" {errors_words(attacked.decoded.errors)}.",
+        ("decoder", "right", "why", ""),
+        tuple((*_forecast(one), "used" if one.decoder == used else "") for one in attacked.forecasts),
+    )
+
+
+def _forecast(one: Forecast) -> tuple[str, str, str]:
+    return one.decoder, f"{100 * one.recovered:.1f} %", one.why
+
+
+def _doubt(attacked: Attacked) -> Table:
+    stated, seen = attacked.stated, attacked.decoded.errors
+    said = "of everybody's secret that are near to the answers" if stated is None else errors_words(stated)
+    taken = (
+        "Nor do they fit what the residuals show, so no guess is called likelier than a coin's."
+        if attacked.unfit
+        else f"What follows takes the answers as sums {errors_words(seen)}, as the residuals look."
+    )
+    return Table(
+        "The answers do not fit what was said of them",
+        f"No guesses were found that fit sums {said}. {taken} Are the errors larger than stated, do they depend on each"
+        " other or on the query, or is somebody else in the sums?",
+    )
+
+
+def _wrong(attacked: Attacked) -> Table:
+    most = attacked.decoded.most_wrong
+    return Table(
+        "What can be wrong at most",
+        f"If no answer is off by more than {attacked.decoded.errors.size:.4g}, at most {most:,} of these secrets are"
+        " wrong, whatever the data are.",
+    )
+
+
+def curve(attacked: Attacked) -> Picture:
+    """How the guesses fare with smaller and larger errors, as expected, and where this attack stands."""
+    from privet.attacks.subsets.decoders.evolution import forecast  # noqa: PLC0415  brings numba
+
+    rows, people = attacked.sums.matrix.shape
+    alpha = alpha_of(attacked)
+    middle = alpha or 0.25
+    alphas = [middle * step for step in SPREAD]
+    sizes = [Errors("normal", one * people**0.5) for one in alphas]
+    expected = [forecast(people, rows, size, rate=attacked.rate).recovered for size in sizes]
+    return Picture(
+        title="What larger errors would change",
+        text="The line is what is to be expected of the best decoder there is for random subsets and normal errors;"
+        " alpha is the size of errors divided by the root of the number of people.",
+        alt=f"A falling line, from {100 * expected[0]:.0f} % right at alpha {alphas[0]:.3g}"
+        f" to {100 * expected[-1]:.0f} % at {alphas[-1]:.3g}.",
+        x="alpha",
+        y="share right",
+        curves=(
+            Curve(name="expected", x=tuple(alphas), y=tuple(expected)),
+            Curve(name="this attack", x=(alpha or alphas[0],), y=(_right(attacked),), style="points"),
+        ),
+        log_x=True,
+    )
+
+
+def _right(attacked: Attacked) -> float:
+    if attacked.truth is None:
+        return float(attacked.confidence.mean())
+    known = attacked.truth >= 0
+    return float((attacked.decoded.bits == attacked.truth)[known].mean())
+
+
+def alpha_of(attacked: Attacked) -> float:
+    return attacked.decoded.errors.size / math.sqrt(len(attacked.sums.names))
+
+
+def _numbers(attacked: Attacked, score: Score | None, proven: int, sure: int) -> dict[str, Any]:
+    decoded, forecast = attacked.decoded, attacked.forecast
+    rows, people = attacked.sums.matrix.shape
+    return {
+        "recovered": None if score is None else score.success.value,
+        "expected": float(attacked.confidence.mean()),
+        "forecast": None if forecast is None else forecast.recovered,
+        "forecasts": {one.decoder: one.recovered for one in attacked.forecasts},
+        "decoder": decoded.decoder,
+        "converged": decoded.converged,
+        "people": people,
+        "queries": rows,
+        "alpha": alpha_of(attacked),
+        "rate": attacked.rate,
+        "errors": {"law": decoded.errors.law, "size": decoded.errors.size, "share": decoded.errors.share},
+        "baseline": None if score is None else score.baseline.value,
+        "most_wrong": decoded.most_wrong,
+        "sure": sure,
+        "proven": proven,
+        "doubted": attacked.doubted,
+        "fit": not attacked.unfit,
+    }

@@ -1,0 +1,1 @@
+"""Attack on published tables: the records behind them, and what is certain about people."""

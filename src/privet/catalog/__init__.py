@@ -1,0 +1,1 @@
+"""What an owner declares about a table, and the file that keeps it."""

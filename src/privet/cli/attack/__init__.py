@@ -1,0 +1,77 @@
+"""Verbs of whoever is about to publish: attack and preflight. What is attacked is a command of its own, in a file of
+its own."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from privet.cli.attack import linkage, membership, pseudonyms, records, regimes, release, subsets
+from privet.cli.attack.result import check, result_options, seconds_option, show
+from privet.cli.verb import Verb, counting, kinds_of
+from privet.errors import InvalidInputError
+
+SOMEBODY = 1  # the exit code of a preflight that found somebody
+KINDS: dict[str, Verb] = {  # a file a kind of attack; each has a mapping of its own
+    **release.KINDS, **linkage.KINDS, **pseudonyms.KINDS, **records.KINDS,
+    **membership.KINDS, **regimes.KINDS, **subsets.KINDS,
+}  # fmt: skip
+
+
+def _preflight_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("workbook", metavar="WORKBOOK", type=Path, help="an Excel file, or a folder of CSV files")
+    command.add_argument(
+        "--mapping", metavar="FILE.toml", type=Path, help="says what the sheets mean (the workbook's name with .toml)"
+    )
+    seconds_option(command)
+    result_options(command)
+
+
+def _preflight(options: argparse.Namespace) -> int:
+    """Exit code 1 if somebody is certain, or if that could not be decided."""
+    check(options)
+    mapping: Path = options.mapping or options.workbook.with_suffix(".toml")
+    if not options.workbook.exists():
+        raise InvalidInputError(f"there is no {options.workbook}", "name an Excel file, or a folder of CSV files")
+    if not mapping.exists():
+        raise InvalidInputError(
+            f"there is no {mapping}, which would say what the sheets of {options.workbook.name} mean",
+            "write it as docs/releases.md shows, or name another file with --mapping",
+        )
+    from privet import attacks  # noqa: PLC0415
+
+    with counting() as progress:
+        tables = attacks.read_tables(mapping, options.workbook)
+        findings = attacks.attack_tables(
+            tables, seconds=options.seconds, subject=options.workbook.name, progress=progress
+        )
+    show(findings, options)
+    harmed = findings.certain + int(findings.numbers["disclosed"])
+    undecided = int(findings.numbers["undecided"])
+    if not options.json:
+        print(f"\n{_verdict(harmed, undecided)}")
+    return SOMEBODY if harmed or undecided else 0
+
+
+def _verdict(harmed: int, undecided: int) -> str:
+    if harmed:
+        return "preflight: do not publish these tables as they are"
+    if undecided:
+        return "preflight: not decided in the time given; try --seconds with more"
+    return "preflight: nobody is certain from these tables alone"
+
+
+VERBS = {
+    "attack": Verb(
+        "attack what is about to be published: who is known, by what, and what to leave out",
+        "privet attack tables examples/census-block.toml --out report.html",
+        kinds_of("what to attack", KINDS),
+        None,
+    ),
+    "preflight": Verb(
+        "check a workbook before it is published; exit code 1 if somebody is certain",
+        "privet preflight examples/clinic-tables.xlsx",
+        _preflight_options,
+        _preflight,
+    ),
+}

@@ -1,0 +1,155 @@
+"""`privet attack linkage`, `scoreboard` and `uniqueness`: who can be found in released records."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from privet.cli.attack.result import check, result_options, show
+from privet.cli.verb import Verb, check_table, counting
+from privet.errors import InvalidInputError
+
+
+def _linkage_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("released", metavar="RELEASED", help="the released records: CSV, Excel, Parquet, DuckDB")
+    command.add_argument("known", metavar="KNOWN", help="a table of people whom somebody knows")
+    command.add_argument(
+        "--on", default="", metavar="A=B,C", help="columns to compare, released=known where names differ (all shared)"
+    )
+    command.add_argument(
+        "--truth", default="", metavar="ID", help="column of ids (or A=B) that tells who is who; for the score only"
+    )
+    command.add_argument("--precision", type=float, default=0.95, metavar="P", help="how sure a claim must be (0.95)")
+    command.add_argument("--exact", action="store_true", help="take every value as right: no typos, no wrong values")
+    command.add_argument("--one-to-one", action="store_true", help="give each person to one record at most")
+    command.add_argument("--hierarchies", type=Path, metavar="DIR", help="files such as job.csv: what words stand for")
+    command.add_argument(
+        "--matches", metavar="FILE.csv", type=Path, help="write the best guess for each record to this file"
+    )
+    result_options(command)
+
+
+def pairs_of(text: str, option: str) -> dict[str, str]:
+    """Such as a=b,c."""
+    found = {}
+    for part in filter(None, map(str.strip, text.split(","))):
+        one, sign, other = (piece.strip() for piece in part.partition("="))
+        if not one or (sign and not other):
+            raise InvalidInputError(
+                f"{option} {text} is not a list of columns", f"write, for example, {option} zip=postcode,sex"
+            )
+        found[one] = other or one
+    return found
+
+
+def _linkage(options: argparse.Namespace) -> None:
+    check(options)
+    if options.matches is not None:
+        check_table(options.matches, "--matches")
+    on, truth = pairs_of(options.on, "--on"), list(pairs_of(options.truth, "--truth").items())
+    if len(truth) > 1:
+        raise InvalidInputError(
+            "--truth must name one column of ids", "write, for example, --truth id, or --truth id=person"
+        )
+    from privet import attacks  # noqa: PLC0415  brings NumPy and DuckDB
+
+    with counting() as progress:
+        found = attacks.attack_linkage(
+            options.released,
+            options.known,
+            on=on or None,
+            truth=truth[0] if truth else None,
+            hierarchies=options.hierarchies,
+            precision=options.precision,
+            errors=not options.exact,
+            one_to_one=options.one_to_one,
+            progress=progress,
+        )
+    if options.matches is not None:
+        found.write(options.matches)
+    show(found.findings, options)
+
+
+def _scoreboard_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("released", metavar="RELEASED", help="a row for each person and item")
+    command.add_argument("points", metavar="POINTS", help="a row for each thing known of a target")
+    command.add_argument("--person", default="person", metavar="COLUMN", help="who did it (person)")
+    command.add_argument("--item", default="item", metavar="COLUMN", help="what was done (item)")
+    command.add_argument("--value", metavar="COLUMN", help="a number that goes with it, such as stars")
+    command.add_argument("--date", metavar="COLUMN", help="when it was done")
+    command.add_argument("--target", metavar="COLUMN", help="of whom a point is known (as --person)")
+    command.add_argument("--truth", metavar="COLUMN", help="column of POINTS with the real person; for the score only")
+    command.add_argument("--rate", type=float, default=0.01, metavar="R", help="false matches that are allowed (0.01)")
+    result_options(command)
+
+
+def _scoreboard(options: argparse.Namespace) -> None:
+    check(options)
+    from privet import attacks  # noqa: PLC0415
+
+    with counting() as progress:
+        found = attacks.attack_scoreboard(
+            options.released,
+            options.points,
+            person=options.person,
+            item=options.item,
+            value=options.value,
+            date=options.date,
+            target=options.target,
+            truth=options.truth,
+            rate=options.rate,
+            progress=progress,
+        )
+    show(found, options)
+
+
+def _uniqueness_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("data", metavar="DATA", help="records, or with --person a row for each thing a person did")
+    command.add_argument("--on", default="", metavar="A,B", help="the columns that may be known (all)")
+    command.add_argument("--person", metavar="COLUMN", help="who did it: count points of a person, not columns")
+    command.add_argument("--points", default="1,2,3,4", metavar="P,Q", help="how many points are known (1,2,3,4)")
+    command.add_argument("--most", type=int, default=3, metavar="N", help="columns in a set at most (3)")
+    result_options(command)
+
+
+def _uniqueness(options: argparse.Namespace) -> None:
+    check(options)
+    points = [part.strip() for part in options.points.split(",") if part.strip()]
+    if not points or not all(part.isascii() and part.isdigit() for part in points):
+        raise InvalidInputError(
+            f"--points {options.points} is not a list of numbers", "write, for example, --points 1,2,3,4"
+        )
+    from privet import attacks  # noqa: PLC0415
+
+    with counting() as progress:
+        found = attacks.attack_uniqueness(
+            options.data,
+            on=list(pairs_of(options.on, "--on")) or None,
+            person=options.person,
+            points=[int(part) for part in points],
+            most=options.most,
+            progress=progress,
+        )
+    show(found, options)
+
+
+KINDS = {
+    "linkage": Verb(
+        "released records against a table of known people: who is found, and how surely",
+        "privet attack linkage released.csv voters.csv --on zip=postcode,sex --out report.html",
+        _linkage_options,
+        _linkage,
+    ),
+    "scoreboard": Verb(
+        "a few things known about a person against what many people did, such as ratings",
+        "privet attack scoreboard ratings.csv points.csv --person user --item movie --value stars",
+        _scoreboard_options,
+        _scoreboard,
+    ),
+    "uniqueness": Verb(
+        "which columns, or how many points, single people out",
+        "privet attack uniqueness people.csv --on sex,birth,zip",
+        _uniqueness_options,
+        _uniqueness,
+    ),
+}

@@ -1,0 +1,63 @@
+"""`privet attack anonymized`: an anonymized table, alone and beside others."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from privet.cli.attack.result import check, result_options, show
+from privet.cli.verb import Verb, working
+from privet.errors import InvalidInputError
+
+
+def _options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("released", metavar="RELEASED", type=Path, help="the table: CSV, Excel, Parquet or DuckDB")
+    command.add_argument("--quasi", required=True, metavar="A,B", help="columns that an attacker knows of people")
+    command.add_argument("--sensitive", required=True, metavar="C", help="the column to find out")
+    command.add_argument(
+        "--also", action="append", default=[], type=Path, metavar="SECOND",
+        help="another release with some of the same people; may be given again",
+    )  # fmt: skip
+    command.add_argument(
+        "--known", action="append", default=[], metavar="A=1,B=2",
+        help="somebody to look for, by the quasi-identifiers; may be given again",
+    )  # fmt: skip
+    command.add_argument("--truth", type=Path, metavar="FILE", help="the original records, to score the attack")
+    command.add_argument("--population", type=Path, metavar="FILE", help="people who are not in it, for control")
+    command.add_argument("--hierarchies", type=Path, metavar="DIR", help="files such as job.csv: what words stand for")
+    result_options(command)
+
+
+def _attack(options: argparse.Namespace) -> None:
+    check(options)
+    from privet.attacks.anonymized.attack import attack_anonymized  # noqa: PLC0415  brings NumPy and DuckDB
+
+    with working("attacking the table"):
+        found = attack_anonymized(
+            options.released,
+            [name.strip() for name in options.quasi.split(",") if name.strip()],
+            options.sensitive,
+            also=options.also,
+            truth=options.truth,
+            population=options.population,
+            known=[_person(text) for text in options.known] or None,
+            hierarchies=options.hierarchies,
+        )
+    show(found, options)
+
+
+def _person(text: str) -> dict[str, str]:
+    parts = [part.partition("=") for part in text.split(",")]
+    if not all(name.strip() and equals for name, equals, _ in parts):
+        raise InvalidInputError(f"--known cannot be read: {text}", "write such as --known zip=13012,age=28")
+    return {name.strip(): value.strip() for name, _, value in parts}
+
+
+KINDS = {
+    "anonymized": Verb(
+        "an anonymized table: who is certain although no record can be told, alone and with a second release",
+        "privet attack anonymized released.csv --quasi zip,age --sensitive condition --also second.csv",
+        _options,
+        _attack,
+    ),
+}

@@ -1,0 +1,107 @@
+"""`privet attack regimes` and `privet attack leak`: how much noise stops attacks, in general and on an owner's data."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from privet.cli.attack.result import check, result_options, show
+from privet.cli.verb import Verb, counting
+from privet.errors import InvalidInputError
+
+RANGE = 3  # parts of name:low:high
+
+
+def _regimes_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--people", type=int, required=True, metavar="N", help="people in the data")
+    command.add_argument("--statistics", type=int, required=True, metavar="D", help="means that are published")
+    command.add_argument("--epsilon", metavar="E", help="draw the noise of this epsilon, too")
+    command.add_argument("--delta", default=0, metavar="D", help="and Gaussian noise with this delta (0: none)")
+    command.add_argument("--seed", type=int, default=0, metavar="S", help="of the made data (0)")
+    result_options(command)
+
+
+def _regimes(options: argparse.Namespace) -> None:
+    check(options)
+    from privet.attacks.membership.regimes import attack_regimes  # noqa: PLC0415  brings NumPy
+
+    with counting() as progress:
+        found = attack_regimes(
+            people=options.people, statistics=options.statistics, epsilon=options.epsilon, delta=options.delta,
+            seed=options.seed, progress=progress,
+        )  # fmt: skip
+    show(found, options)
+
+
+def _leak_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "data", metavar="DATA", type=Path, nargs="?", help="records, one a person: CSV, Excel, Parquet or DuckDB"
+    )
+    command.add_argument(
+        "--columns", metavar="A,B:0:100", help="yes/no columns, and numbers with their lowest and highest value"
+    )
+    command.add_argument("--made", metavar="N,D", help="made data in place of a file: so many people and attributes")
+    command.add_argument("--epsilons", default="0.1,0.3,1,3,10", metavar="E,F", help="(0.1,0.3,1,3,10)")
+    command.add_argument("--delta", default="0", metavar="D", help="Gaussian noise with this delta (0: Laplace)")
+    command.add_argument(
+        "--kind", default="membership", metavar="K",
+        help="the attack: membership, or subsets, of one yes/no column (membership)",
+    )  # fmt: skip
+    command.add_argument("--neighbors", default="replace", metavar="R", help="replace or add-remove (replace)")
+    command.add_argument("--runs", type=int, default=200, metavar="R", help="releases to attack (200)")
+    command.add_argument("--seed", type=int, default=0, metavar="S", help="of who is in a release; noise has none (0)")
+    result_options(command)
+
+
+def _leak(options: argparse.Namespace) -> None:
+    check(options)
+    if (options.data is None) == (options.made is None) or (options.data is None) != (options.columns is None):
+        raise InvalidInputError(
+            "leak needs records and their columns, or --made alone",
+            "write such as: privet attack leak patients.csv --columns smoker,age:0:99",
+        )
+    from privet.compare.leakage import leak, made  # noqa: PLC0415  brings NumPy and DuckDB
+
+    with counting() as progress:
+        data: object = options.data if options.made is None else made(*_sizes(options.made), seed=options.seed)
+        columns = _columns(options.columns) if options.columns else list(data)  # type: ignore[call-overload]
+        found = leak(
+            data, columns=columns, epsilons=_listed(options.epsilons), attack=options.kind, delta=options.delta,
+            neighbors=options.neighbors, runs=options.runs, seed=options.seed, progress=progress,
+        )  # fmt: skip
+    show(found, options)
+
+
+def _listed(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _columns(text: str) -> list[str | tuple[str, object, object]]:
+    columns: list[str | tuple[str, object, object]] = []
+    for part in _listed(text):
+        pieces = part.rsplit(":", RANGE - 1)
+        columns.append((pieces[0], pieces[1], pieces[2]) if len(pieces) == RANGE else part)
+    return columns
+
+
+def _sizes(text: str) -> tuple[int, int]:
+    sizes = [int(part) for part in _listed(text) if part.isdecimal()]
+    if len(sizes) != 2 or len(_listed(text)) != 2:
+        raise InvalidInputError(f"--made cannot be read: {text}", "write such as --made 400,200: people, attributes")
+    return sizes[0], sizes[1]
+
+
+KINDS = {
+    "regimes": Verb(
+        "how wrong published means have to be so that attacks stop, with attacks on made data",
+        "privet attack regimes --people 1000 --statistics 1000 --epsilon 1 --out regimes.html",
+        _regimes_options,
+        _regimes,
+    ),
+    "leak": Verb(
+        "for the owner: what an attack gets from your data at each epsilon, beside the error of the statistics",
+        "privet attack leak patients.csv --columns smoker,diabetes,age:0:100 --out leak.html",
+        _leak_options,
+        _leak,
+    ),
+}

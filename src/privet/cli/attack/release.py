@@ -1,0 +1,108 @@
+"""`privet attack tables` and `privet attack differencing`: statistics that are about to be published."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterable
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from privet.cli.attack.result import check, result_options, seconds_option, show
+from privet.cli.verb import Verb, counting, print_json
+from privet.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from privet.attacks import Findings
+
+
+def _options(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "files", metavar="FILE.toml", nargs="+", type=Path, help="what is published; see docs/releases.md"
+    )
+    command.add_argument("--public", metavar="A,B", default="", help="attributes that anybody can see of a person")
+    command.add_argument("--truth", metavar="FILE.csv", type=Path, help="the real records, to score the attack")
+    command.add_argument("--limit", type=int, default=1000, metavar="N", help="list at most so many data sets (1000)")
+    command.add_argument("--no-repair", action="store_true", help="do not look for what to leave out")
+    seconds_option(command)
+    result_options(command)
+
+
+def _attack(options: argparse.Namespace) -> None:
+    check(options)
+    if len(options.files) > 1:
+        _many(options)
+        return
+    (path,) = options.files
+    with counting() as progress:
+        findings = _findings(path, options, progress)
+    show(findings, options)
+
+
+def _findings(path: Path, options: argparse.Namespace, progress: Any) -> Findings:
+    from privet import attacks  # noqa: PLC0415  brings NumPy and OR-Tools
+
+    if options.chosen == "differencing":
+        return attacks.attack_differencing(attacks.read_queries(path), seconds=options.seconds, progress=progress)
+    tables = attacks.read_tables(path)
+    truth = attacks.read_records(options.truth, tables) if options.truth else None
+    public = tuple(name for name in options.public.split(",") if name)
+    return attacks.attack_tables(
+        tables,
+        attacks.Knowledge(public=public, truth=truth),
+        seconds=options.seconds,
+        limit=options.limit,
+        repair=not options.no_repair,
+        subject=path.name,
+        progress=progress,
+    )
+
+
+def _many(options: argparse.Namespace) -> None:
+    """One release after another, a processor each; a line a release."""
+    if options.out is not None or options.truth is not None:
+        raise InvalidInputError("--out and --truth go with one file", "attack the files one by one for that")
+    results: dict[Path, dict[str, Any]] = {}
+    with counting() as progress, ProcessPoolExecutor(os.cpu_count()) as pool:
+        jobs = {pool.submit(_one, path, options): path for path in options.files}
+        for done, job in enumerate(as_completed(jobs), 1):
+            results[jobs[job]] = job.result()
+            progress("attacking", done, len(jobs))
+    listed = [{"file": str(path), **results[path]} for path in options.files]
+    total = {key: sum(one.get(key) or 0 for one in listed) for key in ("people", "certain")}
+    if options.json:
+        print_json("attack", {**total, "releases": listed})
+    else:
+        print(_lines(listed, total))
+
+
+def _one(path: Path, options: argparse.Namespace) -> dict[str, Any]:
+    from privet.errors import PrivetError  # noqa: PLC0415
+
+    try:
+        return _findings(path, options, lambda *_: None).to_json()
+    except PrivetError as error:  # the others go on
+        return {"problem": error.problem, "remedy": error.remedy}
+
+
+def _lines(listed: Iterable[dict[str, Any]], total: dict[str, int]) -> str:
+    lines = [f"{total['certain']:,} of {total['people']:,} people are certain", ""]
+    lines += [f"{Path(one['file']).name}: {one.get('headline') or one['problem']}" for one in listed]
+    return "\n".join(lines)
+
+
+KINDS = {
+    "tables": Verb(
+        "published tables: who is certain, by which cells, and what to leave out",
+        "privet attack tables examples/census-block.toml --out report.html",
+        _options,
+        _attack,
+    ),
+    "differencing": Verb(
+        "answers to queries: what their differences tell of one person",
+        "privet attack differencing examples/hospital.toml --out report.html",
+        _options,
+        _attack,
+    ),
+}

@@ -1,0 +1,43 @@
+"""What the attacks on the command line share: the options of every attack, and how a result is shown."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from privet.cli.verb import check_report, json_option, pen, print_json
+from privet.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from privet.attacks import Findings
+
+
+def result_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--out", metavar="FILE.html", type=Path, help="write the report to this file")
+    json_option(command)
+
+
+def seconds_option(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--seconds", type=float, default=60, metavar="S", help="how long to try, about (60)")
+
+
+def check(options: argparse.Namespace) -> None:
+    """Before the work, not after it."""
+    if "seconds" in options and not options.seconds > 0:
+        raise InvalidInputError(f"seconds must be above 0, not {options.seconds:g}", "for example --seconds 60")
+    if options.out is not None:
+        check_report(options.out)
+
+
+def show(findings: Findings, options: argparse.Namespace) -> None:
+    from privet.report.findings.text import page  # noqa: PLC0415
+
+    if options.out is not None:
+        findings.report(options.out)
+    if options.json:
+        print_json("attack", findings.to_json())
+    else:
+        print(page(findings, pen()))
+        if options.out is not None:
+            print(f"\nThe report is in {options.out}")

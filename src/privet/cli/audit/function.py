@@ -1,0 +1,156 @@
+"""`privet audit function`: somebody's Python function against what is claimed of it."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from privet.cli.audit.result import EXIT_CODES, check_out, claim_of, claim_options, given, result_options, show
+from privet.cli.verb import Verb, counting
+from privet.core.rational import show as shown
+from privet.errors import InvalidInputError
+from privet.report.terminal import one_line
+
+if TYPE_CHECKING:
+    from privet.audits import Domain
+
+REMEDY = "name a function of data in a Python file: mechanisms.py:noisy_count"
+DOMAINS = "rows:0,1 (lists of records), rows:0..10 (numbers), people:0,1 (rows of persons), answers:5 (query answers)"
+
+
+def _options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("function", metavar="FILE.py:NAME", help="mechanism(data), or mechanism(data, size)")
+    claim_options(command)
+    data = command.add_argument_group("data sets (neighbors are searched among lists of 0s and 1s if none are given)")
+    data.add_argument(
+        "--neighbors", nargs=2, metavar="JSON", help="two data sets that differ in one person, such as '[1, 0]' '[1]'"
+    )
+    data.add_argument("--domain", help=f"search neighbors there: {DOMAINS}")
+    data.add_argument("--replace", action="store_true", help="in --domain: another record, not one more or less")
+    command.add_argument("--samples", type=int, metavar="N", help="draws from each data set (500000)")
+    command.add_argument("--seconds", type=float, metavar="S", help="stop after that long")
+    command.add_argument("--confidence", help="that the bound is true (0.999999)")
+    result_options(command)
+
+
+def _run(options: argparse.Namespace) -> int:
+    check_out(options)
+    claim, neighbors = claim_of(options), _neighbors(options)
+    mechanism = load(options.function)
+    from privet.audits import audit  # noqa: PLC0415  brings NumPy
+
+    settings = given(options, "samples", "seconds", "confidence")
+    with counting() as progress:
+        found = audit(mechanism, claim, neighbors, progress=progress, **settings)
+    return show(found, options)
+
+
+def load(text: str) -> Callable[..., Any]:
+    """The function that FILE.py:NAME names. The file is run as Python runs it: its own folder comes first."""
+    path, _, name = text.rpartition(":")
+    if not path.endswith(".py") or not name:
+        raise InvalidInputError(f"{shown(text)} does not name a function in a file", REMEDY)
+    module = _module(Path(path))
+    found = vars(module).get(name)
+    if not callable(found):
+        names = [key for key, value in vars(module).items() if _own_function(value, module)]
+        problem = f"{one_line(path)} has no {shown(name)}" if found is None else f"{shown(name)} is not a function"
+        remedy = f"its functions are: {', '.join(names)}" if names else REMEDY
+        raise InvalidInputError(problem, remedy)
+    return found  # type: ignore[no-any-return]
+
+
+def _module(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise InvalidInputError(f"there is no file {one_line(str(path))}", REMEDY)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None  # noqa: S101  the name ends in .py
+    module = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, str(path.absolute().parent))
+    sys.modules.setdefault(path.stem, module)  # so that other processes find its functions by name
+    try:
+        exec(compile(path.read_bytes(), str(path), "exec"), module.__dict__)  # noqa: S102  as it is now, not as cached
+    except Exception as error:  # whatever somebody's file does
+        raise InvalidInputError(
+            f"{one_line(str(path))} does not run: {type(error).__name__}: {one_line(str(error))}",
+            "correct the file: `python FILE.py` shows where it fails",
+        ) from None
+    return module
+
+
+def _own_function(value: object, module: ModuleType) -> bool:
+    return callable(value) and getattr(value, "__module__", None) == module.__name__
+
+
+def _neighbors(options: argparse.Namespace) -> Any:
+    if options.neighbors is not None and options.domain is not None:
+        raise InvalidInputError("--neighbors and --domain exclude each other", "give two data sets, or where to search")
+    if options.replace and options.domain is None:
+        raise InvalidInputError("--replace goes with --domain", "leave it out, or give such as --domain rows:0,1")
+    if options.neighbors is not None:
+        return tuple(map(_data, options.neighbors))
+    return "search" if options.domain is None else domain_of(options.domain, replace=options.replace)
+
+
+def _data(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InvalidInputError(
+            f"{shown(text)} is not JSON: {error.msg} at letter {error.pos + 1}", "write such as '[1, 0, 2.5]' or '3'"
+        ) from None
+
+
+def domain_of(text: str, *, replace: bool) -> Domain:
+    """Such as rows:0,1 or rows:0..10 or people:a,b or answers:5."""
+    from privet import audits  # noqa: PLC0415  brings NumPy
+
+    kind, _, rest = text.partition(":")
+    relation: Any = "replace" if replace else "add-remove"
+    match kind:
+        case "rows" if rest:
+            return audits.Rows(_values(rest), neighbors=relation)
+        case "people" if rest:
+            return audits.People(_values(rest), neighbors=relation)
+        case "answers" if rest.isdecimal() and not replace:
+            return audits.Answers(int(rest))
+        case _:
+            raise InvalidInputError(f"there is no domain {shown(text)}", f"use one of {DOMAINS}")
+
+
+def _values(text: str) -> Any:
+    """Values with commas between them, or a range of numbers."""
+    from privet.audits import Between  # noqa: PLC0415
+
+    low, dots, high = text.partition("..")
+    if dots:
+        try:
+            ends = float(low), float(high)
+        except ValueError:
+            raise InvalidInputError(f"{shown(text)} is not a range of numbers", "write such as 0..10") from None
+        return Between(*ends)
+    return [_value(part) for part in text.split(",")]
+
+
+def _value(text: str) -> Any:
+    """A number, true, false or null where it reads as one; otherwise the text itself."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return text
+
+
+KINDS = {
+    "function": Verb(
+        "a Python function against its claim: run it on neighbors, count, bound from below",
+        f"privet audit function mechanisms.py:noisy_count --epsilon 1 --neighbors '[1, 0]' '[1]'\n\n{EXIT_CODES}",
+        _options,
+        _run,
+    )
+}

@@ -1,0 +1,13 @@
+"""Ways to ship the same records, side by side: what is left to use, and what an attacker gets.
+
+Above the rooms that anonymize, attack, and answer under differential privacy: it uses all three and is used by none.
+"""
+
+from privet.compare.comparison import compare_releases as compare_releases
+from privet.compare.leakage import leak as leak
+from privet.compare.measured import Comparison as Comparison
+from privet.compare.measured import Measured as Measured
+from privet.compare.ways import Way as Way
+from privet.compare.ways import ways as ways
+
+__all__ = ["Comparison", "Measured", "Way", "compare_releases", "leak", "ways"]

@@ -1,0 +1,1 @@
+"""The stories that `privet demo` tells."""

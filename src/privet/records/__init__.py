@@ -1,0 +1,1 @@
+"""Records that somebody holds: how they are read, chosen and written."""

@@ -1,0 +1,90 @@
+"""What an audit found, for a terminal: at most 100 columns, the verdict first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from privet.audits.verdict import Audit
+from privet.report.audit.words import (
+    NOTHING_LEFT_OUT,
+    PLACES,
+    chances,
+    checks_headline,
+    checks_lead,
+    counted,
+    headline,
+    in_words,
+    lead,
+    levels,
+    limits,
+    word,
+    work,
+)
+from privet.report.terminal import Pen, percent, wrapped
+
+if TYPE_CHECKING:
+    from privet.audits.verdict import Checks
+
+BAR = 44  # letters
+MARGIN = "   "
+
+
+def page(found: Audit | Checks, pen: Pen) -> str:
+    """The same order as on the HTML page."""
+    parts = _audit(found, pen) if isinstance(found, Audit) else _checks(found, pen)
+    return "\n\n".join("\n".join(lines) for lines in parts)
+
+
+def _audit(audit: Audit, pen: Pen) -> list[list[str]]:
+    mark = _mark(word(audit.verdict), pen)
+    meaning = in_words(audit)
+    return [
+        [*map(mark, wrapped(headline(audit))), *wrapped(lead(audit))],
+        [*_bars(audit, pen), *(wrapped(meaning) if meaning else [])],
+        [pen.head("The witness"), *_witness(audit)],
+        _block("What was tested", work(audit), pen),
+        _block("What was not tested", limits(audit), pen),
+    ]
+
+
+def _mark(verdict: str, pen: Pen) -> Callable[[str], str]:
+    return {"violated": pen.bad, "consistent": pen.good}.get(verdict, pen.head)
+
+
+def _bars(audit: Audit, pen: Pen) -> list[str]:
+    """Claimed, shown, could have been shown; shown in color if it is more than claimed."""
+    shown = levels(audit)
+    largest = max(number for _, number, _ in shown) or 1
+    wide = max(len(name) for name, _, _ in shown)
+    lines = [f"{name:<{wide}}  {'#' * max(1, round(BAR * number / largest))} {text}" for name, number, text in shown]
+    return [lines[0], pen.bad(lines[1]) if audit.violated else lines[1], lines[2]]
+
+
+def _witness(audit: Audit) -> list[str]:
+    if not counted(audit):
+        return wrapped(f"{audit.witness}.", MARGIN, MARGIN)
+    lines = wrapped(audit.witness.event, f"{MARGIN}the event: ", f"{MARGIN}  ")
+    for name, here, one in zip(PLACES, audit.witness.neighbors, chances(audit), strict=True):
+        counts = f"on the {name} data set: {one.hits:,} of {one.draws:,} draws, {percent(one.share, 2)}"
+        lines += wrapped(f"{counts}, {here}" if here else counts, f"{MARGIN}- ", f"{MARGIN}  ")
+    return lines
+
+
+def _checks(checks: Checks, pen: Pen) -> list[list[str]]:
+    mark = _mark(checks.verdict if checks.checks else "", pen)
+    lines = [line for check in checks.checks for line in _check(check.name, check.verdict, check.says, pen)]
+    return [
+        [*map(mark, wrapped(checks_headline(checks))), *wrapped(checks.subject), *wrapped(checks_lead(checks))],
+        *([lines] if lines else []),
+        _block("What was not tested", checks.not_tested or (NOTHING_LEFT_OUT,), pen),
+    ]
+
+
+def _check(name: str, verdict: str, says: str, pen: Pen) -> list[str]:
+    first, *rest = wrapped(f"{name}: {says}", f"{verdict:<12}  ", " " * 14)
+    return [first.replace(verdict, _mark(verdict, pen)(verdict), 1), *rest]
+
+
+def _block(heading: str, items: Iterable[str], pen: Pen) -> list[str]:
+    return [pen.head(heading), *(line for item in items for line in wrapped(item, f"{MARGIN}- ", f"{MARGIN}  "))]

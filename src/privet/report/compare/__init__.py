@@ -1,0 +1,1 @@
+"""How comparisons of releases are shown."""

@@ -1,0 +1,173 @@
+"""A plan in words close to SQL: what Privet understood, which may differ from what somebody meant to write."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import assert_never
+
+from privet.core.expression import (
+    Absolute,
+    And,
+    Arithmetic,
+    AsDate,
+    AsTime,
+    Case,
+    Coalesce,
+    Column,
+    Compare,
+    Concat,
+    Expression,
+    Extracted,
+    Greatest,
+    In,
+    IsNull,
+    Least,
+    Literal,
+    Not,
+    Or,
+    Quotient,
+    Rounded,
+    Truncated,
+    Value,
+)
+from privet.core.plan import Aggregate, Function, Joined, Origin, PerUnit, Scan
+from privet.report.explain.function_words import words_of_function
+from privet.report.terminal import one_line
+from privet.report.tree import Branch
+
+MIDDLE = Fraction(1, 2)
+SHOWN_VALUES = 8  # of a long list of constants
+
+
+def words_of(expression: Expression) -> str:
+    """On one line, with brackets wherever something is made of parts."""
+    match expression:
+        case Column(name):
+            return one_line(name)
+        case Literal(value):
+            return constant(value)
+        case Arithmetic(sign, left, right):
+            return f"({words_of(left)} {sign} {words_of(right)})"
+        case Quotient(left, right):
+            return f"({words_of(left)} / {words_of(right)})"
+        case Compare(relation, left, right):
+            return f"({words_of(left)} {relation} {words_of(right)})"
+        case And(items):
+            return _joined(items, " AND ")
+        case Or(items):
+            return _joined(items, " OR ")
+        case Not(Not(item)):
+            return words_of(item)
+        case Not(IsNull(item)):
+            return f"({words_of(item)} IS NOT NULL)"
+        case Not(item):
+            return f"(NOT {words_of(item)})"
+        case IsNull(item):
+            return f"({words_of(item)} IS NULL)"
+        case In(item, values):
+            return f"({words_of(item)} IN ({_listed(values)}))"
+        case Case(branches, otherwise):
+            cases = [f"WHEN {words_of(when)} THEN {words_of(then)}" for when, then in branches]
+            return f"CASE {' '.join(cases)} ELSE {words_of(otherwise)} END"
+        case Coalesce(items) | Least(items) | Greatest(items):
+            return f"{type(expression).__name__.upper()}{_joined(items, ', ')}"
+        case Absolute(item):
+            return f"ABS({words_of(item)})"
+        case Rounded(rounding, item, step):
+            return f"({words_of(item)} rounded by {rounding} to multiples of {constant(step)})"
+        case Truncated(period, item):
+            return f"date_trunc('{period}', {words_of(item)})"
+        case Extracted(field, item):
+            return f"extract({field} from {words_of(item)})"
+        case AsDate(item):
+            return f"CAST({words_of(item)} AS DATE)"
+        case AsTime(item):
+            return f"CAST({words_of(item)} AS TIMESTAMP)"
+        case Concat(items):
+            return _joined(items, " || ")
+        case _:
+            return words_of_function(expression, words_of(expression.item))
+
+
+def call(aggregate: Aggregate) -> str:
+    """Such as COUNT(*), AVG(cost), COUNT(DISTINCT city), CORR(age, cost), MEDIAN(age) or QUANTILE(age, 0.9)."""
+    values = [value for value in (aggregate.value, aggregate.second) if value is not None]
+    words = ", ".join(map(inside, values))
+    if aggregate.function is Function.COUNT_DISTINCT:
+        return f"COUNT(DISTINCT {words or 'unit'})"
+    if aggregate.quantile == MIDDLE:
+        return f"MEDIAN({words})"
+    share = "" if aggregate.quantile is None else f", {constant(aggregate.quantile)}"
+    return f"{aggregate.function}({words or '*'}{share})"
+
+
+def inside(expression: Expression) -> str:
+    """Without brackets of its own, since it stands in those of a function."""
+    words = words_of(expression)
+    return words[1:-1] if words.startswith("(") and not isinstance(expression, Column) else words
+
+
+def origin_tree(origin: Origin) -> Branch:
+    """What a question is asked of."""
+    match origin:
+        case Scan():
+            return Branch(f"rows of {one_line(origin.table)}")
+        case Joined():
+            right = origin_tree(origin.right)
+            right = right if origin.by_unit else replace(right, text=f"{right.text}, a public table")
+            return Branch(
+                "rows put side by side: each one of the first with those of the second that match",
+                (origin_tree(origin.left), right, *map(Branch, _match(origin))),
+            )
+        case PerUnit():
+            keys = ", ".join(f"{one_line(key.name)} = {words_of(key.value)}" for key in origin.keys)
+            where = () if origin.where is None else (Branch(f"only rows where {inside(origin.where)}"),)
+            made = tuple(Branch(f"{one_line(one.name)} = {call(one)}") for one in origin.aggregates)
+            return Branch(
+                f"one row for each unit{f' and {keys}' if keys else ''}, made of its own rows",
+                (origin_tree(origin.source), *where, *made),
+            )
+        case _:
+            assert_never(origin)
+
+
+def _match(origin: Joined) -> Iterator[str]:
+    same = ["the same unit"] if origin.by_unit else []
+    same += [f"{one_line(mine)} = {one_line(yours)}" for mine, yours in origin.on]
+    yield f"they match: {', '.join(same)}"
+    if origin.most is not None:
+        yield f"at most {origin.most:,} of the second for each {'unit' if origin.by_unit else 'row'}"
+    if origin.outer:
+        yield "rows that nothing matches stay"
+    taken = [one_line(name) if name == here else f"{one_line(name)} as {one_line(here)}" for name, here in origin.names]
+    if taken:
+        yield f"from the second: {', '.join(taken)}"
+
+
+def constant(value: Value) -> str:
+    match value:
+        case None:
+            return "NULL"
+        case bool():
+            return "TRUE" if value else "FALSE"
+        case Fraction():
+            return str(value.numerator) if value.denominator == 1 else f"{float(value):.12g}"
+        case dt.date():
+            return f"'{value.isoformat()}'"
+        case str():
+            return "'" + one_line(value).replace("'", "''") + "'"
+        case _:
+            assert_never(value)
+
+
+def _joined(items: Sequence[Expression], between: str) -> str:
+    return f"({between.join(words_of(item) for item in items)})"
+
+
+def _listed(values: Sequence[Value]) -> str:
+    shown = ", ".join(constant(value) for value in values[:SHOWN_VALUES])
+    hidden = len(values) - SHOWN_VALUES
+    return shown + (f" and {hidden:,} more" if hidden > 0 else "")

@@ -1,0 +1,131 @@
+"""A question as a tree: what it is asked of, which noisy numbers are released at which part of the price, and what is
+made of them for free."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import assert_never
+
+from privet.core.expression import columns_in
+from privet.core.loss import Loss
+from privet.core.measures import Measure, Role
+from privet.core.origin import origin_of
+from privet.core.parts import Part
+from privet.core.plan import Plan
+from privet.estimates.levels import Level, finest, levels_of
+from privet.estimates.question import Outline, Question
+from privet.report.explain.explanation import mechanism_of
+from privet.report.explain.plan_words import call, constant, inside, origin_tree, words_of
+from privet.report.terminal import one_line, percent
+from privet.report.tree import Branch
+
+LONGEST = 400  # letters of a condition
+
+
+def tree(asked: Question) -> list[Branch]:
+    """From the rows to the answer."""
+    read = asked.outline
+    plan = read.plan
+    where = [] if plan.where is None else [Branch(f"only rows where {short(inside(plan.where))}")]
+    released = tuple(_part(number, part, asked.loss) for number, part in enumerate(asked.parts, 1))
+    return [
+        origin_tree(origin_of(plan)),
+        *where,
+        _groups(asked),
+        Branch("noisy numbers of each group: nothing else is released", released),
+        Branch("made of them, free of charge", tuple(_made(read))),
+    ]
+
+
+def _groups(asked: Question) -> Branch:
+    """Those that are declared, or those that have enough people."""
+    read = asked.outline
+    plan = read.plan
+    if not plan.keys:
+        return Branch("one group of all rows")
+    keys = short(", ".join(map(_key, finest(plan), (words_of(key.value) for key in plan.keys))))
+    missing = any(None in domain for domain in read.cells.domains)
+    items = (Branch("rows whose group is missing are a group of their own"),) if missing else ()
+    if not read.cells.private:
+        return Branch(f"{read.cells.count:,} groups by {keys}", items)
+    return Branch(f"the groups by {keys} that have about {asked.parts[-1].threshold:,} units or more", items)
+
+
+def _key(name: str, value: str) -> str:
+    shown = one_line(name)
+    return shown if shown == value else f"{shown} = {value}"
+
+
+def _part(number: int, part: Part, whole: Loss) -> Branch:
+    share = _share(part.loss, whole)
+    return Branch(
+        f"[{number}] {short(measure_words(part.measure))}: {percent(share)} of the price, {mechanism_of(part)}"
+    )
+
+
+def _share(part: Loss, whole: Loss) -> Fraction:
+    """Of epsilon, where there is one; otherwise of rho."""
+    if part.epsilon is not None and whole.epsilon is not None:
+        return part.epsilon / whole.epsilon
+    assert part.rho is not None and whole.rho is not None  # noqa: S101, PT018  all noise that a query uses has a rho
+    return part.rho / whole.rho
+
+
+def measure_words(measure: Measure) -> str:
+    """Which number of a group it is."""
+    value = "" if measure.value is None else inside(measure.value)
+    match measure.role:
+        case Role.COUNT:
+            return f"how many rows have {value}" if value else "how many rows"
+        case Role.SUM:
+            middle = measure.center * measure.step
+            return f"the sum of {value}" + (f", each less {constant(middle)}" if middle else "")
+        case Role.PEOPLE:
+            return "how many units"
+        case Role.DISTINCT:
+            return f"how many different values of {value}"
+        case Role.QUANTILE:
+            return f"the value of {value} with {constant(measure.quantile)} of the rows below it"
+        case Role.MIN | Role.MAX:
+            return f"nearly the {'smallest' if measure.role is Role.MIN else 'largest'} {value}"
+        case Role.KEYS:
+            return "which groups are shown, by how many units they have"
+        case _:
+            assert_never(measure.role)
+
+
+def _made(read: Outline) -> Iterator[Branch]:
+    plan = read.plan
+    for recipe in read.recipes:
+        numbers = " and ".join(f"[{number + 1}]" for number in sorted(recipe.measures))
+        yield Branch(f"{one_line(recipe.aggregate.name)} = {short(call(recipe.aggregate))}, from {numbers}")
+    totals = [level for level in levels_of(plan) if level != finest(plan)]
+    if totals:
+        yield Branch(f"totals {and_(map(level_words, totals))}: sums over groups, so that parts add up")
+    if totals and len(totals) == len(levels_of(plan)):
+        yield Branch("only these totals are shown, not their parts")
+    for column in plan.computed:
+        used = [one_line(name) for name in dict.fromkeys(columns_in(column.value))]
+        yield Branch(
+            f"{one_line(column.name)} = {short(inside(column.value))}" + (f", from {and_(used)}" if used else "")
+        )
+    yield from _sifted(plan)
+
+
+def _sifted(plan: Plan) -> Iterator[Branch]:
+    if plan.having is not None or plan.order or plan.limit is not None:
+        yield Branch("HAVING, ORDER BY and LIMIT: they look at published numbers only")
+
+
+def level_words(level: Level) -> str:
+    return f"by {', '.join(map(one_line, level))}" if level else "of all"
+
+
+def and_(words: Iterator[str] | Sequence[str]) -> str:
+    *most, last = words
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def short(text: str) -> str:
+    return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."

@@ -1,0 +1,1 @@
+"""How the findings of attacks are shown."""

@@ -1,0 +1,1 @@
+"""How the meaning of an epsilon is shown."""

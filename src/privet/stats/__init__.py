@@ -1,0 +1,1 @@
+"""Statistics that attacks, audits and comparisons share: one formula for one figure."""
