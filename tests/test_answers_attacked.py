@@ -84,6 +84,6 @@ def test_nobody_is_certain_however_narrow_the_intervals(vault: Vault) -> None:
     """At epsilon 40 the intervals are exact for all that anybody can tell; certain they are not."""
     answer = vault.sql("SELECT ward, COUNT(*) AS n FROM t WHERE ward IS NOT NULL GROUP BY ward", epsilon=40).release()
     found = attack_tables(tables_of_answers([answer], ATTRIBUTES, "0.9", most=9), repair=False, limit=5)
-    assert found.certain == 0
+    assert found.proven == 0
     assert found.numbers["proven"] == 3  # two in A, one in B
     assert found.headline == "Nobody is certain, since the numbers are noisy; 3 would follow if all intervals held"

@@ -104,7 +104,7 @@ def test_a_rate_that_the_counts_leave_open_makes_nobody_sure() -> None:
     counts = np.cumsum(draw.integers(0, 2, 20)) + draw.laplace(0, 20, 20)
     counts[-1] = -15
     found = attack_counter(counts, errors=Errors("laplace", 20))
-    assert found.certain == 0
+    assert found.claimed == 0
     assert 0.1 < found.numbers["rate"] < 0.9
     assert found.numbers["expected"] < 0.9
 
@@ -129,7 +129,7 @@ def test_rounded_counters_are_expected_to_be_rounded() -> None:
 def test_many_arrivals_tell_their_rate() -> None:
     found = attack_counter(np.arange(1, 901) // 3, errors=Errors("exact"))
     assert found.numbers["rate"] == pytest.approx(301 / 902)
-    assert found.certain == 900
+    assert found.claimed == 900
 
 
 def test_rates_that_are_out_of_the_question_do_no_harm() -> None:

@@ -20,19 +20,10 @@ from privet.attacks.differencing.determined import classes_of, settle
 from privet.attacks.differencing.difference import NO_TIME, attack_differencing
 from privet.attacks.differencing.file import queries_of, read_queries
 from privet.attacks.differencing.noisy import Estimate, Law, ceiling, estimates, has_it, pooled_rate
-from privet.attacks.differencing.queries import (  # fmt: skip
-    Noise,
-    Privacy,
-    Queries,
-    Query,
-    Secret,
-    number,
-    privacy,
-    two_means,
-    two_releases,
-)
+from privet.attacks.differencing.queries import Noise, Queries, Query, Secret, number, two_means, two_releases
 from privet.attacks.differencing.words import number_text
 from privet.attacks.finding import Findings, Strength
+from privet.attacks.promise import Privacy, privacy
 from privet.attacks.proofs.prover import Prover
 from privet.attacks.proofs.solver import Outcome, Solved, Solver
 from privet.attacks.proofs.work import Work
@@ -152,7 +143,7 @@ def test_a_branch_is_needed_where_the_linear_program_allows_halves() -> None:
 
 def test_hospital() -> None:
     found = attack_differencing(read_queries(EXAMPLES / "hospital.toml"), truth={"Ada": True})
-    assert (found.headline, found.people, found.certain) == ("1 of 2,437 people is certain", 2437, 1)
+    assert (found.headline, found.people, found.proven) == ("1 of 2,437 people is certain", 2437, 1)
     (one,) = found.findings
     assert one.claim == "Ada has the condition: week 2 − week 1 = 5 − 4 = 1"
     assert one.evidence == ("week 1", "week 2")
@@ -173,7 +164,7 @@ def test_two_releases_with_somebody_who_left() -> None:
     found = attack_differencing(two_releases((4, 10), (5, 10), joined=["Ada"], left=["Ben"]))
     assert named(found) == ["Ada", "Ben"]
     assert {one.claim for one in found.findings} == {"Ada has the condition", "Ben does not have the condition"}
-    assert attack_differencing(two_releases((0, 1), (1, 2), joined="Ada", left=())).certain == 2
+    assert attack_differencing(two_releases((0, 1), (1, 2), joined="Ada", left=())).proven == 2
 
 
 def test_everybody_left_and_somebody_came() -> None:
@@ -229,7 +220,7 @@ def test_rounding_to_ten_protects_where_nobody_is_at_an_edge() -> None:
     people = {"readers": 300, "Ada": 1}
     rounded = {"value": 120, "rounded": 10}
     found = attack_differencing(of(people, {"of": ["readers"], "count": rounded}, {"count": rounded}))
-    assert (found.certain, found.findings) == (0, ())
+    assert (found.proven, found.findings) == (0, ())
     assert found.headline == "Nobody of 301 people is certain"
 
 
@@ -244,7 +235,7 @@ def test_all_or_nobody() -> None:
     found = attack_differencing(
         of({"A": 12, "B": 3, "Ada": 1}, {"of": ["A"], "count": {"least": 12}}, {"of": ["B", "Ada"], "count": 0})
     )
-    assert found.certain == 16
+    assert found.proven == 16
     assert [one.claim for one in found.findings] == [
         "None of 4 people (B, Ada) have the condition: query 2 = 0",
         "All 12 people (A) have the condition",
@@ -271,12 +262,12 @@ def test_a_number_follows_from_a_long_combination() -> None:
     found = attack_differencing(
         of(people, *ring, secret={"name": "pay", "values": {"min": 0, "max": 9, "step": "0.5"}})
     )
-    assert found.certain == 0  # rounded sums
+    assert found.proven == 0  # rounded sums
     ring = [{**query, "sum": {"value": 7, "exact": True}} for query in ring]
     found = attack_differencing(
         of(people, *ring, secret={"name": "pay", "values": {"min": 0, "max": 9, "step": "0.5"}})
     )
-    assert found.certain == 11
+    assert found.proven == 11
     assert found.findings[0].claim.startswith("p0: pay is 3.5: 11 answers together")
 
 
@@ -302,7 +293,7 @@ def test_weights_too_long_to_write_down(top: int, monkeypatch: pytest.MonkeyPatc
     queries, truth = random_release(40, 44, top)
     monkeypatch.setattr(determined, "MOST_ENTRIES", 0)
     found = attack_differencing(queries, truth=truth)
-    assert (found.certain, found.score.claimed, found.score.right) == (40, 40, 40)  # type: ignore[union-attr]
+    assert (found.proven, found.score.claimed, found.score.right) == (40, 40, 40)  # type: ignore[union-attr]
     assert all_hold(found)
     assert "with weights that the certificate lists" in found.findings[0].reasoning
 
@@ -312,9 +303,9 @@ def test_fewer_queries_than_people_can_do(monkeypatch: pytest.MonkeyPatch) -> No
     queries, truth = random_release(60, 56, 1)
     assert not determined.row_space(classes_of(queries).matrix).inside
     found = attack_differencing(queries, truth=truth)
-    assert (found.certain, found.score.right) == (60, 60)  # type: ignore[union-attr]
+    assert (found.proven, found.score.right) == (60, 60)  # type: ignore[union-attr]
     monkeypatch.setattr(determined, "MANY", 10**6)
-    assert attack_differencing(queries).certain == 60
+    assert attack_differencing(queries).proven == 60
 
 
 def test_floating_point_that_fails_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -324,7 +315,7 @@ def test_floating_point_that_fails_is_not_believed(monkeypatch: pytest.MonkeyPat
     queries, _ = random_release(12, 12, 20)
     monkeypatch.setattr(determined, "MOST_ENTRIES", 0)
     monkeypatch.setattr(np.linalg, "inv", fail)
-    assert attack_differencing(queries).certain == 12
+    assert attack_differencing(queries).proven == 12
 
 
 # Time
@@ -335,7 +326,7 @@ def test_without_time_for_a_solution_nothing_is_claimed(monkeypatch: pytest.Monk
     queries = of({"A": 9, "B": 9, "Ada": 1}, {"of": ["A"], "count": 4}, {"of": ["A", "Ada"], "count": 5},
                  {"of": ["A", "B"], "count": {"least": 12}})  # fmt: skip
     found = attack_differencing(queries)
-    assert (found.headline, found.certain, found.findings) == (NO_TIME, 0, ())
+    assert (found.headline, found.proven, found.findings) == (NO_TIME, 0, ())
     assert found.tables[0].title == "Not claimed"
     assert NO_TIME in found.not_tried
     less = attack_differencing(of({"A": 9, "B": 9}, {"of": ["A"], "count": {"least": 2}}))
@@ -345,9 +336,9 @@ def test_without_time_for_a_solution_nothing_is_claimed(monkeypatch: pytest.Monk
 def test_without_time_for_proofs_people_are_unsettled() -> None:
     queries = of({"A": 40, "Ada": 1}, {"of": ["A"], "count": {"below": 20}}, {"count": 20})
     found = attack_differencing(queries, seconds=0)
-    assert found.certain == 0
+    assert found.proven == 0
     pay = {"name": "pay", "values": {"min": 0, "max": 9}}
-    assert attack_differencing(of({"Ada": 1}, {"sum": {"least": 8}}, secret=pay), seconds=0).certain == 0
+    assert attack_differencing(of({"Ada": 1}, {"sum": {"least": 8}}, secret=pay), seconds=0).proven == 0
 
 
 @pytest.mark.parametrize("answer", [Solved(Outcome.UNKNOWN), Solved(Outcome.UNKNOWN, (19, 1, 1))])
@@ -370,18 +361,18 @@ def test_a_solver_that_gives_up_may_still_have_seen_another_value(monkeypatch: p
     monkeypatch.setattr(Solver, "solve", lambda *a, **b: Solved(Outcome.UNKNOWN, real(*a, **b).values))
     rounded = {"value": 120, "rounded": 10}
     found = attack_differencing(of({"A": 300, "Ada": 1}, {"of": ["A"], "count": rounded}, {"count": rounded}))
-    assert (found.certain, found.numbers["unsettled"]) == (0, [])
+    assert (found.proven, found.numbers["unsettled"]) == (0, [])
 
 
 def test_no_proof_no_claim(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Prover, "at_least", lambda *_: None)
     monkeypatch.setattr(Prover, "prove", lambda *_: None)
     queries, _ = random_release(60, 56, 1)
-    assert attack_differencing(queries, seconds=5).certain == 0
+    assert attack_differencing(queries, seconds=5).proven == 0
     monkeypatch.setattr(determined, "MOST_ENTRIES", 0)
     assert attack_differencing(random_release(12, 12, 20)[0], seconds=0).certain < 12
     monkeypatch.setattr(determined, "ROUNDINGS", ())
-    assert attack_differencing(random_release(12, 12, 20)[0], seconds=5).certain == 0
+    assert attack_differencing(random_release(12, 12, 20)[0], seconds=5).proven == 0
 
 
 def test_progress_is_told() -> None:
@@ -400,7 +391,7 @@ def noisy(noise: Mapping[str, Any], after: object = "5.2", **more: Any) -> Queri
 
 def test_little_noise_is_no_protection_but_no_proof_either() -> None:
     found = attack_differencing(noisy({"sd": "0.1"}), truth={"Ada": True})
-    assert (found.certain, found.numbers["up_to_noise"]) == (0, 1)
+    assert (found.proven, found.numbers["up_to_noise"]) == (0, 1)
     (one,) = found.findings
     assert one.strength is Strength.CONFIDENCE
     assert one.claim == "Ada has the condition, probably"
@@ -499,7 +490,7 @@ def test_private_answers_protect_and_the_cap_is_kept() -> None:
         {"laplace": 4}, after="29", privacy={"epsilon": "0.5", "neighbors": "add-remove"}, secret={"rate": "0.5"}
     )
     found = attack_differencing(queries, truth={"Ada": True})
-    assert (found.certain, found.numbers["up_to_noise"], found.findings) == (0, 0, ())
+    assert (found.proven, found.numbers["up_to_noise"], found.findings) == (0, 0, ())
     limit = math.e / (1 + math.e)  # e^(2 * 0.5) : 1
     assert ceiling(Fraction(1, 2), queries.privacy) == pytest.approx(limit)
     (table,) = found.tables

@@ -118,7 +118,7 @@ def test_what_the_claim_says_is_not_said_again() -> None:
     finding = Finding(
         claim=f"Ada is ill: {line}, name Ada", strength=Strength.PROOF, record={"name": "Ada"}, reasoning=line
     )
-    one = replace(nobody(), certain=1, findings=(finding,))
+    one = replace(nobody(), proven=1, findings=(finding,))
     assert str(one).count(line) == 1
     assert "record" not in str(one).split("Worst records")[1].split("sure")[0]
     assert to_html(page_of(one)).count(line) == 1

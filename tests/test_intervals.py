@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from privet.attacks.finding import Interval, difference
-from privet.attacks.linkage.score import share
+from privet.stats.binomial import share
+from privet.stats.intervals import Interval, difference
 
 ROOT = Path(__file__).parent.parent
 TRIALS, PEOPLE = 2_000, 200

@@ -54,7 +54,7 @@ REFUSED = {
         "from privet import noise",
         "the ledger and the backends know neither each other nor the noise",
     ),
-    "attacks/membership/roc.py": ("from privet import backends", "exact numbers are seen by the gate"),
+    "stats/roc.py": ("from privet import backends", "exact numbers are seen by the gate"),
     "attacks/proofs/prover.py": ("from privet import engine", "the gate is opened by the query path only"),
     "attacks/membership/members.py": ("from privet import query", "queries are made by the fronts"),
     "attacks/linkage/scoreboard.py": ("from privet.noise import fast", "noise is drawn by the gate"),

@@ -15,11 +15,11 @@ from made_linkage import Pair, pair, table
 from privet.attacks import Linkage, attack_linkage
 from privet.attacks.finding import Strength
 from privet.attacks.linkage import weights
-from privet.attacks.linkage.score import share
 from privet.errors import InvalidInputError
 from privet.records.microdata import Microdata, column
 from privet.report.findings.page import page_of
 from privet.report.page import to_html
+from privet.stats.binomial import share
 
 DATA = os.environ.get("PRIVET_DATA")
 SHARED = ["sex", "age", "zip"]
@@ -51,7 +51,7 @@ def test_the_same_people_in_both_tables_are_found_where_they_can_be() -> None:
     numbers = found.findings.numbers
     assert numbers["uniquely_linkable"] == alone(made, SHARED) > 500
     claims, true = right(found, made)
-    assert claims == numbers["linked"] == found.findings.certain
+    assert claims == numbers["linked"] == found.findings.claimed
     assert true >= 0.95 * claims
     assert numbers["right"] == true
     assert claims >= 0.9 * numbers["uniquely_linkable"]
@@ -92,7 +92,7 @@ def test_strangers_are_not_claimed() -> None:
     found = attack_linkage(one.released, other.known, on=SHARED)
     assert found.findings.numbers["linked"] <= 5
     assert found.findings.numbers["people_in_both"] < 200
-    assert found.findings.headline.startswith("None of 2,000 records") or found.findings.certain
+    assert found.findings.headline.startswith("None of 2,000 records") or found.findings.claimed
 
 
 def test_misspelled_names_are_forgiven() -> None:
@@ -114,7 +114,7 @@ def test_one_to_one_gives_nobody_away_twice() -> None:
     assert guess.is_unique
     assert len(guess) > 350
     loose = attack_linkage(made.released, made.known, on=SHARED, truth="id").findings
-    assert found.findings.certain == loose.certain
+    assert found.findings.claimed == loose.claimed
 
 
 def test_the_page_starts_with_people_and_says_what_it_rests_on() -> None:
@@ -191,7 +191,7 @@ def test_other_names_of_columns() -> None:
 def test_small_and_odd_tables_are_no_reason_to_fail(released: Microdata, known: Microdata) -> None:
     for one_to_one in (False, True):
         found = attack_linkage(released, known, one_to_one=one_to_one)
-        assert found.findings.certain == 0
+        assert found.findings.claimed == 0
         assert len(found.to_pandas()) == len(released)
         assert str(found)
         assert to_html(page_of(found.findings))
@@ -200,10 +200,10 @@ def test_small_and_odd_tables_are_no_reason_to_fail(released: Microdata, known: 
 def test_identical_tables_with_rare_values_are_linked() -> None:
     numbers = [str(number) for number in range(200)]
     found = attack_linkage(table(number=numbers), table(number=numbers[::-1]))
-    assert found.findings.certain == 200
+    assert found.findings.claimed == 200
     assert found.findings.headline == "200 of 200 records are linked to a known person"
     one = attack_linkage(table(number=numbers, x=["a"] * 200), table(number=[*numbers[:1], *["-1"] * 199]))
-    assert one.findings.certain <= 1
+    assert one.findings.claimed <= 1
 
 
 @pytest.mark.parametrize(

@@ -46,9 +46,9 @@ def test_the_truth_fits_and_every_proof_is_true(records: list[dict[str, object]]
         )
     found = attack_tables(tables, Knowledge(truth=tuple(records)), repair=False, limit=50)
     assert found.score is not None
-    assert found.score.right == found.score.claimed == found.certain
+    assert found.score.right == found.score.claimed == found.proven
     if by == 3 and not below:
-        assert found.certain == len(records)  # the table is the data
+        assert found.proven == len(records)  # the table is the data
 
 
 def test_lists_of_attributes_make_the_tables_and_name_their_cells() -> None:

@@ -15,18 +15,19 @@ from scipy.stats import betabinom
 
 import privet as pv
 from privet.attacks import attack_membership
-from privet.attacks.differencing.queries import privacy
 from privet.attacks.finding import Findings
 from privet.attacks.membership.files import People
 from privet.attacks.membership.findings import OFF
 from privet.attacks.membership.likelihoods import Model, Population, Published, model
 from privet.attacks.membership.members import p_values, scores
-from privet.attacks.membership.roc import roc, under
+from privet.attacks.membership.trade_off import under
 from privet.attacks.membership.trial import trial
+from privet.attacks.promise import privacy
 from privet.errors import InvalidInputError
 from privet.records.plink import read_plink
 from privet.report.findings.page import page_of, verdict
 from privet.report.page import to_html
+from privet.stats.roc import roc
 from privet.stats.whitening import shrinkage, whitened
 
 Floats = npt.NDArray[np.float64]
@@ -228,11 +229,11 @@ def test_findings_with_the_truth() -> None:
     assert numbers["auc"] > 0.97
     assert numbers["auc_low"] <= numbers["auc"] <= numbers["auc_high"]
     assert numbers["control_low"] <= 0.5 <= numbers["control_high"]
-    assert numbers["advantage_low"] > 0.3
+    assert numbers["largest_advantage_low"] > 0.3
     assert found.score is not None
     assert found.score.control is not None
     assert found.score.control.high < found.score.success.low
-    assert found.certain == found.score.claimed == len(found.findings)
+    assert found.claimed == found.score.claimed == len(found.findings)
     assert all(
         0.98 < float(one.confidence or 0) <= 1 / (1 + 1 / 101) for one in found.findings
     )  # nobody of 100 is as high
@@ -377,7 +378,7 @@ def test_made_people_do_not_stand_for_people_who_are_alike() -> None:
     people, usual = np.concatenate([study, rest]), origins(4, 2000).mean(axis=0)
     found = attack_membership(study.mean(axis=0), people, population=usual, size=40)
     assert found.numbers["alike"]
-    assert found.certain == 0
+    assert found.claimed == 0
     assert found.headline.startswith("Nobody can be told")
     assert verdict(found) == "neutral"
     assert any("reference" in line and "more alike" in line for line in found.assumptions)
@@ -399,7 +400,7 @@ def test_means_of_quite_other_people_are_no_reason_for_a_claim() -> None:
     found = attack_membership(other, made.people, reference=made.reference)
     assert found.numbers["size"] < 10
     assert min(found.numbers["p_values"]) == pytest.approx(1 / 21)
-    assert found.certain == 0
+    assert found.claimed == 0
     assert attack(world(10, 1500, others=300), population=world(10, 1500).usual).certain >= 8
 
 
@@ -423,7 +424,7 @@ def test_members_are_found_even_if_nobody_can_be_claimed() -> None:
     """13 people calibrate: a p-value is at least 1/14, no reason for a claim. The attack works all the same."""
     made = world(60, 2000, others=300)
     found = attack(made, reference=made.reference[:40])
-    assert found.certain == 0
+    assert found.claimed == 0
     assert found.score is not None
     assert found.score.advantage.low > 0.3
     assert verdict(found) == "neutral"
@@ -443,7 +444,7 @@ def test_under_a_promise() -> None:
     assert kept.numbers["under_limit"]
     assert not any("twice" in line for line in kept.assumptions)
     assert len(kept.pictures[0].curves) == 3
-    assert kept.certain == 0  # some have a small p-value, as 1 in 100 must, and that is no reason to claim anything
+    assert kept.claimed == 0  # some have a small p-value, as 1 in 100 must, and that is no reason to claim anything
     strong = attack(world(60, 1500), population=made.usual, privacy=privacy(3, neighbors="replace"))
     assert max(float(one.confidence or 0) for one in strong.findings) <= math.exp(3) / (1 + math.exp(3)) + 1e-9
 
@@ -468,7 +469,7 @@ def test_on_answers_of_a_vault_at_epsilon_1(tmp_path: Path) -> None:
     runs = (np.arange(releases), np.arange(releases))
     curve = roc(noisy[0], noisy[1], runs=runs)
     assert under(curve, privacy(1)).holds
-    assert curve.advantage.low <= (math.e - 1) / (math.e + 1)
+    assert curve.largest_advantage.low <= (math.e - 1) / (math.e + 1)
     assert exact[0] > 0 > exact[1]
 
 

@@ -14,7 +14,6 @@ import pytest
 from privet import cli
 from privet.anonymize.builders import suggest
 from privet.anonymize.hierarchy_file import write_hierarchy
-from privet.attacks.finding import Interval
 from privet.compare import Comparison, Measured, Way, compare_releases, comparison, ways
 from privet.compare.counted import MOST_BINS, bins, error, pairs, shipped_tables, tables
 from privet.compare.private import guesses, noisy_tables
@@ -24,6 +23,7 @@ from privet.records.microdata import Column, Microdata
 from privet.report.compare.chart import _labels, plans_chart
 from privet.report.compare.page import page_of
 from privet.report.compare.words import MEANING, ONLY, headline, row, setting
+from privet.stats.intervals import Interval
 
 QUASI = ["age", "sex", "town"]
 

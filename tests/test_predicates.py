@@ -261,7 +261,7 @@ def test_noise_that_hides_everybody_makes_nobody_sure(attributes: list[str]) -> 
         errors=Errors("laplace", 100), truth=secrets, rate=0.5, queries=60,
     )  # fmt: skip
     assert found.numbers["queries"] >= found.numbers["classes"]
-    assert found.certain == 0
+    assert found.claimed == 0
     assert found.numbers["expected"] < 0.7
 
 
@@ -277,7 +277,7 @@ def test_people_whom_the_attacker_does_not_know_of_are_noticed() -> None:
     assert found.numbers["errors"]["law"] == "normal"
     assert "somebody else is in the data" in found.tables[0].text
     assert 1 < found.numbers["errors"]["size"] < 20
-    assert found.certain < 30
+    assert found.claimed < 30
     looked = Looked.of(np.eye(20, dtype=np.uint8), np.ones(20), 0.5, np.ones(20, np.int64))
     assert fitting(looked, Errors("exact")) == Errors("exact")
     assert fitting(looked, Errors("outliers", 0, 0.1)) == Errors("outliers", 0, 0.1)
@@ -291,7 +291,7 @@ def test_many_classes_are_not_taken_apart_unless_they_must(number: int, monkeypa
         counter(records, secrets), records, secret="ill = 1", attributes=["id"], errors=Errors("exact"), truth=secrets,
     )  # fmt: skip
     assert found.numbers["recovered"] >= 0.97
-    assert found.certain >= 0.9 * number
+    assert found.claimed >= 0.9 * number
     assert found.numbers["decoder"] == ("amp" if number == 60 else "box least squares")
 
 

@@ -49,7 +49,7 @@ ALICE = {"zip": "13012", "age": 28}
 
 def test_a_class_with_one_value_gives_everybody_in_it_away() -> None:
     found = attack_anonymized(A, QUASI, "condition")
-    assert (found.people, found.certain) == (12, 4)
+    assert (found.people, found.proven) == (12, 4)
     (only,) = found.findings
     assert only.claim == "All 4 people with zip 130**, age 3* have condition Cancer"
     assert (only.strength, only.people) == (Strength.PROOF, 4)
@@ -64,10 +64,10 @@ def test_alice_was_in_two_hospitals() -> None:
     assert first.claim == "The person with zip 13012, age 28 has condition AIDS"
     assert "a.csv" not in first.reasoning
     assert "Heart Disease" in first.reasoning
-    assert found.certain == 3  # without a zip code there is no other class of people below 30 either
+    assert found.proven == 3  # without a zip code there is no other class of people below 30 either
     assert [len(one["alone"]) for one in found.numbers["known"]] == [3, 1, 3]
     alone = attack_anonymized(A, QUASI, "condition", known=[ALICE])
-    assert alone.certain == 0
+    assert alone.proven == 0
     assert alone.headline == "Nobody of 1 person is certain"
 
 
@@ -158,7 +158,7 @@ def test_classes_that_overlap_are_not_certain() -> None:
     classes = classes_of(frame(rows, ("age", "condition")), ["age"], "condition")
     assert [classes.label(int(one))["age"] for one in certain_classes(classes, reach(classes, 1))] == ["40-49", "45-54"]
     found = attack_anonymized(frame(rows, ("age", "condition")), ["age"], "condition")
-    assert found.certain == 2
+    assert found.proven == 2
     assert any("2 more classes" in text for text in found.assumptions)
 
 
@@ -207,7 +207,7 @@ def test_a_leak_is_more_than_the_control() -> None:
     inside["age"] = [str(1000 + row) for row in range(300)]  # unique, so that everybody is known
     found = attack_anonymized(inside, ["age"], "ill", truth=inside, population=outside)
     assert found.score is not None
-    assert found.certain == 300
+    assert found.proven == 300
     assert found.score.success.value == 1.0
     assert found.score.advantage.low > 0.3
 
@@ -257,7 +257,7 @@ def test_empty_tables() -> None:
 
 def test_people_to_look_for_from_a_table() -> None:
     found = attack_anonymized(A, QUASI, "condition", also=[B], known=frame([("13012", "28", "")]))
-    assert found.certain == 1
+    assert found.proven == 1
 
 
 def test_the_only_person_of_a_class() -> None:
@@ -315,13 +315,13 @@ def test_a_word_that_the_release_does_not_have_says_nothing() -> None:
 
 def test_ranges_of_words_overlap_by_their_hierarchy() -> None:
     rows = [("craft", "1", "u"), ("craft", "1", "u"), ("baker", "1", "v")]
-    assert attack_anonymized(frame(rows), QUASI, "condition").certain == 3
-    assert attack_anonymized(frame(rows), QUASI, "condition", hierarchies={"zip": Jobs}).certain == 0
+    assert attack_anonymized(frame(rows), QUASI, "condition").proven == 3
+    assert attack_anonymized(frame(rows), QUASI, "condition", hierarchies={"zip": Jobs}).proven == 0
 
 
 def test_a_star_is_no_value_to_be_certain_of() -> None:
     found = attack_anonymized(frame([*[("a", "1", "*")] * 3, ("b", "1", "u"), ("b", "1", "*")]), QUASI, "condition")
-    assert (found.certain, found.findings) == (0, ())
+    assert (found.proven, found.findings) == (0, ())
     starred = [("a", "1", "Cancer"), ("a", "1", "*")]
     assert left(starred, {"zip": "a", "age": 1}, also=[frame([("a", "1", "Cancer"), ("a", "1", "Flu")])]) == [
         "Cancer", "Flu",
@@ -359,7 +359,7 @@ def test_too_many_ranges_to_compare_leave_everything_possible(monkeypatch: pytes
 def test_values_ruled_out_count_those_of_classes_that_overlap() -> None:
     rows = [("20-29", "u"), ("20-29", "u"), ("25-34", "v"), ("40-49", "w"), ("45-54", None)]
     found = attack_anonymized(frame(rows, ("age", "condition")), ["age"], "condition")
-    assert found.certain == 0
+    assert found.proven == 0
     assert found.numbers["certain_with_ruled_out"] == [0, 3, 3]
     assert found.numbers["homogeneous_people"] == 4
 
@@ -388,7 +388,7 @@ def test_the_truth_is_found_by_hierarchies(tmp_path: Path) -> None:
 
 def test_a_table_of_suppressed_records_only() -> None:
     found = attack_anonymized(frame([("*", "*", "u"), ("*", "*", "v")]), QUASI, "condition")
-    assert (found.certain, found.numbers["classes"], found.numbers["suppressed"]) == (0, 0, 2)
+    assert (found.proven, found.numbers["classes"], found.numbers["suppressed"]) == (0, 0, 2)
 
 
 @st.composite

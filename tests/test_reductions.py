@@ -31,8 +31,8 @@ from privet.attacks.membership.reductions import (
     scores_of,
     threshold,
 )
-from privet.attacks.membership.roc import roc
 from privet.errors import InvalidInputError
+from privet.stats.roc import roc
 
 Floats = npt.NDArray[np.float64]
 
@@ -206,7 +206,7 @@ def test_exact_statistics_of_many_attributes_give_all_and_others_get_none() -> N
         People(records=records, secrets=told),
         People(records=outside, secrets=told[:1] * 400),
     )
-    assert found.numbers["right"] == found.certain == 60
+    assert found.numbers["right"] == found.claimed == 60
     assert found.numbers["outside_undecided"]["value"] > 0.8
     assert found.tables[0].rows[0][2].startswith("100.0 %")
     assert found.headline.startswith("Tests of who is in the data tell the secret of 60 of 60 people")

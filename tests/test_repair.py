@@ -14,7 +14,6 @@ from made_releases import Made, equal, exactly, releases
 from table_oracle import every_data_set
 from test_reconstruction import records_of, solved
 
-from privet.attacks.finding import Interval
 from privet.attacks.proofs.prover import Prover
 from privet.attacks.proofs.work import Work
 from privet.attacks.protect import repair as repair_module
@@ -25,6 +24,7 @@ from privet.attacks.tables.encode import kinds_of
 from privet.attacks.tables.reconstruction import Reconstruction, attack_tables
 from privet.attacks.tables.scoring import scored
 from privet.errors import InvalidInputError
+from privet.stats.intervals import Interval
 
 WOMEN = equal("sex", "F")
 OLD = equal("old", True)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from made_findings import NASTY, SAMPLES, block, likely, nasty, nobody, thousand
 
 from privet import __version__
-from privet.attacks.finding import Finding, Findings, Interval, Score, Strength, Table
+from privet.attacks.finding import Finding, Findings, Score, Strength, Table
 from privet.errors import InvalidInputError
 from privet.report import page as pages
 from privet.report.findings import chart
@@ -22,6 +22,7 @@ from privet.report.findings.page import page_of, verdict
 from privet.report.findings.words import score_sentences, sureness
 from privet.report.page_style import STYLE
 from privet.report.terminal import seconds_words
+from privet.stats.intervals import Interval
 
 VOID = {"meta", "link"}
 PAGE = "html|head|meta|title|link|style|body|main|header|section|footer|p|h1|h2|ul|li|span|div"
@@ -212,7 +213,10 @@ def test_the_verdict_is_careful() -> None:
     assert verdict(nobody()) == "good"
     assert verdict(replace(nobody(), findings=(guess,))) == "neutral"
     assert verdict(replace(nobody(), score=score)) == "neutral"
-    assert verdict(replace(nobody(), score=replace(score, advantage=Interval(0.1, 0.0, 0.2)))) == "good"
+    assert (
+        verdict(replace(nobody(), score=replace(score, success=replace(score.success, low=score.baseline.high))))
+        == "good"
+    )
     assert "That is no promise" in read(nobody()).text
     assert "Certain means" in read(block()).text
 
@@ -316,7 +320,7 @@ def test_the_score_is_drawn_and_told() -> None:
 )
 def test_false_claims_are_said(claimed: int, right: int, words: str) -> None:
     same = Interval(0.5, 0.4, 0.6)
-    score = Score(claimed=claimed, right=right, success=same, baseline=same, control=None, advantage=same)
+    score = Score(claimed=claimed, right=right, success=same, baseline=same, control=None)
     assert score_sentences(score)[0] == words
     assert "not in the data" not in score_sentences(score)[1]
 

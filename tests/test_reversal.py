@@ -258,7 +258,7 @@ def test_everybody_is_found_with_a_forecast_first_and_progress() -> None:
     assert {hashlib.md5(one.encode()).hexdigest(): one for one in ids} == found.ids
     numbers = found.to_json()
     assert (numbers["verdict"], numbers["reversed"], numbers["control"]["hits"]) == ("reversible", len(found.ids), 0)
-    assert found.findings.certain == len(found.ids)
+    assert found.findings.proven == len(found.ids)
     assert all(finding.strength is Strength.PROOF for finding in found.findings.findings)
     assert "are reversed" in str(found)
     assert found.to_pandas().shape == (len(found.ids), 2)
@@ -327,7 +327,7 @@ def test_it_stops_when_the_work_is_done() -> None:
     assert "The work ran out after 1,310,720 hashes" in str(found)
     half = [hashlib.md5(f"{one:010}".encode()).hexdigest()[:16] for one in range(50)]
     found = attack_pseudonyms(half, formats="9{10}", algorithm="md5", seconds=0.1)
-    assert found.findings.certain == 0
+    assert found.findings.proven == 0
     assert found.findings.findings[0].strength is Strength.CONFIDENCE
     assert "probably reversed" in str(found)
 
@@ -394,14 +394,14 @@ def test_a_short_hash_of_ids_that_were_not_tried_is_not_certain() -> None:
     found = attack_pseudonyms(list(truth), formats="9999999", algorithm="crc32")
     wrong = sum(truth[pseudonym] != one for pseudonym, one in found.ids.items())
     assert wrong > 0
-    assert found.findings.certain == 0
+    assert found.findings.proven == 0
     assert {finding.strength for finding in found.findings.findings} == {Strength.CONFIDENCE}
     assert "probably" in found.findings.headline
     confident = [finding.confidence or 0.0 for finding in found.findings.findings if "one of" not in finding.claim]
     assert 1 - wrong / len(found.ids) == pytest.approx(confident[0], abs=0.03)
     assert any("short hash" in text for text in found.findings.assumptions)
     whole = attack_pseudonyms([f"{zlib.crc32(one.encode()):08x}" for one in ids], formats="9999999", algorithm="crc32")
-    assert whole.findings.certain == len(whole.ids) > 140  # all are explained by the ids that were declared
+    assert whole.findings.proven == len(whole.ids) > 140  # all are explained by the ids that were declared
 
 
 @pytest.mark.parametrize("by_chance", [0.01, 0.5, 3.0])

@@ -13,10 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, t
 
-from privet.attacks.differencing.queries import privacy
-from privet.attacks.membership.roc import Roc, _band_of_runs, _student, bound_at, picture, roc, under
+from privet.attacks.membership.trade_off import bound_at, picture, under
+from privet.attacks.promise import privacy
 from privet.errors import InvalidInputError
 from privet.stats.binomial import lower
+from privet.stats.roc import Roc, _band_of_runs, _student, roc
 
 Floats = npt.NDArray[np.float64]
 PHI = NormalDist().cdf
@@ -84,7 +85,7 @@ def test_auc_and_points_by_counting(inside: list[int], outside: list[int]) -> No
         sum(one >= at for one in inside) / len(inside) - sum(one >= at for one in outside) / len(outside)
         for at in range(8)
     )
-    assert curve.advantage.value == pytest.approx(best)
+    assert curve.largest_advantage.value == pytest.approx(best)
     threshold = curve.threshold_at(0.3)
     assert np.mean(np.array(outside) > threshold) <= 0.3
     assert curve.tpr_at(0.3).value == np.mean(np.array(inside) > threshold)
@@ -94,7 +95,7 @@ def test_the_advantage_covers_although_the_threshold_is_the_best_one() -> None:
     def make(draw: np.random.Generator) -> tuple[Roc, float]:
         return normal(1)(draw)[0], 2 * PHI(0.5) - 1
 
-    assert covers(make, "advantage") <= ALLOWED
+    assert covers(make, "largest_advantage") <= ALLOWED
 
 
 def test_rates_at_a_threshold_cover() -> None:
@@ -125,7 +126,7 @@ def test_by_runs_intervals_cover() -> None:
         true = 1 - PHI((at - 1.5) / math.sqrt(3))
         found, alone = curve.tpr_at(0.2), roc(inside, outside).tpr_at(0.2)
         best = max(1 - PHI((at - 1.5) / math.sqrt(3)) - (1 - PHI(at)) for at in np.linspace(-2, 4, 61))
-        intervals = ((found, true), (curve.auc, PHI(1.5 / 2)), (curve.advantage, best))
+        intervals = ((found, true), (curve.auc, PHI(1.5 / 2)), (curve.largest_advantage, best))
         missed += [not interval.low <= value <= interval.high for interval, value in intervals]
         blind += not alone.low <= true <= alone.high
     assert missed.max() <= ALLOWED

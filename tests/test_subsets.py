@@ -47,7 +47,7 @@ def test_most_secrets_are_right_and_other_peoples_are_not() -> None:
     assert found.tables[0].title == "What was to be expected"
     assert any(row[-1] == "used" for row in found.tables[0].rows)
     assert found.findings[0].strength is Strength.CONFIDENCE
-    assert found.certain == len(found.findings)
+    assert found.claimed == len(found.findings)
     assert [picture.title for picture in found.pictures][-1] == "What larger errors would change"
 
 
@@ -96,7 +96,7 @@ def test_proofs_are_of_bits_that_no_fitting_data_set_has_otherwise() -> None:
         proven = [one for one in found.findings if one.strength is Strength.PROOF]
         assert {one.claim for one in proven} == {f"person {place + 1}: secret {bit}" for place, bit in same.items()}
         assert all(check(*one.certificate) and one.evidence for one in proven)
-        assert (found.word, found.certain) == ("certain", len(proven))
+        assert (found.word, found.proven) == ("certain", len(proven))
         counted.append(len(proven))
     assert max(counted) == 7 > min(counted)
 
@@ -128,7 +128,7 @@ def test_errors_that_were_stated_too_small_make_nobody_sure(people: int, stated:
     assert found.numbers["doubted"]
     assert found.tables[0].title == "The answers do not fit what was said of them"
     assert found.numbers["errors"]["size"] == pytest.approx(8, rel=0.4)
-    assert found.certain < people / 3
+    assert found.claimed < people / 3
     assert not attack_subsets(made.queries, made.answers, errors=made.errors).numbers["doubted"]
 
 
@@ -155,7 +155,7 @@ def test_the_smallest_bound_that_fits_makes_nobody_sure() -> None:
     """Errors of deviation 3 on sums of six: often one data set has the smallest bound, and is wrong."""
     made = simulate(12, 4, 3 / 12**0.5, seed=1)
     found = attack_subsets(made.queries, made.answers, decoder="exhaustive")
-    assert found.certain == 0
+    assert found.claimed == 0
     assert found.numbers["expected"] <= found.numbers["forecast"] < 0.95
 
 

@@ -172,7 +172,7 @@ def test_nobody_and_nothing() -> None:
     assert none.headline == "None of 0 people is certain"
     assert none.numbers["solutions"] == 1
     plain = attack_tables(release(total(2)))
-    assert plain.certain == 0
+    assert plain.proven == 0
     assert plain.findings == ()
     ruled = attack_tables(release(total(2), rule=equal("sex", "F")))
     assert (ruled.certain, ruled.numbers["solutions"]) == (0, 1)

@@ -29,7 +29,7 @@ def test_sets_of_columns_are_counted_exactly(rows: list[tuple[str | None, ...]])
     for some, unique in sets.items():
         counts = Counter(tuple(row["xyz".index(name)] for name in some) for row in rows)
         assert unique == sum(1 for count in counts.values() if count == 1)
-    assert found.certain == sets["x", "y", "z"]
+    assert found.proven == sets["x", "y", "z"]
 
 
 def test_the_smallest_sets_come_first() -> None:

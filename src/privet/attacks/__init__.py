@@ -15,18 +15,15 @@ if TYPE_CHECKING:
     from privet.attacks.differencing.file import queries_of as queries_of
     from privet.attacks.differencing.file import read_queries as read_queries
     from privet.attacks.differencing.queries import Noise as Noise
-    from privet.attacks.differencing.queries import Privacy as Privacy
     from privet.attacks.differencing.queries import Queries as Queries
     from privet.attacks.differencing.queries import Query as Query
     from privet.attacks.differencing.queries import Secret as Secret
     from privet.attacks.differencing.queries import number as number
-    from privet.attacks.differencing.queries import privacy as privacy
     from privet.attacks.differencing.queries import two_means as two_means
     from privet.attacks.differencing.queries import two_releases as two_releases
     from privet.attacks.finding import Curve as Curve
     from privet.attacks.finding import Finding as Finding
     from privet.attacks.finding import Findings as Findings
-    from privet.attacks.finding import Interval as Interval
     from privet.attacks.finding import Picture as Picture
     from privet.attacks.finding import Score as Score
     from privet.attacks.finding import Strength as Strength
@@ -38,6 +35,8 @@ if TYPE_CHECKING:
     from privet.attacks.membership.reductions import membership_by_reconstruction as membership_by_reconstruction
     from privet.attacks.membership.reductions import reconstruction_by_membership as reconstruction_by_membership
     from privet.attacks.membership.regimes import attack_regimes as attack_regimes
+    from privet.attacks.promise import Privacy as Privacy
+    from privet.attacks.promise import privacy as privacy
     from privet.attacks.proofs.certificate import check as check
     from privet.attacks.pseudonyms.reversal import attack_pseudonyms as attack_pseudonyms
     from privet.attacks.release.answers import tables_of_answers as tables_of_answers
@@ -68,20 +67,22 @@ if TYPE_CHECKING:
     from privet.attacks.tables.scoring import records_of as records_of
     from privet.records.conditions import holds as holds
     from privet.records.plink import read_plink as read_plink
+    from privet.stats.intervals import Interval as Interval
 
 PLACES = {  # the solvers take a second to load, so a release with a mistake in it is told so first
     "release.answers": ("tables_of_answers",),
+    "promise": ("Privacy", "privacy"),
     "proofs.certificate": ("check",),
     "subsets.counter": ("attack_counter",),
     "differencing.difference": ("attack_differencing",),
     "membership.regimes": ("attack_regimes",),
-    "finding": ("Curve", "Finding", "Findings", "Interval", "Picture", "Score", "Strength"),
+    "finding": ("Curve", "Finding", "Findings", "Picture", "Score", "Strength"),
     "linkage.attack": ("Linkage", "attack_linkage"),
     "membership.members": ("attack_membership",),
     "release.planned": ("margins",),
     "subsets.predicates": ("attack_answers",),
     "differencing.queries": (
-        "Noise", "Privacy", "Queries", "Query", "Secret", "number", "privacy", "two_means", "two_releases",
+        "Noise", "Queries", "Query", "Secret", "number", "two_means", "two_releases",
     ),
     "differencing.file": ("queries_of", "read_queries"),
     "tables.reconstruction": ("attack_tables",),
@@ -100,6 +101,7 @@ PLACES = {  # the solvers take a second to load, so a release with a mistake in 
     "linkage.uniqueness": ("attack_uniqueness",),
 }  # fmt: skip
 WHERE = {name: f"privet.attacks.{place}" for place, names in PLACES.items() for name in names}
+WHERE["Interval"] = "privet.stats.intervals"
 WHERE["Errors"] = "privet.attacks.subsets.decoders.problem"
 WHERE["holds"] = "privet.records.conditions"
 WHERE["read_plink"] = "privet.records.plink"

@@ -8,6 +8,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from privet.stats.intervals import Interval, difference, larger
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -35,29 +37,12 @@ class Finding:
     certificate: Any = None
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """An estimate with its 95 % interval."""
-
-    value: float
-    low: float
-    high: float
-
-
-def difference(one: Interval, two: Interval) -> Interval:
-    """One share less another, between their furthest ends. The same people may be behind both, so that their errors add
-    up; Newcombe's interval takes them to be independent."""
-    low, high = max(-1.0, one.low - two.high), min(1.0, one.high - two.low)
-    return Interval(one.value - two.value, low, high)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
     """The attack against the truth, which only the owner has.
 
     `right` of `claimed` claims are true. `success` is the share of people that the attack's best guess gets right;
     `baseline` the same for a guess without the release; `control` the same for people who are not in the data.
-    `advantage` is success less the larger of the two.
     """
 
     claimed: int
@@ -65,7 +50,14 @@ class Score:
     success: Interval
     baseline: Interval
     control: Interval | None
-    advantage: Interval
+
+    @property
+    def advantage(self) -> Interval:
+        """Success less the larger of baseline and control: what the release adds."""
+        return difference(self.success, larger(self.baseline, self.control))
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self) | {"advantage": asdict(self.advantage)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +110,9 @@ class Findings:
     subject: str  # the file or what else was attacked
     headline: str  # in people
     people: int | None  # in the data, if the release tells
-    certain: int  # of them, known for sure
     findings: tuple[Finding, ...]
+    proven: int = 0  # people of whom something is known for sure: it holds in every data set that fits
+    claimed: int = 0  # people of whom something is claimed with a stated probability
     tables: tuple[Table, ...] = ()  # repair, ranges, and what else is worth showing
     pictures: tuple[Picture, ...] = ()
     score: Score | None = None
@@ -127,8 +120,18 @@ class Findings:
     not_tried: tuple[str, ...] = ()
     numbers: Mapping[str, Any] = field(default_factory=dict)
     seconds: float = 0.0
-    word: str = "certain"  # what the `certain` people are, if it is less than that
+    word: str = "certain"  # what those people are, if it is less than that
     lead: str = ""  # what this word means; needed where it is not "certain"
+
+    @property
+    def known(self) -> int:
+        """People of whom something is known: proven, or claimed where nothing can be proven."""
+        return self.proven or self.claimed
+
+    @property
+    def certain(self) -> int:
+        """The older name of `proven`, for one version."""
+        return self.proven
 
     def report(self, path: str | Path) -> Path:
         """Writes one HTML file that needs nothing else, and says where."""
@@ -154,11 +157,13 @@ class Findings:
             "subject": self.subject,
             "headline": self.headline,
             "people": self.people,
-            "certain": self.certain,
+            "proven": self.proven,
+            "claimed": self.claimed,
+            "certain": self.proven,  # the older name, for one version
             "findings": [_finding_json(finding) for finding in self.findings],
             "tables": [asdict(table) for table in self.tables],
             "pictures": [asdict(picture) for picture in self.pictures],
-            "score": None if self.score is None else asdict(self.score),
+            "score": None if self.score is None else self.score.to_json(),
             "assumptions": self.assumptions,
             "not_tried": self.not_tried,
             "seconds": self.seconds,

@@ -109,7 +109,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"privet {__version__}")
     parser.set_defaults(run=_no_verb)
-    verbs = parser.add_subparsers(metavar="COMMAND", parser_class=_Parser, help=argparse.SUPPRESS)
+    verbs = parser.add_subparsers(prog="privet", metavar="COMMAND", parser_class=_Parser, help=argparse.SUPPRESS)
     add_commands(verbs, VERBS)
     return parser
 

@@ -27,8 +27,6 @@ from privet.attacks.anonymized.attack import best_guesses
 from privet.attacks.anonymized.composition import fits
 from privet.attacks.anonymized.homogeneity import Classes, classes_of
 from privet.attacks.anonymized.matching_classes import Agreement, overlaps
-from privet.attacks.finding import Interval, difference
-from privet.attacks.linkage.score import share
 from privet.compare.counted import Bins, Pair, Table, bins, error, shipped_tables, stands_for, tables
 from privet.compare.measured import Comparison, Measured
 from privet.compare.private import guesses, noisy_tables
@@ -37,6 +35,8 @@ from privet.core.rational import positive, show
 from privet.errors import InvalidInputError, PrivetError
 from privet.records import microdata
 from privet.records.microdata import Column, Microdata
+from privet.stats.binomial import share
+from privet.stats.intervals import Interval, difference
 
 Progress = Callable[[str, int, int], object]
 Rows = npt.NDArray[np.intp]

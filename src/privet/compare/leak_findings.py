@@ -10,10 +10,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from privet.attacks.finding import Curve, Findings, Interval, Picture, Table
+from privet.attacks.finding import Curve, Findings, Picture, Table
 from privet.compare.leak_runs import Price, most_auc, most_right
 from privet.core.laws import Law
 from privet.core.unit import Neighbors
+from privet.stats.intervals import Interval
 
 BENDS = 40  # places at which the limit is drawn
 WORDS = {"membership": "AUC of the membership test", "subsets": "share of secrets that are right"}
@@ -63,7 +64,6 @@ def findings_of(leak: Leak, subject: str, start: float) -> Findings:
         subject=subject,
         headline=_headline(leak),
         people=None,
-        certain=0,
         findings=(),
         pictures=(_leak_picture(leak), _error_picture(leak)),
         tables=(Table("Leak and error", _table_text(leak), COLUMNS, _rows(leak)),),

@@ -15,15 +15,15 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from privet.attacks.finding import Interval
-from privet.attacks.linkage.score import share
-from privet.attacks.membership.roc import roc
 from privet.core.accountant import Budget
 from privet.core.claim import claim
 from privet.core.laws import DiscreteLaplace, Law
 from privet.core.mechanisms import gaussian_for_rho, laplace_for
 from privet.interpret import group_delta
 from privet.noise.fast import sampler
+from privet.stats.binomial import share
+from privet.stats.intervals import Interval
+from privet.stats.roc import roc
 
 Floats = npt.NDArray[np.float64]
 Steps = npt.NDArray[np.int64]

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from privet.attacks.finding import Interval
+from privet.stats.intervals import Interval
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -115,7 +115,7 @@ def tell_table(neighbors: tuple[Neighbor, ...] = NEIGHBORS) -> Table:
     return Table(
         rows=rows,
         people=len(neighbors),
-        certain=found.certain,
+        certain=found.proven,
         data_sets=found.numbers["solutions"],
         records=records,
         right=sorted(map(repr, records)) == sorted(map(repr, neighbors)),

@@ -7,6 +7,9 @@ from functools import lru_cache
 
 import numpy as np
 
+from privet.stats.intervals import Interval
+
+LEVEL = 0.05  # an interval misses with this chance at most
 HALVINGS = 64
 TINY = 1e-15
 
@@ -14,6 +17,13 @@ TINY = 1e-15
 def lower(hits: int, draws: int, miss: float) -> float:
     """At most the probability of the event, except with chance `miss`."""
     return max(0.0, math.nextafter(1 - upper(draws - hits, draws, miss), 0.0))
+
+
+def share(hits: int, of: int) -> Interval:
+    """So many of so many, with the 95 % interval of Clopper and Pearson."""
+    if not of:
+        return Interval(0.0, 0.0, 1.0)
+    return Interval(hits / of, lower(hits, of, LEVEL / 2), upper(hits, of, LEVEL / 2))
 
 
 @lru_cache(1024)  # a report asks for the same bounds several times

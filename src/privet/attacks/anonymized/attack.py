@@ -34,13 +34,14 @@ from privet.attacks.anonymized.matching_classes import (
     value_counts,
 )
 from privet.attacks.anonymized.words import told
-from privet.attacks.finding import Findings, Interval, Score, difference
+from privet.attacks.finding import Findings, Score
 from privet.attacks.linkage.axis import Levels, read_levels
-from privet.attacks.linkage.score import share
 from privet.attacks.linkage.values import plain
 from privet.errors import InvalidInputError
 from privet.records import microdata
 from privet.records.microdata import Microdata
+from privet.stats.binomial import share
+from privet.stats.intervals import Interval
 
 SCORED = 2000  # people, drawn at random, of whom the guess is compared with the truth
 MOST_CLASSES, MOST_PAIRS = 200, 100  # listed
@@ -211,14 +212,12 @@ def _score(guess: _Guess, truth: Microdata | None, population: Microdata | None)
     else:
         success, baseline, claimed, right = guess.compared(truth)
     control = None if population is None else guess.compared(population)[0]
-    rival = baseline if control is None or control.value < baseline.value else control
     return Score(
         claimed=claimed,
         right=right,
         success=success,
         baseline=baseline,
         control=control,
-        advantage=difference(success, rival),
     )
 
 

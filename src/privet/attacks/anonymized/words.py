@@ -35,7 +35,7 @@ def told(found: Attacked, scored_by_truth: bool, seconds: float) -> Findings:
         subject=" and ".join([found.subject, *found.others]),
         headline=_headline(found, people, certain),
         people=people,
-        certain=certain,
+        proven=certain,
         findings=tuple(listed),
         tables=tuple(_tables(found)),
         score=found.score,

@@ -71,7 +71,7 @@ def attack_differencing(
         subject=queries.subject,
         headline=_headline(settled, people, certain, len(narrow), len(likely)),
         people=people,
-        certain=certain,
+        proven=certain,
         findings=tuple(found),
         tables=tuple(_tables(queries, settled, guessed)),
         score=None if truth is None else score(queries, guesses, truth),

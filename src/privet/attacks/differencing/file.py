@@ -10,17 +10,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from privet.attacks.differencing.queries import (
-    Measure,
-    Noise,
-    Privacy,
-    Queries,
-    Query,
-    Secret,
-    answered,
-    number,
-    privacy,
-)
+from privet.attacks.differencing.queries import Measure, Noise, Queries, Query, Secret, answered, number
+from privet.attacks.promise import Privacy, privacy
 from privet.attacks.release.published import at, mapping, only, sequence
 from privet.attacks.release.sheet_cells import Cell, number_of, open_sheet
 from privet.attacks.release.statistics import Between

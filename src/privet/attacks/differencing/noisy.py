@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from privet.attacks.differencing.determined import Classes
-from privet.attacks.differencing.queries import Privacy, Queries
+from privet.attacks.differencing.queries import Queries
+from privet.attacks.promise import Privacy
 
 DRAWS = 20_000
 CERTAINTY = 0.95

@@ -8,11 +8,11 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import Any, Literal
 
+from privet.attacks.promise import Privacy
 from privet.attacks.release.published import COUNT, Scale, between
 from privet.attacks.release.statistics import Between
 from privet.catalog.declarations import check_name
 from privet.core.rational import positive, rational, show, whole
-from privet.core.unit import neighbors_from
 from privet.errors import InvalidInputError
 
 LARGEST = 2**53  # of any sum in steps: solvers count in doubles
@@ -61,15 +61,6 @@ class Query:
     value: Between
     noise: Noise | None = None
     known: bool = False  # not published: the attacker knows it anyway, such as of own accounts
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Privacy:
-    """What the publisher promises for all answers together."""
-
-    epsilon: Fraction
-    delta: Fraction = Fraction(0)
-    neighbors: str = "add-remove"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,14 +177,6 @@ def number(name: str, low: object, high: object, step: object = 1) -> Secret:
     if ((most - least) / size).denominator != 1:
         raise InvalidInputError(f"max {show(high)} is not whole steps above min {show(low)}", "move max or the step")
     return Secret(name=name, low=least, high=most, step=size, boolean=False)
-
-
-def privacy(epsilon: object, delta: object = 0, neighbors: str = "add-remove") -> Privacy:
-    neighbors_from(neighbors)
-    chance = rational(delta, "delta")
-    if not 0 <= chance < 1:
-        raise InvalidInputError(f"delta is {show(delta)}", "write a number from 0 to below 1")
-    return Privacy(epsilon=positive(epsilon, "epsilon"), delta=chance, neighbors=neighbors)
 
 
 def _names(given: str | Iterable[str]) -> tuple[str, ...]:

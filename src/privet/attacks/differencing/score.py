@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from privet.attacks.differencing.queries import Queries
-from privet.attacks.finding import Interval, Score, difference
+from privet.attacks.finding import Score
 from privet.core.rational import rational, show
 from privet.errors import InvalidInputError
-from privet.stats.binomial import lower, upper
-
-MISS = 0.025  # on each side
+from privet.stats.binomial import share
+from privet.stats.intervals import Interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +39,12 @@ def score(queries: Queries, guesses: Mapping[str, Guess], truth: Mapping[str, ob
     success = _share(list(right.values()))
     baseline = _share([value == constant for value in values.values()])
     control = _share(outside) if outside else None
-    against = baseline if control is None or control.value < baseline.value else control
     return Score(
         claimed=len(claimed),
         right=sum(guesses[name].low <= values[name] <= guesses[name].high for name in claimed),
         success=success,
         baseline=baseline,
         control=control,
-        advantage=difference(success, against),
     )
 
 
@@ -69,6 +66,4 @@ def _best(guess: Guess, constant: Fraction) -> Fraction:
 
 
 def _share(hits: Sequence[bool]) -> Interval:
-    """With Clopper and Pearson's interval."""
-    right, total = sum(hits), len(hits)
-    return Interval(right / total, lower(right, total, MISS), upper(right, total, MISS))
+    return share(sum(hits), len(hits))

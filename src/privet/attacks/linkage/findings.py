@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from privet.attacks.finding import Finding, Findings, Interval, Strength, Table
+from privet.attacks.finding import Finding, Findings, Strength, Table
 from privet.attacks.linkage.attack import Linked, Setting
 from privet.attacks.linkage.axis import Truths, Whole
 from privet.attacks.linkage.score import Scored, scored
 from privet.attacks.linkage.weights import Progress
 from privet.records.microdata import Column, Microdata, narrow
+from privet.stats.intervals import Interval
 
 MOST_LISTED = 5000  # findings; the table of matches has all
 MOST_SHOWN = 6  # columns of a person, and of a record
@@ -47,7 +48,7 @@ def findings_of(setting: Setting, linked: Linked, progress: Progress, start: flo
         subject=setting.subject,
         headline=_headline(linked, claimed, score),
         people=len(setting.released),
-        certain=int(claimed.sum()),
+        claimed=int(claimed.sum()),
         findings=_worst(setting, linked, claimed),
         tables=tuple(_tables(setting, linked, claimed, score)),
         score=None if score is None else score.score,

@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from privet.attacks.finding import Interval, Score
+from privet.attacks.finding import Score
 from privet.attacks.linkage.attack import Linked, Setting, attack, without
 from privet.attacks.linkage.axis import Truths, Whole
 from privet.attacks.linkage.weights import Progress
 from privet.errors import InvalidInputError
-from privet.stats.binomial import lower, upper
+from privet.stats.binomial import share
+from privet.stats.intervals import Interval, exactly
 
-ERROR = 0.05
 HELD_OUT, MOST_HELD_OUT = 0.1, 5000
 Texts = np.ndarray[tuple[int, ...], np.dtype[np.object_]]
 
@@ -35,13 +35,6 @@ class Scored:
     control: Interval
 
 
-def share(hits: int, of: int) -> Interval:
-    """With the 95 % interval of Clopper and Pearson."""
-    if not of:
-        return Interval(0.0, 0.0, 1.0)
-    return Interval(hits / of, lower(hits, of, ERROR / 2), upper(hits, of, ERROR / 2))
-
-
 def scored(setting: Setting, linked: Linked, progress: Progress) -> Scored | None:
     if setting.truth is None:
         return None
@@ -54,7 +47,8 @@ def scored(setting: Setting, linked: Linked, progress: Progress) -> Scored | Non
         raise InvalidInputError(
             "no id of the released table is in the known table", "check which columns the truth names"
         )
-    success, baseline = share(int(right[there].sum()), int(there.sum())), _guess_without(len(names))
+    success = share(int(right[there].sum()), int(there.sum()))
+    baseline = exactly(1 / len(names))  # who knows nothing of a record can only name somebody
     held_out, false = _control(setting, ids, names, there, progress)
     linkable = unique & there
     found = int((claimed & right & linkable).sum())
@@ -65,9 +59,6 @@ def scored(setting: Setting, linked: Linked, progress: Progress) -> Scored | Non
             success=success,
             baseline=baseline,
             control=None,
-            advantage=Interval(
-                success.value - baseline.value, success.low - baseline.high, success.high - baseline.low
-            ),
         ),
         claimed=int(claimed.sum()),
         right=int((claimed & right).sum()),
@@ -83,11 +74,6 @@ def scored(setting: Setting, linked: Linked, progress: Progress) -> Scored | Non
 
 def _given(ids: Texts) -> Truths:
     return np.fromiter((one is not None for one in ids), np.bool_, len(ids))
-
-
-def _guess_without(people: int) -> Interval:
-    """Who knows nothing of a record can only name somebody: right once in so many, exactly."""
-    return Interval(1 / people, 1 / people, 1 / people)
 
 
 def _control(setting: Setting, ids: Texts, names: Texts, there: Truths, progress: Progress) -> tuple[int, int]:

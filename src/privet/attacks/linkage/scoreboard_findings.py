@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from privet.attacks.finding import Finding, Findings, Interval, Score, Strength, Table
-from privet.attacks.linkage.score import share
+from privet.attacks.finding import Finding, Findings, Score, Strength, Table
 from privet.attacks.linkage.scoreboard import Result, Setting, Whole
 from privet.errors import InvalidInputError
+from privet.stats.binomial import share
+from privet.stats.intervals import exactly
 
 MOST_LISTED = 1000
 LEAD = (
@@ -41,7 +42,7 @@ def findings_of(setting: Setting, result: Result, start: float) -> Findings:
         subject=setting.subject,
         headline=f"{claims:,} of {len(matched):,} people are found by what is known of them{rightly}",
         people=len(matched),
-        certain=claims,
+        claimed=claims,
         findings=tuple(_finding(setting, result, int(row), names, targets) for row in order),
         tables=(_control(setting, result),),
         score=score,
@@ -93,14 +94,13 @@ def _scored(
     inside = truth >= 0
     if not inside.any():
         raise InvalidInputError("no target is in the table, by the truth", "check which column the truth is in")
-    success, baseline = share(int(right[inside].sum()), int(inside.sum())), 1 / result.events.people
+    success = share(int(right[inside].sum()), int(inside.sum()))
     score = Score(
         claimed=int(matched.sum()),
         right=int((matched & right).sum()),
         success=success,
-        baseline=Interval(baseline, baseline, baseline),
+        baseline=exactly(1 / result.events.people),
         control=None,
-        advantage=Interval(success.value - baseline, success.low - baseline, success.high - baseline),
     )
     return score, right
 

@@ -19,13 +19,14 @@ from pathlib import Path
 
 import numpy as np
 
-from privet.attacks.finding import Findings, Interval, Table
+from privet.attacks.finding import Findings, Table
 from privet.attacks.linkage.axis import Whole
 from privet.attacks.linkage.join import classes
-from privet.attacks.linkage.score import share
 from privet.core.rational import show
 from privet.errors import InvalidInputError
 from privet.records.microdata import Microdata, read
+from privet.stats.binomial import share
+from privet.stats.intervals import Interval
 
 Progress = Callable[[str, int, int], object]
 MOST_SETS = 2000
@@ -112,7 +113,7 @@ def _of_sets(table: Microdata, columns: list[str], most: int, run: Run) -> Findi
         headline=f"{every:,} of {len(table):,} records are unique by {', '.join(map(show, columns[:8]))}"
         + (" and more" if len(columns) > 8 else ""),
         people=len(table),
-        certain=every,
+        proven=every,
         findings=(),
         tables=(
             Table(
@@ -181,7 +182,7 @@ def _of_points(columns: list[str], people: int, rows: list[Row], run: Run) -> Fi
         subject=run.subject,
         headline=f"{number} random {'point' if number == 1 else 'points'} single out {_share(part.value)} of people",
         people=of,
-        certain=unique,
+        proven=unique,
         findings=(),
         tables=(
             Table(

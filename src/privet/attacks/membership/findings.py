@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from privet.attacks.finding import Finding, Findings, Interval, Score, Strength, Table
+from privet.attacks.finding import Finding, Findings, Score, Strength, Table
 from privet.attacks.membership.likelihoods import RATE, Floats
 from privet.attacks.membership.members import Result
-from privet.attacks.membership.roc import Roc, bound_at, picture, under
+from privet.attacks.membership.trade_off import bound_at, picture, under
+from privet.stats.intervals import Interval, exactly
+from privet.stats.roc import Roc
 
 MOST_LISTED = 1000
 RATES = (0.001, 0.01, 0.05)
@@ -43,7 +45,7 @@ def findings_of(result: Result, subject: str, start: float) -> Findings:
         subject=subject,
         headline=_headline(result, claimed),
         people=len(result.names),
-        certain=int(claimed.sum()),
+        claimed=int(claimed.sum()),
         findings=tuple(_finding(result, place, float(sure[place]) if claimed[place] else None) for place in shown),
         tables=tuple(_tables(result)),
         pictures=pictures,
@@ -141,13 +143,8 @@ def _score(curve: Roc, claimed: np.ndarray[Any, Any], members: Any) -> Score:
         claimed=int(claimed.sum()),
         right=int((claimed & members).sum()),
         success=success,
-        baseline=Interval(RATE, RATE, RATE),
+        baseline=exactly(RATE),
         control=control,
-        advantage=Interval(
-            success.value - max(RATE, control.value),
-            success.low - max(RATE, control.high),
-            success.high - max(RATE, control.low),
-        ),
     )
 
 
@@ -169,7 +166,7 @@ def _rates(curve: Roc) -> Table:
         rows.append(
             (f"found at {100 * rate:g} % false alarms", _percent(found.value), _between(found), _between(alarms))
         )
-    rows.append(("advantage", _percent(curve.advantage.value), _between(curve.advantage), ""))
+    rows.append(("largest advantage", _percent(curve.largest_advantage.value), _between(curve.largest_advantage), ""))
     return Table(
         "How well people in the data are told from others",
         "AUC: the chance that somebody in the data scores higher than somebody who is not. Advantage: people found less"
@@ -280,9 +277,9 @@ def _numbers(result: Result) -> dict[str, Any]:
         "tpr": tpr.value,
         "tpr_low": tpr.low,
         "tpr_high": tpr.high,
-        "advantage": result.curve.advantage.value,
-        "advantage_low": result.curve.advantage.low,
-        "advantage_high": result.curve.advantage.high,
+        "largest_advantage": result.curve.largest_advantage.value,
+        "largest_advantage_low": result.curve.largest_advantage.low,
+        "largest_advantage_high": result.curve.largest_advantage.high,
         "control_auc": None if control is None else control.value,
         "control_low": None if control is None else control.low,
         "control_high": None if control is None else control.high,

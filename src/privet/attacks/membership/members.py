@@ -19,8 +19,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from privet.attacks.differencing.queries import Privacy
-from privet.attacks.finding import Findings, Interval
+from privet.attacks.finding import Findings
 from privet.attacks.membership.input import (
     asked_about,
     one_of,
@@ -41,8 +40,10 @@ from privet.attacks.membership.likelihoods import (
     expected,
     model,
 )
-from privet.attacks.membership.roc import Roc, roc
+from privet.attacks.promise import Privacy
 from privet.errors import InvalidInputError
+from privet.stats.intervals import Interval
+from privet.stats.roc import Roc, roc
 
 Progress = Callable[[str, int, int], object]
 Truths = npt.NDArray[np.bool_]

@@ -9,10 +9,12 @@ from dataclasses import asdict
 import numpy as np
 import numpy.typing as npt
 
-from privet.attacks.finding import Findings, Interval, Score, Table, difference
-from privet.attacks.linkage.score import share
+from privet.attacks.finding import Findings, Score, Table
 from privet.attacks.membership.reductions import NOBODY, Floats, Guessed
-from privet.attacks.membership.roc import picture, roc
+from privet.attacks.membership.trade_off import picture
+from privet.stats.binomial import share
+from privet.stats.intervals import Interval, difference, exactly
+from privet.stats.roc import roc
 
 LEAD_MEMBERSHIP = (
     "A reconstruction is a test of who is in the data: it has the secret of most people who are, and of others only as"
@@ -54,7 +56,6 @@ def of_membership(inside: Floats, outside: Floats, chance: float, subject: str, 
         headline=f"A reconstruction that is right for {100 * found.value:.1f} % tells who is in the data with an"
         f" advantage of {100 * gain.value:.1f} points",
         people=None,
-        certain=0,
         findings=(),
         pictures=(picture(curve, None, "How well the reconstruction tells who is in the data"),),
         tables=(Table("What follows from a reconstruction", "", ("what", "seen", "what follows"), rows),),
@@ -94,7 +95,7 @@ def of_reconstruction(
         headline=f"Tests of who is in the data tell the secret of {right:,} of {people:,} people, and a wrong one of"
         f" {told - right:,}",
         people=people,
-        certain=told,
+        claimed=told,
         findings=(),
         tables=(_counts(found, control, mine, theirs),),
         score=_score(told, right, forced[0], chance, forced[1]),
@@ -146,15 +147,7 @@ def _counts(found: Guessed, control: Guessed, mine: npt.NDArray[np.int64], their
 
 
 def _score(claimed: int, right: int, success: Interval, chance: float, control: Interval) -> Score:
-    baseline = Interval(chance, chance, chance)
-    return Score(
-        claimed=claimed,
-        right=right,
-        success=success,
-        baseline=baseline,
-        control=control,
-        advantage=difference(success, max(baseline, control, key=lambda one: one.value)),
-    )
+    return Score(claimed=claimed, right=right, success=success, baseline=exactly(chance), control=control)
 
 
 def _percent(part: Interval) -> str:

@@ -29,9 +29,9 @@ from statistics import NormalDist
 
 import numpy as np
 
-from privet.attacks.differencing.queries import Privacy, privacy
 from privet.attacks.finding import Curve, Findings, Picture, Table
 from privet.attacks.membership.regimes_made import MEMBERS, SECRETS, membership_aucs, recovered_shares
+from privet.attacks.promise import Privacy, privacy
 from privet.core.accountant import Budget
 from privet.core.mechanisms import gaussian_for_rho, laplace_for
 from privet.core.rational import whole
@@ -147,7 +147,6 @@ def attack_regimes(  # noqa: PLR0913  all by name
         subject=f"{n:,} people and {d:,} means",
         headline=_headline(n, d, limits),
         people=None,
-        certain=0,
         findings=(),
         pictures=(_picture(n, d, promise, points),),
         tables=(_limits_table(limits), _points_table(n, d, points)),

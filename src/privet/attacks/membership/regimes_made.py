@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from privet.attacks.membership.roc import roc
+from privet.stats.roc import roc
 
 Floats = npt.NDArray[np.float64]
 MEMBERS, SECRETS = 2000, 400  # people at most, for the one attack and the other

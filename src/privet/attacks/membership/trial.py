@@ -9,12 +9,12 @@ from typing import Literal
 
 import numpy as np
 
-from privet.attacks.differencing.queries import Privacy
 from privet.attacks.finding import Findings
 from privet.attacks.membership.files import People, Progress
 from privet.attacks.membership.input import rows_of
 from privet.attacks.membership.likelihoods import Floats
 from privet.attacks.membership.members import attack_membership
+from privet.attacks.promise import Privacy
 from privet.core.rational import whole
 from privet.errors import InvalidInputError
 

@@ -318,7 +318,7 @@ def _findings(found: Found, truth: Guesses | None, subject: str, seconds: float)
         subject=subject,
         headline=headline,
         people=people,
-        certain=len(sure),
+        claimed=len(sure),
         findings=tuple(_finding(steps.names[at], int(guesses[at]), float(confidence[at])) for at in order),
         tables=(_expected(steps, errors, expected),),
         pictures=() if drawn is None else (drawn,),

@@ -52,7 +52,8 @@ def findings_of(attacked: Attacked) -> Findings:
         subject=sums.subject,
         headline=headline(attacked, score),
         people=len(sums.names),
-        certain=len(proven) or sure,
+        proven=len(proven),
+        claimed=sure,
         findings=_people(attacked, proven),
         tables=(
             *([_doubt(attacked)] if attacked.doubted else []),

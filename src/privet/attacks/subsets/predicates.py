@@ -25,8 +25,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from privet.attacks.differencing.queries import Privacy
 from privet.attacks.finding import Findings
+from privet.attacks.promise import Privacy
 from privet.attacks.subsets.decoders.problem import Decoded, Errors, Floats
 from privet.attacks.subsets.predicates_mean import UNKNOWN, Looked, fitting, judged, posterior_mean
 from privet.attacks.subsets.sums import Guesses, check_errors, secrets_of, variance_of

@@ -7,15 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from privet.attacks.differencing.queries import Privacy
 from privet.attacks.finding import Finding, Findings, Picture, Score, Strength, Table
-from privet.attacks.membership.roc import picture, roc
+from privet.attacks.membership.trade_off import picture
+from privet.attacks.promise import Privacy
 from privet.attacks.subsets.decoders.problem import Floats
 from privet.attacks.subsets.findings import LEAD, MOST_LISTED, errors_words
 from privet.attacks.subsets.predicates import Asked, Told, people_guessed
 from privet.attacks.subsets.score import SURE, calibration, scored
 from privet.attacks.subsets.sums import Guesses
 from privet.interpret import meaning
+from privet.stats.roc import roc
 
 ASSUMED = (
     "The table of what anybody can see has everybody who is in the data, once, and no attribute is wrong.",
@@ -38,7 +39,7 @@ def findings_of(asked: Asked, told: Told, seconds: float) -> Findings:
         subject=told.subject,
         headline=_headline(sure, truth, score),
         people=len(names),
-        certain=len(likely),
+        claimed=len(likely),
         findings=tuple(_finding(names[at], told.secret, int(guesses[at]), float(sure[at])) for at in order),
         tables=(_questions(asked), *_promise(privacy, truth, score)),
         pictures=_pictures(guesses, sure, chance, truth, privacy),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from privet.attacks.finding import Curve, Picture, Score, difference
-from privet.attacks.linkage.score import share
+from privet.attacks.finding import Curve, Picture, Score
 from privet.attacks.subsets.decoders.problem import Floats
 from privet.attacks.subsets.sums import Guesses
+from privet.stats.binomial import share
 
 SURE = 0.95  # a guess at least so likely is a claim
 BINS = 10  # from 50 to 100 % sure
@@ -30,7 +30,6 @@ def scored(guesses: Guesses, confidence: Floats, truth: Guesses, control: Guesse
         success=success,
         baseline=baseline,
         control=against,
-        advantage=difference(success, max(baseline, against, key=lambda one: one.value)),
     )
 
 

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from privet.attacks.finding import Interval, Score
+from privet.attacks.finding import Score
 from privet.attacks.release.statistics import Knowledge, Tables
 from privet.core.expression import Value
 from privet.core.rational import show
 from privet.errors import InvalidInputError
-from privet.stats.binomial import lower, upper
+from privet.stats.binomial import share
+from privet.stats.intervals import Interval
 
 if TYPE_CHECKING:
     from privet.attacks.tables.reconstruction import Reconstruction
@@ -70,31 +71,25 @@ def scored(found: Reconstruction, knowledge: Knowledge) -> Score | None:
     truth = Counter(place.of(knowledge.truth, "truth"))
     guess = Counter(dict(found.encoded.people(found.solutions[0])))
     people = max(len(knowledge.truth), 1)
-    success = _share(_overlap(guess, truth), people)
+    success = share(min(_overlap(guess, truth), people), people)
     baseline = _baseline(place, knowledge, truth, people)
     control = None
     if knowledge.control is not None:
         others = Counter(place.of(knowledge.control, "control"))
-        control = _share(_overlap(guess, others), max(min(people, len(knowledge.control)), 1))
-    rival = max((baseline, control), key=lambda one: one.value if one else -1.0) or baseline
+        most = max(min(people, len(knowledge.control)), 1)
+        control = share(min(_overlap(guess, others), most), most)
     return Score(
         claimed=found.proven,
         right=sum(min(one.count, truth[one.kind]) for one in found.certain),
         success=success,
         baseline=baseline,
         control=control,
-        advantage=Interval(success.value - rival.value, success.low - rival.high, success.high - rival.low),
     )
 
 
 def _overlap(one: Counter[int], other: Counter[int]) -> int:
     """People whom both have; -1 is a record of no kind, which nobody guesses."""
     return sum(min(count, other[kind]) for kind, count in one.items() if kind >= 0)
-
-
-def _share(hits: int, of: int) -> Interval:
-    hits = min(hits, of)
-    return Interval(hits / of, lower(hits, of, ERROR / 2), upper(hits, of, ERROR / 2))
 
 
 def _baseline(place: _Places, knowledge: Knowledge, truth: Counter[int], people: int) -> Interval:

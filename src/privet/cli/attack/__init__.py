@@ -46,7 +46,7 @@ def _preflight(options: argparse.Namespace) -> int:
             tables, seconds=options.seconds, subject=options.workbook.name, progress=progress
         )
     show(findings, options)
-    harmed = findings.certain + int(findings.numbers["disclosed"])
+    harmed = findings.known + int(findings.numbers["disclosed"])
     undecided = int(findings.numbers["undecided"])
     if not options.json:
         print(f"\n{_verdict(harmed, undecided)}")
@@ -63,7 +63,7 @@ def _verdict(harmed: int, undecided: int) -> str:
 
 VERBS = {
     "attack": Verb(
-        "attack what is about to be published: who is known, by what, and what to leave out",
+        "attack what is about to be published: who is known, by what, and what to leave out (--json for a program)",
         "privet attack tables examples/census-block.toml --out report.html",
         kinds_of("what to attack", KINDS),
         None,

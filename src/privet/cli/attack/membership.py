@@ -92,7 +92,7 @@ def _published(options: argparse.Namespace, progress: Progress) -> Findings:
 
 
 def _privacy(options: argparse.Namespace, neighbors: str) -> Privacy:
-    from privet.attacks.differencing.queries import privacy  # noqa: PLC0415
+    from privet.attacks.promise import privacy  # noqa: PLC0415
 
     return privacy(options.epsilon, options.delta, neighbors)
 

@@ -70,7 +70,7 @@ def _many(options: argparse.Namespace) -> None:
             results[jobs[job]] = job.result()
             progress("attacking", done, len(jobs))
     listed = [{"file": str(path), **results[path]} for path in options.files]
-    total = {key: sum(one.get(key) or 0 for one in listed) for key in ("people", "certain")}
+    total = {key: sum(one.get(key) or 0 for one in listed) for key in ("people", "proven", "certain")}
     if options.json:
         print_json("attack", {**total, "releases": listed})
     else:
@@ -87,7 +87,7 @@ def _one(path: Path, options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _lines(listed: Iterable[dict[str, Any]], total: dict[str, int]) -> str:
-    lines = [f"{total['certain']:,} of {total['people']:,} people are certain", ""]
+    lines = [f"{total['proven']:,} of {total['people']:,} people are certain", ""]
     lines += [f"{Path(one['file']).name}: {one.get('headline') or one['problem']}" for one in listed]
     return "\n".join(lines)
 

@@ -156,7 +156,7 @@ def _asked(options: argparse.Namespace, progress: Callable[[str, int, int], None
             f"to ask a vault --{missing[0]} is needed",
             "give such as --people public.csv --table visits --secret ill --epsilon 0.01",
         )
-    from privet.attacks.differencing.queries import Privacy  # noqa: PLC0415
+    from privet.attacks.promise import Privacy  # noqa: PLC0415
     from privet.attacks.subsets.file import read_secrets  # noqa: PLC0415
     from privet.attacks.subsets.predicates import attack_answers  # noqa: PLC0415  brings NumPy
 

@@ -9,7 +9,7 @@ KINDS: dict[str, Verb] = {**function.KINDS, **vault.KINDS, **scores.KINDS, **gal
 
 VERBS = {
     "audit": Verb(
-        "look for a broken promise: a lower bound on epsilon, and how far the audit could see",
+        "look for a broken promise: a lower bound on epsilon, and how far the audit could see (--json for a program)",
         "privet audit function mechanisms.py:noisy_count --epsilon 1",
         kinds_of("what to audit", KINDS),
         None,

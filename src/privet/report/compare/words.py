@@ -8,8 +8,8 @@ from privet.report.answer.text import Column, table_lines
 from privet.report.terminal import Pen, percent, seconds_words, wrapped
 
 if TYPE_CHECKING:
-    from privet.attacks.finding import Interval
     from privet.compare.measured import Comparison, Measured
+    from privet.stats.intervals import Interval
 
 COLUMNS = (
     "plan", "guarantee", "NCP", "suppressed", "error of tables", "alone", "certain", "certain by two", "guess right",

@@ -9,7 +9,8 @@ from privet.report.page import Figure
 from privet.report.terminal import percent
 
 if TYPE_CHECKING:
-    from privet.attacks.finding import Interval, Score, Table
+    from privet.attacks.finding import Score, Table
+    from privet.stats.intervals import Interval
 
 MOST_MARKS = 400
 MOST_PERSONS = 60  # drawn with head and shoulders; more of them are squares

@@ -32,7 +32,7 @@ MOST_ATTRIBUTES = 6  # with a column each
 
 def page_of(findings: f.Findings) -> Report:
     """Sections that have nothing to say are left out, but not the limits: what was assumed and what was not tried."""
-    picture = people_figure(findings.people, findings.certain, findings.word)
+    picture = people_figure(findings.people, findings.known, findings.word)
     sections = [
         *([Section("The people", (picture,))] if picture else []),
         *map(_picture, findings.pictures),
@@ -56,7 +56,7 @@ def page_of(findings: f.Findings) -> Report:
 def verdict(findings: f.Findings) -> Verdict:
     """Good needs more than that nobody is certain: nothing likely was found, and no guess is better for the release. A
     forecast is neither: nobody was attacked."""
-    if findings.certain:
+    if findings.known:
         return "bad"
     if findings.attack in FORECASTS:
         return "neutral"

@@ -22,7 +22,7 @@ MOST_ROWS = 30
 
 def page(findings: f.Findings, pen: Pen) -> str:
     """The same order as on the HTML page."""
-    mark = pen.bad if findings.certain else pen.head
+    mark = pen.bad if findings.known else pen.head
     parts = [
         [*map(mark, wrapped(findings.headline)), *wrapped(title(findings)), *wrapped(lead(findings))],
         *(_picture(picture, pen) for picture in findings.pictures),

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from privet.report.terminal import percent, share_at_least
 
 if TYPE_CHECKING:
-    from privet.attacks.finding import Finding, Findings, Interval, Score, Strength
+    from privet.attacks.finding import Finding, Findings, Score, Strength
+    from privet.stats.intervals import Interval
 
 LEAD_CERTAIN = "Certain means: it is so in every data set that fits what was published and the assumptions below."
 LEAD_NOBODY = (
@@ -36,7 +37,7 @@ def title(findings: Findings) -> str:
 
 
 def lead(findings: Findings) -> str:
-    return findings.lead or (LEAD_CERTAIN if findings.certain else LEAD_NOBODY)
+    return findings.lead or (LEAD_CERTAIN if findings.known else LEAD_NOBODY)
 
 
 def sureness(finding: Finding) -> str:
