@@ -437,7 +437,7 @@ def curves(what: str, people: int, shift: float, trials: int) -> Hits:
         at = curve.threshold_at(0.1)
         interval, true = {
             "AUC": (curve.auc, _normal(shift / math.sqrt(2))),
-            "best advantage": (curve.advantage, 2 * _normal(shift / 2) - 1),
+            "best advantage": (curve.largest_advantage, 2 * _normal(shift / 2) - 1),
             "found at 10 % false alarms": (curve.tpr_at(0.1), 1 - _normal(at - shift)),
             "false alarms among others": (curve.alarms_at(0.1), 1 - _normal(at)),
         }[what]

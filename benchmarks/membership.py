@@ -105,11 +105,11 @@ def _exact_sums(draw: np.random.Generator, usual: Floats) -> dict[str, Any]:
 
 
 def _under(curve: Any) -> dict[str, Any]:
-    best, auc = curve.advantage, curve.auc
+    best, auc = curve.largest_advantage, curve.auc
     return {
         "auc": [auc.value, auc.low, auc.high],
-        "advantage": [best.value, best.low, best.high],
-        "advantage_at_most": (math.e - 1) / (math.e + 1),
+        "largest_advantage": [best.value, best.low, best.high],
+        "largest_advantage_at_most": (math.e - 1) / (math.e + 1),
         "under_limit": under(curve, privacy(1)).holds,
     }
 

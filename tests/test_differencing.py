@@ -370,7 +370,7 @@ def test_no_proof_no_claim(monkeypatch: pytest.MonkeyPatch) -> None:
     queries, _ = random_release(60, 56, 1)
     assert attack_differencing(queries, seconds=5).proven == 0
     monkeypatch.setattr(determined, "MOST_ENTRIES", 0)
-    assert attack_differencing(random_release(12, 12, 20)[0], seconds=0).certain < 12
+    assert attack_differencing(random_release(12, 12, 20)[0], seconds=0).proven < 12
     monkeypatch.setattr(determined, "ROUNDINGS", ())
     assert attack_differencing(random_release(12, 12, 20)[0], seconds=5).proven == 0
 

@@ -58,7 +58,7 @@ REFUSED = {
     "attacks/proofs/prover.py": ("from privet import engine", "the gate is opened by the query path only"),
     "attacks/membership/members.py": ("from privet import query", "queries are made by the fronts"),
     "attacks/linkage/scoreboard.py": ("from privet.noise import fast", "noise is drawn by the gate"),
-    "attacks/linkage/attack.py": ("from privet import catalog", "declared tables are known to"),
+    "attacks/linkage/attack.py": ("from privet.catalog import vault_file", "declared tables are known to"),
     "attacks/proofs/certificate.py": ("import ortools", "the checker of proofs reads nothing but"),
     "frame/rows.py": ("from privet.sources import files", "files and frames are read where data are held"),
     "frame/values.py": ("import duckdb", "the embedded engine is known to what reads records"),

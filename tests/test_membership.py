@@ -401,7 +401,7 @@ def test_means_of_quite_other_people_are_no_reason_for_a_claim() -> None:
     assert found.numbers["size"] < 10
     assert min(found.numbers["p_values"]) == pytest.approx(1 / 21)
     assert found.claimed == 0
-    assert attack(world(10, 1500, others=300), population=world(10, 1500).usual).certain >= 8
+    assert attack(world(10, 1500, others=300), population=world(10, 1500).usual).claimed >= 8
 
 
 def test_few_others_are_told_and_a_control_that_is_off() -> None:

@@ -136,7 +136,7 @@ def test_what_fits_nothing_is_called_no_better_than_a_coin() -> None:
     made = simulate(60, 4, 0.1, seed=5)
     known = Known(errors=made.errors, rate=None, truth=made.secrets, control=None)
     found = attacked(sums_of(made.queries, made.answers, None, "made"), known, "auto", None)
-    assert findings_of(found).certain > 50
+    assert findings_of(found).claimed > 50
     told = findings_of(replace(found, doubted=True, unfit=True))
     assert (told.certain, told.numbers["expected"], told.numbers["fit"]) == (0, 0.5, False)
     assert "than a coin's" in told.tables[0].text

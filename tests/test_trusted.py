@@ -54,22 +54,22 @@ WRONG = {
     "nowhere/ is not there": {"fences": (*LIST.fences, replace(FENCE, files=("nowhere/",)))},
     "noise/ is fenced twice": {"fences": (*LIST.fences, replace(FENCE, files=("noise/",)))},
     "core/loss.py is read as a whole and fenced": {"fences": (*LIST.fences, replace(FENCE, files=("core/loss.py",)))},
-    "records/plink.py: suggest.py is not on the reading list": {
-        "fences": (*LIST.fences, replace(FENCE, files=("records/plink.py",), against="suggest.py"))
+    "stats/whitening.py: suggest.py is not on the reading list": {
+        "fences": (*LIST.fences, replace(FENCE, files=("stats/whitening.py",), against="suggest.py"))
     },
-    "records/plink.py: a fence has tests if it is 'tested', and only then": {
-        "fences": (*LIST.fences, replace(FENCE, files=("records/plink.py",), tests=()))
+    "stats/whitening.py: a fence has tests if it is 'tested', and only then": {
+        "fences": (*LIST.fences, replace(FENCE, files=("stats/whitening.py",), tests=()))
     },
     "test_law.py::test_nothing is not there": {
-        "fences": (*LIST.fences, replace(FENCE, files=("records/plink.py",), tests=("test_law.py::test_nothing",)))
+        "fences": (*LIST.fences, replace(FENCE, files=("stats/whitening.py",), tests=("test_law.py::test_nothing",)))
     },
-    "nothing: tests/test_nothing.py is not there": {"tests": {**LIST.tests, "records/plink.py": ["nothing"]}},
+    "nothing: tests/test_nothing.py is not there": {"tests": {**LIST.tests, "stats/whitening.py": ["nothing"]}},
     "Why? suggest.py is not on the reading list": {"questions": (replace(QUESTION, ask="Why?", file="suggest.py"),)},
-    "records/plink.py is read in part, and the rest has no fence": {
-        "read": (*LIST.read, replace(READ, file="records/plink.py", parts=("read",)))
+    "stats/whitening.py is read in part, and the rest has no fence": {
+        "read": (*LIST.read, replace(READ, file="stats/whitening.py", parts=("read",)))
     },
-    "records/plink.py has no nothing": {
-        "read": (*LIST.read, replace(READ, file="records/plink.py", parts=("nothing",)))
+    "stats/whitening.py has no nothing": {
+        "read": (*LIST.read, replace(READ, file="stats/whitening.py", parts=("nothing",)))
     },
     "engine.py has no tests": {"tests": {name: tests for name, tests in LIST.tests.items() if name != "engine.py"}},
     f"{LIST.all_lines()} lines to read: more than 10": {"most_lines": 10},
