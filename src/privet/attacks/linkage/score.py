@@ -52,7 +52,7 @@ def scored(setting: Setting, linked: Linked, progress: Progress) -> Scored | Non
     there = np.isin(ids.astype(str), names[_given(names)].astype(str)) & _given(ids)
     if not there.any():
         raise InvalidInputError(
-            "no id of the released table is in the known table", "check which columns the truth names"
+            "no id of the released table is in the known table", "check which columns the truth names", "no-overlap"
         )
     success, baseline = share(int(right[there].sum()), int(there.sum())), _guess_without(len(names))
     held_out, false = _control(setting, ids, names, there, progress)

@@ -92,7 +92,9 @@ def _scored(
     right = (truth == result.ranking.best) & (truth >= 0)
     inside = truth >= 0
     if not inside.any():
-        raise InvalidInputError("no target is in the table, by the truth", "check which column the truth is in")
+        raise InvalidInputError(
+            "no target is in the table, by the truth", "check which column the truth is in", "no-overlap"
+        )
     success, baseline = share(int(right[inside].sum()), int(inside.sum())), 1 / result.events.people
     score = Score(
         claimed=int(matched.sum()),
