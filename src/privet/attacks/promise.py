@@ -23,5 +23,5 @@ def privacy(epsilon: object, delta: object = 0, neighbors: str = "add-remove") -
     neighbors_from(neighbors)
     chance = rational(delta, "delta")
     if not 0 <= chance < 1:
-        raise InvalidInputError(f"delta is {show(delta)}", "write a number from 0 to below 1")
+        raise InvalidInputError(f"delta is {show(delta)}", "write a number from 0 to below 1", "out-of-range")
     return Privacy(epsilon=positive(epsilon, "epsilon"), delta=chance, neighbors=neighbors)

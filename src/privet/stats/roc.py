@@ -75,7 +75,9 @@ class Roc:
     def threshold_at(self, rate: float) -> float:
         """A person is found if the score is higher than this."""
         if not 0 <= rate < 1:
-            raise InvalidInputError(f"a false-positive rate of {rate:g} is none", "give one from 0 to below 1")
+            raise InvalidInputError(
+                f"a false-positive rate of {rate:g} is none", "give one from 0 to below 1", "out-of-range"
+            )
         return float(self.outside[allowed(rate, len(self.outside))])
 
     @property
@@ -110,11 +112,15 @@ def _scores(given: npt.ArrayLike, which: str) -> Floats:
     try:
         scores = np.asarray(given, np.float64)
     except (TypeError, ValueError):
-        raise InvalidInputError(f"the scores {which} are not numbers", "give a number for each person") from None
+        raise InvalidInputError(
+            f"the scores {which} are not numbers", "give a number for each person", "not-a-number"
+        ) from None
     if scores.ndim != 1 or not len(scores):
-        raise InvalidInputError(f"there are no scores {which}", "give a list with a score for each person")
+        raise InvalidInputError(f"there are no scores {which}", "give a list with a score for each person", "empty")
     if not np.isfinite(scores).all():
-        raise InvalidInputError(f"a score {which} is not a finite number", "leave people without a score out")
+        raise InvalidInputError(
+            f"a score {which} is not a finite number", "leave people without a score out", "not-finite"
+        )
     return scores
 
 
@@ -125,6 +131,7 @@ def _tables(inside: Floats, outside: Floats, runs: tuple[object, object]) -> tup
         raise InvalidInputError(
             "the runs of people inside and outside are not the same two or more",
             "give for each score the release that it comes from; each release needs people inside and outside",
+            "contradiction",
         )
     return found[0][1], found[1][1]
 
@@ -133,11 +140,13 @@ def _rows(scores: Floats, given: object) -> tuple[npt.NDArray[np.generic], Float
     names = np.asarray(given)
     if names.shape != scores.shape:
         raise InvalidInputError(
-            f"there are {names.size:,} runs for {len(scores):,} scores", "name the run of each score"
+            f"there are {names.size:,} runs for {len(scores):,} scores", "name the run of each score", "wrong-length"
         )
     found, place, sizes = np.unique(names, return_inverse=True, return_counts=True)
     if len(set(sizes.tolist())) > 1:
-        raise InvalidInputError("runs have different numbers of people", "take as many people of each run")
+        raise InvalidInputError(
+            "runs have different numbers of people", "take as many people of each run", "wrong-shape"
+        )
     return found, scores[np.argsort(place, kind="stable")].reshape(len(found), -1)
 
 

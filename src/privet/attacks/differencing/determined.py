@@ -342,7 +342,9 @@ def _at_their_ends(columns: Sequence[int], values: Values) -> Claim:
 
 def _clash(names: Iterable[str]) -> InvalidInputError:
     listed = ", ".join(dict.fromkeys(show(name) for name in names))
-    return InvalidInputError(f"these answers cannot all be true: {listed}", "check these numbers and who is counted")
+    return InvalidInputError(
+        f"these answers cannot all be true: {listed}", "check these numbers and who is counted", "contradiction"
+    )
 
 
 def _fewest(system: System, work: Work) -> list[str]:

@@ -40,15 +40,19 @@ def read_queries(path: Path | str) -> Queries:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError):
-        raise InvalidInputError(f"{path.name} cannot be read", "check that the file is there, in UTF-8") from None
+        raise InvalidInputError(
+            f"{path.name} cannot be read", "check that the file is there, in UTF-8", "unreadable-file"
+        ) from None
     with at(path.name):
         try:
             document = tomllib.loads(text, parse_float=Decimal)  # 50440.0 keeps its decimals
         except (tomllib.TOMLDecodeError, ArithmeticError, RecursionError, ValueError) as error:
-            raise InvalidInputError(f"this is not TOML: {error}", "correct that place") from None
+            raise InvalidInputError(f"this is not TOML: {error}", "correct that place", "wrong-format") from None
         for key, wanted, written in (("format", 1, "1"), ("kind", "queries", '"queries"')):
             if document.get(key) != wanted:
-                raise InvalidInputError(f"{key} is {show(document.get(key))}", f"write {key} = {written}")
+                raise InvalidInputError(
+                    f"{key} is {show(document.get(key))}", f"write {key} = {written}", "unsupported-format"
+                )
         return replace(queries_of(document, path.parent), subject=path.name)
 
 
@@ -73,7 +77,9 @@ def _privacy(document: Mapping[str, Any]) -> Privacy | None:
         given = mapping(document["privacy"], "it")
         only(given, ("epsilon", "delta", "neighbors"))
         if "epsilon" not in given:
-            raise InvalidInputError("epsilon is missing", "write epsilon = ..., for all answers together")
+            raise InvalidInputError(
+                "epsilon is missing", "write epsilon = ..., for all answers together", "missing-entry"
+            )
         return privacy(**given)
 
 
@@ -85,15 +91,21 @@ def _secret(given: Mapping[str, Any]) -> Secret:
         if isinstance(values, Mapping):
             only(values, ("min", "max", "step"))
             if not {"min", "max"} <= set(values):
-                raise InvalidInputError("min or max is missing", "write such as values = {min = 0, max = 500000}")
+                raise InvalidInputError(
+                    "min or max is missing", "write such as values = {min = 0, max = 500000}", "missing-entry"
+                )
             if "rate" in given:
-                raise InvalidInputError("a number has no rate", "leave rate out")
+                raise InvalidInputError("a number has no rate", "leave rate out", "unneeded-option")
             return number(name, values["min"], values["max"], values.get("step", 1))
         if values != "boolean":
-            raise InvalidInputError(f"values is {show(values)}", 'write "boolean" or {min = 0, max = 500000}')
+            raise InvalidInputError(
+                f"values is {show(values)}", 'write "boolean" or {min = 0, max = 500000}', "wrong-type"
+            )
         rate = rational(given["rate"], "rate") if "rate" in given else None
         if rate is not None and not 0 < rate < 1:
-            raise InvalidInputError(f"rate is {show(given['rate'])}", "write a share between 0 and 1, such as 0.02")
+            raise InvalidInputError(
+                f"rate is {show(given['rate'])}", "write a share between 0 and 1, such as 0.02", "out-of-range"
+            )
         return Secret(name=name, rate=rate)
 
 
@@ -106,7 +118,9 @@ def _people(document: Mapping[str, Any], folder: Path) -> People:
         if isinstance(given, str):
             return _from_file(given, document, folder)
         if "id" in document or "delimiter" in document:
-            raise InvalidInputError("id and delimiter are about a file", 'write people = "people.csv", or leave them')
+            raise InvalidInputError(
+                "id and delimiter are about a file", 'write people = "people.csv", or leave them', "unneeded-option"
+            )
         sizes = {}
         for name, size in mapping(given, "people").items():
             check_name(name, "a person or group")
@@ -119,20 +133,24 @@ def _from_file(name: str, document: Mapping[str, Any], folder: Path) -> People:
     rows = open_sheet({"file": name, "delimiter": document.get("delimiter", ",")}, folder, None).rows
     filled = [row for row in rows if any(row)]
     if len(filled) < 2:
-        raise InvalidInputError(f"{name} has no people", "write the names of the columns, then one row a person")
+        raise InvalidInputError(
+            f"{name} has no people", "write the names of the columns, then one row a person", "empty"
+        )
     header = [str(cell) for cell in filled[0]]
     for column in header:
         check_name(column, f"a column of {name}")
     if len({column.lower() for column in header}) < len(header):
-        raise InvalidInputError(f"{name} has two columns of the same name", "rename one")
+        raise InvalidInputError(f"{name} has two columns of the same name", "rename one", "duplicate-name")
     for place, row in enumerate(filled[1:], 1):
         if len(row) != len(header):
             raise InvalidInputError(
-                f"{name}: person {place} has {len(row)} cells, not {len(header)}", "correct the row"
+                f"{name}: person {place} has {len(row)} cells, not {len(header)}", "correct the row", "wrong-length"
             )
     who = document.get("id", header[0])
     if who not in header:
-        raise InvalidInputError(f"{name} has no column {show(who)}", f"write id = one of {listed(header)}")
+        raise InvalidInputError(
+            f"{name} has no column {show(who)}", f"write id = one of {listed(header)}", "unknown-column"
+        )
     names = _names([row[header.index(who)] for row in filled[1:]], name)
     columns = {column: _column([row[place] for row in filled[1:]]) for place, column in enumerate(header)}
     columns[str(who)] = list(names)
@@ -149,11 +167,13 @@ def _names(cells: Sequence[Cell], file: str) -> list[str]:
     for place, name in enumerate(names, 1):
         if not name:
             raise InvalidInputError(
-                f"{file}: person {place} has no name", "give everybody a name, or choose another id"
+                f"{file}: person {place} has no name", "give everybody a name, or choose another id", "missing-name"
             )
     if len(set(names)) < len(names):
         twice = next(name for place, name in enumerate(names) if name in names[:place])
-        raise InvalidInputError(f"{file}: two people have the name {show(twice)}", "choose an id that differs")
+        raise InvalidInputError(
+            f"{file}: two people have the name {show(twice)}", "choose an id that differs", "not-unique"
+        )
     return names
 
 
@@ -177,7 +197,7 @@ def _query(entry: Any, place: int, people: People, secret: Secret) -> Query:
         check_name(called, "a query")
         said = [measure for measure in MEASURES if measure in given]
         if len(said) != 1:
-            raise InvalidInputError("it must have one answer", "write one of count, sum and mean")
+            raise InvalidInputError("it must have one answer", "write one of count, sum and mean", "not-exactly-one")
         measure = said[0]
         with at(measure):
             if "noise" not in given:
@@ -187,7 +207,7 @@ def _query(entry: Any, place: int, people: People, secret: Secret) -> Query:
                 noise, value = _noise(mapping(given["noise"], "noise")), Between(exact, exact)
         known = given.get("known", False)
         if not isinstance(known, bool):
-            raise InvalidInputError(f"known is {show(known)}", "write known = true, or leave it out")
+            raise InvalidInputError(f"known is {show(known)}", "write known = true, or leave it out", "wrong-type")
         members = _members(given, people)
         return Query(name=called, members=members, measure=measure, value=value, noise=noise, known=known)
 
@@ -195,7 +215,9 @@ def _query(entry: Any, place: int, people: People, secret: Secret) -> Query:
 def _noise(given: Mapping[str, Any]) -> Noise:
     only(given, ("sd", "laplace"))
     if len(given) != 1:
-        raise InvalidInputError("the noise is not said", "write noise = {sd = 5} or noise = {laplace = 2}")
+        raise InvalidInputError(
+            "the noise is not said", "write noise = {sd = 5} or noise = {laplace = 2}", "not-exactly-one"
+        )
     ((word, scale),) = given.items()
     return Noise("normal" if word == "sd" else "laplace", positive(scale, word))
 
@@ -203,7 +225,9 @@ def _noise(given: Mapping[str, Any]) -> Noise:
 def _members(given: Mapping[str, Any], people: People) -> tuple[str, ...]:
     said = [key for key in WHO if key in given]
     if len(said) > 1:
-        raise InvalidInputError(f"{' and '.join(said)} both say who is counted", "keep one of them")
+        raise InvalidInputError(
+            f"{' and '.join(said)} both say who is counted", "keep one of them", "contradictory-options"
+        )
     match said:
         case []:
             return tuple(people.sizes)
@@ -214,11 +238,13 @@ def _members(given: Mapping[str, Any], people: People) -> tuple[str, ...]:
             places = [whole(place, "a row number", 1) for place in sequence(given["rows"], "rows")]
             if max(places, default=0) > len(names):
                 raise InvalidInputError(
-                    f"there is no row {max(places)}", f"there are {len(names)} people; 1 is the first"
+                    f"there is no row {max(places)}", f"there are {len(names)} people; 1 is the first", "out-of-range"
                 )
             return tuple(names[place - 1] for place in places)
         case _:
             if people.conditions is None:
-                raise InvalidInputError("where needs a file of people", 'write people = "people.csv", or of = [...]')
+                raise InvalidInputError(
+                    "where needs a file of people", 'write people = "people.csv", or of = [...]', "missing-option"
+                )
             condition = people.conditions.read(given["where"])
             return tuple(name for name, record in people.records.items() if holds(condition, record))

@@ -75,16 +75,20 @@ class Queries:
 
     def __post_init__(self) -> None:
         if not self.people:
-            raise InvalidInputError("there are no people", "name the people, or groups of people with their size")
+            raise InvalidInputError(
+                "there are no people", "name the people, or groups of people with their size", "empty"
+            )
         if not self.queries:
-            raise InvalidInputError("there are no queries", "add at least one query with its published answer")
+            raise InvalidInputError("there are no queries", "add at least one query with its published answer", "empty")
         if sum(self.people.values()) * self.secret.top > LARGEST:
-            raise InvalidInputError(f"{self.secret.name} has too many steps", "use a coarser step")
+            raise InvalidInputError(f"{self.secret.name} has too many steps", "use a coarser step", "too-many")
         seen = set[str]()
         for query in self.queries:
             _check(query, self)
             if query.name in seen:
-                raise InvalidInputError(f"two queries have the name {show(query.name)}", "give each a name of its own")
+                raise InvalidInputError(
+                    f"two queries have the name {show(query.name)}", "give each a name of its own", "duplicate-name"
+                )
             seen.add(query.name)
 
     def size(self, query: Query) -> int:
@@ -106,31 +110,41 @@ def _check(query: Query, queries: Queries) -> None:
     place = f"query {show(query.name)}"
     for name in query.members:
         if name not in queries.people:
-            raise InvalidInputError(f"{place} names {show(name)}, who is not among the people", "correct the name")
+            raise InvalidInputError(
+                f"{place} names {show(name)}, who is not among the people", "correct the name", "unknown-person"
+            )
     if len(set(query.members)) < len(query.members):
-        raise InvalidInputError(f"{place} names somebody twice", "name everybody once")
+        raise InvalidInputError(f"{place} names somebody twice", "name everybody once", "duplicate-name")
     size = queries.size(query)
     if query.measure == "mean" and not size:
-        raise InvalidInputError(f"{place} is a mean of nobody", "leave it out, or correct its condition")
+        raise InvalidInputError(f"{place} is a mean of nobody", "leave it out, or correct its condition", "empty")
     if query.measure == "count" and not queries.secret.boolean:
-        raise InvalidInputError(f"{place} counts, but {queries.secret.name} is a number", "write sum or mean")
+        raise InvalidInputError(
+            f"{place} counts, but {queries.secret.name} is a number", "write sum or mean", "type-mismatch"
+        )
     if query.noise is not None:
         return
     if queries.privacy is not None:
         raise InvalidInputError(
             f"{place} has no noise, so the answers do not keep epsilon {show(queries.privacy.epsilon)}",
             "write its noise, or leave privacy out",
+            "contradiction",
         )
     steps, most = queries.steps(query), size * queries.secret.top
     if steps.low is not None and steps.low > most:
         what = f"{size:,} {'person' if size == 1 else 'people'}"
-        raise InvalidInputError(f"{place}: its answer is more than its {what} can have", "correct the number")
+        raise InvalidInputError(
+            f"{place}: its answer is more than its {what} can have", "correct the number", "out-of-range"
+        )
     if steps.high is not None and steps.high < 0:
-        raise InvalidInputError(f"{place}: its answer is less than its people can have", "correct the number")
+        raise InvalidInputError(
+            f"{place}: its answer is less than its people can have", "correct the number", "out-of-range"
+        )
     if steps.low is not None and steps.high is not None and steps.low > steps.high:
         raise InvalidInputError(
             f"{place}: no values of {queries.secret.name} have this {query.measure}",
             "check the number, its decimals and the step",
+            "contradiction",
         )
 
 
@@ -173,9 +187,13 @@ def number(name: str, low: object, high: object, step: object = 1) -> Secret:
     check_name(name, "a secret")
     least, most, size = rational(low, "min"), rational(high, "max"), positive(step, "step")
     if least >= most:
-        raise InvalidInputError(f"min {show(low)} is not below max {show(high)}", "give the smaller one as min")
+        raise InvalidInputError(
+            f"min {show(low)} is not below max {show(high)}", "give the smaller one as min", "reversed-range"
+        )
     if ((most - least) / size).denominator != 1:
-        raise InvalidInputError(f"max {show(high)} is not whole steps above min {show(low)}", "move max or the step")
+        raise InvalidInputError(
+            f"max {show(high)} is not whole steps above min {show(low)}", "move max or the step", "off-grid"
+        )
     return Secret(name=name, low=least, high=most, step=size, boolean=False)
 
 
@@ -193,10 +211,13 @@ def _two(
         raise InvalidInputError(
             f"{sizes[0]:,} people less {len(left)} who left and {len(joined)} who joined are not {sizes[1]:,}",
             "name everybody who joined or left",
+            "contradiction",
         )
     people = dict.fromkeys((*joined, *left), 1)
     if len(people) < len(joined) + len(left):
-        raise InvalidInputError("somebody is named twice", "name everybody once, as joined or as left")
+        raise InvalidInputError(
+            "somebody is named twice", "name everybody once, as joined or as left", "duplicate-name"
+        )
     others = (f"the {stayed:,} others",) if stayed else ()
     people |= dict.fromkeys(others, stayed)
     queries = (

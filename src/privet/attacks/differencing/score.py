@@ -30,7 +30,7 @@ def score(queries: Queries, guesses: Mapping[str, Guess], truth: Mapping[str, ob
     """Where the attack has no guess of its own, it takes the best constant one, as the baseline does for everybody."""
     values = {name: _true_value(queries, name, given) for name, given in truth.items()}
     if not values:
-        raise InvalidInputError("truth is empty", "give such as truth={'Ada': True}")
+        raise InvalidInputError("truth is empty", "give such as truth={'Ada': True}", "empty")
     constant = max(Counter(values.values()).items(), key=lambda item: (item[1], -item[0]))[0]
     right = {name: _best(guesses[name], constant) == value for name, value in values.items()}
     claimed = [name for name in values if guesses[name].claimed]
@@ -51,11 +51,15 @@ def score(queries: Queries, guesses: Mapping[str, Guess], truth: Mapping[str, ob
 def _true_value(queries: Queries, name: str, given: object) -> Fraction:
     secret = queries.secret
     if queries.people.get(name) != 1:
-        raise InvalidInputError(f"the truth names {show(name)}, who is not one of the people", "correct the name")
+        raise InvalidInputError(
+            f"the truth names {show(name)}, who is not one of the people", "correct the name", "unknown-person"
+        )
     value = Fraction(given) if isinstance(given, bool) else rational(given, f"the truth of {show(name)}")
     if not secret.low <= value <= secret.high or ((value - secret.low) / secret.step).denominator != 1:
         raise InvalidInputError(
-            f"the truth of {show(name)} is {show(given)}, which {secret.name} cannot be", "correct it, or the secret"
+            f"the truth of {show(name)} is {show(given)}, which {secret.name} cannot be",
+            "correct it, or the secret",
+            "not-declared",
         )
     return value
 

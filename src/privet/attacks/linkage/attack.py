@@ -132,7 +132,9 @@ def attack_linkage(  # noqa: PLR0913  options of one attack
     start = time.perf_counter()
     tell = progress or (lambda *_: None)
     if not 0.5 < precision < 1:
-        raise InvalidInputError(f"a precision of {precision:g} cannot be promised", "give one such as 0.95")
+        raise InvalidInputError(
+            f"a precision of {precision:g} cannot be promised", "give one such as 0.95", "out-of-range"
+        )
     tell("reading", 0, 1)
     tables = read(released), read(known)
     ids = (truth, truth) if isinstance(truth, str) else truth
@@ -177,7 +179,7 @@ def shared_columns(
     """Released column: known column. The ids of the truth are never among them."""
     for data, what in ((released, "released"), (known, "known")):
         if not len(data):
-            raise InvalidInputError(f"the {what} table has no rows", "give a table with at least one record")
+            raise InvalidInputError(f"the {what} table has no rows", "give a table with at least one record", "empty")
     if truth is not None:
         _ = released[truth[0]], known[truth[1]]
     if on is None:
@@ -192,11 +194,16 @@ def shared_columns(
         raise InvalidInputError(
             f"the tables have no column in common: {ours} against {theirs}",
             'say which belong together, such as on={"zip": "postcode"}',
+            "no-overlap",
         )
     for one, other in pairs.items():
         _ = released[one], known[other]
         if truth is not None and (one == truth[0] or other == truth[1]):
-            raise InvalidInputError(f"{show(one)} is the truth and cannot be compared", "leave it out of the columns")
+            raise InvalidInputError(
+                f"{show(one)} is the truth and cannot be compared",
+                "leave it out of the columns",
+                "contradictory-options",
+            )
     return pairs
 
 

@@ -108,7 +108,9 @@ def assigned(found: Candidates, chance: Floats, records: Whole, people: Whole) -
     together does not disturb each other, so one flow solves all parts."""
     if len(found) > MOST_ARCS:
         raise InvalidInputError(
-            f"{len(found):,} pairs are too many to assign one-to-one", "leave one_to_one out, or compare more columns"
+            f"{len(found):,} pairs are too many to assign one-to-one",
+            "leave one_to_one out, or compare more columns",
+            "too-many",
         )
     if not len(found):
         return np.zeros(0, np.int64)

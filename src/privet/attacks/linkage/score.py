@@ -45,7 +45,7 @@ def scored(setting: Setting, linked: Linked, progress: Progress) -> Scored | Non
     there = np.isin(ids.astype(str), names[_given(names)].astype(str)) & _given(ids)
     if not there.any():
         raise InvalidInputError(
-            "no id of the released table is in the known table", "check which columns the truth names"
+            "no id of the released table is in the known table", "check which columns the truth names", "no-overlap"
         )
     success = share(int(right[there].sum()), int(there.sum()))
     baseline = exactly(1 / len(names))  # who knows nothing of a record can only name somebody

@@ -159,12 +159,14 @@ class Result:
 def check(rate: float, widths: tuple[float, float], decoys: int) -> None:
     if not 0 < rate < 1:
         raise InvalidInputError(
-            f"a rate of false matches of {rate:g} is none", "give one between 0 and 1, such as 0.01"
+            f"a rate of false matches of {rate:g} is none", "give one between 0 and 1, such as 0.01", "out-of-range"
         )
     if not all(0 < width < math.inf for width in widths):
-        raise InvalidInputError("a width must be above 0", "give how far off a value and a date may be, such as 1.5")
+        raise InvalidInputError(
+            "a width must be above 0", "give how far off a value and a date may be, such as 1.5", "not-positive"
+        )
     if decoys < 1:
-        raise InvalidInputError(f"{decoys} decoys say nothing", "give at least 1 / rate of them")
+        raise InvalidInputError(f"{decoys} decoys say nothing", "give at least 1 / rate of them", "too-few")
 
 
 def _names(names: list[str]) -> list[str]:
@@ -176,12 +178,14 @@ def events_of(data: Microdata, names: Names) -> Events:
     who, what = data[names.who], data[names.item]
     there = _told(who) & _told(what)
     if not there.any():
-        raise InvalidInputError("no row has a person and an item", "check the names of the columns")
+        raise InvalidInputError("no row has a person and an item", "check the names of the columns", "missing-value")
     people, persons = np.unique(who.codes[there].astype(np.int64), return_inverse=True)
     items = what.codes[there].astype(np.int64)
     order = np.argsort(items, kind="stable")
     if len(people) < 3:
-        raise InvalidInputError(f"{len(people)} people are too few to stand out from", "give a table of more people")
+        raise InvalidInputError(
+            f"{len(people)} people are too few to stand out from", "give a table of more people", "too-few"
+        )
     return Events(
         person=persons[order],
         item=items[order],
@@ -195,7 +199,7 @@ def events_of(data: Microdata, names: Names) -> Events:
 def points_of(data: Microdata, items: Column, names: Names) -> Points:
     there = _told(data[names.who])
     if not there.any():
-        raise InvalidInputError("no point has a target", "say of whom each point is known")
+        raise InvalidInputError("no point has a target", "say of whom each point is known", "missing-value")
     places = {plain(text): code for code, text in enumerate(items.texts) if text is not None}
     known = [NOBODY if text is None else places.get(plain(text), NOBODY) for text in data[names.item].texts]
     targets, place = np.unique(data[names.who].codes[there].astype(np.int64), return_inverse=True)
@@ -231,7 +235,9 @@ def _read(data: Microdata, name: str | None, number: Callable[[str], float]) -> 
         found = [math.nan if text is None else number(text) for text in data[name].texts]
     except ValueError:
         raise InvalidInputError(
-            f"a value of {show(name)} is neither a number nor a date", "leave the column out, or correct it"
+            f"a value of {show(name)} is neither a number nor a date",
+            "leave the column out, or correct it",
+            "not-a-number",
         ) from None
     return np.array(found, np.float64)[data[name].codes]
 

@@ -93,7 +93,9 @@ def _scored(
     right = (truth == result.ranking.best) & (truth >= 0)
     inside = truth >= 0
     if not inside.any():
-        raise InvalidInputError("no target is in the table, by the truth", "check which column the truth is in")
+        raise InvalidInputError(
+            "no target is in the table, by the truth", "check which column the truth is in", "no-overlap"
+        )
     success = share(int(right[inside].sum()), int(inside.sum()))
     score = Score(
         claimed=int(matched.sum()),

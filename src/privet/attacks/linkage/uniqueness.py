@@ -58,16 +58,18 @@ def attack_uniqueness(  # noqa: PLR0913  options of one attack
     start = time.perf_counter()
     tell = progress or (lambda *_: None)
     if most < 1 or people < 1 or not points or min(points) < 1:
-        raise InvalidInputError("there is nothing to look for", "give numbers of points, columns and people above 0")
+        raise InvalidInputError(
+            "there is nothing to look for", "give numbers of points, columns and people above 0", "not-positive"
+        )
     tell("reading", 0, 1)
     names = None if on is None else list(dict.fromkeys([*([] if person is None else [person]), *on]))
     table = read(data, columns=names)
     if not len(table):
-        raise InvalidInputError("the table has no rows", "give a table with at least one record")
+        raise InvalidInputError("the table has no rows", "give a table with at least one record", "empty")
     subject = Path(data).name if isinstance(data, str | os.PathLike) else "the table"
     columns = [name for name in table.columns if name != person]
     if not columns:
-        raise InvalidInputError("there is no column but the person", "name a column of what people did")
+        raise InvalidInputError("there is no column but the person", "name a column of what people did", "too-few")
     if person is None:
         return _of_sets(table, columns, min(most, len(columns)), Run(subject, tell, start))
     visits = _visits(table, person, columns)
@@ -93,6 +95,7 @@ def _of_sets(table: Microdata, columns: list[str], most: int, run: Run) -> Findi
         raise InvalidInputError(
             f"{len(columns)} columns have {number:,} sets of up to {most}, more than {MOST_SETS:,}",
             "name fewer columns, or a smaller number with most=",
+            "too-many",
         )
     sets = [some for size in range(1, most + 1) for some in itertools.combinations(columns, size)]
     if len(columns) > most:
@@ -223,7 +226,7 @@ def _visits(table: Microdata, person: str, columns: list[str]) -> _Visits:
     for name in (person, *columns):
         there &= np.array([text is not None for text in table[name].texts], np.bool_)[table[name].codes]
     if not there.any():
-        raise InvalidInputError("no row has a person and a point", "check the names of the columns")
+        raise InvalidInputError("no row has a person and a point", "check the names of the columns", "missing-value")
     who = np.unique(table[person].codes[there], return_inverse=True)[1]
     return _Visits(who, classes(table, columns).of[there])
 

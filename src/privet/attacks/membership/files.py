@@ -72,7 +72,7 @@ def people_of(path: Path, name: str) -> People:
     columns = [column for column in table if column.name != name]
     if not columns or not len(table):
         raise InvalidInputError(
-            f"{path.name} has no people with attributes", "give a row a person, a column an attribute"
+            f"{path.name} has no people with attributes", "give a row a person, a column an attribute", "empty"
         )
     return People(
         people=_names(table, name),
@@ -98,15 +98,19 @@ def names_in(path: Path, people: tuple[str, ...]) -> np.ndarray[tuple[int], np.d
         lines = [line.strip() for line in path.read_text(encoding="utf-8-sig").splitlines()]
     except OSError as error:
         raise InvalidInputError(
-            f"cannot read {path}: {error.strerror}", "name a file with a name in each line"
+            f"cannot read {path}: {error.strerror}", "name a file with a name in each line", "unreadable-file"
         ) from None
     except UnicodeDecodeError:
-        raise InvalidInputError(f"{path} is not in UTF-8", "save the names as UTF-8, one in each line") from None
+        raise InvalidInputError(
+            f"{path} is not in UTF-8", "save the names as UTF-8, one in each line", "not-utf8"
+        ) from None
     named = {line for line in lines if line}
     unknown = sorted(named - set(people))
     if unknown:
         raise InvalidInputError(
-            f"{show(unknown[0])} of {path.name} is not among the people", "name people as the file of people does"
+            f"{show(unknown[0])} of {path.name} is not among the people",
+            "name people as the file of people does",
+            "unknown-person",
         )
     return np.array([name in named for name in people])
 
@@ -119,6 +123,7 @@ def _places(there: Sequence[str], names: Sequence[str], what: str) -> list[int]:
             f"{what}: there is no {show(missing[0])}"
             + (f", nor {len(missing) - 1:,} others" if len(missing) > 1 else ""),
             "give every attribute that has a published mean, by the same name",
+            "unknown-attribute",
         )
     return [place[name] for name in names]
 
@@ -127,13 +132,15 @@ def _once(names: tuple[str, ...], what: str) -> tuple[str, ...]:
     if len(set(names)) < len(names):
         seen = set[str]()
         twice = next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-        raise InvalidInputError(f"there are two of the {what} {show(twice)}", "give each a name of its own")
+        raise InvalidInputError(
+            f"there are two of the {what} {show(twice)}", "give each a name of its own", "duplicate-name"
+        )
     return names
 
 
 def _texts(column: Column, what: str) -> tuple[str, ...]:
     if None in column.texts:
-        raise InvalidInputError(f"a {what} is missing", "name every one")
+        raise InvalidInputError(f"a {what} is missing", "name every one", "missing-name")
     return tuple(str(text) for text in column.listed())
 
 
@@ -144,5 +151,6 @@ def _floats(column: Column) -> Floats:
         raise InvalidInputError(
             f"column {show(column.name)} has something that is not a number",
             "give numbers; leave empty what is missing",
+            "not-a-number",
         ) from None
     return np.array(numbers, np.float64)[column.codes]

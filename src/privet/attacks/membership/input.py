@@ -25,7 +25,9 @@ def one_of(value: object, allowed: Iterable[Option], what: str) -> Option:
     for one in allowed:
         if value == one:
             return one
-    raise InvalidInputError(f"there is no {what} {show(value)}", f"use {', '.join(map(repr, allowed))} or leave it out")
+    raise InvalidInputError(
+        f"there is no {what} {show(value)}", f"use {', '.join(map(repr, allowed))} or leave it out", "unknown-choice"
+    )
 
 
 def rows_of(values: npt.ArrayLike, what: str) -> Floats:
@@ -35,9 +37,10 @@ def rows_of(values: npt.ArrayLike, what: str) -> Floats:
         raise InvalidInputError(
             f"{what}: {'nothing' if not rows.size else 'no table'} is given",
             "give a table with a row for each person and a column for each attribute",
+            "wrong-shape",
         )
     if np.isinf(rows).any():
-        raise InvalidInputError(f"{what}: a value is infinite", "write NaN for what is missing")
+        raise InvalidInputError(f"{what}: a value is infinite", "write NaN for what is missing", "not-finite")
     coded = np.isin(rows, (-1, 0, 1, 2)) | np.isnan(rows)
     return np.where(rows == -1, np.nan, rows) if coded.all() else rows
 
@@ -47,10 +50,12 @@ def _numbers(values: npt.ArrayLike, what: str) -> Floats:
         numbers = np.asarray(values, np.float64)
     except (TypeError, ValueError, OverflowError):
         raise InvalidInputError(
-            f"{what}: something is not a number", "give numbers: 0 or 1, copies of an allele, or measurements"
+            f"{what}: something is not a number",
+            "give numbers: 0 or 1, copies of an allele, or measurements",
+            "not-a-number",
         ) from None
     if (np.abs(numbers[np.isfinite(numbers)]) > LARGEST).any():
-        raise InvalidInputError(f"{what}: a number is beyond 1e100", "measure in a larger unit")
+        raise InvalidInputError(f"{what}: a number is beyond 1e100", "measure in a larger unit", "too-large")
     return numbers
 
 
@@ -74,6 +79,7 @@ def population_of(
         raise InvalidInputError(
             f"people have {rows.shape[1]:,} attributes, reference people {known.shape[1]:,}",
             "give the same attributes in the same order for both",
+            "wrong-length",
         )
     kind = _kind(seen)
     if population is not None:
@@ -82,7 +88,9 @@ def population_of(
         usual = _sampled(kind, sample)
     else:
         raise InvalidInputError(
-            "nothing says what is usual", "give population frequencies, or reference people who are not in the data"
+            "nothing says what is usual",
+            "give population frequencies, or reference people who are not in the data",
+            "missing-option",
         )
     if sample is None:
         return usual
@@ -96,14 +104,17 @@ def _declared(population: npt.ArrayLike, kind: Kind, sample: Floats | None, attr
         raise InvalidInputError(
             f"population: there are not {attributes:,} means, one for each attribute",
             "give the means, or the means and below them the standard deviations",
+            "wrong-length",
         )
     if not np.isfinite(given).all() or (given[1:] < 0).any():
         raise InvalidInputError(
-            "population: a mean or deviation is none", "give finite numbers, deviations of 0 or more"
+            "population: a mean or deviation is none", "give finite numbers, deviations of 0 or more", "not-finite"
         )
     top = 2 if kind == "genotypes" else 1
     if kind != "numbers" and (given[0].min() < 0 or given[0].max() > top):
-        raise InvalidInputError(f"population: a mean is not from 0 to {top}", f"give means of values from 0 to {top}")
+        raise InvalidInputError(
+            f"population: a mean is not from 0 to {top}", f"give means of values from 0 to {top}", "out-of-range"
+        )
     if len(given) == 2:
         spread = given[1]
     elif kind != "numbers":
@@ -112,7 +123,9 @@ def _declared(population: npt.ArrayLike, kind: Kind, sample: Floats | None, attr
         spread = _deviations(sample)
     else:
         raise InvalidInputError(
-            "population: numbers need standard deviations", "give means and below them deviations, or reference people"
+            "population: numbers need standard deviations",
+            "give means and below them deviations, or reference people",
+            "missing-option",
         )
     return Population(kind=kind, means=given[0], deviations=spread, people=math.inf)
 
@@ -144,22 +157,26 @@ def published_of(
         raise InvalidInputError(
             f"there are {means.size:,} statistics for {len(usual.means):,} attributes",
             "give a published mean for each attribute of the people, NaN where none was published",
+            "wrong-length",
         )
     if np.isinf(means).any():
-        raise InvalidInputError("statistics: a mean is infinite", "write NaN where none was published")
+        raise InvalidInputError("statistics: a mean is infinite", "write NaN where none was published", "not-finite")
     sizes = _spread(1.0 if size is None else size, means, "size", 1.0)
     if (sizes > MOST_PEOPLE).any():
-        raise InvalidInputError("size is more than there are people", "give the number of people")
+        raise InvalidInputError("size is more than there are people", "give the number of people", "too-large")
     errors = _spread(noise, means, "noise", 0.0)
     if usual.kind != "numbers" and ((means < -TINY) | (means > usual.top + TINY))[errors == 0].any():
         raise InvalidInputError(
             f"statistics: an exact mean of values from 0 to {usual.top} is not from 0 to {usual.top}",
             "divide counts by the number of people; if there is noise in the means, say how much",
+            "out-of-range",
         )
     used = np.isfinite(means) & np.isfinite(usual.means) & (usual.deviations > 0)
     if not used.any():
         raise InvalidInputError(
-            "no attribute tells anything", "publish or give attributes in which people of the population differ"
+            "no attribute tells anything",
+            "publish or give attributes in which people of the population differ",
+            "no-variation",
         )
     fewer = replace(
         usual,
@@ -174,11 +191,13 @@ def _spread(value: npt.ArrayLike, means: Floats, what: str, least: float) -> Flo
     given = _numbers(value, what)
     if given.shape not in ((), means.shape):
         raise InvalidInputError(
-            f"{what}: there are {given.size:,} for {means.size:,} statistics", "give one, or one each"
+            f"{what}: there are {given.size:,} for {means.size:,} statistics", "give one, or one each", "wrong-length"
         )
     if not np.isfinite(given).all() or (given < least).any():
         raise InvalidInputError(
-            f"{what} must be {least:g} or more", "give " + ("the number of people" if least else "a standard deviation")
+            f"{what} must be {least:g} or more",
+            "give " + ("the number of people" if least else "a standard deviation"),
+            "too-small",
         )
     return np.broadcast_to(given, means.shape).astype(np.float64)
 
@@ -192,6 +211,7 @@ def size_from(published: Published, usual: Population) -> Published:
         raise InvalidInputError(
             "the means do not tell of how many people they are: they are as near to the usual as noise lets them be",
             "give size, the number of people",
+            "missing-option",
         )
     return replace(published, sizes=np.full(len(published.means), max(1 / rest, 1.0)))
 
@@ -200,9 +220,11 @@ def asked_about(names: Sequence[str] | None, people: int) -> tuple[str, ...]:
     if names is None:
         return tuple(f"person {place + 1}" for place in range(people))
     if len(names) != people:
-        raise InvalidInputError(f"there are {len(names):,} names for {people:,} people", "name everybody once")
+        raise InvalidInputError(
+            f"there are {len(names):,} names for {people:,} people", "name everybody once", "wrong-length"
+        )
     if len(set(names)) < people:
-        raise InvalidInputError("two people have the same name", "name everybody once")
+        raise InvalidInputError("two people have the same name", "name everybody once", "duplicate-name")
     return tuple(names)
 
 
@@ -215,16 +237,21 @@ def truth_of(members: npt.ArrayLike, names: tuple[str, ...]) -> Truths:
         inside = np.isin(_all_of(given, names), given)
     else:
         raise InvalidInputError(
-            "members do not say who is in", "give True or False for each person, or the places (from 0) of those inside"
+            "members do not say who is in",
+            "give True or False for each person, or the places (from 0) of those inside",
+            "wrong-shape",
         )
     if given.dtype != np.bool_ and len(np.unique(given)) < len(given):
         raise InvalidInputError(
-            "members name somebody twice", "name each once; if 0 and 1 mean out and in, write False and True"
+            "members name somebody twice",
+            "name each once; if 0 and 1 mean out and in, write False and True",
+            "duplicate-name",
         )
     if inside.all() or not inside.any():
         raise InvalidInputError(
             f"{'everybody' if inside.all() else 'nobody'} asked about is in the data",
             "ask about people of both kinds, or leave members out",
+            "no-variation",
         )
     return np.asarray(inside, np.bool_)
 

@@ -177,7 +177,7 @@ def expected(model: Model, others: Floats) -> Expected:
     cross = float((products[apart] ** 2).mean())
     if not cross:
         raise InvalidInputError(
-            "reference people have nothing in which they differ", "give people who are not all alike"
+            "reference people have nothing in which they differ", "give people who are not all alike", "no-variation"
         )
     noise = float(((turned * (model.published.noise / model.population.deviations)) ** 2).sum(axis=1).mean())
     chance = cross * (1 / model.size + 1 / (model.population.people + 1)) + noise

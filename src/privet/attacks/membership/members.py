@@ -210,11 +210,17 @@ def too_much_alike(units: Floats) -> bool:
 
 def _check(whiten: object, test: Test, reference: object) -> None:
     if whiten not in (True, False, "auto"):
-        raise InvalidInputError("whiten is neither True, False nor auto", 'leave it out, or write whiten="auto"')
+        raise InvalidInputError(
+            "whiten is neither True, False nor auto", 'leave it out, or write whiten="auto"', "unknown-choice"
+        )
     if whiten is True and reference is None:
-        raise InvalidInputError("whitening needs reference people", "give reference people who are not in the data")
+        raise InvalidInputError(
+            "whitening needs reference people", "give reference people who are not in the data", "missing-option"
+        )
     if whiten is True and test == "Homer":
-        raise InvalidInputError("Homer's test has no weights to whiten", "use the test likelihood or inner product")
+        raise InvalidInputError(
+            "Homer's test has no weights to whiten", "use the test likelihood or inner product", "contradictory-options"
+        )
 
 
 def _split(
@@ -228,7 +234,9 @@ def _split(
     cut = math.ceil(LEARNED * len(known)) if fits else 0
     if len(known) - cut < CALIBRATE:
         raise InvalidInputError(
-            f"{len(known)} reference people are too few", "give more, of whom some fit the test and some calibrate it"
+            f"{len(known)} reference people are too few",
+            "give more, of whom some fit the test and some calibrate it",
+            "too-few",
         )
     order = np.random.default_rng((SALT, 0)).permutation(len(known))
     return known[order[:cut]] if fits else None, known[order[cut:]]
@@ -289,4 +297,6 @@ def _place(target: str | int, names: tuple[str, ...]) -> int:
         return int(target)
     if isinstance(target, str) and target in names:
         return names.index(target)
-    raise InvalidInputError(f"there is no {target} among the people", "name one of them, or give the place, from 0")
+    raise InvalidInputError(
+        f"there is no {target} among the people", "name one of them, or give the place, from 0", "unknown-person"
+    )

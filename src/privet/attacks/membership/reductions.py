@@ -50,6 +50,7 @@ class People:
             raise InvalidInputError(
                 f"there are {len(self.records):,} records and {len(self.secrets):,} secrets",
                 "give at least one person, and the secret of each",
+                "wrong-length",
             )
 
 
@@ -89,7 +90,9 @@ def _pairs(given: Iterable[tuple[Hashable, Hashable]]) -> list[tuple[Hashable, H
         Counter(listed)
     except TypeError:
         raise InvalidInputError(
-            "records are not pairs that can be counted", "give (what is known, secret) with tuples in place of lists"
+            "records are not pairs that can be counted",
+            "give (what is known, secret) with tuples in place of lists",
+            "wrong-type",
         ) from None
     return listed
 
@@ -100,14 +103,17 @@ def agreement(guesses: npt.ArrayLike, people: People) -> Floats:
     1/2 is IN."""
     told = _numbers(guesses, None, "a guess for everybody in the list")
     if not set(people.secrets) <= {0, 1}:
-        raise InvalidInputError("a secret is not a yes or no", "write 0 and 1, or use records in place of a list")
+        raise InvalidInputError(
+            "a secret is not a yes or no", "write 0 and 1, or use records in place of a list", "not-binary"
+        )
     if told.min() < 0 or told.max() > 1:
-        raise InvalidInputError("a guess is not from 0 to 1", "clip the decoder's values to 0 and 1")
+        raise InvalidInputError("a guess is not from 0 to 1", "clip the decoder's values to 0 and 1", "out-of-range")
     places = np.asarray(people.records)
     if places.dtype.kind not in "iu" or places.min() < 0 or places.max() >= len(told):
         raise InvalidInputError(
             f"the attack made {len(told):,} guesses, and somebody's place is none of them",
             "give each person's place in the list that the attack guesses for, from 0",
+            "unknown-person",
         )
     return np.asarray(np.where(np.array(people.secrets, np.float64) == 1, told[places], 1 - told[places]))
 
@@ -129,9 +135,9 @@ def membership_by_reconstruction(  # noqa: PLR0913  all that a trial is made of,
 
     start = time.perf_counter()
     if not 0 <= chance <= 1:
-        raise InvalidInputError(f"a chance of {chance:g} is none", "give a number from 0 to 1")
+        raise InvalidInputError(f"a chance of {chance:g} is none", "give a number from 0 to 1", "out-of-range")
     if gives not in ("guesses", "records"):
-        raise InvalidInputError(f"an attack gives no {gives}", "write guesses or records")
+        raise InvalidInputError(f"an attack gives no {gives}", "write guesses or records", "unknown-choice")
     guessed = attack(release)
     if gives == "records":
         guessed = _pairs(guessed)
@@ -146,7 +152,7 @@ def membership_by_reconstruction(  # noqa: PLR0913  all that a trial is made of,
 def threshold(scores: npt.ArrayLike, rate: float) -> float:
     """Above which at most a share `rate` of these people lies, none of whom is in the data."""
     if not 0 <= rate < 1:
-        raise InvalidInputError(f"a false-alarm rate of {rate:g} is none", "give one from 0 to below 1")
+        raise InvalidInputError(f"a false-alarm rate of {rate:g} is none", "give one from 0 to below 1", "out-of-range")
     ranked = -np.sort(-_numbers(scores, None, "scores of people who are not in the data"))
     return float(ranked[int(rate * len(ranked) + 1e-9)])
 
@@ -171,7 +177,9 @@ def guess_secrets(
 def scores_of(test: Test, releases: Mapping[Hashable, Any], records: Sequence[Any]) -> Floats:
     """People x values."""
     if len(releases) < 2:
-        raise InvalidInputError("there are not two values of the secret", "give the statistics of each value's people")
+        raise InvalidInputError(
+            "there are not two values of the secret", "give the statistics of each value's people", "too-few"
+        )
     columns = [_numbers(test(one, records), (len(records),), "a score for each person") for one in releases.values()]
     return np.stack(columns, axis=1)
 
@@ -203,9 +211,13 @@ def reconstruction_by_membership(  # noqa: PLR0913  all that a trial is made of,
     start = time.perf_counter()
     unknown = {*inside.secrets, *outside.secrets} - {*releases}
     if unknown:
-        raise InvalidInputError(f"no statistics are given for a secret of {next(iter(unknown))!r}", "give them, too")
+        raise InvalidInputError(
+            f"no statistics are given for a secret of {next(iter(unknown))!r}", "give them, too", "missing-entry"
+        )
     if len(outside.records) < 2:
-        raise InvalidInputError("one person outside cannot set thresholds and be the control", "give two or more")
+        raise InvalidInputError(
+            "one person outside cannot set thresholds and be the control", "give two or more", "too-few"
+        )
     others = scores_of(test, releases, outside.records)
     limits = [threshold(others[::2, place], rate) for place in range(len(releases))]
     found = guess_secrets(test, releases, inside.records, limits)
@@ -223,9 +235,13 @@ def _numbers(given: npt.ArrayLike, shape: tuple[int, ...] | None, what: str) -> 
     try:
         numbers = np.asarray(given, np.float64)
     except (TypeError, ValueError):
-        raise InvalidInputError(f"{what} is needed, and these are no numbers", "give finite numbers") from None
+        raise InvalidInputError(
+            f"{what} is needed, and these are no numbers", "give finite numbers", "not-a-number"
+        ) from None
     if numbers.shape != (shape or (numbers.size,)) or not numbers.size:
-        raise InvalidInputError(f"{what} is needed, and there are {numbers.size:,} numbers", "give one for each")
+        raise InvalidInputError(
+            f"{what} is needed, and there are {numbers.size:,} numbers", "give one for each", "wrong-length"
+        )
     if not np.isfinite(numbers).all():
-        raise InvalidInputError(f"{what} is needed, and one is not finite", "give finite numbers")
+        raise InvalidInputError(f"{what} is needed, and one is not finite", "give finite numbers", "not-finite")
     return numbers

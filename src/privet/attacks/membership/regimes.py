@@ -129,9 +129,13 @@ def attack_regimes(  # noqa: PLR0913  all by name
     start, n, d = time.perf_counter(), whole(people, "people", 10), whole(statistics, "statistics", 1)
     whole(seed, "seed", 0)
     if max(n, d) > MOST:
-        raise InvalidInputError(f"{max(n, d):,} people or statistics are too many", f"give {MOST:,} at most")
+        raise InvalidInputError(
+            f"{max(n, d):,} people or statistics are too many", f"give {MOST:,} at most", "too-many"
+        )
     if epsilon is None and delta:
-        raise InvalidInputError("a delta without an epsilon promises nothing", "give an epsilon, such as 1")
+        raise InvalidInputError(
+            "a delta without an epsilon promises nothing", "give an epsilon, such as 1", "missing-price"
+        )
     promise = None if epsilon is None else privacy(epsilon, delta)
     if promise is not None:
         Budget(promise.epsilon, promise.delta)  # refuses what no vault takes

@@ -40,6 +40,7 @@ def trial(  # noqa: PLR0913  a study, and how to attack it
         raise InvalidInputError(
             f"{size:,} of {len(data.people):,} people cannot be a study",
             "leave at least 6 who are not in it, and take 2 or more",
+            "out-of-range",
         )
     order = np.random.default_rng(whole(seed, "seed", 0)).permutation(len(data.people))
     half = (len(order) - size) // 2
@@ -78,7 +79,9 @@ def _top(values: Floats) -> int:
     """Of everybody at hand and not of the study: what the noise is for must not tell who was drawn."""
     if not np.isin(values[np.isfinite(values)], (0, 1, 2)).all():
         raise InvalidInputError(
-            "noise here is for yes or no (0/1) and genotypes (0/1/2)", "leave epsilon out, or publish with a vault"
+            "noise here is for yes or no (0/1) and genotypes (0/1/2)",
+            "leave epsilon out, or publish with a vault",
+            "not-supported",
         )
     return 2 if (values == 2).any() else 1
 

@@ -80,7 +80,7 @@ def formats_of(declared: str | Iterable[str] | None) -> tuple[Format, ...]:
     many ways, it is written."""
     words = LADDER if declared is None else (declared,) if isinstance(declared, str) else tuple(declared)
     if not words:
-        raise InvalidInputError("no format of ids is given", "give such as 9999999 or taxi-medallion")
+        raise InvalidInputError("no format of ids is given", "give such as 9999999 or taxi-medallion", "empty")
     found: dict[tuple[Slot, ...], Format] = {}
     for word in words:
         for format in _read(str(word)):
@@ -121,15 +121,18 @@ def _parsed(text: str) -> Format:
             raise InvalidInputError(
                 f"the format {show(text)} cannot be read at its letter {place + 1}",
                 "write such as 9A99, [5-9]9999, A{2}-9{4}; a backslash before a letter that stands for itself",
+                "syntax-error",
             )
         slots += [_slot(token[1], text)] * int(token[2] or 1)
         place = token.end()
     found = Format(text, tuple(slots))
     if not slots:
-        raise InvalidInputError("a format of ids is empty", "give such as 9999999 or taxi-medallion")
+        raise InvalidInputError("a format of ids is empty", "give such as 9999999 or taxi-medallion", "empty")
     if found.size > MOST:
         raise InvalidInputError(
-            f"the format {show(text)} has more than 2^62 ids, which nobody can try", "declare a narrower format"
+            f"the format {show(text)} has more than 2^62 ids, which nobody can try",
+            "declare a narrower format",
+            "too-many",
         )
     return found
 
@@ -152,7 +155,9 @@ def _set(inside: str, text: str) -> Iterator[str]:
             last = letters[1][-1]
             del letters[:2]
             if ord(last) < ord(first[-1]):
-                raise InvalidInputError(f"a range in {show(text)} runs backward", "write such as [5-9]")
+                raise InvalidInputError(
+                    f"a range in {show(text)} runs backward", "write such as [5-9]", "reversed-range"
+                )
             yield from map(chr, range(ord(first[-1]), ord(last) + 1))
         else:
             yield first[-1]
@@ -163,11 +168,15 @@ def _days(word: str, rest: Sequence[str]) -> Slot:
     years = re.fullmatch(r"(\d{4})-(\d{4})", rest[1]) if len(rest) == 2 else None
     if order not in ORDERS or len(rest) > 2 or (len(rest) == 2 and years is None):
         raise InvalidInputError(
-            f"the dates {show(word)} cannot be read", f"write such as date:{ORDERS[0]}:1920-2010; {', '.join(ORDERS)}"
+            f"the dates {show(word)} cannot be read",
+            f"write such as date:{ORDERS[0]}:1920-2010; {', '.join(ORDERS)}",
+            "syntax-error",
         )
     first, last = (int(years[1]), int(years[2])) if years else DAYS
     if not 1 <= first <= last:
-        raise InvalidInputError(f"the years of {show(word)} run backward", "write such as date:YYYYMMDD:1920-2010")
+        raise InvalidInputError(
+            f"the years of {show(word)} run backward", "write such as date:YYYYMMDD:1920-2010", "reversed-range"
+        )
     return tuple(
         order.replace("YYYY", f"{year:04}").replace("MM", f"{month:02}").replace("DD", f"{day:02}").encode()
         for year in range(first, last + 1)
@@ -181,9 +190,11 @@ def _listed(word: str) -> Format:
         lines = Path(word[1:]).read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError, ValueError):
         raise InvalidInputError(
-            f"the list {show(word[1:])} cannot be read", "name a text file in UTF-8 with a candidate a line"
+            f"the list {show(word[1:])} cannot be read",
+            "name a text file in UTF-8 with a candidate a line",
+            "unreadable-file",
         ) from None
     ids = tuple(dict.fromkeys(line.encode() for line in lines if line))
     if not ids:
-        raise InvalidInputError(f"the list {show(word[1:])} is empty", "write a candidate a line")
+        raise InvalidInputError(f"the list {show(word[1:])} is empty", "write a candidate a line", "empty")
     return Format(word, (ids,))

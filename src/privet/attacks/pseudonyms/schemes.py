@@ -67,7 +67,7 @@ class Reading:
 def recognized(texts: Sequence[str], name: str = "the column") -> Reading:
     """How nearly all of these distinct texts are written, or why they are no hashes."""
     if not texts:
-        raise InvalidInputError(f"{name} has no values", "name a column with pseudonyms")
+        raise InvalidInputError(f"{name} has no values", "name a column with pseudonyms", "missing-value")
     for alphabet, pattern in (("hex", HEX), ("base64", BASE64)):
         cores = [found[1] for text in texts if len(text) <= LONGEST and (found := pattern.fullmatch(text.strip()))]
         lengths = Counter(map(len, cores)).most_common(1)
@@ -76,7 +76,9 @@ def recognized(texts: Sequence[str], name: str = "the column") -> Reading:
         length, number = lengths[0]
         together = "".join(cores[: 1 + SURE])
         if alphabet == "hex" and length * number >= SURE and together.isdecimal():
-            raise InvalidInputError(f"{name} holds plain numbers, not hashes", "name a column with pseudonyms")
+            raise InvalidInputError(
+                f"{name} holds plain numbers, not hashes", "name a column with pseudonyms", "not-hashes"
+            )
         if alphabet == "hex":
             return Reading("hex", length)
         if 8 * (6 * length // 8) in BITS.values() and re.search("[A-Z].*[a-z]|[a-z].*[A-Z]", together):
@@ -84,6 +86,7 @@ def recognized(texts: Sequence[str], name: str = "the column") -> Reading:
     raise InvalidInputError(
         f"{name} does not look like hashes: they are hexadecimal or base64 texts of one length, {SHORTEST} or more",
         f"name a column such as those of {', '.join(list(BITS)[:3])}",
+        "not-hashes",
     )
 
 
@@ -126,10 +129,14 @@ def algorithms(reading: Reading, declared: str | None = None) -> tuple[tuple[str
     if declared is not None:
         name = declared.lower().replace("sha-", "sha")
         if name not in BITS:
-            raise InvalidInputError(f"there is no hash {show(declared)} here", f"use one of {', '.join(BITS)}")
+            raise InvalidInputError(
+                f"there is no hash {show(declared)} here", f"use one of {', '.join(BITS)}", "unknown-choice"
+            )
         if BITS[name] < reading.bits:
             raise InvalidInputError(
-                f"{name} has {BITS[name]} bits, and the pseudonyms have {reading.bits}", "declare a longer hash"
+                f"{name} has {BITS[name]} bits, and the pseudonyms have {reading.bits}",
+                "declare a longer hash",
+                "contradiction",
             )
         return ((name,),)
     likely = tuple(name for name, bits in BITS.items() if bits == reading.bits and not name.startswith("blake2"))

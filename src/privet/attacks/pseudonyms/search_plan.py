@@ -85,14 +85,18 @@ def planned(  # noqa: PLR0913, PLR0917
     salts: str | None,
 ) -> Plan:
     if sum(one is not None for one in (salt, key, salts)) > 1:
-        raise InvalidInputError("a salt, a key and salts to try exclude each other", "give one of them")
+        raise InvalidInputError(
+            "a salt, a key and salts to try exclude each other", "give one of them", "contradictory-options"
+        )
     pseudonyms = pseudonyms_of(data, column)
     names = algorithms(pseudonyms.reading, algorithm)
     known = salt.encode() if isinstance(salt, str) else salt
     rounds = [tuple(schemes(some, known, key)) for some in names]
     rounds += [tuple(salted(some, _salts(salts))) for some in names[:1]]
     if not any(rounds):
-        raise InvalidInputError("there is no HMAC of such a hash here", "give no key, or declare another hash")
+        raise InvalidInputError(
+            "there is no HMAC of such a hash here", "give no key, or declare another hash", "not-supported"
+        )
     reading = pseudonyms.reading
     normal = [text for one in pseudonyms.counts if (text := reading.normal(one)) is not None]
     targets = Targets.of(reading, [*normal, *_decoys(reading, len(normal))])
@@ -112,7 +116,7 @@ def pseudonyms_of(data: object, column: str | None) -> Pseudonyms:
     if isinstance(data, Sequence) and not isinstance(data, str | bytes):
         values = microdata.column(column or "the column", [None if one is None else str(one) for one in data])
     elif column is None:
-        raise InvalidInputError("no column is named", "name the column that has the pseudonyms")
+        raise InvalidInputError("no column is named", "name the column that has the pseudonyms", "missing-option")
     else:
         values = microdata.read(data, columns=[column])[column]
     counts = np.bincount(values.codes, minlength=len(values.texts)).tolist()
@@ -144,7 +148,9 @@ def _salts(salts: str | None) -> Iterator[bytes]:
     listed = formats_of(salts)
     if space(listed) > MOST_SALTS:
         raise InvalidInputError(
-            f"there are {space(listed):,} salts to try, more than {MOST_SALTS:,}", "give a shorter format of salts"
+            f"there are {space(listed):,} salts to try, more than {MOST_SALTS:,}",
+            "give a shorter format of salts",
+            "too-many",
         )
     for format in listed:
         yield from format.ids(0, format.size)

@@ -33,6 +33,7 @@ class Domain:
             raise InvalidInputError(
                 f"the attributes allow {math.prod(shape):,} kinds of record, more than {MOST_RECORDS:,}",
                 "leave out attributes that no statistic mentions, or give numbers a coarser step",
+                "too-many",
             )
         codes = np.indices(shape).reshape(len(shape), math.prod(shape))
         self.size = math.prod(shape)

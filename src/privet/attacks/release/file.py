@@ -31,15 +31,19 @@ def read_tables(path: Path | str, workbook: Path | None = None) -> Tables:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError):
-        raise InvalidInputError(f"{path.name} cannot be read", "check that the file is there, in UTF-8") from None
+        raise InvalidInputError(
+            f"{path.name} cannot be read", "check that the file is there, in UTF-8", "unreadable-file"
+        ) from None
     with at(path.name):
         try:
             document = tomllib.loads(text, parse_float=Decimal)  # 38.0 keeps its decimals
         except (tomllib.TOMLDecodeError, ArithmeticError, RecursionError, ValueError) as error:
-            raise InvalidInputError(f"this is not TOML: {error}", "correct that place") from None
+            raise InvalidInputError(f"this is not TOML: {error}", "correct that place", "wrong-format") from None
         for key, wanted, written in (("format", FORMAT, "1"), ("kind", "tables", '"tables"')):
             if document.get(key) != wanted:
-                raise InvalidInputError(f"{key} is {show(document.get(key))}", f"write {key} = {written}")
+                raise InvalidInputError(
+                    f"{key} is {show(document.get(key))}", f"write {key} = {written}", "unsupported-format"
+                )
         return tables_of(document, path.parent, workbook)
 
 
@@ -57,7 +61,9 @@ def tables_of(document: Mapping[str, Any], folder: Path | None = None, workbook:
     """What a document says. The files that it names lie in the folder."""
     only(document, KEYS)
     if "attributes" not in document:
-        raise InvalidInputError("attributes are missing", 'write such as [attributes] and sex = ["F", "M"]')
+        raise InvalidInputError(
+            "attributes are missing", 'write such as [attributes] and sex = ["F", "M"]', "missing-entry"
+        )
     attributes = _attributes(mapping(document["attributes"], "attributes"))
     reader = Reader(attributes)
     rules = {}
@@ -71,7 +77,7 @@ def tables_of(document: Mapping[str, Any], folder: Path | None = None, workbook:
 
         statistics += sheet_statistics(document, reader, folder or Path(), workbook)
     if not statistics:
-        raise InvalidInputError("nothing was published", "add [[statistics]] or [[tables]]")
+        raise InvalidInputError("nothing was published", "add [[statistics]] or [[tables]]", "empty")
     _check_names(statistics)
     public = _public(document.get("public", []), attributes)
     return Tables(attributes=attributes, statistics=tuple(statistics), rules=rules, public=public)
@@ -82,7 +88,9 @@ def _public(given: Any, attributes: Mapping[str, Any]) -> tuple[str, ...]:
     for name in names:
         if not isinstance(name, str) or name not in attributes:
             raise InvalidInputError(
-                f"there is no attribute {show(name)} to be public", f"the attributes are: {', '.join(attributes)}"
+                f"there is no attribute {show(name)} to be public",
+                f"the attributes are: {', '.join(attributes)}",
+                "unknown-attribute",
             )
     return tuple(names)
 
@@ -93,7 +101,7 @@ def _check_names(statistics: Iterable[Statistic]) -> None:
     for statistic in statistics:
         if statistic.name in seen:
             raise InvalidInputError(
-                f"two statistics have the name {show(statistic.name)}", "give each a name of its own"
+                f"two statistics have the name {show(statistic.name)}", "give each a name of its own", "duplicate-name"
             )
         seen.add(statistic.name)
 
@@ -103,16 +111,20 @@ def _check_names(statistics: Iterable[Statistic]) -> None:
 
 def _attributes(given: Mapping[str, Any]) -> dict[str, tuple[Value, ...]]:
     if not given:
-        raise InvalidInputError("there are no attributes", 'write such as sex = ["F", "M"] below [attributes]')
+        raise InvalidInputError("there are no attributes", 'write such as sex = ["F", "M"] below [attributes]', "empty")
     found: dict[str, tuple[Value, ...]] = {}
     for name, entry in given.items():
         check_name(name, "an attribute")
         with at(f"attribute {show(name)}"):
             if name.lower() in {other.lower() for other in found}:
-                raise InvalidInputError("it stands there twice", "SQL does not tell upper from lower case: rename one")
+                raise InvalidInputError(
+                    "it stands there twice", "SQL does not tell upper from lower case: rename one", "duplicate-name"
+                )
             found[name] = _values(entry)
             if name in WORDS and isinstance(found[name][0], Fraction):
-                raise InvalidInputError("its name is a word of this format", "rename it, such as to its first letters")
+                raise InvalidInputError(
+                    "its name is a word of this format", "rename it, such as to its first letters", "reserved-name"
+                )
     return found
 
 
@@ -126,20 +138,23 @@ def _values(entry: Any) -> tuple[Value, ...]:
         raise InvalidInputError(
             f"{show(entry)} does not say which values there can be",
             'write a list of texts, {min = 0, max = 115} or "boolean"',
+            "wrong-type",
         )
     return _listed(entry)
 
 
 def _listed(entry: Sequence[Any]) -> tuple[Value, ...]:
     if not entry:
-        raise InvalidInputError("its list is empty", "list all values that anybody can have")
+        raise InvalidInputError("its list is empty", "list all values that anybody can have", "empty")
     texts = all(isinstance(value, str) for value in entry)
     if not texts and any(isinstance(value, bool | str) for value in entry):
-        raise InvalidInputError("its list is mixed", 'list only texts or only numbers; or write "boolean"')
+        raise InvalidInputError(
+            "its list is mixed", 'list only texts or only numbers; or write "boolean"', "type-mismatch"
+        )
     values = tuple(value if texts else rational(value, "a value") for value in entry)
     if len(set(values)) < len(values):
         twice = next(value for place, value in enumerate(values) if value in values[:place])
-        raise InvalidInputError(f"it lists {show(twice)} twice", "list each value once")
+        raise InvalidInputError(f"it lists {show(twice)} twice", "list each value once", "duplicate-value")
     _check_size(len(values))
     return values
 
@@ -148,20 +163,23 @@ def _numbers(entry: Mapping[str, Any]) -> tuple[Value, ...]:
     only(entry, ("min", "max", "step"))
     for bound in ("min", "max"):
         if bound not in entry:
-            raise InvalidInputError(f"{bound} is missing", "write such as {min = 0, max = 115}")
+            raise InvalidInputError(f"{bound} is missing", "write such as {min = 0, max = 115}", "missing-entry")
         if isinstance(entry[bound], bool):
-            raise InvalidInputError(f"{bound} is {show(entry[bound])}", "write a number")
+            raise InvalidInputError(f"{bound} is {show(entry[bound])}", "write a number", "not-a-number")
     low, high = rational(entry["min"], "min"), rational(entry["max"], "max")
     step = positive(entry.get("step", 1), "step")
     if low > high:
         raise InvalidInputError(
-            f"min {show(entry['min'])} is above max {show(entry['max'])}", "give the smaller one as min"
+            f"min {show(entry['min'])} is above max {show(entry['max'])}",
+            "give the smaller one as min",
+            "reversed-range",
         )
     steps = (high - low) / step
     if steps.denominator != 1:
         raise InvalidInputError(
             f"max {show(entry['max'])} is not whole steps of {show(step)} above min {show(entry['min'])}",
             "move max, or write another step",
+            "off-grid",
         )
     _check_size(int(steps) + 1)
     bottom = lcm(low.denominator, step.denominator)
@@ -171,7 +189,9 @@ def _numbers(entry: Mapping[str, Any]) -> tuple[Value, ...]:
 
 def _check_size(size: int) -> None:
     if size > MOST_VALUES:
-        raise InvalidInputError("it has too many values", f"use a coarser step: at most {MOST_VALUES:,} values")
+        raise InvalidInputError(
+            "it has too many values", f"use a coarser step: at most {MOST_VALUES:,} values", "too-many"
+        )
 
 
 # Statistics
@@ -193,7 +213,7 @@ def _statistic(entry: Any, place: int, reader: Reader) -> Statistic:
         count = reader.count(given["count"]) if "count" in given else None
         measures = reader.measures(given)
         if count is None and not measures:
-            raise InvalidInputError("it says nothing", f"add one of {', '.join(SAID)}")
+            raise InvalidInputError("it says nothing", f"add one of {', '.join(SAID)}", "missing-entry")
         return Statistic(name=name, table=given.get("table", ""), where=condition, count=count, measures=measures)
 
 

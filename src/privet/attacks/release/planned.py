@@ -29,11 +29,15 @@ def margins(
     lists = list(itertools.combinations(attributes, whole(by, "by", 1))) if isinstance(by, int) else [*map(tuple, by)]
     for name in dict.fromkeys(name for names in lists for name in names):
         if name not in attributes:
-            raise InvalidInputError(f"there is no attribute {show(name)}", f"there are: {', '.join(attributes)}")
+            raise InvalidInputError(
+                f"there is no attribute {show(name)}", f"there are: {', '.join(attributes)}", "unknown-attribute"
+            )
         for row in rows:
             if row.get(name) not in attributes[name]:
                 raise InvalidInputError(
-                    f"a record has {name} {show(row.get(name))}", f"list all values of {name} in attributes"
+                    f"a record has {name} {show(row.get(name))}",
+                    f"list all values of {name} in attributes",
+                    "not-declared",
                 )
     everybody = Statistic(name=TOTAL, count=Between(Fraction(len(rows)), Fraction(len(rows))))
     tables = [cell for names in lists for cell in _table(rows, attributes, names, below)]

@@ -65,10 +65,12 @@ def between(given: Mapping[str, Any], scale: Scale) -> Between:
     only(given, ("value", *QUALIFIERS))
     rounding = [name for name in ROUNDINGS if name in given]
     if len(rounding) > 1:
-        raise InvalidInputError(f"{' and '.join(rounding)} contradict each other", "keep one of them")
+        raise InvalidInputError(
+            f"{' and '.join(rounding)} contradict each other", "keep one of them", "contradictory-options"
+        )
     if "value" not in given and (rounding or not given):
         raise InvalidInputError(
-            "the published number is missing", "add value = ..., or below = ... if it is suppressed"
+            "the published number is missing", "add value = ..., or below = ... if it is suppressed", "missing-entry"
         )
     lows, highs = [scale.least], [scale.most]
     if "value" in given:
@@ -85,30 +87,34 @@ def only(given: Mapping[str, Any], known: Iterable[str]) -> None:
     """Refuse a key that nobody reads: a misspelled qualifier would be a silent assumption."""
     for name in given:
         if name not in known:
-            raise InvalidInputError(f"there is an unknown entry {show(name)}", f"use {listed(known)}")
+            raise InvalidInputError(f"there is an unknown entry {show(name)}", f"use {listed(known)}", "unknown-entry")
 
 
 def mapping(value: object, name: str) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
-        raise InvalidInputError(f"{name} must be a table, not {show(value)}", f"write {name} as name = value pairs")
+        raise InvalidInputError(
+            f"{name} must be a table, not {show(value)}", f"write {name} as name = value pairs", "not-a-table"
+        )
     return value
 
 
 def sequence(value: object, name: str) -> list[Any]:
     if not isinstance(value, list | tuple):
-        raise InvalidInputError(f"{name} must be a list, not {show(value)}", f"write {name} = [...]")
+        raise InvalidInputError(f"{name} must be a list, not {show(value)}", f"write {name} = [...]", "not-a-list")
     return list(value)
 
 
 def _number(value: object, scale: Scale) -> Fraction:
     """The number itself, if it can be true at all."""
     if isinstance(value, bool | str):
-        raise InvalidInputError(f"{show(value)} is not a number", "write a number such as 4 or 33.5, without quotes")
+        raise InvalidInputError(
+            f"{show(value)} is not a number", "write a number such as 4 or 33.5, without quotes", "not-a-number"
+        )
     number = rational(value, "the published number")
     if scale.least is not None and number < scale.least:
-        raise InvalidInputError(f"{show(value)} is negative", "publish 0 or more")
+        raise InvalidInputError(f"{show(value)} is negative", "publish 0 or more", "negative")
     if scale.most is not None and number > scale.most:
-        raise InvalidInputError(f"{show(value)} is above {scale.most}", f"publish at most {scale.most}")
+        raise InvalidInputError(f"{show(value)} is above {scale.most}", f"publish at most {scale.most}", "too-large")
     return number
 
 
@@ -121,12 +127,14 @@ def _around(given: Mapping[str, Any], rounding: list[str], scale: Scale) -> tupl
             width = Fraction(0) if scale.exact_from is not None and unit <= scale.exact_from else unit * HALF
         case ["exact"]:
             if given["exact"] is not True:
-                raise InvalidInputError(f"exact is {show(given['exact'])}", "write exact = true or leave it out")
+                raise InvalidInputError(
+                    f"exact is {show(given['exact'])}", "write exact = true or leave it out", "unknown-choice"
+                )
             width = Fraction(0)
         case ["decimals"]:
             decimals = whole(given["decimals"], "decimals", 0)
             if decimals > FINEST:
-                raise InvalidInputError(f"decimals is {show(decimals)}", f"write at most {FINEST}")
+                raise InvalidInputError(f"decimals is {show(decimals)}", f"write at most {FINEST}", "too-large")
             width = _base(number, Fraction(10) ** -decimals, given, "decimals") * HALF
         case ["rounded"]:
             width = _base(number, positive(given["rounded"], "rounded"), given, "rounded") * HALF
@@ -141,6 +149,7 @@ def _base(number: Fraction, base: Fraction, given: Mapping[str, Any], name: str)
         raise InvalidInputError(
             f"{show(given['value'])} cannot be the result of {name} = {show(given[name])}",
             f"correct the number, or leave {name} out",
+            "contradiction",
         )
     return base
 
@@ -173,7 +182,7 @@ def _meeting(lows: list[Fraction], highs: list[Fraction], grid: Fraction | None)
         remedy = "check the number and what is said about it"
         if grid is not None:
             remedy += f"; only multiples of {grid} are possible"
-        raise InvalidInputError("no number fits what was published", remedy)
+        raise InvalidInputError("no number fits what was published", remedy, "contradiction")
     return Between(low, high)
 
 
@@ -231,13 +240,15 @@ class Reader:
     def _measured(self, name: str, entry: Any) -> dict[str, Any]:
         """attribute -> its number or table, without the qualifiers that all of them share."""
         if not isinstance(entry, Mapping):
-            raise InvalidInputError(f"{show(entry)} does not say of which attribute", f"write {name} = {{age = 33.5}}")
+            raise InvalidInputError(
+                f"{show(entry)} does not say of which attribute", f"write {name} = {{age = 33.5}}", "not-a-table"
+            )
         shared = {*QUALIFIERS, *_options(name)}
         table = {key: value for key, value in entry.items() if key not in shared}
         for attribute in table:
             self.check_measured(attribute, name, shared)
         if not table:
-            raise InvalidInputError("it names no attribute", f"write {name} = {{age = 33.5}}")
+            raise InvalidInputError("it names no attribute", f"write {name} = {{age = 33.5}}", "missing-entry")
         return table
 
     def check_measured(self, attribute: object, name: str, qualifiers: Iterable[str] = QUALIFIERS) -> None:
@@ -246,10 +257,13 @@ class Reader:
             raise InvalidInputError(
                 f"there is no attribute {show(attribute)}",
                 f"the attributes are {listed(self.attributes)}; the qualifiers are {listed(qualifiers)}",
+                "unknown-attribute",
             )
         if not isinstance(self.attributes[attribute][0], Fraction):
             raise InvalidInputError(
-                f"{attribute} is not a number, so it has no {name}", "publish a count with a condition instead"
+                f"{attribute} is not a number, so it has no {name}",
+                "publish a count with a condition instead",
+                "type-mismatch",
             )
 
     def _of(self, name: str, attribute: str, value: Any, entry: Mapping[str, Any]) -> Measure:
@@ -286,11 +300,13 @@ def _options(name: str) -> tuple[str, ...]:
 
 def _level(options: Mapping[str, Any]) -> Fraction:
     if "level" not in options:
-        raise InvalidInputError("level is missing", "add such as level = 0.75")
+        raise InvalidInputError("level is missing", "add such as level = 0.75", "missing-entry")
     level = rational(options["level"], "level")
     if not 0 < level < 1:
         raise InvalidInputError(
-            f"level {show(options['level'])} is not between 0 and 1", "write such as level = 0.75, or use min or max"
+            f"level {show(options['level'])} is not between 0 and 1",
+            "write such as level = 0.75, or use min or max",
+            "out-of-range",
         )
     return level
 
@@ -298,7 +314,9 @@ def _level(options: Mapping[str, Any]) -> Fraction:
 def _discrete(options: Mapping[str, Any]) -> bool:
     discrete = options.get("discrete", False)
     if not isinstance(discrete, bool):
-        raise InvalidInputError(f"discrete is {show(discrete)}", "write discrete = true or discrete = false")
+        raise InvalidInputError(
+            f"discrete is {show(discrete)}", "write discrete = true or discrete = false", "wrong-type"
+        )
     return discrete
 
 

@@ -40,19 +40,23 @@ def open_sheet(entry: Mapping[str, Any], folder: Path, workbook: Path | None) ->
     """The cells that an entry of [[tables]] is about: a CSV file, a sheet of the workbook or a data frame."""
     given = [key for key in ("file", "sheet", "frame") if key in entry]
     if len(given) != 1:
-        raise InvalidInputError("it does not say where its cells are", 'write file = "x.csv" or sheet = "T1", not both')
+        raise InvalidInputError(
+            "it does not say where its cells are", 'write file = "x.csv" or sheet = "T1", not both', "not-exactly-one"
+        )
     if given == ["frame"]:
         name = str(entry.get("name", "frame"))
         return Sheet(name, name, _cells(_frame_rows(entry["frame"])))
     name = entry[given[0]]
     if not isinstance(name, str):
-        raise InvalidInputError(f"{given[0]} is {show(name)}", f'write a text: {given[0]} = "T1"')
+        raise InvalidInputError(f"{given[0]} is {show(name)}", f'write a text: {given[0]} = "T1"', "wrong-type")
     delimiter = entry.get("delimiter", ",")
     if given == ["file"]:
         where = workbook if workbook is not None and workbook.is_dir() else folder
         return Sheet(name, name, _cells(_csv_rows(where / name, delimiter)))
     if workbook is None:
-        raise InvalidInputError(f"nobody said which workbook has the sheet {show(name)}", 'write workbook = "x.xlsx"')
+        raise InvalidInputError(
+            f"nobody said which workbook has the sheet {show(name)}", 'write workbook = "x.xlsx"', "missing-entry"
+        )
     if workbook.is_dir():
         return Sheet(name, f"{name}.csv", _cells(_csv_rows(workbook / f"{name}.csv", delimiter)))
     return Sheet(name, f"{workbook.name}, sheet {show(name)}", _cells(_excel_rows(workbook, name)))
@@ -71,13 +75,15 @@ def _cell(value: object) -> Cell:
 
 def _csv_rows(path: Path, delimiter: object) -> list[list[str]]:
     if not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n':
-        raise InvalidInputError(f"delimiter is {show(delimiter)}", 'write one character, such as delimiter = ";"')
+        raise InvalidInputError(
+            f"delimiter is {show(delimiter)}", 'write one character, such as delimiter = ";"', "wrong-type"
+        )
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             return list(csv.reader(file, delimiter=delimiter))
     except (OSError, UnicodeDecodeError, csv.Error):
         raise InvalidInputError(
-            f"{path.name} cannot be read", "check that the file is there, as CSV in UTF-8"
+            f"{path.name} cannot be read", "check that the file is there, as CSV in UTF-8", "unreadable-file"
         ) from None
 
 
@@ -89,10 +95,12 @@ def _excel_rows(path: Path, sheet: str) -> list[list[Any]]:
                 return book.get_sheet_by_name(sheet).to_python(skip_empty_area=False)
     except (CalamineError, OSError):
         raise InvalidInputError(
-            f"{path.name} cannot be read", "check that the file is there and is an Excel workbook"
+            f"{path.name} cannot be read", "check that the file is there and is an Excel workbook", "unreadable-file"
         ) from None
     raise InvalidInputError(
-        f"{path.name} has no sheet {show(sheet)}", f"its sheets are {', '.join(map(show, names)) or 'none'}"
+        f"{path.name} has no sheet {show(sheet)}",
+        f"its sheets are {', '.join(map(show, names)) or 'none'}",
+        "unknown-sheet",
     )
 
 
@@ -102,7 +110,7 @@ def _frame_rows(frame: Any) -> list[Iterable[object]]:
         return [list(frame.columns), *frame.itertuples(index=False, name=None)]
     if hasattr(frame, "iter_rows"):
         return [list(frame.columns), *frame.iter_rows()]
-    raise InvalidInputError(f"frame is {type(frame).__name__}", "give a data frame of pandas or polars")
+    raise InvalidInputError(f"frame is {type(frame).__name__}", "give a data frame of pandas or polars", "wrong-type")
 
 
 def coordinate(row: int, column: int) -> str:

@@ -71,6 +71,7 @@ class Labels:
         raise InvalidInputError(
             f"there is no attribute or [labels] section {show(name)}",
             f"use {listed(known)}, or write {{column = ..., attribute = ...}}",
+            "unknown-attribute",
         )
 
     def group(self, name: str, label: str) -> Expression:
@@ -93,7 +94,9 @@ class Labels:
         if found is None:
             shown = ", ".join(show(str(value)) for value in values[:12]) or "only what [labels] says"
             raise InvalidInputError(
-                f"{show(label)} is no {name}", f"{name} can be {shown}; say in [labels.{name}] what other labels mean"
+                f"{show(label)} is no {name}",
+                f"{name} can be {shown}; say in [labels.{name}] what other labels mean",
+                "not-declared",
             )
         return found
 
@@ -138,10 +141,12 @@ class Labels:
         listing = meaning if isinstance(meaning, list | tuple) else [meaning]
         exact = tuple(item if isinstance(item, bool | str) else rational(item, "a value") for item in listing)
         if not exact:
-            raise InvalidInputError("its list is empty", "list the values that it stands for")
+            raise InvalidInputError("its list is empty", "list the values that it stands for", "empty")
         for item, value in zip(listing, exact, strict=True):
             if not any(type(value) is type(other) and value == other for other in values):
-                raise InvalidInputError(f"{show(item)} is no value of {name}", "write a value or a condition in SQL")
+                raise InvalidInputError(
+                    f"{show(item)} is no value of {name}", "write a value or a condition in SQL", "not-declared"
+                )
         return _equal(name, exact[0]) if len(exact) == 1 else In(Column(name), exact)
 
 

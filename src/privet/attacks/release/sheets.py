@@ -45,7 +45,9 @@ def sheet_statistics(
     """Every published cell of the tables that a document names."""
     if workbook is None and "workbook" in document:
         if not isinstance(document["workbook"], str):
-            raise InvalidInputError(f"workbook is {show(document['workbook'])}", 'write workbook = "x.xlsx"')
+            raise InvalidInputError(
+                f"workbook is {show(document['workbook'])}", 'write workbook = "x.xlsx"', "wrong-type"
+            )
         workbook = folder / document["workbook"]
     found = []
     for place, entry in enumerate(sequence(document.get("tables", []), "tables"), 1):
@@ -100,7 +102,9 @@ class _Table:
         self.given, self.reader, self.sheet = given, reader, sheet
         self.point = given.get("decimal", document.get("decimal", "."))
         if self.point not in (".", ","):
-            raise InvalidInputError(f"decimal is {show(self.point)}", 'write decimal = "," or leave it out')
+            raise InvalidInputError(
+                f"decimal is {show(self.point)}", 'write decimal = "," or leave it out', "unknown-choice"
+            )
         totals = [*texts(document.get("total", ()), "total"), *texts(given.get("total", ()), "total")]
         self.labels = Labels(reader, self.point, totals, document.get("labels", {}))
         self.where = reader.conditions.read(given["where"]) if "where" in given else EVERYBODY
@@ -108,11 +112,13 @@ class _Table:
         self.header = whole(given.get("header", 1), "header", 1) - 1
         self.fill = given.get("fill", False)
         if not isinstance(self.fill, bool):
-            raise InvalidInputError(f"fill is {show(self.fill)}", "write fill = true or leave it out")
+            raise InvalidInputError(f"fill is {show(self.fill)}", "write fill = true or leave it out", "wrong-type")
         if not any(cell != "" for row in sheet.rows for cell in row):
-            raise InvalidInputError("it is empty", "write the tables into it, or name another one")
+            raise InvalidInputError("it is empty", "write the tables into it, or name another one", "empty")
         if not any(cell != "" for cell in self._row(self.header)):
-            raise InvalidInputError(f"row {self.header + 1} is empty", "write header = the row with the column names")
+            raise InvalidInputError(
+                f"row {self.header + 1} is empty", "write header = the row with the column names", "missing-header"
+            )
         self.names = self._label_columns()
 
     def statistics(self) -> Iterator[Statistic]:
@@ -132,7 +138,7 @@ class _Table:
                     yield statistic
         if not found:
             raise InvalidInputError(
-                "it publishes nothing", "check header, rows and values; a table ends at the first empty row"
+                "it publishes nothing", "check header, rows and values; a table ends at the first empty row", "empty"
             )
 
     # Which columns are what
@@ -145,7 +151,7 @@ class _Table:
         header = self._row(self.header)
         places = [p for p, cell in enumerate(header) if isinstance(name, str) and folded(str(cell)) == folded(name)]
         if len(places) > 1:
-            raise InvalidInputError(f"there are two columns {show(name)}", "rename one")
+            raise InvalidInputError(f"there are two columns {show(name)}", "rename one", "duplicate-name")
         if places:
             return places[0]
         width = max(map(len, self.sheet.rows))
@@ -156,6 +162,7 @@ class _Table:
         raise InvalidInputError(
             f"there is no column {show(name)} in row {self.header + 1}",
             f"the columns are {shown}; a letter such as B works too",
+            "unknown-column",
         )
 
     def _label_columns(self) -> dict[int, str]:
@@ -175,6 +182,7 @@ class _Table:
             raise InvalidInputError(
                 "it does not say what the numbers are",
                 'write values = {Persons = "count"}, or columns = "race" and value = "count"',
+                "not-exactly-one",
             )
         return self._cross() if cross else {place: (said, ()) for place, said in self._long()}
 
@@ -209,12 +217,16 @@ class _Table:
         table = mapping(given, "it")
         measures = [name for name in SAID if name in table]
         if len(measures) != 1:
-            raise InvalidInputError("it does not name one measure", f'use one of {listed(SAID)}, such as "mean age"')
+            raise InvalidInputError(
+                "it does not name one measure", f'use one of {listed(SAID)}, such as "mean age"', "not-exactly-one"
+            )
         measure, attribute = measures[0], table[measures[0]]
         if measure in MEASURES:
             self.reader.check_measured(attribute, measure)
         elif attribute is not True:
-            raise InvalidInputError(f"{measure} is of people, not of {show(attribute)}", f'write "{measure}"')
+            raise InvalidInputError(
+                f"{measure} is of people, not of {show(attribute)}", f'write "{measure}"', "unneeded-option"
+            )
         extra = OPTIONS.get(measure, ())
         only(table, (measure, "where", *QUALIFIERS, *extra))
         own = {name: table[name] for name in QUALIFIERS if name in table}
@@ -238,7 +250,9 @@ class _Table:
         with at(coordinate(row, place)):
             if label == "":
                 raise InvalidInputError(
-                    f"the label of {name} is empty", "write it, or fill = true if it is that of the row above"
+                    f"the label of {name} is empty",
+                    "write it, or fill = true if it is that of the row above",
+                    "missing-value",
                 )
             return name, label, self.labels.group(name, label)
 
@@ -262,6 +276,7 @@ class _Table:
             raise InvalidInputError(
                 f"{show(cell)} is no number",
                 "list a mark in suppressed = {marks = [...], below = 3}; put an empty row before notes",
+                "not-a-number",
             )
         given = {"value": number, **said.qualifiers}
         if said.measure == "count":

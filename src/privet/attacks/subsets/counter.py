@@ -92,7 +92,9 @@ def attack_counter(  # noqa: PLR0913  what is published, what is known, and the 
     steps = steps_of(counts, arrivals, names)
     check_errors(errors)
     if errors.law == "outliers":
-        raise InvalidInputError("a counter with outliers is not attacked", "give normal, laplace, bounded or exact")
+        raise InvalidInputError(
+            "a counter with outliers is not attacked", "give normal, laplace, bounded or exact", "not-supported"
+        )
     rates = _rates(steps, errors, rate)
     known = secrets_of(truth, steps.names, "truth")
     tell = progress or (lambda *_: None)
@@ -107,16 +109,20 @@ def attack_counter(  # noqa: PLR0913  what is published, what is known, and the 
 def steps_of(counts: object, arrivals: Sequence[int] | None, names: Sequence[str] | None) -> Steps:
     given = np.asarray(counts) if arrivals is None else np.asarray(arrivals)
     if given.ndim != 1 or not given.size:
-        raise InvalidInputError("there are no counts", "give the published counts, in their order")
+        raise InvalidInputError("there are no counts", "give the published counts, in their order", "empty")
     sizes = np.ones(len(given), np.int64) if arrivals is None else given.astype(np.int64)
     if arrivals is not None and (given.dtype.kind not in "iu" or (sizes < 1).any()):
-        raise InvalidInputError("arrivals before a count are fewer than 1", "give a whole number of 1 or more for each")
+        raise InvalidInputError(
+            "arrivals before a count are fewer than 1", "give a whole number of 1 or more for each", "not-positive"
+        )
     numbers = answers_of(counts, len(sizes))
     people = int(sizes.sum())
     called = tuple(f"arrival {number}" for number in range(1, people + 1)) if names is None else tuple(names)
     if len(called) != people or len(set(called)) < people:
         raise InvalidInputError(
-            f"{len(set(called)):,} different names do not go with {people:,} arrivals", "name everybody once"
+            f"{len(set(called)):,} different names do not go with {people:,} arrivals",
+            "name everybody once",
+            "wrong-length",
         )
     return Steps(counts=numbers, sizes=sizes, names=called)
 
@@ -127,7 +133,9 @@ def _rates(steps: Steps, errors: Errors, rate: float | None) -> Floats:
     look sure."""
     if rate is not None:
         if not 0 < rate < 1:
-            raise InvalidInputError(f"a rate of {rate:g} leaves nothing to guess", "give a share between 0 and 1")
+            raise InvalidInputError(
+                f"a rate of {rate:g} leaves nothing to guess", "give a share between 0 and 1", "out-of-range"
+            )
         return np.array([rate])
     people = len(steps.names)
     least = 1 / (people + 2)
@@ -190,6 +198,7 @@ def _walked(steps: Steps, errors: Errors, rate: float) -> Walk:
             raise InvalidInputError(
                 f"no arrivals fit count {place + 1:,}, {steps.counts[place]:g}, with these errors",
                 "give larger errors, or correct the counts",
+                "contradiction",
             )
         forward.append(now / now.sum())
         log += math.log(now.sum())
@@ -209,6 +218,7 @@ def _means(steps: Steps, walk: Walk) -> Floats:
             raise InvalidInputError(
                 f"the counts up to {place + 1:,} and those after do not go together at this rate",
                 "give another rate or larger errors, or leave the rate out",
+                "contradiction",
             )
         means[place] = weights @ np.arange(len(law)) / weights.sum()
         back = law @ np.array(reached)

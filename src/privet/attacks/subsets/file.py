@@ -41,6 +41,7 @@ def read_secrets(path: Path | str) -> dict[str, int]:
         raise InvalidInputError(
             f"{Path(path).name} has a secret that is not 0 or 1",
             "the attack is on yes-or-no secrets: write 0 or 1 as value",
+            "not-binary",
         )
     names = [row[0] for row in rows]
     _once(names, Path(path))
@@ -55,11 +56,14 @@ def read_errors(text: str) -> Errors:
             f"{show(text)} describes no errors",
             "write normal:3 (standard deviation), laplace:2 (scale), bounded:5 (largest),"
             " outliers:3:0.1 (standard deviation of the others, share of outliers) or exact",
+            "syntax-error",
         )
     try:
         size, share = (*map(float, numbers), 0.0, 0.0)[:2]
     except ValueError:
-        raise InvalidInputError(f"{show(text)} has something that is no number", "write such as normal:3") from None
+        raise InvalidInputError(
+            f"{show(text)} has something that is no number", "write such as normal:3", "not-a-number"
+        ) from None
     errors = Errors(law, size, share)  # type: ignore[arg-type]
     check_errors(errors)
     return errors
@@ -71,6 +75,7 @@ def _wide(path: Path) -> Sums:
         raise InvalidInputError(
             f"the first column of {path.name} is {show(header[0])}",
             "call it answer, and give everybody a column of 0 and 1 behind it",
+            "wrong-columns",
         )
     names = [name.strip() for name in header[1:]]
     _once(names, path)
@@ -92,6 +97,7 @@ def _pair(path: Path, members: Path) -> Sums:
             raise InvalidInputError(
                 f"{members.name} has query {show(query)}, which has no answer in {path.name}",
                 "leave it out, or add its answer",
+                "contradiction",
             )
         places[query].append(people[person])
     answers = [_number(row[1], path) for row in rows]
@@ -104,12 +110,15 @@ def _arrays(path: Path) -> Sums:
             found = {name: held[name] for name in ("queries", "answers", "names") if name in held}
     except (OSError, ValueError, EOFError, zipfile.BadZipFile):
         raise InvalidInputError(
-            f"{path.name} cannot be read as arrays", "write it with numpy.savez(FILE, queries=..., answers=...)"
+            f"{path.name} cannot be read as arrays",
+            "write it with numpy.savez(FILE, queries=..., answers=...)",
+            "unreadable-file",
         ) from None
     if not {"queries", "answers"} <= found.keys():
         raise InvalidInputError(
             f"{path.name} has no arrays queries and answers",
             "write it with numpy.savez(FILE, queries=..., answers=...)",
+            "missing-entry",
         )
     names: Sequence[str] | None = [str(name) for name in found["names"]] if "names" in found else None
     return sums_of(matrix_of(found["queries"], None), found["answers"], names, path.name)
@@ -121,16 +130,21 @@ def _csv(path: Path) -> tuple[list[str], list[list[str]]]:
         with path.open(encoding="utf-8-sig", newline="") as file:
             lines = [line for line in csv.reader(file) if any(cell.strip() for cell in line)]
     except OSError as error:
-        raise InvalidInputError(f"cannot read {path}: {error.strerror}", "name a CSV file with a header") from None
+        raise InvalidInputError(
+            f"cannot read {path}: {error.strerror}", "name a CSV file with a header", "unreadable-file"
+        ) from None
     except (UnicodeDecodeError, csv.Error):
-        raise InvalidInputError(f"{path.name} cannot be read", "name a CSV file with a header, in UTF-8") from None
+        raise InvalidInputError(
+            f"{path.name} cannot be read", "name a CSV file with a header, in UTF-8", "wrong-format"
+        ) from None
     if len(lines) < 2:
-        raise InvalidInputError(f"{path.name} has no rows below a header", "give a header and a row an answer")
+        raise InvalidInputError(f"{path.name} has no rows below a header", "give a header and a row an answer", "empty")
     for number, line in enumerate(lines, 1):
         if len(line) != len(lines[0]):
             raise InvalidInputError(
                 f"row {number:,} of {path.name} has {len(line):,} fields, the header {len(lines[0]):,}",
                 "correct it; fields are separated by commas",
+                "wrong-length",
             )
     return lines[0], lines[1:]
 
@@ -138,14 +152,16 @@ def _csv(path: Path) -> tuple[list[str], list[list[str]]]:
 def _named(path: Path, header: Sequence[str], names: tuple[str, str]) -> None:
     if tuple(name.strip().lower() for name in header) != names:
         raise InvalidInputError(
-            f"{path.name} has the columns {', '.join(header)}", f"give it the two columns {','.join(names)}"
+            f"{path.name} has the columns {', '.join(header)}",
+            f"give it the two columns {','.join(names)}",
+            "wrong-columns",
         )
 
 
 def _once(names: Sequence[str], path: Path) -> None:
     if len(set(names)) < len(names):
         twice = next(name for place, name in enumerate(names) if name in names[:place])
-        raise InvalidInputError(f"{path.name} has {show(twice)} twice", "give each a name of its own")
+        raise InvalidInputError(f"{path.name} has {show(twice)} twice", "give each a name of its own", "duplicate-name")
 
 
 def _number(cell: str, path: Path) -> float:
@@ -154,7 +170,9 @@ def _number(cell: str, path: Path) -> float:
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        raise InvalidInputError(f"{show(cell)} in {path.name} is no number", "correct it, or leave its row out")
+        raise InvalidInputError(
+            f"{show(cell)} in {path.name} is no number", "correct it, or leave its row out", "not-a-number"
+        )
     return number
 
 
@@ -167,6 +185,7 @@ def read_counts(path: Path | str) -> tuple[list[float], list[int] | None, list[s
         raise InvalidInputError(
             f"{path.name} has the columns {', '.join(header)}",
             "give it the column count, alone or with arrivals or name behind it",
+            "wrong-columns",
         )
     counts = [_number(row[0], path) for row in rows]
     if columns[-1] == "name":
@@ -175,5 +194,7 @@ def read_counts(path: Path | str) -> tuple[list[float], list[int] | None, list[s
         return counts, None, None
     numbers = [_number(row[1], path) for row in rows]
     if not all(number.is_integer() and number >= 1 for number in numbers):
-        raise InvalidInputError(f"{path.name} has arrivals that are no whole number of 1 or more", "correct them")
+        raise InvalidInputError(
+            f"{path.name} has arrivals that are no whole number of 1 or more", "correct them", "not-positive"
+        )
     return counts, [int(number) for number in numbers], None

@@ -114,23 +114,33 @@ def _of_few(number: int, people: int, draw: np.random.Generator) -> npt.NDArray[
 
 def _check_queries(people: int, each: float, structure: str) -> None:
     if people < 1:
-        raise InvalidInputError(f"{people:,} people have no secrets", "give 1 or more, such as 16000")
+        raise InvalidInputError(f"{people:,} people have no secrets", "give 1 or more, such as 16000", "not-positive")
     if structure not in get_args(Structure):
-        raise InvalidInputError(f"there are no queries {structure}", f"use one of {', '.join(get_args(Structure))}")
+        raise InvalidInputError(
+            f"there are no queries {structure}", f"use one of {', '.join(get_args(Structure))}", "unknown-choice"
+        )
     if structure == "all" and people > MOST_FOR_ALL:
         raise InvalidInputError(
-            f"{people:,} people have too many subsets to ask about all", f"give {MOST_FOR_ALL} people at most"
+            f"{people:,} people have too many subsets to ask about all",
+            f"give {MOST_FOR_ALL} people at most",
+            "too-many",
         )
     if not 1 <= each <= 1000:
         raise InvalidInputError(
-            f"{each:g} queries a person are too few or too many", "give 1 or more, such as 4: fewer fit many data sets"
+            f"{each:g} queries a person are too few or too many",
+            "give 1 or more, such as 4: fewer fit many data sets",
+            "out-of-range",
         )
 
 
 def _check_errors(alpha: float, law: str, share: float, rate: float) -> None:
     if law not in get_args(Law):
-        raise InvalidInputError(f"there are no errors {law}", f"use one of {', '.join(get_args(Law))}")
+        raise InvalidInputError(
+            f"there are no errors {law}", f"use one of {', '.join(get_args(Law))}", "unknown-choice"
+        )
     if not 0 <= alpha < np.inf or (alpha == 0 and law in ("normal", "laplace")):
-        raise InvalidInputError(f"an alpha of {alpha:g} is no size of {law} errors", "give one above 0, such as 0.25")
+        raise InvalidInputError(
+            f"an alpha of {alpha:g} is no size of {law} errors", "give one above 0, such as 0.25", "not-positive"
+        )
     if not (0 <= share < 1 and 0 < rate < 1):
-        raise InvalidInputError("a share or a rate is not between 0 and 1", "give such as 0.1")
+        raise InvalidInputError("a share or a rate is not between 0 and 1", "give such as 0.1", "out-of-range")

@@ -166,9 +166,11 @@ def attack_answers(  # noqa: PLR0913  who is asked, about whom, what is promised
     known = secrets_of(truth, public.names, "truth")
     most = round(ROUNDS[-1] * len(public.top)) + 1 if queries is None else queries
     if most < 1:
-        raise InvalidInputError(f"{most} questions are none", "ask at least one")
+        raise InvalidInputError(f"{most} questions are none", "ask at least one", "not-positive")
     if rate is not None and not 0 < rate < 1:
-        raise InvalidInputError(f"a rate of {rate:g} leaves nothing to guess", "give a share between 0 and 1")
+        raise InvalidInputError(
+            f"a rate of {rate:g} leaves nothing to guess", "give a share between 0 and 1", "out-of-range"
+        )
     asked = _Asker(answer, secret, public, progress or (lambda *_: None)).run(most, seed, errors, rate)
     told = Told(secret=secret, truth=known, privacy=privacy, subject=subject)
     return findings_of(asked, told, time.perf_counter() - start)
@@ -271,7 +273,9 @@ def _checked(number: object) -> float:
     except (TypeError, ValueError):
         found = np.nan
     if not np.isfinite(found):
-        raise InvalidInputError(f"an answer is {show(number)}, which is no number", "answer with a number")
+        raise InvalidInputError(
+            f"an answer is {show(number)}, which is no number", "answer with a number", "not-a-number"
+        )
     return found
 
 
@@ -290,13 +294,17 @@ def public_of(
     data = _read(people)
     chosen = list(data.columns) if attributes is None else list(dict.fromkeys(attributes))
     if not chosen or not len(data):
-        raise InvalidInputError("there is nobody, or nothing that anybody can see", "give a table with a row a person")
+        raise InvalidInputError(
+            "there is nobody, or nothing that anybody can see", "give a table with a row a person", "empty"
+        )
     found = tuple(_attribute(name, data, plain=name in texts) for name in chosen)
     codes = np.array([one.codes for one in found]).T
     _, classes, top = np.unique(codes, axis=0, return_inverse=True, return_counts=True)
     if len(top) < 2:
         raise InvalidInputError(
-            f"all {len(data):,} people agree in {', '.join(chosen)}", "name an attribute in which they differ"
+            f"all {len(data):,} people agree in {', '.join(chosen)}",
+            "name an attribute in which they differ",
+            "no-variation",
         )
     return Public(attributes=found, names=_names(data, names), classes=classes.reshape(-1), top=top.astype(np.int64))
 
@@ -307,7 +315,9 @@ def _read(people: object) -> Microdata:
         header = list(records[0]) if records else []
         if not header or any(list(one) != header for one in records):
             raise InvalidInputError(
-                "people are not records with the same attributes", "give such as [{'id': 1, 'ward': 'north'}]"
+                "people are not records with the same attributes",
+                "give such as [{'id': 1, 'ward': 'north'}]",
+                "wrong-shape",
             )
         listed = {name: column(name, [_text(one[name]) for one in records]) for name in header}
         return Microdata(listed, len(records))
@@ -351,7 +361,9 @@ def _names(data: Microdata, wanted: str | None) -> tuple[str, ...]:
     unlike = [one for one in data if len(one.texts) == len(data) and None not in one.texts]
     if wanted is not None:
         if data[wanted] not in unlike:
-            raise InvalidInputError(f"column {show(wanted)} is not a name for everybody", "name one without repeats")
+            raise InvalidInputError(
+                f"column {show(wanted)} is not a name for everybody", "name one without repeats", "not-unique"
+            )
         unlike = [data[wanted]]
     if not unlike:
         return tuple(f"person {number}" for number in range(1, len(data) + 1))

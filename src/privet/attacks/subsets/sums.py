@@ -186,16 +186,21 @@ def sums_of(queries: object, answers: object, names: Sequence[str] | None, subje
     called = tuple(f"person {number}" for number in range(1, columns + 1)) if names is None else tuple(names)
     if len(called) != columns:
         raise InvalidInputError(
-            f"there are {len(called):,} names for {columns:,} people in the queries", "give a name a column"
+            f"there are {len(called):,} names for {columns:,} people in the queries",
+            "give a name a column",
+            "wrong-length",
         )
     if len(set(called)) < len(called):
         twice = next(name for place, name in enumerate(called) if name in called[:place])
-        raise InvalidInputError(f"two people have the name {show(twice)}", "give everybody a name of its own")
+        raise InvalidInputError(
+            f"two people have the name {show(twice)}", "give everybody a name of its own", "duplicate-name"
+        )
     numbers = answers_of(answers, rows)
     if rows < columns:
         raise InvalidInputError(
             f"{rows:,} answers are fewer than {columns:,} people: many data sets fit them",
             "collect at least as many answers as there are people",
+            "too-few",
         )
     check_rows(matrix)
     return Sums(matrix=matrix, answers=numbers, names=called, subject=subject)
@@ -211,6 +216,7 @@ def matrix_of(queries: object, people: int | None) -> Matrix:
     raise InvalidInputError(
         f"queries are {type(queries).__name__}, which says nobody is in which sum",
         "give an array of 0 and 1 with a column a person, or a list of lists of people's numbers",
+        "wrong-type",
     )
 
 
@@ -219,11 +225,11 @@ def _of_array(array: npt.NDArray[Any]) -> Matrix:
 
     if array.ndim != 2 or 0 in array.shape:
         raise InvalidInputError(
-            f"queries are an array of shape {array.shape}", "give a row a query and a column a person"
+            f"queries are an array of shape {array.shape}", "give a row a query and a column a person", "wrong-shape"
         )
     if array.dtype.kind not in "biuf" or not np.isin(array, (0, 1)).all():
         raise InvalidInputError(
-            "queries have numbers that are not 0 or 1", "say 1 for who is in the sum and 0 for who is not"
+            "queries have numbers that are not 0 or 1", "say 1 for who is in the sum and 0 for who is not", "not-binary"
         )
     return Packed.of(array)
 
@@ -232,7 +238,7 @@ def _of_lists(lists: Sequence[Any], people: int | None) -> Matrix:
     from privet.attacks.subsets.decoders.listed import Sparse  # noqa: PLC0415  brings numba
 
     if not lists:
-        raise InvalidInputError("there are no queries", "give the people of at least one query")
+        raise InvalidInputError("there are no queries", "give the people of at least one query", "empty")
     try:
         rows = [np.asarray(one) for one in lists]
     except ValueError:
@@ -241,18 +247,19 @@ def _of_lists(lists: Sequence[Any], people: int | None) -> Matrix:
         raise InvalidInputError(
             "a query is not a list of people's numbers",
             "give such as [[0, 3], [1, 2]], or an array of 0 and 1 with a column a person",
+            "not-a-list",
         )
     places = [np.unique(row).astype(np.int64) for row in rows]
     if any(len(place) < len(row) for place, row in zip(places, rows, strict=True)):
-        raise InvalidInputError("a query names somebody twice", "name everybody once")
+        raise InvalidInputError("a query names somebody twice", "name everybody once", "duplicate-name")
     most = max((int(place[-1]) for place in places if len(place)), default=-1)
     size = most + 1 if people is None else people
     if most >= size or any(place[0] < 0 for place in places if len(place)):
         raise InvalidInputError(
-            f"a query names a person who is none of the {size:,}", "number people from 0 to one less"
+            f"a query names a person who is none of the {size:,}", "number people from 0 to one less", "unknown-person"
         )
     if not size:
-        raise InvalidInputError("no query asks about anybody", "name the people of each query")
+        raise InvalidInputError("no query asks about anybody", "name the people of each query", "empty")
     return Sparse.of(places, size)
 
 
@@ -260,13 +267,15 @@ def answers_of(answers: object, rows: int) -> Floats:
     try:
         numbers = np.asarray(answers, np.float64)
     except (TypeError, ValueError):
-        raise InvalidInputError("the answers are not numbers", "give a number a query") from None
+        raise InvalidInputError("the answers are not numbers", "give a number a query", "not-a-number") from None
     if numbers.shape != (rows,):
         raise InvalidInputError(
-            f"answers of shape {numbers.shape} do not go with {rows:,} queries", "give a number a query, in their order"
+            f"answers of shape {numbers.shape} do not go with {rows:,} queries",
+            "give a number a query, in their order",
+            "wrong-length",
         )
     if not np.isfinite(numbers).all():
-        raise InvalidInputError("an answer is missing or infinite", "leave queries without an answer out")
+        raise InvalidInputError("an answer is missing or infinite", "leave queries without an answer out", "not-finite")
     return numbers
 
 
@@ -274,7 +283,7 @@ def check_rows(matrix: Matrix) -> None:
     sizes = matrix.times(np.ones(matrix.shape[1]))
     if (sizes == 0).any():
         raise InvalidInputError(
-            f"query {int(np.argmax(sizes == 0)) + 1:,} asks about nobody", "leave out what is a sum of no one"
+            f"query {int(np.argmax(sizes == 0)) + 1:,} asks about nobody", "leave out what is a sum of no one", "empty"
         )
 
 
@@ -282,11 +291,15 @@ def check_errors(errors: Errors | None) -> None:
     if errors is None:
         return
     if not (np.isfinite(errors.size) and errors.size >= 0):
-        raise InvalidInputError(f"errors of size {errors.size:g} are none", "give a size of 0 or more")
+        raise InvalidInputError(f"errors of size {errors.size:g} are none", "give a size of 0 or more", "negative")
     if not 0 <= errors.share < 1:
-        raise InvalidInputError(f"a share of outliers of {errors.share:g} is none", "give one from 0 to below 1")
+        raise InvalidInputError(
+            f"a share of outliers of {errors.share:g} is none", "give one from 0 to below 1", "out-of-range"
+        )
     if errors.law in ("normal", "laplace") and errors.size == 0:
-        raise InvalidInputError(f"{errors.law} errors of size 0 are none", 'give a size above 0, or Errors("exact")')
+        raise InvalidInputError(
+            f"{errors.law} errors of size 0 are none", 'give a size above 0, or Errors("exact")', "not-positive"
+        )
 
 
 def variance_of(errors: Errors) -> float:
@@ -300,7 +313,9 @@ def rate_of(sums: Sums, rate: float | None) -> float:
     (variance 1/12): a rate near 0 by chance would make everybody's 0 look sure."""
     if rate is not None:
         if not 0 < rate < 1:
-            raise InvalidInputError(f"a rate of {rate:g} leaves nothing to guess", "give a share between 0 and 1")
+            raise InvalidInputError(
+                f"a rate of {rate:g} leaves nothing to guess", "give a share between 0 and 1", "out-of-range"
+            )
         return rate
     shares = np.sort(sums.answers / sums.matrix.times(np.ones(len(sums.names))))
     number = len(shares)
@@ -327,17 +342,21 @@ def secrets_of(given: object, names: Sequence[str], what: str) -> Guesses | None
         strangers = [name for name in given if name not in places]
         if strangers:
             raise InvalidInputError(
-                f"the {what} names {show(strangers[0])}, who is not one of the people", "correct the name"
+                f"the {what} names {show(strangers[0])}, who is not one of the people",
+                "correct the name",
+                "unknown-person",
             )
         values = np.full(len(names), -1.0)
         values[[places[name] for name in given]] = _bits(list(given.values()), what)
         if not given:
-            raise InvalidInputError(f"the {what} is empty", "give 0 or 1 for at least one person")
+            raise InvalidInputError(f"the {what} is empty", "give 0 or 1 for at least one person", "empty")
         return values.astype(np.int8)
     bits = _bits(given, what)
     if bits.shape != (len(names),):
         raise InvalidInputError(
-            f"the {what} has {bits.size:,} values for {len(names):,} people", "give 0 or 1 for everybody, or by name"
+            f"the {what} has {bits.size:,} values for {len(names):,} people",
+            "give 0 or 1 for everybody, or by name",
+            "wrong-length",
         )
     return bits.astype(np.int8)
 
@@ -349,6 +368,8 @@ def _bits(given: Any, what: str) -> Floats:
         values = np.array([np.nan])
     if not np.isin(values, (0, 1)).all():
         raise InvalidInputError(
-            f"the {what} has a secret that is not 0 or 1", "the attack is on yes-or-no secrets: write 0 or 1"
+            f"the {what} has a secret that is not 0 or 1",
+            "the attack is on yes-or-no secrets: write 0 or 1",
+            "not-binary",
         )
     return values

@@ -27,6 +27,7 @@ def clash(tables: Tables, work: Work) -> InvalidInputError:
     return InvalidInputError(
         f"no data set fits: {listed}{more} {what}",
         "correct these, or say how they were rounded or suppressed (decimals, rounded, random_rounded, below)",
+        "contradiction",
     )
 
 

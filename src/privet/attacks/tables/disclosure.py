@@ -57,6 +57,7 @@ def disclosed(found: Reconstruction, knowledge: Knowledge, work: Work) -> list[F
             raise InvalidInputError(
                 f"no statistic mentions the public attribute {show(name)}",
                 f"the attributes are: {', '.join(encoded.domain.names)}",
+                "unknown-attribute",
             )
     others = [name for name in encoded.domain.names if name not in names]
     prover, findings = Prover(encoded.system, remembers=False), []

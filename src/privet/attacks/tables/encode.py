@@ -69,18 +69,23 @@ def kinds_of(tables: Tables) -> Kinds:
     names = [statistic.name for statistic in tables.statistics]
     twice = next((name for name in names if names.count(name) > 1), None) if len(set(names)) < len(names) else None
     if twice is not None:
-        raise InvalidInputError(f"two statistics have the name {show(twice)}", "give each its own name")
+        raise InvalidInputError(
+            f"two statistics have the name {show(twice)}", "give each its own name", "duplicate-name"
+        )
     mentioned = _mentioned(tables)
     attributes = {name: values for name, values in tables.attributes.items() if name in mentioned}
     domain = Domain(attributes, tables.rules.values())
     if not domain.size:
-        raise InvalidInputError("the rules allow no record at all", "correct the rules: nobody fits them together")
+        raise InvalidInputError(
+            "the rules allow no record at all", "correct the rules: nobody fits them together", "contradiction"
+        )
     masks = {statistic.name: domain.mask(statistic.where) for statistic in tables.statistics}
     groups = tuple(domain.groups(_columns(tables, domain, masks)))
     if len(groups) > MOST_KINDS:
         raise InvalidInputError(
             f"the statistics tell {len(groups):,} kinds of record apart, more than {MOST_KINDS:,}",
             "attack fewer tables at a time, or give numbers a coarser step",
+            "too-many",
         )
     return Kinds(domain, groups, masks)
 
@@ -322,12 +327,14 @@ class _Writer:
             raise InvalidInputError(
                 "no statistic says how many people there are at most",
                 "add a statistic without `where` that gives the count of everybody, or count = {most = 5000}",
+                "missing-entry",
             )
         high = (*(max(bound, 0) for bound, _ in bounds), *self.helpers)
         if max(high) > MOST_PEOPLE:
             raise InvalidInputError(
                 f"the statistics allow {max(high):,} people, more than {MOST_PEOPLE:,}",
                 "publish a smaller count of everybody, or count = {most = 5000}",
+                "too-many",
             )
         for row in self.rows:
             ends = (abs(end) for end in (row.low, row.high) if end is not None)
@@ -335,6 +342,7 @@ class _Writer:
                 raise InvalidInputError(
                     f"“{row.source}”: the {row.part} has too many digits to compute with",
                     "publish it with fewer decimals, or give the attribute a coarser step",
+                    "too-long",
                 )
         system = System((0,) * len(high), high, tuple(self.rows))
         return system, tuple(sorted({name for _, name in bounds}))

@@ -103,6 +103,7 @@ def solve(tables: Tables, work: Work, limit: int, progress: Progress = silent) -
         raise InvalidInputError(
             f"no data set that fits was found in {work.took:.0f} s, and none was ruled out: nothing is known",
             "give it more seconds, or attack fewer tables at a time",
+            "out-of-time",
         )
     told_apart = len(kinds.groups) > 1  # else nothing is said about anybody
     certain = search.certain(Prover(system)) if told_apart else []

@@ -60,7 +60,7 @@ def read_records(path: Path | str, tables: Tables) -> tuple[Record, ...]:
             return records_of(csv.DictReader(file), tables)
     except (OSError, UnicodeDecodeError, csv.Error):
         raise InvalidInputError(
-            f"{Path(path).name} cannot be read", "name a CSV file with a header, in UTF-8"
+            f"{Path(path).name} cannot be read", "name a CSV file with a header, in UTF-8", "unreadable-file"
         ) from None
 
 
@@ -124,5 +124,6 @@ class _Places:
                 raise InvalidInputError(
                     f"a record of the {what} {said}, which is no declared value",
                     f"declare all values of {name} under [attributes], or correct the record",
+                    "not-declared",
                 )
         return [self._codes[name][record[name]] for name in self._domain.names]

@@ -87,15 +87,23 @@ def decode(
     """`rate` is the share of ones that was to be expected before, None to learn it from the answers."""
     rows, people = matrix.shape
     if not rows or not people:
-        raise InvalidInputError(f"a matrix of {rows} answers about {people} people", "give at least one of each")
+        raise InvalidInputError(
+            f"a matrix of {rows} answers about {people} people", "give at least one of each", "empty"
+        )
     answers = vector(answers, rows, "answers")
     if not (np.abs(answers) < LARGEST).all():
-        raise InvalidInputError("an answer is infinite or missing", "leave out answers that are not numbers")
+        raise InvalidInputError(
+            "an answer is infinite or missing", "leave out answers that are not numbers", "not-finite"
+        )
     if rate is not None and not 0 < rate < 1:
-        raise InvalidInputError(f"a rate of {rate}", "give the expected share of ones, above 0 and below 1")
+        raise InvalidInputError(
+            f"a rate of {rate}", "give the expected share of ones, above 0 and below 1", "out-of-range"
+        )
     centered = Centered.of(matrix)
     if not centered.variance:
-        raise InvalidInputError("all answers are about the same people", "ask about different subsets of people")
+        raise InvalidInputError(
+            "all answers are about the same people", "ask about different subsets of people", "no-variation"
+        )
     runs = [_iterate(centered, answers, law, rate, progress) for law in _laws(checked(errors), answers)]
     state, rounds, converged = min(runs, key=lambda run: (not run[2], run[0].error))
     values = state.values

@@ -38,12 +38,14 @@ def question(matrix: Matrix, answers: object, top: object = None) -> Question:
         raise InvalidInputError(
             f"{int((squares == 0).sum()):,} of {rows:,} queries ask about nobody (the first is query {first + 1:,})",
             "leave queries without people out",
+            "empty",
         )
     if (weights == 0).any():
         first = int(np.argmax(weights == 0))
         raise InvalidInputError(
             f"{int((weights == 0).sum()):,} of {people:,} people are in no query (the first is person {first + 1:,})",
             "leave them out: no answer says anything about them",
+            "not-mentioned",
         )
     return Question(answers=given, top=ends, weights=weights)
 
@@ -52,7 +54,9 @@ def numbers(answers: object, rows: int) -> Floats:
     given = _numbers(answers, "answers")
     if len(given) != rows:
         raise InvalidInputError(
-            f"there are {len(given):,} answers to {rows:,} queries", "give one answer for each query, in the same order"
+            f"there are {len(given):,} answers to {rows:,} queries",
+            "give one answer for each query, in the same order",
+            "wrong-length",
         )
     return given
 
@@ -61,30 +65,39 @@ def sized(matrix: Matrix) -> tuple[int, int]:
     rows, people = matrix.shape
     if rows == 0 or people == 0:
         raise InvalidInputError(
-            f"{rows:,} queries about {people:,} people are nothing to decode", "give at least one of each"
+            f"{rows:,} queries about {people:,} people are nothing to decode", "give at least one of each", "empty"
         )
     if rows < people:
         raise InvalidInputError(
             f"{rows:,} answers cannot settle {people:,} secrets",
             f"ask at least as many questions as there are people: {people - rows:,} more",
+            "too-few",
         )
     return rows, people
 
 
 def errors(given: Errors) -> Errors:
     if given.law not in LAWS:
-        raise InvalidInputError(f"{given.law!r} is no law of errors", f"name one of {', '.join(LAWS)}")
+        raise InvalidInputError(
+            f"{given.law!r} is no law of errors", f"name one of {', '.join(LAWS)}", "unknown-choice"
+        )
     if not (math.isfinite(given.size) and given.size >= 0):
-        raise InvalidInputError(f"errors of size {given.size:g} are none", "give a finite size that is not negative")
+        raise InvalidInputError(
+            f"errors of size {given.size:g} are none", "give a finite size that is not negative", "negative"
+        )
     if not 0 <= given.share < 0.5:
-        raise InvalidInputError(f"a share of outliers of {given.share:g} is too much", "give one from 0 to below 0.5")
+        raise InvalidInputError(
+            f"a share of outliers of {given.share:g} is too much", "give one from 0 to below 0.5", "out-of-range"
+        )
     return given
 
 
 def rate(given: float) -> float:
     if not 0 < given < 1:
         raise InvalidInputError(
-            f"a rate of {given:g} leaves no secret", "give the share of people with a 1, between 0 and 1"
+            f"a rate of {given:g} leaves no secret",
+            "give the share of people with a 1, between 0 and 1",
+            "out-of-range",
         )
     return given
 
@@ -97,12 +110,16 @@ def _numbers(given: object, what: str) -> Floats:
     try:
         numbers = np.asarray(given, np.float64)
     except (TypeError, ValueError):
-        raise InvalidInputError(f"the {what} are not numbers", "give an array of numbers") from None
+        raise InvalidInputError(f"the {what} are not numbers", "give an array of numbers", "not-a-number") from None
     if numbers.ndim != 1:
-        raise InvalidInputError(f"the {what} have {numbers.ndim} dimensions", "give a plain list of numbers")
+        raise InvalidInputError(
+            f"the {what} have {numbers.ndim} dimensions", "give a plain list of numbers", "wrong-shape"
+        )
     if not np.isfinite(numbers).all():
         raise InvalidInputError(
-            f"{int((~np.isfinite(numbers)).sum()):,} of the {what} are not finite", "leave these queries out"
+            f"{int((~np.isfinite(numbers)).sum()):,} of the {what} are not finite",
+            "leave these queries out",
+            "not-finite",
         )
     return numbers
 
@@ -111,11 +128,13 @@ def _top(given: object, people: int) -> Floats:
     top = _numbers(given, "largest values")
     if len(top) != people:
         raise InvalidInputError(
-            f"there are {len(top):,} largest values for {people:,} people", "give one for each person"
+            f"there are {len(top):,} largest values for {people:,} people", "give one for each person", "wrong-length"
         )
     if not ((top == np.floor(top)) & (top >= 1) & (top <= LARGEST_TOP)).all():
         raise InvalidInputError(
-            "a largest value is not a whole number from 1 to 255", "split groups of more people, leave out empty ones"
+            "a largest value is not a whole number from 1 to 255",
+            "split groups of more people, leave out empty ones",
+            "out-of-range",
         )
     return top
 

@@ -17,7 +17,9 @@ class Dense:
     def __init__(self, array: object) -> None:
         self.array: Floats = np.ascontiguousarray(table(array), dtype=np.float64)
         if not np.isfinite(self.array).all():
-            raise InvalidInputError("the matrix has infinite or missing numbers", "give finite coefficients")
+            raise InvalidInputError(
+                "the matrix has infinite or missing numbers", "give finite coefficients", "not-finite"
+            )
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -32,12 +32,14 @@ def checked(errors: Errors) -> Errors:
     """Errors that can be: finite, not negative, and not all wild. Exact answers have errors of size 0."""
     if errors.law not in ("exact", "normal", "laplace", "bounded", "outliers"):
         raise InvalidInputError(
-            f"errors of the law {errors.law!r}", "choose exact, normal, laplace, bounded or outliers"
+            f"errors of the law {errors.law!r}", "choose exact, normal, laplace, bounded or outliers", "unknown-choice"
         )
     if not 0 <= errors.size < LARGEST:
-        raise InvalidInputError(f"errors of size {errors.size}", "give a finite size that is not negative")
+        raise InvalidInputError(f"errors of size {errors.size}", "give a finite size that is not negative", "negative")
     if not 0 <= errors.share < 1:
-        raise InvalidInputError(f"a share {errors.share} of wild answers", "give a share from 0 to below 1")
+        raise InvalidInputError(
+            f"a share {errors.share} of wild answers", "give a share from 0 to below 1", "out-of-range"
+        )
     return Errors("exact") if errors.law == "exact" else errors
 
 

@@ -57,7 +57,7 @@ def convex(decoder: str, people: int, answers: int, errors: Errors, *, share: fl
     variance = _checked(people, answers, 0.5, share)
     errors = checked(errors)
     if decoder not in CONVEX:
-        raise InvalidInputError(f"no forecast for {decoder!r}", f"choose one of {', '.join(CONVEX)}")
+        raise InvalidInputError(f"no forecast for {decoder!r}", f"choose one of {', '.join(CONVEX)}", "unknown-choice")
 
     def following(error: float) -> float:
         miss, inside = _clipped(error)
@@ -75,10 +75,10 @@ def convex(decoder: str, people: int, answers: int, errors: Errors, *, share: fl
 def _checked(people: int, answers: int, rate: float, share: float) -> float:
     """The variance of an entry."""
     if people < 1 or answers < 1:
-        raise InvalidInputError(f"{answers} answers about {people} people", "give at least one of each")
+        raise InvalidInputError(f"{answers} answers about {people} people", "give at least one of each", "not-positive")
     for what, value in (("rate", rate), ("share", share)):
         if not 0 < value < 1:
-            raise InvalidInputError(f"a {what} of {value}", "give a number above 0 and below 1")
+            raise InvalidInputError(f"a {what} of {value}", "give a number above 0 and below 1", "out-of-range")
     return share * (1 - share)
 
 

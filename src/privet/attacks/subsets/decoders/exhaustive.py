@@ -51,6 +51,7 @@ def decode(matrix: Matrix, answers: object, errors: Errors | None = None) -> Dec
         raise InvalidInputError(
             f"no data set of {people} zeros and ones fits within {bound:.6g}",
             f"state the right bound on errors (the smallest that fits is {least:.6g}), or leave it out",
+            "contradiction",
         )
     farthest = _farthest(sets, people)[sets]
     mean = _bits(sets, people).mean(axis=0)
@@ -95,9 +96,10 @@ def _masks(matrix: Matrix) -> npt.NDArray[np.uint32]:
         raise InvalidInputError(
             f"{rows:,} answers about {people} people are too many to try every data set",
             f"give at most {WORK >> people:,} of them",
+            "too-many",
         )
     if not suits(matrix):
-        raise InvalidInputError("a query has coefficients other than 0 and 1", "use another decoder")
+        raise InvalidInputError("a query has coefficients other than 0 and 1", "use another decoder", "not-binary")
     powers = (1 << np.arange(people)).astype(np.float64)
     return np.concatenate(checked.in_blocks(matrix, lambda block: block @ powers)).astype(np.uint32)
 
@@ -105,14 +107,18 @@ def _masks(matrix: Matrix) -> npt.NDArray[np.uint32]:
 def _few(people: int) -> None:
     if not 1 <= people <= LARGEST:
         raise InvalidInputError(
-            f"every data set of {people:,} people cannot be tried", f"give from 1 to {LARGEST}, or use another decoder"
+            f"every data set of {people:,} people cannot be tried",
+            f"give from 1 to {LARGEST}, or use another decoder",
+            "too-many",
         )
 
 
 def _bound(errors: Errors) -> float:
     if checked.errors(errors).law not in ("exact", "bounded"):
         raise InvalidInputError(
-            f"{errors.law} errors have no bound", "use another decoder, or leave the errors out for the smallest bound"
+            f"{errors.law} errors have no bound",
+            "use another decoder, or leave the errors out for the smallest bound",
+            "not-supported",
         )
     return 0.0 if errors.law == "exact" else errors.size
 

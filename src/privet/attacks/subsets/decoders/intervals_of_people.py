@@ -26,13 +26,16 @@ class Ranges:
     def __post_init__(self) -> None:
         starts, ends = np.asarray(self.starts), np.asarray(self.ends)
         if starts.ndim != 1 or starts.shape != ends.shape or not {starts.dtype.kind, ends.dtype.kind} <= {"i", "u"}:
-            raise InvalidInputError("ranges without a start and an end each", "give as many whole starts as ends")
+            raise InvalidInputError(
+                "ranges without a start and an end each", "give as many whole starts as ends", "wrong-shape"
+            )
         wrong = (starts < 0) | (starts > ends) | (ends > self.people)
         if wrong.any():
             first = int(np.argmax(wrong))
             raise InvalidInputError(
                 f"row {first} is the range from {starts[first]} to {ends[first]}",
                 f"give 0 <= start <= end <= {self.people}, the number of people",
+                "out-of-range",
             )
         object.__setattr__(self, "starts", starts.astype(np.int64))
         object.__setattr__(self, "ends", ends.astype(np.int64))

@@ -19,7 +19,7 @@ def named(name: str) -> str:
     for full in NAMES:
         if wanted.lower() == full.lower():
             return full
-    raise InvalidInputError(f"there is no decoder {name!r}", f"name one of auto, {', '.join(NAMES)}")
+    raise InvalidInputError(f"there is no decoder {name!r}", f"name one of auto, {', '.join(NAMES)}", "unknown-choice")
 
 
 def decode(  # noqa: PLR0913  what all decoders take together
@@ -36,11 +36,15 @@ def decode(  # noqa: PLR0913  what all decoders take together
     """By a full name. Message passing needs to know the errors; `alike`: see `box`."""
     if name in (amp.DECODER, exhaustive.NAME) and top is not None and (np.asarray(top) != 1).any():
         raise InvalidInputError(
-            f"{name} finds zeros and ones only", "use another decoder for groups of people who cannot be told apart"
+            f"{name} finds zeros and ones only",
+            "use another decoder for groups of people who cannot be told apart",
+            "not-supported",
         )
     if name == amp.DECODER:
         if errors is None:
-            raise InvalidInputError("message passing needs the law of errors", "state it, or use another decoder")
+            raise InvalidInputError(
+                "message passing needs the law of errors", "state it, or use another decoder", "missing-option"
+            )
         return amp.decode(matrix, np.asarray(answers, np.float64), errors, rate=rate, progress=progress)
     if name == exhaustive.NAME:
         return exhaustive.decode(matrix, answers, errors)

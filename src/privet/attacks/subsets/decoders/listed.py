@@ -62,14 +62,15 @@ def _members(row: npt.ArrayLike, number: int, people: int) -> npt.NDArray[np.int
         return np.zeros(0, np.int32)
     if members.ndim != 1 or members.dtype.kind not in "iu":
         raise InvalidInputError(
-            f"row {number} is not a list of whole numbers", "list people by their number, from 0 on"
+            f"row {number} is not a list of whole numbers", "list people by their number, from 0 on", "not-a-list"
         )
     members = np.sort(members)
     if members[0] < 0 or members[-1] >= people:
         raise InvalidInputError(
             f"row {number} has person {members[0] if members[0] < 0 else members[-1]}",
             f"number {people} people from 0 to {people - 1}",
+            "unknown-person",
         )
     if (members[1:] == members[:-1]).any():
-        raise InvalidInputError(f"row {number} has a person twice", "list each person once")
+        raise InvalidInputError(f"row {number} has a person twice", "list each person once", "duplicate-name")
     return members.astype(np.int32)

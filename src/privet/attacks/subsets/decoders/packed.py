@@ -43,7 +43,9 @@ class Packed:
         for start in range(0, rows, step):
             some = array[start : start + step]
             if not ((some == 0) | (some == 1)).all():
-                raise InvalidInputError("the matrix has numbers other than 0 and 1", "use Dense for such coefficients")
+                raise InvalidInputError(
+                    "the matrix has numbers other than 0 and 1", "use Dense for such coefficients", "not-binary"
+                )
             packed = np.packbits(some == 1, axis=1, bitorder="little")
             filled = np.zeros((len(some), 8 * len(words)), np.uint8)
             filled[:, : packed.shape[1]] = packed
@@ -54,7 +56,7 @@ class Packed:
     def random(cls, rows: int, people: int, seed: int) -> Packed:
         """Every person is in every row with chance one half, independently. The plain table is never made."""
         if rows < 0 or people < 0:
-            raise InvalidInputError(f"{rows} rows of {people} people", "give numbers from 0 on")
+            raise InvalidInputError(f"{rows} rows of {people} people", "give numbers from 0 on", "negative")
         generator = np.random.PCG64((SALT, seed))  # other bits than those of a secret drawn with default_rng(seed)
         words = np.empty((-(-people // WORD), rows), np.uint64)
         for tile in words:

@@ -48,6 +48,7 @@ def _rounded(answers: Floats) -> Errors | None:
         raise InvalidInputError(
             "all answers are 0, which does not say how large errors are",
             "state the errors: exact, or those of rounding",
+            "missing-option",
         )
     if len(answers) < FEW or (answers != np.rint(answers)).any() or np.abs(answers).max() > LARGEST:
         return None
