@@ -182,7 +182,9 @@ def loss_json(loss: Loss) -> dict[str, float | None]:
 def _checked_share(share: object) -> Fraction:
     number = rational(share, "share")
     if not 0 < number <= SUREST:
-        raise InvalidInputError(f"share must lie between 0 and 1 - 1e-15, not {show(share)}", "give such as 0.95")
+        raise InvalidInputError(
+            f"share must lie between 0 and 1 - 1e-15, not {show(share)}", "give such as 0.95", "out-of-range"
+        )
     return number
 
 

@@ -94,7 +94,9 @@ class Release:
 def run(charge: Charge, tasks: Sequence[Task], gate: Gate) -> Release:
     """The path of every release."""
     if type(gate.noise) is not FreshNoise and not gate.ledger.terms.testing:
-        raise RefusedQueryError("the noise was replaced, but this vault is not for testing", "open the vault again")
+        raise RefusedQueryError(
+            "the noise was replaced, but this vault is not for testing", "open the vault again", "not-for-testing"
+        )
     charge = _about(charge, tasks)
     _check(charge, tasks, gate.ledger)  # 1 sensitivity and 2 price
     written = [gate.backend.write(task) for task in tasks]
@@ -148,6 +150,7 @@ def _check(charge: Charge, tasks: Sequence[Task], ledger: Ledger) -> None:
         raise RefusedQueryError(
             f"the gate refused this release: {'; '.join(problems)}",
             "nothing was charged; this is a bug in Privet: please report it, with the output of `explain`",
+            "gate-refused",
         )
 
 

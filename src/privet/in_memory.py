@@ -49,6 +49,7 @@ def from_frame(  # noqa: PLR0913  what create and add_table need
             'say it: pv.from_frame(data, unit="patient_id", budget=pv.Budget(epsilon=1),'
             ' columns={"age": pv.Integer(0, 120), "cost": pv.Number(0, 5000, step="0.01"),'
             ' "ward": pv.Category(["A", "B"])})',
+            "not-declared",
         )
     vault = create(_fresh_folder() if folder is None else folder, budget=budget, neighbors=neighbors)
     try:

@@ -264,6 +264,7 @@ def _epsilon(value: object) -> Fraction:
         raise InvalidInputError(
             f"an epsilon of {show(value)} promises nothing: the odds may move by a factor of more than 10^130",
             f"give an epsilon of at most {LARGEST_EPSILON}",
+            "too-large",
         )
     return epsilon
 
@@ -274,6 +275,7 @@ def _prior(value: object) -> Fraction:
         raise InvalidInputError(
             f"prior must lie strictly between 0 and 1, not {show(value)}",
             "give prior as a probability such as 0.01; who is already certain cannot be moved",
+            "out-of-range",
         )
     return prior
 
@@ -283,6 +285,7 @@ def _choice(value: object, name: str, allowed: dict[str, str]) -> None:
         raise InvalidInputError(
             f"{name} must be {' or '.join(allowed)}, not {show(value)}",
             "give " + " or ".join(f'{name}="{word}" ({text})' for word, text in allowed.items()),
+            "unknown-choice",
         )
 
 
@@ -291,10 +294,12 @@ def _sizes(groups: Iterable[int]) -> list[int]:
         sizes = [whole(size, "a group", 1) for size in groups]
     except TypeError:
         raise InvalidInputError(
-            f"groups must be a list of whole numbers, not {show(groups)}", "give groups such as [2, 5, 10]"
+            f"groups must be a list of whole numbers, not {show(groups)}",
+            "give groups such as [2, 5, 10]",
+            "not-a-list",
         ) from None
     if sizes and max(sizes) > LARGEST_GROUP:
         raise InvalidInputError(
-            f"a group has at most {LARGEST_GROUP:,} people, not {show(max(sizes))}", "give smaller groups"
+            f"a group has at most {LARGEST_GROUP:,} people, not {show(max(sizes))}", "give smaller groups", "too-large"
         )
     return sizes

@@ -28,7 +28,7 @@ def check_free(path: Path, name: str = "it") -> None:
     reason = _obstacle(path)
     if reason is not None:
         raise InvalidInputError(
-            f"{one_line(str(path))} {reason}", f"give {name} another name, or move that file away first"
+            f"{one_line(str(path))} {reason}", f"give {name} another name, or move that file away first", "file-exists"
         )
 
 

@@ -126,7 +126,9 @@ class Query:
         ledger, key = self.gate.ledger, charge.key
         if key is not None:
             if not isinstance(key, str) or not key:
-                raise InvalidInputError(f"a key is a text, not {show(key)}", "give a text that you use once")
+                raise InvalidInputError(
+                    f"a key is a text, not {show(key)}", "give a text that you use once", "wrong-type"
+                )
             found = ledger.replay(key, charge.request)
             if found is not None:
                 return found

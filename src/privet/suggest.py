@@ -132,7 +132,9 @@ def _histograms(query: Query, epsilon: Fraction) -> list[Histogram]:
     numbers = [column for column in columns if read.passing[column.name].form is Form.NUMBER]
     names = NAMES if _people(query) else ()
     if not names and not numbers:
-        raise InvalidInputError("there is nothing to suggest for this question", "ask about one that adds up a column")
+        raise InvalidInputError(
+            "there is nothing to suggest for this question", "ask about one that adds up a column", "nothing-to-do"
+        )
     share = epsilon / (len(names) + len(numbers))
     one = Bounds(groups=1, rows=1, neighbors=read.bounds.neighbors)
     found = [Histogram(name=name, part=_part(BINS, one, share)) for name in names]

@@ -184,6 +184,7 @@ class Vault:
             raise InvalidInputError(
                 f"table {show(name)} does not say whom to protect",
                 'give unit="patient_id" (all rows of a person), or unit=None if each row is one person',
+                "missing-unit",
             )
         limits = {"max_groups": max_groups, "max_rows_per_group": max_rows_per_group, "max_rows": max_rows}
         source = self._source(data, options)
@@ -226,7 +227,9 @@ class Vault:
         """Give a table that lives in memory its data frame again. The declarations and the version stay."""
         table = self.declaration(name)
         if table.source.kind != "memory":
-            raise InvalidInputError(f"table {show(name)} is read from a file", "use update_table to change its data")
+            raise InvalidInputError(
+                f"table {show(name)} is read from a file", "use update_table to change its data", "not-supported"
+            )
         with self._tried(table, data):
             pass
 
@@ -234,7 +237,9 @@ class Vault:
         """What the owner said about a table."""
         if name not in self.tables:
             raise InvalidInputError(
-                f"there is no table {show(name)}", f"the tables are: {', '.join(self.tables) or 'none'}"
+                f"there is no table {show(name)}",
+                f"the tables are: {', '.join(self.tables) or 'none'}",
+                "unknown-table",
             )
         return self.tables[name]
 
@@ -324,7 +329,9 @@ class Vault:
             suggested = {"max_groups": bounds.max_groups, "max_rows_per_group": bounds.max_rows_per_group}
             limits = suggested | limits
         if table.public:
-            raise RefusedQueryError(f"table {show(table.name)} is public", "read it yourself: it needs no budget")
+            raise RefusedQueryError(
+                f"table {show(table.name)} is public", "read it yourself: it needs no budget", "private-table-needed"
+            )
         check_unit_wise(origin_of(plan), {plan.table: table, **beside})
         others = {name: other.columns for name, other in beside.items()}
         read = outline(plan, table.columns, self._bounds(table, limits, rows_of_a_unit(origin_of(plan))), others)
@@ -362,12 +369,14 @@ class Vault:
             raise InvalidInputError(
                 "the units of this vault are not divided into parts",
                 'leave the part out, or divide them: vault.partition("patients", "hospital")',
+                "not-divided",
             )
         register = self.tables.get(partition.table)
         if register is None or register.digest != partition.register:
             raise InvalidInputError(
                 f"table {show(partition.table)} is not declared as it was when it divided the units",
                 f"undo what was changed about it in {DECLARATIONS}",
+                "declaration-changed",
             )
         if register.unit is None:
             return of_part_by_row(plan, partition, part)
@@ -381,7 +390,9 @@ class Vault:
         """What counts of a unit; more than it can have is not asked for."""
         if table.unit is None and limits:
             raise InvalidInputError(
-                "each row is a unit here: there is nothing to bound", f"leave {' and '.join(limits)} out"
+                "each row is a unit here: there is nothing to bound",
+                f"leave {' and '.join(limits)} out",
+                "rows-are-units",
             )
         limits = {name: limit_of(limit, name) for name, limit in limits.items()}
         groups, rows, in_all = (limits.get(name, getattr(table, name)) for name in LIMITS)
@@ -403,7 +414,9 @@ class Vault:
     def replace_noise(self, noise: NoiseSource) -> None:
         """For vaults made with testing=True, whose answers are labelled forever as NOT PRIVATE."""
         if not self.terms.testing:
-            raise InvalidInputError("this vault is not for testing", "make one with pv.create(..., testing=True)")
+            raise InvalidInputError(
+                "this vault is not for testing", "make one with pv.create(..., testing=True)", "not-for-testing"
+            )
         self._noise = noise
 
     def close(self) -> None:
@@ -438,6 +451,7 @@ class Vault:
                 raise InvalidInputError(
                     f"table {show(table.name)} lives in memory, and this process does not have it",
                     f"give it again: vault.attach({table.name!r}, frame)",
+                    "not-attached",
                 )
         self._backend.ready(*tables)
 
@@ -452,6 +466,7 @@ class Vault:
             raise InvalidInputError(
                 f"{show(str(path))} has no ending that says what it is",
                 f"give kind= as one of csv, parquet, excel, duckdb, or a file that ends in {', '.join(KINDS)}",
+                "wrong-ending",
             )
         rest = {name: value for name, value in options.items() if name != "kind"}
         return Source(kind=kind, path=portable(path, self.base), **rest)
@@ -478,12 +493,15 @@ class Vault:
             raise InvalidInputError(
                 f"table {show(table.name)} now divides the units into parts, so it cannot be changed",
                 "open the vault again",
+                "already-divided",
             )
 
     def _check_unchanged(self) -> None:
         if vault_file.read(self.folder / DECLARATIONS) != self._catalog:
             raise InvalidInputError(
-                f"{DECLARATIONS} was changed since this vault was opened", "open the vault again, then change it"
+                f"{DECLARATIONS} was changed since this vault was opened",
+                "open the vault again, then change it",
+                "declaration-changed",
             )
 
     @contextmanager
@@ -508,7 +526,9 @@ def _options(options: Mapping[str, Any]) -> Mapping[str, Any]:
     known = {part.name for part in fields(Source)}
     for name in options:
         if name not in known:
-            raise InvalidInputError(f"there is no option {show(name)}", f"the options are: {', '.join(sorted(known))}")
+            raise InvalidInputError(
+                f"there is no option {show(name)}", f"the options are: {', '.join(sorted(known))}", "unknown-option"
+            )
     return options
 
 
@@ -521,7 +541,7 @@ def _label(other: object) -> str | None:
     if other is None or (isinstance(other, str) and other):
         return other
     raise InvalidInputError(
-        f"other must be a text, not {show(other)}", 'give a text, for example other="all other cities"'
+        f"other must be a text, not {show(other)}", 'give a text, for example other="all other cities"', "wrong-type"
     )
 
 
@@ -556,7 +576,9 @@ def create(
             vault = Vault(folder, declared, ledgers.create(folder / LEDGER, terms))  # last: it makes the folder a vault
     except OSError as error:
         raise InvalidInputError(
-            f"cannot create the folder {show(str(folder))}: {error.strerror}", "name a folder that you may write to"
+            f"cannot create the folder {show(str(folder))}: {error.strerror}",
+            "name a folder that you may write to",
+            "cannot-write",
         ) from None
     for one in new:  # their names are durable, too
         sync_folder(one.parent)
@@ -574,7 +596,7 @@ def _remains(folder: Path) -> list[Path]:
     begun = all(ours.fullmatch(one.name) for one in found) and not _size(folder / LEDGER)
     if found and not (begun and _declares_nothing(folder / DECLARATIONS) and (seen is None or seen.entry == 1)):
         raise InvalidInputError(
-            f"{show(str(folder))} is not empty", "name a new folder, or open the vault that is there"
+            f"{show(str(folder))} is not empty", "name a new folder, or open the vault that is there", "vault-exists"
         )
     return found
 
@@ -594,7 +616,9 @@ def open(path: str | os.PathLike[str]) -> Vault:
     """The vault in a folder. Tables that live in memory need `attach` before they can be asked."""
     folder = Path(path)
     if not (folder / DECLARATIONS).is_file() or not (folder / LEDGER).is_file():
-        raise InvalidInputError(f"{show(str(folder))} is not a vault", "create one with pv.create or `privet init`")
+        raise InvalidInputError(
+            f"{show(str(folder))} is not a vault", "create one with pv.create or `privet init`", "vault-missing"
+        )
     declared = vault_file.read(folder / DECLARATIONS)
     ledger = ledgers.open(folder / LEDGER)
     try:
@@ -611,6 +635,7 @@ def _check_agreed(declared: Catalog, ledger: Ledger) -> None:
         raise InvalidInputError(
             f"{DECLARATIONS} says {declared.neighbors}, but the ledger was created with {ledger.terms.neighbors}",
             f'write neighbors = "{ledger.terms.neighbors}" in {DECLARATIONS} again: the relation never changes',
+            "relation-fixed",
         )
     for table in declared.tables.values():
         check_protection(ledger, table)
@@ -640,12 +665,16 @@ def _with_parts(folder: Path, declared: Catalog, ledger: Ledger) -> Catalog:
         if said is None
         else f"write this there again: {vault_file.partition_section(said)}"
     )
-    raise InvalidInputError(f"{DECLARATIONS} has a partition, but the ledger has {there}", remedy)
+    raise InvalidInputError(
+        f"{DECLARATIONS} has a partition, but the ledger has {there}", remedy, "declaration-changed"
+    )
 
 
 def _checked_budget(budget: object) -> Budget:
     if not isinstance(budget, Budget):
-        raise InvalidInputError(f"budget must be a Budget, not {show(budget)}", "give pv.Budget(epsilon=1, delta=1e-9)")
+        raise InvalidInputError(
+            f"budget must be a Budget, not {show(budget)}", "give pv.Budget(epsilon=1, delta=1e-9)", "wrong-type"
+        )
     return budget
 
 
@@ -654,5 +683,7 @@ def _policy(text: object) -> Policy:
         return Policy(text)  # type: ignore[arg-type]
     except ValueError:
         raise InvalidInputError(
-            f"on_exhausted must be 'refuse' or 'warn', not {show(text)}", "use 'refuse' to keep the promise"
+            f"on_exhausted must be 'refuse' or 'warn', not {show(text)}",
+            "use 'refuse' to keep the promise",
+            "unknown-choice",
         ) from None

@@ -178,6 +178,7 @@ class DuckDb:
                 raise InvalidInputError(
                     f"table {show(table.name)}: the file ends inside a quoted field",
                     "close the quote: it takes in every row behind it",
+                    "unclosed-quote",
                 )
         if not self._reads(table):
             column = next((name for name, alone in _alone(table) if not self._reads(alone)), None)
@@ -185,6 +186,7 @@ class DuckDb:
             raise InvalidInputError(
                 f"table {show(table.name)}: {which}the engine cannot read every value",
                 "correct the values: a question that meets one would fail, and that would tell something",
+                "unreadable-value",
             )
 
     def _reads(self, table: Table) -> bool:

@@ -67,7 +67,9 @@ def check_unit_wise(origin: Origin, tables: Mapping[str, Table]) -> None:
     match origin:
         case Scan():
             if tables[origin.table].public:
-                raise RefusedQueryError(f"table {show(origin.table)} is public", "begin with a table that has units")
+                raise RefusedQueryError(
+                    f"table {show(origin.table)} is public", "begin with a table that has units", "private-table-needed"
+                )
         case Joined():
             check_unit_wise(origin.left, tables)
             people = _unit(origin.left, tables) is not None
@@ -79,9 +81,12 @@ def check_unit_wise(origin: Origin, tables: Mapping[str, Table]) -> None:
                     raise RefusedQueryError(
                         "how many rows of one unit are joined to each of its rows has no limit",
                         "add them up first: join a sub-query that is grouped by the unit",
+                        "unbounded-join",
                     )
             elif not isinstance(origin.right, Scan) or not tables[origin.right.table].public:
-                raise RefusedQueryError("a join would mix rows of several units", "join tables on their units")
+                raise RefusedQueryError(
+                    "a join would mix rows of several units", "join tables on their units", "not-per-unit"
+                )
             elif not people and origin.most != 1:
                 raise _row_units("it cannot be there more than once: join on all columns of the public table's key")
             _check_spread(origin)
@@ -101,11 +106,13 @@ def _check_spread(origin: Joined) -> None:
         raise RefusedQueryError(
             "a row could match several rows of more than one public table",
             "join all but one of them by the key that the owner declared, or ask in several queries",
+            "unbounded-join",
         )
     if people > MOST_BESIDE:
         raise RefusedQueryError(
             f"joins could put more than {MOST_BESIDE:,} rows beside one row",
             "add them up first: join sub-queries that are grouped by the unit",
+            "too-many",
         )
 
 
@@ -129,7 +136,7 @@ def _unit(origin: Origin, tables: Mapping[str, Table]) -> str | None:
 
 
 def _row_units(problem: str) -> RefusedQueryError:
-    return RefusedQueryError(f"each row is a unit here, so {problem}", "ask the rows themselves")
+    return RefusedQueryError(f"each row is a unit here, so {problem}", "ask the rows themselves", "rows-are-units")
 
 
 class Origins:

@@ -80,6 +80,7 @@ def _values(task: Task, raw: Raw, value: Expression | None, low: int, high: int)
         raise RefusedQueryError(
             "a quantile, MIN or MAX is asked of values that may need more than 62 bits",
             "declare a coarser step or a narrower range for the column, or round it first",
+            "too-fine",
         )
     cells, span = NARROW if task.cells.private else max(task.cells.count, 1), high - low + 1
     layer, (term,) = passing_rows(task, raw, [value])

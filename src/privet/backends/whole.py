@@ -133,13 +133,17 @@ def _repeated(a: Whole) -> Whole:
 def repeated(sql: str) -> str:
     """The same, where it will be written more than once."""
     if len(sql) > LONGEST:
-        raise RefusedQueryError("functions are nested too deeply", "apply fewer functions to the same value")
+        raise RefusedQueryError(
+            "functions are nested too deeply", "apply fewer functions to the same value", "too-deep"
+        )
     return sql
 
 
 def _too_long() -> RefusedQueryError:
     return RefusedQueryError(
-        "a step of the calculation needs too many digits", "declare coarser steps, or round to simpler fractions"
+        "a step of the calculation needs too many digits",
+        "declare coarser steps, or round to simpler fractions",
+        "too-fine",
     )
 
 

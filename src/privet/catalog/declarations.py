@@ -53,12 +53,15 @@ class Source:
 
     def __post_init__(self) -> None:
         if self.kind not in OPTIONS:
-            raise InvalidInputError(f"there is no source of kind {show(self.kind)}", f"use one of {listed(OPTIONS)}")
+            raise InvalidInputError(
+                f"there is no source of kind {show(self.kind)}", f"use one of {listed(OPTIONS)}", "unknown-choice"
+            )
         for name, default in defaults(self).items():
             if name not in OPTIONS[self.kind] and getattr(self, name) != default:
                 raise InvalidInputError(
                     f"{name} does not apply to a source of kind {self.kind}",
                     f"leave it out; {self.kind} takes {listed(OPTIONS[self.kind])}",
+                    "unneeded-option",
                 )
         _check_path(self)
         object.__setattr__(self, "names", texts(self.names, "names"))
@@ -136,13 +139,17 @@ class Catalog:
         object.__setattr__(self, "neighbors", neighbors_from(self.neighbors))
         for name, table in self.tables.items():
             if name != table.name:
-                raise InvalidInputError(f"table {show(table.name)} is listed as {show(name)}", "use its own name")
+                raise InvalidInputError(
+                    f"table {show(table.name)} is listed as {show(name)}", "use its own name", "contradiction"
+                )
         _check_different(self.tables, "the catalog", "table")
         if (
             len({table.domain for table in self.tables.values() if not table.public}) > 1
         ):  # neighbors differ in one unit over all tables
             raise InvalidInputError(
-                "some tables protect people and others rows", "keep tables with another unit in a vault of their own"
+                "some tables protect people and others rows",
+                "keep tables with another unit in a vault of their own",
+                "mixed-units",
             )
         object.__setattr__(self, "tables", MappingProxyType(dict(self.tables)))
 
@@ -150,7 +157,9 @@ class Catalog:
         """One table more."""
         if table.name in self.tables:
             raise InvalidInputError(
-                f"there is already a table {show(table.name)}", "choose another name, or update the table"
+                f"there is already a table {show(table.name)}",
+                "choose another name, or update the table",
+                "table-exists",
             )
         return replace(self, tables={**self.tables, table.name: table})
 
@@ -159,12 +168,18 @@ class Catalog:
         register = self.tables.get(table)
         if register is None or register.public:
             private = [name for name, other in self.tables.items() if not other.public]
-            raise InvalidInputError(f"there is no table {show(table)} that has units", f"use one of {listed(private)}")
+            raise InvalidInputError(
+                f"there is no table {show(table)} that has units",
+                f"use one of {listed(private)}",
+                "unknown-table" if register is None else "private-table-needed",
+            )
         kind = register.columns.get(column)
         if not isinstance(kind, Category):
             usable = [name for name, other in register.columns.items() if isinstance(other, Category)]
             raise InvalidInputError(
-                f"table {show(table)} has no category {show(column)}", f"divide by one of {listed(usable)}"
+                f"table {show(table)} has no category {show(column)}",
+                f"divide by one of {listed(usable)}",
+                "unknown-column",
             )
         partition = Partition(table=table, column=column, parts=kind.values, register=register.digest)
         check_partition(partition, self.neighbors)
@@ -174,26 +189,32 @@ class Catalog:
         """The same table with other declarations or data: its version must grow, or old answers would be replayed."""
         old = self.tables.get(table.name)
         if old is None:
-            raise InvalidInputError(f"there is no table {show(table.name)}", f"use one of {listed(self.tables)}")
+            raise InvalidInputError(
+                f"there is no table {show(table.name)}", f"use one of {listed(self.tables)}", "unknown-table"
+            )
         if table.public != old.public:
             raise InvalidInputError(
                 f"table {show(table.name)} is {'' if old.public else 'not '}public, and that never changes",
                 "declare another table",
+                "unit-fixed",
             )
         if table.unit != old.unit:
             raise InvalidInputError(
                 f"table {show(table.name)} protects by {show(old.unit)}, and that never changes",
                 "make a new vault for another unit",
+                "unit-fixed",
             )
         if self.partition is not None and self.partition.table == table.name:
             raise InvalidInputError(
                 f"table {show(table.name)} says in which part a unit is, and that never changes",
                 "make a new vault for other data, or keep what changes in a table of its own",
+                "already-divided",
             )
         if table != old and table.version <= old.version:
             raise InvalidInputError(
                 f"table {show(table.name)} changes, but its version is not above {old.version}",
                 f"give version={old.version + 1}",
+                "too-small",
             )
         return replace(self, tables={**self.tables, table.name: table})
 
@@ -209,36 +230,50 @@ def _check_path(source: Source) -> None:
     if source.kind == "memory":
         return
     if not isinstance(source.path, str) or not source.path.strip() or "\0" in source.path:
-        raise InvalidInputError(f"a {source.kind} source needs a path", 'give such as path = "visits.csv"')
+        raise InvalidInputError(
+            f"a {source.kind} source needs a path", 'give such as path = "visits.csv"', "missing-option"
+        )
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", source.path):
-        raise InvalidInputError(f"{show(source.path)} is not a file here", "copy the data to this machine")
+        raise InvalidInputError(
+            f"{show(source.path)} is not a file here", "copy the data to this machine", "not-supported"
+        )
     for name in ("sheet", "table"):
         if not isinstance(getattr(source, name), str | None):
-            raise InvalidInputError(f"{name} must be a text", f"give the {name}'s name")
+            raise InvalidInputError(f"{name} must be a text", f"give the {name}'s name", "wrong-type")
     if source.kind == "duckdb" and not source.table:
-        raise InvalidInputError("a duckdb source needs the table's name", 'give such as table = "visits"')
+        raise InvalidInputError(
+            "a duckdb source needs the table's name", 'give such as table = "visits"', "missing-name"
+        )
 
 
 def _check_reading(source: Source) -> None:
     whole(source.skip, "skip", 0)
     if not _is_mark(source.delimiter) or source.delimiter in '"\r\n':
         raise InvalidInputError(
-            f"delimiter must be one character, not {show(source.delimiter)}", 'give such as ";" or "\\t"'
+            f"delimiter must be one character, not {show(source.delimiter)}",
+            'give such as ";" or "\\t"',
+            "invalid-mark",
         )
     if source.decimal not in (".", ","):
-        raise InvalidInputError(f"decimal must be '.' or ',', not {show(source.decimal)}", 'give "." or ","')
+        raise InvalidInputError(
+            f"decimal must be '.' or ',', not {show(source.decimal)}", 'give "." or ","', "unknown-choice"
+        )
     if source.thousands != "" and (
         not _is_mark(source.thousands) or source.thousands == source.decimal or source.thousands in "+-0123456789eE"
     ):
         raise InvalidInputError(
-            f"thousands must be one mark other than decimal, not {show(source.thousands)}", 'give such as "." or " "'
+            f"thousands must be one mark other than decimal, not {show(source.thousands)}",
+            'give such as "." or " "',
+            "invalid-mark",
         )
     try:
         codecs.lookup(source.encoding)
         "".encode(source.encoding)  # some codecs are not for text
     except (LookupError, TypeError, ValueError):
         raise InvalidInputError(
-            f"there is no encoding {show(source.encoding)}", 'give such as "utf-8", "latin-1" or "cp1252"'
+            f"there is no encoding {show(source.encoding)}",
+            'give such as "utf-8", "latin-1" or "cp1252"',
+            "unknown-choice",
         ) from None
     _check_date_format(source.date_format)
 
@@ -256,14 +291,15 @@ def _check_date_format(text: object) -> None:
         raise InvalidInputError(
             f"date_format {show(text)} does not name day, month and year once each",
             'use %d, %m (or %b, %B) and %Y (or %y), such as "%d.%m.%Y"',
+            "wrong-format",
         )
 
 
 def _check_table(table: Table) -> None:
     if not isinstance(table.source, Source):
-        raise InvalidInputError("source is not a Source", "say where the rows are")
+        raise InvalidInputError("source is not a Source", "say where the rows are", "wrong-type")
     if not isinstance(table.columns, Mapping) or not table.columns:
-        raise InvalidInputError("no column is declared", "declare each column that may be asked about")
+        raise InvalidInputError("no column is declared", "declare each column that may be asked about", "not-declared")
     for name, kind in table.columns.items():
         _check_column(name, kind)
     if table.unit is not None:
@@ -276,13 +312,17 @@ def _check_table(table: Table) -> None:
             limit_of(limit, name)
         if table.unit is None and limit not in (1, None):
             raise InvalidInputError(
-                f"each row is a unit, so {name} is 1, not {limit}", f"leave {name} out, or name a unit column"
+                f"each row is a unit, so {name} is 1, not {limit}",
+                f"leave {name} out, or name a unit column",
+                "rows-are-units",
             )
     whole(table.version, "version", 1)
     _check_types(table.types)
     unknown = [name for name in table.missing if name not in table.columns]
     if unknown:
-        raise InvalidInputError(f"missing codes for {show(unknown[0])}, which is not declared", "declare the column")
+        raise InvalidInputError(
+            f"missing codes for {show(unknown[0])}, which is not declared", "declare the column", "unknown-column"
+        )
 
 
 def _check_types(types: object) -> None:
@@ -290,20 +330,29 @@ def _check_types(types: object) -> None:
         raise InvalidInputError(
             f"types must name the type of each column, not {show(types)}",
             "leave types out: updating the table writes it",
+            "wrong-type",
         )
 
 
 def _check_public(table: Table) -> None:
     if table.public and table.unit is not None:
-        raise InvalidInputError("it is public and has a unit to protect", "leave one of them out")
+        raise InvalidInputError(
+            "it is public and has a unit to protect", "leave one of them out", "contradictory-options"
+        )
     if table.public and any(getattr(table, name) not in (1, None) for name in LIMITS):
-        raise InvalidInputError("nobody is protected in a public table", f"leave out {' and '.join(LIMITS)}")
+        raise InvalidInputError(
+            "nobody is protected in a public table", f"leave out {' and '.join(LIMITS)}", "unneeded-option"
+        )
     key = texts(table.key, "key")
     if key and not table.public:
-        raise InvalidInputError("a key tells the rows of a public table apart, and it is not public", "leave key out")
+        raise InvalidInputError(
+            "a key tells the rows of a public table apart, and it is not public", "leave key out", "unneeded-option"
+        )
     for name in key:
         if name not in table.columns:
-            raise InvalidInputError(f"{show(name)} in its key is not declared", f"use {listed(table.columns)}")
+            raise InvalidInputError(
+                f"{show(name)} in its key is not declared", f"use {listed(table.columns)}", "unknown-column"
+            )
 
 
 def with_limits(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -317,7 +366,9 @@ def limit_of(value: object, name: str) -> int:
     limit = whole(value, name, 1)
     if limit > MOST_OF_A_UNIT:
         raise InvalidInputError(
-            f"{name} is above 2**40, which bounds nothing", f"give {name} as the most that is usual for one unit"
+            f"{name} is above 2**40, which bounds nothing",
+            f"give {name} as the most that is usual for one unit",
+            "limit-too-high",
         )
     return limit
 
@@ -326,21 +377,29 @@ def _check_column(name: object, kind: object) -> None:
     check_name(name, "a column")
     if not isinstance(kind, Kind):
         raise InvalidInputError(
-            f"column {show(name)}: {show(kind)} is not a kind of column", "use Integer(0, 120), Text() and the like"
+            f"column {show(name)}: {show(kind)} is not a kind of column",
+            "use Integer(0, 120), Text() and the like",
+            "wrong-type",
         )
     if isinstance(kind, Integer | Number) and max(abs(bound) for bound in kind.steps) > LARGEST_STEP:
         raise InvalidInputError(
-            f"column {show(name)}: a bound is more than {LARGEST_STEP} steps from 0", "use a coarser step or less range"
+            f"column {show(name)}: a bound is more than {LARGEST_STEP} steps from 0",
+            "use a coarser step or less range",
+            "too-fine",
         )
 
 
 def check_name(name: object, what: str) -> None:
     if not isinstance(name, str) or not name.strip() or name != name.strip() or len(name) > LONGEST_NAME:
         raise InvalidInputError(
-            f"{show(name)} cannot name {what}", f"use 1 to {LONGEST_NAME} characters, without spaces at the ends"
+            f"{show(name)} cannot name {what}",
+            f"use 1 to {LONGEST_NAME} characters, without spaces at the ends",
+            "invalid-name",
         )
     if any(unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp") for letter in name):
-        raise InvalidInputError(f"{show(name)} cannot name {what}", "use no line breaks or control characters")
+        raise InvalidInputError(
+            f"{show(name)} cannot name {what}", "use no line breaks or control characters", "invalid-name"
+        )
 
 
 def _check_different(names: Iterable[str], where: str, what: str) -> None:
@@ -350,19 +409,23 @@ def _check_different(names: Iterable[str], where: str, what: str) -> None:
         key = unicodedata.normalize("NFC", name).casefold()
         if key in seen:
             raise InvalidInputError(
-                f"{where}: {what}s {show(seen[key])} and {show(name)} differ at most in case", f"rename one {what}"
+                f"{where}: {what}s {show(seen[key])} and {show(name)} differ at most in case",
+                f"rename one {what}",
+                "duplicate-name",
             )
         seen[key] = name
 
 
 def texts(value: object, name: str) -> tuple[str, ...]:
     if not isinstance(value, list | tuple) or not all(isinstance(text, str) for text in value):
-        raise InvalidInputError(f"{name} must be a list of texts, not {show(value)}", f'give such as {name} = ["NA"]')
+        raise InvalidInputError(
+            f"{name} must be a list of texts, not {show(value)}", f'give such as {name} = ["NA"]', "not-a-list"
+        )
     return tuple(value)
 
 
 def inside(place: str, error: InvalidInputError) -> InvalidInputError:
-    return InvalidInputError(f"{place}: {error.problem}", error.remedy)
+    return InvalidInputError(f"{place}: {error.problem}", error.remedy, error.code)
 
 
 def listed(names: Iterable[str]) -> str:

@@ -62,7 +62,9 @@ def write_columns(
             for row in zip(*(columns.get(name, empty) for name in header), strict=True):
                 writer.writerow([shown(_field(value, source)) for value in row])
     except OSError:
-        raise InvalidInputError("the CSV file cannot be written", "check the folder and the disk") from None
+        raise InvalidInputError(
+            "the CSV file cannot be written", "check the folder and the disk", "cannot-write"
+        ) from None
 
 
 def _column(kind: Kind, rows: int, source: random.Random) -> list[object]:

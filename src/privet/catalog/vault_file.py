@@ -76,7 +76,7 @@ def read(path: Path) -> Catalog:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         raise InvalidInputError(
-            f"{path.name} cannot be read", "check that the vault's folder has it, in UTF-8"
+            f"{path.name} cannot be read", "check that the vault's folder has it, in UTF-8", "vault-unreadable"
         ) from None
     try:
         return parse(text)
@@ -89,14 +89,18 @@ def parse(text: str) -> Catalog:
     try:
         document = tomllib.loads(text, parse_float=Decimal)  # 0.01 means one hundredth
     except (tomllib.TOMLDecodeError, ArithmeticError, RecursionError, ValueError) as error:
-        raise InvalidInputError(f"this is not TOML: {error}", "correct that place") from None
+        raise InvalidInputError(f"this is not TOML: {error}", "correct that place", "wrong-format") from None
     if document.get("format") != FORMAT:
         raise InvalidInputError(
-            f"format is {show(document.get('format'))}, not {FORMAT}", f"write format = {FORMAT}, or update Privet"
+            f"format is {show(document.get('format'))}, not {FORMAT}",
+            f"write format = {FORMAT}, or update Privet",
+            "unsupported-format",
         )
     _only(document, {"format", "neighbors", "partition", "tables"}, "the file")
     if "neighbors" not in document:
-        raise InvalidInputError("neighbors is missing", 'write neighbors = "add-remove" or neighbors = "replace"')
+        raise InvalidInputError(
+            "neighbors is missing", 'write neighbors = "add-remove" or neighbors = "replace"', "missing-entry"
+        )
     tables = {name: _table(name, entry) for name, entry in _mapping(document.get("tables", {}), "tables").items()}
     partition = None if "partition" not in document else _partition(document["partition"])
     return Catalog(neighbors=neighbors_from(document["neighbors"]), tables=tables, partition=partition)
@@ -106,7 +110,9 @@ def _partition(entry: object) -> Partition:
     given, wanted = _mapping(entry, "partition"), {"table", "column", "parts"}
     _only(given, wanted, "partition")
     if wanted - set(given):
-        raise InvalidInputError(f"partition needs {listed(wanted)}", f"add {listed(wanted - set(given))}")
+        raise InvalidInputError(
+            f"partition needs {listed(wanted)}", f"add {listed(wanted - set(given))}", "missing-entry"
+        )
     for name in ("table", "column"):
         check_name(given[name], f"a partition's {name}")
     return Partition(table=given["table"], column=given["column"], parts=texts(given["parts"], "parts"))
@@ -135,9 +141,12 @@ def _unit(given: Mapping[str, Any]) -> str | None:
         raise InvalidInputError(
             "it does not say whom to protect",
             'write one of unit = "patient_id", rows_are_units = true, or public = true if everybody may read it',
+            "missing-unit",
         )
     if "unit" in given and not isinstance(given["unit"], str):
-        raise InvalidInputError(f"unit must be a column's name, not {show(given['unit'])}", 'write unit = "patient_id"')
+        raise InvalidInputError(
+            f"unit must be a column's name, not {show(given['unit'])}", 'write unit = "patient_id"', "wrong-type"
+        )
     return given.get("unit")
 
 
@@ -145,7 +154,7 @@ def _source(entry: object) -> Source:
     given = _mapping(entry, "source")
     _only(given, {part.name for part in fields(Source)}, "source")
     if "kind" not in given:
-        raise InvalidInputError("source has no kind", f"write kind = one of {listed(OPTIONS)}")
+        raise InvalidInputError("source has no kind", f"write kind = one of {listed(OPTIONS)}", "missing-entry")
     return Source(**given)
 
 
@@ -155,11 +164,13 @@ def _column(name: str, entry: object) -> tuple[Kind, tuple[str, ...]]:
         word, codes = given.pop("kind", None), texts(given.pop("missing", ()), "missing")
         kind = KINDS.get(word) if isinstance(word, str) else None
         if kind is None:
-            raise InvalidInputError(f"there is no kind {show(word)}", f"use one of {listed(KINDS)}")
+            raise InvalidInputError(f"there is no kind {show(word)}", f"use one of {listed(KINDS)}", "unknown-choice")
         wanted = {part.name for part in fields(kind)}
         _only(given, wanted, f"kind {word}")
         if wanted - set(given):
-            raise InvalidInputError(f"kind {word} needs {listed(wanted)}", f"add {listed(wanted - set(given))}")
+            raise InvalidInputError(
+                f"kind {word} needs {listed(wanted)}", f"add {listed(wanted - set(given))}", "missing-entry"
+            )
         return cast(Kind, kind(**given)), codes
     except InvalidInputError as error:
         raise inside(f"column {show(name)}", error) from None
@@ -168,14 +179,18 @@ def _column(name: str, entry: object) -> tuple[Kind, tuple[str, ...]]:
 def _mapping(value: object, place: str) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
         problem = "is missing" if value is None else "is not a section"
-        raise InvalidInputError(f"{place} {problem}", "write it as name = value pairs")
+        raise InvalidInputError(
+            f"{place} {problem}", "write it as name = value pairs", "missing-entry" if value is None else "wrong-type"
+        )
     return value
 
 
 def _only(given: Mapping[str, object], known: set[str], place: str) -> None:
     for name in given:
         if name not in known:
-            raise InvalidInputError(f"{place} has an unknown entry {show(name)}", f"use {listed(known)}")
+            raise InvalidInputError(
+                f"{place} has an unknown entry {show(name)}", f"use {listed(known)}", "unknown-entry"
+            )
 
 
 def write(path: Path, catalog: Catalog) -> None:
@@ -183,7 +198,9 @@ def write(path: Path, catalog: Catalog) -> None:
     try:
         text = dump(catalog).encode()
     except UnicodeEncodeError:
-        raise InvalidInputError("a name, path or value is not Unicode text", "rename or retype it") from None
+        raise InvalidInputError(
+            "a name, path or value is not Unicode text", "rename or retype it", "not-utf8"
+        ) from None
     new = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
         try:
@@ -197,7 +214,7 @@ def write(path: Path, catalog: Catalog) -> None:
             new.unlink(missing_ok=True)
     except OSError:
         raise InvalidInputError(
-            f"{path.name} cannot be written", "check the disk and the folder's permissions"
+            f"{path.name} cannot be written", "check the disk and the folder's permissions", "cannot-write"
         ) from None
 
 

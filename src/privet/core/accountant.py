@@ -42,6 +42,7 @@ class Budget:
             raise InvalidInputError(
                 "a budget's epsilon lies between 1e-6 and 1000, its delta is 0 or at least 1e-40",
                 "give such as epsilon=1, delta=1e-9",
+                "out-of-range",
             )
 
     @property
@@ -69,7 +70,9 @@ def within(budget: Budget, total: Loss) -> bool:
 def how_many(budget: Budget, spent: Loss, charge: Loss) -> int:
     """How many more charges like this one fit: the better of the two gauges."""
     if charge == NOTHING:
-        raise InvalidInputError("this charge is 0: any number of them fits", "ask about a charge that costs something")
+        raise InvalidInputError(
+            "this charge is 0: any number of them fits", "ask about a charge that costs something", "not-positive"
+        )
     share = budget.delta / 4
     basic = _fits((budget.epsilon, spent.epsilon, charge.epsilon), (share, spent.delta, charge.delta))
     if not budget.delta:

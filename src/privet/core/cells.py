@@ -80,12 +80,16 @@ def cells_of(plan: Plan, columns: Shapes) -> Cells:
     private = bool(shapes) and (plan.private_keys or any(unknown))
     if plan.other is not None and not private:
         raise RefusedQueryError(
-            "other= collects the groups that are not shown, and here all are", "leave it out, or give private_keys=True"
+            "other= collects the groups that are not shown, and here all are",
+            "leave it out, or give private_keys=True",
+            "unneeded-option",
         )
     if plan.other is not None and not any(shape.form is Form.WORD for shape in shapes.values()):
-        raise RefusedQueryError("other= names a group of texts, and no key is a text", "leave it out")
+        raise RefusedQueryError(
+            "other= names a group of texts, and no key is a text", "leave it out", "unneeded-option"
+        )
     if any(plan.other in (shape.values or ()) for shape in shapes.values()):
-        raise RefusedQueryError("other= is the name of a group", "give a name that no group has")
+        raise RefusedQueryError("other= is the name of a group", "give a name that no group has", "name-taken")
     if private:
         return Cells(domains=(), private=True, rest=plan.other is not None)
     found = Cells(domains=tuple(_domain(name, shape) for name, shape in shapes.items()))
@@ -106,6 +110,7 @@ def _too_many() -> RefusedQueryError:
         f"the groups would have more than {MOST:,} cells",
         "group by something coarser, such as date_trunc('month', day) or FLOOR(age / 10); or show only groups with"
         " enough people: private_keys=True and a delta",
+        "too-many",
     )
 
 
@@ -133,5 +138,7 @@ def _values(name: str, shape: Shape) -> Iterable[Value]:
             return shape.values
         case _:
             raise RefusedQueryError(
-                f"group {name} would have a cell for every microsecond", "cut it: date_trunc('day', ...) or 'hour'"
+                f"group {name} would have a cell for every microsecond",
+                "cut it: date_trunc('day', ...) or 'hour'",
+                "too-many",
             )

@@ -58,7 +58,9 @@ def _growth(function: texts.TextFunction, items: Sequence[Shape]) -> int:
         growth *= max(1, -(-len(function.new) // len(function.old)))
     if growth > MOST_GROWTH:
         raise RefusedQueryError(
-            f"a text could get more than {MOST_GROWTH} times longer", "replace by shorter texts, and join fewer of them"
+            f"a text could get more than {MOST_GROWTH} times longer",
+            "replace by shorter texts, and join fewer of them",
+            "too-long",
         )
     return max(1, growth)
 
@@ -66,19 +68,25 @@ def _growth(function: texts.TextFunction, items: Sequence[Shape]) -> int:
 def _check(function: texts.TextFunction) -> None:
     match function:
         case Concat(()):
-            raise RefusedQueryError("there is no text to join", "give at least one")
+            raise RefusedQueryError("there is no text to join", "give at least one", "too-few")
         case Replaced(_, "") | Piece(_, ""):
-            raise RefusedQueryError("an empty text is searched for", "give at least one character")
+            raise RefusedQueryError("an empty text is searched for", "give at least one character", "empty")
         case Piece(place=place) if not 1 <= place <= texts.LONGEST:
-            raise RefusedQueryError("pieces of a text are counted from 1", "write SPLIT_PART(x, '-', 1)")
+            raise RefusedQueryError(
+                "pieces of a text are counted from 1", "write SPLIT_PART(x, '-', 1)", "out-of-range"
+            )
         case Sliced(_, start, stop) if not _countable(start, stop):
             raise RefusedQueryError(
-                "a part of a text has no such place", f"count from 1 to {texts.LONGEST:,}, or use RIGHT(x, 2)"
+                "a part of a text has no such place",
+                f"count from 1 to {texts.LONGEST:,}, or use RIGHT(x, 2)",
+                "out-of-range",
             )
         case Replaced(_, first, second) | Piece(_, first, second) if len(first + str(second)) > LONGEST_CONSTANT:
-            raise RefusedQueryError("a text to search for is too long", f"use at most {LONGEST_CONSTANT:,} characters")
+            raise RefusedQueryError(
+                "a text to search for is too long", f"use at most {LONGEST_CONSTANT:,} characters", "too-long"
+            )
         case Like(_, pattern) if len(pattern) > LONGEST_CONSTANT:
-            raise RefusedQueryError("a pattern is too long", f"use at most {LONGEST_CONSTANT:,} characters")
+            raise RefusedQueryError("a pattern is too long", f"use at most {LONGEST_CONSTANT:,} characters", "too-long")
 
 
 def _countable(start: int, stop: int | None) -> bool:
@@ -89,7 +97,7 @@ def _countable(start: int, stop: int | None) -> bool:
 
 def written(period: Period, day: Shape) -> Shape:
     if period not in calendar.WRITTEN:
-        raise RefusedQueryError(f"a {period} is not written as text", "write a year, month or day")
+        raise RefusedQueryError(f"a {period} is not written as text", "write a year, month or day", "not-supported")
     if day.form is Form.NOTHING:
         return day
     if (day.high - day.low) // LONGEST_PERIODS[period] >= MOST_VALUES:

@@ -32,9 +32,13 @@ class Loss:
     def __post_init__(self) -> None:
         amounts = (self.epsilon, self.delta, self.rho, self.rho_delta)
         if not all(amount is None or (isinstance(amount, Fraction) and amount >= 0) for amount in amounts):
-            raise InvalidInputError("a price has a part that is not a fraction of at least 0", "give exact prices")
+            raise InvalidInputError(
+                "a price has a part that is not a fraction of at least 0", "give exact prices", "wrong-type"
+            )
         if (self.epsilon == 0) != (self.rho == 0):
-            raise InvalidInputError("a price is 0 on one gauge only", "price the release on both gauges, above 0")
+            raise InvalidInputError(
+                "a price is 0 on one gauge only", "price the release on both gauges, above 0", "contradiction"
+            )
 
 
 NOTHING = Loss(epsilon=ZERO, rho=ZERO)

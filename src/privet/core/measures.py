@@ -183,7 +183,9 @@ def _offset(value: Expression, columns: Shapes) -> Expression:
 def _pair(aggregate: Aggregate, columns: Shapes) -> tuple[Measure, ...]:
     """Sums of x, y and x*y, of squares for a correlation, and the count: of rows that have both."""
     if aggregate.second is None:
-        raise RefusedQueryError(f"{aggregate.function} needs two numbers", f"write {aggregate.function}(x, y)")
+        raise RefusedQueryError(
+            f"{aggregate.function} needs two numbers", f"write {aggregate.function}(x, y)", "missing-argument"
+        )
     x, y = (_number(aggregate, value, columns) for value in (aggregate.value, aggregate.second))
     if shape_of(x, columns).null or shape_of(y, columns).null:
         lacking = Or((IsNull(x), IsNull(y)))
@@ -199,10 +201,13 @@ def _ranked(aggregate: Aggregate, columns: Shapes) -> Measure:
         raise RefusedQueryError(
             f"{aggregate.function} would choose among more than 2**60 values",
             "declare a coarser step or round the values",
+            "too-fine",
         )
     if aggregate.function is Function.QUANTILE and aggregate.quantile not in (0, 1):
         if aggregate.quantile is None or not 0 < aggregate.quantile < 1 or aggregate.quantile.denominator > FINEST:
-            raise RefusedQueryError("a quantile lies between 0 and 1, in steps of a millionth", "give such as 0.25")
+            raise RefusedQueryError(
+                "a quantile lies between 0 and 1, in steps of a millionth", "give such as 0.25", "out-of-range"
+            )
         return replace(number, role=Role.QUANTILE, quantile=aggregate.quantile)
     first = aggregate.function is Function.MIN or aggregate.quantile == 0
     return replace(number, role=Role.MIN if first else Role.MAX)
@@ -216,6 +221,8 @@ def _number(aggregate: Aggregate, value: Expression | None, columns: Shapes) -> 
         shape = shape_of(value, columns)
     if value is None or shape is None or shape.form is not Form.NUMBER:
         raise RefusedQueryError(
-            f"{aggregate.function} needs a number", "give a number or boolean column, or an expression of them"
+            f"{aggregate.function} needs a number",
+            "give a number or boolean column, or an expression of them",
+            "type-mismatch",
         )
     return value

@@ -44,7 +44,9 @@ def key_threshold(law: DiscreteLaplace, delta: Fraction, max_keys: int) -> int:
         return max_keys * top <= delta * bottom
 
     if delta <= 0:
-        raise InvalidInputError("without a delta no undeclared key may be shown", "declare the keys, or allow a delta")
+        raise InvalidInputError(
+            "without a delta no undeclared key may be shown", "declare the keys, or allow a delta", "missing-delta"
+        )
     bits = bits_for(law, max_keys / delta)
     return 1 + first(lambda n: safe(n + 1))  # at threshold 1 a lone key would show more often than not
 

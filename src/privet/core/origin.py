@@ -29,7 +29,9 @@ def origin_of(plan: Plan) -> Origin:
     """What a plan is asked of. It begins with the plan's table, which says who is who and how much of a unit counts."""
     origin = plan.origin or Scan(table=plan.table)
     if next(tables_in(origin)) != plan.table:
-        raise RefusedQueryError("a plan is asked of one table and begins with another", "name the table it begins with")
+        raise RefusedQueryError(
+            "a plan is asked of one table and begins with another", "name the table it begins with", "contradiction"
+        )
     return origin
 
 
@@ -76,12 +78,14 @@ def _made(aggregate: Aggregate, columns: Shapes) -> Shape:
     function, value = aggregate.function, aggregate.value
     if function not in MADE or aggregate.second is not None:
         raise RefusedQueryError(
-            f"{function} cannot be taken of each unit's rows", f"use one of {', '.join(map(str, MADE))} there"
+            f"{function} cannot be taken of each unit's rows",
+            f"use one of {', '.join(map(str, MADE))} there",
+            "unsupported-function",
         )
     if value is None and function in (Function.COUNT, Function.COUNT_DISTINCT):
         return Shape(form=Form.NUMBER, low=1, high=MOST_ROWS, null=False)
     if value is None:
-        raise RefusedQueryError(f"{function} has nothing to add up", f"write {function}(x)")
+        raise RefusedQueryError(f"{function} has nothing to add up", f"write {function}(x)", "missing-argument")
     shape = shape_of(value, columns)
     if function in (Function.COUNT, Function.COUNT_DISTINCT):
         return Shape(form=Form.NUMBER, high=MOST_ROWS, null=False)
@@ -119,6 +123,7 @@ def check_clamped(plan: Plan, measures: Sequence[Measure]) -> None:
             "it is not known how large what each unit adds up to can be",
             "say it: LEAST(SUM(x), 5000), or LEAST(GREATEST(SUM(x), -100), 100) if it can be below 0;"
             ' with frames pv.sum("x").clip(0, 5000)',
+            "unbounded",
         )
 
 

@@ -37,7 +37,9 @@ class Partition:
     def place(self, part: object) -> int:
         """The number of a part."""
         if not isinstance(part, str) or part not in self.parts:
-            raise InvalidInputError(f"there is no part {show(part)}", f"the parts are: {', '.join(self.parts)}")
+            raise InvalidInputError(
+                f"there is no part {show(part)}", f"the parts are: {', '.join(self.parts)}", "part-unknown"
+            )
         return self.parts.index(part)
 
 
@@ -48,13 +50,16 @@ def check_partition(partition: Partition, neighbors: Neighbors) -> None:
         raise InvalidInputError(
             f"a partition has 2 to {most} parts under {neighbors}, not {len(partition.parts)}",
             "divide the units by a category of so many values",
+            "out-of-range",
         )
     if len(set(partition.parts)) < len(partition.parts):
-        raise InvalidInputError("a partition lists a part twice", "list each part once")
+        raise InvalidInputError("a partition lists a part twice", "list each part once", "duplicate-value")
     for part in partition.parts:
         if not _is_name(part):
             raise InvalidInputError(
-                f"{show(part)} cannot name a part", f"use a text of 1 to {LONGEST_PART} bytes for each value"
+                f"{show(part)} cannot name a part",
+                f"use a text of 1 to {LONGEST_PART} bytes for each value",
+                "invalid-name",
             )
 
 
@@ -92,6 +97,7 @@ def of_part_by_row(plan: Plan, partition: Partition, part: str) -> Plan:
         raise RefusedQueryError(
             f"each row is a unit, and only those of {show(partition.table)} have a part",
             f"ask rows of {show(partition.table)}, or leave the part out",
+            "not-divided",
         )
     return replace(plan, where=_both(plan.where, _has(partition, part)))
 

@@ -97,6 +97,7 @@ def _too_wide() -> RefusedQueryError:
     return RefusedQueryError(
         "the noise would be wider than 2**50 steps",
         "declare a coarser step or a narrower range for the column, or pay more",
+        "too-fine",
     )
 
 

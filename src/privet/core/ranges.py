@@ -84,7 +84,7 @@ def shape_of(expression: Expression, columns: Shapes) -> Shape:
         case Column(name):
             if name not in columns:
                 raise RefusedQueryError(
-                    f"there is no column {name}", f"the columns are: {', '.join(columns) or 'none'}"
+                    f"there is no column {name}", f"the columns are: {', '.join(columns) or 'none'}", "unknown-column"
                 )
             return columns[name]
         case Literal(value):
@@ -95,6 +95,7 @@ def shape_of(expression: Expression, columns: Shapes) -> Shape:
             raise RefusedQueryError(
                 "division by something that is not a constant",
                 "divide what is answered: SUM(x) / COUNT(*); or divide by a number",
+                "constant-needed",
             )
         case Compare(relation, left, right):
             return _comparison(relation, of(left), of(right))
@@ -178,10 +179,14 @@ def _arithmetic(sign: Sign, left: Shape, right: Shape) -> Shape:
 def _comparison(relation: Relation, left: Shape, right: Shape) -> Shape:
     pair = {left.form, right.form} - {Form.NOTHING}
     if not (len(pair) <= 1 or pair == {Form.DATE, Form.TIME}):
-        raise RefusedQueryError(f"{left.form} cannot be compared with {right.form}", "compare values of the same kind")
+        raise RefusedQueryError(
+            f"{left.form} cannot be compared with {right.form}", "compare values of the same kind", "type-mismatch"
+        )
     if relation not in (Relation.EQUAL, Relation.UNEQUAL) and not pair <= set(ORDERED):
         raise RefusedQueryError(
-            f"{relation} is not defined for {min(pair)}", "use = , <> or IN, or compare numbers, dates or times"
+            f"{relation} is not defined for {min(pair)}",
+            "use = , <> or IN, or compare numbers, dates or times",
+            "unsupported-type",
         )
     if pair == {Form.NUMBER} and Form.NOTHING not in (left.form, right.form):
         on_one_grid([left, right])
@@ -263,7 +268,7 @@ def _as_time(inner: Shape) -> Shape:
 def _modulo(inner: Shape, divisor: Fraction) -> Shape:
     """Between 0 and the number itself, and less than the divisor; exact where all numbers lie in one turn."""
     if divisor <= 0:
-        raise RefusedQueryError("a remainder needs a divisor above 0", "divide by a positive constant")
+        raise RefusedQueryError("a remainder needs a divisor above 0", "divide by a positive constant", "not-positive")
     steps = Shape(form=Form.NUMBER, low=1, high=1, step=divisor)
     ((low, high), _), step = on_one_grid([inner, steps]), common_step([inner, steps])
     turn = int(divisor / step)
@@ -277,7 +282,9 @@ def _modulo(inner: Shape, divisor: Fraction) -> Shape:
 def _power(inner: Shape, exponent: int) -> Shape:
     if not 1 <= exponent <= HIGHEST:
         raise RefusedQueryError(
-            "a power needs a small whole exponent", f"write POWER(x, 2) with an exponent from 1 to {HIGHEST}"
+            "a power needs a small whole exponent",
+            f"write POWER(x, 2) with an exponent from 1 to {HIGHEST}",
+            "out-of-range",
         )
     ends = sorted([inner.low**exponent, inner.high**exponent])
     low = 0 if exponent % 2 == 0 and inner.low <= 0 <= inner.high else ends[0]

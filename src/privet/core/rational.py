@@ -20,7 +20,7 @@ def rational(value: object, name: str) -> Fraction:
     """The exact value of an int, Fraction, Decimal, float or text such as "0.1" or "1/3"."""
     number = _read(value, name)
     if max(abs(number.numerator), number.denominator) > LARGEST:
-        raise InvalidInputError(f"{name} is too long", f"give {name} with at most {MAX_DIGITS} digits")
+        raise InvalidInputError(f"{name} is too long", f"give {name} with at most {MAX_DIGITS} digits", "too-long")
     return number
 
 
@@ -46,7 +46,9 @@ def positive(value: object, name: str) -> Fraction:
     """A rational above zero."""
     number = rational(value, name)
     if number <= 0:
-        raise InvalidInputError(f"{name} must be above 0, not {show(value)}", f"give {name} as a positive number")
+        raise InvalidInputError(
+            f"{name} must be above 0, not {show(value)}", f"give {name} as a positive number", "not-positive"
+        )
     return number
 
 
@@ -55,7 +57,9 @@ def below_one(value: object, name: str) -> Fraction:
     number = rational(value, name)
     if not 0 <= number < 1:
         raise InvalidInputError(
-            f"{name} must be at least 0 and below 1, not {show(value)}", f"give {name}=0, or a small one such as 1e-9"
+            f"{name} must be at least 0 and below 1, not {show(value)}",
+            f"give {name}=0, or a small one such as 1e-9",
+            "out-of-range",
         )
     return number
 
@@ -67,10 +71,14 @@ def whole(value: object, name: str, least: int | None = None) -> int:
     except TypeError:
         number = None
     if number is None:
-        raise InvalidInputError(f"{name} must be a whole number, not {show(value)}", f"give {name} as an int")
+        raise InvalidInputError(
+            f"{name} must be a whole number, not {show(value)}", f"give {name} as an int", "not-whole"
+        )
     if least is not None and number < least:
         raise InvalidInputError(
-            f"{name} must be at least {least}, not {show(value)}", f"give {name} as an int of {least} or more"
+            f"{name} must be at least {least}, not {show(value)}",
+            f"give {name} as an int of {least} or more",
+            "too-small",
         )
     return number
 
@@ -87,22 +95,27 @@ def show(value: object) -> str:
 def _decimal(value: object, name: str) -> Decimal:
     text = str(value)  # for a float the shortest decimal that reads back as the same float
     if len(text) > MAX_DIGITS:
-        raise InvalidInputError(f"{name} has {len(text)} characters", f"give {name} with at most {MAX_DIGITS} digits")
+        raise InvalidInputError(
+            f"{name} has {len(text)} characters", f"give {name} with at most {MAX_DIGITS} digits", "too-long"
+        )
     try:
         number = Decimal(text)
     except InvalidOperation:
         raise _not_a_number(value, name) from None
     if not number.is_finite():
-        raise _not_a_number(value, name)
+        raise _not_a_number(value, name, "not-finite")
     if number and abs(number.adjusted()) > MAX_DIGITS:
         raise InvalidInputError(
-            f"{name} is too extreme: {show(value)}", f"give {name} between 1e-{MAX_DIGITS} and 1e{MAX_DIGITS}"
+            f"{name} is too extreme: {show(value)}",
+            f"give {name} between 1e-{MAX_DIGITS} and 1e{MAX_DIGITS}",
+            "out-of-range",
         )
     return number
 
 
-def _not_a_number(value: object, name: str) -> InvalidInputError:
+def _not_a_number(value: object, name: str, code: str = "not-a-number") -> InvalidInputError:
     return InvalidInputError(
         f"{name} must be a finite number, not {show(value)}",
         f'give {name} as an int, a Fraction, a Decimal, a float or text such as "0.1" or "1/3"',
+        code,
     )

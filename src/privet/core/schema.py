@@ -50,6 +50,7 @@ class Number:
                 raise InvalidInputError(
                     f"{name} {show(bound)} is not a multiple of step {show(self.step)}",
                     f"move {name} to a multiple of step, or use a finer step",
+                    "contradiction",
                 )
 
     @property
@@ -75,9 +76,11 @@ class Category:
     def __init__(self, values: Sequence[str]) -> None:
         listed = (values,) if isinstance(values, str) else tuple(values) if isinstance(values, list | tuple) else ()
         if not listed or not all(isinstance(value, str) for value in listed):
-            raise InvalidInputError("a category needs a list of texts", 'give such as Category(["A", "B"])')
+            raise InvalidInputError(
+                "a category needs a list of texts", 'give such as Category(["A", "B"])', "not-a-list"
+            )
         if len(set(listed)) < len(listed):
-            raise InvalidInputError("a category lists a value twice", "list each value once")
+            raise InvalidInputError("a category lists a value twice", "list each value once", "duplicate-value")
         object.__setattr__(self, "values", listed)
 
 
@@ -126,7 +129,9 @@ Kind = Integer | Number | Boolean | Category | Date | Timestamp | Text
 
 def _check_order(low: object, high: object) -> None:
     if not low <= high:  # type: ignore[operator]  # also when they cannot be compared, as with NaT
-        raise InvalidInputError(f"low {show(low)} is above high {show(high)}", "give the smaller bound first")
+        raise InvalidInputError(
+            f"low {show(low)} is above high {show(high)}", "give the smaller bound first", "wrong-order"
+        )
 
 
 def _date(value: object, name: str) -> dt.date:
@@ -140,7 +145,9 @@ def _time(value: object, name: str) -> dt.datetime:
         value if isinstance(value, dt.datetime) else _parsed(dt.datetime.fromisoformat, value, name, "2020-01-31T12:00")
     )
     if time.tzinfo is not None:
-        raise InvalidInputError(f"{name} has a time zone", f"give {name} in the zone of the data, without naming it")
+        raise InvalidInputError(
+            f"{name} has a time zone", f"give {name} in the zone of the data, without naming it", "not-supported"
+        )
     return time
 
 
@@ -149,5 +156,7 @@ def _parsed(read: Callable[[str], Moment], value: object, name: str, example: st
         return read(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         raise InvalidInputError(
-            f"{name} {show(value)} is not a date or time that can be read", f'give {name} such as "{example}"'
+            f"{name} {show(value)} is not a date or time that can be read",
+            f'give {name} such as "{example}"',
+            "not-a-date",
         ) from None

@@ -80,6 +80,7 @@ def checked(shape: Shape) -> Shape:
         raise RefusedQueryError(
             f"a value can be as large as {LIMIT:.0e} steps of {show(shape.step)}",
             "declare coarser steps or narrower ranges, or round the factors first",
+            "too-fine",
         )
     return shape
 
@@ -88,7 +89,9 @@ def need(shape: Shape, *forms: Form) -> Shape:
     """Refuses another form. NULL fits everywhere."""
     if shape.form not in (*forms, Form.NOTHING):
         raise RefusedQueryError(
-            f"a {shape.form} stands where a {' or '.join(forms)} is needed", "use a column or constant of that kind"
+            f"a {shape.form} stands where a {' or '.join(forms)} is needed",
+            "use a column or constant of that kind",
+            "type-mismatch",
         )
     return shape
 
@@ -141,7 +144,9 @@ def union(shapes: Sequence[Shape]) -> Shape:
     first = real[0]
     if any(shape.form is not first.form for shape in real):
         forms = " and ".join(sorted({str(shape.form) for shape in real}))
-        raise RefusedQueryError(f"one expression gives {forms}", "give values of one kind in all branches")
+        raise RefusedQueryError(
+            f"one expression gives {forms}", "give values of one kind in all branches", "type-mismatch"
+        )
     if first.form is Form.WORD:
         lists = [shape.values for shape in real]
         known = None if None in lists else tuple(dict.fromkeys(v for values in lists for v in values or ()))

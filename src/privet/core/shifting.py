@@ -32,11 +32,11 @@ def _check(moved: Shifted, inner: Shape) -> None:
     moments = abs(moved.days) * DAY + abs(moved.microseconds)
     if abs(moved.months) > FARTHEST * 12 or moments > FARTHEST * 366 * DAY:
         raise RefusedQueryError(
-            f"a date is moved by more than {FARTHEST:,} years", "move it by fewer days, months or years"
+            f"a date is moved by more than {FARTHEST:,} years", "move it by fewer days, months or years", "too-large"
         )
     if inner.form is Form.DATE and moved.microseconds:
         raise RefusedQueryError(
-            "a date is moved by less than a day", "write CAST(day AS TIMESTAMP) + INTERVAL '1 hour'"
+            "a date is moved by less than a day", "write CAST(day AS TIMESTAMP) + INTERVAL '1 hour'", "type-mismatch"
         )
 
 
@@ -73,6 +73,7 @@ def local(zoned: Local, inner: Shape) -> Shape:
         raise RefusedQueryError(
             f"a time zone has more than {MOST_CHANGES:,} changes, or not in order",
             "name a zone such as 'Europe/Berlin'",
+            "too-many",
         )
     if inner.form is Form.NOTHING:
         return inner

@@ -23,4 +23,5 @@ def neighbors_from(text: object) -> Neighbors:
         raise InvalidInputError(
             f"neighbors must be 'add-remove' or 'replace', not {show(text)}",
             "say 'add-remove' if a person may be there or not, 'replace' if the number of people is public",
+            "unknown-choice",
         ) from None

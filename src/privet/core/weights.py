@@ -43,7 +43,9 @@ def weight_from(given: object) -> str | None:
     """The name of a column, or None: each row counts once."""
     if given is None or (isinstance(given, str) and given):
         return given
-    raise InvalidInputError(f"weight must be a column's name, not {show(given)}", 'give such as weight="weight"')
+    raise InvalidInputError(
+        f"weight must be a column's name, not {show(given)}", 'give such as weight="weight"', "wrong-type"
+    )
 
 
 def _weighted(aggregate: Aggregate, weight: Column, taken: set[str]) -> Iterator[Aggregate]:
@@ -60,6 +62,7 @@ def _weighted(aggregate: Aggregate, weight: Column, taken: set[str]) -> Iterator
             raise RefusedQueryError(
                 f"{aggregate.function} {aggregate.name} is not answered with weights",
                 "ask for COUNT, SUM or AVG with the weight, and for the others without it",
+                "unsupported-function",
             )
 
 

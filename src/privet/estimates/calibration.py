@@ -127,6 +127,7 @@ def _check_certifiable(delta: Fraction) -> None:
         raise InvalidInputError(
             "delta below 2**-150 is finer than the Gaussian's certificate",
             "ask for pure privacy (delta = 0, Laplace noise) or a delta such as 1e-30",
+            "too-small",
         )
 
 

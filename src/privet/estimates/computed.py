@@ -54,13 +54,17 @@ def check_computed(plan: Plan, columns: Shapes) -> None:
     taken = [*keys, *(aggregate.name for aggregate in plan.aggregates)]
     for column in plan.computed:
         if column.name in taken:
-            raise RefusedQueryError(f"two columns are named {show(column.name)}", "give them different names with AS")
+            raise RefusedQueryError(
+                f"two columns are named {show(column.name)}", "give them different names with AS", "duplicate-name"
+            )
         _need_number(column.value, keys, dict.fromkeys((a.name for a in plan.aggregates), ANSWERED))
         taken.append(column.name)
     used = (*plan.outputs, *columns_in(plan.having), *(order.name for order in plan.order))
     lost = [name for name in used if name not in taken]
     if lost:
-        raise RefusedQueryError(f"there is no column {show(lost[0])}", f"the columns are: {', '.join(taken)}")
+        raise RefusedQueryError(
+            f"there is no column {show(lost[0])}", f"the columns are: {', '.join(taken)}", "unknown-column"
+        )
 
 
 def _need_number(value: Expression, keys: Shapes, answered: Shapes) -> None:

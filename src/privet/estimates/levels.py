@@ -49,11 +49,11 @@ def check_levels(plan: Plan, cells: Cells) -> None:
         lost = [name for name in level if name not in known]
         if lost:
             raise RefusedQueryError(
-                f"{show(lost[0])} is no group of this query", "name keys of the query in its levels"
+                f"{show(lost[0])} is no group of this query", "name keys of the query in its levels", "not-grouped"
             )
     levels = levels_of(plan)
     if len(set(levels)) < len(levels):
-        raise RefusedQueryError("a level of totals is there twice", "ask for each once")
+        raise RefusedQueryError("a level of totals is there twice", "ask for each once", "duplicate-value")
     coarser = [level for level in levels if level != known]
     if not coarser:
         return
@@ -62,16 +62,19 @@ def check_levels(plan: Plan, cells: Cells) -> None:
             raise RefusedQueryError(
                 f"{aggregate.function} {aggregate.name} of a total does not follow from that of its groups",
                 "ask for that level in a query of its own: GROUP BY its keys only",
+                "unsupported-function",
             )
     if cells.private and not cells.rest:
         raise RefusedQueryError(
             "a total would lack the groups that are not shown",
             'give other="elsewhere", which collects them in a row, or ask for the total in a query of its own',
+            "missing-option",
         )
     if cells.private and any(coarser):
         raise RefusedQueryError(
             "what is not shown of a group is in the row of the rest, so that only the total of all groups is known",
             "ask for that level in a query of its own: GROUP BY its keys only",
+            "not-supported",
         )
 
 

@@ -43,12 +43,17 @@ class Price:
             raise InvalidInputError(
                 f"a question needs one price, not {' and '.join(given) or 'none'}",
                 "give epsilon=0.5, or rho=0.01, or within=10 (how far off it may be); there is no default",
+                "several-prices" if given else "missing-price",
             )
         if self.delta is not None and self.within is not None:
-            raise InvalidInputError("within= says how near the answer must be, not with which delta", "leave delta out")
+            raise InvalidInputError(
+                "within= says how near the answer must be, not with which delta", "leave delta out", "unneeded-delta"
+            )
         if self.expected is not None and self.within is None:
             raise InvalidInputError(
-                "expected= says what within= is relative to", 'give such as within="5%", expected=1000'
+                "expected= says what within= is relative to",
+                'give such as within="5%", expected=1000',
+                "missing-option",
             )
 
 
@@ -89,18 +94,20 @@ def _amount(given: object, name: str, most: int) -> Fraction:
     """Exponentials of larger prices would take for ever, and no budget has them."""
     amount = positive(given, name)
     if amount > most:
-        raise InvalidInputError(f"{name} is above {most}, and no budget has so much", f"give such as {name}=0.5")
+        raise InvalidInputError(
+            f"{name} is above {most}, and no budget has so much", f"give such as {name}=0.5", "too-large"
+        )
     return amount
 
 
 def _delta(read: Outline, budget: Budget, price: Price) -> Fraction | None:
     given = None if price.delta is None else below_one(price.delta, "delta")
     if given == 0:
-        raise InvalidInputError("delta must be above 0", "leave it out, or give such as delta=1e-9")
+        raise InvalidInputError("delta must be above 0", "leave it out, or give such as delta=1e-9", "not-positive")
     if given is not None and given < LEAST:
-        raise InvalidInputError("delta must be at least 1e-40", "leave it out, or give such as delta=1e-9")
+        raise InvalidInputError("delta must be at least 1e-40", "leave it out, or give such as delta=1e-9", "too-small")
     if given is not None and not budget.delta and not read.cells.private:
-        raise InvalidInputError("this budget has no delta", "leave delta out")
+        raise InvalidInputError("this budget has no delta", "leave delta out", "unneeded-delta")
     if not read.cells.private or (given is not None and budget.delta):
         return given
     names = ", ".join(key.name for key in read.plan.keys)
@@ -110,13 +117,17 @@ def _delta(read: Outline, budget: Budget, price: Price) -> Fraction | None:
             f"the groups by {names} are not public, and to choose them from the data needs a delta, which this budget"
             " does not have",
             f"{listed}, or declare them as a Category",
+            "not-declared",
         )
     if price.within is not None:
-        raise InvalidInputError(f"the groups by {names} are not public", f"give epsilon= and delta=, or {listed}")
+        raise InvalidInputError(
+            f"the groups by {names} are not public", f"give epsilon= and delta=, or {listed}", "not-declared"
+        )
     example, all_ = f"{float(budget.delta / 40):.0e}", f"{float(budget.delta / 4):.1e}"
     raise InvalidInputError(
         f"the groups by {names} are not public: to choose them from the data needs a delta",
         f"give such as delta={example} (the budget has {all_} for all such questions), or {listed}",
+        "missing-delta",
     )
 
 
@@ -186,6 +197,7 @@ def _targets(read: Outline, price: Price) -> dict[int, Fraction]:
             raise InvalidInputError(
                 f"how far {function} {name} may be off depends on the number of rows, which is private",
                 "give epsilon= and look at explain(), or ask for SUM and COUNT within= bounds",
+                "unsupported-function",
             )
         target = _absolute(name, _of(price.within, name, "within"), _of(price.expected, name, "expected"))
         (number,) = recipe.measures
@@ -197,7 +209,9 @@ def _of(wanted: Wanted, name: str, what: str) -> object:
     if not isinstance(wanted, Mapping):
         return wanted
     if name not in wanted:
-        raise InvalidInputError(f"{what} says nothing about {name}", f'give such as {what}={{"{name}": 10}}')
+        raise InvalidInputError(
+            f"{what} says nothing about {name}", f'give such as {what}={{"{name}": 10}}', "missing-entry"
+        )
     return wanted[name]
 
 
@@ -208,6 +222,7 @@ def _absolute(name: str, within: object, expected: object) -> Fraction:
         raise InvalidInputError(
             f"within={show(within)} for {name}" + (" is relative to nothing" if relative else " is already absolute"),
             'give within=50, or within="5%" together with expected=1000',
+            "missing-option" if relative else "unneeded-option",
         )
     if not relative:
         return positive(within, "within")

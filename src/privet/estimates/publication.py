@@ -52,6 +52,7 @@ def check_publication(options: Publication, plan: Plan) -> None:
         raise InvalidInputError(
             "these totals do not lie inside each other, so parts of one level are not parts of another",
             "give additive=False, or ask for totals that do: GROUP BY ROLLUP (a, b)",
+            "contradictory-options",
         )
 
 

@@ -100,6 +100,7 @@ def _check_few(measures: Sequence[Measure]) -> None:
         raise RefusedQueryError(
             f"the query needs {len(measures):,} noisy numbers per group; one release can have at most {MOST_MEASURES}",
             "split the aggregates over several queries, each with its share of the price",
+            "too-many",
         )
 
 

@@ -77,10 +77,11 @@ def range_of(low: object, high: object, people: object) -> Range:
         raise InvalidInputError(
             "without bounds one person can move a sum by any amount",
             "declare a range for the column; values are clamped",
+            "unbounded",
         )
     declared = Range(low=rational(low, "low"), high=rational(high, "high"), people=whole(people, "people", 1))
     if declared.low > declared.high:
-        raise InvalidInputError("low is above high", "give the smaller bound first")
+        raise InvalidInputError("low is above high", "give the smaller bound first", "wrong-order")
     return declared
 
 

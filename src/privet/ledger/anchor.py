@@ -89,7 +89,9 @@ def opened(path: Path) -> Iterator[Memory]:
 
 def _unwritten(place: Path, error: OSError) -> LedgerError:
     return LedgerError(
-        f"{place.name} cannot be written: {error.strerror}", "check the disk and the folder's permissions"
+        f"{place.name} cannot be written: {error.strerror}",
+        "check the disk and the folder's permissions",
+        "cannot-write",
     )
 
 
@@ -108,7 +110,7 @@ def read(path: Path) -> Receipt | None:
         return None
     except OSError as error:
         raise LedgerError(
-            f"{place.name} cannot be read: {error.strerror}", "check the folder and its permissions"
+            f"{place.name} cannot be read: {error.strerror}", "check the folder and its permissions", "unreadable-file"
         ) from error
 
 

@@ -86,7 +86,9 @@ class Batches(Generic[Work, Result]):
         finally:
             for job in begun:
                 if job.result is None and job.error is None:  # interrupted in the middle of it
-                    job.error = LedgerError("the ledger was interrupted", "ask again; this may have been charged")
+                    job.error = LedgerError(
+                        "the ledger was interrupted", "ask again; this may have been charged", "interrupted"
+                    )
                 job.done = True
                 job.wake()
 

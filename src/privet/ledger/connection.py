@@ -30,13 +30,21 @@ REASONS = {
     sqlite3.SQLITE_CORRUPT: ("the file is damaged", "restore a backup, and compare it with a receipt"),
     sqlite3.SQLITE_BUSY: ("another process holds it", "end the other process, or try again later"),
 }
+CODES = {
+    sqlite3.SQLITE_FULL: "disk-full",
+    sqlite3.SQLITE_READONLY: "cannot-write",
+    sqlite3.SQLITE_CANTOPEN: "unreadable-file",
+    sqlite3.SQLITE_NOTADB: "wrong-format",
+    sqlite3.SQLITE_CORRUPT: "ledger-tampered",
+    sqlite3.SQLITE_BUSY: "ledger-busy",
+}
 
 
 def ledger_error(error: sqlite3.Error, path: Path) -> LedgerError:
     """What SQLite said, as a problem and its remedy."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     reason, remedy = REASONS.get(code, (f"SQLite refused ({error})", "run `privet ledger VAULT verify`"))
-    return LedgerError(f"the ledger {path.name} cannot be used: {reason}", remedy)
+    return LedgerError(f"the ledger {path.name} cannot be used: {reason}", remedy, CODES.get(code, "ledger-unusable"))
 
 
 @contextmanager
@@ -65,6 +73,7 @@ def replaced(path: Path) -> LedgerError:
     return LedgerError(
         f"the ledger {path.name} or its log was moved, deleted or replaced while it was open",
         "open the vault again: only the ledger that is there now counts",
+        "ledger-replaced",
     )
 
 
@@ -76,6 +85,7 @@ def _files(path: Path) -> tuple[object, ...]:
             f"the ledger {path.name} has a second name (a hard link), which would be a second budget",
             f"stop all programs that use it; rename {path.name} to old.sqlite, and {path.name}-wal, if there is one, to"
             " old.sqlite-wal; run `privet ledger VAULT restore VAULT/old.sqlite`; delete the other names",
+            "ledger-linked",
         )
     return tuple(map(_identity, (main, _stat(log_of(path)), _stat(locks_of(path)))))
 
@@ -116,11 +126,15 @@ def connect(path: Path) -> Connection:
             connection.execute(f"PRAGMA {pragma}")
         _check_format(connection, path)
         if connection.execute("PRAGMA journal_mode=WAL").fetchone()[0] != "wal":
-            raise LedgerError(f"{path.name} is on a file system that cannot keep its log", "move it to a local disk")
+            raise LedgerError(
+                f"{path.name} is on a file system that cannot keep its log", "move it to a local disk", "not-supported"
+            )
         connection.execute(f"PRAGMA wal_autocheckpoint={LONGEST_LOG}")
         connection.files = _files(path)
         if connection.files[0] != before:
-            raise LedgerError(f"the ledger {path.name} was replaced while it was opened", "open it again")
+            raise LedgerError(
+                f"the ledger {path.name} was replaced while it was opened", "open it again", "ledger-replaced"
+            )
     except BaseException:
         connection.close()
         raise
@@ -154,9 +168,15 @@ def begin(connection: sqlite3.Connection) -> None:
 
 def _check_exists(path: Path) -> None:
     if not path.is_file():
-        raise LedgerError(f"there is no ledger {path.name}", "give the path of an existing ledger, or restore a backup")
+        raise LedgerError(
+            f"there is no ledger {path.name}",
+            "give the path of an existing ledger, or restore a backup",
+            "ledger-missing",
+        )
     if not path.stat().st_size:
-        raise LedgerError(f"{path.name} is empty: its creation was interrupted", "delete it and create it again")
+        raise LedgerError(
+            f"{path.name} is empty: its creation was interrupted", "delete it and create it again", "empty"
+        )
 
 
 def _check_format(connection: sqlite3.Connection, path: Path) -> None:
@@ -165,11 +185,12 @@ def _check_format(connection: sqlite3.Connection, path: Path) -> None:
         connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
     )
     if application != APPLICATION:
-        raise LedgerError(f"{path.name} is not a ledger", "give the path of a file that Privet created")
+        raise LedgerError(f"{path.name} is not a ledger", "give the path of a file that Privet created", "wrong-format")
     if version not in (FORMAT, DIVIDED):
         raise LedgerError(
             f"the ledger {path.name} has format {version}; this Privet reads {FORMAT} and {DIVIDED}",
             f"use {'a newer' if version > DIVIDED else 'the older'} Privet",
+            "vault-newer" if version > DIVIDED else "vault-older",
         )
 
 
@@ -244,13 +265,17 @@ def _locked(folder: Path) -> int | None:
     try:
         handle = os.open(folder, os.O_RDONLY)
     except OSError as error:
-        raise LedgerError(f"{folder.name} cannot be used: {error.strerror}", "name an existing folder") from None
+        raise LedgerError(
+            f"{folder.name} cannot be used: {error.strerror}", "name an existing folder", "folder-missing"
+        ) from None
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         os.close(handle)
         raise LedgerError(
-            f"another process is making a ledger in {folder.name}", "wait until it is done, or name a new folder"
+            f"another process is making a ledger in {folder.name}",
+            "wait until it is done, or name a new folder",
+            "ledger-busy",
         ) from None
     except OSError:  # no locks here
         os.close(handle)
@@ -268,16 +293,18 @@ def new_file(path: Path) -> Iterator[Path]:
         raise LedgerError(
             f"{path.name} exists already",
             f"give another name, or move {path.name} away first (with its -wal and -shm files)",
+            "file-exists",
         ) from None
     except OSError as error:
         raise LedgerError(
-            f"{path.name} cannot be created: {error.strerror}", "check the folder and its permissions"
+            f"{path.name} cannot be created: {error.strerror}", "check the folder and its permissions", "cannot-write"
         ) from error
     try:
         if log_of(path).exists():  # SQLite would read the log of an older file into the new one
             raise LedgerError(
                 f"{path.name} is missing, but its log {log_of(path).name} is there",
                 "put the ledger back, or move its log away too",
+                "ledger-missing",
             )
         locks_of(path).unlink(missing_ok=True)  # of a process that still has the older file open
         part.unlink(missing_ok=True)  # `path` is ours, so nobody else is filling this one
@@ -292,7 +319,9 @@ def new_file(path: Path) -> Iterator[Path]:
                 rest.unlink()
         if isinstance(error, OSError):
             raise LedgerError(
-                f"{path.name} cannot be written: {error.strerror}", "check the disk and the folder's permissions"
+                f"{path.name} cannot be written: {error.strerror}",
+                "check the disk and the folder's permissions",
+                "cannot-write",
             ) from error
         raise
     sync_folder(path.absolute().parent)

@@ -29,7 +29,9 @@ def counted(partition: Partition | None, neighbors: Neighbors, part: str | None)
     of a question about a part those in which a unit of that part is counted."""
     if partition is None:
         if part is not None:
-            raise InvalidInputError("the units of this vault are not divided into parts", "leave the part out")
+            raise InvalidInputError(
+                "the units of this vault are not divided into parts", "leave the part out", "not-divided"
+            )
         return (ALL,)
     pairs = itertools.combinations(partition.parts, 2) if neighbors is Neighbors.REPLACE else ()
     groups = [*((one,) for one in partition.parts), *pairs]

@@ -107,6 +107,7 @@ def _check_restored(part: Path, place: Path, *, forget: bool) -> bool:
         raise LedgerError(
             f"the backup ends at entry {head.entry}, but the anchor of this vault records entry {seen.entry}",
             "restore a newer backup, or give --forget: what was spent after the backup may then be spent again",
+            "backup-too-old",
         )
     return lost
 
@@ -124,7 +125,9 @@ def accept(path: str | os.PathLike[str]) -> Receipt:
         with ledger._read() as connection:
             if seen is not None and anchor.has(connection, seen):
                 raise InvalidInputError(
-                    "no entry of this ledger is known to be lost", "use the ledger as it is; there is nothing to accept"
+                    "no entry of this ledger is known to be lost",
+                    "use the ledger as it is; there is nothing to accept",
+                    "nothing-to-do",
                 )
         remembered = "nothing" if seen is None else f"entry {seen.entry}"
         detail = f"the anchor remembered {remembered}, the ledger ended at entry {head.entry}"
@@ -171,7 +174,7 @@ class SqliteLedger:
     def store(self, receipt: Receipt, body: bytes) -> None:
         """Keep the answer to a charge. Durable when it returns."""
         if not isinstance(body, bytes) or len(body) > LARGEST_BODY:
-            raise InvalidInputError("an answer must be bytes, at most 256 MiB", "split the request")
+            raise InvalidInputError("an answer must be bytes, at most 256 MiB", "split the request", "too-large")
         self._batches.submit(lambda transaction: transaction.answer(receipt, body))
 
     def fail(self, receipt: Receipt, *, before_any_draw: bool = False) -> None:
@@ -353,7 +356,7 @@ class SqliteLedger:
     def _failed(self, error: sqlite3.Error | LedgerError) -> LedgerError:
         """One for each caller: threads must not raise the same object."""
         if isinstance(error, LedgerError):
-            return LedgerError(error.problem, error.remedy)
+            return LedgerError(error.problem, error.remedy, error.code)
         return ledger_error(error, self.path)
 
     def _drop_writer(self) -> None:
@@ -372,7 +375,7 @@ class SqliteLedger:
     def _connected(self) -> Connection:
         """A new connection, to the same file as all before it."""
         if self._closed:
-            raise LedgerError(f"the ledger {self.path.name} is closed", "open it again")
+            raise LedgerError(f"the ledger {self.path.name} is closed", "open it again", "closed")
         with explained(self.path):
             connection = connect(self.path)
         self._file = self._file or connection.files[0]
@@ -512,14 +515,20 @@ def _answer(connection: sqlite3.Connection, condition: str, value: str) -> Store
 def _checked(charge: Charge) -> Charge:
     """The charge as it can be written down, or an error before anybody else's charge is touched."""
     if not charge.loss.epsilon and charge.loss.epsilon is not None:
-        raise InvalidInputError("this charge is 0: it could be repeated forever", "price the release above 0")
+        raise InvalidInputError(
+            "this charge is 0: it could be repeated forever", "price the release above 0", "not-positive"
+        )
     if len(charge.request) != 64 or set(charge.request) - set("0123456789abcdef"):
-        raise InvalidInputError("a request must be a SHA-256 digest in hex", "hash the canonical request")
+        raise InvalidInputError(
+            "a request must be a SHA-256 digest in hex", "hash the canonical request", "wrong-format"
+        )
     _check_text(charge.analyst, "the analyst's name", LONGEST_NAME)
     _check_text(charge.note, "the note", LONGEST_NOTE)
     _check_text(charge.domain, "the domain", LONGEST_NAME)
     if charge.domain.startswith("{"):
-        raise InvalidInputError("a domain must not begin with {, which marks a part", "name the unit in words")
+        raise InvalidInputError(
+            "a domain must not begin with {, which marks a part", "name the unit in words", "invalid-name"
+        )
     if charge.part is not None:
         _check_text(charge.part, "the part", LONGEST_PART)
     if charge.key is not None:
@@ -529,7 +538,7 @@ def _checked(charge: Charge) -> Charge:
 
 def _check_analyst(analyst: str) -> None:
     if not analyst:
-        raise InvalidInputError("the owner has no share and is never suspended", "name an analyst")
+        raise InvalidInputError("the owner has no share and is never suspended", "name an analyst", "missing-name")
     _check_text(analyst, "the analyst's name", LONGEST_NAME)
 
 
@@ -539,4 +548,4 @@ def _check_text(text: str, name: str, longest: int) -> None:
             return
     except UnicodeEncodeError:  # half of a surrogate pair
         pass
-    raise InvalidInputError(f"{name} is longer than {longest} bytes, or is not valid text", "shorten it")
+    raise InvalidInputError(f"{name} is longer than {longest} bytes, or is not valid text", "shorten it", "too-long")

@@ -197,11 +197,13 @@ class Transaction:
             raise InvalidInputError(
                 f"the units are divided already, by {show(self.partition.column)} of {show(self.partition.table)}",
                 "use these parts: they never change",
+                "already-divided",
             )
         if self.terms.policy is not Policy.REFUSE:
             raise InvalidInputError(
                 "the policy of this vault lets charges pass the cap, so parts would promise nothing",
                 'make a vault with on_exhausted="refuse"',
+                "not-supported",
             )
         check_partition(partition, self.terms.neighbors)
         _, *names = counted(partition, self.terms.neighbors, None)
@@ -280,6 +282,7 @@ class Transaction:
             raise InvalidInputError(
                 f"this ledger counts what is learned about {said or 'units'}, not {domain or 'units'}",
                 "create another vault for another unit",
+                "mixed-units",
             )
 
     def _accounts(self, analyst: str) -> tuple[Account, Account]:
@@ -311,11 +314,13 @@ class Transaction:
         row = self.connection.execute(query, (receipt.entry, receipt.digest)).fetchone()
         if row is None:
             raise InvalidInputError(
-                "this receipt belongs to no charge in this ledger", "give the receipt that spend returned"
+                "this receipt belongs to no charge in this ledger",
+                "give the receipt that spend returned",
+                "unknown-receipt",
             )
         if self.connection.execute("SELECT 1 FROM entry WHERE about = ?", (receipt.entry,)).fetchone() is not None:
             raise InvalidInputError(
-                f"charge {receipt.entry} has its answer or failure already", "spend again for another release"
+                f"charge {receipt.entry} has its answer or failure already", "spend again for another release", "closed"
             )
         return row  # type: ignore[no-any-return]
 
@@ -348,7 +353,7 @@ def check_key(connection: sqlite3.Connection, key: str, request: str) -> None:
     query = "SELECT 1 FROM entry WHERE key = ? AND request <> ?"
     if connection.execute(query, (key, request)).fetchone() is not None:
         raise InvalidInputError(
-            "this idempotency key was used for another request", "use a new key for each new request"
+            "this idempotency key was used for another request", "use a new key for each new request", "duplicate-key"
         )
 
 
@@ -374,6 +379,7 @@ def other_protection(name: str, said: str, now: str) -> InvalidInputError:
     return InvalidInputError(
         f"the ledger has charged for table {show(name)} with {said}, not with {now}, and that never changes",
         f"write {said} for {show(name)} in vault.toml again, or create a new vault",
+        "unit-fixed",
     )
 
 

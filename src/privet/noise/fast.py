@@ -75,6 +75,7 @@ class Blocks:
             raise InvalidInputError(
                 f"the noise scale is {MAX_SCALE} or more: a draw might not fit into 64 bits",
                 "use a coarser step for the values or a larger epsilon, so that the noise is smaller in steps",
+                "too-fine",
             )
         self.shift = max(0, scale.bit_length() - TAIL_BITS)
         self.half = math.ceil(Fraction(reach * (scale + 1), 1 << self.shift))  # blocks on either side of zero

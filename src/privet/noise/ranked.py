@@ -54,16 +54,20 @@ class RankLoss:
 
     def __post_init__(self) -> None:
         if not all(isinstance(part, int) for part in (self.low, self.high, self.unit, self.target)):
-            raise InvalidInputError("low, high, unit and target must be whole numbers", "give each of them as an int")
+            raise InvalidInputError(
+                "low, high, unit and target must be whole numbers", "give each of them as an int", "not-whole"
+            )
         if not -LARGEST_VALUE <= self.low <= self.high <= LARGEST_VALUE:
             raise InvalidInputError(
                 "the candidates must be a range of whole numbers below 2**62, its lower end first",
                 "give the lower end as low and the upper end as high, and use a coarser step for large values",
+                "out-of-range",
             )
         if not 1 <= self.unit <= LARGEST_UNIT:
             raise InvalidInputError(
                 f"unit must be between 1 and {LARGEST_UNIT}",
                 "give the quantile with at most six digits after the point",
+                "out-of-range",
             )
 
 
@@ -87,7 +91,7 @@ def choose_by_rank(values: Ints, counts: Ints, loss: RankLoss, law: Choice, sour
     `values` ascend, all different, inside low ... high; counts[i] rows have values[i]. No values: all v are alike.
     """
     if law.rate <= 0:
-        raise InvalidInputError("the rate of a choice must be above 0", "give a positive epsilon")
+        raise InvalidInputError("the rate of a choice must be above 0", "give a positive epsilon", "not-positive")
     _check(values, counts, loss)
     bits = Bits(source)
     stretches = stretches_of(values, counts, loss)
@@ -205,4 +209,5 @@ def _check(values: Ints, counts: Ints, loss: RankLoss) -> None:
             "values and counts must be int64 arrays: different values, ascending and inside the range, at most 2**30 "
             "of them and 2**40 rows",
             "clamp the values to the range, sort them, and count equal ones together",
+            "wrong-shape",
         )

@@ -93,7 +93,9 @@ def noisy_max(scores: Sequence[object] | Codes, *, epsilon: object, sensitivity:
         or not -LARGEST_SCORE < exact.min() <= exact.max() < LARGEST_SCORE
     ):
         raise InvalidInputError(
-            "scores must be a list of whole numbers below 2**61", "round the scores, or use a coarser step for them"
+            "scores must be a list of whole numbers below 2**61",
+            "round the scores, or use a coarser step for them",
+            "out-of-range",
         )
     law = DiscreteLaplace(whole(sensitivity, "sensitivity", 1) * (1 if monotone else 2) / positive(epsilon, "epsilon"))
     noisy = exact.astype(np.int64) + geometric(law, len(exact))
@@ -142,7 +144,7 @@ class AboveThreshold:
         self._check_process()  # before the lock, which a thread that a forked child lacks may hold
         with self._lock:  # or two threads could both get the last yes
             if self._positives_left == 0:
-                raise InvalidInputError("this sparse vector is closed", "open a new one, at its own price")
+                raise InvalidInputError("this sparse vector is closed", "open a new one, at its own price", "closed")
             above = exact + int(self._sampler.draw(1)[0]) >= self._threshold
             self._check_process()  # a signal handler may have forked since
             self._positives_left -= above
@@ -151,7 +153,9 @@ class AboveThreshold:
     def _check_process(self) -> None:
         """Both processes would answer for one price, with the same noise on the threshold."""
         if self._epoch != KEYSTREAM.epoch:
-            raise InvalidInputError("this sparse vector belongs to another process", "open a new one, at its own price")
+            raise InvalidInputError(
+                "this sparse vector belongs to another process", "open a new one, at its own price", "other-process"
+            )
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a sparse vector cannot be copied or pickled: two copies would answer for one price")
@@ -162,10 +166,14 @@ def randomized_response(codes: Codes, *, categories: int, epsilon: object) -> In
     """Each person's code 0 ... categories - 1, kept with exp(epsilon) times the chance of any other code."""
     kinds, price = whole(categories, "categories", 2), positive(epsilon, "epsilon")
     if kinds > LARGEST_CATEGORIES:
-        raise InvalidInputError("there are more than 2**62 categories", "give the number of categories that can occur")
+        raise InvalidInputError(
+            "there are more than 2**62 categories", "give the number of categories that can occur", "too-many"
+        )
     if codes.dtype.kind not in "iu" or (codes.size and not 0 <= codes.min() <= codes.max() < kinds):
         raise InvalidInputError(
-            f"codes must be whole numbers from 0 to {kinds - 1}", "number the categories from 0, as integers"
+            f"codes must be whole numbers from 0 to {kinds - 1}",
+            "number the categories from 0, as integers",
+            "out-of-range",
         )
     truth = codes.ravel()
     answers = np.empty(truth.size, np.int64)
@@ -207,9 +215,9 @@ def _score(read: Callable[[object, str], Number], value: object) -> Number:
     try:
         return read(value, "a score")
     except InvalidInputError:
-        kind = "a whole number" if read is whole else "a finite number"
-        raise InvalidInputError(f"a score or tested value is not {kind}", f"give each one as {kind}") from None
+        kind, code = ("a whole number", "not-whole") if read is whole else ("a finite number", "not-a-number")
+        raise InvalidInputError(f"a score or tested value is not {kind}", f"give each one as {kind}", code) from None
 
 
 def _nothing_to_choose() -> InvalidInputError:
-    return InvalidInputError("there is nothing to choose from", "give at least one score")
+    return InvalidInputError("there is nothing to choose from", "give at least one score", "empty")

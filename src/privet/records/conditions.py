@@ -68,7 +68,9 @@ class Conditions:
 
     def read(self, text: object) -> Expression:
         if not isinstance(text, str):
-            raise InvalidInputError(f"a condition must be a text, not {show(text)}", "write such as \"sex = 'F'\"")
+            raise InvalidInputError(
+                f"a condition must be a text, not {show(text)}", "write such as \"sex = 'F'\"", "wrong-type"
+            )
         if text not in self._read:
             self._read[text] = self._condition(text)
         return self._read[text]
@@ -78,10 +80,12 @@ class Conditions:
             plan = plan_of(QUERY + text, {RECORDS: self._kinds})
         except RefusedQueryError as error:
             problem = _PLACE.sub("", error.problem).replace("the query", "the condition")
-            raise InvalidInputError(f"in {show(text)}: {problem}", error.remedy) from None
+            raise InvalidInputError(f"in {show(text)}: {problem}", error.remedy, error.code) from None
         if plan.where is None or plan != _only_where(plan):
             raise InvalidInputError(
-                f"{show(text)} is more than a condition", "write only what would stand between WHERE and GROUP BY"
+                f"{show(text)} is more than a condition",
+                "write only what would stand between WHERE and GROUP BY",
+                "not-a-condition",
             )
         self._check_texts(text, plan.where)
         return plan.where
@@ -91,7 +95,9 @@ class Conditions:
         for name, value in _compared(expression):
             if isinstance(value, str) and value not in self._texts[name]:
                 shown = ", ".join(map(show, sorted(map(str, self._texts[name]))[:12]))
-                raise InvalidInputError(f"in {show(text)}: {name} is never {show(value)}", f"{name} can be {shown}")
+                raise InvalidInputError(
+                    f"in {show(text)}: {name} is never {show(value)}", f"{name} can be {shown}", "unknown-choice"
+                )
 
 
 def condition(text: str, attributes: Mapping[str, tuple[Value, ...]]) -> Expression:

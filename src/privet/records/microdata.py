@@ -75,7 +75,7 @@ class Microdata:
     def __getitem__(self, name: str) -> Column:
         if name not in self.columns:
             raise InvalidInputError(
-                f"there is no column {show(name)}", f"use one of {', '.join(map(show, self.columns))}"
+                f"there is no column {show(name)}", f"use one of {', '.join(map(show, self.columns))}", "unknown-column"
             )
         return self.columns[name]
 
@@ -115,7 +115,9 @@ def read(data: object, *, columns: Sequence[str] | None = None, **options: Any) 
     except (duckdb.Error, OSError, EOFError, UnicodeError, zlib.error):
         raise unreadable() from None
     except TypeError:
-        raise InvalidInputError("an option is not one of a source", "use such as delimiter, encoding, sheet") from None
+        raise InvalidInputError(
+            "an option is not one of a source", "use such as delimiter, encoding, sheet", "unknown-option"
+        ) from None
 
 
 def _read(
@@ -124,7 +126,7 @@ def _read(
     if isinstance(data, str | os.PathLike):
         path = Path(os.path.abspath(data))  # noqa: PTH100  resolve() would follow links
         if not path.exists() and not set("*?[") & set(path.name):
-            raise InvalidInputError(f"there is no file {show(str(data))}", "check the path")
+            raise InvalidInputError(f"there is no file {show(str(data))}", "check the path", "missing-file")
         if (quick := _read_plain(connection, path, columns, options)) is not None:
             return quick
         source, memory = guess(path, options), dict[str, object]()
@@ -143,13 +145,16 @@ def _check_whole(raw: Raw, name: str) -> None:
     """Every field is in its column."""
     if raw.unclosed:
         raise InvalidInputError(
-            f"{name} ends inside a quoted field", "close the quote: it takes in every record behind it"
+            f"{name} ends inside a quoted field",
+            "close the quote: it takes in every record behind it",
+            "unclosed-quote",
         )
     if raw.ragged:
         many = "1 record has" if raw.ragged == 1 else f"{raw.ragged:,} records have"
         raise InvalidInputError(
             f"in {name} {many} more or fewer fields than the header",
             "give the delimiter, or correct them: a text with a delimiter or a line break in it must be in quotes",
+            "wrong-length",
         )
 
 
@@ -162,9 +167,15 @@ def _table(
     for name in names:
         if name not in kinds:
             why = left_out.get(name, f"is not there; there are {', '.join(map(show, kinds))}")
-            raise InvalidInputError(f"column {show(name)} {why}", "check the name, and the file's delimiter")
+            raise InvalidInputError(
+                f"column {show(name)} {why}",
+                "check the name, and the file's delimiter",
+                "not-supported" if name in left_out else "unknown-column",
+            )
     if not names:
-        raise InvalidInputError("there is no column to read", "check the header, the delimiter and the encoding")
+        raise InvalidInputError(
+            "there is no column to read", "check the header, the delimiter and the encoding", "empty"
+        )
     lost = tuple(name for name, _ in found if name not in kinds) if columns is None else ()
     return Table(name=NAME, source=source, unit=None, columns={name: kinds[name] for name in names}), lost
 
@@ -232,7 +243,9 @@ def write(
     """
     place = Path(path)
     if place.suffix.lower() not in (".csv", ".parquet"):
-        raise InvalidInputError(f"{place.name} is neither CSV nor Parquet", "give a name that ends in .csv or .parquet")
+        raise InvalidInputError(
+            f"{place.name} is neither CSV nor Parquet", "give a name that ends in .csv or .parquet", "wrong-ending"
+        )
     try:
         with new_output(place) as new:
             if place.suffix.lower() == ".csv":
@@ -240,7 +253,9 @@ def write(
             else:
                 _write_parquet(data, new)
     except (duckdb.IOException, OSError):
-        raise InvalidInputError(f"{place} cannot be written", "name a file in a folder that you may write to") from None
+        raise InvalidInputError(
+            f"{place} cannot be written", "name a file in a folder that you may write to", "cannot-write"
+        ) from None
 
 
 def _inert(data: Microdata) -> Microdata:

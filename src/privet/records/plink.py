@@ -49,6 +49,7 @@ def read_plink(path: str | os.PathLike[str], *, most: int | None = None) -> Geno
         raise InvalidInputError(
             f"{len(persons):,} people with {len(markers):,} SNPs need too much memory: this is for {most:,} genotypes",
             "keep some of the SNPs, such as with plink --thin 0.1 --make-bed; neighbors repeat each other",
+            "too-large",
         )
     return Genotypes(
         counts=_decoded(bed, len(persons), len(markers)),
@@ -62,24 +63,30 @@ def _lines(path: Path, fields: int, what: str) -> list[list[str]]:
     try:
         lines = [line.split() for line in path.read_text(encoding="utf-8-sig").splitlines()]
     except UnicodeDecodeError:
-        raise InvalidInputError(f"{path.name} is not in UTF-8", f"save it as text with {what} in each line") from None
+        raise InvalidInputError(
+            f"{path.name} is not in UTF-8", f"save it as text with {what} in each line", "not-utf8"
+        ) from None
     except OSError as error:
         raise _unreadable(path, error) from None
     while lines and not lines[-1]:
         lines.pop()
     if not lines:
-        raise InvalidInputError(f"{path.name} is empty", f"give a file with {what} in each line")
+        raise InvalidInputError(f"{path.name} is empty", f"give a file with {what} in each line", "empty")
     for number, line in enumerate(lines, 1):
         if len(line) != fields:
             raise InvalidInputError(
-                f"line {number} of {path.name} has {len(line)} fields instead of {fields}", f"each line has {what}"
+                f"line {number} of {path.name} has {len(line)} fields instead of {fields}",
+                f"each line has {what}",
+                "wrong-length",
             )
     return lines
 
 
 def _unreadable(path: Path, error: OSError) -> InvalidInputError:
     return InvalidInputError(
-        f"cannot read {path}: {error.strerror}", "PLINK data are three files of one name: .bed, .bim and .fam"
+        f"cannot read {path}: {error.strerror}",
+        "PLINK data are three files of one name: .bed, .bim and .fam",
+        "unreadable-file",
     )
 
 
@@ -89,7 +96,9 @@ def _people(path: Path, lines: list[list[str]]) -> tuple[str, ...]:
     names = alone if len(set(alone)) == len(alone) else tuple(f"{line[0]} {line[1]}" for line in lines)
     if len(set(names)) < len(names):
         twice = next(name for place, name in enumerate(names) if name in names[:place])
-        raise InvalidInputError(f"{path.name} has {show(twice)} twice", "give each person a line of their own")
+        raise InvalidInputError(
+            f"{path.name} has {show(twice)} twice", "give each person a line of their own", "duplicate-name"
+        )
     return names
 
 
@@ -100,17 +109,20 @@ def _decoded(path: Path, people: int, snps: int) -> npt.NDArray[np.int8]:
         raise _unreadable(path, error) from None
     if data[:2].tobytes() != MAGIC or len(data) < 3 or data[2] not in (SNP_MAJOR, PERSON_MAJOR):
         raise InvalidInputError(
-            f"{path.name} is not a PLINK .bed file", "give one, which begins with the bytes 6c 1b 01"
+            f"{path.name} is not a PLINK .bed file", "give one, which begins with the bytes 6c 1b 01", "wrong-format"
         )
     if data[2] == PERSON_MAJOR:
         raise InvalidInputError(
-            f"{path.name} is stored by person, as PLINK once did", "write it anew with plink --make-bed"
+            f"{path.name} is stored by person, as PLINK once did",
+            "write it anew with plink --make-bed",
+            "unsupported-format",
         )
     width = -(-people // 4)
     if len(data) != 3 + snps * width:
         raise InvalidInputError(
             f"{path.name} has {len(data):,} bytes; {people:,} people and {snps:,} SNPs need {3 + snps * width:,}",
             "give the .bim and .fam files that were written with it",
+            "wrong-length",
         )
     rows = data[3:].reshape(snps, width)
     counts = np.empty((people, snps), np.int8)

@@ -63,12 +63,14 @@ def stamp(table: Table, base: Path) -> Stamp:
         found = files.find(path) if table.source.kind == "parquet" else (path,)
         if not found or not all(file.is_file() for file in found):
             raise InvalidInputError(
-                f"there is no file at {show(table.source.path)}", "put it back, or run `privet update VAULT TABLE FILE`"
+                f"there is no file at {show(table.source.path)}",
+                "put it back, or run `privet update VAULT TABLE FILE`",
+                "missing-file",
             )
         closed = [file.name for file in found if not os.access(file, os.R_OK)]
         if closed:
             raise InvalidInputError(
-                f"file {show(closed[0])} cannot be read: permission denied", "check its permissions"
+                f"file {show(closed[0])} cannot be read: permission denied", "check its permissions", "unreadable-file"
             )
         return tuple((str(file), *_marks(file.stat())) for file in found)
 

@@ -71,6 +71,7 @@ def open_text(path: Path, encoding: str, errors: str = "privet.bytes") -> Iterat
         raise InvalidInputError(
             f"the encoding {encoding} can write halves of characters, so different ids could look the same",
             "convert the file to UTF-8",
+            "unsupported-format",
         )
     try:
         with _open_bytes(path) as opened, io.TextIOWrapper(opened, encoding=codec, errors=errors, newline="") as file:

@@ -92,13 +92,17 @@ def describe(path: str | Path, *, name: str | None = None, public: bool = False,
     except (duckdb.Error, OSError, EOFError, UnicodeError, zlib.error):
         raise unreadable() from None
     except TypeError:
-        raise InvalidInputError("an option is not one of a source", "use such as delimiter, encoding, sheet") from None
+        raise InvalidInputError(
+            "an option is not one of a source", "use such as delimiter, encoding, sheet", "unknown-option"
+        ) from None
 
 
 def _draft(connection: duckdb.DuckDBPyConnection, source: Source, path: Path, name: str, *, public: bool) -> Draft:
     first, left_out = first_kinds(schema(connection, source, path))
     if not first:
-        raise InvalidInputError("no column can be declared", "check the header, the delimiter and the encoding")
+        raise InvalidInputError(
+            "no column can be declared", "check the header, the delimiter and the encoding", "empty"
+        )
     raw = attach(connection, Table(name=name, source=source, unit=None, columns=first), path.parent, {})
     known = {column: facts(connection, raw.relation, column, raw.types[column], public=public) for column in first}
     source = _reading(replace(source, path=portable(path, Path.cwd())), known)

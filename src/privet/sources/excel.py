@@ -49,7 +49,7 @@ def _sheet(book: CalamineWorkbook, name: str | None) -> CalamineSheet:
         return book.get_sheet_by_index(0)
     if name not in book.sheet_names:
         raise InvalidInputError(
-            f"there is no sheet {show(name)}", f"use one of {', '.join(map(show, book.sheet_names))}"
+            f"there is no sheet {show(name)}", f"use one of {', '.join(map(show, book.sheet_names))}", "unknown-sheet"
         )
     return book.get_sheet_by_name(name)
 

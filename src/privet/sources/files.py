@@ -136,9 +136,9 @@ def open_in_place(connection: duckdb.DuckDBPyConnection, source: Source, path: P
 
 def _parquet(source: Source, files: tuple[Path, ...]) -> str:
     if not files:
-        raise InvalidInputError(f"there is no Parquet file at {show(source.path)}", "check the path")
+        raise InvalidInputError(f"there is no Parquet file at {show(source.path)}", "check the path", "missing-file")
     if any(PATTERN & set(str(file)) for file in files):  # the engine would look for other files
-        raise InvalidInputError("a Parquet file's path contains *, ? or [", "rename the file or folder")
+        raise InvalidInputError("a Parquet file's path contains *, ? or [", "rename the file or folder", "invalid-name")
     paths = ", ".join(text(str(file)) for file in files)
     # Folder names such as year=2020 are columns of text: their types are not guessed.
     return f"read_parquet([{paths}], union_by_name = {len(files) > 1}, hive_types_autocast = false)"
@@ -159,7 +159,7 @@ def find(path: Path) -> tuple[Path, ...]:
 def _database(connection: duckdb.DuckDBPyConnection, source: Source, path: Path) -> str:
     """One table of a DuckDB file, which is opened for reading only."""
     if not path.is_file():
-        raise InvalidInputError(f"there is no file at {show(source.path)}", "check the path")
+        raise InvalidInputError(f"there is no file at {show(source.path)}", "check the path", "missing-file")
     alias = "file_" + hashlib.sha256(str(path).encode("utf-8", "surrogateescape")).hexdigest()[:24]
     # Not IF NOT EXISTS: where another connection of this process has the file under that name, it can wait forever.
     if not connection.execute("SELECT 1 FROM duckdb_databases() WHERE database_name = ?", [alias]).fetchall():
@@ -174,5 +174,6 @@ def _database(connection: duckdb.DuckDBPyConnection, source: Source, path: Path)
         raise InvalidInputError(
             f"the file has no table {show(source.table)}",
             'name a table, not a view, with its schema if that is not main: "archive.visits"',
+            "unknown-table",
         )
     return f"{alias}.{quoted(schema)}.{quoted(name)}"

@@ -70,7 +70,9 @@ def types_of(connection: duckdb.DuckDBPyConnection, table: Table, memory: Mappin
 def _frame(table: Table, memory: Mapping[str, object]) -> tuple[object, list[Pick]]:
     if table.name not in memory:
         raise InvalidInputError(
-            "the data are not in memory", "open the vault and attach the data frame again: vault.attach(NAME, frame)"
+            "the data are not in memory",
+            "open the vault and attach the data frame again: vault.attach(NAME, frame)",
+            "not-attached",
         )
     frame, columns = memory[table.name], wanted(table)
     places = positions(table, _names(frame), "check the name")
@@ -121,6 +123,7 @@ def _names(frame: Any) -> list[str]:
             raise InvalidInputError(
                 f"{type(frame).__name__} is not a data frame that Privet knows",
                 "give a pandas, polars or Arrow table, a dictionary of lists, or the path of a file",
+                "not-a-table",
             )
 
 
@@ -155,6 +158,7 @@ def _texts(values: Iterable[object], name: str, kind: Kind | None) -> Any:
         raise InvalidInputError(
             f"column {show(name)} holds Python values of type {min(strange)}, which have no plain text",
             "convert them to numbers, texts, dates or times, or to None",
+            "unsupported-type",
         )
     texts = (as_text(value, kind) for value in own)
     return np.array([text and spelled(text, unit=kind is None) for text in texts], dtype=object)
@@ -167,6 +171,7 @@ def _need_arrow() -> None:
         raise InvalidInputError(
             "a polars frame is read through pyarrow, which is not installed",
             "install pyarrow, or write the frame to a Parquet file and give its path",
+            "missing-extra",
         ) from None
 
 
@@ -179,6 +184,7 @@ def _type(connection: duckdb.DuckDBPyConnection, name: str, column: Any) -> str:
         raise InvalidInputError(
             f"column {show(name)} has a type that cannot be read",
             "convert it to numbers, texts, dates or times",
+            "unsupported-type",
         ) from None
     finally:
         connection.unregister(FRAME)

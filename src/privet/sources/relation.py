@@ -122,10 +122,10 @@ def positions(table: Table, names: Sequence[str], hint: str) -> list[int]:
     for name in (column.source for column in wanted(table)):
         alike = [place for place, other in enumerate(names) if other.casefold() == name.casefold()]
         if len(alike) > 1:
-            raise wrong(name, "appears more than once", "give the columns different names")
+            raise wrong(name, "appears more than once", "give the columns different names", "duplicate-name")
         if not alike or names[alike[0]] != name:
             near = f"; it has {show(names[alike[0]])}" if alike else ""
-            raise wrong(name, f"is not in the data{near}", hint)
+            raise wrong(name, f"is not in the data{near}", hint, "unknown-column")
         found.append(alike[0])
     return found
 
@@ -163,6 +163,7 @@ def check_recorded(table: Table, types: Mapping[str, str], where: str = "") -> N
                 f"{where}is {_word(new)}, but {_word(old)} was recorded when the table was added",
                 "write the data with the old type, or record the new type: run `privet update VAULT TABLE`"
                 " (in Python: vault.update_table), which raises the table's version",
+                "data-changed",
             )
 
 
@@ -171,7 +172,12 @@ def read(table: Table, column: Wanted, column_given: Given) -> tuple[str, str]:
     name, sql, given = column.source, column_given.sql, column_given.type
     base = "" if given.endswith("]") else given.partition("(")[0]
     if column.kind is None and base in NANOSECONDS:  # cut to microseconds, two units could become one
-        raise wrong(name, "holds nanoseconds, which cannot be read as a unit", "store the unit as texts or numbers")
+        raise wrong(
+            name,
+            "holds nanoseconds, which cannot be read as a unit",
+            "store the unit as texts or numbers",
+            "unsupported-type",
+        )
     if base in FIRST:
         rule, given = FIRST[base]
         sql, base = rule.format(sql), given
@@ -243,7 +249,7 @@ def _check_readable(column: Wanted, base: str, given: str) -> None:
     if base not in allowed:
         what = "a unit" if column.kind is None else type(column.kind).__name__
         problem = f"holds {_word(given)}, which cannot be read as {what}"
-        raise wrong(column.source, problem, f"store it as {listed(allowed)}")
+        raise wrong(column.source, problem, f"store it as {listed(allowed)}", "unsupported-type")
 
 
 def _word(given: str) -> str:
@@ -274,13 +280,15 @@ def _plain_number(sql: str, decimal: str, thousands: str) -> str:
     return sql
 
 
-def wrong(column: str, problem: str, remedy: str) -> InvalidInputError:
-    return InvalidInputError(f"column {show(column)} {problem}", remedy)
+def wrong(column: str, problem: str, remedy: str, code: str) -> InvalidInputError:
+    return InvalidInputError(f"column {show(column)} {problem}", remedy, code)
 
 
 def unreadable() -> InvalidInputError:
     """One constant text: an engine's own message may quote the data."""
-    return InvalidInputError("the data cannot be read", "check that the file is complete and of the declared kind")
+    return InvalidInputError(
+        "the data cannot be read", "check that the file is complete and of the declared kind", "unreadable-file"
+    )
 
 
 def described(connection: duckdb.DuckDBPyConnection, query: str) -> list[tuple[str, str]]:

@@ -34,7 +34,9 @@ def guess(path: Path, given: dict[str, Any]) -> Source:
     """The source that a file seems to be. What is given is not guessed."""
     kind = given.get("kind") or ("parquet" if path.is_dir() or "*" in path.name else ENDINGS.get(path.suffix.lower()))
     if kind is None:
-        raise InvalidInputError(f"{show(path.name)} has an unknown ending", 'say what it is, such as kind="csv"')
+        raise InvalidInputError(
+            f"{show(path.name)} has an unknown ending", 'say what it is, such as kind="csv"', "wrong-ending"
+        )
     source = Source(**{**given, "kind": kind, "path": str(path)})
     if kind == "csv":
         if "encoding" not in given:
