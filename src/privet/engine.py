@@ -132,12 +132,7 @@ def guarantee(tasks: Sequence[Task], neighbors: Neighbors, loss: Loss) -> dict[s
     return {
         "neighbors": neighbors.value,
         "parts": [part for task in tasks for part in _parts(task)],
-        "cost": {
-            "epsilon": _text(loss.epsilon),
-            "delta": _text(loss.delta),
-            "rho": _text(loss.rho),
-            "rho_delta": _text(loss.rho_delta),
-        },
+        "cost": {name: _text(getattr(loss, name)) for name in ("epsilon", "delta", "rho", "rho_delta")},
     }
 
 

@@ -130,7 +130,7 @@ Kind = Integer | Number | Boolean | Category | Date | Timestamp | Text
 def _check_order(low: object, high: object) -> None:
     if not low <= high:  # type: ignore[operator]  # also when they cannot be compared, as with NaT
         raise InvalidInputError(
-            f"low {show(low)} is above high {show(high)}", "give the smaller bound first", "wrong-order"
+            f"low {show(low)} is above high {show(high)}", "give the smaller bound first", "reversed-range"
         )
 
 

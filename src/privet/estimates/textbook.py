@@ -81,7 +81,7 @@ def range_of(low: object, high: object, people: object) -> Range:
         )
     declared = Range(low=rational(low, "low"), high=rational(high, "high"), people=whole(people, "people", 1))
     if declared.low > declared.high:
-        raise InvalidInputError("low is above high", "give the smaller bound first", "wrong-order")
+        raise InvalidInputError("low is above high", "give the smaller bound first", "reversed-range")
     return declared
 
 

@@ -515,20 +515,14 @@ def _answer(connection: sqlite3.Connection, condition: str, value: str) -> Store
 def _checked(charge: Charge) -> Charge:
     """The charge as it can be written down, or an error before anybody else's charge is touched."""
     if not charge.loss.epsilon and charge.loss.epsilon is not None:
-        raise InvalidInputError(
-            "this charge is 0: it could be repeated forever", "price the release above 0", "not-positive"
-        )
+        raise InvalidInputError("this charge is 0: it could be repeated forever", "price it above 0", "not-positive")
     if len(charge.request) != 64 or set(charge.request) - set("0123456789abcdef"):
-        raise InvalidInputError(
-            "a request must be a SHA-256 digest in hex", "hash the canonical request", "wrong-format"
-        )
+        raise InvalidInputError("a request must be a SHA-256 digest in hex", "hash the request", "wrong-format")
     _check_text(charge.analyst, "the analyst's name", LONGEST_NAME)
     _check_text(charge.note, "the note", LONGEST_NOTE)
     _check_text(charge.domain, "the domain", LONGEST_NAME)
     if charge.domain.startswith("{"):
-        raise InvalidInputError(
-            "a domain must not begin with {, which marks a part", "name the unit in words", "invalid-name"
-        )
+        raise InvalidInputError("a domain must not begin with {", "name the unit in words", "invalid-name")
     if charge.part is not None:
         _check_text(charge.part, "the part", LONGEST_PART)
     if charge.key is not None:
