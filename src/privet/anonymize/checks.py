@@ -151,7 +151,7 @@ def check(  # noqa: PLR0913  each by name
     kept = ~gone
     people = None if population is None else read(population, columns=names)
     if people is not None and not len(people):
-        raise InvalidInputError("there is nobody in the population", "check its file, or leave it out")
+        raise InvalidInputError("there is nobody in the population", "check its file, or leave it out", "empty")
     numbers, others = _numbers(columns, [] if people is None else [people[name] for name in names])
     counts = np.bincount(numbers[kept])
     there = np.flatnonzero(counts)
@@ -172,13 +172,15 @@ def check(  # noqa: PLR0913  each by name
 
 def _check_names(table: Microdata, names: Sequence[str], private: Sequence[str]) -> None:
     if not names:
-        raise InvalidInputError("no quasi-identifier is named", 'say which columns tell who it is: ["age", "sex"]')
+        raise InvalidInputError(
+            "no quasi-identifier is named", 'say which columns tell who it is: ["age", "sex"]', "missing-name"
+        )
     for name in (*names, *private):
         table[name]  # is there
         if [*names, *private].count(name) > 1:
-            raise InvalidInputError(f"column {show(name)} is named twice", "name each column once")
+            raise InvalidInputError(f"column {show(name)} is named twice", "name each column once", "duplicate-name")
     if not len(table):
-        raise InvalidInputError("there are no records", "check the file, its header and its delimiter")
+        raise InvalidInputError("there are no records", "check the file, its header and its delimiter", "empty")
 
 
 def _is(column: Column, text: str | None) -> npt.NDArray[np.bool_]:

@@ -37,15 +37,21 @@ class Hierarchy:
         levels = tuple(tuple(level) for level in self.levels)
         object.__setattr__(self, "levels", levels)
         if not levels or not levels[0]:
-            raise InvalidInputError(f"the hierarchy of {show(self.name)} is empty", "give a row for each value")
+            raise InvalidInputError(
+                f"the hierarchy of {show(self.name)} is empty", "give a row for each value", "empty"
+            )
         if len({len(level) for level in levels}) > 1:
             raise InvalidInputError(
-                f"the hierarchy of {show(self.name)} has levels of different lengths", "give each value a name at each"
+                f"the hierarchy of {show(self.name)} has levels of different lengths",
+                "give each value a name at each",
+                "wrong-length",
             )
         object.__setattr__(self, "_groups", tuple(_grouped(level) for level in levels))
         if len(self.labels(0)) < len(levels[0]):
             raise InvalidInputError(
-                f"the hierarchy of {show(self.name)} has {show(_repeated(levels[0]))} twice", "give each value one row"
+                f"the hierarchy of {show(self.name)} has {show(_repeated(levels[0]))} twice",
+                "give each value one row",
+                "duplicate-value",
             )
         for level in range(1, len(levels)):
             self._check(level)
@@ -63,6 +69,7 @@ class Hierarchy:
                 f" are both {show(self.levels[level - 1][one])} at level {level - 1}, but {show(upper[one])} and"
                 f" {show(upper[other])} at level {level}",
                 "values that are together at one level must stay together at all levels above",
+                "contradiction",
             )
 
     @property
@@ -133,4 +140,5 @@ def _absent(name: str, absent: Sequence[str]) -> InvalidInputError:
     return InvalidInputError(
         f"the hierarchy of {show(name)} has no row for {many} of the data: {named}",
         "add a row for each to its file, spelled as in the data",
+        "not-declared",
     )

@@ -304,11 +304,15 @@ def measure_of(
 ) -> Measure:
     """The measure of this name, for records with so many of each ground value, and classes of at least `least`."""
     if name not in MEASURES:
-        raise InvalidInputError(f"there is no measure {show(name)}", f"use one of {', '.join(MEASURES)}")
+        raise InvalidInputError(
+            f"there is no measure {show(name)}", f"use one of {', '.join(MEASURES)}", "unknown-choice"
+        )
     heights = tuple(one.height for one in hierarchies)
     records = int(counts[0].sum())
     if name not in ADDITIVE and weights:
-        raise InvalidInputError(f"{name} has no weights", "give weights with the measure ncp or entropy")
+        raise InvalidInputError(
+            f"{name} has no weights", "give weights with the measure ncp or entropy", "unneeded-option"
+        )
     if name == "discernibility":
         return Discernibility(heights, records, least)
     if name == "average_class_size":
@@ -321,6 +325,8 @@ def weights_of(names: Sequence[str], given: Mapping[str, object]) -> list[Fracti
     for name in given:
         if name not in names:
             raise InvalidInputError(
-                f"{show(name)} has a weight and is no quasi-identifier", f"use one of {', '.join(map(show, names))}"
+                f"{show(name)} has a weight and is no quasi-identifier",
+                f"use one of {', '.join(map(show, names))}",
+                "unknown-column",
             )
     return [positive(given.get(name, 1), f"the weight of {name}") for name in names]

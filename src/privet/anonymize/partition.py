@@ -296,27 +296,33 @@ def _rows(table: Microdata, axes: Sequence[Axis], sensitive: Sequence[str]) -> n
 
 def _check(table: Microdata, quasi: Sequence[str], sensitive: Sequence[str]) -> None:
     if not quasi:
-        raise InvalidInputError("there is no quasi-identifier", "name the columns that others may know of a person")
+        raise InvalidInputError(
+            "there is no quasi-identifier", "name the columns that others may know of a person", "missing-name"
+        )
     if len(quasi) > MOST_AXES:
-        raise InvalidInputError(f"there are {len(quasi)} quasi-identifiers", f"name {MOST_AXES} or fewer")
+        raise InvalidInputError(f"there are {len(quasi)} quasi-identifiers", f"name {MOST_AXES} or fewer", "too-many")
     for name in (*quasi, *sensitive):
         if [*quasi, *sensitive].count(name) > 1:
-            raise InvalidInputError(f"column {show(name)} is named twice", "name each column once")
+            raise InvalidInputError(f"column {show(name)} is named twice", "name each column once", "duplicate-name")
         table[name]  # is there
     if not len(table):
-        raise InvalidInputError("there are no records", "check the file, its header and its delimiter")
+        raise InvalidInputError("there are no records", "check the file, its header and its delimiter", "empty")
 
 
 def _feasible(records: int, k: int, checks: Sequence[_Check]) -> None:
     """All records together must be as the models say, or there is nothing to start from."""
     if records < k:
         many = "1 record" if records == 1 else f"{records:,} records"
-        raise InvalidInputError(f"k={k} is more than the {many}", f"give a k of at most {records}, or more records")
+        raise InvalidInputError(
+            f"k={k} is more than the {many}", f"give a k of at most {records}, or more records", "too-large"
+        )
     for check in checks:
         for model in check.models:
             if not model.holds(check.overall[None, :], check.overall)[0]:
                 raise InvalidInputError(
-                    f"not even all records together keep {model}", "ask for less: a smaller l, or a larger c"
+                    f"not even all records together keep {model}",
+                    "ask for less: a smaller l, or a larger c",
+                    "unreachable-model",
                 )
 
 

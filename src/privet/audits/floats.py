@@ -77,7 +77,9 @@ def float_support(  # noqa: PLR0913 -- what is audited, and settings by name
     wanted = Claim(epsilon=SUSPICIOUS) if claim is None else claim
     sure = read_confidence(wanted, confidence)
     if not isinstance(neighbors, tuple | list) or len(neighbors) != 2:
-        raise InvalidInputError("neighbors must be a pair of data sets", "give neighbors=(data, data_without_one)")
+        raise InvalidInputError(
+            "neighbors must be a pair of data sets", "give neighbors=(data, data_without_one)", "wrong-shape"
+        )
     sides = _draw(mechanism, neighbors, whole(samples, "samples", FEWEST), batch)
     looking = len(sides[0]) // LOOKING
     traits = [*_forms(*(side[:looking] for side in sides))]
@@ -271,7 +273,9 @@ def _centers(centers: Sequence[Any], numbers: int) -> Sides:
     pair = [np.asarray(center, np.float64).reshape(-1) for center in centers]
     if len(pair) != 2 or any(len(center) not in (1, numbers) for center in pair):
         raise InvalidInputError(
-            "centers must be the two true values, as long as an output", "give centers=(f(data), f(data_without_one))"
+            "centers must be the two true values, as long as an output",
+            "give centers=(f(data), f(data_without_one))",
+            "wrong-length",
         )
     return pair[0], pair[1]
 
@@ -324,6 +328,7 @@ def _draw(mechanism: Callable[..., Any], neighbors: Sequence[Any], size: int, ba
         raise InvalidInputError(
             "the mechanism returns vectors of different lengths on the two data sets",
             "audit the length itself first: pv.audits.audit(mechanism, claim, neighbors)",
+            "wrong-output",
         )
     return drawn[0], drawn[1]
 
@@ -348,5 +353,6 @@ def _rows(raw: Any, size: int) -> Floats:
         raise InvalidInputError(
             f"the mechanism must return numbers, or vectors of one length: {size} of them, not {show(raw)}",
             "return a float or a 1-d array from mechanism(data), or `size` of them from mechanism(data, size)",
+            "wrong-output",
         )
     return array.astype(np.float64).reshape(size, -1)

@@ -46,7 +46,9 @@ def exact(p: Probabilities, q: Probabilities, claim: Claim) -> Checks:
     "consistent" here is about these two laws only: other neighbors may be worse.
     """
     if not isinstance(claim, Claim):
-        raise InvalidInputError(f"claim must be a Claim, not {show(claim)}", "write pv.audits.Claim(epsilon=1)")
+        raise InvalidInputError(
+            f"claim must be a Claim, not {show(claim)}", "write pv.audits.Claim(epsilon=1)", "wrong-type"
+        )
     match claim.parameter:
         case "epsilon":
             found = _epsilon(p, q, claim)

@@ -90,6 +90,7 @@ class Expr:
             f"{self._text} is a question about rows: it is neither true nor false by itself",
             'use & | ~ instead of and, or, not, with brackets around comparisons: (pv.col("age") > 60) & ...;'
             " .between(18, 65) instead of 18 <= x <= 65; .isin([...]) instead of in",
+            "no-truth-value",
         )
 
     __hash__ = None  # type: ignore[assignment]  # == makes a condition
@@ -128,7 +129,7 @@ class Expr:
         return _two("%", self, other, rest)
 
     def __pow__(self, other: object) -> Expr:
-        raise RefusedQueryError(f"{self._text} ** {show(other)} is not answered", "write x * x")
+        raise RefusedQueryError(f"{self._text} ** {show(other)} is not answered", "write x * x", "not-supported")
 
     def __neg__(self) -> Expr:
         return _open(f"-{self._inner}", self, lambda item: arithmetic(Sign.MULTIPLY, literal(Fraction(-1)), item))
@@ -150,7 +151,9 @@ class Expr:
         """To so many decimals; halves are rounded upwards."""
         places = whole(decimals, "decimals")
         if abs(places) > FINEST:
-            raise InvalidInputError(f"decimals is {show(places)}", f"give decimals from -{FINEST} to {FINEST}")
+            raise InvalidInputError(
+                f"decimals is {show(places)}", f"give decimals from -{FINEST} to {FINEST}", "out-of-range"
+            )
         return _one(f"{self._inner}.round({places})", self, lambda item: rounded(Rounding.NEAREST, item, places))
 
     def floor(self) -> Expr:
@@ -163,7 +166,7 @@ class Expr:
         """Not below `low` and not above `high`. What is missing stays missing."""
         ends = [None if end is None else expr(end) for end in (low, high)]
         if low is None and high is None:
-            raise InvalidInputError("clip has no end", "give low, high or both: .clip(0, 5000)")
+            raise InvalidInputError("clip has no end", "give low, high or both: .clip(0, 5000)", "missing-option")
 
         def read(scope: Scope) -> Term:
             item = self._read(scope)
@@ -233,11 +236,15 @@ class Expr:
     def isin(self, values: Iterable[object]) -> Expr:
         """One of a list of constants."""
         if isinstance(values, str) or not isinstance(values, Iterable):
-            raise InvalidInputError(f"isin needs a list, not {show(values)}", 'give such as .isin(["A", "B"])')
+            raise InvalidInputError(
+                f"isin needs a list, not {show(values)}", 'give such as .isin(["A", "B"])', "not-a-list"
+            )
         listed = [constant(value) for value in values]
         if not listed or NULL in listed:
             raise RefusedQueryError(
-                "isin has an empty list, or None in it", "list values; for what is missing add | x.is_null()"
+                "isin has an empty list, or None in it",
+                "list values; for what is missing add | x.is_null()",
+                "null-comparison",
             )
 
         def one_of(item: Term) -> Term:
@@ -264,7 +271,9 @@ class Expr:
         name = CASTS.get(kind, "") if isinstance(kind, type) else str(kind)
         if name not in CASTS.values():
             raise InvalidInputError(
-                f"there is no cast to {show(kind)}", f"cast to one of {', '.join(sorted(CASTS.values()))}"
+                f"there is no cast to {show(kind)}",
+                f"cast to one of {', '.join(sorted(CASTS.values()))}",
+                "unsupported-type",
             )
         return _one(f'{self._inner}.cast("{name}")', self, lambda item: cast(item, name))
 
@@ -321,7 +330,7 @@ class Moments(Unfinished):
     def truncate(self, period: str) -> Expr:
         """The start of its year, quarter, month, week, day, hour, minute or second."""
         if period not in set(Period):
-            raise InvalidInputError(f"{show(period)} is no period", f"use one of {', '.join(Period)}")
+            raise InvalidInputError(f"{show(period)} is no period", f"use one of {', '.join(Period)}", "unknown-choice")
 
         def start(item: Term) -> Term:
             item = moment(item, "dt.truncate")
@@ -336,7 +345,9 @@ class Moments(Unfinished):
 def col(name: str) -> Expr:
     """A column of the frame that gets this expression."""
     if not isinstance(name, str):
-        raise InvalidInputError(f"a column is named by a text, not {show(name)}", 'write such as pv.col("age")')
+        raise InvalidInputError(
+            f"a column is named by a text, not {show(name)}", 'write such as pv.col("age")', "wrong-type"
+        )
     return Expr(lambda scope: scope.column(name), cut(f"col({written(name)})"))
 
 
@@ -355,7 +366,9 @@ def expr(value: object) -> Expr:
         return value
     if isinstance(value, Unfinished):
         raise InvalidInputError(
-            "an expression is not complete", 'write pv.when(c).then(x), or a part such as pv.col("day").dt.year'
+            "an expression is not complete",
+            'write pv.when(c).then(x), or a part such as pv.col("day").dt.year',
+            "wrong-type",
         )
     term = constant(value)
     return Expr(lambda _: term, cut(written(value)))
@@ -369,7 +382,9 @@ def named(value: object) -> Expr:
 def condition_of(value: object, what: str) -> Expr:
     if not isinstance(value, Expr):
         raise InvalidInputError(
-            f"{what} needs a condition, not {show(value)}", 'write such as pv.col("age") > 60; columns stand in pv.col'
+            f"{what} needs a condition, not {show(value)}",
+            'write such as pv.col("age") > 60; columns stand in pv.col',
+            "not-a-condition",
         )
     return value
 
@@ -384,7 +399,7 @@ def read(value: Expr, scope: Scope) -> Term:
     try:
         return value._read(scope)
     except RecursionError:
-        raise RefusedQueryError(*DEEP) from None
+        raise RefusedQueryError(*DEEP, "too-deep") from None
 
 
 def cut(text: str) -> str:
@@ -413,7 +428,7 @@ def _signed(sign: Sign, left: object, right: object) -> Expr:
 
 def _compared(relation: Relation, sign: str, left: object, right: object) -> Expr:
     if right is None:
-        raise RefusedQueryError(f"{sign} None is never true", "write .is_null() or .is_not_null()")
+        raise RefusedQueryError(f"{sign} None is never true", "write .is_null() or .is_not_null()", "null-comparison")
     return _two(sign, left, right, lambda one, two: compared(relation, one, two))
 
 

@@ -104,6 +104,7 @@ def _divisor(read: Read, node: exp.Expr) -> Fraction:
     raise RefusedQueryError(
         f"{what} does not divide by a constant other than 0",
         "divide by a constant, or select the parts and divide the answers: that is free",
+        "constant-needed",
     )
 
 
@@ -128,7 +129,9 @@ def _power(read: Read, node: exp.Pow) -> Term:
     item = number(read(node.this), "POWER")
     exponent = whole_of(_constant(read(node.expression)), "POWER(x, 2)", HIGHEST)
     if exponent < 1:
-        raise RefusedQueryError(f"{written(node)} has an exponent below 1", f"use whole numbers from 1 to {HIGHEST}")
+        raise RefusedQueryError(
+            f"{written(node)} has an exponent below 1", f"use whole numbers from 1 to {HIGHEST}", "out-of-range"
+        )
     return folded(Power(item.expression, exponent), Form.NUMBER, item)
 
 
@@ -150,7 +153,9 @@ def _bucket(read: Read, node: exp.WidthBucket) -> Term:
     low, high = (_constant(read(node.args[name])) for name in ("min_value", "max_value"))
     buckets = whole_of(_constant(read(node.args["num_buckets"])), what, MOST_BUCKETS)
     if not (isinstance(low, Fraction) and isinstance(high, Fraction) and low < high and buckets > 0):
-        raise RefusedQueryError(f"{written(node)} has no such buckets", f"write {what} with constants")
+        raise RefusedQueryError(
+            f"{written(node)} has no such buckets", f"write {what} with constants", "constant-needed"
+        )
     above = arithmetic(Sign.SUBTRACT, item, literal(low))
     place = rounded(Rounding.DOWN, arithmetic(Sign.MULTIPLY, above, literal(buckets / (high - low))))
     place = arithmetic(Sign.ADD, place, literal(Fraction(1)))
@@ -204,7 +209,7 @@ def _relation(relation: Relation) -> Make:
     def make(read: Read, node: exp.Binary) -> Term:
         left, right = read(node.this), read(node.expression)
         if Form.NOTHING in (left.form, right.form):
-            raise RefusedQueryError(f"{relation} NULL is never true", "write IS NULL or IS NOT NULL")
+            raise RefusedQueryError(f"{relation} NULL is never true", "write IS NULL or IS NOT NULL", "null-comparison")
         return compared(relation, left, right)
 
     return make
@@ -255,9 +260,13 @@ def _between(read: Read, node: exp.Between) -> Term:
 def _in(read: Read, node: exp.In) -> Term:
     listed = [read(item) for item in node.expressions]
     if not listed or not all(item.constant for item in listed):
-        raise RefusedQueryError("IN needs a list of constants", "write x IN (1, 2), or x = y OR x = z")
+        raise RefusedQueryError(
+            "IN needs a list of constants", "write x IN (1, 2), or x = y OR x = z", "constant-needed"
+        )
     if any(item.form is Form.NOTHING for item in listed):
-        raise RefusedQueryError("NULL in an IN list is never equal to anything", "write x IN (1, 2) OR x IS NULL")
+        raise RefusedQueryError(
+            "NULL in an IN list is never equal to anything", "write x IN (1, 2) OR x IS NULL", "null-comparison"
+        )
     item, *listed = alike([read(node.this), *listed], "IN")
     values = tuple(one.expression.value for one in listed if isinstance(one.expression, Literal))
     return made(In(item.expression, values), Form.TRUTH, item, *listed)
@@ -273,7 +282,9 @@ def _is(read: Read, node: exp.Is) -> Term:
             item = truth(item, "IS TRUE")
             item = item if value else _negated(item)
             return made(Coalesce((item.expression, Literal(False))), Form.TRUTH, item)
-    raise RefusedQueryError(f"{written(node)} is not understood", "write IS NULL, IS TRUE or IS FALSE, or use =")
+    raise RefusedQueryError(
+        f"{written(node)} is not understood", "write IS NULL, IS TRUE or IS FALSE, or use =", "unsupported-sql"
+    )
 
 
 # Choices

@@ -53,7 +53,7 @@ class Span:
     def plus(self, count: int, unit: str) -> Span:
         name = unit.lower().removesuffix("s")
         if name not in _UNITS:
-            raise RefusedQueryError(f"{show(unit)} is no span of time", _HOW)
+            raise RefusedQueryError(f"{show(unit)} is no span of time", _HOW, "unknown-choice")
         months, days, clock = (count * each for each in _UNITS[name])
         return Span(self.months + months, self.days + days, self.microseconds + clock)
 
@@ -79,10 +79,10 @@ def _read_span(text: str, node: exp.Expr) -> Span:
     while end < len(text):
         found = _PART.match(text, end)
         if found is None:
-            raise RefusedQueryError(f"{written(node)} is not a span of time that can be read", _HOW)
+            raise RefusedQueryError(f"{written(node)} is not a span of time that can be read", _HOW, "syntax-error")
         span, end = span.plus(int(found[1]), found[2]), found.end()
     if not text:
-        raise RefusedQueryError(f"{written(node)} is not a constant span of time", _HOW)
+        raise RefusedQueryError(f"{written(node)} is not a constant span of time", _HOW, "constant-needed")
     return span
 
 
@@ -93,7 +93,7 @@ def moved(item: Term, span: Span) -> Term:
     if item.form is Form.NOTHING:
         return item
     if max(abs(span.months), abs(span.days), abs(span.microseconds) // _DAY) > MOST:
-        raise RefusedQueryError("a date is moved too far", "move it by fewer days, months or years")
+        raise RefusedQueryError("a date is moved too far", "move it by fewer days, months or years", "too-large")
     return folded(Shifted(item.expression, span.months, span.days, span.microseconds), item.form, item)
 
 
@@ -167,7 +167,7 @@ def _add_months(read: Read, node: exp.AddMonths) -> Term:
 def _last_day(read: Read, node: exp.LastDay) -> Term:
     unit = node.args.get("unit")
     if unit is not None and _unit(unit) != "month":
-        raise RefusedQueryError("LAST_DAY is of a month", "write LAST_DAY(day)")
+        raise RefusedQueryError("LAST_DAY is of a month", "write LAST_DAY(day)", "unknown-choice")
     item = as_day(read(node.this), "LAST_DAY")
     month = folded(Truncated(Period.MONTH, item.expression), Form.DATE, item)
     return moved(month, Span(months=1, days=-1))
@@ -205,7 +205,9 @@ def difference(unit: str, first: Term, last: Term) -> Term:
         days = arithmetic(Sign.SUBTRACT, last, first)
         return days if unit == "day" else _steps(days, 7, Rounding.INWARD)
     if unit not in _BETWEEN:
-        raise RefusedQueryError(f"{show(unit)} is no unit of DATE_DIFF", f"the units are: {', '.join(_BETWEEN)}")
+        raise RefusedQueryError(
+            f"{show(unit)} is no unit of DATE_DIFF", f"the units are: {', '.join(_BETWEEN)}", "unknown-choice"
+        )
     field = Field.YEAR if unit == "year" else Field.MONTHS
     first, last = (folded(Extracted(field, item.expression), Form.NUMBER, item) for item in (first, last))
     if unit == "quarter":
@@ -227,7 +229,9 @@ def local(item: Term, zone: Term) -> Term:
         case Literal(str(name)):
             item = needed(moment(item, "AT TIME ZONE"), "AT TIME ZONE", Form.TIME)
             return folded(Local(item.expression, name, *rules_of(name)), Form.TIME, item)
-    raise RefusedQueryError("a time zone is not a constant text", "write arrived AT TIME ZONE 'Europe/Berlin'")
+    raise RefusedQueryError(
+        "a time zone is not a constant text", "write arrived AT TIME ZONE 'Europe/Berlin'", "constant-needed"
+    )
 
 
 @rule(exp.AtTimeZone, "this zone")

@@ -55,7 +55,7 @@ def made(expression: Expression, form: Form, *parts: Term) -> Term:
     size = 1 + sum(part.size for part in parts)
     depth = 1 + max((part.depth for part in parts), default=0)
     if size > MOST_NODES or depth > MOST_LEVELS:
-        raise RefusedQueryError("an expression is too long", "split it, or use IN, BETWEEN or CASE")
+        raise RefusedQueryError("an expression is too long", "split it, or use IN, BETWEEN or CASE", "too-long")
     return Term(expression, form, size, depth)
 
 
@@ -82,7 +82,7 @@ def folded(expression: Expression, form: Form, *parts: Term) -> Term:
         return made(expression, form, *parts)
     value = evaluate(expression, {})
     if isinstance(value, Fraction) and max(abs(value.numerator), value.denominator) > LARGEST:
-        raise RefusedQueryError("a constant is too large", "write constants with at most 400 digits")
+        raise RefusedQueryError("a constant is too large", "write constants with at most 400 digits", "too-large")
     return literal(value)
 
 
@@ -116,14 +116,18 @@ def needed(term: Term, what: str, *forms: Form) -> Term:
     if Form.TRUTH in forms:
         remedy = "write a comparison, such as age >= 18"
     raise RefusedQueryError(
-        f"{what} needs {' or '.join(NAMES[form] for form in forms)}, not {NAMES[term.form]}", remedy
+        f"{what} needs {' or '.join(NAMES[form] for form in forms)}, not {NAMES[term.form]}",
+        remedy,
+        "not-a-condition" if Form.TRUTH in forms else "type-mismatch",
     )
 
 
 def weight_of(term: Term, name: str) -> str:
     """The column of the origin by which rows count."""
     if not isinstance(term.expression, Column) or term.form is not Form.NUMBER:
-        raise RefusedQueryError(f"{show(name)} is not a column of numbers", "weigh by a column as it was declared")
+        raise RefusedQueryError(
+            f"{show(name)} is not a column of numbers", "weigh by a column as it was declared", "type-mismatch"
+        )
     return term.expression.name
 
 
@@ -141,7 +145,7 @@ def alike(terms: Sequence[Term], what: str) -> list[Term]:
             remedy = "texts stand in single quotes, numbers do not"
         if forms == {Form.WORD, Form.TRUTH}:
             remedy = "compare with TRUE or FALSE, without quotes"
-        raise RefusedQueryError(f"{what} mixes {names}", remedy)
+        raise RefusedQueryError(f"{what} mixes {names}", remedy, "type-mismatch")
     return list(terms)
 
 
@@ -177,6 +181,7 @@ def arithmetic(sign: Sign, left: Term, right: Term) -> Term:
         raise RefusedQueryError(
             f"{sign} is not defined for {NAMES[left.form]} and {NAMES[right.form]}",
             "subtract one date from another, which gives days: CAST(arrived AS DATE) - DATE '2020-01-01'",
+            "type-mismatch",
         )
     left, right = number(left, str(sign)), number(right, str(sign))
     return folded(Arithmetic(sign, left.expression, right.expression), Form.NUMBER, left, right)

@@ -41,7 +41,7 @@ def _text(term: Term, what: str) -> str:
     match term.expression:
         case Literal(str(value)):
             return value
-    raise RefusedQueryError(f"{what} needs a constant text", f"write it in single quotes: {what}")
+    raise RefusedQueryError(f"{what} needs a constant text", f"write it in single quotes: {what}", "constant-needed")
 
 
 def _place(term: Term, what: str) -> int:
@@ -76,7 +76,9 @@ def _btrim(read: Read, arguments: Sequence[exp.Expr]) -> Term | None:
 def _trimmed(read: Read, arguments: Sequence[exp.Expr], position: str | None) -> Term:
     item, *characters = map(read, arguments)
     if any(_text(one, "TRIM(x, ' ')") != " " for one in characters):
-        raise RefusedQueryError("TRIM takes away spaces only", "write TRIM(x), or REPLACE(x, '-', '')")
+        raise RefusedQueryError(
+            "TRIM takes away spaces only", "write TRIM(x), or REPLACE(x, '-', '')", "unsupported-function"
+        )
     item = _word(item, "TRIM")
     side = _SIDES.get(str(position), Side.BOTH)
     return folded(Trimmed(side, item.expression), Form.WORD, item)
@@ -98,7 +100,9 @@ def _substring(read: Read, node: exp.Substring) -> Term:
     length = _place(read(node.args["length"]), what) if node.args.get("length") else None
     if start < 1 or (length is not None and length < 0):
         raise RefusedQueryError(
-            "SUBSTRING counts from 1", "write SUBSTRING(x, 1, 3); RIGHT(x, 3) counts from the end of the text"
+            "SUBSTRING counts from 1",
+            "write SUBSTRING(x, 1, 3); RIGHT(x, 3) counts from the end of the text",
+            "out-of-range",
         )
     return _sliced(read(node.this), start - 1, None if length is None else start - 1 + length, "SUBSTRING")
 
@@ -163,7 +167,7 @@ def _replace(read: Read, node: exp.Replace) -> Term:
     item = _word(read(node.this), "REPLACE")
     old, new = (_text(read(node.args[name]), what) for name in ("expression", "replacement"))
     if not old:
-        raise RefusedQueryError("REPLACE looks for an empty text", f"write {what}")
+        raise RefusedQueryError("REPLACE looks for an empty text", f"write {what}", "empty")
     return folded(Replaced(item.expression, old, new), Form.WORD, item)
 
 
@@ -195,16 +199,20 @@ def _pattern(text: str, escape: str | None) -> str:
     """With a backslash before characters that stand for themselves."""
     if escape is None and "\\" in text:
         raise RefusedQueryError(
-            "a backslash in a pattern means different things in different systems", "add ESCAPE '\\', or ESCAPE ''"
+            "a backslash in a pattern means different things in different systems",
+            "add ESCAPE '\\', or ESCAPE ''",
+            "invalid-pattern",
         )
     if escape is not None and len(escape) > 1:
-        raise RefusedQueryError("ESCAPE needs one character", "write x LIKE '10!%' ESCAPE '!'")
+        raise RefusedQueryError("ESCAPE needs one character", "write x LIKE '10!%' ESCAPE '!'", "invalid-mark")
     found, marks = [], iter(text)
     for mark in marks:
         if mark == escape:
             plain = next(marks, None)
             if plain is None:
-                raise RefusedQueryError("a pattern ends with its escape character", "write it twice, or remove it")
+                raise RefusedQueryError(
+                    "a pattern ends with its escape character", "write it twice, or remove it", "invalid-pattern"
+                )
             found.append(_plain(plain))
         else:
             found.append(_plain(mark) if mark == "\\" else mark)

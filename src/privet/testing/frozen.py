@@ -188,12 +188,15 @@ def _check(first: Query, second: Query) -> None:
     for query in (first, second):
         check_testing(query)
     if first.plan != second.plan:
-        raise InvalidInputError("the two questions are not the same", "ask both vaults the same question")
+        raise InvalidInputError(
+            "the two questions are not the same", "ask both vaults the same question", "not-comparable"
+        )
     sizes = [len(list(query.gate.ledger.entries())) for query in (first, second)]
     if sizes[0] != sizes[1] or first.gate.ledger is second.gate.ledger:
         raise InvalidInputError(
             "the two ledgers do not have the same number of entries",
             "give two vaults that were made and asked in the same way",
+            "not-comparable",
         )
 
 

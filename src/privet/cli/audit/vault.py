@@ -60,10 +60,12 @@ def _options(command: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> int:
     check_out(options)
     if not options.seconds > 0:
-        raise InvalidInputError(f"seconds must be above 0, not {options.seconds:g}", "give such as --seconds 60")
+        raise InvalidInputError(
+            f"seconds must be above 0, not {options.seconds:g}", "give such as --seconds 60", "not-positive"
+        )
     if options.releases < LEAST_RELEASES:
         raise InvalidInputError(
-            f"{options.releases:,} releases show nothing", f"give --releases {LEAST_RELEASES} or more"
+            f"{options.releases:,} releases show nothing", f"give --releases {LEAST_RELEASES} or more", "too-few"
         )
     from privet.audits import Checks  # noqa: PLC0415  brings NumPy
     from privet.cli.audit.made_pair import made_pairs  # noqa: PLC0415

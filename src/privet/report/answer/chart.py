@@ -61,11 +61,14 @@ def check_drawable(asked: Question) -> tuple[list[str], list[str]]:
     keys = [name for name in plan.outputs if name in names]
     values = [name for name in plan.outputs if name not in names]
     if not values:
-        raise InvalidInputError("this answer shows no number to draw", "select an aggregate such as COUNT(*)")
+        raise InvalidInputError(
+            "this answer shows no number to draw", "select an aggregate such as COUNT(*)", "no-aggregate"
+        )
     if len(keys) > 2 or len(names) > len(keys):
         raise InvalidInputError(
             f"a chart shows all keys, at most two, not {len(keys)} of {len(names)}",
             "group by one or two columns and select them, or use to_pandas()",
+            "wrong-shape",
         )
     if plan.having is None and (not asked.outline.cells.private or asked.outline.cells.chosen is not None):
         rows = sum(rows_of_level(asked.outline.cells, plan, level) for level in levels_of(plan))
@@ -75,11 +78,12 @@ def check_drawable(asked: Question) -> tuple[list[str], list[str]]:
 
 def _check_bars(number: int) -> None:
     if not number:
-        raise InvalidInputError("no row is left to draw", "ask with another HAVING or LIMIT")
+        raise InvalidInputError("no row is left to draw", "ask with another HAVING or LIMIT", "empty")
     if number > MOST_BARS:
         raise InvalidInputError(
             f"{number:,} bars are too many to see; {MOST_BARS} fit",
             "group by something coarser, add ORDER BY and LIMIT, or use to_pandas()",
+            "too-many",
         )
 
 
@@ -92,6 +96,7 @@ def _places(keys: Sequence[str], rows: Sequence[Row]) -> tuple[str | None, str |
         raise InvalidInputError(
             f"both keys have more than {len(COLORS)} values, which is more than there are colors",
             "keep the values you want: WHERE ... IN (...)",
+            "too-many",
         )
     return (keys[0], keys[1]) if len(second) <= len(COLORS) else (keys[1], keys[0])
 
