@@ -30,6 +30,7 @@ from privet.anonymize.result import Anonymized, recoded
 from privet.core.rational import positive, rational, show
 from privet.errors import InvalidInputError
 from privet.records.microdata import Column, Microdata, read
+from privet.typing import Integers
 
 MOST_NODES = 2**24  # of which bounds are held in memory
 DIGITS = 10**6  # of a share that is proposed
@@ -220,7 +221,7 @@ def _lattice(task: Task, *, weighted: bool) -> Lattice:
     return Lattice(ground, Levels(task.hierarchies), demand, measure, task.limit)
 
 
-def _marginals(task: Task, ground: Frequencies) -> list[npt.NDArray[np.int64]]:
+def _marginals(task: Task, ground: Frequencies) -> list[Integers]:
     """How many records have each ground value."""
     return [
         np.bincount(values, weights=ground.weights, minlength=len(one.levels[0])).astype(np.int64)

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from privet.core.rational import show
 from privet.errors import InvalidInputError
 from privet.records.microdata import Column
+from privet.typing import Integers
 
 Places = npt.NDArray[np.int32]
 STAR = "*"  # what says nothing
@@ -90,7 +91,7 @@ class Hierarchy:
         """What the groups of a level are called, in the order in which they come first."""
         return self._groups[level][1]
 
-    def sizes(self, level: int) -> npt.NDArray[np.int64]:
+    def sizes(self, level: int) -> Integers:
         """How many ground values each group of a level holds."""
         return np.bincount(self.grouping(level), minlength=len(self.labels(level)))
 

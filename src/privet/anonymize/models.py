@@ -35,9 +35,9 @@ from privet.core.rational import positive, rational, show, whole
 from privet.errors import InvalidInputError
 from privet.records.microdata import Codes, Column
 from privet.sources.relation import NUMBER_TEXT
+from privet.typing import Truths
 
 Counts = npt.NDArray[np.int64]  # a row a class, a column a sensitive value
-Truths = npt.NDArray[np.bool_]
 FITS = 2**62
 UNSURE = 1e-9  # of an entropy times the records: far above what floats lose
 EXPONENT = 50_000  # up to which powers are compared as whole numbers

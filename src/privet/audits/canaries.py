@@ -14,15 +14,14 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from privet.audits.claims import Claim
 from privet.audits.verdict import Audit, Witness
 from privet.core.rational import rational, show
 from privet.errors import InvalidInputError
 from privet.stats import binomial
+from privet.typing import Floats
 
-Floats = npt.NDArray[np.float64]
 FEWEST = 2
 POINTS = 64  # of the picture
 NAMES = ("with the canary", "without it")

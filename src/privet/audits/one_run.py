@@ -36,15 +36,14 @@ from statistics import NormalDist
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from privet.audits.canaries import TAILS, read_confidence, read_scores, roc_of
 from privet.audits.claims import Claim
 from privet.audits.verdict import Audit, Witness
 from privet.core.rational import show, whole
 from privet.errors import InvalidInputError
+from privet.typing import Floats, Truths
 
-Floats = npt.NDArray[np.float64]
 Inverse = Callable[[float], float]
 FEWEST = 10  # canaries
 SHARES = (1, 2, 4, 8, 16, 32, 64)  # one canary in so many is guessed at, by default
@@ -107,7 +106,7 @@ def one_run(
     )
 
 
-def _right(coins: npt.NDArray[np.bool_], highest: int, lowest: int) -> int:
+def _right(coins: Truths, highest: int, lowest: int) -> int:
     """Coins in order of rising scores."""
     return int(coins[len(coins) - highest :].sum()) + int((~coins[:lowest]).sum())
 
@@ -207,7 +206,7 @@ def _zcdp_lines(rho: float) -> list[tuple[float, float]]:
     return lines
 
 
-def _coins(included: Any, size: int) -> npt.NDArray[np.bool_]:
+def _coins(included: Any, size: int) -> Truths:
     array = np.asarray(included)
     if array.shape != (size,) or not bool(np.isin(array, (0, 1)).all()):
         raise InvalidInputError(

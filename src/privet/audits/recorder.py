@@ -15,16 +15,15 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from privet.audits.costs import FREE, Cost, gaussian, pure
 from privet.audits.likeness import same
 from privet.core.rational import rational, show
 from privet.errors import InvalidInputError
+from privet.typing import Floats
 
 L1, L2, LINF = "l1", "l2", "linf"
 Exact = Fraction | float  # a float is infinite or NaN
-Floats = npt.NDArray[np.float64]
 PURE = ("laplace", "geometric")  # what moves by d costs d / scale, and not less
 
 
