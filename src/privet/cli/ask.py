@@ -110,7 +110,7 @@ def _check_files(options: argparse.Namespace, asked: Query) -> None:
         from privet.report.answer.chart import check_drawable  # noqa: PLC0415  brings Altair
 
         check_picture(options.chart, "--chart")
-        check_drawable(asked.question)
+        check_drawable(asked.priced)
 
 
 @contextmanager

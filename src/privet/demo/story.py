@@ -228,7 +228,7 @@ def _told(vault: Vault, answers: Sequence[Answer], runs: int, exact: Exact) -> P
     refused = refusal(vault)
     vault.ledger.verify()
     noisy = [_noisy_week(answer) for answer in answers]
-    law = next(part.law for part in answers[0].question.parts if part.measure.role is Role.SUM)  # of the ill
+    law = next(part.law for part in answers[0].priced.parts if part.measure.role is Role.SUM)  # of the ill
     assert isinstance(law, DiscreteLaplace)  # noqa: S101  a price in epsilon is paid with it
     head, spent = vault.ledger.head(), vault.budget.spent.epsilon
     return Private(

@@ -60,7 +60,7 @@ def exact(query: Query, *, key: bytes, keys: Sequence[Keys] | None = None) -> Ex
     vectors = [[_plain(value) for value in vector] for vector in backend.exact(task)]
     if people is not None:
         vectors.append(list(people.values()))
-    parts = [_part(part, vector) for part, vector in zip(query.question.parts, vectors, strict=True)]
+    parts = [_part(part, vector) for part, vector in zip(query.priced.parts, vectors, strict=True)]
     return Exact(keys=tuple(task.cells.keys()), parts=tuple(parts))
 
 

@@ -27,12 +27,13 @@ from privet.core.shape import shape_of_kind
 from privet.core.weights import weight_from
 from privet.engine import FreshNoise, Gate, NoiseSource
 from privet.errors import InvalidInputError, RefusedQueryError
-from privet.estimates.pricing import Price, Wanted, ask
-from privet.estimates.question import outline
+from privet.estimates.priced import outline
+from privet.estimates.pricing import Wanted, ask
 from privet.ledger import Ledger, Terms
 from privet.query import Query
 from privet.vault.budget_reading import BudgetReading
 from privet.vault.folder import DECLARATIONS, check_protection, with_parts
+from privet.vault.options import Options
 
 if TYPE_CHECKING:
     from privet.frame import Frame, Summary
@@ -244,71 +245,39 @@ class Vault:
         columns = {name: table.columns for name, table in self.tables.items()}
         units = {name: table.unit for name, table in self.tables.items()}
         plan = plan_of(text, columns, units=units, facts=self.tables, weight=weight_from(weight))
-        return self.ask(
-            plan,
-            text,
-            epsilon=epsilon,
-            delta=delta,
-            rho=rho,
-            within=within,
-            expected=expected,
-            analyst=analyst,
-            max_groups=max_groups,
-            max_rows_per_group=max_rows_per_group,
-            max_rows=max_rows,
-            bounds=bounds,
-            private_keys=private_keys,
-            other=other,
-            part=part,
-        )
+        options = Options(
+            epsilon=epsilon, delta=delta, rho=rho, within=within, expected=expected, analyst=analyst,
+            max_groups=max_groups, max_rows_per_group=max_rows_per_group, max_rows=max_rows, bounds=bounds,
+            private_keys=private_keys, other=other, part=part,
+        )  # fmt: skip
+        return self._query(plan, text, options)
 
-    def ask(  # noqa: PLR0913  as sql
-        self,
-        plan: Plan,
-        text: str,
-        *,
-        epsilon: object = None,
-        delta: object = None,
-        rho: object = None,
-        within: Wanted = None,
-        expected: Wanted = None,
-        analyst: str = "",
-        max_groups: int | None = None,
-        max_rows_per_group: int | None = None,
-        max_rows: int | None = None,
-        bounds: Suggestion | None = None,
-        private_keys: bool = False,
-        other: str | None = None,
-        part: str | None = None,
-    ) -> Query:
+    def ask(self, plan: Plan, text: str, **options: Any) -> Query:
         """The same for a plan that a front has made; `text` is what the ledger notes for people."""
-        if part is not None:
-            plan = self._of_part(plan, part)
+        return self._query(plan, text, Options(**options))
+
+    def _query(self, plan: Plan, text: str, options: Options) -> Query:
+        if options.part is not None:
+            plan = self._of_part(plan, options.part)
         beside = {name: self.tables[name] for name in tables_in(origin_of(plan)) if name != plan.table}
-        plan = replace(plan, private_keys=bool(private_keys), other=_label(other))
+        plan = replace(plan, private_keys=bool(options.private_keys), other=options.label)
         table = self.tables[plan.table]
-        limits = with_limits({"max_groups": max_groups, "max_rows_per_group": max_rows_per_group, "max_rows": max_rows})
-        if bounds is not None and table.unit is not None:
-            suggested = {"max_groups": bounds.max_groups, "max_rows_per_group": bounds.max_rows_per_group}
-            limits = suggested | limits
         if table.public:
             raise RefusedQueryError(
                 f"table {show(table.name)} is public", "read it yourself: it needs no budget", "private-table-needed"
             )
         check_unit_wise(origin_of(plan), {plan.table: table, **beside})
-        others = {name: other.columns for name, other in beside.items()}
-        read = outline(plan, table.columns, self._bounds(table, limits, rows_of_a_unit(origin_of(plan))), others)
-        price = Price(epsilon=epsilon, delta=delta, rho=rho, within=within, expected=expected)
-        asked = ask(read, self.terms.budget, price)
+        bounds = self._bounds(table, options.limits(table), rows_of_a_unit(origin_of(plan)))
+        read = outline(plan, table.columns, bounds, {name: other.columns for name, other in beside.items()})
         return Query(
             text=text,
-            question=asked,
+            priced=ask(read, self.terms.budget, options),
             table=table,
             beside=beside,
-            analyst=analyst,
+            analyst=options.analyst,
             gate=self._gate([table, *beside.values()]),
-            suggestion=bounds,
-            part=part,
+            suggestion=options.bounds,
+            part=options.part,
         )
 
     def suggest_bounds(
@@ -498,14 +467,6 @@ def _options(options: Mapping[str, Any]) -> Mapping[str, Any]:
 def _given(source: Source) -> dict[str, Any]:
     """How the old data were read: the new ones are read the same way, unless told otherwise."""
     return {name: getattr(source, name) for name in defaults(source) if name not in ("path", "kind")}
-
-
-def _label(other: object) -> str | None:
-    if other is None or (isinstance(other, str) and other):
-        return other
-    raise InvalidInputError(
-        f"other must be a text, not {show(other)}", 'give a text, for example other="all other cities"', "wrong-type"
-    )
 
 
 def _fresh_secret() -> bytes:
