@@ -24,8 +24,7 @@ import privet as pv
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
-from questions import tables
-from test_questions import ASKED
+from questions import ASKED, tables
 
 ROUNDS = 15
 SIZES = ((10, 1), (10, 3), (25, 6), (50, 12), (100, 25), (200, 50))

@@ -1,4 +1,4 @@
-"""Two tables of made-up people, for the tests of linkage."""
+"""Made-up people, for the tests of linkage: two tables of them, or what many did and a few things known of some."""
 
 from __future__ import annotations
 
@@ -60,3 +60,35 @@ def pair(
 def _swapped(text: str, draw: np.random.Generator) -> str:
     at = int(draw.integers(1, len(text) - 2))
     return text[:at] + text[at + 1] + text[at] + text[at + 2 :]
+
+
+@dataclass(frozen=True)
+class World:
+    """Everybody's ratings; the first `outside` people are not in the released table."""
+
+    released: Microdata
+    points: Microdata
+
+
+def world(people: int = 400, items: int = 600, known: int = 8, outside: int = 60, seed: int = 0) -> World:
+    """Items are popular in a heavy-tailed way. Of the points known, two of eight are wrong, and dates are off."""
+    draw = np.random.default_rng(seed)
+    popular = 1 / np.arange(1, items + 1)
+    rows, points = [], []
+    for person in range(people):
+        mine = draw.choice(items, int(draw.integers(15, min(60, items))), replace=False, p=popular / popular.sum())
+        events = [(f"u{person}", f"i{one}", int(draw.integers(1, 6)), int(draw.integers(0, 1000))) for one in mine]
+        rows += events if person >= outside else []
+        if person < 2 * outside:
+            told = [events[at] for at in draw.permutation(len(events))[:known]]
+            truth = f"u{person}" if person >= outside else None
+            for number, (_, item, stars, day) in enumerate(told):
+                thing = f"i{draw.integers(items)}" if number % 4 == 3 else item
+                points.append((f"t{person}", thing, stars + int(draw.integers(-1, 2)), day + int(draw.integers(-9, 10)),
+                               truth))  # fmt: skip
+    return World(_table(rows, "person"), _table(points, "target", "truth"))
+
+
+def _table(rows: list[tuple[object, ...]], who: str, *more: str) -> Microdata:
+    names = (who, "item", "stars", "day", *more)
+    return table(**{name: [None if row[at] is None else str(row[at]) for row in rows] for at, name in enumerate(names)})

@@ -1,4 +1,5 @@
-"""Small releases made from people who are known: whatever is published about them is true, or deliberately not."""
+"""Small releases made from people who are known: whatever is published about them is true, or deliberately not; and the
+attack on them."""
 
 from __future__ import annotations
 
@@ -11,6 +12,8 @@ from typing import Any
 from hypothesis import strategies as st
 from table_oracle import published
 
+from privet.attacks.proofs.work import Work
+from privet.attacks.release.domain import Domain
 from privet.attacks.release.statistics import (  # fmt: skip
     EVERYBODY,
     Between,
@@ -24,11 +27,14 @@ from privet.attacks.release.statistics import (  # fmt: skip
     Tables,
     Total,
 )
+from privet.attacks.tables.reconstruction import Reconstruction, solve
 from privet.core.evaluate import evaluate
 from privet.core.expression import And, Column, Compare, Expression, Literal, Not, Or, Relation
 
 MOST_RECORDS = 8
 MOST_PEOPLE = 4
+SECONDS = 60
+LIMIT = 2000
 Person = dict[str, Any]
 
 
@@ -158,3 +164,11 @@ def lies(draw: st.DrawFn) -> Tables:
     wrong = [draw(statistics(f"w{at}", values, others)) for at in range(draw(st.integers(1, 2)))]
     known = made.tables
     return Tables(attributes=values, statistics=(*known.statistics, *wrong), rules=known.rules)
+
+
+def solved(tables: Tables) -> Reconstruction:
+    return solve(tables, Work(SECONDS), LIMIT)
+
+
+def records_of(domain: Domain, group: Any) -> list[tuple[Any, ...]]:
+    return [tuple(domain.attributes[n][domain.codes(n)[at]] for n in domain.names) for at in group.tolist()]

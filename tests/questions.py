@@ -1,15 +1,31 @@
 """A hundred questions that analysts ask, in the SQL that they write, over made-up tables of a hospital, a gene study,
-a web site, an outbreak and a trading company. `test_questions.py` asks them all; docs/questions.md lists them."""
+a web site, an outbreak and a trading company. `test_questions.py` asks them all.
+
+`python tests/questions.py` writes docs/questions.md, which lists them.
+"""
 
 from __future__ import annotations
 
 import datetime as dt
+import json
 import random
+import re
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import privet as pv
 
+HERE = Path(__file__).parent
+PAGE = HERE.parent / "docs" / "questions.md"
+HEAD = re.compile(r"-- (?P<vault>\w+) \| (?P<words>[^{]*?)\s*(?P<options>\{.*\})?\n(-- refused: (?P<refused>.*)\n)?")
+TITLES = {
+    "hospital": "A hospital",
+    "genes": "A gene study: genotype and phenotype",
+    "web": "A web site",
+    "outbreak": "An outbreak",
+    "trade": "Customers of a trading company (the TPC-H questions that aggregate over customers)",
+}
 PEOPLE = 400
 DAY, LAST = dt.date(2024, 1, 1), dt.date(2025, 12, 31)
 WARDS, REGIONS = ["cardiology", "oncology", "surgery", "geriatrics"], ["north", "south", "east"]
@@ -424,3 +440,53 @@ class Asked:
     sql: str
     options: dict[str, Any] = field(default_factory=dict)
     refused: str | None = None
+
+
+def asked() -> list[Asked]:
+    found = []
+    for block in (HERE / "questions.sql").read_text().strip().split("\n\n"):
+        head = HEAD.match(block)
+        assert head is not None, block
+        found.append(
+            Asked(
+                vault=head["vault"],
+                words=head["words"],
+                sql=block[head.end() :].strip().rstrip(";"),
+                options=json.loads(head["options"] or "{}"),
+                refused=head["refused"],
+            )
+        )
+    return found
+
+
+ASKED = asked()
+
+
+def page_of(listed: list[Asked]) -> str:
+    answered = sum(one.refused is None for one in listed)
+    lines = [
+        "# What analysts ask",
+        "",
+        f"{len(listed)} questions in the SQL that people write: {answered} are answered, {len(listed) - answered} are"
+        " refused with what to write instead. They are run by the tests (`tests/questions.sql`, made-up tables in"
+        " `tests/questions.py`); this page is made from them.",
+    ]
+    for vault, title in TITLES.items():
+        lines += ["", f"## {title}"]
+        for one in listed:
+            if one.vault == vault:
+                mark = "" if one.refused is None else " (refused)"
+                options = "".join(f", {name}={value!r}" for name, value in one.options.items())
+                lines += [
+                    "",
+                    f"**{one.words}**{mark}" + (f" with{options[1:]}" if options else ""),
+                    "",
+                    "```sql",
+                    one.sql,
+                    "```",
+                ]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page_of(ASKED))

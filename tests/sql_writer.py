@@ -6,6 +6,7 @@ import datetime as dt
 import re
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
+from pathlib import Path
 from typing import assert_never
 
 from privet.core import expression as x
@@ -43,6 +44,10 @@ FACTS: dict[str, TableFacts] = {
     "wards": TableFacts(public=True, key=("ward",)),
     "prices": TableFacts(public=True, key=("ward", "year")),
 }
+# Questions, and the plans that they mean or why they are refused.
+PAIRS: list[tuple[str, str]] = re.findall(
+    r"^(?!#)(.+?)\n=> (.*)$", (Path(__file__).parent / "plans.sql").read_text(), re.MULTILINE
+)
 
 
 def shown(plan: Plan) -> str:

@@ -114,13 +114,20 @@ def inside(value: Between, number: Fraction | None) -> bool:
 
 def fits(tables: Tables, people: Sequence[Mapping[str, Any]]) -> bool:
     """Whether these people obey the rules and every statistic."""
-    if not all(_is(rule, person) for rule in tables.rules.values() for person in people):
-        return False
-    for statistic in tables.statistics:
-        for said, number in published(statistic, people):
-            if not inside(said if isinstance(said, Between) else said.value, number):
-                return False
-    return True
+    obeyed = all(_is(rule, person) for rule in tables.rules.values() for person in people)
+    return obeyed and not untrue(tables, people)
+
+
+def untrue(tables: Tables, people: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The names of statistics that these people do not fit."""
+    return [
+        statistic.name
+        for statistic in tables.statistics
+        if not all(
+            inside(said if isinstance(said, Between) else said.value, number)
+            for said, number in published(statistic, people)
+        )
+    ]
 
 
 class _Seen:

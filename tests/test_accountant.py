@@ -10,6 +10,7 @@ from fractions import Fraction as F
 
 import mpmath as mp
 import pytest
+from charges import canonical
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
@@ -142,17 +143,6 @@ def test_group_prices_are_computed_up_to_epsilon_700() -> None:
         found = for_group(approximate(F(700), delta), 2).delta
         assert exact <= mp.mpf(found.numerator) / found.denominator <= exact * (1 + mp.mpf(2) ** -90)
     assert for_group(approximate(F(701), delta), 2).delta == 1
-
-
-def canonical(epsilon: float, delta: float) -> dict[str, tuple[float, float]]:
-    """The worst (epsilon, delta)-DP mechanism: P and Q of its four outputs."""
-    e = math.exp(epsilon)
-    return {
-        "proof": (delta, 0.0),
-        "yes": ((1 - delta) * e / (1 + e), (1 - delta) / (1 + e)),
-        "no": ((1 - delta) / (1 + e), (1 - delta) * e / (1 + e)),
-        "disproof": (0.0, delta),
-    }
 
 
 def test_group_privacy_by_a_chain_of_neighbors() -> None:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from made_audits import AUDITS, CHECKS, broken, fine, floats, gaussian, gdp, laplace, large, nothing, small, zcdp
-from test_report_page import Reader
+from page_reader import Reader
 
 from privet.audits import Audit, Checks, Claim, Witness
 from privet.report.audit import chart, words

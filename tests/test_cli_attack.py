@@ -10,6 +10,7 @@ from pathlib import Path
 
 import openpyxl
 import pytest
+from refusals import refused
 
 from privet import cli
 from privet.cli import attack, verb
@@ -55,15 +56,6 @@ def safe(tmp_path: Path) -> Path:
     path = tmp_path / "safe.toml"
     path.write_text(SMALL.replace("{women}", "{below = 3}").replace("{smokers}", "{below = 3}"))
     return path
-
-
-def refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
-    assert cli.main(words) == 2
-    out, err = capsys.readouterr()
-    line, remedy = err.splitlines()
-    assert out == ""
-    assert remedy.startswith("  remedy: ")
-    return line
 
 
 def test_the_census_block_is_solved_for_a_program(capsys: pytest.CaptureFixture[str]) -> None:

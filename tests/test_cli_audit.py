@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from made_audits import laplace
-from test_cli_attack import refused
+from refusals import refused
 
 import privet as pv
 from privet import cli

@@ -6,9 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from made_linkage import pair
-from test_cli_attack import refused
-from test_scoreboard import world
+from made_linkage import pair, world
+from refusals import refused
 
 from privet import cli
 from privet.records.microdata import write

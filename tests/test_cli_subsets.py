@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_cli_attack import refused
+from refusals import refused
 
 import privet as pv
 from privet import cli

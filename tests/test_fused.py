@@ -13,9 +13,11 @@ from typing import Any
 import nasty
 import numpy as np
 import pytest
+from fit import FALSE_ALARM
+from kernel_versions import choose
 from scipy import stats
-from test_kernel import FALSE_ALARM, choose
-from test_people import (
+from uncompiled import run_plain
+from visits import (
     AGE,
     ALL_ROLES,
     CITIES,
@@ -25,6 +27,7 @@ from test_people import (
     TYPES,
     VISITS,
     Row,
+    exact,
     neighbors,
     plain,
     random_chosen,
@@ -80,10 +83,6 @@ def counted(store: nasty.Store, task: Task, raw: Raw) -> dict[Keys, int]:
 
 def lifted(task: Task) -> Task:
     return replace(task, bounds=replace(task.bounds, groups=WIDE, rows=WIDE, in_all=None))
-
-
-def exact(rows: list[Row], task: Task) -> list[list[Any]]:
-    return [plain(vector) for vector in Reference({"t": rows}).exact(task)]
 
 
 # Where no bound binds
@@ -461,3 +460,18 @@ def test_a_tally_counts(many: int, low: int, high: int, monkeypatch: pytest.Monk
     assert plain(tallies[0].spreads()) == [sorted(counts.items()) for counts in right]
     assert tallies[0].distinct() == [len(counts) for counts in right]
     assert Tally(2, 0, 1).distinct() == [0, 0]
+
+
+PLAIN = """
+import warnings
+warnings.simplefilter("ignore")  # numbers go round, as they should
+import test_fused as t
+store = t.nasty.Store()
+t.choose(t.pytest.MonkeyPatch(), "many")
+assert list(t.dependent(store)) == list(t.too_far(store, range(3))) == []
+"""
+
+
+@pytest.mark.counted
+def test_the_loops_without_a_compiler_do_the_same() -> None:
+    run_plain(PLAIN)

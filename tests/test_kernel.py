@@ -22,8 +22,10 @@ import numba
 import numpy as np
 import pandas as pd
 import pytest
+from fit import FALSE_ALARM
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from kernel_versions import choose
 from scipy import stats
 from uncompiled import run_plain
 
@@ -42,7 +44,6 @@ from privet.core.sensitivity import Bounds
 from privet.core.unit import Neighbors
 from privet.sources import Raw
 
-FALSE_ALARM = 1e-9
 MIXED = kernel.mixed
 Exact = Callable[[Task, Raw], list[list[int]]]
 
@@ -65,17 +66,6 @@ def fused(store: nasty.Store, task: Task, raw: Raw) -> list[list[int]]:
     asked = rowsql.rows(task, raw)
     assert asked is not None
     return fused_exact(store.connection, task, asked)
-
-
-def choose(patch: pytest.MonkeyPatch, version: str) -> None:
-    """`few`: all rows together in NumPy. `buckets`: NumPy, where there is no compiler. `many`: compiled loops."""
-    rows = 10**9 if version == "few" else 0
-    patch.setattr(pile, "WORTH_A_START", rows)
-    patch.setattr(pile, "WORTH_A_CALL", rows)
-    patch.setattr(pile, "BUCKET", 8)
-    if version == "buckets":
-        patch.setattr(pile, "loops", lambda: None)
-        patch.setattr(kernel, "loops", lambda: None)
 
 
 def lifted(task: Task) -> Task:
@@ -541,8 +531,6 @@ assert list(t.wrong_bounds(exact, store, t.SOME_TYPES)) == []
 t.test_one_person_with_some_rows(store, exact)
 t.test_rows_in_no_cell_are_dropped(True)
 t.test_ties_fall_to_the_values()
-import test_fused as f
-assert list(f.dependent(store)) == list(f.too_far(store, range(3))) == []
 patch.setattr(t.loops, "mixed", lambda number, key: number)  # one to one
 patch.setattr(t.loops, "spread", lambda number, key: np.uint64(0))  # everything collides
 assert list(t.wrong_bounds(exact, store, t.SOME_TYPES)) == []

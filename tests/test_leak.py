@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_cli_attack import refused
+from refusals import refused
 
 from privet import cli
 from privet.compare.leak_runs import deviation, law_for, most_auc, most_right

@@ -15,37 +15,16 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from charges import charge, sha, terms
 
 from privet.core.accountant import Budget
 from privet.core.loss import NOTHING, Loss, approximate, pure, zcdp
-from privet.core.partition import Partition
 from privet.core.unit import Neighbors
 from privet.errors import BudgetExceededError, InvalidInputError, LedgerError, SuspendedError
 from privet.ledger import Charge, Kind, Policy, Receipt, Terms, connection
 from privet.ledger.batch import Batches, Job
 from privet.ledger.sqlite import SqliteLedger, create, restore
 from privet.ledger.sqlite import open as open_ledger
-
-
-def terms(
-    epsilon: object = 3,
-    delta: object = 1e-9,
-    policy: Policy = Policy.REFUSE,
-    neighbors: Neighbors = Neighbors.ADD_REMOVE,
-) -> Terms:
-    return Terms(budget=Budget(epsilon, delta), neighbors=neighbors, policy=policy, testing=False)
-
-
-def parts(*names: str) -> Partition:
-    return Partition(table="patients", column="hospital", parts=names or ("north", "south", "west"), register="r")
-
-
-def sha(text: object) -> str:
-    return hashlib.sha256(str(text).encode()).hexdigest()
-
-
-def charge(epsilon: object = "0.1", request: object = "q", **more: str) -> Charge:
-    return Charge(loss=pure(Fraction(str(epsilon))), request=sha(request), **more)
 
 
 @pytest.fixture

@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from test_ledger import charge, parts, sha, terms
+from charges import charge, parts, sha, terms
+from tampering import edit, rechain
 
 from privet.errors import BudgetExceededError, InvalidInputError, LedgerError, SuspendedError, TamperedError
 from privet.ledger import Kind, Receipt, anchor
@@ -401,8 +402,6 @@ NONSENSE = {
 
 @pytest.mark.parametrize("statement", NONSENSE.values(), ids=NONSENSE.keys())
 def test_nonsense_is_tampering_and_nothing_else(ledger: SqliteLedger, path: Path, statement: str) -> None:
-    from test_ledger_tamper import edit, rechain  # noqa: PLC0415
-
     ledger.spend(charge(1))
     ledger.close()
     edit(path, statement)
@@ -414,8 +413,6 @@ def test_nonsense_is_tampering_and_nothing_else(ledger: SqliteLedger, path: Path
 
 
 def test_an_opening_that_makes_no_sense(ledger: SqliteLedger, path: Path) -> None:
-    from test_ledger_tamper import edit, rechain  # noqa: PLC0415
-
     ledger.close()
     edit(path, """UPDATE entry SET detail = replace(detail, '\\"10\\"', '\\"1/0\\"') WHERE number = 1""")
     rechain(path)
@@ -502,19 +499,17 @@ def test_whom_a_table_protects_is_fixed_by_its_first_charge(ledger: SqliteLedger
 
 
 @pytest.mark.parametrize(
-    "edit",
+    "statement",
     [
         "UPDATE noted SET protects = 'public = true'",
         "DELETE FROM noted",
         "INSERT INTO noted VALUES ('more', 'public = true', 2)",
     ],
 )
-def test_an_edit_of_whom_a_table_protects_is_seen(ledger: SqliteLedger, path: Path, edit: str) -> None:
-    from test_ledger_tamper import edit as edited  # noqa: PLC0415
-
+def test_an_edit_of_whom_a_table_protects_is_seen(ledger: SqliteLedger, path: Path, statement: str) -> None:
     ledger.spend(charge(1, tables=(("visits", "rows_are_units = true"),)))
     ledger.close()
-    edited(path, edit)
+    edit(path, statement)
     with open_ledger(path) as again, pytest.raises(TamperedError, match="whom each table protects"):
         again.verify()
 
@@ -573,8 +568,6 @@ FORGED = {
 
 @pytest.mark.parametrize("statement", FORGED.values(), ids=FORGED.keys())
 def test_repeats_that_make_no_sense_are_seen(ledger: SqliteLedger, path: Path, statement: str) -> None:
-    from test_ledger_tamper import edit, rechain  # noqa: PLC0415
-
     for _ in range(2):
         ledger.fail(ledger.spend(charge(1, "q")), before_any_draw=True)
     ledger.verify()
@@ -587,7 +580,7 @@ def test_repeats_that_make_no_sense_are_seen(ledger: SqliteLedger, path: Path, s
 
 KILLED = """
 import os, sys
-from test_ledger import charge
+from charges import charge
 from privet.ledger.sqlite import open as open_ledger
 open_ledger(sys.argv[1]).spend(charge("0.1", sys.argv[2], analyst="eve"))
 os._exit(9)
@@ -641,8 +634,6 @@ def test_an_attempt_that_ends_after_a_reinstatement(ledger: SqliteLedger) -> Non
     ],
 )
 def test_a_value_of_another_type_is_seen(ledger: SqliteLedger, path: Path, statement: str, problem: str) -> None:
-    from test_ledger_tamper import edit  # noqa: PLC0415
-
     ledger.store(ledger.spend(charge(1, "q")), b"42")
     ledger.close()
     edit(path, statement)
@@ -651,8 +642,6 @@ def test_a_value_of_another_type_is_seen(ledger: SqliteLedger, path: Path, state
 
 
 def test_an_answer_of_another_type_is_not_replayed(ledger: SqliteLedger, path: Path) -> None:
-    from test_ledger_tamper import edit  # noqa: PLC0415
-
     ledger.store(ledger.spend(charge(1, "q")), b"42")
     ledger.close()
     edit(path, "UPDATE answer SET body = CAST('42' AS TEXT)")
@@ -661,8 +650,6 @@ def test_an_answer_of_another_type_is_not_replayed(ledger: SqliteLedger, path: P
 
 
 def test_an_opening_of_another_type_is_seen(ledger: SqliteLedger, path: Path) -> None:
-    from test_ledger_tamper import edit  # noqa: PLC0415
-
     ledger.close()
     edit(path, "UPDATE entry SET detail = x'00' WHERE number = 1")
     with pytest.raises(TamperedError, match="opening"):

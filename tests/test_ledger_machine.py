@@ -9,10 +9,10 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from charges import parts, sha, terms
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
-from test_ledger import parts, sha, terms
 
 from privet.core.accountant import Budget, within
 from privet.core.loss import NOTHING, Loss, approximate, parallel, pure, sequential, zcdp

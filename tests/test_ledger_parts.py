@@ -11,8 +11,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from test_accountant import canonical
-from test_ledger import charge, parts, sha, terms
+from charges import canonical, charge, parts, sha, terms
 
 from privet.core.accountant import Budget, within
 from privet.core.loss import approximate, pure, sequential, zcdp

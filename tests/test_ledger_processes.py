@@ -11,8 +11,8 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from charges import charge, parts, terms
 from crash_harness import Tally, kill_many, uncharged
-from test_ledger import charge, parts, terms
 
 from privet.core.unit import Neighbors
 from privet.errors import BudgetExceededError, LedgerError
@@ -80,7 +80,7 @@ def test_the_harness_knows_requests_and_receipts(tmp_path: Path) -> None:
 
 RACE = """
 import os, sys
-from test_ledger import charge
+from charges import charge
 from privet.errors import BudgetExceededError
 from privet.ledger.sqlite import open as open_ledger
 
@@ -125,7 +125,7 @@ def test_32_processes_race_for_the_last_unit(tmp_path: Path) -> None:
 
 RACE_OF_PARTS = """
 import os, sys
-from test_ledger import charge, parts
+from charges import charge, parts
 from privet.errors import BudgetExceededError, InvalidInputError
 from privet.ledger.sqlite import open as open_ledger
 
@@ -196,7 +196,7 @@ def test_a_ledger_that_was_open_before_charges_the_parts(tmp_path: Path, neighbo
 
 FORK = """
 import os, sys, threading
-from test_ledger import charge, terms
+from charges import charge, terms
 from privet.ledger.sqlite import create
 
 ledger = create(sys.argv[1], terms(100))
@@ -260,7 +260,7 @@ def test_what_waits_when_the_process_forks_is_the_parents(tmp_path: Path) -> Non
 FULL = """
 import json, resource, sys, threading
 from pathlib import Path
-from test_ledger import charge
+from charges import charge
 from privet.errors import LedgerError
 from privet.ledger.sqlite import open as open_ledger
 

@@ -9,14 +9,15 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from test_ledger import charge, parts, sha, terms
+from charges import charge, parts, sha, terms
+from tampering import edit, rechain
 
 from privet.core.accountant import Budget
 from privet.core.loss import pure
 from privet.core.unit import Neighbors
 from privet.errors import LedgerError, TamperedError
-from privet.ledger import Kind, Policy, Receipt, anchor
-from privet.ledger.chain import START, digest, exact_text
+from privet.ledger import Kind, Policy, Receipt
+from privet.ledger.chain import exact_text
 from privet.ledger.schema import ENTRY, FORMAT
 from privet.ledger.sqlite import create, restore
 from privet.ledger.sqlite import open as open_ledger
@@ -37,34 +38,6 @@ def path(tmp_path: Path) -> Path:
         assert ledger.head().entry == 9
         ledger.verify()
     return tmp_path / "l.sqlite"
-
-
-def edit(path: Path, *statements: str) -> None:
-    """Through another connection that knows no mercy: triggers are dropped for the edit and put back."""
-    other = sqlite3.connect(path, isolation_level=None)
-    other.execute("PRAGMA ignore_check_constraints=ON")
-    kept = other.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger' ORDER BY rowid").fetchall()
-    for name, _ in kept:
-        other.execute(f"DROP TRIGGER {name}")
-    for statement in statements:
-        other.execute(statement)
-    for _, sql in kept:
-        other.execute(sql)
-    other.close()
-
-
-def rechain(path: Path) -> None:
-    """What a patient forger does: compute all digests again."""
-    other = sqlite3.connect(path, isolation_level=None)
-    other.row_factory = sqlite3.Row
-    head = START
-    updates = []
-    for record in other.execute("SELECT * FROM entry ORDER BY number"):
-        head = digest(head, dict(record))
-        updates.append(f"UPDATE entry SET digest = '{head}' WHERE number = {record['number']}")
-    other.close()
-    edit(path, *updates)
-    anchor.create(path, Receipt(entry=len(updates), digest=head))  # who can write the one can write the other
 
 
 def verified(path: Path, receipt: Receipt | None = None) -> None:

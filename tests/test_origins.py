@@ -16,8 +16,8 @@ import duckdb
 import nasty
 import pandas as pd
 import pytest
-from test_kernel import choose
-from test_people import people_in_sql, plain, some_chosen, typed
+from kernel_versions import choose
+from visits import people_in_sql, plain, some_chosen, typed
 from worlds import PERSONS, UNIT, Maker, RowMaker, World, of_rows, person_of, random_plan, random_world
 
 import privet as pv

@@ -27,9 +27,9 @@ def test_import_is_light() -> None:
 def test_public_names() -> None:
     assert dir(pv) == [
         "Boolean", "Budget", "Category", "Date", "Integer", "Number", "Text", "Timestamp", "__version__",
-        "anonymize", "attacks", "audits", "col", "compare", "corr", "count", "cov", "create", "errors", "from_frame", "lit", "max",
-        "mean", "meaning", "median", "min", "n_distinct", "n_units", "noise", "open", "quantile", "std", "sum",
-        "testing", "var", "when",
+        "anonymize", "attacks", "audits", "col", "compare", "corr", "count", "cov", "create", "errors", "from_frame",
+        "lit", "max", "mean", "meaning", "median", "min", "n_distinct", "n_units", "noise", "open", "quantile", "std",
+        "sum", "testing", "var", "when",
     ]  # fmt: skip
     assert issubclass(pv.errors.InvalidInputError, pv.errors.PrivetError)
     assert issubclass(NoiseOverflowError, OverflowError)

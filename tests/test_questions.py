@@ -3,41 +3,16 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import pytest
-from questions import Asked, tables
+from questions import ASKED, PAGE, Asked, page_of, tables
 
 import privet as pv
 from privet import recheck
 from privet.vault import Vault
-
-HERE = Path(__file__).parent
-HEAD = re.compile(r"-- (?P<vault>\w+) \| (?P<words>[^{]*?)\s*(?P<options>\{.*\})?\n(-- refused: (?P<refused>.*)\n)?")
-
-
-def asked() -> list[Asked]:
-    found = []
-    for block in (HERE / "questions.sql").read_text().strip().split("\n\n"):
-        head = HEAD.match(block)
-        assert head is not None, block
-        found.append(
-            Asked(
-                vault=head["vault"],
-                words=head["words"],
-                sql=block[head.end() :].strip().rstrip(";"),
-                options=json.loads(head["options"] or "{}"),
-                refused=head["refused"],
-            )
-        )
-    return found
-
-
-ASKED = asked()
 
 
 @pytest.fixture(scope="module")
@@ -91,44 +66,4 @@ def test_there_are_a_hundred_and_most_are_answered() -> None:
 
 
 def test_the_page_lists_them_all() -> None:
-    page = (HERE.parent / "docs/questions.md").read_text()
-    assert page == page_of(ASKED), "run `python tests/test_questions.py`"
-
-
-TITLES = {
-    "hospital": "A hospital",
-    "genes": "A gene study: genotype and phenotype",
-    "web": "A web site",
-    "outbreak": "An outbreak",
-    "trade": "Customers of a trading company (the TPC-H questions that aggregate over customers)",
-}
-
-
-def page_of(listed: list[Asked]) -> str:
-    answered = sum(one.refused is None for one in listed)
-    lines = [
-        "# What analysts ask",
-        "",
-        f"{len(listed)} questions in the SQL that people write: {answered} are answered, {len(listed) - answered} are"
-        " refused with what to write instead. They are run by the tests (`tests/questions.sql`, made-up tables in"
-        " `tests/questions.py`); this page is made from them.",
-    ]
-    for vault, title in TITLES.items():
-        lines += ["", f"## {title}"]
-        for one in listed:
-            if one.vault == vault:
-                mark = "" if one.refused is None else " (refused)"
-                options = "".join(f", {name}={value!r}" for name, value in one.options.items())
-                lines += [
-                    "",
-                    f"**{one.words}**{mark}" + (f" with{options[1:]}" if options else ""),
-                    "",
-                    "```sql",
-                    one.sql,
-                    "```",
-                ]
-    return "\n".join(lines) + "\n"
-
-
-if __name__ == "__main__":
-    (HERE.parent / "docs/questions.md").write_text(page_of(ASKED))
+    assert PAGE.read_text() == page_of(ASKED), "run `python tests/questions.py`"

@@ -3,32 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from hypothesis import event, given, settings
-from made_releases import Made, lies, releases
+from made_releases import SECONDS, Made, lies, records_of, releases, solved
 from table_oracle import Truth, every_data_set, fits
 
 from privet.attacks.proofs.certificate import check, narrowed
 from privet.attacks.proofs.work import Work
-from privet.attacks.release.domain import Domain
 from privet.attacks.release.statistics import Tables
 from privet.attacks.tables.encode import kinds_of
 from privet.attacks.tables.narrowing import prepare
-from privet.attacks.tables.reconstruction import Reconstruction, solve
+from privet.attacks.tables.reconstruction import Reconstruction
 from privet.errors import InvalidInputError
-
-SECONDS = 60
-LIMIT = 2000
-
-
-def records_of(domain: Domain, group: Any) -> list[tuple[Any, ...]]:
-    return [tuple(domain.attributes[n][domain.codes(n)[at]] for n in domain.names) for at in group.tolist()]
-
-
-def solved(tables: Tables) -> Reconstruction:
-    return solve(tables, Work(SECONDS), LIMIT)
 
 
 def compare(found: Reconstruction, truth: Truth) -> None:

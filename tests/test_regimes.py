@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_cli_attack import refused
+from refusals import refused
 
 from privet import cli
 from privet.attacks.membership.regimes import (

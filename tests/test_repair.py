@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 from hypothesis import assume, event, given, settings
-from made_releases import Made, equal, exactly, releases
+from made_releases import Made, equal, exactly, records_of, releases, solved
 from table_oracle import every_data_set
-from test_reconstruction import records_of, solved
 
 from privet.attacks.finding import Interval
 from privet.attacks.proofs.prover import Prover

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from made_findings import NASTY, SAMPLES, block, likely, nasty, nobody, thousand
+from page_reader import Reader
 
 from privet import __version__
 from privet.attacks.finding import Finding, Findings, Interval, Score, Strength, Table
@@ -23,45 +23,7 @@ from privet.report.findings.words import score_sentences, sureness
 from privet.report.page_style import STYLE
 from privet.report.terminal import seconds_words
 
-VOID = {"meta", "link"}
-PAGE = "html|head|meta|title|link|style|body|main|header|section|footer|p|h1|h2|ul|li|span|div"
-ALLOWED = re.compile(f"{PAGE}|figure|figcaption|svg|g|path|rect|line|text|table|caption|thead|tbody|tr|th|td")
 any_text = st.text(st.characters(exclude_categories=()), min_size=1, max_size=40)
-
-
-class Reader(HTMLParser):
-    """Checks that every tag is one of ours and is closed, and keeps all words and attributes."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.words: list[str] = []
-        self.attributes: list[tuple[str, str | None]] = []
-        self.tags: list[str] = []
-        self.feed(text)
-        self.close()
-        assert not self.open
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        assert ALLOWED.fullmatch(tag), tag
-        self.tags.append(tag)
-        self.attributes += attrs
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.attributes += attrs
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if "style" not in self.open:
-            self.words.append(data)
-
-    @property
-    def text(self) -> str:
-        return " ".join(" ".join(self.words).replace("\u00a0", " ").split())
 
 
 def read(findings: Findings) -> Reader:

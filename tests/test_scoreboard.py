@@ -3,53 +3,19 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from made_linkage import table
+from made_linkage import table, world
 
 from privet.attacks import attack_scoreboard
 from privet.attacks.linkage.scoreboard import Names, decoy_rankings, events_of, points_of, quantile, ranked
 from privet.errors import InvalidInputError
-from privet.records.microdata import Microdata
 from privet.report.findings.page import page_of
 from privet.report.page import to_html
 
 NAMES = Names(who="person", item="item", value="stars", date="day")
 DETAILS = {"value": "stars", "date": "day"}
-
-
-@dataclass(frozen=True)
-class World:
-    """Everybody's ratings; the first `outside` people are not in the released table."""
-
-    released: Microdata
-    points: Microdata
-
-
-def world(people: int = 400, items: int = 600, known: int = 8, outside: int = 60, seed: int = 0) -> World:
-    """Items are popular in a heavy-tailed way. Of the points known, two of eight are wrong, and dates are off."""
-    draw = np.random.default_rng(seed)
-    popular = 1 / np.arange(1, items + 1)
-    rows, points = [], []
-    for person in range(people):
-        mine = draw.choice(items, int(draw.integers(15, min(60, items))), replace=False, p=popular / popular.sum())
-        events = [(f"u{person}", f"i{one}", int(draw.integers(1, 6)), int(draw.integers(0, 1000))) for one in mine]
-        rows += events if person >= outside else []
-        if person < 2 * outside:
-            told = [events[at] for at in draw.permutation(len(events))[:known]]
-            truth = f"u{person}" if person >= outside else None
-            for number, (_, item, stars, day) in enumerate(told):
-                thing = f"i{draw.integers(items)}" if number % 4 == 3 else item
-                points.append((f"t{person}", thing, stars + int(draw.integers(-1, 2)), day + int(draw.integers(-9, 10)),
-                               truth))  # fmt: skip
-    return World(_table(rows, "person"), _table(points, "target", "truth"))
-
-
-def _table(rows: list[tuple[object, ...]], who: str, *more: str) -> Microdata:
-    names = (who, "item", "stars", "day", *more)
-    return table(**{name: [None if row[at] is None else str(row[at]) for row in rows] for at, name in enumerate(names)})
 
 
 def test_people_are_found_and_strangers_are_not() -> None:

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from python_calamine import CalamineWorkbook
-from truthful import untrue
+from table_oracle import untrue
 
 from privet.attacks.release.file import published_tables, read_tables, tables_of
 from privet.attacks.release.sheet_cells import coordinate, number_of

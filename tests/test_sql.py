@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from sql_writer import FACTS, TABLES, UNITS, shown, sql_of
+from sql_writer import FACTS, PAIRS, TABLES, UNITS, shown, sql_of
 
 from privet.catalog.declarations import Source, Table
 from privet.core.expression import Column, Compare, Literal, Relation, columns_in
@@ -25,7 +25,6 @@ from privet.sql.known import MOST_SELECTS
 from privet.sql.names import MOST_TABLES
 
 HERE = Path(__file__).parent
-PAIRS = re.findall(r"^(?!#)(.+?)\n=> (.*)$", (HERE / "plans.sql").read_text(), re.MULTILINE)
 PAGE = (HERE.parent / "docs" / "sql.md").read_text()
 ARGUMENTS = {function: 1 for function in Function if function not in (Function.COUNT, Function.COUNT_DISTINCT)}
 ARGUMENTS |= dict.fromkeys((Function.COVAR_POP, Function.COVAR_SAMP, Function.CORR), 2)
