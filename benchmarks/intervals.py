@@ -40,9 +40,9 @@ from privet.core.weights import weighted
 from privet.estimates.accuracy import half_width
 from privet.estimates.estimate import Row, rows_of
 from privet.estimates.moments import Estimate
+from privet.estimates.priced import Priced, outline
 from privet.estimates.pricing import Price, ask
 from privet.estimates.publication import AS_PRINTED, AS_RELEASED, Publication
-from privet.estimates.question import Question, outline
 from privet.noise.fast import sampler
 from privet.noise.ranked import RankLoss, choose_by_rank, flip_by_rank
 from privet.stats.binomial import share as share_of
@@ -85,7 +85,7 @@ class Kinds:
         numbers = {"x": Integer(-20, 100), "y": Integer(-50, 50), "w": Integer(0, 4)}
         return {"g": Category(self.names), "h": Category(["a", "b", "c", "d"]), "t": Text(), **numbers}
 
-    def asked(self, price: Price, *aggregates: Aggregate, weight: bool = False, **more: Any) -> Question:
+    def asked(self, price: Price, *aggregates: Aggregate, weight: bool = False, **more: Any) -> Priced:
         keys = tuple(Key(name=name, value=Column(name)) for name in more.pop("keys", ("g",)))
         names = [item.name for item in (*keys, *aggregates, *more.get("computed", ()))]
         plan = Plan(**{"table": "t", "keys": keys, "aggregates": aggregates, "outputs": tuple(names), **more})
@@ -156,7 +156,7 @@ def _of_pairs(function: Function, pairs: Sequence[tuple[Fraction, Fraction]]) ->
     return float(both) / math.sqrt(spread) if spread else None
 
 
-def noisy(asked: Question, cells: Sequence[Rows]) -> list[list[int]]:
+def noisy(asked: Priced, cells: Sequence[Rows]) -> list[list[int]]:
     """One vector for each part, as the engine would release it."""
     found = []
     for part in asked.parts:
@@ -242,7 +242,7 @@ PLAIN = (
 
 def plain(case: Plain, price: Price, kinds: Kinds, tables: int, rows: Rows) -> Hits:
     asked = kinds.asked(price, *case.aggregates, computed=case.computed, weight=case.weight)
-    read = asked.outline.plan
+    read = asked.plan
     known: dict[str, Any] = {one.name: truth(one, rows) for one in read.aggregates}
     for column in read.computed:
         known[column.name] = evaluate(column.value, known)
@@ -370,8 +370,8 @@ def chosen(case: Chosen, price: Price, tables: int, kinds: Kinds) -> tuple[Hits,
     return added(each), (added(whole) if each and case.at_once else None)
 
 
-def _true(case: Chosen, asked: Question, row: Row, rows: Rows, kinds: Kinds) -> Fraction | float | None:
-    aggregate = next(one for one in asked.outline.plan.aggregates if one.name == case.shown)
+def _true(case: Chosen, asked: Priced, row: Row, rows: Rows, kinds: Kinds) -> Fraction | float | None:
+    aggregate = next(one for one in asked.plan.aggregates if one.name == case.shown)
     return truth(aggregate, rows if row.level else tuple(rows) * kinds.groups)
 
 

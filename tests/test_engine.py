@@ -22,7 +22,7 @@ from privet.core.measures import ROWS
 from privet.core.unit import Neighbors
 from privet.engine import FreshNoise, Gate, Release, guarantee, run
 from privet.errors import BudgetExceededError, RefusedQueryError, ReleaseFailedError, SuspendedError
-from privet.estimates.question import outline
+from privet.estimates.priced import outline
 from privet.ledger import Charge, Kind, Ledger, Policy, Terms
 from privet.ledger import sqlite as ledgers
 

@@ -15,7 +15,7 @@ import privet as pv
 from privet import query as queries
 from privet import recheck
 from privet.core import keys, loss, measures, parts
-from privet.estimates import pricing, question
+from privet.estimates import priced, pricing
 from privet.ledger.units import writable
 from privet.query import Query
 from privet.vault import Vault
@@ -67,9 +67,9 @@ def _half_sensitivity(far: Any) -> Any:
 
 
 PLANTED: dict[str, Plant] = {
-    "pricing: the sum of the parts": _changed(question, "total_loss", _half_loss),
+    "pricing: the sum of the parts": _changed(priced, "total_loss", _half_loss),
     "pricing: sensitivity": _changed(parts, "sensitivity_of", _half_sensitivity),
-    "splitting: noise for twice the share": lambda patch: patch.setattr(question, "priced", _twice(question.priced)),
+    "splitting: noise for twice the share": lambda patch: patch.setattr(priced, "priced", _twice(priced.priced)),
     "splitting: half of a joint price": _changed(
         pricing, "_paid", lambda part: replace(part, loss=_half_loss(part.loss))
     ),
@@ -144,17 +144,17 @@ def test_a_stored_plan_with_half_its_price_is_refused(vault: Vault) -> None:
     """A question that was kept, changed and asked later: its price, its noise, its limits."""
     for text, price in QUESTIONS.items():
         asked = vault.sql(text, **price)
-        kept = pickle.loads(pickle.dumps(asked.question))
+        kept = pickle.loads(pickle.dumps(asked.priced))
         first, *rest = kept.parts
         changes = [
             replace(kept, parts=tuple(_half_paid(part) for part in kept.parts)),
             replace(kept, parts=(replace(first, law=_narrow(first.law)), *rest)),
-            replace(kept, outline=replace(kept.outline, bounds=replace(kept.outline.bounds, rows=7))),
+            replace(kept, bounds=replace(kept.bounds, rows=7)),
         ]
         for changed in changes:
             with pytest.raises(pv.errors.RefusedQueryError, match="the charge is smaller than the price"):
-                replace(asked, question=changed).release()
-        assert replace(asked, question=kept).release().rows or "city" in text
+                replace(asked, priced=changed).release()
+        assert replace(asked, priced=kept).release().rows or "city" in text
     spent = vault.budget.spent
     assert spent.epsilon is None or spent.epsilon <= 6
 
@@ -189,11 +189,11 @@ def test_a_price_of_many_digits_is_stated_as_the_ledger_writes_it(vault: Vault) 
 @pytest.mark.parametrize("text", ["SELECT {} FROM t", "SELECT city, {} FROM t GROUP BY city"])
 def test_as_many_numbers_as_one_release_may_have(vault: Vault, text: str) -> None:
     """More are refused with a remedy, and not by the gate, which takes them for a mistake."""
-    assert question.MOST_MEASURES + 1 == recheck.MOST_PARTS
+    assert priced.MOST_MEASURES + 1 == recheck.MOST_PARTS
     means, deviations = ([f"{name}(x + {place}) AS a{place}" for place in range(499)] for name in ("AVG", "STDDEV"))
     most = [*means[:495], *deviations[495:498]]
     asked = vault.sql(text.format(", ".join(most)), epsilon=9, delta="1e-6")
-    assert len(_stated(asked)["parts"]) == question.MOST_MEASURES + ("city" in text)
+    assert len(_stated(asked)["parts"]) == priced.MOST_MEASURES + ("city" in text)
     assert recheck.problems(_stated(asked)) == []
     with pytest.raises(pv.errors.RefusedQueryError, match=r"needs 1,001 noisy numbers .* at most 999") as caught:
         vault.sql(text.format(", ".join([*most, means[498]])), epsilon=9, delta="1e-6")
@@ -230,7 +230,7 @@ def test_a_charge_to_a_part_is_for_a_query_about_it(tmp_path: Path, unit: str | 
             replace(honest["a"], part="b"),
             replace(honest["a"], part="c"),
             replace(honest["a"], table=replace(table, version=table.version + 1), part="a"),
-            replace(honest["a"], question=_without_condition(honest["a"].question)),
+            replace(honest["a"], priced=_without_condition(honest["a"].priced)),
         ]
         for query in wrong:
             with pytest.raises((pv.errors.RefusedQueryError, pv.errors.InvalidInputError)):
@@ -244,4 +244,4 @@ def test_a_charge_to_a_part_is_for_a_query_about_it(tmp_path: Path, unit: str | 
 
 def _without_condition(asked: Any) -> Any:
     """The rows are joined with their part, and nobody looks at it."""
-    return replace(asked, outline=replace(asked.outline, plan=replace(asked.outline.plan, where=None)))
+    return replace(asked, plan=replace(asked.plan, where=None))

@@ -127,7 +127,7 @@ def test_bounds_of_a_question_bind(vault: Vault) -> None:
 def test_groups_that_nobody_declared_are_those_with_enough_people(vault: Vault) -> None:
     text = "SELECT city, COUNT(DISTINCT pid) AS p, COUNT(*) AS n, AVG(age) AS a FROM t GROUP BY city"
     query = vault.sql(text, epsilon=4, delta="1e-7", max_groups=6)
-    threshold = query.question.parts[-1].threshold
+    threshold = query.priced.parts[-1].threshold
     assert threshold is not None
     people = FRAME.groupby("city", dropna=False)["pid"].nunique()
     shown = {key if isinstance(key, str) else None for key, count in people.items() if count >= threshold}
@@ -175,9 +175,9 @@ def test_the_noise_that_errs_less_is_taken(vault: Vault) -> None:
     text = "SELECT age, COUNT(*) AS n FROM t GROUP BY age"
     few, many = (vault.sql(text, epsilon=1, delta="1e-7", max_groups=n, max_rows_per_group=1) for n in (1, 60))
     pure = vault.sql(text, epsilon=1, max_groups=60, max_rows_per_group=1)
-    assert isinstance(few.question.parts[0].law, DiscreteLaplace)
+    assert isinstance(few.priced.parts[0].law, DiscreteLaplace)
     assert few.cost.delta == 0  # not needed, not charged
-    assert isinstance(many.question.parts[0].law, DiscreteGaussian)
+    assert isinstance(many.priced.parts[0].law, DiscreteGaussian)
     assert (many.cost.epsilon, many.cost.delta) == (1, F(1, 10**7))
     assert many.error["n"] < pure.error["n"]
 

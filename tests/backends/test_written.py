@@ -84,7 +84,7 @@ def test_a_statement_is_written_once(tmp_path: Path, monkeypatch: pytest.MonkeyP
             query = vault.sql(text, epsilon=1, **price)
             written.clear()
             query.release()
-            values = len({part.measure.value for part in query.question.parts}) if "MEDIAN" in text else statements
+            values = len({part.measure.value for part in query.priced.parts}) if "MEDIAN" in text else statements
             assert len(written) == (statements if unit else values)
 
 

@@ -31,8 +31,8 @@ from privet.core.unit import Neighbors
 from privet.errors import InvalidInputError, RefusedQueryError, ReleaseFailedError
 from privet.estimates.accuracy import half_width
 from privet.estimates.moments import Noisy, Span
+from privet.estimates.priced import Priced, outline
 from privet.estimates.pricing import Price, _gaussian, ask
-from privet.estimates.question import Question, outline
 from privet.ledger import Terms
 from privet.query import Query
 from privet.testing import exact
@@ -178,12 +178,12 @@ def test_a_unit_counts_once_for_each_key() -> None:
 # What is computed for the keys that are shown, and what is left for the rest
 
 
-def asked_for(price: Mapping[str, object], limits: Bounds, *aggregates: Aggregate, **more: Any) -> Question:
+def asked_for(price: Mapping[str, object], limits: Bounds, *aggregates: Aggregate, **more: Any) -> Priced:
     read = outline(plan((CITY,), *(aggregates or (N,)), **more), KINDS, limits)
     return ask(read, WIDE, Price(**price))
 
 
-def whole_release(asked: Question, people: Mapping[str, int], mine: Sequence[str], keep: int) -> Iterator[Pairs]:
+def whole_release(asked: Priced, people: Mapping[str, int], mine: Sequence[str], keep: int) -> Iterator[Pairs]:
     """All outcomes of keys and counts, without a unit and with it: one list for each set of keys that are shown.
 
     The unit has `rows` rows of each of its keys; in the second phase it keeps `keep` cells, the first or the last.
@@ -197,12 +197,12 @@ def whole_release(asked: Question, people: Mapping[str, int], mine: Sequence[str
         name: shown(chosen.law, chosen.threshold, people.get(name, 0), people.get(name, 0) + (name in mine))
         for name in names
     }
-    rows = asked.outline.bounds.rows
+    rows = asked.bounds.rows
     for visible in itertools.product((0, 1), repeat=len(names)):
         keys = [first[name][seen] for name, seen in zip(names, visible, strict=True)]
         cells = [name for name, seen in zip(names, visible, strict=True) if seen and name in mine]
         left = any(name in mine and not seen for name, seen in zip(names, visible, strict=True))
-        touched = [*cells, "rest"] if left and asked.outline.cells.rest else cells
+        touched = [*cells, "rest"] if left and asked.cells.rest else cells
         shifts = [noisy(counts.law, 0, rows) for _ in touched[:keep]]
         yield together([*keys, *shifts])
 
@@ -363,7 +363,7 @@ def prepared(folder: Path, people: Mapping[Keys, int], *extra: int, testing: boo
 
 
 def threshold_of(asked: Query) -> int:
-    found = asked.question.parts[-1].threshold
+    found = asked.priced.parts[-1].threshold
     assert found is not None
     return found
 
@@ -410,7 +410,7 @@ def test_no_key_at_all_is_an_answer(tmp_path: Path) -> None:
     for n, people in enumerate([{}, {("a",): 1}]):
         asked = prepared(tmp_path / str(n), people)
         assert asked.release().rows == []
-        assert body_of(asked) == {"noisy": [[]] * len(asked.question.parts), "keys": []}
+        assert body_of(asked) == {"noisy": [[]] * len(asked.priced.parts), "keys": []}
         backend = asked.gate.backend
         assert isinstance(backend, Fake)
         assert len(backend.tasks) == 1

@@ -45,8 +45,8 @@ from privet.core.shape import LIMIT, shape_of_kind
 from privet.core.unit import Neighbors
 from privet.errors import RefusedQueryError
 from privet.estimates.estimate import lines, plain
+from privet.estimates.priced import Priced, outline, variants
 from privet.estimates.pricing import Price, ask
-from privet.estimates.question import Question, outline, variants
 
 
 @st.composite
@@ -59,14 +59,14 @@ def aggregates(draw: st.DrawFn) -> list[Aggregate]:
     return made
 
 
-def asked(made: Sequence[Aggregate], wish: Wish) -> Question:
+def asked(made: Sequence[Aggregate], wish: Wish) -> Priced:
     """With noise that does not matter."""
     read = outline(plan(*made), KINDS, BOUNDS)
     measures, recipes = measures_of(read.plan, read.passing, wish)
     every = (*measures, KEYS) if wish.counted else measures
     setting = Setting(cells=1, bounds=BOUNDS, delta=F(1, 1000))
     parts = priced(every, setting, Gauge.EPSILON, [F(1)] * len(every))
-    return Question(outline=replace(read, measures=measures, recipes=recipes), parts=parts)
+    return Priced.of(replace(read, measures=measures, recipes=recipes), parts)
 
 
 WISHES = [Wish(one_row=a, counted=b, centered=c) for a, b, c in itertools.product((False, True), repeat=3)]

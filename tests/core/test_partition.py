@@ -29,7 +29,7 @@ from privet.core.sensitivity import Bounds
 from privet.core.shape import Shapes, shape_of_kind
 from privet.core.unit import Neighbors
 from privet.errors import BudgetExceededError, InvalidInputError, LedgerError, RefusedQueryError
-from privet.estimates.question import outline
+from privet.estimates.priced import outline
 from privet.ledger import Kind
 from privet.vault import Vault
 

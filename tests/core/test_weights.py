@@ -17,8 +17,8 @@ from privet.core.schema import Category, Integer, Number
 from privet.core.weights import weighted
 from privet.errors import RefusedQueryError
 from privet.estimates.estimate import lines, plain
+from privet.estimates.priced import Priced, outline
 from privet.estimates.pricing import Price, ask
-from privet.estimates.question import Question, outline
 
 KINDS = {"sex": Category(["f", "m"]), "w": Number(0, 4, step="1/4"), "x": Integer(-3, 9)}
 X = Column("x")
@@ -44,11 +44,11 @@ TABLES = st.lists(
 
 def answered(asked: Plan, table: list[Row]) -> list[dict[str, Any]]:
     """Without noise: every measure by hand, cell by cell."""
-    read: Question = ask(outline(asked, KINDS, bounds(1, 1)), BUDGET, Price(epsilon=1))
+    read: Priced = ask(outline(asked, KINDS, bounds(1, 1)), BUDGET, Price(epsilon=1))
     vectors = []
-    for measure in read.outline.measures:
+    for measure in read.measures:
         numbers = []
-        for cell in list(read.outline.cells.keys()):
+        for cell in list(read.cells.keys()):
             rows = [row for row in table if (row["sex"],) == cell]
             values = [None if measure.value is None else evaluate(measure.value, row) for row in rows]
             if measure.role == "count":

@@ -139,8 +139,8 @@ def test_the_attack_on_the_vault_is_the_attack_on_the_table(story: demo.Story) -
 
 def test_the_best_guess_is_a_bound_that_is_reached(story: demo.Story) -> None:
     """Bayes' rule over all published numbers, at 50 digits: the larger likelihood wins."""
-    ill = next(r for r in story.private.weeks[0].question.outline.recipes if r.aggregate.name == "ill")
-    law = story.private.weeks[0].question.parts[ill.measures[0]].law
+    ill = next(r for r in story.private.weeks[0].priced.recipes if r.aggregate.name == "ill")
+    law = story.private.weeks[0].priced.parts[ill.measures[0]].law
     assert law == LAW
     with mpmath.workdps(50):
         q = mpmath.exp(-mpmath.mpf(677) / 5000)

@@ -27,9 +27,9 @@ from privet.estimates.accuracy import half_width
 from privet.estimates.choosing import Affected, affected, selection_of
 from privet.estimates.estimate import Row, lines, rows_of
 from privet.estimates.moments import Estimate, Noisy
+from privet.estimates.priced import Priced, outline
 from privet.estimates.pricing import Price, ask
 from privet.estimates.publication import AS_PRINTED, AS_RELEASED, Publication
-from privet.estimates.question import Question, outline
 from privet.noise.fast import sampler
 from privet.report.explain.explanation import explanation
 
@@ -49,7 +49,7 @@ def of(function: Function, name: str, column: str | None = "age") -> Aggregate:
     return Aggregate(name=name, function=function, value=None if column is None else Column(column))
 
 
-def asked(*aggregates: Aggregate, key: str = "ward", price: Price | None = None, **more: Any) -> Question:
+def asked(*aggregates: Aggregate, key: str = "ward", price: Price | None = None, **more: Any) -> Priced:
     keys = more.pop("keys", (Key(name=key, value=Column(key)),))
     computed = more.get("computed", ())
     names = tuple(item.name for item in (*keys, *aggregates, *computed))
@@ -61,7 +61,7 @@ def at_least(name: str, number: int, relation: Relation = Relation.GREATER_EQUAL
     return Compare(relation, Column(name), Literal(F(number)))
 
 
-def noisy_tables(asked: Question, exact: Sequence[Sequence[int]], trials: int) -> list[list[list[int]]]:
+def noisy_tables(asked: Priced, exact: Sequence[Sequence[int]], trials: int) -> list[list[list[int]]]:
     """For each trial the exact numbers with noise of the engine's sampler on every one."""
     draws = [sampler(part.law).draw(trials * len(row)).tolist() for part, row in zip(asked.parts, exact, strict=True)]
     return [
@@ -186,15 +186,15 @@ def test_a_number_above_a_floor_lies_in_its_interval(law: Law, cells: int) -> No
 
 
 def widths(
-    question: Question, number: int = 200, name: str = "n", publication: Publication = AS_RELEASED
+    question: Priced, number: int = 200, name: str = "n", publication: Publication = AS_RELEASED
 ) -> list[F | None]:
     """How long the intervals are that are shown, with the same noisy number everywhere."""
-    vectors = [[number] * question.outline.cells.count for _ in question.parts]
+    vectors = [[number] * question.cells.count for _ in question.parts]
     cells = [row.line[name] for row in rows_of(question, vectors, SHARE, publication)]
     return [None if cell.high is None else cell.high - cell.low for cell in cells]  # type: ignore[operator, union-attr]
 
 
-def expected(question: Question, share: F, place: int = 0) -> int:
+def expected(question: Priced, share: F, place: int = 0) -> int:
     return 2 * half_width(question.parts[place].law, share)  # type: ignore[arg-type]
 
 
@@ -244,10 +244,10 @@ def test_numbers_with_noise_of_their_own_keep_their_intervals() -> None:
     values = Aggregate(name="values", function=Function.COUNT_DISTINCT, value=Column("age"))
     ratio = Computed(name="ratio", value=Quotient(Column("mean"), Column("values")))
     both = asked(FILLED, values, of(Function.AVG, "mean"), computed=(ratio,), **TOP)
-    assert set(widths(both, name="values")) == {expected(both, SHARE, both.outline.recipes[1].measures[0])}
+    assert set(widths(both, name="values")) == {expected(both, SHARE, both.recipes[1].measures[0])}
     assert set(widths(both)) == {expected(both, together(GROUPS))}
-    free = dataclasses.replace(both.outline.plan, order=(), limit=None)
-    alone = dataclasses.replace(both, outline=dataclasses.replace(both.outline, plan=free))
+    free = dataclasses.replace(both.plan, order=(), limit=None)
+    alone = dataclasses.replace(both, plan=free)
     for name in ("mean", "ratio"):
         assert widths(both, 4_000, name)[0] > widths(alone, 4_000, name)[0]  # type: ignore[operator]
     assert affected(both, selection_of(both, GROUPS)) == Affected(together=("n", "mean", "ratio"))
@@ -347,7 +347,7 @@ def test_sums_that_may_be_below_zero_have_no_lower_end_near_the_limit() -> None:
 def test_averages_of_rows_that_passed_by_their_count() -> None:
     """Where the count may be 0 any average is possible; far above the limit the interval is the plain one."""
     question, free = (asked(FILLED, of(Function.AVG, "mean"), having=having) for having in (at_least("n", 40), None))
-    count = question.outline.recipes[0].measures[0]
+    count = question.recipes[0].measures[0]
     vectors = [[number] * GROUPS for number in ((45, 900) if count == 0 else (900, 45))]
     near, plain = (lines(one, vectors, SHARE)[0]["mean"] for one in (question, free))
     assert (near.low, near.high) == (0, 100)  # type: ignore[union-attr]
@@ -363,8 +363,8 @@ def test_an_average_of_a_sum_that_passed() -> None:
         aggregates=(of(Function.SUM, "s"), of(Function.AVG, "mean")), having=at_least("s", 100),
     )  # fmt: skip
     question = ask(outline(plan, {**KINDS, "age": Integer(-50, 50)}, ONE), Budget(3, 1e-9), Price(epsilon=1))
-    (total, _) = question.outline.recipes[1].measures
-    assert question.outline.recipes[0].measures == (total,)
+    (total, _) = question.recipes[1].measures
+    assert question.recipes[0].measures == (total,)
     vectors = [[110] * GROUPS if place == total else [4_000] * GROUPS for place in range(2)]
     line = lines(question, vectors, SHARE)[0]
     assert line["s"] == Estimate(value=F(110), low=None, high=None)

@@ -184,7 +184,7 @@ RATIO = called("each", Quotient(Column("s"), Column("n")))
 @pytest.mark.parametrize("levels", [(), (("ward",), ())])
 def test_all_noisy_numbers_of_a_computed_column_hold_together(levels: tuple[tuple[str, ...], ...]) -> None:
     asked = question(asking(RATIO, levels=levels))
-    recipes = {recipe.aggregate.name: recipe for recipe in asked.outline.recipes}
+    recipes = {recipe.aggregate.name: recipe for recipe in asked.recipes}
     used = {*recipes["s"].measures, *recipes["n"].measures}
     shown = answer(asked, *([1000 * (n + 1)] for n in range(len(asked.parts)))).lines()
     each = 1 - F(5, 100) / len(used)

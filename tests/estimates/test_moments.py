@@ -30,8 +30,8 @@ from privet.core.measures import Measure, Wish, measures_of
 from privet.core.plan import Aggregate, Function
 from privet.estimates.estimate import _total, lines, plain
 from privet.estimates.moments import SAMPLE, Estimate, Noisy, Span, _root, moment
+from privet.estimates.priced import outline
 from privet.estimates.pricing import Price, ask
-from privet.estimates.question import outline
 
 MOMENTS = [
     Function.AVG, Function.VAR_POP, Function.VAR_SAMP, Function.STDDEV_POP, Function.STDDEV_SAMP,

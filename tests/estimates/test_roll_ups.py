@@ -22,7 +22,7 @@ from privet.estimates.accuracy import half_width
 from privet.estimates.estimate import lines, plain
 from privet.estimates.levels import ADDED, groups_of, most_cells
 from privet.estimates.moments import Estimate
-from privet.estimates.question import Question
+from privet.estimates.priced import Priced
 from privet.query import Query
 from privet.report.charts import svg
 from privet.vault import Vault
@@ -36,12 +36,9 @@ def leveled(*aggregates: Aggregate, levels: Any = ROLLUP, **more: Any) -> Plan:
     return plan((WARD, SEX), *aggregates, levels=levels, **more)
 
 
-def vectors(asked: Question) -> list[list[int]]:
+def vectors(asked: Priced) -> list[list[int]]:
     """Some number for every cell of every part."""
-    return [
-        [(7 * cell + 13 * part) % 50 + 3 for cell in range(asked.outline.cells.count)]
-        for part in range(len(asked.parts))
-    ]
+    return [[(7 * cell + 13 * part) % 50 + 3 for cell in range(asked.cells.count)] for part in range(len(asked.parts))]
 
 
 def test_parts_add_up_to_totals_exactly() -> None:
@@ -71,11 +68,9 @@ def test_a_total_is_what_summed_numbers_give(function: Function, price: dict[str
     noisy = [[1000 + n for n in vector] if p.measure.role is Role.COUNT else vector
              for p, vector in zip(asked.parts, vectors(asked), strict=True)]  # fmt: skip
     found = lines(asked, noisy, F(95, 100))
-    alone = dataclasses.replace(asked.outline.plan, keys=(), levels=(), outputs=("n", "x"))
-    bare = dataclasses.replace(asked, outline=dataclasses.replace(asked.outline, plan=alone))
-    bare = dataclasses.replace(
-        bare, outline=dataclasses.replace(bare.outline, cells=question(plan((), N)).outline.cells)
-    )
+    alone = dataclasses.replace(asked.plan, keys=(), levels=(), outputs=("n", "x"))
+    bare = dataclasses.replace(asked, plan=alone)
+    bare = dataclasses.replace(bare, cells=question(plan((), N)).cells)
     (same,) = lines(bare, [[sum(vector)] for vector in noisy], F(95, 100))
     assert plain(found[0]["x"]) == plain(same["x"])
     mine, narrow = found[0]["x"], same["x"]
@@ -139,7 +134,7 @@ def test_totals_of_groups_from_the_data_have_the_rest_in_them() -> None:
     assert [(row["city"], row["n"]) for row in shown.rows] == [
         ("Bern", 100), ("Basel", 200), ("elsewhere", 30), (None, 330),
     ]  # fmt: skip
-    assert most_cells(asked.outline.plan, asked.outline.cells) == 1
+    assert most_cells(asked.plan, asked.cells) == 1
     picture = svg(shown.chart())
     assert "elsewhere: 30" in picture
     assert "(all): 330" in picture
@@ -172,7 +167,7 @@ def test_what_does_not_add_up_is_refused_with_a_remedy(asked: Plan, problem: str
 
 @pytest.mark.parametrize("one", [DISTINCT, MEDIAN, LEAST])
 def test_the_finest_level_alone_may_be_named(one: Aggregate) -> None:
-    assert question(leveled(one, levels=(("ward", "sex"),))).outline.plan.levels
+    assert question(leveled(one, levels=(("ward", "sex"),))).plan.levels
 
 
 def test_no_group_at_all_has_one_level() -> None:
@@ -240,9 +235,9 @@ def vault(tmp_path: Path) -> Iterator[Vault]:
 
 
 def with_levels(asked: Query, levels: tuple[tuple[str, ...], ...]) -> Query:
-    read = asked.question.outline
+    read = asked.priced
     changed = dataclasses.replace(read, plan=dataclasses.replace(read.plan, levels=levels))
-    return dataclasses.replace(asked, question=dataclasses.replace(asked.question, outline=changed))
+    return dataclasses.replace(asked, priced=changed)
 
 
 def test_totals_of_real_rows(vault: Vault) -> None:

@@ -28,8 +28,8 @@ from privet.core.sensitivity import Bounds
 from privet.core.unit import Neighbors
 from privet.errors import InvalidInputError, RefusedQueryError
 from privet.estimates.estimate import total_error
+from privet.estimates.priced import Outline, Priced, outline, variants
 from privet.estimates.pricing import LEAST, MOST, Price, _gaussian, ask
-from privet.estimates.question import Outline, Question, outline, variants
 from privet.estimates.split import costs, error, shares
 
 COSTS = st.lists(st.floats(1e-6, 1e6), min_size=1, max_size=6)
@@ -145,7 +145,7 @@ def own_price(part: Part) -> Loss:
     return Loss(epsilon=2 * law.rate * far.l1, rho=law.rate**2 * far.l2_squared / 2)
 
 
-def is_gaussian(asked: Question) -> bool:
+def is_gaussian(asked: Priced) -> bool:
     """All noise but that of keys is paid in zCDP: there the parts share a joint price."""
     return any(part.loss.delta and part.threshold is None for part in asked.parts)
 
@@ -204,7 +204,7 @@ def test_within_is_kept_by_every_kind_of_total(names: list[str], limits: Bounds,
     }
     read = outline(plan((key("sex"),), *(kinds[name] for name in names)), KINDS, limits)
     found = ask(read, BUDGET, Price(within=target))
-    for recipe in found.outline.recipes:
+    for recipe in found.recipes:
         assert total_error(recipe, found.parts, F(95, 100)) <= target
     assert found.loss == sequential([part.loss for part in found.parts])
 
@@ -212,7 +212,7 @@ def test_within_is_kept_by_every_kind_of_total(names: list[str], limits: Bounds,
 def test_sums_come_from_centered_ones_where_that_errs_less() -> None:
     """An age lies between 0 and 120: its sum with its count beside it has noise for 60."""
     asked = question(plan((), N, total("s", "age")), epsilon=1)
-    assert [recipe.measures for recipe in asked.outline.recipes] == [(0,), (1, 0)]
+    assert [recipe.measures for recipe in asked.recipes] == [(0,), (1, 0)]
     alone = question(plan((), total("s", "age")), epsilon=1)
     assert alone.parts[0].measure.center == 0
     read = outline(plan((), N, total("s", "age")), KINDS, bounds())
@@ -294,7 +294,7 @@ def joint_delta(parts: Sequence[Part], epsilon: F, scale: float = 1.0) -> float:
     return max(math.fsum(max(0.0, p - factor * q) for p, q in way) for way in (found, [(q, p) for p, q in found]))
 
 
-def gaussian_of(*made: Aggregate, epsilon: F, delta: F) -> Question:
+def gaussian_of(*made: Aggregate, epsilon: F, delta: F) -> Priced:
     read: Outline = outline(plan((), *made), KINDS, bounds(rows=1))
     ((_, found),) = _gaussian(read, epsilon, delta)
     return found

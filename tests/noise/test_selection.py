@@ -26,8 +26,9 @@ from privet.core.mechanisms import key_threshold
 from privet.errors import InvalidInputError
 from privet.noise import AboveThreshold, exponential, noisy_max, randomized_response, selection
 from privet.noise.entropy import KEYSTREAM
-from privet.noise.fast import Ints, sampler
+from privet.noise.fast import sampler
 from privet.noise.selection import choose, flips_exp, geometric, uniform
+from privet.typing import Integers
 
 EPSILON = Fraction(4, 5)
 E = 0.8
@@ -351,7 +352,7 @@ class Forking:
     def __init__(self, law: DiscreteLaplace) -> None:
         self._sampler = sampler(law)
 
-    def draw(self, size: int) -> Ints:
+    def draw(self, size: int) -> Integers:
         found = self._sampler.draw(size)
         KEYSTREAM._pid = -1
         return found

@@ -14,8 +14,8 @@ from privet.core.schema import Boolean, Category, Date, Integer, Number, Text, T
 from privet.core.sensitivity import Bounds
 from privet.core.unit import Neighbors
 from privet.engine import Gate
+from privet.estimates.priced import Priced, outline
 from privet.estimates.pricing import Price, ask
-from privet.estimates.question import Question, outline
 from privet.ledger import Policy, Receipt, Terms, sqlite
 from privet.query import Query
 
@@ -60,15 +60,15 @@ def bounds(groups: int = 2, rows: int = 3, neighbors: Neighbors = Neighbors.ADD_
     return Bounds(groups=groups, rows=rows, neighbors=neighbors)
 
 
-def question(asked: Plan, limits: Bounds | None = None, **price: object) -> Question:
+def question(asked: Plan, limits: Bounds | None = None, **price: object) -> Priced:
     return ask(outline(asked, KINDS, limits or bounds()), BUDGET, Price(**(price or {"epsilon": 1})))
 
 
-def answer(asked: Question, *noisy: list[int], **facts: Any) -> Answer:
+def answer(asked: Priced, *noisy: list[int], **facts: Any) -> Answer:
     """With these noisy numbers; the same number in every cell where a list has one."""
-    cells = asked.outline.cells.count
+    cells = asked.cells.count
     vectors = tuple(tuple(numbers * cells if len(numbers) == 1 else numbers) for numbers in noisy)
-    return Answer(question=asked, noisy=vectors, receipt=Receipt(entry=3, digest="ab12" * 16), cost=asked.loss, **facts)
+    return Answer(priced=asked, noisy=vectors, receipt=Receipt(entry=3, digest="ab12" * 16), cost=asked.loss, **facts)
 
 
 def ledger(
@@ -78,9 +78,9 @@ def ledger(
     return sqlite.create(folder / "ledger.sqlite", terms)
 
 
-def query(asked: Question, book: sqlite.SqliteLedger, *, unit: str | None = "patient_id", analyst: str = "") -> Query:
+def query(asked: Priced, book: sqlite.SqliteLedger, *, unit: str | None = "patient_id", analyst: str = "") -> Query:
     """Without a backend: whoever touches data fails."""
-    limits = asked.outline.bounds
+    limits = asked.bounds
     table = Table(
         name="visits",
         source=Source(kind="csv", path="visits.csv"),
@@ -90,4 +90,4 @@ def query(asked: Question, book: sqlite.SqliteLedger, *, unit: str | None = "pat
         max_rows_per_group=1 if unit is None else limits.rows,
     )
     gate = Gate(ledger=book, backend=None, noise=None, secret=lambda: b"")  # type: ignore[arg-type]
-    return Query(text="SELECT", question=asked, table=table, analyst=analyst, gate=gate)
+    return Query(text="SELECT", priced=asked, table=table, analyst=analyst, gate=gate)

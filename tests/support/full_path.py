@@ -195,7 +195,7 @@ class Pair:
 
     @property
     def parts(self) -> Sequence[Part]:
-        return self.queries[0].question.parts
+        return self.queries[0].priced.parts
 
     def attained(self) -> Fraction:
         """How much of the price these two tables use up: 1 if no two others are easier to tell apart.
@@ -274,7 +274,7 @@ class Pair:
         for _ in range(size):
             answer = self.queries[side].release(fresh=True)
             if self.shape.private:
-                shown = zip(answer.question.outline.cells.keys(), answer.noisy[-1], strict=True)
+                shown = zip(answer.priced.cells.keys(), answer.noisy[-1], strict=True)
                 found.append(self.ratio_of_keys(dict(shown)))
             else:
                 found += self.ratios(answer.noisy)
@@ -300,11 +300,11 @@ class Pair:
     def with_a_low_threshold(self) -> None:
         """A planted bug: a threshold at which one lone key is hidden well enough, whatever a person has."""
         for side, query in enumerate(self.queries):
-            *rest, part = query.question.parts
+            *rest, part = query.priced.parts
             assert isinstance(part.law, DiscreteLaplace)
             low = replace(part, threshold=key_threshold(part.law, DELTA, 1))
-            question = replace(query.question, parts=(*rest, low))
-            self.queries[side] = replace(query, question=question)
+            question = replace(query.priced, parts=(*rest, low))
+            self.queries[side] = replace(query, priced=question)
 
 
 SURE = 99.0  # a log-likelihood ratio that stands for an infinite one

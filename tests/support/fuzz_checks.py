@@ -20,7 +20,7 @@ from privet.core.measures import Role
 from privet.core.parts import Part
 from privet.core.ranks import rank
 from privet.core.unit import Neighbors
-from privet.estimates.question import Question
+from privet.estimates.priced import Priced
 from privet.testing import ExactPart
 
 CHANGES = ("l1", "l2_squared", "linf", "max_parts_touched")
@@ -33,7 +33,7 @@ CLOSE = mpf("1e-12")  # what is computed here may be off by so much
 class Asked:
     """A question at a price, and the most that it may cost: None for what was not said."""
 
-    question: Question
+    priced: Priced
     epsilon: Fraction | None = None
     rho: Fraction | None = None
     delta: Fraction | None = None
@@ -114,7 +114,7 @@ def _lone(one: Mapping[Keys, int], two: Mapping[Keys, int]) -> int:
 
 def problems_of_price(asked: Asked) -> list[str]:
     """The charge is the sum of the parts and not above what was asked; every part's noise is wide enough."""
-    question, loss = asked.question, asked.question.loss
+    question, loss = asked.priced, asked.priced.loss
     found = [f"{text} in {part}" for part in question.parts for text in _problems(part, question)]
     if loss != sequential([part.loss for part in question.parts]):
         found.append("parts do not add up")
@@ -127,7 +127,7 @@ def problems_of_price(asked: Asked) -> list[str]:
     return [*found, *_joint(question)]
 
 
-def _problems(part: Part, question: Question) -> list[str]:
+def _problems(part: Part, question: Priced) -> list[str]:
     far, loss, law = part.sensitivity, part.loss, part.law
     match law:
         case DiscreteLaplace():
@@ -147,7 +147,7 @@ def _problems(part: Part, question: Question) -> list[str]:
     return found
 
 
-def _hides(part: Part, question: Question) -> bool:
+def _hides(part: Part, question: Priced) -> bool:
     """A unit's keys that nobody else has are all hidden but for delta.
 
     P[X >= t] = q**t / (1 + q) for t >= 0 and q = exp(-1 / scale); k keys have k times that. Of a unit that is replaced
@@ -158,14 +158,14 @@ def _hides(part: Part, question: Question) -> bool:
     assert part.loss.epsilon is not None
     with mp.workdps(80):
         q = mp.exp(-_real(1 / part.law.scale))
-        shown = question.outline.bounds.groups * q ** (part.threshold - 1) / (1 + q)
-        if question.outline.bounds.neighbors is Neighbors.REPLACE:
+        shown = question.bounds.groups * q ** (part.threshold - 1) / (1 + q)
+        if question.bounds.neighbors is Neighbors.REPLACE:
             shown *= 1 + mp.exp(_real(part.loss.epsilon / 2))
         delta = min(part.loss.delta, part.loss.rho_delta)
         return bool(part.threshold > 1 and shown <= min(_real(delta) * (1 + CLOSE), 1))
 
 
-def _joint(question: Question) -> list[str]:
+def _joint(question: Priced) -> list[str]:
     """Parts that share one (epsilon, delta) by way of rho: zCDP with all their rho must imply it.
 
     For every a > 1 rho-zCDP is (epsilon, d)-DP with d = exp((a - 1) (a rho - epsilon)) / (a - 1) * (1 - 1 / a)**a.

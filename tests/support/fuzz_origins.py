@@ -31,7 +31,7 @@ from privet.core.unit import Neighbors
 from privet.errors import RefusedQueryError
 from privet.estimates.estimate import plain, rows_of
 from privet.estimates.levels import ADDED
-from privet.estimates.question import Question, outline
+from privet.estimates.priced import Priced, outline
 from privet.sources import Raw
 from privet.sql import plan_of
 from support import harm, nasty
@@ -72,7 +72,7 @@ class WorldRound(Round):
     @property
     def beside(self) -> Mapping[str, Table]:
         (asked, *_) = self.asked.values()
-        return beside(asked.question.outline.plan, self.world)
+        return beside(asked.priced.plan, self.world)
 
     @cached_property
     def raw(self) -> Raw:
@@ -136,7 +136,7 @@ class OriginFuzzer(Fuzzer):
             bounds = Bounds(groups=groups, rows=rows, in_all=in_all, neighbors=relation)
             asked[relation] = asked_at(rng, read_of(plan, world, bounds))
         secret = rng.randbytes(8)
-        task = task_of(table, rng.choice(list(asked.values())).question.outline, secret)
+        task = task_of(table, rng.choice(list(asked.values())).priced, secret)
         task = replace(task, beside=beside(plan, world))
         others, own = (sets_of_rows if table.unit is None else sets_of_person)(rng, world, task)
         made = WorldRound(
@@ -155,23 +155,23 @@ class OriginFuzzer(Fuzzer):
 
     def _check_totals(self, made: Round) -> None:
         """Each total is the sum of its groups, and asking for totals asks for no other release."""
-        question = made.asked[Neighbors.REPLACE].question
-        plan = question.outline.plan
+        question = made.asked[Neighbors.REPLACE].priced
+        plan = question.plan
         if not plan.levels:
             return
         self.tally.totals += 1
-        bare = replace(question, outline=replace(question.outline, plan=replace(plan, levels=())))
+        bare = replace(question, plan=replace(plan, levels=()))
         if self._query(question, made, None).request != self._query(bare, made, None).request:
             self.tally.violations.append(f"totals: another release for {made.name}")
         if any(wrong_totals(self.rng, question)):
             self.tally.violations.append(f"totals: not the sums of their groups for {made.name}")
 
 
-def wrong_totals(rng: Random, question: Question) -> Iterator[str]:
+def wrong_totals(rng: Random, question: Priced) -> Iterator[str]:
     """The names of counts and sums of which some level does not have the sums of the finest groups."""
-    plan = question.outline.plan
+    plan = question.plan
     finest = tuple(key.name for key in plan.keys)
-    noisy = [[rng.randint(-9, 99) for _ in range(question.outline.cells.count)] for _ in question.parts]
+    noisy = [[rng.randint(-9, 99) for _ in range(question.cells.count)] for _ in question.parts]
     rows = rows_of(
         replace_levels(question, (*plan.levels, *(() if finest in plan.levels else (finest,)))), noisy, SHARE
     )
@@ -188,9 +188,9 @@ def wrong_totals(rng: Random, question: Question) -> Iterator[str]:
                 yield aggregate.name
 
 
-def replace_levels(question: Question, levels: tuple[tuple[str, ...], ...]) -> Question:
-    read = question.outline
-    return replace(question, outline=replace(read, plan=replace(read.plan, levels=levels)))
+def replace_levels(question: Priced, levels: tuple[tuple[str, ...], ...]) -> Priced:
+    read = question
+    return replace(question, plan=replace(read.plan, levels=levels))
 
 
 def read_of(plan: Plan, world: World, bounds: Bounds) -> Any:

@@ -17,8 +17,8 @@ from privet.core.sensitivity import Bounds
 from privet.core.shape import LIMIT
 from privet.core.unit import Neighbors
 from privet.errors import RefusedQueryError
+from privet.estimates.priced import Outline, at_price, outline
 from privet.estimates.pricing import Price, ask
-from privet.estimates.question import Outline, outline, question
 from support import harm, nasty
 from support.fuzz_checks import Asked
 
@@ -39,11 +39,11 @@ def asked_at(rng: Random, read: Outline) -> Asked:
     delta = rng.choice([Fraction(1, 10**9), Fraction(1, 1000)]) if with_delta else None
     try:
         found = ask(read, BUDGET, Price(**{str(gauge): amount}, delta=delta))
-        return Asked(question=found, delta=delta, **{str(gauge): amount})
+        return Asked(priced=found, delta=delta, **{str(gauge): amount})
     except RefusedQueryError:
         shares = [*(Fraction(LIMIT) ** 3 for _ in read.measures), *([Fraction(1)] if read.cells.private else [])]
-        found = question(read, gauge, shares, delta if read.cells.private else None)
-        return Asked(question=found, delta=delta, **{str(gauge): sum(shares, Fraction(0))})
+        found = at_price(read, gauge, shares, delta if read.cells.private else None)
+        return Asked(priced=found, delta=delta, **{str(gauge): sum(shares, Fraction(0))})
 
 
 def plain_plan(rng: Random, table: Table) -> Plan:

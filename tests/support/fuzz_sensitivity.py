@@ -42,7 +42,7 @@ from privet.core.sensitivity import Bounds
 from privet.core.unit import Neighbors
 from privet.engine import FreshNoise, Gate
 from privet.errors import InvalidInputError, RefusedQueryError
-from privet.estimates.question import Outline, Question, outline
+from privet.estimates.priced import Outline, Priced, outline
 from privet.query import Query
 from privet.sources import Raw
 from privet.sql import plan_of
@@ -208,8 +208,8 @@ class Round:
         return {self.table.name: self.rows(side)}
 
     def task(self, relation: Neighbors, chosen: Sequence[Keys] | None = None) -> Task:
-        asked = self.asked[relation].question
-        read = (asked if chosen is None else asked.showing(chosen)).outline
+        asked = self.asked[relation].priced
+        read = asked if chosen is None else asked.showing(chosen)
         return replace(task_of(self.table, read, self.secret), beside=self.beside)
 
 
@@ -287,7 +287,7 @@ class Fuzzer:
         pools, secret = harm.pools(rng, made), rng.randbytes(8)
         who = rng.choice(pools[table.unit]) if table.unit is not None else None
         others = [row for row in made.rows if table.unit is None or not harm.same_unit(row[table.unit], who)]
-        task = task_of(table, rng.choice(list(asked.values())).question.outline, secret)
+        task = task_of(table, rng.choice(list(asked.values())).priced, secret)
         worst = harm.harm(rng, task, pools, who)
         rows = [*others, *worst.crowd]
         return Round(made=replace(made, rows=rows), sets=worst.sets, asked=asked, secret=secret, name=name)
@@ -376,16 +376,16 @@ class Fuzzer:
         with DuckDb(Path(self._folder.name), {task.table.name: frame}, portable=True) as backend:
             return backend.exact(task)
 
-    def _query(self, question: Question, made: Round, backend: Any) -> Query:
+    def _query(self, question: Priced, made: Round, backend: Any) -> Query:
         gate = Gate(ledger=self._vault.ledger, backend=backend, noise=FreshNoise(), secret=lambda: b"fixed")
-        return Query(text="", question=question, table=made.table, beside=made.beside, analyst="", gate=gate)
+        return Query(text="", priced=question, table=made.table, beside=made.beside, analyst="", gate=gate)
 
     def _check_price(self, asked: Asked, name: str) -> None:
         self.tally.violations += [f"price: {text} for {name}" for text in problems_of_price(asked)]
 
     def _check_pairs(self, made: Round, relation: Neighbors, seen: Sequence[Seen], unit: str) -> None:
-        question = made.asked[relation].question
-        keys = in_order({key for one in seen for key in one.people}) if question.outline.cells.private else None
+        question = made.asked[relation].priced
+        keys = in_order({key for one in seen for key in one.people}) if question.cells.private else None
         parts = [exact(self._query(question, made, Numbers(one)), key=b"", keys=keys) for one in seen]
         for one, two in _pairs(relation, len(seen)):
             self.tally.cases += unit != "kernel"
@@ -393,11 +393,11 @@ class Fuzzer:
             if list(map(_without_values, a.parts)) != list(map(_without_values, b.parts)):
                 self.tally.violations.append(f"parts: not the same list for {made.name}")
             self._check_moves(question, (a, b), unit, made.name)
-            if new_keys(seen[one].people, seen[two].people) > question.outline.bounds.groups:
+            if new_keys(seen[one].people, seen[two].people) > question.bounds.groups:
                 self.tally.violations.append(f"sensitivity: too many new keys, {relation}, for {made.name}")
 
-    def _check_moves(self, question: Question, pair: tuple[Exact, Exact], unit: str, name: str) -> None:
-        (one, two), read = pair, question.outline
+    def _check_moves(self, question: Priced, pair: tuple[Exact, Exact], unit: str, name: str) -> None:
+        (one, two), read = pair, question
         relation, kinds = read.bounds.neighbors, _kinds(read)
         for place, (a, b) in enumerate(zip(one.parts, two.parts, strict=True)):
             far, limits = moved(question.parts[place], a, b), [getattr(a, limit) for limit in CHANGES]
@@ -418,7 +418,7 @@ class Fuzzer:
         """Every histogram behind a suggestion of bounds: how many groups and rows units have, where numbers lie."""
         for relation, asked in made.asked.items():
             engine = self.rng.choice([self._portable, self._kernel])
-            query = self._query(asked.question, made, engine)
+            query = self._query(asked.priced, made, engine)
             try:
                 wanted = suggest._histograms(query, Fraction(1))
             except InvalidInputError:  # nothing to suggest

@@ -8,7 +8,7 @@ from privet.attacks.subsets.decoders import Decoded, Errors, Matrix, expected
 from privet.attacks.subsets.decoders.intervals_of_people import Ranges
 from privet.attacks.subsets.decoders.listed import Sparse
 from privet.attacks.subsets.decoders.packed import Packed
-from privet.attacks.subsets.decoders.problem import Floats
+from privet.typing import Floats
 
 
 def subsets(people: int, each: int = 4, seed: int = 0) -> Packed:

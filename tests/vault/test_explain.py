@@ -120,7 +120,7 @@ def test_the_error_of_an_average_is_a_bound_that_is_reached(rows: int, spread: i
     """The worst noise inside both half widths moves the published average by the bound, and never by more."""
     asked = question(plan((), average("mean", "cost")), bounds(1, 1), epsilon=epsilon)
 
-    outlook = _outlook(asked.outline.recipes[0], asked.parts)
+    outlook = _outlook(asked.recipes[0], asked.parts)
     count, centered = asked.parts
     off = (int(outlook.noises[1].error), int(outlook.noises[0].error / centered.measure.step))
     exact_sum = centered.measure.high * rows * spread // 1000
@@ -137,7 +137,7 @@ def test_the_error_of_an_average_is_a_bound_that_is_reached(rows: int, spread: i
 def test_the_bound_is_reached_exactly() -> None:
     asked = question(plan((), average("mean", "change")), bounds(1, 1), epsilon=10)
 
-    outlook = _outlook(asked.outline.recipes[0], asked.parts)
+    outlook = _outlook(asked.recipes[0], asked.parts)
     a, b = (outlook.noises[0].error, outlook.noises[1].error)
     assert dict(outlook.errors)[100] == (a + 10 * b) / (100 - b)
     step = asked.parts[1].measure.step
@@ -152,7 +152,7 @@ def test_the_share_of_both_half_widths_is_95_percent() -> None:
     asked = question(plan((), average("mean", "cost")), epsilon=1)
     shown = answer(asked, [10**6], [0]).lines()[0]["mean"]
 
-    outlook = _outlook(asked.outline.recipes[0], asked.parts)
+    outlook = _outlook(asked.recipes[0], asked.parts)
     a, b = (noise.error for noise in outlook.noises)
     assert shown.high - shown.value == a / (10**6 - b)
     assert _average_error(outlook, 10**6) == (a + 2500 * b) / (10**6 - b)
@@ -162,7 +162,7 @@ def test_the_share_of_both_half_widths_is_95_percent() -> None:
 def test_rows_for_is_where_the_error_is_met() -> None:
 
     asked = question(plan((), average("mean", "cost")), epsilon=1)
-    outlook = _outlook(asked.outline.recipes[0], asked.parts)
+    outlook = _outlook(asked.recipes[0], asked.parts)
     rows = outlook.rows_for(Fraction(250))
     assert _average_error(outlook, rows) <= 250 < _average_error(outlook, rows - 1)
 
@@ -435,7 +435,7 @@ def test_totals_and_what_is_computed_are_explained(tmp_path: Path) -> None:
     ):
         assert words in text, words
     assert "only these totals" not in text
-    n = asked.outline.recipes[0]
+    n = asked.recipes[0]
     assert dict(facts.totals[1].errors)["n"] == total_error(n, asked.parts, Fraction(95, 100), 15)
     assert facts.to_json()["totals"][0]["level"] == ["ward"]
     assert explanation_of_averages(tmp_path / "other") == 1

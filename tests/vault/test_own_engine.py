@@ -168,16 +168,16 @@ def test_random_origins_as_a_grey_box(tables: Tables) -> None:
         bounds = Bounds(groups=2, rows=2, neighbors=Neighbors.ADD_REMOVE)
         try:
             check_unit_wise(origin_of(plan), {made.table.name: made.table for made in world.tables.values()})
-            question = asked_at(rng, read_of(plan, world, bounds)).question
+            question = asked_at(rng, read_of(plan, world, bounds)).priced
         except RefusedQueryError:
             continue
         near = beside(plan, world)
-        others, own = sets_of_person(rng, world, replace(task_of(table, question.outline, b""), beside=near))
+        others, own = sets_of_person(rng, world, replace(task_of(table, question, b""), beside=near))
         rows = [{name: [*made.rows, *mine.get(name, ())] for name, made in others.tables.items()} for mine in own]
 
         def ask(side: int, data: Any, question: Any) -> Query:
             gate = Gate(ledger=ledgers[side], backend=Book(data), noise=FreshNoise(), secret=lambda: b"")  # type: ignore[arg-type]
-            return Query(text="", question=question, table=table, beside=near, analyst="", gate=gate)  # noqa: B023
+            return Query(text="", priced=question, table=table, beside=near, analyst="", gate=gate)  # noqa: B023
 
         asked += 1
         for data in rows[1:]:
@@ -253,7 +253,7 @@ def test_noise_that_is_too_small(tables: Tables, monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_part_that_nobody_pays_for(tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Query, "cost", property(lambda self: self.question.parts[0].loss))
+    monkeypatch.setattr(Query, "cost", property(lambda self: self.priced.parts[0].loss))
     found = replayed(monkeypatch, tables("grouped"))
     assert verdict(found, "price") == VIOLATED
     assert "was charged" in says(found, "price")

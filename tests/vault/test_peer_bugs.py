@@ -63,7 +63,7 @@ def test_nothing_is_free(tmp_path: Path) -> None:
             except RefusedQueryError:
                 continue
             assert query.cost.epsilon == F(1, 10)
-            assert all(part.sensitivity.l1 > 0 for part in query.question.parts)
+            assert all(part.sensitivity.l1 > 0 for part in query.priced.parts)
         for nothing in (0, "0", -1, math.nan):
             with pytest.raises(InvalidInputError):
                 vault.sql("SELECT COUNT(*) AS n FROM t", epsilon=nothing)
@@ -73,7 +73,7 @@ def test_a_choice_is_priced_for_losses_that_move_both_ways(tmp_path: Path) -> No
     """OpenDP 2911: noisy max with half of its price. A person in two groups moves each loss by one row, either way."""
     with made(tmp_path) as vault:
         query = vault.sql("SELECT ward, MEDIAN(cost) AS m FROM t GROUP BY ward", epsilon=1)
-        (part,) = query.question.parts
+        (part,) = query.priced.parts
         assert 2 * part.law.rate * part.sensitivity.l1 == query.cost.epsilon == 1  # type: ignore[union-attr]
 
 
@@ -107,7 +107,7 @@ def test_all_columns_together_cost_what_was_said(tmp_path: Path) -> None:
         query = vault.sql(text, epsilon="0.7")
         query.release()
         assert query.cost.epsilon == vault.budget.spent.epsilon == F(7, 10)
-        assert sum(part.loss.epsilon or 0 for part in query.question.parts) == F(7, 10)
+        assert sum(part.loss.epsilon or 0 for part in query.priced.parts) == F(7, 10)
 
 
 def test_errors_of_the_engine_never_quote_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -180,7 +180,7 @@ def test_the_data_never_set_a_bound(tmp_path: Path) -> None:
         with pv.create(folder / "vault", budget=pv.Budget(10)) as vault:
             vault.add_table("t", rows, unit="who", columns=COLUMNS)
             query = vault.sql("SELECT ward, SUM(cost) AS s, MAX(age) AS m FROM t GROUP BY ward", epsilon=1)
-            texts.append((query.explain(), query.error, [part.law for part in query.question.parts]))
+            texts.append((query.explain(), query.error, [part.law for part in query.priced.parts]))
     assert texts[0] == texts[1]
 
 

@@ -117,9 +117,9 @@ def test_a_question_takes_its_bounds_and_tells_what_is_beyond(vault: Vault) -> N
     vault.replace_noise(NoNoise())
     found = vault.suggest_bounds(QUESTION, epsilon=1)
     query = vault.sql(QUESTION, epsilon=1, bounds=found)
-    assert (query.question.outline.bounds.groups, query.question.outline.bounds.rows) == (4, 4)
+    assert (query.priced.bounds.groups, query.priced.bounds.rows) == (4, 4)
     tight = vault.sql(QUESTION, epsilon=1, bounds=found, max_groups=1, max_rows_per_group=2)
-    assert (tight.question.outline.bounds.groups, tight.question.outline.bounds.rows) == (1, 2)
+    assert (tight.priced.bounds.groups, tight.priced.bounds.rows) == (1, 2)
     answer = tight.release()
     assert answer.dropped == found.dropped(1) > 0
     assert "of the groups of units are beyond max_groups = 1" in str(answer)

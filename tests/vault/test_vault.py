@@ -105,7 +105,7 @@ def test_a_question_costs_what_it_says_and_nothing_before(vault: Vault) -> None:
     query = vault.sql(BY_WARD, epsilon="0.5")
     assert (query.cost.epsilon, query.cost.rho) == (
         F(1, 2),
-        sum(part.loss.epsilon**2 for part in query.question.parts) / 2,
+        sum(part.loss.epsilon**2 for part in query.priced.parts) / 2,
     )  # type: ignore[operator]
     assert vault.budget.spent.epsilon == 0
     assert vault.budget.about_n_more(query) == query.about_n_more == 6
@@ -462,14 +462,14 @@ PER_UNIT = "(SELECT pid, COUNT(*) AS n FROM visits GROUP BY pid) AS t"
 def test_one_row_a_unit_is_in_one_group(clinic: Vault) -> None:
     """Whatever the table's limits: noise is for one row, and nothing is dropped."""
     query = clinic.sql(f"SELECT LEAST(n, 5) AS n, COUNT(*) AS people FROM {PER_UNIT} GROUP BY 1", epsilon=1)
-    bounds = query.question.outline.bounds
+    bounds = query.priced.bounds
     assert (bounds.groups, bounds.rows) == (1, 1)
     assert query.error["people"] == 3  # as of one row
     assert {row["n"]: row["people"] for row in query.release().rows} == {1: 0, 2: 0, 3: 20, 4: 0, 5: 0}
     joined = f"SELECT LEAST(n, 5) AS n, w, COUNT(*) AS rows FROM {PER_UNIT} JOIN people USING (pid) GROUP BY 1, 2"
-    bounds = clinic.sql(joined, epsilon=1).question.outline.bounds
+    bounds = clinic.sql(joined, epsilon=1).priced.bounds
     assert (bounds.groups, bounds.rows, bounds.in_all) == (2, 4, 4)  # 2 groups of visits, 4 rows of people
-    bounds = clinic.sql(joined, epsilon=1, max_rows=2).question.outline.bounds
+    bounds = clinic.sql(joined, epsilon=1, max_rows=2).priced.bounds
     assert (bounds.groups, bounds.rows, bounds.in_all) == (2, 2, 2)
 
 

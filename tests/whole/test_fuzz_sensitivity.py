@@ -126,7 +126,7 @@ def test_every_bound_is_attained(tmp_path: Path, relation: str, limits: tuple[in
 
 def _attained(query: Query, found: list[Exact], relation: str) -> None:
     pairs = itertools.combinations(found, 2) if relation == "replace" else ((found[0], other) for other in found[1:])
-    parts = query.question.parts
+    parts = query.priced.parts
     moves = [[moved(*three) for three in zip(parts, one.parts, two.parts, strict=True)] for one, two in pairs]
     for place, part in enumerate(found[0].parts):
         for limit, *seen in zip(CHANGES, *(change[place] for change in moves), strict=True):
@@ -337,7 +337,7 @@ def test_a_replacement_at_the_price_of_a_removal_is_found(monkeypatch: pytest.Mo
 
 def test_a_part_that_is_not_charged_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     real = parts.total_loss
-    monkeypatch.setattr("privet.estimates.question.total_loss", lambda listed: real(listed[:1]))
+    monkeypatch.setattr("privet.estimates.priced.total_loss", lambda listed: real(listed[:1]))
     assert caught("price")
 
 

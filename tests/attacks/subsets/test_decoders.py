@@ -14,7 +14,7 @@ from support.made_sums import made, ranges, right, subsets, uneven, whole
 from privet.attacks.subsets.decoders import Errors, Matrix, absolute, box, chebyshev, checked, choice, descent
 from privet.attacks.subsets.decoders.dense import Dense
 from privet.attacks.subsets.decoders.packed import Packed
-from privet.attacks.subsets.decoders.problem import Floats
+from privet.typing import Floats
 
 # ---- the search
 

@@ -13,8 +13,8 @@ from support.processes import run_plain
 from privet.attacks.subsets.decoders import Errors, chebyshev, exhaustive
 from privet.attacks.subsets.decoders.dense import Dense
 from privet.attacks.subsets.decoders.packed import Packed
-from privet.attacks.subsets.decoders.problem import Floats
 from privet.errors import InvalidInputError
+from privet.typing import Floats
 
 
 def slow(table: Floats, answers: Floats, bound: float) -> list[tuple[int, ...]]:

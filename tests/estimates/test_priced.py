@@ -28,8 +28,8 @@ from privet.errors import InvalidInputError, RefusedQueryError
 from privet.estimates.accuracy import gaussian_half_width, half_width, law_for, price_within
 from privet.estimates.estimate import lines, plain
 from privet.estimates.moments import Estimate
+from privet.estimates.priced import Outline, Priced, outline
 from privet.estimates.pricing import Price, ask
-from privet.estimates.question import Outline, Question, outline
 from privet.noise.fast import sampler
 
 KINDS: dict[str, Kind] = {
@@ -219,7 +219,7 @@ def test_gaussian_intervals_against_the_law_itself(variance: F, share: F) -> Non
     assert width <= 2 or covered(width - 2) < float(share)
 
 
-def question_of(*aggregates: Aggregate, epsilon: object = 1, **more: Any) -> Question:
+def question_of(*aggregates: Aggregate, epsilon: object = 1, **more: Any) -> Priced:
     return ask(read(*aggregates, **more), BUDGET, Price(epsilon=epsilon))
 
 
@@ -227,7 +227,7 @@ def test_intervals_cover_as_often_as_they_say() -> None:
     """Real draws through the whole estimate. 2,000 trials at a 5 % miss rate are above 9 % with probability < 1e-13."""
     asked = question_of(aggregate(Function.COUNT, name="n"), aggregate(Function.AVG, "age", name="a"), epsilon=1)
     trials, people, age = 2_000, 400, 50
-    average = asked.outline.recipes[1]
+    average = asked.recipes[1]
     draws = [sampler(part.law).draw(trials) for part in asked.parts]
     misses = {"n": 0, "a": 0}
     exact = [people] * len(asked.parts)
@@ -270,7 +270,7 @@ def test_an_interval_reaches_a_half_width_to_each_side() -> None:
 def test_the_interval_of_an_average_ends_where_sum_and_count_can_end(more: int, middle: int) -> None:
     """Of all sums and counts within their half widths, the least and the largest quotient."""
     asked = question_of(aggregate(Function.AVG, "age", name="a"), epsilon=6)
-    recipe = asked.outline.recipes[0]
+    recipe = asked.recipes[0]
     share = F(999, 1000)
     a, b = (half_width(asked.parts[number].law, (1 + share) / 2) for number in recipe.measures)
     assert b > 1
@@ -289,7 +289,7 @@ def test_the_interval_of_an_average_ends_where_sum_and_count_can_end(more: int, 
 
 def test_averages_stay_in_the_declared_range() -> None:
     asked = question_of(aggregate(Function.AVG, "age", name="a"), epsilon=1)
-    recipe = asked.outline.recipes[0]
+    recipe = asked.recipes[0]
 
     def average(total: int, count: int) -> Estimate:
         numbers = dict(zip(recipe.measures, ([total], [count]), strict=True))
@@ -312,15 +312,15 @@ def test_having_order_and_limit_see_published_numbers_only() -> None:
         aggregate(Function.COUNT, name="n"), keys=(WARD, Key(name="ill", value=Column("ill"))), having=big,
         order=(Order(name="ward", descending=True), Order(name="n")), limit=4, offset=1,
     )  # fmt: skip
-    keys = list(asked.outline.cells.keys())
+    keys = list(asked.cells.keys())
     noisy = [[9, 1, 8, 7, 3, 6, 5, 4, 2]]
     found = [(line["ward"], line["ill"], plain(line["n"])) for line in lines(asked, noisy, F(1, 2))]
     rows = [(*key, F(n)) for key, n in zip(keys, noisy[0], strict=True) if n + 1 > 3]
     rows.sort(key=lambda row: row[2])
     rows.sort(key=lambda row: {"B": 0, "A": 1, None: 2}[row[0]])  # type: ignore[index]
     assert found == rows[1:5]
-    unlimited = dataclasses.replace(asked.outline.plan, limit=None, offset=0, having=None, order=(Order(name="n"),))
-    everything = dataclasses.replace(asked, outline=dataclasses.replace(asked.outline, plan=unlimited))
+    unlimited = dataclasses.replace(asked.plan, limit=None, offset=0, having=None, order=(Order(name="n"),))
+    everything = dataclasses.replace(asked, plan=unlimited)
     assert [plain(line["n"]) for line in lines(everything, noisy, F(1, 2))] == sorted(noisy[0])
 
 
