@@ -27,8 +27,8 @@ from privet.errors import InvalidInputError, PrivetError, RefusedQueryError
 from privet.frame import Frame, Summary, frame_of
 from privet.frame.columns import Expr
 from privet.frame.rows import LONGEST_NOTE, Grouped
-from privet.in_memory import TEMPORARY
 from privet.sql import plan_of
+from privet.vault.in_memory import TEMPORARY
 
 col, lit, when = pv.col, pv.lit, pv.when
 MEMORY = Source(kind="memory")

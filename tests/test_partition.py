@@ -477,7 +477,7 @@ def test_a_ledger_that_cannot_be_read_is_given_back(vault: Vault, monkeypatch: p
     def broken(*_: object) -> None:
         raise LedgerError("x", "y")
 
-    monkeypatch.setattr("privet.vault._with_parts", broken)
+    monkeypatch.setattr("privet.vault.opening.with_parts", broken)
     with pytest.raises(LedgerError):
         pv.open(vault.folder)
 

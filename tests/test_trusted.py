@@ -181,7 +181,7 @@ def vault(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Vault]:
 def test_every_module_that_a_release_enters_is_read_or_fenced(kind: str, vault: Vault) -> None:
     with every_release.entered() as found:
         every_release.KINDS[kind](vault)
-    assert {"privet.vault", "privet.core.accountant"} <= found
+    assert {"privet.vault.vault", "privet.core.accountant"} <= found
     assert ("privet.noise.fast" in found) == (kind != "pricing")
     assert [module for module in sorted(found) if not LIST.known(module)] == []
 

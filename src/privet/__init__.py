@@ -37,10 +37,10 @@ if TYPE_CHECKING:
     from privet.frame.choices import when as when
     from privet.frame.columns import col as col
     from privet.frame.columns import lit as lit
-    from privet.in_memory import from_frame as from_frame
     from privet.interpret import meaning as meaning
     from privet.vault import create as create
     from privet.vault import open as open
+    from privet.vault.in_memory import from_frame as from_frame
 
 __version__ = "0.1.0"
 
@@ -51,7 +51,7 @@ ROOMS = ("anonymize", "attacks", "audits", "compare", "errors", "noise", "testin
 PLACES = {  # where a name lives that is not itself a module
     "Budget": "core.accountant",
     "create": "vault",
-    "from_frame": "in_memory",
+    "from_frame": "vault.in_memory",
     "meaning": "interpret",
     "open": "vault",
     "when": "frame.choices",

@@ -16,8 +16,8 @@ from privet.estimates.choosing import Affected, Selection, affected
 from privet.estimates.estimate import Line, Row, chosen_by, rows_of
 from privet.estimates.levels import Level, finest
 from privet.estimates.moments import Estimate
+from privet.estimates.priced import Priced
 from privet.estimates.publication import AS_RELEASED, Publication, check_publication
-from privet.estimates.question import Question
 from privet.ledger import Receipt
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Answer:
     """One row a group, and one a total where totals were asked for: `levels` says which keys a row is about. `interval`
     says how far each value may be from the exact one, where that can be said: of a quantile, MIN or MAX it cannot."""
 
-    question: Question = field(repr=False)
+    priced: Priced = field(repr=False)
     noisy: tuple[tuple[int, ...], ...] = field(repr=False)
     receipt: Receipt
     cost: Loss
@@ -47,17 +47,17 @@ class Answer:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        return self.question.outline.plan.outputs
+        return self.priced.plan.outputs
 
     @property
     def selection(self) -> Selection:
         """How noisy numbers chose the rows (HAVING, ORDER BY with LIMIT), which their intervals allow for."""
-        return chosen_by(self.question, self.noisy, self.publication)
+        return chosen_by(self.priced, self.noisy, self.publication)
 
     @property
     def numbers(self) -> tuple[str, ...]:
         """The columns that are no keys."""
-        keys = finest(self.question.outline.plan)
+        keys = finest(self.priced.plan)
         return tuple(name for name in self.columns if name not in keys)
 
     @property
@@ -67,7 +67,7 @@ class Answer:
 
     def leveled(self, share: object = SHARE) -> list[Row]:
         """The rows as exact numbers, each with its level: what the views are made of."""
-        return rows_of(self.question, self.noisy, _checked_share(share), self.publication)
+        return rows_of(self.priced, self.noisy, _checked_share(share), self.publication)
 
     def lines(self, share: object = SHARE) -> list[Line]:
         return [row.line for row in self.leveled(share)]
@@ -77,7 +77,7 @@ class Answer:
         totals. Nothing but the released numbers is used, so it is free. Each interval holds the exact number as before.
         """
         wished = Publication(whole=whole, nonnegative=nonnegative, additive=additive)
-        check_publication(wished, self.question.outline.plan)
+        check_publication(wished, self.priced.plan)
         return replace(self, publication=wished)
 
     @property
@@ -90,13 +90,13 @@ class Answer:
         return [self._intervals(line) for line in self.lines(share)]
 
     def _intervals(self, line: Line) -> dict[str, Any]:
-        keys = finest(self.question.outline.plan)
+        keys = finest(self.priced.plan)
         return {name: _plain(item) if name in keys else _with_interval(item) for name, item in line.items()}
 
     def to_json(self) -> dict[str, Any]:
         """For `--json` and the server. Where totals were asked for, `levels` has the keys that each row is about."""
         rows = self.leveled()
-        plan = self.question.outline.plan
+        plan = self.priced.plan
         return {
             "columns": list(self.columns),
             "rows": [{name: _json(item) for name, item in self._intervals(row.line).items()} for row in rows],
@@ -115,7 +115,7 @@ class Answer:
     def _chosen(self) -> dict[str, Any]:
         """Whose intervals allow for a choice by noisy numbers; nothing where there was none."""
         selection = self.selection
-        found = affected(self.question, selection)
+        found = affected(self.priced, selection)
         return {} if found == Affected() else {"chosen": {"rows": selection.rows, **asdict(found)}}
 
     def to_pandas(self, *, intervals: bool = False) -> pd.DataFrame:
@@ -162,7 +162,7 @@ class Answer:
             if name in self.numbers and intervals:
                 table[f"{name}_low"] = [cell["low"] for cell in cells]
                 table[f"{name}_high"] = [cell["high"] for cell in cells]
-        if self.question.outline.plan.levels:
+        if self.priced.plan.levels:
             table[_unused("level", table)] = [", ".join(row.level) for row in rows]
         if self.warnings:  # they must not get lost where only rows are kept
             table[_unused("warning", table)] = ["; ".join(self.warnings)] * len(rows)

@@ -14,9 +14,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, assert_never
 
-import numpy as np
-import numpy.typing as npt
-
 from privet import recheck
 from privet.backends import Backend, Spread, Task, Vector
 from privet.core.cells import Keys, in_order, plain_keys
@@ -32,6 +29,7 @@ from privet.ledger import Charge, Ledger, Receipt
 from privet.ledger.units import writable
 from privet.noise.fast import sampler
 from privet.noise.ranked import RankLoss, choose_by_rank, flip_by_rank
+from privet.typing import Integers
 
 BINS = 41  # for the numbers of groups and rows per unit; the last bin counts everything above 2**39
 
@@ -39,7 +37,7 @@ BINS = 41  # for the numbers of groups and rows per unit; the last bin counts ev
 class NoiseSource(Protocol):
     """Where noise comes from: the operating system, except in vaults created for testing."""
 
-    def draw(self, law: Law, size: int) -> npt.NDArray[np.int64]: ...
+    def draw(self, law: Law, size: int) -> Integers: ...
 
     def choose(self, spread: Spread, measure: Measure, law: Choice) -> int: ...
 
@@ -47,7 +45,7 @@ class NoiseSource(Protocol):
 class FreshNoise:
     """Exact draws from the operating system's entropy."""
 
-    def draw(self, law: Law, size: int) -> npt.NDArray[np.int64]:
+    def draw(self, law: Law, size: int) -> Integers:
         return sampler(law).draw(size)
 
     def choose(self, spread: Spread, measure: Measure, law: Choice) -> int:
@@ -64,7 +62,7 @@ class Watched:
         self._noise = noise
         self.drawn = False
 
-    def draw(self, law: Law, size: int) -> npt.NDArray[np.int64]:
+    def draw(self, law: Law, size: int) -> Integers:
         self.drawn = True
         return self._noise.draw(law, size)
 

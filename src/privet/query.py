@@ -20,7 +20,7 @@ from privet.engine import Gate, Release, guarantee, run
 from privet.errors import InvalidInputError, TableUnavailableError
 from privet.estimates.estimate import SINGLE, total_error
 from privet.estimates.levels import most_cells
-from privet.estimates.question import Question
+from privet.estimates.priced import Priced
 from privet.ledger import Charge, Ledger, Stored
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Query:
     """Looking at it costs nothing and touches no data. `release` does."""
 
     text: str
-    question: Question
+    priced: Priced
     table: Table
     analyst: str
     gate: Gate = field(repr=False)
@@ -45,21 +45,21 @@ class Query:
 
     @property
     def plan(self) -> Plan:
-        return self.question.outline.plan
+        return self.priced.plan
 
     @property
     def cost(self) -> Loss:
         """Its price on both gauges."""
-        return self.question.loss
+        return self.priced.loss
 
     @property
     def error(self) -> dict[str, Fraction]:
         """How far each count and sum may be off, with 95 % probability; the others depend on the number of rows. Of
         several levels it is that of the largest totals."""
-        cells = most_cells(self.plan, self.question.outline.cells)
+        cells = most_cells(self.plan, self.priced.cells)
         return {
-            recipe.aggregate.name: total_error(recipe, self.question.parts, SHARE, cells)
-            for recipe in self.question.outline.recipes
+            recipe.aggregate.name: total_error(recipe, self.priced.parts, SHARE, cells)
+            for recipe in self.priced.recipes
             if recipe.aggregate.function in SINGLE
         }
 
@@ -113,12 +113,12 @@ class Query:
     @property
     def request(self) -> str:
         """Names what is computed and with which noise. HAVING, ORDER BY, LIMIT and names are free to change."""
-        read = self.question.outline
+        read = self.priced
         computed: list[Any] = [read.plan.origin, read.plan.where, [key.value for key in read.plan.keys], read.bounds]
         if read.cells.private:
             computed.append(["keys from the data", read.cells.rest])
-        parts: list[Any] = [[part.measure, type(part.law).__name__, part.law] for part in self.question.parts]
-        parts += [[part.threshold] for part in self.question.parts if part.threshold is not None]
+        parts: list[Any] = [[part.measure, type(part.law).__name__, part.law] for part in self.priced.parts]
+        parts += [[part.threshold] for part in self.priced.parts if part.threshold is not None]
         declared = [_declared(table) for table in (self.table, *self.beside.values())]
         return fingerprint(computed, parts, declared)
 
@@ -136,7 +136,7 @@ class Query:
 
     def task(self, secret: bytes, shown: Sequence[Keys] | None = None) -> Task:
         """What the backend computes and which noise it gets; of keys that are not public, for those that are shown."""
-        read, parts = self.question.outline, self.question.parts
+        read, parts = self.priced, self.priced.parts
         task = Task(
             table=self.table,
             plan=read.plan,
@@ -155,16 +155,16 @@ class Query:
     def _answer(self, release: Release, paid: Loss, *, replayed: bool) -> Answer:
         """`paid` is what was charged for the release: prices that give the same noise have the same answer."""
         body = json.loads(release.body)
-        asked = self.question
+        asked = self.priced
         return Answer(
-            question=asked.showing([keys_from(key) for key in body["keys"]]) if "keys" in body else asked,
+            priced=asked.showing([keys_from(key) for key in body["keys"]]) if "keys" in body else asked,
             noisy=tuple(tuple(vector) for vector in body["noisy"]),
             receipt=release.receipt,
             cost=paid,
             replayed=replayed,
             warnings=warnings_of(self.gate.ledger),
             guarantee=guarantee([self.task(b"")], self.gate.ledger.terms.neighbors, paid),
-            dropped=None if self.suggestion is None else self.suggestion.dropped(self.question.outline.bounds.groups),
+            dropped=None if self.suggestion is None else self.suggestion.dropped(self.priced.bounds.groups),
         )
 
 

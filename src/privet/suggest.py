@@ -29,7 +29,7 @@ from privet.core.shape import Form, Shape
 from privet.engine import BINS, guarantee, run
 from privet.errors import InvalidInputError
 from privet.estimates.accuracy import half_width
-from privet.estimates.question import Outline, outline
+from privet.estimates.priced import Outline, outline
 from privet.ledger import Charge, Receipt
 from privet.query import Query, warnings_of
 
@@ -126,7 +126,7 @@ def _people(query: Query) -> bool:
 
 def _histograms(query: Query, epsilon: Fraction) -> list[Histogram]:
     """With equal shares of the price."""
-    read = query.question.outline
+    read = query.priced
     values = [aggregate.value for aggregate in read.plan.aggregates if aggregate.function is not Function.COUNT]
     columns = list(dict.fromkeys(value for value in values if isinstance(value, Column)))
     numbers = [column for column in columns if read.passing[column.name].form is Form.NUMBER]

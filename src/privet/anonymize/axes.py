@@ -22,9 +22,9 @@ import numpy.typing as npt
 from privet.anonymize.builders import are_codes, is_number, number_of, suggest, time_of
 from privet.anonymize.hierarchy import MISSING, STAR, Hierarchy
 from privet.records.microdata import Column
+from privet.typing import Floats, Words
 
 Ranks = npt.NDArray[np.int64]
-Real = npt.NDArray[np.float64]
 MOST_LISTED = 64  # values of a category without a hierarchy; one of more gets a suggested one
 FAR = 2.0  # where a missing value is, on a line from 0 to 1
 
@@ -33,8 +33,8 @@ class Named(NamedTuple):
     """What some ranges are called; the share of the line that each loses; the records with a value that it covers."""
 
     texts: list[str | None]
-    losses: Real
-    covered: Real
+    losses: Floats
+    covered: Floats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +48,7 @@ class Axis:
     name: str
     ranks: Ranks
     texts: tuple[str | None, ...]
-    position: Real
+    position: Floats
     groups: tuple[npt.NDArray[np.uint32], ...]
     hierarchy: Hierarchy | None = None
     listing: bool = False
@@ -88,7 +88,7 @@ class Axis:
         name, share = hierarchy.levels[level][low], (int(within.sum()) - 1) / max(len(within) - 1, 1)
         return None if name == MISSING else name, share, float(counts[within].sum())
 
-    def listed(self, sets: npt.NDArray[np.uint64], counts: Ranks) -> Named:
+    def listed(self, sets: Words, counts: Ranks) -> Named:
         """The same for sets of ranks, a bit each."""
         held = [[rank for rank in range(len(self.texts)) if bits >> rank & 1] for bits in map(int, sets)]
         texts = [self._listed([self.texts[rank] for rank in ranks]) for ranks in held]

@@ -40,7 +40,7 @@ def flat(column: Column) -> Hierarchy:
 def prefixes(column: Column, mask: str = "*", step: int = 1) -> Hierarchy:
     """Characters masked from the end, `step` more at each level. Shorter texts keep what the longest would."""
     if len(mask) != 1:
-        raise InvalidInputError(f"a mask is one character, not {show(mask)}", 'use such as mask="*"')
+        raise InvalidInputError(f"a mask is one character, not {show(mask)}", 'use such as mask="*"', "invalid-mark")
     whole(step, "step", 1)
     texts = _texts(column)
     longest = max(map(len, texts))
@@ -79,11 +79,14 @@ def intervals(
         raise InvalidInputError(
             f"intervals of {', '.join(map(show, widths))} do not lie within each other",
             "make each width a multiple of the one before, such as 5, 10, 20",
+            "contradiction",
         )
     bottom = None if low is None else rational(low, "low")
     top = None if high is None else rational(high, "high")
     if bottom is not None and top is not None and bottom >= top:
-        raise InvalidInputError(f"low {show(low)} is not below high {show(high)}", "give the smaller one as low")
+        raise InvalidInputError(
+            f"low {show(low)} is not below high {show(high)}", "give the smaller one as low", "reversed-range"
+        )
     numbers = numbers_of(column)
     whole_numbers = all(number.denominator == 1 for number in (*numbers, *steps, bottom or Fraction()))
     rows = []
@@ -123,7 +126,9 @@ def numbers_of(column: Column) -> list[Fraction]:
     for text, number in zip(_texts(column), numbers, strict=True):
         if number is None:
             raise InvalidInputError(
-                f"{show(text)} in column {show(column.name)} is not a number", "use prefixes, merge_rare or flat"
+                f"{show(text)} in column {show(column.name)} is not a number",
+                "use prefixes, merge_rare or flat",
+                "not-a-number",
             )
     return [number for number in numbers if number is not None]
 
@@ -153,6 +158,7 @@ def dates(column: Column, form: str | None = None) -> Hierarchy:
             raise InvalidInputError(
                 f"{show(text)} in column {show(column.name)} is not a date in {written}",
                 'give the form, such as form="%d.%m.%Y"',
+                "not-a-date",
             )
         rows.append((text, time))
     timed = any(time.time() != dt.time() or len(text) > 10 for text, time in rows) and form is None
@@ -221,5 +227,7 @@ def _texts(column: Column) -> list[str]:
     """The ground values."""
     texts = [text for text in column.texts if text is not None]
     if not texts:
-        raise InvalidInputError(f"column {show(column.name)} has no values", "leave it out of the quasi-identifiers")
+        raise InvalidInputError(
+            f"column {show(column.name)} has no values", "leave it out of the quasi-identifiers", "empty"
+        )
     return texts

@@ -24,14 +24,13 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from privet.core.rational import rational, show
 from privet.errors import InvalidInputError
 from privet.records.microdata import Column, Microdata, read
 from privet.sources.relation import NUMBER_TEXT
+from privet.typing import Integers, Truths
 
-Whole = npt.NDArray[np.int64]
 THRESHOLD = 0.2  # a risk that many guidelines allow at most: classes of 5
 FITS = 2**62
 MOST_LISTED = 2**24  # numbers that a table may have a place for
@@ -151,7 +150,7 @@ def check(  # noqa: PLR0913  each by name
     kept = ~gone
     people = None if population is None else read(population, columns=names)
     if people is not None and not len(people):
-        raise InvalidInputError("there is nobody in the population", "check its file, or leave it out")
+        raise InvalidInputError("there is nobody in the population", "check its file, or leave it out", "empty")
     numbers, others = _numbers(columns, [] if people is None else [people[name] for name in names])
     counts = np.bincount(numbers[kept])
     there = np.flatnonzero(counts)
@@ -172,23 +171,25 @@ def check(  # noqa: PLR0913  each by name
 
 def _check_names(table: Microdata, names: Sequence[str], private: Sequence[str]) -> None:
     if not names:
-        raise InvalidInputError("no quasi-identifier is named", 'say which columns tell who it is: ["age", "sex"]')
+        raise InvalidInputError(
+            "no quasi-identifier is named", 'say which columns tell who it is: ["age", "sex"]', "missing-name"
+        )
     for name in (*names, *private):
         table[name]  # is there
         if [*names, *private].count(name) > 1:
-            raise InvalidInputError(f"column {show(name)} is named twice", "name each column once")
+            raise InvalidInputError(f"column {show(name)} is named twice", "name each column once", "duplicate-name")
     if not len(table):
-        raise InvalidInputError("there are no records", "check the file, its header and its delimiter")
+        raise InvalidInputError("there are no records", "check the file, its header and its delimiter", "empty")
 
 
-def _is(column: Column, text: str | None) -> npt.NDArray[np.bool_]:
+def _is(column: Column, text: str | None) -> Truths:
     return np.array([text is not None and one == text for one in column.texts], np.bool_)[column.codes]
 
 
-def _numbers(columns: Sequence[Column], others: Sequence[Column]) -> tuple[Whole, Whole]:
+def _numbers(columns: Sequence[Column], others: Sequence[Column]) -> tuple[Integers, Integers]:
     """A number for each record of both tables, the same for records that look the same."""
     count = len(columns[0].codes)
-    found: Whole = np.zeros(count + (len(others[0].codes) if others else 0), np.int64)
+    found: Integers = np.zeros(count + (len(others[0].codes) if others else 0), np.int64)
     reach = 1
     for place, one in enumerate(columns):
         both = [one, *([others[place]] if others else [])]
@@ -201,7 +202,7 @@ def _numbers(columns: Sequence[Column], others: Sequence[Column]) -> tuple[Whole
     return found[:count], found[count:]
 
 
-def _renumbered(numbers: Whole, reach: int) -> tuple[Whole, int]:
+def _renumbered(numbers: Integers, reach: int) -> tuple[Integers, int]:
     """From 0 on, without gaps, in the same order; and how many there are."""
     if reach > MOST_LISTED:
         distinct, found = np.unique(numbers, return_inverse=True)
@@ -210,7 +211,7 @@ def _renumbered(numbers: Whole, reach: int) -> tuple[Whole, int]:
     return (np.cumsum(there) - 1)[numbers], int(there.sum())
 
 
-def _found_in(classes: Whole, others: Whole) -> Whole:
+def _found_in(classes: Integers, others: Integers) -> Integers:
     """How many people of the population look like each class."""
     counts = np.bincount(others, minlength=int(classes.max(initial=0)) + 1)
     return counts[classes]
@@ -219,7 +220,7 @@ def _found_in(classes: Whole, others: Whole) -> Whole:
 # Sensitive values
 
 
-def _diversity(column: Column, kept: npt.NDArray[np.bool_], classes: Whole, sizes: Whole) -> Diversity:
+def _diversity(column: Column, kept: Truths, classes: Integers, sizes: Integers) -> Diversity:
     values = _in_order(column)
     overall = np.bincount(values) / len(values)
     pairs, counts = _counted(classes * len(overall) + values[kept], len(sizes) * len(overall))
@@ -239,7 +240,7 @@ def _diversity(column: Column, kept: npt.NDArray[np.bool_], classes: Whole, size
     )
 
 
-def _counted(numbers: Whole, reach: int) -> tuple[Whole, Whole]:
+def _counted(numbers: Integers, reach: int) -> tuple[Integers, Integers]:
     """The distinct ones in order, and how often each occurs."""
     if reach > MOST_LISTED:
         return np.unique(numbers, return_counts=True)
@@ -248,7 +249,7 @@ def _counted(numbers: Whole, reach: int) -> tuple[Whole, Whole]:
     return there, counts[there]
 
 
-def _in_order(column: Column) -> Whole:
+def _in_order(column: Column) -> Integers:
     """For each record the rank of its value among those that are there: numbers by size if all are, texts otherwise,
     missing last."""
     there = np.flatnonzero(np.bincount(column.codes)).tolist()
@@ -261,7 +262,7 @@ def _in_order(column: Column) -> Whole:
     return ranks[column.codes]
 
 
-def _recursive(owner: Whole, counts: Whole, starts: Whole, fewest: int) -> dict[int, float]:
+def _recursive(owner: Integers, counts: Integers, starts: Integers, fewest: int) -> dict[int, float]:
     """For each l that all classes have: the most frequent over all from the l-th on, where that is largest."""
     order = np.lexsort((-counts, owner))
     falling = counts[order].astype(float)
@@ -274,7 +275,7 @@ def _recursive(owner: Whole, counts: Whole, starts: Whole, fewest: int) -> dict[
     return found
 
 
-def _ordered(owner: Whole, value: Whole, shares: Any, overall: Any, classes: int) -> float | None:
+def _ordered(owner: Integers, value: Integers, shares: Any, overall: Any, classes: int) -> float | None:
     """How far shares must be moved along the values, with 1 from the first to the last."""
     if len(overall) < 2:
         return 0.0
@@ -289,7 +290,7 @@ def _ordered(owner: Whole, value: Whole, shares: Any, overall: Any, classes: int
 # Risks
 
 
-def _risks(sizes: Whole, everybody: Whole | None, threshold: float, population: int | None) -> Risks:
+def _risks(sizes: Integers, everybody: Integers | None, threshold: float, population: int | None) -> Risks:
     records = int(sizes.sum())
     there = sizes if everybody is None else np.maximum(sizes, everybody)
     marketer = float((sizes / there).sum() / records)

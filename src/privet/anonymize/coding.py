@@ -58,7 +58,7 @@ def bottom_code(data: Microdata, name: str, limit: object) -> Coded:
 
 def _coded(data: Microdata, name: str, limit: Fraction, *, top: bool) -> Coded:
     if not len(data):
-        raise InvalidInputError("there are no records", "check the file, its header and its delimiter")
+        raise InvalidInputError("there are no records", "check the file, its header and its delimiter", "empty")
     old = data[name]
     numbers = [None if text is None else _number(text, name) for text in old.texts]
     value = next((text for text, number in zip(old.texts, numbers, strict=True) if number == limit), plain(limit))
@@ -81,6 +81,8 @@ def _number(text: str, name: str) -> Fraction:
     number = number_of(text)
     if number is None:
         raise InvalidInputError(
-            f"{show(text)} in column {show(name)} is not a number", "code columns of numbers, or correct that value"
+            f"{show(text)} in column {show(name)} is not a number",
+            "code columns of numbers, or correct that value",
+            "not-a-number",
         )
     return number

@@ -16,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from privet.anonymize.hierarchy import Hierarchy
-from privet.anonymize.measures import Classes, Node, Whole
+from privet.anonymize.measures import Classes, Node
+from privet.typing import Integers, Truths
 
 Places = npt.NDArray[np.integer]
 Group = npt.NDArray[np.intp]
@@ -34,7 +35,7 @@ class Frequencies:
     node: Node
     columns: tuple[Places, ...]
     rows: Group
-    weights: Whole
+    weights: Integers
 
     def __len__(self) -> int:
         return len(self.weights)
@@ -126,7 +127,7 @@ def _all(values: npt.NDArray[np.generic]) -> Group:
     return np.arange(len(values))
 
 
-def _changes(values: npt.NDArray[np.generic]) -> npt.NDArray[np.bool_]:
+def _changes(values: npt.NDArray[np.generic]) -> Truths:
     """Where a value differs from the one before; the first always does."""
     found = np.ones(len(values), dtype=np.bool_)
     np.not_equal(values[1:], values[:-1], out=found[1:])
@@ -163,7 +164,7 @@ class Levels:
         return Frequencies(node, tuple(columns), rows, weights)
 
 
-def _summed(key: Keys, radix: int, weights: Whole) -> tuple[Group, Whole]:
+def _summed(key: Keys, radix: int, weights: Integers) -> tuple[Group, Integers]:
     """A row for each key, in rising order of keys, and the sum of the weights of all rows that have it."""
     if radix <= max(DENSE, 4 * len(key)):
         sums = np.bincount(key, weights=weights, minlength=radix)

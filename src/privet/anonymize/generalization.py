@@ -30,6 +30,7 @@ from privet.anonymize.result import Anonymized, recoded
 from privet.core.rational import positive, rational, show
 from privet.errors import InvalidInputError
 from privet.records.microdata import Column, Microdata, read
+from privet.typing import Integers
 
 MOST_NODES = 2**24  # of which bounds are held in memory
 DIGITS = 10**6  # of a share that is proposed
@@ -126,17 +127,23 @@ def quasi_identifiers(
 ) -> tuple[Quasi, ...]:
     """The columns by which somebody may be known, with a hierarchy each."""
     if not len(records):
-        raise InvalidInputError("there are no records", "check the file")
+        raise InvalidInputError("there are no records", "check the file", "empty")
     if not names:
-        raise InvalidInputError("no quasi-identifier is named", 'say which columns tell who it is: ["age", "sex"]')
+        raise InvalidInputError(
+            "no quasi-identifier is named", 'say which columns tell who it is: ["age", "sex"]', "missing-name"
+        )
     twice = {name for name in names if list(names).count(name) > 1}
     if twice:
-        raise InvalidInputError(f"quasi-identifier {show(min(twice))} is named twice", "name each column once")
+        raise InvalidInputError(
+            f"quasi-identifier {show(min(twice))} is named twice", "name each column once", "duplicate-name"
+        )
     for name in sensitive:
         records[name]  # or it is not there
         if name in names:
             raise InvalidInputError(
-                f"column {show(name)} is both sensitive and a quasi-identifier", "let it be one of the two"
+                f"column {show(name)} is both sensitive and a quasi-identifier",
+                "let it be one of the two",
+                "duplicate-name",
             )
     given = given_hierarchies(hierarchies, names)
     return tuple(_quasi(records[name], given.get(name)) for name in names)
@@ -155,7 +162,9 @@ def limit_of(suppress: object, records: int) -> int:
     share = rational(suppress, "suppress")
     if not 0 <= share <= 1:
         raise InvalidInputError(
-            f"suppress must be from 0 to 1, not {show(suppress)}", "give a share of the records, such as 0.05"
+            f"suppress must be from 0 to 1, not {show(suppress)}",
+            "give a share of the records, such as 0.05",
+            "out-of-range",
         )
     return floor(share * records)
 
@@ -165,13 +174,16 @@ def _check_size(task: Task) -> None:
     least, records = max([1, *(model.k for model in task.models if isinstance(model, K))]), len(task.records)
     if least > records:
         raise InvalidInputError(
-            f"k={least} is more than the {_many(records)}", f"give a k of at most {records}, or more records"
+            f"k={least} is more than the {_many(records)}",
+            f"give a k of at most {records}, or more records",
+            "too-large",
         )
     nodes = prod(one.height for one in task.hierarchies)
     if nodes > MOST_NODES:
         raise InvalidInputError(
             f"there are {nodes:,} ways to choose levels, too many to search",
             "give fewer quasi-identifiers or hierarchies with fewer levels, or use mondrian",
+            "too-many",
         )
 
 
@@ -209,7 +221,7 @@ def _lattice(task: Task, *, weighted: bool) -> Lattice:
     return Lattice(ground, Levels(task.hierarchies), demand, measure, task.limit)
 
 
-def _marginals(task: Task, ground: Frequencies) -> list[npt.NDArray[np.int64]]:
+def _marginals(task: Task, ground: Frequencies) -> list[Integers]:
     """How many records have each ground value."""
     return [
         np.bincount(values, weights=ground.weights, minlength=len(one.levels[0])).astype(np.int64)
@@ -223,16 +235,20 @@ def _best(task: Task, found: Found) -> Best:
     wanted, records = ", ".join(map(str, task.models)), len(task.records)
     within = f"{wanted} with at most {task.limit:,} of {_many(records)} suppressed"
     if not found.optimal:
-        raise InvalidInputError(f"no choice of levels was found in time for {within}", "give more seconds")
+        raise InvalidInputError(
+            f"no choice of levels was found in time for {within}", "give more seconds", "out-of-time"
+        )
     if found.fewest == records:
         raise InvalidInputError(
             f"no choice of levels that was tried keeps any record under {wanted}",
             "ask for less: a smaller k or l, a larger t; or give hierarchies that end in one group",
+            "unreachable-model",
         )
     share = Fraction(ceil(Fraction(found.fewest, records) * DIGITS), DIGITS)
     raise InvalidInputError(
         f"no choice of levels gives {within}",
         f"let {found.fewest:,} be suppressed: suppress={float(share)}; or ask for less, or give wider top levels",
+        "unreachable-model",
     )
 
 

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from privet.core.rational import show
 from privet.errors import InvalidInputError
 from privet.records.microdata import Column
+from privet.typing import Integers
 
 Places = npt.NDArray[np.int32]
 STAR = "*"  # what says nothing
@@ -37,15 +38,21 @@ class Hierarchy:
         levels = tuple(tuple(level) for level in self.levels)
         object.__setattr__(self, "levels", levels)
         if not levels or not levels[0]:
-            raise InvalidInputError(f"the hierarchy of {show(self.name)} is empty", "give a row for each value")
+            raise InvalidInputError(
+                f"the hierarchy of {show(self.name)} is empty", "give a row for each value", "empty"
+            )
         if len({len(level) for level in levels}) > 1:
             raise InvalidInputError(
-                f"the hierarchy of {show(self.name)} has levels of different lengths", "give each value a name at each"
+                f"the hierarchy of {show(self.name)} has levels of different lengths",
+                "give each value a name at each",
+                "wrong-length",
             )
         object.__setattr__(self, "_groups", tuple(_grouped(level) for level in levels))
         if len(self.labels(0)) < len(levels[0]):
             raise InvalidInputError(
-                f"the hierarchy of {show(self.name)} has {show(_repeated(levels[0]))} twice", "give each value one row"
+                f"the hierarchy of {show(self.name)} has {show(_repeated(levels[0]))} twice",
+                "give each value one row",
+                "duplicate-value",
             )
         for level in range(1, len(levels)):
             self._check(level)
@@ -63,6 +70,7 @@ class Hierarchy:
                 f" are both {show(self.levels[level - 1][one])} at level {level - 1}, but {show(upper[one])} and"
                 f" {show(upper[other])} at level {level}",
                 "values that are together at one level must stay together at all levels above",
+                "contradiction",
             )
 
     @property
@@ -83,7 +91,7 @@ class Hierarchy:
         """What the groups of a level are called, in the order in which they come first."""
         return self._groups[level][1]
 
-    def sizes(self, level: int) -> npt.NDArray[np.int64]:
+    def sizes(self, level: int) -> Integers:
         """How many ground values each group of a level holds."""
         return np.bincount(self.grouping(level), minlength=len(self.labels(level)))
 
@@ -133,4 +141,5 @@ def _absent(name: str, absent: Sequence[str]) -> InvalidInputError:
     return InvalidInputError(
         f"the hierarchy of {show(name)} has no row for {many} of the data: {named}",
         "add a row for each to its file, spelled as in the data",
+        "not-declared",
     )

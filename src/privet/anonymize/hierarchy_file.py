@@ -38,10 +38,14 @@ def read_hierarchy(path: str | os.PathLike[str], name: str | None = None, **opti
             rows, unclosed = _rows(place, source)  # a semicolon is what is used, unless it does not fit
     except (OSError, EOFError, UnicodeError, zlib.error):
         raise InvalidInputError(
-            f"the hierarchy {show(place.name)} cannot be read", "check that the file is there, and its encoding"
+            f"the hierarchy {show(place.name)} cannot be read",
+            "check that the file is there, and its encoding",
+            "unreadable-file",
         ) from None
     if unclosed:
-        raise InvalidInputError(f"the hierarchy {show(place.name)} ends inside a quoted field", "close the quote")
+        raise InvalidInputError(
+            f"the hierarchy {show(place.name)} ends inside a quoted field", "close the quote", "unclosed-quote"
+        )
     return of_rows(column_of(place) if name is None else name, _checked(place, rows))
 
 
@@ -55,17 +59,20 @@ def _rows(place: Path, source: Source) -> tuple[list[list[str]], bool]:
 def _checked(place: Path, rows: list[list[str]]) -> list[list[str]]:
     """Rows of one length, each value once. A row that is there twice says nothing new."""
     if not rows:
-        raise InvalidInputError(f"the hierarchy {show(place.name)} is empty", "give a row such as 28;20-29;*")
+        raise InvalidInputError(f"the hierarchy {show(place.name)} is empty", "give a row such as 28;20-29;*", "empty")
     found: dict[str, list[str]] = {}
     for number, row in enumerate(rows, 1):
         if len(row) != len(rows[0]):
             raise InvalidInputError(
                 f"the hierarchy {show(place.name)} has {len(row)} fields in row {number}, and {len(rows[0])} in row 1",
                 "give each value a name at each level",
+                "wrong-length",
             )
         if found.setdefault(row[0], row) != row:
             raise InvalidInputError(
-                f"the hierarchy {show(place.name)} has two different rows for {show(row[0])}", "leave one of them"
+                f"the hierarchy {show(place.name)} has two different rows for {show(row[0])}",
+                "leave one of them",
+                "duplicate-value",
             )
     return list(found.values())
 
@@ -83,7 +90,9 @@ def read_hierarchies(folder: str | os.PathLike[str], columns: Collection[str] | 
     """
     place = Path(folder)
     if not place.is_dir():
-        raise InvalidInputError(f"there is no folder {show(str(folder))}", "check the path of the hierarchies")
+        raise InvalidInputError(
+            f"there is no folder {show(str(folder))}", "check the path of the hierarchies", "folder-missing"
+        )
     files = [path for path in sorted(place.iterdir()) if NAMED.fullmatch(path.name) and path.name[0] != "."]
     files = [path for path in files if MARK in path.name.lower()] or files
     found: dict[str, Path] = {}
@@ -91,13 +100,17 @@ def read_hierarchies(folder: str | os.PathLike[str], columns: Collection[str] | 
         name = column_of(path)
         if name in found:
             raise InvalidInputError(
-                f"{show(found[name].name)} and {show(path.name)} are both for column {show(name)}", "take one away"
+                f"{show(found[name].name)} and {show(path.name)} are both for column {show(name)}",
+                "take one away",
+                "duplicate-name",
             )
         if columns is None or name in columns:
             found[name] = path
     if not files:
         raise InvalidInputError(
-            f"there is no hierarchy in {show(str(folder))}", "name the files such as age.csv or data_hierarchy_age.csv"
+            f"there is no hierarchy in {show(str(folder))}",
+            "name the files such as age.csv or data_hierarchy_age.csv",
+            "missing-file",
         )
     return {name: read_hierarchy(path, name) for name, path in found.items()}
 
@@ -109,7 +122,9 @@ def given_hierarchies(
     found = read_hierarchies(given, columns) if isinstance(given, str | os.PathLike) else given or {}
     for name, one in found.items():
         if not isinstance(one, Hierarchy):
-            raise InvalidInputError(f"what is given for {show(name)} is no hierarchy", "build one, or read its file")
+            raise InvalidInputError(
+                f"what is given for {show(name)} is no hierarchy", "build one, or read its file", "wrong-type"
+            )
     return found
 
 
@@ -120,5 +135,5 @@ def write_hierarchy(hierarchy: Hierarchy, path: str | os.PathLike[str]) -> None:
             csv.writer(file, delimiter=DELIMITER, lineterminator="\n").writerows(zip(*hierarchy.levels, strict=True))
     except OSError:
         raise InvalidInputError(
-            f"{show(str(path))} cannot be written", "name a file in a folder that you may write to"
+            f"{show(str(path))} cannot be written", "name a file in a folder that you may write to", "cannot-write"
         ) from None

@@ -42,7 +42,9 @@ class Key:
         number = self.latest if version is None else version
         if number not in self.versions:
             raise InvalidInputError(
-                f"the key file has no version {number}", f"it has {', '.join(map(str, sorted(self.versions)))}"
+                f"the key file has no version {number}",
+                f"it has {', '.join(map(str, sorted(self.versions)))}",
+                "unknown-entry",
             )
         return self.versions[number]
 
@@ -65,7 +67,9 @@ class Key:
             made = {int(one["version"]): str(one.get("made", "")) for one in said["keys"]}
         except OSError as error:
             raise InvalidInputError(
-                f"cannot read the key file {place}: {error.strerror}", "name a key file, or a new one to be made"
+                f"cannot read the key file {place}: {error.strerror}",
+                "name a key file, or a new one to be made",
+                "unreadable-file",
             ) from None
         except (UnicodeDecodeError, tomllib.TOMLDecodeError, KeyError, TypeError, ValueError):
             raise _no_keys(place) from None  # without a word of what is in it
@@ -78,7 +82,9 @@ class Key:
         pseudonyms that it made could not be made again."""
         place = Path(path)
         if place.is_symlink():
-            raise InvalidInputError(f"the key file {place} is a link", "name the file that it leads to")
+            raise InvalidInputError(
+                f"the key file {place} is a link", "name the file that it leads to", "not-supported"
+            )
         fresh = place.with_name(f".{place.name}.new")  # one name for all, so that only one process at a time writes
         try:
             handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, stat.S_IRUSR | stat.S_IWUSR)
@@ -86,6 +92,7 @@ class Key:
             raise InvalidInputError(
                 f"another program is writing the key file {place}",
                 f"wait until it is done; if no program is running, remove {fresh}",
+                "file-busy",
             ) from None
         except OSError as error:
             raise _unwritable(place, error) from None
@@ -105,7 +112,9 @@ class Key:
     def _check_kept(self, place: Path) -> None:
         if place.exists() and not Key.read(place).versions.items() <= self.versions.items():
             raise InvalidInputError(
-                f"{place} has keys that would be lost", "read this file before you rotate, or name a new one"
+                f"{place} has keys that would be lost",
+                "read this file before you rotate, or name a new one",
+                "would-overwrite",
             )
 
     def _text(self) -> str:
@@ -129,7 +138,9 @@ def warnings_about(path: Path, *outputs: Path) -> list[str]:
 
 def _unwritable(place: Path, error: OSError) -> InvalidInputError:
     return InvalidInputError(
-        f"cannot write the key file {place}: {error.strerror}", "name a file in a folder that you may write to"
+        f"cannot write the key file {place}: {error.strerror}",
+        "name a file in a folder that you may write to",
+        "cannot-write",
     )
 
 
@@ -137,4 +148,5 @@ def _no_keys(place: Path) -> InvalidInputError:
     return InvalidInputError(
         f"{show(place.name)} is no key file with versions of at least {8 * SHORTEST} bits",
         "name a new file, in which a key will be made",
+        "wrong-format",
     )

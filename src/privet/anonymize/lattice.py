@@ -29,8 +29,9 @@ import numpy as np
 import numpy.typing as npt
 
 from privet.anonymize.frequency import Frequencies, Levels
-from privet.anonymize.measures import Classes, Measure, Node, Whole
-from privet.anonymize.models import Counts, K, Model, Truths
+from privet.anonymize.measures import Classes, Measure, Node
+from privet.anonymize.models import Counts, K, Model
+from privet.typing import Integers, Truths
 
 Progress = Callable[[str, int, int], object]
 Loss = int | Fraction
@@ -158,7 +159,7 @@ class Lattice:
             must = gone
         return Look(classes, kept, gone, must)
 
-    def _ask(self, model: Model, table: Frequencies, kept: Truths, most: Whole) -> None:
+    def _ask(self, model: Model, table: Frequencies, kept: Truths, most: Integers) -> None:
         """Whether a model holds for the classes that are still kept, and if not, how many records of them may be."""
         place = self.demand.columns.index(model.column or "")
         overall = self.demand.overall[place]

@@ -27,9 +27,8 @@ import numpy.typing as npt
 from privet.anonymize.hierarchy import Hierarchy
 from privet.core.rational import positive, show
 from privet.errors import InvalidInputError
+from privet.typing import Floats, Integers, Truths
 
-Whole = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 Node = tuple[int, ...]
 STEPS = 2**24  # of a bit: entropies are whole numbers of them
 
@@ -40,7 +39,7 @@ class Classes:
     is `columns[i][rows[c]]`, a place in the labels of the level."""
 
     node: Node
-    sizes: Whole
+    sizes: Integers
     columns: tuple[npt.NDArray[np.integer], ...]
     rows: npt.NDArray[np.intp]
 
@@ -54,10 +53,10 @@ class Classes:
     def values(self, place: int) -> npt.NDArray[np.integer]:
         return self.columns[place][self.rows]
 
-    def where(self, chosen: npt.NDArray[np.bool_]) -> Classes:
+    def where(self, chosen: Truths) -> Classes:
         return Classes(self.node, self.sizes[chosen], self.columns, self.rows[chosen])
 
-    def without(self, most: Whole) -> Classes:
+    def without(self, most: Integers) -> Classes:
         """What is left of the classes when so many records of each are taken away."""
         left = self.sizes - most
         return Classes(self.node, left[left > 0], self.columns, self.rows[left > 0])
@@ -101,10 +100,10 @@ class Additive:
     that g is made of.
     """
 
-    credit: tuple[tuple[Whole, ...], ...]
+    credit: tuple[tuple[Integers, ...], ...]
     told: tuple[tuple[int, ...], ...]
     factor: tuple[int, ...]
-    inner: tuple[tuple[tuple[Whole, ...], ...], ...]
+    inner: tuple[tuple[tuple[Integers, ...], ...], ...]
 
     @property
     def total(self) -> int:
@@ -124,7 +123,7 @@ class Additive:
             )
         )
 
-    def _sums(self, classes: Classes) -> Iterator[Whole]:
+    def _sums(self, classes: Classes) -> Iterator[Integers]:
         """For each quasi-identifier, how many records of the classes have each value."""
         for place, level in enumerate(classes.node):
             groups = len(self.credit[place][level])
@@ -231,7 +230,7 @@ class AverageClassSize:
         return float(self.records * Fraction(loss))
 
 
-def ncp(hierarchies: Sequence[Hierarchy], counts: Sequence[Whole], weights: Sequence[Fraction]) -> Additive:
+def ncp(hierarchies: Sequence[Hierarchy], counts: Sequence[Integers], weights: Sequence[Fraction]) -> Additive:
     """A value that covers c of m ground values still tells (m - c) / (m - 1); if there is but one, all of it. `counts`
     are the records of each ground value. Multiples of all m - 1 make it whole."""
     spans = [max(len(one.levels[0]) - 1, 1) for one in hierarchies]
@@ -239,13 +238,13 @@ def ncp(hierarchies: Sequence[Hierarchy], counts: Sequence[Whole], weights: Sequ
     return _additive(hierarchies, counts, credit, [weight / span for weight, span in zip(weights, spans, strict=True)])
 
 
-def _uncovered(hierarchy: Hierarchy, level: int) -> Whole:
+def _uncovered(hierarchy: Hierarchy, level: int) -> Integers:
     ground = len(hierarchy.levels[0])
     covered = np.bincount(hierarchy.grouping(level))
     return (ground - covered if ground > 1 else np.ones(1)).astype(np.int64)
 
 
-def entropy(hierarchies: Sequence[Hierarchy], counts: Sequence[Whole], weights: Sequence[Fraction]) -> Additive:
+def entropy(hierarchies: Sequence[Hierarchy], counts: Sequence[Integers], weights: Sequence[Fraction]) -> Additive:
     """A value of c records of n still tells log2(n / c) bits, in steps of 2^-24: rounding keeps their order."""
     credit = tuple(
         tuple(_bits(np.bincount(one.grouping(level), weights=count)) for level in range(one.height))
@@ -254,16 +253,16 @@ def entropy(hierarchies: Sequence[Hierarchy], counts: Sequence[Whole], weights: 
     return _additive(hierarchies, counts, credit, weights)
 
 
-def _bits(counts: npt.NDArray[Any]) -> Whole:
+def _bits(counts: npt.NDArray[Any]) -> Integers:
     there = np.maximum(counts, 1)  # a value that no record has tells nothing to nobody
-    steps: Whole = np.rint(np.log2(counts.sum() / there) * STEPS).astype(np.int64)
+    steps: Integers = np.rint(np.log2(counts.sum() / there) * STEPS).astype(np.int64)
     return steps
 
 
 def _additive(
     hierarchies: Sequence[Hierarchy],
-    counts: Sequence[Whole],
-    credit: tuple[tuple[Whole, ...], ...],
+    counts: Sequence[Integers],
+    credit: tuple[tuple[Integers, ...], ...],
     worth: Sequence[Fraction],
 ) -> Additive:
     told = tuple(
@@ -278,7 +277,7 @@ def _additive(
     return Additive(credit, told, tuple(int(one * common) for one in worth), inner)
 
 
-def _least(hierarchy: Hierarchy, credit: tuple[Whole, ...], level: int, low: int) -> Whole:
+def _least(hierarchy: Hierarchy, credit: tuple[Integers, ...], level: int, low: int) -> Integers:
     """For each value of a level the least credit of the values at a lower level that it is made of."""
     found = np.full(len(credit[level]), np.iinfo(np.int64).max)
     np.minimum.at(found, hierarchy.grouping(level), credit[low][hierarchy.grouping(low)])
@@ -297,18 +296,22 @@ MEASURES = ("ncp", "entropy", "discernibility", "average_class_size")
 def measure_of(
     name: str,
     hierarchies: Sequence[Hierarchy],
-    counts: Sequence[Whole],
+    counts: Sequence[Integers],
     *,
     least: int = 1,
     weights: Sequence[Fraction] = (),
 ) -> Measure:
     """The measure of this name, for records with so many of each ground value, and classes of at least `least`."""
     if name not in MEASURES:
-        raise InvalidInputError(f"there is no measure {show(name)}", f"use one of {', '.join(MEASURES)}")
+        raise InvalidInputError(
+            f"there is no measure {show(name)}", f"use one of {', '.join(MEASURES)}", "unknown-choice"
+        )
     heights = tuple(one.height for one in hierarchies)
     records = int(counts[0].sum())
     if name not in ADDITIVE and weights:
-        raise InvalidInputError(f"{name} has no weights", "give weights with the measure ncp or entropy")
+        raise InvalidInputError(
+            f"{name} has no weights", "give weights with the measure ncp or entropy", "unneeded-option"
+        )
     if name == "discernibility":
         return Discernibility(heights, records, least)
     if name == "average_class_size":
@@ -321,6 +324,8 @@ def weights_of(names: Sequence[str], given: Mapping[str, object]) -> list[Fracti
     for name in given:
         if name not in names:
             raise InvalidInputError(
-                f"{show(name)} has a weight and is no quasi-identifier", f"use one of {', '.join(map(show, names))}"
+                f"{show(name)} has a weight and is no quasi-identifier",
+                f"use one of {', '.join(map(show, names))}",
+                "unknown-column",
             )
     return [positive(given.get(name, 1), f"the weight of {name}") for name in names]

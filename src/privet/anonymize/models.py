@@ -35,9 +35,9 @@ from privet.core.rational import positive, rational, show, whole
 from privet.errors import InvalidInputError
 from privet.records.microdata import Codes, Column
 from privet.sources.relation import NUMBER_TEXT
+from privet.typing import Truths
 
 Counts = npt.NDArray[np.int64]  # a row a class, a column a sensitive value
-Truths = npt.NDArray[np.bool_]
 FITS = 2**62
 UNSURE = 1e-9  # of an entropy times the records: far above what floats lose
 EXPONENT = 50_000  # up to which powers are compared as whole numbers
@@ -133,7 +133,7 @@ class EntropyL:
 
     def __post_init__(self) -> None:
         if rational(self.l, "l") < 1:
-            raise InvalidInputError(f"l must be at least 1, not {show(self.l)}", "give l as 1 or more")
+            raise InvalidInputError(f"l must be at least 1, not {show(self.l)}", "give l as 1 or more", "too-small")
 
     @property
     def exact(self) -> Fraction:
@@ -249,7 +249,9 @@ class T:
 
     def __post_init__(self) -> None:
         if not 0 <= rational(self.t, "t") <= 1:
-            raise InvalidInputError(f"t must be from 0 to 1, not {show(self.t)}", "give t as a share such as 0.2")
+            raise InvalidInputError(
+                f"t must be from 0 to 1, not {show(self.t)}", "give t as a share such as 0.2", "out-of-range"
+            )
 
     def holds(self, counts: Counts, overall: Counts) -> Truths:
         up, down = rational(self.t, "t").as_integer_ratio()
@@ -310,7 +312,9 @@ def asked(
     """All models that the arguments of an anonymization name: l and t are for each sensitive column."""
     if (l is not None or t is not None) and not sensitive:
         raise InvalidInputError(
-            f"{'l' if l is not None else 't'} needs a sensitive column", 'say which, such as sensitive="disease"'
+            f"{'l' if l is not None else 't'} needs a sensitive column",
+            'say which, such as sensitive="disease"',
+            "missing-name",
         )
     found: list[Model] = [] if k is None else [K(k)]
     if l is not None:
@@ -319,10 +323,12 @@ def asked(
         found += [T(t, name) for name in sensitive]
     for model in models:
         if not callable(getattr(model, "holds", None)):
-            raise InvalidInputError(f"{show(model)} is no privacy model", 'give such as EntropyL(2, "disease")')
+            raise InvalidInputError(
+                f"{show(model)} is no privacy model", 'give such as EntropyL(2, "disease")', "wrong-type"
+            )
     found += models
     if not found:
-        raise InvalidInputError("no privacy model is asked for", "give k, l or t, or models=[...]")
+        raise InvalidInputError("no privacy model is asked for", "give k, l or t, or models=[...]", "missing-option")
     return tuple(dict.fromkeys(found))
 
 

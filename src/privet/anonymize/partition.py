@@ -32,8 +32,8 @@ from privet.anonymize.result import Anonymized
 from privet.core.rational import show
 from privet.errors import InvalidInputError
 from privet.records.microdata import Column, Microdata, narrow, read
+from privet.typing import Floats, Integers, Truths, Words
 
-Whole = npt.NDArray[np.int64]
 Progress = Callable[[str, int, int], object]
 MOST_AXES = 64  # one bit each
 FITS = 2**62
@@ -52,10 +52,10 @@ class _Tree:
     k: int
     strict: bool
     loops: ModuleType
-    position: npt.NDArray[np.float64] = field(init=False)
-    first: Whole = field(init=False)
+    position: Floats = field(init=False)
+    first: Integers = field(init=False)
     groups: npt.NDArray[np.uint32] = field(init=False)
-    beginnings: Whole = field(init=False)
+    beginnings: Integers = field(init=False)
 
     def __post_init__(self) -> None:
         self.position = np.concatenate([one.position for one in self.axes])
@@ -63,7 +63,7 @@ class _Tree:
         self.groups = np.concatenate([level for one in self.axes for level in one.groups])
         self.beginnings = _starts([len(one.position) * len(one.groups) for one in self.axes])
 
-    def split(self, starts: Whole, ends: Whole, tried: npt.NDArray[np.uint64]) -> Whole:
+    def split(self, starts: Integers, ends: Integers, tried: Words) -> Integers:
         middles = np.empty(len(starts), np.int64)
 
         def task(some: slice) -> None:
@@ -75,7 +75,7 @@ class _Tree:
         in_threads(task, ends - starts)
         return middles
 
-    def tables(self, starts: Whole, ends: Whole, place: int, size: int) -> Whole:
+    def tables(self, starts: Integers, ends: Integers, place: int, size: int) -> Integers:
         """How often each sensitive value occurs in each part."""
         found = np.zeros((len(starts), size), np.int64)
         in_threads(
@@ -84,7 +84,7 @@ class _Tree:
         return found
 
 
-def in_threads(task: Callable[[slice], None], sizes: Whole) -> None:
+def in_threads(task: Callable[[slice], None], sizes: Integers) -> None:
     """Do a task for consecutive parts, in pieces of about as many rows."""
     workers = os.cpu_count() or 1
     behind = np.cumsum(sizes)
@@ -99,7 +99,7 @@ def in_threads(task: Callable[[slice], None], sizes: Whole) -> None:
         list(pool.map(task, some))
 
 
-def _starts(sizes: Sequence[int]) -> Whole:
+def _starts(sizes: Sequence[int]) -> Integers:
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
@@ -109,9 +109,9 @@ class _Check:
 
     models: tuple[Model, ...]
     place: int
-    overall: Whole
+    overall: Integers
 
-    def hold(self, tree: _Tree, starts: Whole, ends: Whole) -> npt.NDArray[np.bool_]:
+    def hold(self, tree: _Tree, starts: Integers, ends: Integers) -> Truths:
         good = np.ones(len(starts), np.bool_)
         step = max(1, AT_A_TIME // len(self.overall))
         for some in (slice(start, start + step) for start in range(0, len(starts), step)):
@@ -131,12 +131,12 @@ def _checks(table: Microdata, rules: Sequence[Model], sensitive: Sequence[str], 
     return found
 
 
-def _grown(tree: _Tree, checks: Sequence[_Check], progress: Progress | None) -> tuple[Whole, Whole]:
+def _grown(tree: _Tree, checks: Sequence[_Check], progress: Progress | None) -> tuple[Integers, Integers]:
     """Where the parts start and end that cannot be cut any more. A part with a half that is not as it must be is tried
     on its other axes."""
     records = len(tree.order)
     starts, ends, tried = np.array([0]), np.array([records]), np.zeros((2, 1), np.uint64)
-    done: list[tuple[Whole, Whole]] = []
+    done: list[tuple[Integers, Integers]] = []
     finished = 0
     while len(starts):
         middles = tree.split(starts, ends, tried)
@@ -165,14 +165,14 @@ class _Released:
     """An axis after the cuts: the code of each part, the texts of codes, what each part loses, and the bits that it
     still tells, of those that there were."""
 
-    codes: Whole
+    codes: Integers
     texts: tuple[str | None, ...]
-    losses: npt.NDArray[np.float64]
-    bits: npt.NDArray[np.float64]
+    losses: Floats
+    bits: Floats
     all_bits: float
 
 
-def _released(tree: _Tree, starts: Whole, ends: Whole) -> list[_Released]:
+def _released(tree: _Tree, starts: Integers, ends: Integers) -> list[_Released]:
     """What the values of each part are called. Parts with the same extent share a name, made once."""
     shape = (len(starts), len(tree.axes))
     lows, highs = np.empty(shape, tree.rows.dtype), np.empty(shape, tree.rows.dtype)
@@ -197,13 +197,13 @@ def _released(tree: _Tree, starts: Whole, ends: Whole) -> list[_Released]:
     return found
 
 
-def _bits(counts: Whole) -> float:
+def _bits(counts: Integers) -> float:
     """What the values tell as they are: the fewer records have one, the more."""
     there = counts[counts > 0]
     return float(there @ np.log2(there.sum() / there))
 
 
-def _ordered(texts: Sequence[str | None]) -> tuple[tuple[str | None, ...], Whole]:
+def _ordered(texts: Sequence[str | None]) -> tuple[tuple[str | None, ...], Integers]:
     """Each text once, in order, missing last, as a column has it; and where each of those given is."""
     distinct = sorted(text for text in dict.fromkeys(texts) if text is not None)
     found: tuple[str | None, ...] = (*distinct, *((None,) if None in texts else ()))
@@ -211,7 +211,7 @@ def _ordered(texts: Sequence[str | None]) -> tuple[tuple[str | None, ...], Whole
     return found, np.fromiter((place[text] for text in texts), np.int64, len(texts))
 
 
-def _classes(released: Sequence[_Released]) -> Whole:
+def _classes(released: Sequence[_Released]) -> Integers:
     """The number of each part: parts that are called the same look the same, and are one class."""
     key = np.zeros(len(released[0].codes), np.int64)
     reach = 1
@@ -296,31 +296,37 @@ def _rows(table: Microdata, axes: Sequence[Axis], sensitive: Sequence[str]) -> n
 
 def _check(table: Microdata, quasi: Sequence[str], sensitive: Sequence[str]) -> None:
     if not quasi:
-        raise InvalidInputError("there is no quasi-identifier", "name the columns that others may know of a person")
+        raise InvalidInputError(
+            "there is no quasi-identifier", "name the columns that others may know of a person", "missing-name"
+        )
     if len(quasi) > MOST_AXES:
-        raise InvalidInputError(f"there are {len(quasi)} quasi-identifiers", f"name {MOST_AXES} or fewer")
+        raise InvalidInputError(f"there are {len(quasi)} quasi-identifiers", f"name {MOST_AXES} or fewer", "too-many")
     for name in (*quasi, *sensitive):
         if [*quasi, *sensitive].count(name) > 1:
-            raise InvalidInputError(f"column {show(name)} is named twice", "name each column once")
+            raise InvalidInputError(f"column {show(name)} is named twice", "name each column once", "duplicate-name")
         table[name]  # is there
     if not len(table):
-        raise InvalidInputError("there are no records", "check the file, its header and its delimiter")
+        raise InvalidInputError("there are no records", "check the file, its header and its delimiter", "empty")
 
 
 def _feasible(records: int, k: int, checks: Sequence[_Check]) -> None:
     """All records together must be as the models say, or there is nothing to start from."""
     if records < k:
         many = "1 record" if records == 1 else f"{records:,} records"
-        raise InvalidInputError(f"k={k} is more than the {many}", f"give a k of at most {records}, or more records")
+        raise InvalidInputError(
+            f"k={k} is more than the {many}", f"give a k of at most {records}, or more records", "too-large"
+        )
     for check in checks:
         for model in check.models:
             if not model.holds(check.overall[None, :], check.overall)[0]:
                 raise InvalidInputError(
-                    f"not even all records together keep {model}", "ask for less: a smaller l, or a larger c"
+                    f"not even all records together keep {model}",
+                    "ask for less: a smaller l, or a larger c",
+                    "unreachable-model",
                 )
 
 
-def _measures(released: Sequence[_Released], sizes: Whole, classes: Whole) -> dict[str, float]:
+def _measures(released: Sequence[_Released], sizes: Integers, classes: Integers) -> dict[str, float]:
     """ncp: the mean share of its axis that a value covers. The others as for full-domain generalization."""
     records, of_classes = int(sizes.sum()), np.bincount(classes, weights=sizes)
     losses = sum(float(one.losses @ sizes) for one in released)

@@ -13,16 +13,15 @@ import numpy as np
 import numpy.typing as npt
 
 from privet.machine_code import compiled
+from privet.typing import Floats, Integers, Words
 
 Rows = npt.NDArray[np.uint16] | npt.NDArray[np.uint32]
-Whole = npt.NDArray[np.int64]
-Real = npt.NDArray[np.float64]
 NONE = -1
 SPARSE = 4  # ranks for each row, up to which counting beats sorting
 
 
 @compiled
-def extents(rows: Rows, start: int, end: int, low: Whole, high: Whole) -> None:
+def extents(rows: Rows, start: int, end: int, low: Integers, high: Integers) -> None:
     """The lowest and the highest rank on each axis."""
     axes = len(low)
     for axis in range(axes):
@@ -37,7 +36,7 @@ def extents(rows: Rows, start: int, end: int, low: Whole, high: Whole) -> None:
 
 
 @compiled
-def widest(low: Whole, high: Whole, tried: np.uint64, position: Real, first: Whole) -> int:
+def widest(low: Integers, high: Integers, tried: np.uint64, position: Floats, first: Integers) -> int:
     """The axis, of those not tried, on which the records are farthest apart."""
     best, most = NONE, 0.0
     for axis in range(len(low)):
@@ -49,7 +48,7 @@ def widest(low: Whole, high: Whole, tried: np.uint64, position: Real, first: Who
 
 
 @compiled
-def tallied(rows: Rows, start: int, end: int, axis: int, low: int, high: int, counts: Whole, ranks: Whole) -> int:
+def tallied(rows: Rows, start: int, end: int, axis: int, low: int, high: int, counts: Integers, ranks: Integers) -> int:
     """The distinct ranks and how often each occurs, in order; returns how many there are."""
     size, found = end - start, 0
     if high - low < SPARSE * size:
@@ -87,7 +86,7 @@ def joined(groups: Any, size: int, one: int, other: int) -> int:
 
 
 @compiled
-def best_cut(ranks: Whole, counts: Whole, found: int, k: int, groups: Any, size: int) -> tuple[int, int]:
+def best_cut(ranks: Integers, counts: Integers, found: int, k: int, groups: Any, size: int) -> tuple[int, int]:
     """The last rank of the left half, and how many records it has: of the cuts that leave k on both sides one between
     what is farthest apart in the hierarchy, and of these the one nearest to the median. (NONE, 0) if there is none."""
     records = 0
@@ -106,7 +105,7 @@ def best_cut(ranks: Whole, counts: Whole, found: int, k: int, groups: Any, size:
 
 
 @compiled
-def median(ranks: Whole, counts: Whole, found: int) -> tuple[int, int]:
+def median(ranks: Integers, counts: Integers, found: int) -> tuple[int, int]:
     """The rank in the middle, and half of the records: those that have this rank go to both sides."""
     records = 0
     for place in range(found):
@@ -136,8 +135,8 @@ def divide(rows: Rows, order: Any, start: int, end: int, axis: int, cut: int) ->
 
 @compiled
 def split(
-    rows: Rows, order: Any, starts: Whole, ends: Whole, tried: Any, k: int, dealing: bool,
-    position: Real, first: Whole, groups: Any, beginnings: Whole, middles: Whole,
+    rows: Rows, order: Any, starts: Integers, ends: Integers, tried: Any, k: int, dealing: bool,
+    position: Floats, first: Integers, groups: Any, beginnings: Integers, middles: Integers,
 ) -> None:  # fmt: skip
     """Divide each node that can be divided: `middles` says where its right half starts, or NONE.
 
@@ -178,7 +177,7 @@ def split(
 
 
 @compiled
-def count(rows: Rows, starts: Whole, ends: Whole, place: int, tables: Whole) -> None:
+def count(rows: Rows, starts: Integers, ends: Integers, place: int, tables: Integers) -> None:
     """How often each code of one more column occurs in each node."""
     for node in range(len(starts)):
         for row in range(starts[node], ends[node]):
@@ -186,7 +185,7 @@ def count(rows: Rows, starts: Whole, ends: Whole, place: int, tables: Whole) -> 
 
 
 @compiled
-def reach(rows: Rows, starts: Whole, ends: Whole, lows: Any, highs: Any) -> None:
+def reach(rows: Rows, starts: Integers, ends: Integers, lows: Any, highs: Any) -> None:
     """The lowest and the highest rank of each node on each axis."""
     axes = lows.shape[1]
     low, high = np.zeros(axes, np.int64), np.zeros(axes, np.int64)
@@ -197,7 +196,7 @@ def reach(rows: Rows, starts: Whole, ends: Whole, lows: Any, highs: Any) -> None
 
 
 @compiled
-def listed(rows: Rows, starts: Whole, ends: Whole, axis: int, sets: npt.NDArray[np.uint64]) -> None:
+def listed(rows: Rows, starts: Integers, ends: Integers, axis: int, sets: Words) -> None:
     """The ranks of each node on one axis, a bit each."""
     for node in range(len(starts)):
         bits = np.uint64(0)

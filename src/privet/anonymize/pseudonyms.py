@@ -168,22 +168,32 @@ def _check(
 ) -> None:
     everywhere = {name for table in tables.values() for name in table.columns}
     if not tables or not columns:
-        raise InvalidInputError("there are no ids to replace", "name the tables, and the columns that have ids")
+        raise InvalidInputError(
+            "there are no ids to replace", "name the tables, and the columns that have ids", "nothing-to-do"
+        )
     for name in (*columns, *drop):
         if name not in everywhere:
             raise InvalidInputError(
-                f"no table has a column {show(name)}", f"use some of {', '.join(map(show, sorted(everywhere)))}"
+                f"no table has a column {show(name)}",
+                f"use some of {', '.join(map(show, sorted(everywhere)))}",
+                "unknown-column",
             )
     both = sorted(set(columns) & set(drop))
     if both:
-        raise InvalidInputError(f"{show(both[0])} is to be replaced and dropped", "choose one of the two")
+        raise InvalidInputError(
+            f"{show(both[0])} is to be replaced and dropped", "choose one of the two", "duplicate-name"
+        )
     if not FEWEST <= length <= MOST:
         raise InvalidInputError(
-            f"a pseudonym cannot have {length} letters", f"give a length from {FEWEST} to {MOST}; {LETTERS} is usual"
+            f"a pseudonym cannot have {length} letters",
+            f"give a length from {FEWEST} to {MOST}; {LETTERS} is usual",
+            "out-of-range",
         )
     for name in normal:
         if name not in NORMAL:
-            raise InvalidInputError(f"there is no normal form {show(name)}", f"use {' or '.join(NORMAL)}")
+            raise InvalidInputError(
+                f"there is no normal form {show(name)}", f"use {' or '.join(NORMAL)}", "unknown-choice"
+            )
 
 
 def _ids(columns: Sequence[Column], normal: Sequence[str]) -> list[str]:
@@ -225,6 +235,7 @@ def _long_enough(pseudonyms: Mapping[str, str], kind: str, length: int, *, lengt
                 f"with {length} letters {len(pseudonyms) - distinct:,} of {len(pseudonyms):,} pseudonyms of {kind}"
                 " are already taken by another id",
                 f"give a length of {enough} or more, here better {max(enough + 6, 16)}",
+                "too-small",
             )
     raise AssertionError("two ids with one HMAC-SHA-256")  # nobody has seen that
 

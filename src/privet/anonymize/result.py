@@ -13,6 +13,7 @@ import numpy.typing as npt
 from privet.anonymize.models import Model, T, values_of
 from privet.core.rational import show
 from privet.records.microdata import Column, Microdata, narrow, write
+from privet.typing import Integers, Truths
 
 SUPPRESSED = "*"
 NO_GUARANTEE = (
@@ -51,7 +52,7 @@ class Anonymized:
         return {name: self.data[name].texts for name in self.quasi}
 
     @property
-    def sizes(self) -> npt.NDArray[np.int64]:
+    def sizes(self) -> Integers:
         """The number of records in each class."""
         return np.bincount(self.classes[self.classes >= 0])
 
@@ -170,7 +171,7 @@ def _at(column: Column, places: npt.NDArray[np.intp]) -> Column:
     return Column(column.name, narrow((np.cumsum(counts > 0) - 1)[codes], len(texts)), texts)
 
 
-def recoded(column: Column, texts: Sequence[str | None], gone: npt.NDArray[np.bool_] | None = None) -> Column:
+def recoded(column: Column, texts: Sequence[str | None], gone: Truths | None = None) -> Column:
     """The column with `texts[code]` in place of each code, and "*" for the records that are gone. Only texts of
     `texts` and the star are listed, in order; the empty text is a missing value."""
     said = [text or None for text in texts]

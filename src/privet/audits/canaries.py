@@ -14,15 +14,14 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from privet.audits.claims import Claim
 from privet.audits.verdict import Audit, Witness
 from privet.core.rational import rational, show
 from privet.errors import InvalidInputError
 from privet.stats import binomial
+from privet.typing import Floats
 
-Floats = npt.NDArray[np.float64]
 FEWEST = 2
 POINTS = 64  # of the picture
 NAMES = ("with the canary", "without it")
@@ -124,19 +123,27 @@ def read_scores(values: Any, name: str) -> Floats:
         array = np.empty(0)
     if array.ndim != 1 or len(array) < FEWEST:
         raise InvalidInputError(
-            f"{name} must be a list of at least {FEWEST} numbers", f"give {name} as one score a run or canary"
+            f"{name} must be a list of at least {FEWEST} numbers",
+            f"give {name} as one score a run or canary",
+            "wrong-shape",
         )
     if bool(np.isnan(array).any()):
-        raise InvalidInputError(f"{name} has a score that is nan", "give failed runs a score, such as -inf")
+        raise InvalidInputError(
+            f"{name} has a score that is nan", "give failed runs a score, such as -inf", "not-a-number"
+        )
     return array
 
 
 def read_confidence(claim: object, confidence: object) -> Fraction:
     if not isinstance(claim, Claim):
-        raise InvalidInputError(f"claim must be a Claim, not {show(claim)}", "write pv.audits.Claim(epsilon=1)")
+        raise InvalidInputError(
+            f"claim must be a Claim, not {show(claim)}", "write pv.audits.Claim(epsilon=1)", "wrong-type"
+        )
     sure = rational(confidence, "confidence")
     if not Fraction(1, 2) <= sure < 1:
         raise InvalidInputError(
-            f"confidence must be at least 0.5 and below 1, not {show(confidence)}", "give confidence such as 0.99"
+            f"confidence must be at least 0.5 and below 1, not {show(confidence)}",
+            "give confidence such as 0.99",
+            "out-of-range",
         )
     return sure

@@ -121,13 +121,15 @@ def side_channels(  # noqa: PLR0913  what is asked, and settings by name
 
 def _check(ask: object, neighbors: object, claim: object) -> tuple[Any, Any]:
     if not callable(ask):
-        raise InvalidInputError(f"ask must be callable, not {show(ask)}", "give a function ask(data)")
+        raise InvalidInputError(f"ask must be callable, not {show(ask)}", "give a function ask(data)", "not-callable")
     if not isinstance(neighbors, tuple) or len(neighbors) != 2:
         raise InvalidInputError(
-            "neighbors must be a pair of data sets", "give neighbors=(data, data_without_one_person)"
+            "neighbors must be a pair of data sets", "give neighbors=(data, data_without_one_person)", "wrong-shape"
         )
     if claim is not None and not isinstance(claim, Claim):
-        raise InvalidInputError(f"claim must be a Claim, not {show(claim)}", "write pv.audits.Claim(epsilon=1)")
+        raise InvalidInputError(
+            f"claim must be a Claim, not {show(claim)}", "write pv.audits.Claim(epsilon=1)", "wrong-type"
+        )
     return neighbors
 
 
@@ -219,7 +221,9 @@ def _charges(before: Sequence[Any], sides: Sequence[Sequence[Seen]]) -> Check:
     """The same reading after every question, however it ended."""
     if not same(before[0], before[1]):
         raise InvalidInputError(
-            "something was spent on one of the data sets before", "give two askers that start from the same budget"
+            "something was spent on one of the data sets before",
+            "give two askers that start from the same budget",
+            "not-comparable",
         )
     for number, (one, two) in enumerate(zip(*sides, strict=True), start=1):
         if not same(one.spent, two.spent):

@@ -40,12 +40,15 @@ class Claim:
             raise InvalidInputError(
                 "a claim is about epsilon (with delta or without), or about rho, or about mu",
                 "write Claim(epsilon=1, delta=1e-6), Claim(rho=0.1) or Claim(mu=1)",
+                "not-exactly-one",
             )
         ((name, number),) = given.items()
         least_delta = below_one(delta, "delta")
         if name != "epsilon" and least_delta:
             raise InvalidInputError(
-                f"a claim about {name} has no delta", f"write Claim({name}={float(positive(number, name)):g})"
+                f"a claim about {name} has no delta",
+                f"write Claim({name}={float(positive(number, name)):g})",
+                "unneeded-delta",
             )
         object.__setattr__(self, "parameter", name)
         object.__setattr__(self, "value", positive(number, name))

@@ -64,6 +64,7 @@ def sensitivity(  # noqa: PLR0913 -- what is audited, and settings by name
         raise InvalidInputError(
             f"norm must be one of {', '.join(NORMS)} and order 'fixed' or 'any', not {show(norm)} and {show(order)}",
             "write norm='l1', order='fixed'",
+            "unknown-choice",
         )
     generator = np.random.default_rng(seed)
     farthest, same, tried, odd = STILL, STILL, 0, ""
@@ -161,7 +162,9 @@ def _vector(result: Any) -> Vector | str:
         entries = {0: result}
     elif isinstance(result, str) or not isinstance(result, Iterable):
         raise InvalidInputError(
-            f"the function must return numbers, not {show(result)}", "return a number, a vector or a mapping to numbers"
+            f"the function must return numbers, not {show(result)}",
+            "return a number, a vector or a mapping to numbers",
+            "wrong-output",
         )
     else:
         entries = dict(enumerate(np.asarray(result).reshape(-1).tolist()))
@@ -187,6 +190,7 @@ def _pairs(neighbors: Any, generator: np.random.Generator, most: int) -> Iterato
         raise InvalidInputError(
             "neighbors must be a pair of data sets, a list of pairs, or a domain",
             "give neighbors=(data, data_without_one), or a domain such as pv.audits.Rows([0, 1])",
+            "wrong-shape",
         )
 
 
@@ -194,7 +198,9 @@ def _orders(data: Any, most: int, generator: np.random.Generator) -> list[Any]:
     """The records as they are, backward, sorted up and down where they can be, and shuffled. Of the same type."""
     if not isinstance(data, list | np.ndarray):
         raise InvalidInputError(
-            f"data must be a list of records to be reordered, not {show(data)}", "give lists, or order='fixed'"
+            f"data must be a list of records to be reordered, not {show(data)}",
+            "give lists, or order='fixed'",
+            "not-a-list",
         )
     size = len(data)
     try:
@@ -237,6 +243,7 @@ def float_sum(  # noqa: PLR0913 -- what is audited, and settings by name
         raise InvalidInputError(
             "low must be below high, neighbors 'replace' or 'add-remove', dtype 'float64' or 'float32'",
             "write float_sum(sum, low=0, high=1, length=100)",
+            "reversed-range" if ends[0] >= ends[1] else "unknown-choice",
         )
     generator = np.random.default_rng(seed)
     bad = _BadLists(_inside(ends, dtype), whole(length, "length", 2), dtype, neighbors == "replace", generator)

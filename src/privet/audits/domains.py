@@ -48,6 +48,7 @@ class Between:
             raise InvalidInputError(
                 f"Between needs two numbers that rise, not {show(self.low)} and {show(self.high)}",
                 "write Between(0, 1)",
+                "reversed-range",
             )
 
     def __str__(self) -> str:
@@ -271,6 +272,7 @@ class Answers:
             raise InvalidInputError(
                 f"Answers needs low < high and a change above 0, not {show(low)}, {show(high)} and {show(change)}",
                 "write Answers(3, change=1, low=0, high=10)",
+                "reversed-range",
             )
         object.__setattr__(self, "length", _length(length))
         for name, value in (("change", change), ("low", low), ("high", high)):
@@ -342,6 +344,7 @@ class Pairs:
             raise InvalidInputError(
                 "neighbors must be a pair of data sets, or a list of such pairs",
                 "give neighbors=(data, data_without_one_person)",
+                "wrong-shape",
             )
         object.__setattr__(self, "listed", tuple((first, second) for first, second in listed))
 
@@ -372,6 +375,7 @@ def _values(values: object) -> Between | Listed:
         raise InvalidInputError(
             f"values must be a list of records, or Between(low, high), not {show(values)}",
             "write Rows([0, 1]) or Rows(Between(0, 100))",
+            "not-a-list",
         )
     return Listed(tuple(values))
 
@@ -379,7 +383,9 @@ def _values(values: object) -> Between | Listed:
 def _relation(neighbors: object) -> str:
     if neighbors not in (ADD_REMOVE, REPLACE):
         raise InvalidInputError(
-            f"neighbors must be 'add-remove' or 'replace', not {show(neighbors)}", "give neighbors='add-remove'"
+            f"neighbors must be 'add-remove' or 'replace', not {show(neighbors)}",
+            "give neighbors='add-remove'",
+            "unknown-choice",
         )
     return str(neighbors)
 

@@ -87,7 +87,9 @@ def exact_delta(
     Give `epsilon`, or e**epsilon as a rational `factor`: then the result is exact where nothing is missing.
     """
     if (epsilon is None) == (factor is None):
-        raise InvalidInputError("exact_delta needs epsilon or factor", "give one of them: epsilon=1, or factor=2")
+        raise InvalidInputError(
+            "exact_delta needs epsilon or factor", "give one of them: epsilon=1, or factor=2", "not-exactly-one"
+        )
     both, missing = directions(p, q)
     if epsilon is None:
         number = _at_least(factor, "factor", 1)
@@ -147,14 +149,16 @@ def read_law(law: Probabilities, name: str) -> dict[Hashable, Fraction]:
         raise InvalidInputError(
             f"{name} must be a mapping output -> probability, not {show(law)}",
             f"write {name} like {{0: Fraction(3, 4), 1: Fraction(1, 4)}}",
+            "wrong-type",
         )
     exact = {output: rational(value, f"a probability of {name}") for output, value in law.items()}
     if min(exact.values()) < 0:
-        raise InvalidInputError(f"{name} has a negative probability", "give probabilities of 0 or more")
+        raise InvalidInputError(f"{name} has a negative probability", "give probabilities of 0 or more", "negative")
     if sum(exact.values()) > 1:
         raise InvalidInputError(
             f"the probabilities of {name} sum to more than 1",
             "round them down, e.g. multiply floats by 1 - 1e-12: what is missing is added to the bounds",
+            "too-large",
         )
     return exact
 
@@ -162,7 +166,9 @@ def read_law(law: Probabilities, name: str) -> dict[Hashable, Fraction]:
 def _at_least(value: object, name: str, least: int) -> Fraction:
     number = rational(value, name)
     if number < least:
-        raise InvalidInputError(f"{name} must be at least {least}, not {show(value)}", f"give {name}={least} or more")
+        raise InvalidInputError(
+            f"{name} must be at least {least}, not {show(value)}", f"give {name}={least} or more", "too-small"
+        )
     return number
 
 
@@ -172,6 +178,7 @@ def _epsilon(value: object) -> Fraction:
         raise InvalidInputError(
             f"epsilon is above {LARGEST_EPSILON}: {show(value)}",
             f"ask at epsilon={LARGEST_EPSILON}; at a larger epsilon delta is no larger",
+            "too-large",
         )
     return number
 

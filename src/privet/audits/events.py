@@ -28,7 +28,8 @@ from privet.audits.features import (
 )  # fmt: skip
 from privet.audits.outputs import PLAIN, Column, Outputs, Reader
 from privet.audits.promise import outlook, promise
-from privet.audits.views import FEW, Bins, Bools, Decimals, Digits, Grid, Ints, LastBits, Sorter, Values
+from privet.audits.views import FEW, Bins, Decimals, Digits, Grid, LastBits, Sorter, Values
+from privet.typing import Integers, Truths
 
 PARTS, PAIRS, CROSSED = 8, 6, 3  # parts looked at one by one, differences of two, pairs of parts taken together
 SUMMARIES = 4  # functions of a vector, at a first look
@@ -56,7 +57,7 @@ class View:
     def name(self) -> str:
         return f"{self.sorter.kind} of {self.feature.words}".removesuffix(",")
 
-    def counts(self, outputs: Outputs) -> Ints:
+    def counts(self, outputs: Outputs) -> Integers:
         """How many outputs fall into each cell."""
         return np.bincount(self.sorter.cells(self.feature.column(outputs)), minlength=self.size)
 
@@ -70,9 +71,9 @@ class Event:
     """
 
     view: View
-    chosen: Bools
+    chosen: Truths
     likelier: int
-    order: Ints
+    order: Integers
     promised: float
     plain: bool  # an interval, or one cell
 
@@ -158,8 +159,8 @@ class _Way:
     """An order of the known cells; the hits of the events it gives, its prefixes or single cells, out of `draws`."""
 
     likelier: int
-    order: Ints
-    hits: Ints
+    order: Integers
+    hits: Integers
     draws: int
     kind: str  # "rising", "falling", "single" or RANKED
 
@@ -170,7 +171,7 @@ class _Best:
 
     view: View
     way: _Way
-    known: Ints
+    known: Integers
     place: int  # in the order
     promised: float
     outlook: float
@@ -204,7 +205,7 @@ class _Best:
         return Event(view, chosen, self.way.likelier, cells, self.promised, self.plain)
 
 
-def _ways(likelier: int, ranked: Ints, picked: Ints, plain: Ints) -> Iterator[_Way]:
+def _ways(likelier: int, ranked: Integers, picked: Integers, plain: Integers) -> Iterator[_Way]:
     """Plain ones first."""
     natural = np.arange(ranked.shape[1])
     sides = [likelier, 1 - likelier]
@@ -311,7 +312,7 @@ def _crossed(one: int, other: int, reader: Reader, rank: Pair) -> Feature:
     return Feature(f"the square of {reader.place(one)} and {reader.place(other)}", column)
 
 
-def _coarse(feature: Feature, rank: Pair, reader: Reader) -> Callable[[Column], Ints]:
+def _coarse(feature: Feature, rank: Pair, reader: Reader) -> Callable[[Column], Integers]:
     first, second = (feature.column(outputs) for outputs in rank)
     values = Values(feature.words, first, second, reader)
     if values.size <= SQUARE + 6:

@@ -10,10 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from privet.audits.outputs import MISSING, PLAIN, Column, Numbers, Outputs, Reader
-from privet.audits.views import Floats
+from privet.typing import Floats, Words
 
 Pair = tuple[Outputs, Outputs]
 
@@ -87,12 +86,12 @@ def examples(reader: Reader, feature: Feature, rank: Pair) -> Callable[[int], st
     return words
 
 
-def _mixed(bits: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+def _mixed(bits: Words) -> Words:
     """Doubles differ in their high bits; products need them in the low ones."""
     return np.asarray(bits ^ (bits >> np.uint64(32)) ^ (bits >> np.uint64(47)), np.uint64)
 
 
-def _odd_weights(width: int, seed: int) -> npt.NDArray[np.uint64]:
+def _odd_weights(width: int, seed: int) -> Words:
     return np.random.default_rng(seed).integers(0, 2**63, width, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
 
 

@@ -15,7 +15,6 @@ from decimal import Decimal
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from privet.audits.canaries import read_confidence
 from privet.audits.claims import Claim
@@ -24,9 +23,8 @@ from privet.audits.verdict import CONSISTENT, INCONCLUSIVE, VIOLATED, Check, Che
 from privet.core.rational import positive, show, whole
 from privet.errors import InvalidInputError
 from privet.stats import binomial
+from privet.typing import Floats, Integers, Truths
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 Sides = tuple[Floats, Floats]
 FEWEST = 1000
 LOOKING = 4  # one part in 4 finds the event
@@ -50,8 +48,8 @@ class _Trait:
 
     name: str
     size: int
-    cells: Callable[[Floats], Ints]
-    words: Callable[[Ints], str]
+    cells: Callable[[Floats], Integers]
+    words: Callable[[Integers], str]
     most: int | None = None  # rows that it looks at
     ordered: bool = True  # beginnings and ends of the cells mean something
 
@@ -77,7 +75,9 @@ def float_support(  # noqa: PLR0913 -- what is audited, and settings by name
     wanted = Claim(epsilon=SUSPICIOUS) if claim is None else claim
     sure = read_confidence(wanted, confidence)
     if not isinstance(neighbors, tuple | list) or len(neighbors) != 2:
-        raise InvalidInputError("neighbors must be a pair of data sets", "give neighbors=(data, data_without_one)")
+        raise InvalidInputError(
+            "neighbors must be a pair of data sets", "give neighbors=(data, data_without_one)", "wrong-shape"
+        )
     sides = _draw(mechanism, neighbors, whole(samples, "samples", FEWEST), batch)
     looking = len(sides[0]) // LOOKING
     traits = [*_forms(*(side[:looking] for side in sides))]
@@ -117,14 +117,14 @@ def _check(trait: _Trait, sides: Sides, claim: Claim, miss: float, *, never: boo
     )
 
 
-def _counts(trait: _Trait, rows: Floats) -> Ints:
+def _counts(trait: _Trait, rows: Floats) -> Integers:
     return np.bincount(trait.cells(rows[: trait.most]), minlength=trait.size)
 
 
-def _pick(first: Ints, second: Ints, delta: float, *, ordered: bool) -> tuple[Ints, int]:
+def _pick(first: Integers, second: Integers, delta: float, *, ordered: bool) -> tuple[Integers, int]:
     """The cells that promise most, and the data set on which they come up more often."""
     draws = int(first.sum())
-    best: tuple[float, Ints, int] = (-math.inf, np.arange(1), 0)
+    best: tuple[float, Integers, int] = (-math.inf, np.arange(1), 0)
     for likelier, (often, rare) in enumerate(((first, second), (second, first))):
         for cells in _candidates(often, rare, ordered=ordered):
             promise = _promise(int(often[cells].sum()), int(rare[cells].sum()), draws, delta)
@@ -133,7 +133,7 @@ def _pick(first: Ints, second: Ints, delta: float, *, ordered: bool) -> tuple[In
     return best[1], best[2]
 
 
-def _candidates(often: Ints, rare: Ints, *, ordered: bool) -> Iterator[Ints]:
+def _candidates(often: Integers, rare: Integers, *, ordered: bool) -> Iterator[Integers]:
     """Beginnings, ends and single cells, then well-filled cells by falling ratio. Plain ones come first."""
     for cell in np.flatnonzero(often + rare):
         if ordered:
@@ -167,11 +167,11 @@ def _forms(first: Floats, second: Floats) -> Iterator[_Trait]:
     yield _Trait("nan and infinity", 4, _odd, _listed("finite", "nan", "infinity", "minus infinity"), ordered=False)
 
 
-def _listed(*names: str) -> Callable[[Ints], str]:
+def _listed(*names: str) -> Callable[[Integers], str]:
     return lambda chosen: "output is " + " or ".join(names[cell] for cell in chosen)
 
 
-def _last_bits(rows: Floats) -> Ints:
+def _last_bits(rows: Floats) -> Integers:
     """The largest power of two that divides every number of the row (Mironov 2012); zero and infinity have all."""
     mantissa, exponent = np.frexp(np.where(np.isfinite(rows), rows, 0))
     digits = np.ldexp(mantissa, 53).astype(np.int64)
@@ -179,7 +179,7 @@ def _last_bits(rows: Floats) -> Ints:
     return np.asarray(np.where(digits == 0, ZERO, power).min(axis=1) - LOWEST, np.int64)
 
 
-def _bit_words(chosen: Ints) -> str:
+def _bit_words(chosen: Integers) -> str:
     low, high = int(chosen.min()) + LOWEST, int(chosen.max()) + LOWEST
     if len(chosen) == high - low + 1:
         if low == LOWEST:
@@ -191,7 +191,7 @@ def _bit_words(chosen: Ints) -> str:
     return f"the last bit of the output is one of {len(chosen)} between 2^{low} and 2^{high}"
 
 
-def _decimals(rows: Floats) -> Ints:
+def _decimals(rows: Floats) -> Integers:
     """Digits behind the point when written out; the longest of the row. What is no number has none."""
     return np.array([max(map(_behind_point, row)) for row in rows.tolist()], np.int64)
 
@@ -202,7 +202,7 @@ def _behind_point(value: float) -> int:
     return min(DECIMALS, -int(Decimal(repr(value)).as_tuple().exponent))
 
 
-def _decimal_words(chosen: Ints) -> str:
+def _decimal_words(chosen: Integers) -> str:
     low, high = int(chosen.min()), int(chosen.max())
     if len(chosen) == high - low + 1:
         if low == 0:
@@ -214,11 +214,11 @@ def _decimal_words(chosen: Ints) -> str:
     return f"output has one of {len(chosen)} numbers of decimals between {low} and {high}"
 
 
-def _minus_zero(rows: Floats) -> Ints:
+def _minus_zero(rows: Floats) -> Integers:
     return np.asarray(((rows == 0) & np.signbit(rows)).any(axis=1), np.int64)
 
 
-def _odd(rows: Floats) -> Ints:
+def _odd(rows: Floats) -> Integers:
     kinds = np.isnan(rows) + 2 * np.isposinf(rows).astype(np.int64) + 3 * np.isneginf(rows).astype(np.int64)
     return np.asarray(kinds.max(axis=1), np.int64)
 
@@ -230,7 +230,7 @@ class _Grid:
     offset: float
     step: float
 
-    def holds(self, rows: Floats) -> npt.NDArray[np.bool_]:
+    def holds(self, rows: Floats) -> Truths:
         with np.errstate(invalid="ignore", over="ignore"):
             place = (rows - self.offset) / self.step
             return np.asarray((np.abs(place - np.rint(place)) < ON_GRID).all(axis=1), np.bool_)
@@ -250,7 +250,7 @@ def _grid(rows: Floats) -> _Grid | None:
 
 
 def _grid_trait(first: _Grid | None, second: _Grid | None) -> _Trait:
-    def cells(rows: Floats) -> Ints:
+    def cells(rows: Floats) -> Integers:
         on = [np.zeros(len(rows), np.bool_) if grid is None else grid.holds(rows) for grid in (first, second)]
         return on[0].astype(np.int64) + 2 * on[1]
 
@@ -271,7 +271,9 @@ def _centers(centers: Sequence[Any], numbers: int) -> Sides:
     pair = [np.asarray(center, np.float64).reshape(-1) for center in centers]
     if len(pair) != 2 or any(len(center) not in (1, numbers) for center in pair):
         raise InvalidInputError(
-            "centers must be the two true values, as long as an output", "give centers=(f(data), f(data_without_one))"
+            "centers must be the two true values, as long as an output",
+            "give centers=(f(data), f(data_without_one))",
+            "wrong-length",
         )
     return pair[0], pair[1]
 
@@ -295,11 +297,11 @@ def _noises(centers: Sides, scale: float, sides: Sides) -> tuple[list[_Trait], l
 def _noise(sampler: Sampler, centers: Sides, scale: float) -> _Trait:
     base = len(SHARES) + 1
 
-    def cells(rows: Floats) -> Ints:
+    def cells(rows: Floats) -> Integers:
         first, second = (grades(sampler, rows, center, scale).astype(np.int64) for center in centers)
         return first * base + second
 
-    def words(chosen: Ints) -> str:
+    def words(chosen: Integers) -> str:
         better = set(np.sign(chosen // base - chosen % base).tolist())
         if len(better) > 1 or 0 in better:
             return f"the noise fits the two centers in one of {len(chosen)} ways"
@@ -324,6 +326,7 @@ def _draw(mechanism: Callable[..., Any], neighbors: Sequence[Any], size: int, ba
         raise InvalidInputError(
             "the mechanism returns vectors of different lengths on the two data sets",
             "audit the length itself first: pv.audits.audit(mechanism, claim, neighbors)",
+            "wrong-output",
         )
     return drawn[0], drawn[1]
 
@@ -348,5 +351,6 @@ def _rows(raw: Any, size: int) -> Floats:
         raise InvalidInputError(
             f"the mechanism must return numbers, or vectors of one length: {size} of them, not {show(raw)}",
             "return a float or a 1-d array from mechanism(data), or `size` of them from mechanism(data, size)",
+            "wrong-output",
         )
     return array.astype(np.float64).reshape(size, -1)

@@ -50,7 +50,9 @@ def audit(  # noqa: PLR0913 -- what is audited, and settings by name
     """
     sure, total, limit = _check(claim, samples, confidence, seconds)
     if progress is not None and not callable(progress):
-        raise InvalidInputError(f"progress must be callable, not {show(progress)}", "give a function (what, done, of)")
+        raise InvalidInputError(
+            f"progress must be callable, not {show(progress)}", "give a function (what, done, of)", "not-callable"
+        )
     source, where = Source(mechanism, batch), _domain(neighbors, domain)
     clock, report = Clock(limit), progress or _silent
     tracks, pairs = find_tracks(where, source, claim, samples=total, clock=clock, progress=report)
@@ -61,7 +63,9 @@ def audit(  # noqa: PLR0913 -- what is audited, and settings by name
     found = stages.run(tracks, tests, total)
     if not found:
         raise InvalidInputError(
-            "the mechanism became so slow that no test was finished in time", "give more seconds, or none"
+            "the mechanism became so slow that no test was finished in time",
+            "give more seconds, or none",
+            "out-of-time",
         )
     return _result(found, claim, sure=sure, pairs=pairs, domain=where, seconds=clock.spent)
 
@@ -129,11 +133,14 @@ def _domain(neighbors: Any, domain: Domain | None) -> Domain:
             raise InvalidInputError(
                 f"domain must be a domain of data sets, not {show(domain)}",
                 "write domain=pv.audits.Rows([0, 1]), or another of People, Answers and Pairs",
+                "wrong-type",
             )
         return chosen
     if domain is not None:
         raise InvalidInputError(
-            "neighbors and domain are both given", 'give neighbors="search" with a domain, or a pair without one'
+            "neighbors and domain are both given",
+            'give neighbors="search" with a domain, or a pair without one',
+            "contradictory-options",
         )
     if isinstance(neighbors, Domain):
         return neighbors
@@ -143,11 +150,15 @@ def _domain(neighbors: Any, domain: Domain | None) -> Domain:
 
 def _check(claim: object, samples: object, confidence: object, seconds: object) -> tuple[Fraction, int, float | None]:
     if not isinstance(claim, Claim):
-        raise InvalidInputError(f"claim must be a Claim, not {show(claim)}", "write pv.audits.Claim(epsilon=1)")
+        raise InvalidInputError(
+            f"claim must be a Claim, not {show(claim)}", "write pv.audits.Claim(epsilon=1)", "wrong-type"
+        )
     sure = rational(confidence, "confidence")
     if not Fraction(1, 2) <= sure < 1:
         raise InvalidInputError(
-            f"confidence must be at least 0.5 and below 1, not {show(confidence)}", "give confidence such as 0.999999"
+            f"confidence must be at least 0.5 and below 1, not {show(confidence)}",
+            "give confidence such as 0.999999",
+            "out-of-range",
         )
     limit = None if seconds is None else float(positive(seconds, "seconds"))
     return sure, whole(samples, "samples", FEWEST_SAMPLES), limit

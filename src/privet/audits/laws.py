@@ -15,15 +15,14 @@ from fractions import Fraction
 from statistics import NormalDist
 
 import numpy as np
-import numpy.typing as npt
 
 from privet.audits.claims import Claim
 from privet.audits.enumerated import Probabilities, directions, exact_epsilon, read_law
 from privet.audits.verdict import CONSISTENT, INCONCLUSIVE, VIOLATED, Check, Checks, down
 from privet.core.rational import show
 from privet.errors import InvalidInputError
+from privet.typing import Floats
 
-Floats = npt.NDArray[np.float64]
 Law = dict[Hashable, Fraction]
 ORDERS = 4000  # of Rényi divergences, fewer for long laws
 WORK = 40_000_000
@@ -46,7 +45,9 @@ def exact(p: Probabilities, q: Probabilities, claim: Claim) -> Checks:
     "consistent" here is about these two laws only: other neighbors may be worse.
     """
     if not isinstance(claim, Claim):
-        raise InvalidInputError(f"claim must be a Claim, not {show(claim)}", "write pv.audits.Claim(epsilon=1)")
+        raise InvalidInputError(
+            f"claim must be a Claim, not {show(claim)}", "write pv.audits.Claim(epsilon=1)", "wrong-type"
+        )
     match claim.parameter:
         case "epsilon":
             found = _epsilon(p, q, claim)

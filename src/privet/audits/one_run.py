@@ -36,15 +36,14 @@ from statistics import NormalDist
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from privet.audits.canaries import TAILS, read_confidence, read_scores, roc_of
 from privet.audits.claims import Claim
 from privet.audits.verdict import Audit, Witness
 from privet.core.rational import show, whole
 from privet.errors import InvalidInputError
+from privet.typing import Floats, Truths
 
-Floats = npt.NDArray[np.float64]
 Inverse = Callable[[float], float]
 FEWEST = 10  # canaries
 SHARES = (1, 2, 4, 8, 16, 32, 64)  # one canary in so many is guessed at, by default
@@ -107,7 +106,7 @@ def one_run(
     )
 
 
-def _right(coins: npt.NDArray[np.bool_], highest: int, lowest: int) -> int:
+def _right(coins: Truths, highest: int, lowest: int) -> int:
     """Coins in order of rising scores."""
     return int(coins[len(coins) - highest :].sum()) + int((~coins[:lowest]).sum())
 
@@ -207,21 +206,24 @@ def _zcdp_lines(rho: float) -> list[tuple[float, float]]:
     return lines
 
 
-def _coins(included: Any, size: int) -> npt.NDArray[np.bool_]:
+def _coins(included: Any, size: int) -> Truths:
     array = np.asarray(included)
     if array.shape != (size,) or not bool(np.isin(array, (0, 1)).all()):
         raise InvalidInputError(
-            "included must say True or False for every canary", "give one coin, True or False, for each score"
+            "included must say True or False for every canary",
+            "give one coin, True or False, for each score",
+            "wrong-shape",
         )
     if size < FEWEST:
         raise InvalidInputError(
-            f"{size} canaries are too few to bound anything", f"use {FEWEST} or more, a thousand if you can"
+            f"{size} canaries are too few to bound anything", f"use {FEWEST} or more, a thousand if you can", "too-few"
         )
     heads = int(array.sum())
     if 2 * float(_binomial(size, 0.0)[max(heads, size - heads) :].sum()) < UNFAIR:
         raise InvalidInputError(
             f"{heads:,} of {size:,} canaries are included, which fair coins hardly ever give",
             "include each canary by a fair coin of its own; for runs with and without a canary use from_scores",
+            "contradiction",
         )
     return array.astype(np.bool_)
 
@@ -234,7 +236,7 @@ def _plans(guesses: object, size: int) -> list[tuple[int, int]]:
     listed: Sequence[Any] = guesses if isinstance(guesses, list) else [guesses]
     plans = {_plan(item, size) for item in listed}
     if not plans:
-        raise InvalidInputError("guesses is an empty list", "leave it out, or give a number of guesses")
+        raise InvalidInputError("guesses is an empty list", "leave it out, or give a number of guesses", "empty")
     return sorted(plans)
 
 
@@ -246,6 +248,8 @@ def _plan(item: Any, size: int) -> tuple[int, int]:
         plan = (count - count // 2, count // 2)
     if not 1 <= sum(plan) <= size:
         raise InvalidInputError(
-            f"guesses must be between 1 and the number of canaries, not {show(item)}", f"guess at {size:,} at most"
+            f"guesses must be between 1 and the number of canaries, not {show(item)}",
+            f"guess at {size:,} at most",
+            "out-of-range",
         )
     return plan

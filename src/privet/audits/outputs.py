@@ -132,6 +132,7 @@ class Reader:
                 f"the mechanism was asked for {size} outputs and returned {given}",
                 "return an array or a list with one output a draw, or give batch=False for a mechanism(data) that "
                 "returns one output",
+                "wrong-output",
             )
         plain = _plain(raw)
         if plain is None:
@@ -224,7 +225,9 @@ class Reader:
             return _flatten(output, (), cells)
         except RecursionError:
             raise InvalidInputError(
-                "an output of the mechanism is nested without end", "return numbers, texts, or lists of such"
+                "an output of the mechanism is nested without end",
+                "return numbers, texts, or lists of such",
+                "wrong-output",
             ) from None
 
     def _number(self, text: str) -> int:

@@ -7,14 +7,14 @@ import math
 import numpy as np
 
 from privet.audits.claims import Claim
-from privet.audits.views import Floats, Ints
+from privet.typing import Floats, Integers
 
 ORDERS = 1 + 2.0 ** np.arange(-6, 9, 2)  # of Rényi divergences
 STEPS = np.linspace(-9, 9, 3001)
 NORMAL = np.array([math.erfc(-z / math.sqrt(2)) / 2 for z in STEPS])
 
 
-def promise(claim: Claim, likelier: Ints, other: Ints, draws: Ints | int, margin: Floats | float) -> Floats:
+def promise(claim: Claim, likelier: Integers, other: Integers, draws: Integers | int, margin: Floats | float) -> Floats:
     """The parameter, with both probabilities at the far ends of their score intervals of `margin` deviations.
 
     Below zero where the event speaks for the other side, so that the nearest miss is still the best.
@@ -25,7 +25,7 @@ def promise(claim: Claim, likelier: Ints, other: Ints, draws: Ints | int, margin
 
 
 def outlook(
-    claim: Claim, hits: tuple[Ints, Ints], draws: Ints | int, size: float, margins: tuple[float, float]
+    claim: Claim, hits: tuple[Integers, Integers], draws: Integers | int, size: float, margins: tuple[float, float]
 ) -> Floats:
     """What a test of `size` draws is likely to give. Of what was seen, one margin is taken for luck; of the test, the
     other for its bound."""
@@ -44,7 +44,7 @@ def _promise(claim: Claim, p: Floats, q: Floats) -> Floats:
             return _quantile(p) - _quantile(q)
 
 
-def _end(hits: Ints | Floats, draws: Ints | float, margin: Floats | float) -> Floats:
+def _end(hits: Integers | Floats, draws: Integers | float, margin: Floats | float) -> Floats:
     square = margin**2
     half = margin * np.sqrt(hits * (1 - hits / draws) + square / 4)
     return np.asarray(np.clip((hits + square / 2 + half) / (draws + square), 1e-300, 1 - 1e-16), np.float64)

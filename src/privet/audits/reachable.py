@@ -19,7 +19,8 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from privet.typing import Floats
+
 Grades = npt.NDArray[np.int8]
 HALF_ULP = 2.0**-53
 LAYERS = 256

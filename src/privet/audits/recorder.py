@@ -15,16 +15,15 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from privet.audits.costs import FREE, Cost, gaussian, pure
 from privet.audits.likeness import same
 from privet.core.rational import rational, show
 from privet.errors import InvalidInputError
+from privet.typing import Floats
 
 L1, L2, LINF = "l1", "l2", "linf"
 Exact = Fraction | float  # a float is infinite or NaN
-Floats = npt.NDArray[np.float64]
 PURE = ("laplace", "geometric")  # what moves by d costs d / scale, and not less
 
 
@@ -113,7 +112,9 @@ class Recorder:
         """Whole numbers with whole noise: P[x] is proportional to exp(-|x| / scale)."""
         request = self._request("geometric", value, sensitivity, L1, {"scale": _above_zero(scale, "scale")})
         if any(isinstance(number, float) or number.denominator != 1 for number in request.value):
-            raise InvalidInputError("geometric noise is added to whole numbers", "round the value, or use laplace")
+            raise InvalidInputError(
+                "geometric noise is added to whole numbers", "round the value, or use laplace", "not-whole"
+            )
         return self._given(request, lambda: self._counted(request))
 
     def choose(self, scores: Any, *, sensitivity: object, epsilon: object, monotone: bool = False) -> int:
@@ -145,9 +146,13 @@ class Recorder:
     ) -> Any:
         """Any other law: `draw()` gives the noisy value; its price, if the value moves no further, is what you say."""
         if norm not in (L1, L2, LINF):
-            raise InvalidInputError(f"norm must be l1, l2 or linf, not {show(norm)}", "say how distances are measured")
+            raise InvalidInputError(
+                f"norm must be l1, l2 or linf, not {show(norm)}", "say how distances are measured", "unknown-choice"
+            )
         if (epsilon is None) == (rho is None):
-            raise InvalidInputError("the price of this noise is missing", "give epsilon (and delta), or rho")
+            raise InvalidInputError(
+                "the price of this noise is missing", "give epsilon (and delta), or rho", "missing-price"
+            )
         price = {"epsilon": epsilon, "delta": delta} if rho is None else {"rho": rho}
         settings = {name: _finite(number, name) for name, number in price.items()}
         return self._given(self._request(kind, value, sensitivity, norm, settings), draw)
@@ -177,7 +182,9 @@ class Recorder:
         settings = {"epsilon": _above_zero(epsilon, "epsilon"), **more}
         request = self._request(kind, values, sensitivity, LINF, settings)
         if len(request.shape) != 1 or not request.value:
-            raise InvalidInputError("there is nothing to choose from", "give a list with one number a candidate")
+            raise InvalidInputError(
+                "there is nothing to choose from", "give a list with one number a candidate", "empty"
+            )
         return request
 
     def _added(self, request: Request, law: Callable[..., Floats], name: str) -> Any:
@@ -229,7 +236,9 @@ def _exact(value: Any) -> Exact:
 def _finite(value: object, name: str) -> Fraction:
     number = _exact(value)
     if isinstance(number, float):
-        raise InvalidInputError(f"{name} must be a finite number, not {show(value)}", f"give {name} as a number")
+        raise InvalidInputError(
+            f"{name} must be a finite number, not {show(value)}", f"give {name} as a number", "not-finite"
+        )
     return number
 
 
@@ -237,7 +246,9 @@ def _at_least_zero(value: object) -> Fraction:
     number = _finite(value, "sensitivity")
     if number < 0:
         raise InvalidInputError(
-            f"sensitivity must be at least 0, not {show(value)}", "give the most that one person can move the value"
+            f"sensitivity must be at least 0, not {show(value)}",
+            "give the most that one person can move the value",
+            "negative",
         )
     return number
 
@@ -245,7 +256,9 @@ def _at_least_zero(value: object) -> Fraction:
 def _above_zero(value: object, name: str) -> Fraction:
     number = _finite(value, name)
     if number <= 0:
-        raise InvalidInputError(f"{name} must be above 0, not {show(value)}", f"give {name} as a positive number")
+        raise InvalidInputError(
+            f"{name} must be above 0, not {show(value)}", f"give {name} as a positive number", "not-positive"
+        )
     return number
 
 

@@ -149,7 +149,9 @@ def replay(  # noqa: PLR0913  what is looked at, and how much of it
             _compare(program, both, WIDTHS[number % len(WIDTHS)], found)
     if found.ends and all(end.error is not None for end in found.ends):
         raise InvalidInputError(
-            f"the program raises on every data set: {found.ends[0]}", "call it once by hand, program(data, Recorder())"
+            f"the program raises on every data set: {found.ends[0]}",
+            "call it once by hand, program(data, Recorder())",
+            "code-fails",
         )
     return Checks(
         subject=f"replay of {getattr(program, '__name__', 'a program')} against the claim of {claim}",
@@ -167,10 +169,14 @@ def pairs_of(neighbors: Any) -> Iterator[DataPair]:
 
 def _check(program: object, claim: object) -> None:
     if not isinstance(claim, Claim):
-        raise InvalidInputError(f"claim must be a Claim, not {show(claim)}", "write pv.audits.Claim(epsilon=1)")
+        raise InvalidInputError(
+            f"claim must be a Claim, not {show(claim)}", "write pv.audits.Claim(epsilon=1)", "wrong-type"
+        )
     if not callable(program):
         raise InvalidInputError(
-            f"the program must be callable, not {show(program)}", "give a function program(data, recorder)"
+            f"the program must be callable, not {show(program)}",
+            "give a function program(data, recorder)",
+            "not-callable",
         )
 
 

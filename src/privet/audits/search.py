@@ -47,6 +47,7 @@ def find_tracks(  # noqa: PLR0913 -- what is searched, by whom, with what
         raise InvalidInputError(
             f"the mechanism raised in every call on both data sets ({source.error[:200]})",
             "give data that it takes: neighbors=(data, data_without_one_person), or another domain",
+            "code-fails",
         )
     tracks = best_first(tracks)
     while not enough and len(tracks) > LEFT:

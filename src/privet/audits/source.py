@@ -131,7 +131,9 @@ def _same(first: Outputs, second: Outputs) -> bool:
 def _batch(mechanism: object, batch: bool | None) -> bool:
     """As asked for, or by the signature: a second parameter without a default is the number of draws."""
     if not callable(mechanism):
-        raise InvalidInputError(f"the mechanism must be callable, not {show(mechanism)}", "give a function")
+        raise InvalidInputError(
+            f"the mechanism must be callable, not {show(mechanism)}", "give a function", "not-callable"
+        )
     try:
         signature = inspect.signature(mechanism)
     except ValueError:  # some built-in functions do not tell
@@ -150,5 +152,6 @@ def _batch(mechanism: object, batch: bool | None) -> bool:
         raise InvalidInputError(
             f"the mechanism cannot be called as {wanted}",
             "wrap it in a lambda of the data, or of the data and the number of draws",
+            "not-callable",
         ) from None
     return guess

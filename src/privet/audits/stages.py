@@ -25,7 +25,7 @@ from privet.audits.features import Pair
 from privet.audits.outputs import Outputs, Reader, joined
 from privet.audits.promise import promise
 from privet.audits.source import Source
-from privet.audits.views import Ints
+from privet.typing import Integers
 
 FIRST, GROWTH = 1900, 3.2  # draws up to the end of the first stage; each is at least so many times larger in all
 LOOKING = 4  # one draw in four finds events, at first; later all draws of earlier stages do
@@ -127,7 +127,7 @@ class Found:
     hits: tuple[int, int]
     draws: int
     miss: float  # the chance that this bound is wrong
-    counts: tuple[Ints, Ints]  # cells of the view on the likelier data set and on the other
+    counts: tuple[Integers, Integers]  # cells of the view on the likelier data set and on the other
     track: Track
 
     def told(self, claim: Claim) -> Found:
@@ -285,9 +285,9 @@ class Stages:
     def _guess(self, hits: tuple[int, int], size: int, margin: float) -> float:
         return float(promise(self.claim, np.array(hits[:1]), np.array(hits[1:]), size, margin)[0])
 
-    def _counted(self, track: Track, views: set[View], size: int) -> dict[View, list[Ints]] | None:
+    def _counted(self, track: Track, views: set[View], size: int) -> dict[View, list[Integers]] | None:
         """Fresh draws, a chunk at a time, sorted into cells. None if time ran out in the middle."""
-        counts: dict[View, list[Ints]] = {}
+        counts: dict[View, list[Integers]] = {}
         done = 0
         while done < size:
             chunk = min(size - done, self.source.chunk(track.reader.width), self._patient())

@@ -14,10 +14,7 @@ import numpy.typing as npt
 
 from privet.audits.outputs import PLAIN, Column, Numbers, Reader
 from privet.core.rational import show
-
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
+from privet.typing import Integers, Truths
 
 SEEN, SEEN_OF_FEW, FEW = 10, 4, 1000  # times a value must have come up to be a cell of its own
 BINS = 64
@@ -46,17 +43,17 @@ class Sorter:
         """Takes what it needs from the numbers on both data sets, and gives the number of cells for them."""
         raise NotImplementedError
 
-    def sort(self, numbers: Numbers) -> Ints:
+    def sort(self, numbers: Numbers) -> Integers:
         raise NotImplementedError
 
-    def say(self, chosen: Bools) -> list[str]:
+    def say(self, chosen: Truths) -> list[str]:
         raise NotImplementedError
 
-    def cells(self, column: Column) -> Ints:
+    def cells(self, column: Column) -> Integers:
         with np.errstate(all="ignore"):
             return self._cells(column)
 
-    def _cells(self, column: Column) -> Ints:
+    def _cells(self, column: Column) -> Integers:
         if column.tokens is None:
             return self.sort(column.numbers)
         plain = column.tokens == PLAIN
@@ -65,7 +62,7 @@ class Sorter:
         found[~plain] = self._cell_of(column.tokens[~plain])
         return found
 
-    def _cell_of(self, tokens: npt.NDArray[np.int32]) -> Ints:
+    def _cell_of(self, tokens: npt.NDArray[np.int32]) -> Integers:
         """A token that was not known, where none was, counts as the last number: any fixed rule will do."""
         if not len(self._tokens):
             return np.full(len(tokens), self._numbers - 1)
@@ -78,7 +75,7 @@ class Sorter:
         """Cells that lie in a line."""
         return self._numbers if self.ordered else 0
 
-    def describe(self, chosen: Bools) -> str:
+    def describe(self, chosen: Truths) -> str:
         texts = self.say(chosen[: self._numbers]) if chosen[: self._numbers].any() else []
         if self.size > self._numbers and self._reader is not None:
             where = np.flatnonzero(chosen[self._numbers : -1])
@@ -107,7 +104,7 @@ class Values(Sorter):
         self._side = np.where(on_first, np.where(on_second, 2, 0), 1)
         return len(self._values) + 4
 
-    def sort(self, numbers: Numbers) -> Ints:
+    def sort(self, numbers: Numbers) -> Integers:
         rare = len(self._values)
         found = np.full(len(numbers), self._numbers - 1, np.int64)
         for values, cells in ((self._values, np.arange(rare)), (self._rare, rare + self._side)):
@@ -116,7 +113,7 @@ class Values(Sorter):
                 found = np.where(values[place] == numbers, cells[place], found)
         return found
 
-    def say(self, chosen: Bools) -> list[str]:
+    def say(self, chosen: Truths) -> list[str]:
         if len(chosen) == 1:
             return [f"{self.words} is a number"]
         common = [self.name_of(self._values[cell].item()) for cell in np.flatnonzero(chosen[:-4])]
@@ -151,10 +148,10 @@ class Bins(Sorter):
         self._edges = np.unique(np.concatenate([both[(shares * len(both)).astype(np.int64)], ends, above]))
         return len(self._edges) + 1
 
-    def sort(self, numbers: Numbers) -> Ints:
+    def sort(self, numbers: Numbers) -> Integers:
         return np.searchsorted(self._edges, numbers.astype(np.float64), side="right").astype(np.int64)
 
-    def say(self, chosen: Bools) -> list[str]:
+    def say(self, chosen: Truths) -> list[str]:
         if chosen.all():
             return [f"{self.words} is a number"]
         steps = np.diff(np.concatenate([[False], chosen, [False]]).astype(np.int8))
@@ -189,7 +186,7 @@ class LastBits(Sorter):
     def learn(self, first: Numbers, second: Numbers) -> int:  # noqa: ARG002 -- the powers are always the same
         return HIGHEST - DEEPEST + 1
 
-    def sort(self, numbers: Numbers) -> Ints:
+    def sort(self, numbers: Numbers) -> Integers:
         """Zero is a multiple of every power, and lies in the last cell; infinities lie there too."""
         digits, shift = numbers, np.zeros(len(numbers), np.int64)
         if numbers.dtype.kind == "f":
@@ -198,7 +195,7 @@ class LastBits(Sorter):
         power = np.frexp((digits & -digits).astype(np.float64))[1] - 1 + shift
         return np.where(digits == 0, HIGHEST - DEEPEST, power - DEEPEST)
 
-    def say(self, chosen: Bools) -> list[str]:
+    def say(self, chosen: Truths) -> list[str]:
         where = np.flatnonzero(chosen)
         if where[-1] - where[0] + 1 == len(where):
             if where[0] == 0:
@@ -222,14 +219,14 @@ class Digits(Sorter):
         self._decimals = next((d for d in range(DIGITS) if np.array_equal(np.round(both, d), both)), None)
         return 16 if self._decimals is None else 240
 
-    def sort(self, numbers: Numbers) -> Ints:
+    def sort(self, numbers: Numbers) -> Integers:
         if self._decimals is None:
             return np.asarray(numbers.astype(np.float64).view(np.int64) & 15, np.int64)
         values = numbers.astype(np.float64)  # by value: the same for 2 and 2.0, which may come in different chunks
         scaled = np.round(np.where(np.isfinite(values), values, 0) * 10.0**self._decimals)
         return np.mod(scaled, 240).astype(np.int64)
 
-    def say(self, chosen: Bools) -> list[str]:
+    def say(self, chosen: Truths) -> list[str]:
         cells = _listed([str(cell) for cell in np.flatnonzero(chosen)])
         if self._decimals is None:
             return [f"the last 4 bits of {self.words} are {cells}"]
@@ -246,7 +243,7 @@ class Decimals(Sorter):
     def learn(self, first: Numbers, second: Numbers) -> int:  # noqa: ARG002 -- they are always the same
         return self.MOST - self.LEAST + 2
 
-    def sort(self, numbers: Numbers) -> Ints:
+    def sort(self, numbers: Numbers) -> Integers:
         """Rounding k / 10**d to d decimals gives it back: both steps are correctly rounded for d <= 15."""
         values = np.where(np.isfinite(numbers), numbers, 0).astype(np.float64)
         found = np.full(len(values), self.MOST - self.LEAST + 1, np.int64)
@@ -256,7 +253,7 @@ class Decimals(Sorter):
             found[same] = decimals - self.LEAST
         return found
 
-    def say(self, chosen: Bools) -> list[str]:
+    def say(self, chosen: Truths) -> list[str]:
         names = [str(cell + self.LEAST) for cell in np.flatnonzero(chosen[:-1])]
         names += [f"more than {self.MOST}"] * bool(chosen[-1])
         return [f"{self.words} has {_listed(names)} decimals"]
@@ -272,7 +269,7 @@ class Grid(Sorter):
         self._steps = [_step(part) for part in (first, second)]
         return 4
 
-    def sort(self, numbers: Numbers) -> Ints:
+    def sort(self, numbers: Numbers) -> Integers:
         values = np.where(np.isfinite(numbers), numbers, 0).astype(np.float64)
         found = np.zeros(len(values), np.int64)
         for side, step in enumerate(self._steps):
@@ -280,7 +277,7 @@ class Grid(Sorter):
             found += (np.abs(turns - np.round(turns)) < NEAR * np.maximum(1, np.abs(turns) * 1e-6)) << side
         return found
 
-    def say(self, chosen: Bools) -> list[str]:
+    def say(self, chosen: Truths) -> list[str]:
         first, second = (f"{step:.6g}" for step in self._steps)
         names = ("neither of {} nor of {}", "of {} and not of {}", "not of {}, but of {}", "of {} and of {}")
         texts = [name.format(first, second) for name, is_chosen in zip(names, chosen, strict=True) if is_chosen]

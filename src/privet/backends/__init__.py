@@ -6,9 +6,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-import numpy as np
-import numpy.typing as npt
-
 from privet.catalog.vault_file import Table
 from privet.core.cells import Cells, Keys
 from privet.core.laws import Choice, Law
@@ -16,6 +13,7 @@ from privet.core.measures import Measure
 from privet.core.plan import Plan
 from privet.core.sensitivity import Bounds
 from privet.core.shape import Shapes
+from privet.typing import Integers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,8 +50,8 @@ class Task:
 class Spread:
     """The distinct values of one cell, ascending, in steps; and how many rows have each value."""
 
-    values: npt.NDArray[np.int64]
-    counts: npt.NDArray[np.int64]
+    values: Integers
+    counts: Integers
 
 
 Vector = list[int] | list[Spread]  # spreads for quantiles, MIN and MAX

@@ -23,8 +23,8 @@ from privet.backends.rowsql import Rows
 from privet.backends.tally import Tally
 from privet.core.claim import claim
 from privet.core.sensitivity import Bounds
+from privet.typing import Integers, Truths
 
-Whole = npt.NDArray[np.int64]
 Bits = npt.NDArray[np.uint64]
 AT_A_TIME = 2**31  # rows whose sums fit their limbs
 IN_ALL = 2**32  # rows up to which the upper limbs of all threads together stay within 62 bits
@@ -38,13 +38,13 @@ class Fetched:
     """Rows in cells as arrays, see `rowsql.Rows`. `salt` is what the hash sees of a unit; `extra` may be empty;
     `values` has a row for each value, of which the first are `summed`."""
 
-    unit: Whole
+    unit: Integers
     salt: Bits
     cell: npt.NDArray[np.int32]
     extra: Bits
-    values: npt.NDArray[np.int32] | Whole
-    missing: Whole
-    highest: Whole
+    values: npt.NDArray[np.int32] | Integers
+    missing: Integers
+    highest: Integers
     summed: int
 
     @classmethod
@@ -74,7 +74,7 @@ def keys_of(secret: bytes) -> Bits:
     return np.frombuffer(hashlib.blake2b(secret, digest_size=24).digest(), np.dtype("<u8")).astype(np.uint64)
 
 
-def nothing(task: Task, rows: Rows) -> Whole:
+def nothing(task: Task, rows: Rows) -> Integers:
     """The totals of no rows: for each cell the rows and the units, then for each summed value its number and the two
     limbs of its sum."""
     return np.zeros((task.cells.count, 2 + 3 * rows.summed), np.int64)
@@ -84,7 +84,7 @@ def nothing(task: Task, rows: Rows) -> Whole:
 class Found:
     """What bounding leaves of all rows: see `nothing`; and for each value that is tallied its values in each cell."""
 
-    totals: Whole
+    totals: Integers
     tallies: dict[int, Tally]
 
     @classmethod
@@ -133,12 +133,12 @@ def bounded(task: Task, rows: Rows, pile: Pile, labels: Bits = NONE) -> Found:
 
 
 def add(  # noqa: PLR0913
-    totals: Whole,
+    totals: Integers,
     task: Task,
     fetched: Fetched,
     *,
     labels: Bits = NONE,
-    kept: npt.NDArray[np.bool_] = NOBODY,
+    kept: Truths = NOBODY,
     fast: bool = False,
 ) -> None:
     """Add what bounding leaves of the fetched rows to the totals, and mark it in `kept`, if that has a place for each
@@ -155,7 +155,7 @@ def add(  # noqa: PLR0913
 
 
 @claim("bounding-kernel")
-def carry(totals: Whole) -> None:
+def carry(totals: Integers) -> None:
     """A sum is the upper limb, times 2**32, and the lower one. Values have less than 63 bits and there are less than
     2**31 of them at a time, so no limb overflows; then what is above 32 bits goes from the lower limb to the upper."""
     for place in range(3, totals.shape[1], 3):
@@ -164,7 +164,7 @@ def carry(totals: Whole) -> None:
         low &= LOW
 
 
-def sums(totals: Whole) -> Iterator[list[int]]:
+def sums(totals: Integers) -> Iterator[list[int]]:
     """For each cell that is not empty: its number, its rows and units, then for each value its number and sum."""
     for cell in np.flatnonzero(totals[:, 0]).tolist():
         rows, units, *rest = totals[cell].tolist()
@@ -183,7 +183,7 @@ def mixed(numbers: Bits, keys: Bits | np.uint64) -> Bits:
 
 
 @claim("clamped-at-the-sum")
-def _few(totals: Whole, task: Task, fetched: Fetched, labels: Bits, kept: npt.NDArray[np.bool_]) -> None:
+def _few(totals: Integers, task: Task, fetched: Fetched, labels: Bits, kept: Truths) -> None:
     """Sort by unit, hash of the cell, cell, hash of the row, values; number the cells of a unit and the rows of a cell;
     keep low numbers. See `loops.bounded`."""
     unit, cell, keys = fetched.unit, fetched.cell.astype(np.int64), keys_of(task.secret)
@@ -216,7 +216,7 @@ def _few(totals: Whole, task: Task, fetched: Fetched, labels: Bits, kept: npt.ND
             np.add.at(totals[:, 3 * place + offset], cell[present], number[present])
 
 
-def _first(unit: Whole, turn: Whole, limit: int) -> npt.NDArray[np.bool_]:
+def _first(unit: Integers, turn: Integers, limit: int) -> Truths:
     """Which rows, side by side by unit and cell, are among the first so many of their unit when cells take turns."""
     order = np.lexsort((turn, unit))  # stable, so cells stay in order
     begins = np.append(True, unit[1:] != unit[:-1])[: len(unit)]
@@ -230,7 +230,7 @@ def _in_all(bounds: Bounds) -> int:
     return NEVER if bounds.in_all is None or not bounds.binding else bounds.in_all
 
 
-def _since(numbers: Whole, begins: npt.NDArray[np.bool_]) -> Whole:
+def _since(numbers: Integers, begins: Truths) -> Integers:
     """Each number less the one where its run begins."""
-    first: Whole = numbers[begins][np.cumsum(begins) - 1]
+    first: Integers = numbers[begins][np.cumsum(begins) - 1]
     return numbers - first

@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from privet.core.claim import claim
 from privet.machine_code import compiled
+from privet.typing import Integers, Truths
 
-Whole = npt.NDArray[np.int64]
 Values = npt.NDArray[np.int32] | npt.NDArray[np.int64]  # a row for each value
 Bits = npt.NDArray[np.uint64]
 
@@ -44,7 +44,7 @@ def spread(number: np.int64, key: np.uint64) -> np.uint64:
 
 
 @compiled
-def numbered(unit: Whole, cell: npt.NDArray[np.int32], key: np.uint64, counts: Whole) -> npt.NDArray[np.uint16]:
+def numbered(unit: Integers, cell: npt.NDArray[np.int32], key: np.uint64, counts: Integers) -> npt.NDArray[np.uint16]:
     """The bucket of each row; in `counts`, after a 0, how many rows each has. What is in no cell is beyond the last."""
     buckets = len(counts) - 1  # a power of two
     number = np.empty(len(unit), np.uint16)
@@ -58,7 +58,9 @@ def numbered(unit: Whole, cell: npt.NDArray[np.int32], key: np.uint64, counts: W
 
 
 @compiled
-def scattered(column: npt.NDArray[Any], number: npt.NDArray[np.uint16], free: Whole, result: npt.NDArray[Any]) -> None:
+def scattered(
+    column: npt.NDArray[Any], number: npt.NDArray[np.uint16], free: Integers, result: npt.NDArray[Any]
+) -> None:
     """Each row of the column to the first free place of its bucket."""
     for row in range(len(column)):
         if number[row] < len(free) - 1:
@@ -67,7 +69,7 @@ def scattered(column: npt.NDArray[Any], number: npt.NDArray[np.uint16], free: Wh
 
 
 @compiled
-def by_unit(unit: Whole, key: np.uint64) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+def by_unit(unit: Integers, key: np.uint64) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
     """The rows of a bucket in an order that has each unit's rows side by side, and where each unit begins."""
     size = 16
     while size < 2 * len(unit):
@@ -165,7 +167,7 @@ def sink(  # noqa: PLR0913, PLR0917
 
 @claim("clamped-at-the-sum")
 @compiled
-def add(totals: Whole, cell: int, values: Values, row: int, ends: Whole) -> None:
+def add(totals: Integers, cell: int, values: Values, row: int, ends: Integers) -> None:
     """One row. Values are clamped here, last before they are summed; a sum has two limbs, the upper one signed."""
     totals[cell, 0] += 1
     for place in range(ends.shape[1]):
@@ -214,8 +216,8 @@ def turns(
 @claim("bounding-kernel")
 @compiled
 def bounded(  # noqa: PLR0913, PLR0917  compiled code takes arrays, not objects
-    unit: Whole, salt: Bits, cell: npt.NDArray[np.int32], extra: Bits, values: Values,
-    keys: Bits, labels: Bits, limits: tuple[int, int, int], ends: Whole, totals: Whole, kept: npt.NDArray[np.bool_],
+    unit: Integers, salt: Bits, cell: npt.NDArray[np.int32], extra: Bits, values: Values,
+    keys: Bits, labels: Bits, limits: tuple[int, int, int], ends: Integers, totals: Integers, kept: Truths,
 ) -> None:  # fmt: skip
     """Add the bounded rows of one bucket to `totals`, see `kernel.add`. `limits`: groups, rows in each, rows in all;
     `ends`: one below the lowest, and the highest.

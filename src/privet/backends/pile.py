@@ -23,9 +23,9 @@ import numpy as np
 import numpy.typing as npt
 
 from privet.backends.arrays import Batch
+from privet.typing import Integers
 
 Column = npt.NDArray[Any]
-Whole = npt.NDArray[np.int64]
 # Where time makes a step, nobody knows exactly: at a known number of rows, one person more would show on a clock.
 HELD = 2**31 - secrets.randbelow(2**29)  # bytes of rows in memory; more go to a file
 WORTH_A_START = 500_000 + secrets.randbelow(1_000_000)  # rows, over all questions, from which on loops are loaded
@@ -122,7 +122,7 @@ class Pile:
 
 def divided(
     batches: Sequence[Batch], types: Mapping[str, type[np.generic]], key: np.uint64, buckets: int
-) -> tuple[Whole, dict[str, Column]]:
+) -> tuple[Integers, dict[str, Column]]:
     """The rows of batches in the order of their buckets, without those in no cell; and where each bucket begins."""
     found = loops()
     if found is None:
@@ -140,7 +140,7 @@ def divided(
 
 def _divided(
     batches: Sequence[Batch], types: Mapping[str, type[np.generic]], key: np.uint64, buckets: int
-) -> tuple[Whole, dict[str, Column]]:
+) -> tuple[Integers, dict[str, Column]]:
     """The same in NumPy."""
     joined = {name: np.concatenate([batch[name] for batch in batches]) for name in types}
     bits = (joined["u"].view(np.uint64) ^ key) * FIRST
@@ -160,7 +160,7 @@ class _Slices(Protocol):
 class _Block:
     """Some rows in the order of their buckets, and where each bucket begins and the last one ends."""
 
-    starts: Whole
+    starts: Integers
     columns: Mapping[str, _Slices]
 
     def bucket(self, number: int) -> dict[str, Column]:

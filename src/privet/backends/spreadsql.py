@@ -19,8 +19,8 @@ from privet.core.expression import Expression
 from privet.core.measures import Measure
 from privet.errors import RefusedQueryError
 from privet.sources import Raw
+from privet.typing import Integers
 
-Numbers = npt.NDArray[np.int64]
 FEW = 2**16  # possible values that the engine counts; of more it is faster to fetch the rows and sort them here
 Wanted = tuple[Expression | None, int, int]
 
@@ -47,7 +47,7 @@ class Values:
         ]
 
 
-def _sorted(numbers: Numbers, times: Numbers | None) -> tuple[Numbers, Numbers]:
+def _sorted(numbers: Integers, times: Integers | None) -> tuple[Integers, Integers]:
     """Different numbers in order, and how often each is there."""
     if times is None:
         found, counts = np.unique(numbers, return_counts=True)
@@ -56,7 +56,7 @@ def _sorted(numbers: Numbers, times: Numbers | None) -> tuple[Numbers, Numbers]:
     return numbers[order], times[order]
 
 
-def _cell_by_cell(cell: Numbers, value: Numbers, cells: int) -> list[Spread]:
+def _cell_by_cell(cell: Integers, value: Integers, cells: int) -> list[Spread]:
     order = np.argsort(cell, kind="stable")
     value, ends = value[order], np.searchsorted(cell[order], np.arange(cells + 1)).tolist()
     return [Spread(*_sorted(value[start:end], None)) for start, end in itertools.pairwise(ends)]

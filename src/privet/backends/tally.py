@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from privet.backends import Spread
 from privet.core.claim import claim
+from privet.typing import Integers
 
-Whole = npt.NDArray[np.int64]
 MANY = 2**20  # pairs that are put together at a time
 
 
@@ -21,7 +21,7 @@ class Tally:
 
     def __init__(self, cells: int, low: int, high: int) -> None:
         self._cells, self._low, self._high = cells, low, high
-        self._pairs: list[tuple[Whole, Whole, Whole]] = []
+        self._pairs: list[tuple[Integers, Integers, Integers]] = []
         self._fresh = self._settled = 0
 
     @claim("clamped-at-the-sum")
@@ -45,14 +45,14 @@ class Tally:
         found: list[int] = np.bincount(self._all()[0], minlength=self._cells).tolist()
         return found
 
-    def _put(self, pairs: tuple[Whole, Whole, Whole]) -> None:
+    def _put(self, pairs: tuple[Integers, Integers, Integers]) -> None:
         """Put together when there are twice as many as there were, so that the work stays in proportion."""
         self._pairs.append(pairs)
         self._fresh += len(pairs[0])
         if self._fresh > max(MANY, self._settled):
             self._all()
 
-    def _all(self) -> tuple[Whole, Whole, Whole]:
+    def _all(self) -> tuple[Integers, Integers, Integers]:
         empty = np.empty(0, np.int64)
         cell, value, times = (
             (np.concatenate([empty, *column]) for column in zip(*self._pairs, strict=True))
@@ -64,7 +64,7 @@ class Tally:
         return found
 
 
-def counted(cell: Whole, value: Whole, times: Whole) -> tuple[Whole, Whole, Whole]:
+def counted(cell: Integers, value: Integers, times: Integers) -> tuple[Integers, Integers, Integers]:
     """The pairs that differ, in order, each with the sum of its numbers."""
     order = np.lexsort((value, cell))
     cell, value = cell[order], value[order]

@@ -9,24 +9,13 @@ from typing import assert_never
 
 from privet.backends import spelling
 from privet.backends.whole import repeated
+from privet.core import expression as e
 from privet.core import texts
 from privet.core.claim import claim
-from privet.core.expression import (
-    Concat,
-    Length,
-    Letters,
-    Like,
-    Piece,
-    Recased,
-    Replaced,
-    Side,
-    Sliced,
-    Trimmed,
-)  # fmt: skip
 from privet.core.texts import Stretch, TextFunction
 
 _PLAIN = set(string.ascii_letters + string.digits)
-_TRIM = {Side.BOTH: "trim", Side.START: "ltrim", Side.END: "rtrim"}
+_TRIM = {e.Side.BOTH: "trim", e.Side.START: "ltrim", e.Side.END: "rtrim"}
 
 
 @claim("texts-agree")
@@ -34,27 +23,27 @@ def applied(function: TextFunction, items: Sequence[str]) -> str:
     """The function on texts of this SQL, none of them always NULL; NULL where one is."""
     sql = items[0]
     match function:
-        case Concat():
+        case e.Concat():
             return f"({' || '.join(items)})" if len(items) > 1 else sql
-        case Recased(letters):
+        case e.Recased(letters):
             return _recased(letters, repeated(sql))
-        case Trimmed(side):
+        case e.Trimmed(side):
             return f"{_TRIM[side]}({sql}, ' ')"
-        case Length():
+        case e.Length():
             return f"CAST(length(left({sql}, {texts.LONGEST})) AS BIGINT)"
-        case Sliced(_, start, stop):
+        case e.Sliced(_, start, stop):
             return _sliced(sql, start, stop)
-        case Replaced(_, old, new):
+        case e.Replaced(_, old, new):
             return f"replace({sql}, {spelling.text(old)}, {spelling.text(new)})"
-        case Piece(_, separator, place):
+        case e.Piece(_, separator, place):
             return f"split_part({sql}, {spelling.text(separator)}, {place})"
-        case Like(_, pattern):
+        case e.Like(_, pattern):
             return _like(sql, texts.pieces(pattern))
         case _:
             assert_never(function)
 
 
-def _recased(letters: Letters, sql: str) -> str:
+def _recased(letters: e.Letters, sql: str) -> str:
     """The engine knows more letters than we do, and which depends on its version: it is asked only where a text has
     none but letters that it turns as we do. Writing all letters out is much slower, and needed for few texts."""
     old, new = _letters(letters)
@@ -63,7 +52,7 @@ def _recased(letters: Letters, sql: str) -> str:
 
 
 @cache
-def _letters(letters: Letters) -> tuple[str, str]:
+def _letters(letters: e.Letters) -> tuple[str, str]:
     pairs = texts.CASED[letters]
     return spelling.text("".join(map(chr, pairs))), spelling.text("".join(pairs.values()))
 

@@ -23,46 +23,9 @@ from privet.backends.whole import (
     times,
 )  # fmt: skip
 from privet.core import calendar
+from privet.core import expression as e
 from privet.core.claim import claim
-from privet.core.expression import (
-    Absolute,
-    And,
-    Arithmetic,
-    AsDate,
-    AsTime,
-    Case,
-    Coalesce,
-    Column,
-    Compare,
-    Concat,
-    Expression,
-    Extracted,
-    Greatest,
-    In,
-    IsNull,
-    Least,
-    Length,
-    Like,
-    Literal,
-    Local,
-    Modulo,
-    Not,
-    Or,
-    Piece,
-    Power,
-    Quotient,
-    Recased,
-    Relation,
-    Replaced,
-    Rounded,
-    Shifted,
-    Sign,
-    Sliced,
-    Trimmed,
-    Truncated,
-    Value,
-    Written,
-)  # fmt: skip
+from privet.core.expression import Expression, Value
 from privet.core.ranges import shape_of
 from privet.core.shape import LIMIT, ORDERED, Form, Shape, Shapes, common_step, shape_of_value
 from privet.core.shifting import reached, stretches
@@ -99,60 +62,60 @@ class Translator:
     def term(self, expression: Expression) -> Term:
         """The SQL of an expression that `shape_of` accepts; total, like `evaluate`."""
         shape = shape_of(expression, self._shapes)
-        assert not isinstance(expression, Quotient)  # noqa: S101  it has no shape in rows
+        assert not isinstance(expression, e.Quotient)  # noqa: S101  it has no shape in rows
         match expression:
-            case Column(name):
+            case e.Column(name):
                 return self._columns[name]
-            case Literal(value):
+            case e.Literal(value):
                 return _literal(value)
-            case Arithmetic(sign, left, right):
+            case e.Arithmetic(sign, left, right):
                 return _arithmetic(sign, self.term(left), self.term(right), shape)
-            case Compare(relation, left, right):
+            case e.Compare(relation, left, right):
                 return _comparison(relation, self.term(left), self.term(right), shape)
-            case And(items):
+            case e.And(items):
                 return _term(self._joined(items, " AND ", "TRUE"), shape)
-            case Or(items):
+            case e.Or(items):
                 return _term(self._joined(items, " OR ", "FALSE"), shape)
-            case Not(item):
+            case e.Not(item):
                 return _term(f"(NOT {self._truth(item)})", shape)
-            case IsNull(item):
+            case e.IsNull(item):
                 return _term(f"({self.term(item).sql} IS NULL)", shape)
-            case In(_, ()):
+            case e.In(_, ()):
                 return _term("FALSE", shape)
-            case In(item, values):
+            case e.In(item, values):
                 return _term(_listed(self.term(item), values), shape)
-            case Case(branches, otherwise):
+            case e.Case(branches, otherwise):
                 return self._case(branches, otherwise, shape)
-            case Coalesce(items):
+            case e.Coalesce(items):
                 return self._chosen("coalesce", items, shape)
-            case Least(items):
+            case e.Least(items):
                 return self._chosen("least", items, shape)
-            case Greatest(items):
+            case e.Greatest(items):
                 return self._chosen("greatest", items, shape)
-            case Concat(items):
+            case e.Concat(items):
                 return _text(expression, [self.term(item) for item in items], shape)
             case (
-                Recased(_, item)
-                | Trimmed(_, item)
-                | Length(item)
-                | Sliced(item)
-                | Replaced(item)
-                | Piece(item)
-                | Like(item)
+                e.Recased(_, item)
+                | e.Trimmed(_, item)
+                | e.Length(item)
+                | e.Sliced(item)
+                | e.Replaced(item)
+                | e.Piece(item)
+                | e.Like(item)
             ):
                 return _text(expression, [self.term(item)], shape)
             case (
-                Absolute(item)
-                | Rounded(_, item)
-                | Modulo(item)
-                | Power(item)
-                | Truncated(_, item)
-                | Extracted(_, item)
-                | AsDate(item)
-                | AsTime(item)
-                | Shifted(item)
-                | Local(item)
-                | Written(_, item)
+                e.Absolute(item)
+                | e.Rounded(_, item)
+                | e.Modulo(item)
+                | e.Power(item)
+                | e.Truncated(_, item)
+                | e.Extracted(_, item)
+                | e.AsDate(item)
+                | e.AsTime(item)
+                | e.Shifted(item)
+                | e.Local(item)
+                | e.Written(_, item)
             ):
                 inner = self.term(item)
                 return _null(shape) if inner.nothing else _unary(expression, inner, shape)
@@ -223,13 +186,13 @@ def _literal(value: Value) -> Term:
             return _from_whole(constant(shape.low), shape)
 
 
-def _arithmetic(sign: Sign, left: Term, right: Term, shape: Shape) -> Term:
+def _arithmetic(sign: e.Sign, left: Term, right: Term, shape: Shape) -> Term:
     if left.nothing or right.nothing:
         return _null(shape)
-    if sign is Sign.MULTIPLY:
+    if sign is e.Sign.MULTIPLY:
         return _from_whole(times(left.whole, right.whole), shape)
     a, b = _on_one_grid(left, right)
-    return _from_whole(plus(a, b) if sign is Sign.ADD else minus(a, b), shape)
+    return _from_whole(plus(a, b) if sign is e.Sign.ADD else minus(a, b), shape)
 
 
 def _on_one_grid(left: Term, right: Term) -> tuple[Whole, Whole]:
@@ -244,7 +207,7 @@ def _moments(term: Term) -> Whole:
     return scaled(term.whole, calendar.DAY) if term.shape.form is Form.DATE else term.whole
 
 
-def _comparison(relation: Relation, left: Term, right: Term, shape: Shape) -> Term:
+def _comparison(relation: e.Relation, left: Term, right: Term, shape: Shape) -> Term:
     if left.nothing or right.nothing:
         return _term(spelling.null("BOOLEAN"), shape)
     if left.shape.form not in ORDERED:
@@ -278,38 +241,38 @@ def _unary(expression: Expression, inner: Term, shape: Shape) -> Term:
     whole, timed = inner.whole, inner.shape.form is Form.TIME
     days = quotient(whole, calendar.DAY) if timed else whole
     match expression:
-        case Absolute():
+        case e.Absolute():
             return _term(f"abs({whole.sql})", shape, wide=whole.wide)
-        case Rounded(rounding, _, step):
+        case e.Rounded(rounding, _, step):
             return _from_whole(rounded(whole, inner.shape.step / step, rounding), shape)
-        case Modulo(_, divisor):
+        case e.Modulo(_, divisor):
             ratio = inner.shape.step / shape.step
             return _from_whole(
                 modulo(scaled(whole, int(ratio)), int(divisor / shape.step), shape.low, shape.high), shape
             )
-        case Power(_, exponent):
+        case e.Power(_, exponent):
             return _from_whole(power(whole, exponent), shape)
-        case Shifted():
+        case e.Shifted():
             return _from_whole(_shifted(expression, inner), shape)
-        case Local():
+        case e.Local():
             return _from_whole(_local(expression, inner), shape)
-        case Written(period):
+        case e.Written(period):
             return _term(spelling.written(days, calendar.WRITTEN[period]), shape)
-        case Truncated(period) if timed and period in calendar.CLOCK:
+        case e.Truncated(period) if timed and period in calendar.CLOCK:
             unit = calendar.CLOCK[period]
             return _from_whole(scaled(quotient(whole, unit), unit), shape)
-        case Truncated(period):
+        case e.Truncated(period):
             start = spelling.start(period, days)
             return _from_whole(scaled(start, calendar.DAY) if timed else start, shape)
-        case Extracted(field):
+        case e.Extracted(field):
             return _from_whole(spelling.field(field, days, whole if timed else None), shape)
-        case AsDate():
+        case e.AsDate():
             return _from_whole(days, shape)
         case _:
             return _from_whole(whole if timed else scaled(whole, calendar.DAY), shape)
 
 
-def _shifted(moved: Shifted, inner: Term) -> Whole:
+def _shifted(moved: e.Shifted, inner: Term) -> Whole:
     """By months where the engine's calendar is needed; the rest is a sum. Clamped where the calendar could end."""
     whole, timed = inner.whole, inner.shape.form is Form.TIME
     extra = moved.days * calendar.DAY + moved.microseconds if timed else moved.days
@@ -320,7 +283,7 @@ def _shifted(moved: Shifted, inner: Term) -> Whole:
     return kept_within(plus(whole, constant(extra)) if extra else whole, *_calendar(timed=timed))
 
 
-def _local(zoned: Local, inner: Term) -> Whole:
+def _local(zoned: e.Local, inner: Term) -> Whole:
     return shifted_by_part(inner.whole, list(stretches(zoned, inner.shape)), *_calendar(timed=True))
 
 

@@ -96,7 +96,7 @@ class _Parser(argparse.ArgumentParser):
     """Raises what it does not understand, with a remedy."""
 
     def error(self, message: str) -> NoReturn:
-        raise InvalidInputError(message, f"run `{self.prog} --help` to see what can be written")
+        raise InvalidInputError(message, f"run `{self.prog} --help` to see what can be written", "wrong-usage")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -126,11 +126,15 @@ def _check_verb(words: Sequence[str]) -> None:
     """The first word is the command: no option before it takes a value."""
     verb = next((word for word in words if not word.startswith("-")), None)
     if verb is not None and verb not in VERBS:
-        raise InvalidInputError(f"there is no command {shown(verb)}", f"the commands are: {', '.join(VERBS)}")
+        raise InvalidInputError(
+            f"there is no command {shown(verb)}", f"the commands are: {', '.join(VERBS)}", "unknown-choice"
+        )
     new = RENAMED.get((verb, words[1])) if verb and len(words) > 1 else None
     if new:
-        raise InvalidInputError(f"`privet {verb} {words[1]}` was renamed", f"run `privet {verb} {new}`")
+        raise InvalidInputError(f"`privet {verb} {words[1]}` was renamed", f"run `privet {verb} {new}`", "renamed")
 
 
 def _no_verb(_options: argparse.Namespace) -> NoReturn:
-    raise InvalidInputError("no command was given", "try `privet demo`, or `privet --help` for all commands")
+    raise InvalidInputError(
+        "no command was given", "try `privet demo`, or `privet --help` for all commands", "nothing-to-do"
+    )

@@ -114,9 +114,13 @@ def _check(options: argparse.Namespace) -> None:
         _check_apart(out, options)
         check_table(out)
     if options.seconds is not None and not options.seconds > 0:
-        raise InvalidInputError(f"seconds must be above 0, not {options.seconds:g}", "for example --seconds 60")
+        raise InvalidInputError(
+            f"seconds must be above 0, not {options.seconds:g}", "for example --seconds 60", "not-positive"
+        )
     if options.relaxed and options.method != "mondrian":
-        raise InvalidInputError("--relaxed goes with --method mondrian", "leave it out, or change the method")
+        raise InvalidInputError(
+            "--relaxed goes with --method mondrian", "leave it out, or change the method", "unneeded-option"
+        )
 
 
 def _check_apart(out: Path, options: argparse.Namespace) -> None:
@@ -126,10 +130,10 @@ def _check_apart(out: Path, options: argparse.Namespace) -> None:
     place, data = out.resolve(), options.data.resolve()
     beside = place.parent == data.parent and fnmatch(place.name, data.name)  # the same, or one of part*.parquet
     if beside or data in place.parents:
-        raise InvalidInputError("--out would overwrite the data", "give --out another name")
+        raise InvalidInputError("--out would overwrite the data", "give --out another name", "would-overwrite")
     trees = options.hierarchies
     if trees is not None and place.parent == trees.resolve() and column_of(place) in names(options.quasi):
-        raise InvalidInputError("--out would overwrite a hierarchy", "give --out another name")
+        raise InvalidInputError("--out would overwrite a hierarchy", "give --out another name", "would-overwrite")
 
 
 # What is asked
@@ -158,7 +162,9 @@ def _plan(options: argparse.Namespace) -> _Plan:
             read(options.data, columns=[name], **given)  # says why it is not among them
     _check_names(quasi, sensitive, dropped)
     if not len(data):
-        raise InvalidInputError(f"{options.data.name} has no records", "check the file, its header and its delimiter")
+        raise InvalidInputError(
+            f"{options.data.name} has no records", "check the file, its header and its delimiter", "empty"
+        )
     coded = []
     for function, pairs in ((top_code, options.top_code), (bottom_code, options.bottom_code)):
         for name, limit in map(_limit, pairs):
@@ -177,12 +183,16 @@ def _plan(options: argparse.Namespace) -> _Plan:
 
 def _check_names(quasi: Sequence[str], sensitive: Sequence[str], dropped: Sequence[str]) -> None:
     if not quasi:
-        raise InvalidInputError("no quasi-identifier is named", "say which columns tell who it is: --quasi age,zip")
+        raise InvalidInputError(
+            "no quasi-identifier is named", "say which columns tell who it is: --quasi age,zip", "missing-name"
+        )
     named = [*quasi, *sensitive, *dropped]
     for name in named:
         if named.count(name) > 1:
             raise InvalidInputError(
-                f"column {show(name)} is named twice", "name it once, in --quasi, --sensitive or --drop"
+                f"column {show(name)} is named twice",
+                "name it once, in --quasi, --sensitive or --drop",
+                "duplicate-name",
             )
 
 
@@ -190,7 +200,9 @@ def _check_twice(path: Path, name: str, data: Microdata) -> None:
     """None of the columns of a file is lost without a word."""
     if [other.casefold() for other in data.left_out].count(name.casefold()) > 1:
         raise InvalidInputError(
-            f"column {show(name)} is in {path.name} twice", "rename one; upper and lower case are the same"
+            f"column {show(name)} is in {path.name} twice",
+            "rename one; upper and lower case are the same",
+            "duplicate-name",
         )
 
 
@@ -214,6 +226,7 @@ def _check_encoding(path: Path, encoding: str) -> None:
         raise InvalidInputError(
             f"{path.name} is not in {encoding}",
             "give its encoding, for example --encoding cp1252, or leave the option out",
+            "wrong-encoding",
         ) from None
 
 
@@ -226,7 +239,9 @@ def _hierarchies(folder: Path | None, quasi: Sequence[str]) -> Mapping[str, Hier
 def _limit(pair: str) -> tuple[str, str]:
     name, equals, limit = pair.rpartition("=")
     if not equals or not name:
-        raise InvalidInputError(f"{show(pair)} is not a column and a limit", "write, for example, age=90")
+        raise InvalidInputError(
+            f"{show(pair)} is not a column and a limit", "write, for example, age=90", "syntax-error"
+        )
     return name.strip(), limit.strip()
 
 
@@ -236,13 +251,17 @@ def _models(options: argparse.Namespace, sensitive: Sequence[str]) -> list[Model
     found: list[Model] = []
     for given, what in ((options.l, "l"), (options.entropy_l, "l"), (options.recursive_l, "l"), (options.t, "t")):
         if given is not None and not sensitive:
-            raise InvalidInputError(f"{what} needs a sensitive column", "say which: --sensitive disease")
+            raise InvalidInputError(
+                f"{what} needs a sensitive column", "say which: --sensitive disease", "missing-name"
+            )
     if options.entropy_l is not None:
         found += [EntropyL(options.entropy_l, name) for name in sensitive]
     if options.recursive_l is not None:
         c, comma, l = options.recursive_l.rpartition(",")  # noqa: E741  their names in the field
         if not comma or not l.strip().isdecimal():
-            raise InvalidInputError(f"{show(options.recursive_l)} is not C,L", "write, for example, --recursive-l 3,2")
+            raise InvalidInputError(
+                f"{show(options.recursive_l)} is not C,L", "write, for example, --recursive-l 3,2", "syntax-error"
+            )
         found += [RecursiveL(c.strip(), int(l), name) for name in sensitive]
     return found
 

@@ -110,7 +110,7 @@ def _check_files(options: argparse.Namespace, asked: Query) -> None:
         from privet.report.answer.chart import check_drawable  # noqa: PLC0415  brings Altair
 
         check_picture(options.chart, "--chart")
-        check_drawable(asked.question)
+        check_drawable(asked.priced)
 
 
 @contextmanager
@@ -212,7 +212,9 @@ def _suggest(options: argparse.Namespace) -> None:
 def _text(options: argparse.Namespace) -> str:
     if (options.sql is None) == (options.file is None):
         raise InvalidInputError(
-            "exactly one question is needed", 'give "SELECT COUNT(*) AS n FROM visits" in quotes, or --file q.sql, or -'
+            "exactly one question is needed",
+            'give "SELECT COUNT(*) AS n FROM visits" in quotes, or --file q.sql, or -',
+            "not-exactly-one",
         )
     if options.file is not None:
         return read_text(options.file, "the question")
@@ -221,7 +223,9 @@ def _text(options: argparse.Namespace) -> str:
     try:
         return sys.stdin.read()
     except UnicodeDecodeError:
-        raise InvalidInputError("stdin is not text that can be read", "send the question as UTF-8") from None
+        raise InvalidInputError(
+            "stdin is not text that can be read", "send the question as UTF-8", "not-utf8"
+        ) from None
 
 
 def _wanted(given: list[str] | None, option: str) -> Mapping[str, Any] | str | None:
@@ -233,7 +237,9 @@ def _wanted(given: list[str] | None, option: str) -> Mapping[str, Any] | str | N
     pairs = [text.rpartition("=") for text in given]
     if any(not name for name, _, _ in pairs) or len({name for name, _, _ in pairs}) < len(pairs):
         raise InvalidInputError(
-            f"{option} was given twice for the same number", f"give {option} 50 once, or {option} n=50 for each name"
+            f"{option} was given twice for the same number",
+            f"give {option} 50 once, or {option} n=50 for each name",
+            "duplicate-name",
         )
     return {name: number for name, _, number in pairs}
 

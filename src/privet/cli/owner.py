@@ -169,6 +169,7 @@ def _declared(options: argparse.Namespace, vault: Vault) -> Table:
         raise InvalidInputError(
             "the columns are not declared",
             f"run `privet describe {options.file} --out table.toml`, check the file, and give --columns table.toml",
+            "missing-option",
         )
     table = _from_draft(options.columns, vault)
     source = replace(table.source, path=portable(options.file, vault.base), **_reading(options))
@@ -192,11 +193,15 @@ def _from_draft(path: Path, vault: Vault) -> Table:
         tomllib.loads(text)  # by itself, so that a line number in the error is that of the file
         declared = parse(f'format = 1\nneighbors = "{vault.terms.neighbors}"\n{text}')
     except tomllib.TOMLDecodeError as error:
-        raise InvalidInputError(f"{path} is not TOML: {error}", "correct the file at that place") from None
+        raise InvalidInputError(
+            f"{path} is not TOML: {error}", "correct the file at that place", "wrong-format"
+        ) from None
     except InvalidInputError as error:
-        raise InvalidInputError(f"{path}: {error.problem}", error.remedy) from None
+        raise InvalidInputError(f"{path}: {error.problem}", error.remedy, error.code) from None
     if len(declared.tables) != 1:
-        raise InvalidInputError(f"{path} has {len(declared.tables)} tables", "keep only the table to add")
+        raise InvalidInputError(
+            f"{path} has {len(declared.tables)} tables", "keep only the table to add", "not-exactly-one"
+        )
     return next(iter(declared.tables.values()))
 
 
@@ -263,13 +268,15 @@ def _check(options: argparse.Namespace) -> None:
             print("no table is declared yet")
     if problems:
         first = next(iter(problems.values()))
-        raise InvalidInputError(f"{len(problems)} of {len(names)} tables cannot be read", first.remedy)
+        raise InvalidInputError(f"{len(problems)} of {len(names)} tables cannot be read", first.remedy, first.code)
 
 
 def _problem(vault: Vault, name: str) -> PrivetError | None:
     if vault.declaration(name).source.kind == "memory":
         return InvalidInputError(
-            f"table {show(name)} lives in the memory of another program", "check it there, with vault.attach"
+            f"table {show(name)} lives in the memory of another program",
+            "check it there, with vault.attach",
+            "not-attached",
         )
     try:
         vault.check(name)

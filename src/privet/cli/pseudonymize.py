@@ -51,14 +51,18 @@ def _options(command: argparse.ArgumentParser) -> None:
 def _pseudonymize(options: argparse.Namespace) -> None:
     places = _places(options.files, options.out)
     if options.mapping is not None and not options.rotate:
-        raise InvalidInputError("--mapping goes with --rotate", "rotate the key, or leave --mapping out")
+        raise InvalidInputError(
+            "--mapping goes with --rotate", "rotate the key, or leave --mapping out", "unneeded-option"
+        )
     for path in places.values():
         check_free(path, "--out")
     if options.mapping is not None:
         check_free(options.mapping, "--mapping")
     written = [*places.values(), *([options.mapping] if options.mapping else [])]
     if len({path.resolve() for path in (*written, options.key)}) <= len(written):
-        raise InvalidInputError("two files would have the same name", "give --key, --out and --mapping different names")
+        raise InvalidInputError(
+            "two files would have the same name", "give --key, --out and --mapping different names", "would-overwrite"
+        )
     from privet.anonymize import pseudonyms  # noqa: PLC0415
     from privet.anonymize.keys import warnings_about  # noqa: PLC0415
     from privet.records import microdata  # noqa: PLC0415  brings NumPy and DuckDB
@@ -104,7 +108,9 @@ def _kinds(text: str) -> dict[str, str]:
         column, _, kind = part.partition("=")
         if not column or column in found:
             raise InvalidInputError(
-                f"--columns cannot be read at {show(part)}", "write, for example, patient_id,doctor=person"
+                f"--columns cannot be read at {show(part)}",
+                "write, for example, patient_id,doctor=person",
+                "syntax-error",
             )
         found[column] = kind or column
     return found
@@ -115,10 +121,14 @@ def _places(files: Sequence[Path], out: Path) -> Mapping[str, Path]:
     names = [path.stem for path in files]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise InvalidInputError(f"two tables are called {show(twice)}", "give files with different names")
+        raise InvalidInputError(
+            f"two tables are called {show(twice)}", "give files with different names", "duplicate-name"
+        )
     if out.suffix.lower() in ENDINGS:
         if len(files) > 1:
-            raise InvalidInputError("several tables do not go into one file", "name a folder with --out")
+            raise InvalidInputError(
+                "several tables do not go into one file", "name a folder with --out", "contradictory-options"
+            )
         return {names[0]: out}
     return {
         path.stem: out / (path.name if path.suffix.lower() in ENDINGS else f"{path.stem}.csv") for path in files
@@ -132,7 +142,7 @@ def _key(path: Path, *, rotate: bool) -> tuple[Key, bool]:
     if not path.exists():
         if rotate:
             raise InvalidInputError(
-                f"there is no key {path} to rotate", "name the key file that made the old pseudonyms"
+                f"there is no key {path} to rotate", "name the key file that made the old pseudonyms", "missing-file"
             )
         return Key.new(), True
     key = Key.read(path)
@@ -164,7 +174,9 @@ def _write(
                 _write_mapping(parts.enter_context(new_output(mapping)), pairs)
     except OSError as error:
         raise InvalidInputError(
-            f"cannot write {error.filename}: {error.strerror}", "name a file in a folder that you may write to"
+            f"cannot write {error.filename}: {error.strerror}",
+            "name a file in a folder that you may write to",
+            "cannot-write",
         ) from None
 
 

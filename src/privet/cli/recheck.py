@@ -26,7 +26,7 @@ def _recheck(options: argparse.Namespace) -> int:
     try:
         found = recheck.recheck(recheck.guarantee_of(text))
     except ValueError as error:
-        raise InvalidInputError(str(error), REMEDY) from None
+        raise InvalidInputError(str(error), REMEDY, "wrong-format") from None
     if options.json:
         print_json("recheck", _as_json(found))
     else:
@@ -40,7 +40,7 @@ def _text(name: str) -> str:
     try:
         return sys.stdin.read()
     except UnicodeDecodeError:
-        raise InvalidInputError("the text on stdin cannot be read", "send the answer as UTF-8") from None
+        raise InvalidInputError("the text on stdin cannot be read", "send the answer as UTF-8", "not-utf8") from None
 
 
 def _as_json(found: recheck.Recheck) -> dict[str, Any]:

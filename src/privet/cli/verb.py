@@ -125,7 +125,9 @@ def check_report(path: Path, option: str = "--out") -> None:
 def _check_ending(path: Path, option: str, what: str, ending: str) -> None:
     if path.suffix.lower() != ending:
         raise InvalidInputError(
-            f"{what}, but {one_line(str(path))} does not end in {ending}", f"give {option} a name that ends in {ending}"
+            f"{what}, but {one_line(str(path))} does not end in {ending}",
+            f"give {option} a name that ends in {ending}",
+            "wrong-ending",
         )
     check_output(path, option)
 
@@ -134,7 +136,9 @@ def check_table(path: Path, option: str = "--out") -> None:
     """Before the work, not after it."""
     if path.suffix.lower() not in (".csv", ".parquet"):
         raise InvalidInputError(
-            f"{one_line(path.name)} is neither CSV nor Parquet", f"give {option} a name that ends in .csv or .parquet"
+            f"{one_line(path.name)} is neither CSV nor Parquet",
+            f"give {option} a name that ends in .csv or .parquet",
+            "wrong-ending",
         )
     check_output(path, option)
 
@@ -165,6 +169,7 @@ def _explained(path: Path, option: str) -> Iterator[None]:
         raise InvalidInputError(
             f"cannot write {path}: {error.strerror}",
             f"name a file in a folder that you may write to: {option} FOLDER/{path.name}",
+            "cannot-write",
         ) from None
 
 
@@ -172,9 +177,13 @@ def read_text(path: Path, what: str) -> str:
     try:
         return path.read_text(encoding="utf-8-sig")
     except OSError as error:
-        raise InvalidInputError(f"cannot read {path}: {error.strerror}", f"name the file that has {what}") from None
+        raise InvalidInputError(
+            f"cannot read {path}: {error.strerror}", f"name the file that has {what}", "unreadable-file"
+        ) from None
     except UnicodeDecodeError:
-        raise InvalidInputError(f"{path} is not in UTF-8", f"save the file that has {what} as UTF-8") from None
+        raise InvalidInputError(
+            f"{path} is not in UTF-8", f"save the file that has {what} as UTF-8", "not-utf8"
+        ) from None
 
 
 @contextmanager

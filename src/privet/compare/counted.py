@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from privet.anonymize.builders import number_of
 from privet.records.microdata import Column, Microdata
+from privet.typing import Integers, Truths
 
 Table = npt.NDArray[np.float64]
 Pair = tuple[str, str]
@@ -25,7 +26,7 @@ SUPPRESSED = "*"
 class Bins:
     """The values of a column, put into few bins for the tables: bin of each code, and how many there are."""
 
-    of: npt.NDArray[np.int64]
+    of: Integers
     count: int
 
 
@@ -79,7 +80,7 @@ def error(one: Mapping[Pair, Table], other: Mapping[Pair, Table]) -> float:
     return float(np.mean([np.abs(one[pair] - other[pair]).sum() / 2 for pair in one]))
 
 
-def stands_for(original: Column, shipped: Column) -> npt.NDArray[np.bool_]:
+def stands_for(original: Column, shipped: Column) -> Truths:
     """A table: which values of the records each shipped text stood for somewhere. A star stands for all."""
     found = np.zeros((len(shipped.texts), len(original.texts)), np.bool_)
     found[shipped.codes, original.codes] = True

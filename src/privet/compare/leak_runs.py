@@ -24,8 +24,8 @@ from privet.noise.fast import sampler
 from privet.stats.binomial import share
 from privet.stats.intervals import Interval
 from privet.stats.roc import roc
+from privet.typing import Floats, Integers
 
-Floats = npt.NDArray[np.float64]
 Steps = npt.NDArray[np.int64]
 Price = tuple[Fraction, Fraction]
 Progress = Callable[[str, int, int], object]
@@ -174,7 +174,7 @@ def subset_tops(values: Values) -> tuple[int, ...]:
     return (1,) * (ANSWERS * min(values.people, MOST_PEOPLE))
 
 
-def _share(right: npt.NDArray[np.int64], people: int) -> Interval:
+def _share(right: Integers, people: int) -> Interval:
     """By people as if they were independent, and by runs; the wider one."""
     exact = share(int(right.sum()), len(right) * people)
     width = BEYOND * float(right.std(ddof=1)) / people / math.sqrt(len(right))

@@ -66,9 +66,11 @@ def leak(  # noqa: PLR0913  all but the data by name
     whole(seed, "seed", 0)
     prices = _prices(epsilons, delta)
     if attack not in WORDS:
-        raise InvalidInputError(f"there is no attack {show(attack)}", "write membership or subsets")
+        raise InvalidInputError(f"there is no attack {show(attack)}", "write membership or subsets", "unknown-choice")
     if attack == "subsets" and values.tops != (1,):
-        raise InvalidInputError("the attack on subset sums is about one yes or no", "name one such column")
+        raise InvalidInputError(
+            "the attack on subset sums is about one yes or no", "name one such column", "not-binary"
+        )
     return findings_of(_measured(values, attack, relation, prices, (repeated, seed, progress)), _subject(data), start)
 
 
@@ -105,7 +107,9 @@ def made(people: int, attributes: int, seed: int = 0) -> dict[str, list[int]]:
     number, columns = whole(people, "people", 1), whole(attributes, "attributes", 1)
     if number * columns > MOST_MADE:
         raise InvalidInputError(
-            f"{number:,} people with {columns:,} attributes are too many to make", f"make {MOST_MADE:,} values at most"
+            f"{number:,} people with {columns:,} attributes are too many to make",
+            f"make {MOST_MADE:,} values at most",
+            "too-large",
         )
     random = np.random.default_rng(whole(seed, "seed", 0))
     rates = random.uniform(0.25, 0.75, columns)
@@ -121,7 +125,7 @@ def _prices(epsilons: Sequence[object], delta: object) -> list[Price]:
     budgets = [Budget(epsilon, chance) for epsilon in epsilons]
     prices = sorted({(budget.epsilon, budget.delta) for budget in budgets})
     if not prices:
-        raise InvalidInputError("no epsilon is given", "give such as 0.1, 1 and 10")
+        raise InvalidInputError("no epsilon is given", "give such as 0.1, 1 and 10", "missing-price")
     return prices
 
 
@@ -130,7 +134,9 @@ def _values(data: object, columns: Sequence[Column]) -> Values:
     wanted = [(one, None, None) if isinstance(one, str) else one for one in columns]
     names = [name for name, _, _ in wanted]
     if not names or len(set(names)) < len(names) or len(names) > MOST_COLUMNS:
-        raise InvalidInputError(f"there are {len(names)} columns", f"name 1 to {MOST_COLUMNS}, each of them once")
+        raise InvalidInputError(
+            f"there are {len(names)} columns", f"name 1 to {MOST_COLUMNS}, each of them once", "wrong-length"
+        )
     texts = _texts(data, names)
     fine = FINE if any(low is not None for _, low, _ in wanted) else 1
     found = [_steps(name, texts[name], low, high, fine) for name, low, high in wanted]
@@ -138,7 +144,7 @@ def _values(data: object, columns: Sequence[Column]) -> Values:
     whole_rows = steps[(steps >= 0).all(axis=1)]
     if len(whole_rows) < FEWEST_PEOPLE:
         raise InvalidInputError(
-            f"{len(whole_rows)} people have a value in each column", f"give {FEWEST_PEOPLE} people or more"
+            f"{len(whole_rows)} people have a value in each column", f"give {FEWEST_PEOPLE} people or more", "too-few"
         )
     return Values(names=tuple(names), steps=whole_rows, tops=(fine,) * len(names), people=len(whole_rows))
 
@@ -147,9 +153,13 @@ def _texts(data: object, names: Sequence[str]) -> dict[str, list[str | None]]:
     if isinstance(data, dict):
         missing = [name for name in names if name not in data]
         if missing:
-            raise InvalidInputError(f"there is no column {show(missing[0])}", f"name some of {', '.join(data)}")
+            raise InvalidInputError(
+                f"there is no column {show(missing[0])}", f"name some of {', '.join(data)}", "unknown-column"
+            )
         if len({len(data[name]) for name in names}) > 1:
-            raise InvalidInputError("the columns have different numbers of people", "give a value of each person")
+            raise InvalidInputError(
+                "the columns have different numbers of people", "give a value of each person", "wrong-length"
+            )
         return {name: [None if value is None else str(value) for value in data[name]] for name in names}
     records = microdata.read(data, columns=list(names))
     return {name: records[name].listed().tolist() for name in names}
@@ -167,11 +177,13 @@ def _step(name: str, text: str | None, low: object, high: object, fine: int) -> 
     if low is None:
         if text.lower() not in YES | NO:
             raise InvalidInputError(
-                f"column {show(name)} is not yes or no", f"give its range, such as {name}:0:100, or name another one"
+                f"column {show(name)} is not yes or no",
+                f"give its range, such as {name}:0:100, or name another one",
+                "not-binary",
             )
         return fine if text.lower() in YES else 0
     bottom, top = rational(low, f"the lowest {name}"), rational(high, f"the highest {name}")
     if bottom >= top:
-        raise InvalidInputError(f"the range of {show(name)} is empty", "give the lowest number first")
+        raise InvalidInputError(f"the range of {show(name)} is empty", "give the lowest number first", "reversed-range")
     value = min(max(rational(text, f"a value of {name}"), bottom), top)
     return Grid((top - bottom) / fine).steps(value - bottom)

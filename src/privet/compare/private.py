@@ -13,6 +13,7 @@ from privet.core.accountant import Budget
 from privet.core.schema import Category
 from privet.records.microdata import Column, Microdata, narrow, write
 from privet.sources.scratch import Scratch
+from privet.typing import Integers
 from privet.vault import create
 
 FINE = 10**6
@@ -45,7 +46,7 @@ def noisy_tables(data: Microdata, binned: Mapping[str, Bins], epsilon: Fraction)
 
 def guesses(
     noisy: Mapping[Pair, Table], people: Microdata, rows: npt.NDArray[np.intp], binned: Mapping[str, Bins], secret: str
-) -> npt.NDArray[np.int64]:
+) -> Integers:
     """The best guess of everybody's secret from the tables alone: naive Bayes, every known column by itself."""
     given = {a if b == secret else b: table.T if b == secret else table for (a, b), table in noisy.items()
              if secret in (a, b)}  # fmt: skip

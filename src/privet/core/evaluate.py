@@ -8,46 +8,8 @@ from fractions import Fraction
 from typing import Any, assert_never, cast
 
 from privet.core import calendar, texts
-from privet.core.expression import (
-    Absolute,
-    And,
-    Arithmetic,
-    AsDate,
-    AsTime,
-    Case,
-    Coalesce,
-    Column,
-    Compare,
-    Concat,
-    Expression,
-    Extracted,
-    Greatest,
-    In,
-    IsNull,
-    Least,
-    Length,
-    Like,
-    Literal,
-    Local,
-    Modulo,
-    Not,
-    Or,
-    Piece,
-    Power,
-    Quotient,
-    Recased,
-    Relation,
-    Replaced,
-    Rounded,
-    Rounding,
-    Shifted,
-    Sign,
-    Sliced,
-    Trimmed,
-    Truncated,
-    Value,
-    Written,
-)  # fmt: skip
+from privet.core import expression as e
+from privet.core.expression import Expression, Value
 from privet.core.ranges import round_to
 
 Row = Mapping[str, Value]
@@ -60,85 +22,85 @@ def evaluate(expression: Expression, row: Row) -> Value:
         return evaluate(item, row)
 
     match expression:
-        case Column(name):
+        case e.Column(name):
             return row[name]
-        case Literal(value):
+        case e.Literal(value):
             return value
-        case Arithmetic(sign, left, right):
+        case e.Arithmetic(sign, left, right):
             return _both(_ARITHMETIC[sign], of(left), of(right))
-        case Quotient(left, right):
+        case e.Quotient(left, right):
             return _both(lambda a, b: a / b if b else None, of(left), of(right))
-        case Compare(relation, left, right):
+        case e.Compare(relation, left, right):
             return _both(_RELATIONS[relation], *_alike(of(left), of(right)))
-        case And(items):
+        case e.And(items):
             return _all([of(item) for item in items])
-        case Or(items):
+        case e.Or(items):
             return _not(_all([_not(of(item)) for item in items]))
-        case Not(item):
+        case e.Not(item):
             return _not(of(item))
-        case IsNull(item):
+        case e.IsNull(item):
             return of(item) is None
-        case In(item, values):
-            return _not(_all([_not(evaluate(Compare(Relation.EQUAL, item, Literal(v)), row)) for v in values]))
-        case Case(branches, otherwise):
+        case e.In(item, values):
+            return _not(_all([_not(evaluate(e.Compare(e.Relation.EQUAL, item, e.Literal(v)), row)) for v in values]))
+        case e.Case(branches, otherwise):
             chosen = next((value for condition, value in branches if of(condition) is True), otherwise)
             return evaluate(chosen, row)
-        case Coalesce(items):
+        case e.Coalesce(items):
             return next((value for value in map(of, items) if value is not None), None)
-        case Least(items):
+        case e.Least(items):
             return min((value for value in map(of, items) if value is not None), default=None)
-        case Greatest(items):
+        case e.Greatest(items):
             return max((value for value in map(of, items) if value is not None), default=None)
-        case Absolute(item):
+        case e.Absolute(item):
             return _one(abs, of(item))
-        case Rounded(rounding, item, step):
+        case e.Rounded(rounding, item, step):
             return _one(lambda number: round_to(rounding, number / step) * step, of(item))
-        case Truncated(period, item):
+        case e.Truncated(period, item):
             return _one(lambda time: _truncated(period, time), of(item))
-        case Extracted(field, item):
+        case e.Extracted(field, item):
             return _one(lambda time: Fraction(calendar.field_of(field, time)), of(item))
-        case AsDate(item):
+        case e.AsDate(item):
             return _one(lambda time: time.date() if isinstance(time, dt.datetime) else time, of(item))
-        case AsTime(item):
+        case e.AsTime(item):
             return _one(_time, of(item))
-        case Modulo(item, divisor):
+        case e.Modulo(item, divisor):
             return _one(lambda number: _modulo(number, divisor), of(item))
-        case Power(item, exponent):
+        case e.Power(item, exponent):
             return _one(lambda number: number**exponent, of(item))
-        case Shifted(item, months, days, clock):
+        case e.Shifted(item, months, days, clock):
             return _one(lambda time: calendar.shifted(time, months, days, clock), of(item))
-        case Local(item, _, first, changes):
+        case e.Local(item, _, first, changes):
             return _one(lambda time: _local(time, first, changes), of(item))
-        case Written(period, item):
+        case e.Written(period, item):
             return _one(lambda time: calendar.written(period, time), of(item))
-        case Concat(items):
+        case e.Concat(items):
             return _text(expression, [of(item) for item in items])
         case (
-            Recased(_, item)
-            | Trimmed(_, item)
-            | Length(item)
-            | Sliced(item)
-            | Replaced(item)
-            | Piece(item)
-            | Like(item)
+            e.Recased(_, item)
+            | e.Trimmed(_, item)
+            | e.Length(item)
+            | e.Sliced(item)
+            | e.Replaced(item)
+            | e.Piece(item)
+            | e.Like(item)
         ):
             return _text(expression, [of(item)])
         case _:
             assert_never(expression)
 
 
-_ARITHMETIC: dict[Sign, Callable[[Any, Any], Value]] = {
-    Sign.ADD: lambda a, b: a + b,
-    Sign.SUBTRACT: lambda a, b: a - b if isinstance(a, Fraction) else Fraction((a - b).days),
-    Sign.MULTIPLY: lambda a, b: a * b,
+_ARITHMETIC: dict[e.Sign, Callable[[Any, Any], Value]] = {
+    e.Sign.ADD: lambda a, b: a + b,
+    e.Sign.SUBTRACT: lambda a, b: a - b if isinstance(a, Fraction) else Fraction((a - b).days),
+    e.Sign.MULTIPLY: lambda a, b: a * b,
 }
-_RELATIONS: dict[Relation, Callable[[Any, Any], bool]] = {
-    Relation.EQUAL: lambda a, b: a == b,
-    Relation.UNEQUAL: lambda a, b: a != b,
-    Relation.LESS: lambda a, b: a < b,
-    Relation.LESS_EQUAL: lambda a, b: a <= b,
-    Relation.GREATER: lambda a, b: a > b,
-    Relation.GREATER_EQUAL: lambda a, b: a >= b,
+_RELATIONS: dict[e.Relation, Callable[[Any, Any], bool]] = {
+    e.Relation.EQUAL: lambda a, b: a == b,
+    e.Relation.UNEQUAL: lambda a, b: a != b,
+    e.Relation.LESS: lambda a, b: a < b,
+    e.Relation.LESS_EQUAL: lambda a, b: a <= b,
+    e.Relation.GREATER: lambda a, b: a > b,
+    e.Relation.GREATER_EQUAL: lambda a, b: a >= b,
 }
 
 
@@ -175,7 +137,7 @@ def _truncated(period: Any, time: Any) -> Value:
 
 
 def _modulo(number: Fraction, divisor: Fraction) -> Fraction:
-    return number - divisor * round_to(Rounding.INWARD, number / divisor)
+    return number - divisor * round_to(e.Rounding.INWARD, number / divisor)
 
 
 def _local(time: dt.datetime, first: int, changes: Sequence[tuple[int, int]]) -> dt.datetime:
@@ -187,4 +149,4 @@ def _text(function: texts.TextFunction, items: Sequence[Any]) -> Value:
     if None in items:
         return None
     found = texts.applied(function, *items)
-    return Fraction(found) if isinstance(function, Length) else cast(str | bool, found)
+    return Fraction(found) if isinstance(function, e.Length) else cast(str | bool, found)

@@ -10,27 +10,16 @@ from fractions import Fraction
 from typing import assert_never, cast
 
 from privet.core import calendar
+from privet.core import expression as e
 from privet.core.claim import claim
 from privet.core.evaluate import evaluate
-from privet.core.expression import (
-    And,
-    Column,
-    Compare,
-    Expression,
-    In,
-    IsNull,
-    Literal,
-    Not,
-    Relation,
-    Value,
-    columns_in,
-)  # fmt: skip
+from privet.core.expression import Expression, Value
 from privet.core.shape import Form, Shape, Shapes, shape_of_value
 
 Point = Fraction | bool | dt.date | dt.datetime
 FLIPPED = {
-    Relation.LESS: Relation.GREATER, Relation.LESS_EQUAL: Relation.GREATER_EQUAL,
-    Relation.GREATER: Relation.LESS, Relation.GREATER_EQUAL: Relation.LESS_EQUAL,
+    e.Relation.LESS: e.Relation.GREATER, e.Relation.LESS_EQUAL: e.Relation.GREATER_EQUAL,
+    e.Relation.GREATER: e.Relation.LESS, e.Relation.GREATER_EQUAL: e.Relation.LESS_EQUAL,
 }  # fmt: skip
 
 
@@ -49,7 +38,7 @@ def _conjuncts(where: Expression | None) -> Iterator[Expression]:
     match where:
         case None:
             return
-        case And(items):
+        case e.And(items):
             for item in items:
                 yield from _conjuncts(item)
         case _:
@@ -59,17 +48,17 @@ def _conjuncts(where: Expression | None) -> Iterator[Expression]:
 def _bound(condition: Expression, columns: Shapes) -> tuple[str | None, Shape]:
     """(column, its shape where the condition is true), or (None, anything) where it says nothing."""
     match condition:
-        case Column(name):
+        case e.Column(name):
             return name, replace(columns[name], low=1, null=False)
-        case Not(Column(name)):
+        case e.Not(e.Column(name)):
             return name, replace(columns[name], high=0, null=False)
-        case Not(IsNull(Column(name))):
+        case e.Not(e.IsNull(e.Column(name))):
             return name, replace(columns[name], null=False)
-        case Compare(relation, Column(name), Literal(value)) if value is not None:
+        case e.Compare(relation, e.Column(name), e.Literal(value)) if value is not None:
             return name, _compared(columns[name], relation, value)
-        case Compare(relation, Literal(value), Column(name)) if value is not None:
+        case e.Compare(relation, e.Literal(value), e.Column(name)) if value is not None:
             return name, _compared(columns[name], FLIPPED.get(relation, relation), value)
-        case In(Column(name), values):
+        case e.In(e.Column(name), values):
             return name, _listed(columns[name], values)
         case _:
             return _tried(condition, columns)
@@ -77,7 +66,7 @@ def _bound(condition: Expression, columns: Shapes) -> tuple[str | None, Shape]:
 
 def _tried(condition: Expression, columns: Shapes) -> tuple[str | None, Shape]:
     """Where a condition is about one column whose texts are known, it is tried on each of them."""
-    named = set(columns_in(condition))
+    named = set(e.columns_in(condition))
     name = named.pop() if len(named) == 1 else None
     shape = columns[name] if name is not None else shape_of_value(None)
     if name is None or shape.values is None:
@@ -89,18 +78,18 @@ def _tried(condition: Expression, columns: Shapes) -> tuple[str | None, Shape]:
     return name, replace(shape, values=passing, null=null)
 
 
-def _compared(shape: Shape, relation: Relation, value: Value) -> Shape:
+def _compared(shape: Shape, relation: e.Relation, value: Value) -> Shape:
     there = replace(shape, null=False)
-    if relation is Relation.UNEQUAL:
+    if relation is e.Relation.UNEQUAL:
         return there
     if isinstance(value, str):
         return _listed(shape, (value,))
     place = _place(shape, cast(Point, value))  # the condition was checked: only what can be compared is
     low, high = shape.low, shape.high
-    if relation in (Relation.EQUAL, Relation.GREATER_EQUAL, Relation.GREATER):
-        low = max(low, math.ceil(place) if relation is not Relation.GREATER else math.floor(place) + 1)
-    if relation in (Relation.EQUAL, Relation.LESS_EQUAL, Relation.LESS):
-        high = min(high, math.floor(place) if relation is not Relation.LESS else math.ceil(place) - 1)
+    if relation in (e.Relation.EQUAL, e.Relation.GREATER_EQUAL, e.Relation.GREATER):
+        low = max(low, math.ceil(place) if relation is not e.Relation.GREATER else math.floor(place) + 1)
+    if relation in (e.Relation.EQUAL, e.Relation.LESS_EQUAL, e.Relation.LESS):
+        high = min(high, math.floor(place) if relation is not e.Relation.LESS else math.ceil(place) - 1)
     return replace(there, low=low, high=high)
 
 

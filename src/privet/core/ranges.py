@@ -13,48 +13,9 @@ from fractions import Fraction
 from typing import assert_never
 
 from privet.core import calendar, lettering, shifting
+from privet.core import expression as e
 from privet.core.claim import claim
-from privet.core.expression import (
-    Absolute,
-    And,
-    Arithmetic,
-    AsDate,
-    AsTime,
-    Case,
-    Coalesce,
-    Column,
-    Compare,
-    Concat,
-    Expression,
-    Extracted,
-    Field,
-    Greatest,
-    In,
-    IsNull,
-    Least,
-    Length,
-    Like,
-    Literal,
-    Local,
-    Modulo,
-    Not,
-    Or,
-    Period,
-    Piece,
-    Power,
-    Quotient,
-    Recased,
-    Relation,
-    Replaced,
-    Rounded,
-    Rounding,
-    Shifted,
-    Sign,
-    Sliced,
-    Trimmed,
-    Truncated,
-    Written,
-)  # fmt: skip
+from privet.core.expression import Expression
 from privet.core.shape import (
     ORDERED,
     TRUTH,
@@ -81,108 +42,108 @@ def shape_of(expression: Expression, columns: Shapes) -> Shape:
         return shape_of(item, columns)
 
     match expression:
-        case Column(name):
+        case e.Column(name):
             if name not in columns:
                 raise RefusedQueryError(
                     f"there is no column {name}", f"the columns are: {', '.join(columns) or 'none'}", "unknown-column"
                 )
             return columns[name]
-        case Literal(value):
+        case e.Literal(value):
             return shape_of_value(value)
-        case Arithmetic(sign, left, right):
+        case e.Arithmetic(sign, left, right):
             return _arithmetic(sign, of(left), of(right))
-        case Quotient():
+        case e.Quotient():
             raise RefusedQueryError(
                 "division by something that is not a constant",
                 "divide what is answered: SUM(x) / COUNT(*); or divide by a number",
                 "constant-needed",
             )
-        case Compare(relation, left, right):
+        case e.Compare(relation, left, right):
             return _comparison(relation, of(left), of(right))
-        case And(items) | Or(items):
+        case e.And(items) | e.Or(items):
             return replace(TRUTH, null=any(shape.null for shape in [need(of(item), Form.TRUTH) for item in items]))
-        case Not(item):
+        case e.Not(item):
             inner = need(of(item), Form.TRUTH)
             return replace(inner, low=1 - inner.high, high=1 - inner.low)
-        case IsNull(item):
+        case e.IsNull(item):
             of(item)
             return replace(TRUTH, null=False)
-        case In(item, values):
+        case e.In(item, values):
             inner = of(item)
-            shapes = [_comparison(Relation.EQUAL, inner, shape_of_value(value)) for value in values]
+            shapes = [_comparison(e.Relation.EQUAL, inner, shape_of_value(value)) for value in values]
             return replace(TRUTH, null=any(shape.null for shape in shapes))
-        case Case(branches, otherwise):
+        case e.Case(branches, otherwise):
             for condition, _ in branches:
                 need(of(condition), Form.TRUTH)
             return union([*(of(value) for _, value in branches), of(otherwise)])
-        case Coalesce(items):
+        case e.Coalesce(items):
             shapes = [of(item) for item in items]
             return replace(union(shapes), null=all(shape.null for shape in shapes))
-        case Least(items) | Greatest(items):
-            return _extreme([of(item) for item in items], 1 if isinstance(expression, Least) else -1)
-        case Absolute(item):
+        case e.Least(items) | e.Greatest(items):
+            return _extreme([of(item) for item in items], 1 if isinstance(expression, e.Least) else -1)
+        case e.Absolute(item):
             inner = need(of(item), Form.NUMBER)
             ends = sorted([abs(inner.low), abs(inner.high)])
             return replace(inner, low=0 if inner.low <= 0 <= inner.high else ends[0], high=ends[1])
-        case Rounded(rounding, item, step):
+        case e.Rounded(rounding, item, step):
             return _rounded(rounding, need(of(item), Form.NUMBER), step)
-        case Truncated(period, item):
+        case e.Truncated(period, item):
             return _truncated(period, of(item))
-        case Extracted(field, item):
+        case e.Extracted(field, item):
             return _extracted(field, of(item))
-        case AsDate(item):
+        case e.AsDate(item):
             return _as_date(need(of(item), Form.TIME, Form.DATE))
-        case AsTime(item):
+        case e.AsTime(item):
             return _as_time(need(of(item), Form.TIME, Form.DATE))
-        case Modulo(item, divisor):
+        case e.Modulo(item, divisor):
             return _modulo(need(of(item), Form.NUMBER), divisor)
-        case Power(item, exponent):
+        case e.Power(item, exponent):
             return _power(need(of(item), Form.NUMBER), exponent)
-        case Shifted(item):
+        case e.Shifted(item):
             return shifting.shifted(expression, need(of(item), Form.DATE, Form.TIME))
-        case Local(item):
+        case e.Local(item):
             return shifting.local(expression, need(of(item), Form.TIME))
-        case Written(period, item):
+        case e.Written(period, item):
             return lettering.written(period, _as_date(need(of(item), Form.TIME, Form.DATE)))
-        case Concat(items):
+        case e.Concat(items):
             return lettering.shape_of_text(expression, [of(item) for item in items])
         case (
-            Recased(_, item)
-            | Trimmed(_, item)
-            | Length(item)
-            | Sliced(item)
-            | Replaced(item)
-            | Piece(item)
-            | Like(item)
+            e.Recased(_, item)
+            | e.Trimmed(_, item)
+            | e.Length(item)
+            | e.Sliced(item)
+            | e.Replaced(item)
+            | e.Piece(item)
+            | e.Like(item)
         ):
             return lettering.shape_of_text(expression, [of(item)])
         case _:
             assert_never(expression)
 
 
-def _arithmetic(sign: Sign, left: Shape, right: Shape) -> Shape:
+def _arithmetic(sign: e.Sign, left: Shape, right: Shape) -> Shape:
     null = left.null or right.null
-    if sign is Sign.SUBTRACT and left.form is right.form is Form.DATE:
+    if sign is e.Sign.SUBTRACT and left.form is right.form is Form.DATE:
         return Shape(form=Form.NUMBER, low=left.low - right.high, high=left.high - right.low, null=null)
     need(left, Form.NUMBER)
     need(right, Form.NUMBER)
-    if sign is Sign.MULTIPLY:
+    if sign is e.Sign.MULTIPLY:
         ends = [a * b for a in (left.low, left.high) for b in (right.low, right.high)]
         product = Shape(form=Form.NUMBER, low=min(ends), high=max(ends), step=left.step * right.step, null=null)
         return checked(product)
     (low, high), (low2, high2), step = *on_one_grid([left, right]), common_step([left, right])
-    if sign is Sign.SUBTRACT:
+    if sign is e.Sign.SUBTRACT:
         low2, high2 = -high2, -low2
     return checked(Shape(form=Form.NUMBER, low=low + low2, high=high + high2, step=step, null=null))
 
 
-def _comparison(relation: Relation, left: Shape, right: Shape) -> Shape:
+def _comparison(relation: e.Relation, left: Shape, right: Shape) -> Shape:
     pair = {left.form, right.form} - {Form.NOTHING}
     if not (len(pair) <= 1 or pair == {Form.DATE, Form.TIME}):
         raise RefusedQueryError(
             f"{left.form} cannot be compared with {right.form}", "compare values of the same kind", "type-mismatch"
         )
-    if relation not in (Relation.EQUAL, Relation.UNEQUAL) and not pair <= set(ORDERED):
+    if relation not in (e.Relation.EQUAL, e.Relation.UNEQUAL) and not pair <= set(ORDERED):
         raise RefusedQueryError(
             f"{relation} is not defined for {min(pair)}",
             "use = , <> or IN, or compare numbers, dates or times",
@@ -206,29 +167,29 @@ def _extreme(shapes: Sequence[Shape], sign: int) -> Shape:
     return replace(whole, low=max(low for low, _ in sure), null=False)
 
 
-def _rounded(rounding: Rounding, inner: Shape, step: Fraction) -> Shape:
+def _rounded(rounding: e.Rounding, inner: Shape, step: Fraction) -> Shape:
     def to(steps: int) -> int:
         return round_to(rounding, steps * inner.step / step)
 
     return checked(replace(inner, low=to(inner.low), high=to(inner.high), step=step))
 
 
-def round_to(rounding: Rounding, number: Fraction) -> int:
+def round_to(rounding: e.Rounding, number: Fraction) -> int:
     """The whole number below, above or nearest; halves upwards, which never moves two numbers further apart."""
     match rounding:
-        case Rounding.DOWN:
+        case e.Rounding.DOWN:
             return math.floor(number)
-        case Rounding.UP:
+        case e.Rounding.UP:
             return math.ceil(number)
-        case Rounding.NEAREST:
+        case e.Rounding.NEAREST:
             return math.floor(number + Fraction(1, 2))
-        case Rounding.INWARD:
+        case e.Rounding.INWARD:
             return math.trunc(number)
         case _:
             assert_never(rounding)
 
 
-def _truncated(period: Period, inner: Shape) -> Shape:
+def _truncated(period: e.Period, inner: Shape) -> Shape:
     """Truncation keeps the order, so the ends give the range."""
     need(inner, Form.DATE, Form.TIME)
     if inner.form is Form.TIME:
@@ -241,7 +202,7 @@ def _truncated(period: Period, inner: Shape) -> Shape:
     return replace(inner, low=low, high=high, period=None if period in calendar.CLOCK else period)
 
 
-def _extracted(field: Field, inner: Shape) -> Shape:
+def _extracted(field: e.Field, inner: Shape) -> Shape:
     need(inner, Form.DATE, Form.TIME)
     if field in calendar.GROWING:
         day = _as_date(inner)
@@ -261,7 +222,7 @@ def _as_date(inner: Shape) -> Shape:
 def _as_time(inner: Shape) -> Shape:
     if inner.form is not Form.DATE:
         return inner
-    period = inner.period or Period.DAY
+    period = inner.period or e.Period.DAY
     return replace(inner, form=Form.TIME, low=inner.low * calendar.DAY, high=inner.high * calendar.DAY, period=period)
 
 

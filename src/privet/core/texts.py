@@ -10,20 +10,9 @@ import re
 from collections.abc import Sequence
 from typing import assert_never
 
-from privet.core.expression import (
-    Concat,
-    Length,
-    Letters,
-    Like,
-    Piece,
-    Recased,
-    Replaced,
-    Side,
-    Sliced,
-    Trimmed,
-)  # fmt: skip
+from privet.core import expression as e
 
-TextFunction = Recased | Trimmed | Length | Sliced | Concat | Replaced | Piece | Like
+TextFunction = e.Recased | e.Trimmed | e.Length | e.Sliced | e.Concat | e.Replaced | e.Piece | e.Like
 
 LONGEST = 65_535  # what LENGTH says of longer texts
 LONE = re.compile("[\ud800-\udfff]")
@@ -42,44 +31,44 @@ def held(text: str) -> str:
     return LONE.sub(lambda half: f"\U0010ffff{ord(half.group()):x}", text)
 
 
-def _cased(letters: Letters) -> dict[int, str]:
+def _cased(letters: e.Letters) -> dict[int, str]:
     """Each letter in that case, where it is one letter: by Unicode's simple mapping, which never changes once a letter
     is in Unicode."""
     pairs = [(code, getattr(chr(code), letters)()) for code in itertools.chain(*ALPHABETS)]
     found = {code: other for code, other in pairs if len(other) == 1 and other != chr(code)}
-    return found | ({ord("ß"): "ẞ"} if letters is Letters.UPPER else {ord("İ"): "i"})
+    return found | ({ord("ß"): "ẞ"} if letters is e.Letters.UPPER else {ord("İ"): "i"})
 
 
-CASED = {letters: _cased(letters) for letters in Letters}
+CASED = {letters: _cased(letters) for letters in e.Letters}
 
 
 def applied(function: TextFunction, *texts: str) -> str | int | bool:
     """The function on these texts, in place of its items."""
     text = held("".join(texts))
     match function:
-        case Concat():
+        case e.Concat():
             return text
-        case Recased(letters):
+        case e.Recased(letters):
             return text.translate(CASED[letters])
-        case Trimmed(side):
+        case e.Trimmed(side):
             return trimmed(side, text)
-        case Length():
+        case e.Length():
             return min(len(text), LONGEST)
-        case Sliced(_, start, stop):
+        case e.Sliced(_, start, stop):
             return text[start:stop]
-        case Replaced(_, old, new):
+        case e.Replaced(_, old, new):
             return text.replace(held(old), held(new))
-        case Piece(_, separator, place):
+        case e.Piece(_, separator, place):
             return next(itertools.islice(text.split(held(separator)), place - 1, None), "")
-        case Like(_, pattern):
+        case e.Like(_, pattern):
             return fits(pieces(pattern), text)
         case _:
             assert_never(function)
 
 
-def trimmed(side: Side, text: str) -> str:
-    text = text if side is Side.END else text.lstrip(" ")
-    return text if side is Side.START else text.rstrip(" ")
+def trimmed(side: e.Side, text: str) -> str:
+    text = text if side is e.Side.END else text.lstrip(" ")
+    return text if side is e.Side.START else text.rstrip(" ")
 
 
 # Patterns

@@ -5,18 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from privet.core.expression import (
-    Arithmetic,
-    Case,
-    Column,
-    Expression,
-    IsNull,
-    Literal,
-    Not,
-    Quotient,
-    Sign,
-    substituted,
-)
+from privet.core import expression as e
+from privet.core.expression import Expression
 from privet.core.plan import Aggregate, Computed, Function, Plan
 from privet.core.rational import show
 from privet.errors import InvalidInputError, RefusedQueryError
@@ -29,13 +19,13 @@ def weighted(plan: Plan, column: str) -> Plan:
     aggregates: list[Aggregate] = []
     means: list[Computed] = []
     for aggregate in plan.aggregates:
-        made = list(_weighted(aggregate, Column(column), taken))
+        made = list(_weighted(aggregate, e.Column(column), taken))
         aggregates += made
         if aggregate.function is Function.AVG:
-            total, weight = (Column(one.name) for one in made)
-            means.append(Computed(name=aggregate.name, value=Quotient(total, weight)))
+            total, weight = (e.Column(one.name) for one in made)
+            means.append(Computed(name=aggregate.name, value=e.Quotient(total, weight)))
     by: dict[str, Expression] = {mean.name: mean.value for mean in means}
-    rest = tuple(replace(one, value=substituted(one.value, by)) for one in plan.computed)
+    rest = tuple(replace(one, value=e.substituted(one.value, by)) for one in plan.computed)
     return replace(plan, aggregates=tuple(aggregates), computed=(*means, *rest))
 
 
@@ -48,15 +38,15 @@ def weight_from(given: object) -> str | None:
     )
 
 
-def _weighted(aggregate: Aggregate, weight: Column, taken: set[str]) -> Iterator[Aggregate]:
+def _weighted(aggregate: Aggregate, weight: e.Column, taken: set[str]) -> Iterator[Aggregate]:
     value = aggregate.value
     match aggregate.function:
         case Function.COUNT:
             yield _sum(aggregate.name, weight if value is None else _where_known(value, weight))
         case Function.SUM if value is not None:
-            yield _sum(aggregate.name, Arithmetic(Sign.MULTIPLY, weight, value))
+            yield _sum(aggregate.name, e.Arithmetic(e.Sign.MULTIPLY, weight, value))
         case Function.AVG if value is not None:
-            yield _sum(_fresh(f"{aggregate.name}_sum", taken), Arithmetic(Sign.MULTIPLY, weight, value))
+            yield _sum(_fresh(f"{aggregate.name}_sum", taken), e.Arithmetic(e.Sign.MULTIPLY, weight, value))
             yield _sum(_fresh(f"{aggregate.name}_weight", taken), _where_known(value, weight))
         case _:
             raise RefusedQueryError(
@@ -70,8 +60,8 @@ def _sum(name: str, value: Expression) -> Aggregate:
     return Aggregate(name=name, function=Function.SUM, value=value)
 
 
-def _where_known(value: Expression, weight: Column) -> Expression:
-    return Case(((Not(IsNull(value)), weight),), Literal(None))
+def _where_known(value: Expression, weight: e.Column) -> Expression:
+    return e.Case(((e.Not(e.IsNull(value)), weight),), e.Literal(None))
 
 
 def _fresh(name: str, taken: set[str]) -> str:

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from privet.answer import Answer
 from privet.core.accountant import Budget
@@ -34,6 +33,7 @@ from privet.interpret import Belief, posterior
 from privet.noise.selection import uniform
 from privet.report.charts import Panel, likelihood_panels, svg
 from privet.report.terminal import at_most, plain_numbers
+from privet.typing import Integers
 from privet.vault import Vault, create
 
 __all__ = ["chart", "page", "tell"]
@@ -52,7 +52,6 @@ PRECISION = 64
 COLUMNS: Mapping[str, Kind] = {"ward": Category(WARDS), "age": Integer(0, 100), "ill": Boolean()}
 
 Law = Mapping[int, Fraction]  # the probability of every noise that can occur
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +228,7 @@ def _told(vault: Vault, answers: Sequence[Answer], runs: int, exact: Exact) -> P
     refused = refusal(vault)
     vault.ledger.verify()
     noisy = [_noisy_week(answer) for answer in answers]
-    law = next(part.law for part in answers[0].question.parts if part.measure.role is Role.SUM)  # of the ill
+    law = next(part.law for part in answers[0].priced.parts if part.measure.role is Role.SUM)  # of the ill
     assert isinstance(law, DiscreteLaplace)  # noqa: S101  a price in epsilon is paid with it
     head, spent = vault.ledger.head(), vault.budget.spent.epsilon
     return Private(
@@ -279,7 +278,7 @@ def guesses(law: DiscreteLaplace, runs: int, healthy: int) -> float:
     return float((says_ill == (truth > healthy)).mean())
 
 
-def _truth(runs: int, healthy: int) -> Ints:
+def _truth(runs: int, healthy: int) -> Integers:
     """The true count of each run: the newcomer is healthy in the first, ill in the second, and so on."""
     return healthy + np.arange(runs, dtype=np.int64) % 2
 

@@ -14,7 +14,7 @@ from privet.core.claim import claim
 from privet.core.expression import And, Column, Compare, Expression, Literal, Relation, columns_in
 from privet.core.laws import Choice
 from privet.estimates.levels import levels_of
-from privet.estimates.question import Question
+from privet.estimates.priced import Priced
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,10 +39,10 @@ class Selection:
 NOTHING_CHOSEN = Selection()
 
 
-def selection_of(asked: Question, rows: int | None, *, released: bool = True) -> Selection:
+def selection_of(asked: Priced, rows: int | None, *, released: bool = True) -> Selection:
     """`rows` is how many there are before HAVING, None if that is not known; `released` whether HAVING and ORDER BY see
     the numbers as they were released."""
-    plan = asked.outline.plan
+    plan = asked.plan
     floors: dict[int, int] = {}
     tested: set[int] = set()
     for term in _terms(plan.having):
@@ -62,9 +62,9 @@ def selection_of(asked: Question, rows: int | None, *, released: bool = True) ->
     )
 
 
-def measures_behind(asked: Question, names: Iterable[str]) -> frozenset[int]:
+def measures_behind(asked: Priced, names: Iterable[str]) -> frozenset[int]:
     """The noisy numbers that columns are made of, computed ones included; keys are made of none."""
-    read = asked.outline
+    read = asked
     computed = {column.name: column.value for column in read.plan.computed}
     wanted = {used for name in names for used in (columns_in(computed[name]) if name in computed else (name,))}
     found = {place for recipe in read.recipes if recipe.aggregate.name in wanted for place in recipe.measures}
@@ -86,9 +86,9 @@ class Affected:
     none: tuple[str, ...] = ()
 
 
-def affected(asked: Question, selection: Selection) -> Affected:
+def affected(asked: Priced, selection: Selection) -> Affected:
     """The columns that are shown."""
-    behind = {name: measures_behind(asked, (name,)) for name in asked.outline.plan.outputs}
+    behind = {name: measures_behind(asked, (name,)) for name in asked.plan.outputs}
     none = [name for name, places in behind.items() if not selection.tested.isdisjoint(places)]
     rest = {name: places for name, places in behind.items() if name not in none}
     return Affected(
@@ -107,7 +107,7 @@ def _terms(having: Expression | None) -> Iterator[Expression]:
         yield having
 
 
-def _floor(asked: Question, term: Expression) -> tuple[int, int] | None:
+def _floor(asked: Priced, term: Expression) -> tuple[int, int] | None:
     """The place of a count or a sum, and how many steps it must have at least, if that is what a term says."""
     match term:
         case Compare(Relation.GREATER | Relation.GREATER_EQUAL as relation, Column(name), Literal(Fraction() as least)):
@@ -116,7 +116,7 @@ def _floor(asked: Question, term: Expression) -> tuple[int, int] | None:
             more = relation is Relation.LESS
         case _:
             return None
-    for recipe in asked.outline.recipes:
+    for recipe in asked.recipes:
         part = asked.parts[recipe.measures[0]]
         if recipe.aggregate.name == name and len(recipe.measures) == 1 and not isinstance(part.law, Choice):
             steps = least / part.measure.step

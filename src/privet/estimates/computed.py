@@ -10,23 +10,10 @@ from dataclasses import fields, is_dataclass
 from fractions import Fraction
 from functools import reduce
 
+from privet.core import expression as e
 from privet.core.claim import claim
 from privet.core.evaluate import evaluate
-from privet.core.expression import (
-    Absolute,
-    Arithmetic,
-    Case,
-    Coalesce,
-    Column,
-    Expression,
-    Greatest,
-    Least,
-    Quotient,
-    Rounded,
-    Sign,
-    Value,
-    columns_in,
-)
+from privet.core.expression import Expression, Value
 from privet.core.plan import Plan
 from privet.core.ranges import round_to, shape_of
 from privet.core.rational import show
@@ -42,9 +29,9 @@ def divides(expression: object) -> bool:
     """Whether something in it is divided by what is not a constant."""
     if isinstance(expression, tuple):
         return any(map(divides, expression))
-    if is_dataclass(expression) and not isinstance(expression, Quotient):
+    if is_dataclass(expression) and not isinstance(expression, e.Quotient):
         return any(divides(getattr(expression, field.name)) for field in fields(expression))
-    return isinstance(expression, Quotient)
+    return isinstance(expression, e.Quotient)
 
 
 def check_computed(plan: Plan, columns: Shapes) -> None:
@@ -59,7 +46,7 @@ def check_computed(plan: Plan, columns: Shapes) -> None:
             )
         _need_number(column.value, keys, dict.fromkeys((a.name for a in plan.aggregates), ANSWERED))
         taken.append(column.name)
-    used = (*plan.outputs, *columns_in(plan.having), *(order.name for order in plan.order))
+    used = (*plan.outputs, *e.columns_in(plan.having), *(order.name for order in plan.order))
     lost = [name for name in used if name not in taken]
     if lost:
         raise RefusedQueryError(
@@ -70,13 +57,13 @@ def check_computed(plan: Plan, columns: Shapes) -> None:
 def _need_number(value: Expression, keys: Shapes, answered: Shapes) -> None:
     """Conditions are read as they are in HAVING; what is taken of keys alone may be anything that gives a number."""
     match value:
-        case Arithmetic(_, left, right) | Quotient(left, right) if not _of_keys(value, keys):
+        case e.Arithmetic(_, left, right) | e.Quotient(left, right) if not _of_keys(value, keys):
             items: Sequence[Expression] = (left, right)
-        case Coalesce(items) | Least(items) | Greatest(items):
+        case e.Coalesce(items) | e.Least(items) | e.Greatest(items):
             pass
-        case Absolute(item) | Rounded(_, item, _):
+        case e.Absolute(item) | e.Rounded(_, item, _):
             items = (item,)
-        case Case(branches, otherwise):
+        case e.Case(branches, otherwise):
             for condition, _ in branches:
                 need(shape_of(condition, {**keys, **answered}), Form.TRUTH)
             items = (*(then for _, then in branches), otherwise)
@@ -88,7 +75,7 @@ def _need_number(value: Expression, keys: Shapes, answered: Shapes) -> None:
 
 
 def _of_keys(value: Expression, keys: Shapes) -> bool:
-    return not isinstance(value, Quotient) and all(name in keys for name in columns_in(value))
+    return not isinstance(value, e.Quotient) and all(name in keys for name in e.columns_in(value))
 
 
 @claim("computed-interval")
@@ -119,32 +106,32 @@ def _span(expression: Expression, known: Known) -> Span | None:
 
     def there(item: Expression) -> Span | None:
         """Of what takes the place of NULLs, or passes them over: nothing is known where one may be NULL."""
-        if any(isinstance(one, Estimate) and one.null for one in (known[name] for name in columns_in(item))):
+        if any(isinstance(one, Estimate) and one.null for one in (known[name] for name in e.columns_in(item))):
             raise _UnknownError
         return of(item)
 
-    if not any(isinstance(known[name], Estimate) for name in columns_in(expression)):
+    if not any(isinstance(known[name], Estimate) for name in e.columns_in(expression)):
         return _point(evaluate(expression, known))  # type: ignore[arg-type]
     match expression:
-        case Column(name):
+        case e.Column(name):
             return _interval(known[name])
-        case Arithmetic(sign, left, right):
+        case e.Arithmetic(sign, left, right):
             return _both(sign, of(left), of(right))
-        case Quotient(left, right):
+        case e.Quotient(left, right):
             return _quotient(of(left), of(right))
-        case Coalesce(items):
+        case e.Coalesce(items):
             return next((span for span in map(there, items) if span is not None), None)
-        case Least(items) | Greatest(items):
-            furthest = min if isinstance(expression, Least) else max
+        case e.Least(items) | e.Greatest(items):
+            furthest = min if isinstance(expression, e.Least) else max
             found = [span for span in map(there, items) if span is not None]
             return Span(furthest(span.low for span in found), furthest(span.high for span in found)) if found else None
-        case Absolute(item):
+        case e.Absolute(item):
             span = of(item)
             return span and _absolute(span)
-        case Rounded(rounding, item, step):
+        case e.Rounded(rounding, item, step):
             span = of(item)
             return span and Span(*(round_to(rounding, end / step) * step for end in (span.low, span.high)))
-    assert isinstance(expression, Case)  # noqa: S101  no other one gives a number of numbers
+    assert isinstance(expression, e.Case)  # noqa: S101  no other one gives a number of numbers
     return _hull([of(then) for then in _possible(expression, known)])
 
 
@@ -160,10 +147,10 @@ def _interval(item: Value | Estimate) -> Span:
     return Span(item.low, item.high)
 
 
-def _both(sign: Sign, left: Span | None, right: Span | None) -> Span | None:
+def _both(sign: e.Sign, left: Span | None, right: Span | None) -> Span | None:
     if left is None or right is None:
         return None
-    return left + right if sign is Sign.ADD else left - right if sign is Sign.SUBTRACT else left * right
+    return left + right if sign is e.Sign.ADD else left - right if sign is e.Sign.SUBTRACT else left * right
 
 
 def _quotient(left: Span | None, right: Span | None) -> Span | None:
@@ -179,11 +166,11 @@ def _absolute(span: Span) -> Span:
     return Span(ZERO if span.low <= 0 <= span.high else ends[0], ends[1])
 
 
-def _possible(case: Case, known: Known) -> list[Expression]:
+def _possible(case: e.Case, known: Known) -> list[Expression]:
     """The branches that the exact numbers may take: a condition of keys alone is decided, another one is not."""
     found = []
     for condition, then in case.branches:
-        if any(isinstance(known[name], Estimate) for name in columns_in(condition)):
+        if any(isinstance(known[name], Estimate) for name in e.columns_in(condition)):
             found.append(then)
         elif evaluate(condition, known) is True:  # type: ignore[arg-type]
             return [*found, then]

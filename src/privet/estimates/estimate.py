@@ -22,8 +22,8 @@ from privet.estimates.choosing import Selection, selection_of
 from privet.estimates.computed import computed
 from privet.estimates.levels import Group, Level, finest, groups_of
 from privet.estimates.moments import Estimate, Noisy, Span, moment
+from privet.estimates.priced import Priced
 from privet.estimates.publication import AS_RELEASED, Publication, printed, published, refitted
-from privet.estimates.question import Question
 
 Vectors = Sequence[Sequence[int]]  # one a part, one number a cell; of keys, none for the rest
 Line = Mapping[str, Value | Estimate]
@@ -40,9 +40,9 @@ class Row:
     line: Line
 
 
-def rows_of(asked: Question, noisy: Vectors, share: Fraction, publication: Publication = AS_RELEASED) -> list[Row]:
+def rows_of(asked: Priced, noisy: Vectors, share: Fraction, publication: Publication = AS_RELEASED) -> list[Row]:
     """The published rows after HAVING, ORDER BY and LIMIT, hidden columns left out."""
-    plan = asked.outline.plan
+    plan = asked.plan
     kept = _kept(_table(asked, noisy, publication), share)
     for order in reversed(plan.order):
         kept = _sorted(kept, order)
@@ -53,19 +53,19 @@ def rows_of(asked: Question, noisy: Vectors, share: Fraction, publication: Publi
     ]
 
 
-def lines(asked: Question, noisy: Vectors, share: Fraction) -> list[Line]:
+def lines(asked: Priced, noisy: Vectors, share: Fraction) -> list[Line]:
     """Their contents."""
     return [row.line for row in rows_of(asked, noisy, share)]
 
 
-def chosen_by(asked: Question, noisy: Vectors, publication: Publication = AS_RELEASED) -> Selection:
+def chosen_by(asked: Priced, noisy: Vectors, publication: Publication = AS_RELEASED) -> Selection:
     """How noisy numbers chose the rows that are shown."""
     return _table(asked, noisy, publication).selection
 
 
-def _table(asked: Question, noisy: Vectors, publication: Publication) -> _Table:
+def _table(asked: Priced, noisy: Vectors, publication: Publication) -> _Table:
     """With the rows that pass HAVING counted, where they are chosen among: that takes no intervals."""
-    groups = list(groups_of(asked.outline.plan, list(_keys(asked))))
+    groups = list(groups_of(asked.plan, list(_keys(asked))))
     table = _Table(
         asked=asked,
         groups=groups,
@@ -75,7 +75,7 @@ def _table(asked: Question, noisy: Vectors, publication: Publication) -> _Table:
     )
     if not table.selection.ordered:
         return table
-    among = len(groups) if asked.outline.plan.having is None else len(_kept(table, LIKELY))
+    among = len(groups) if asked.plan.having is None else len(_kept(table, LIKELY))
     return replace(table, selection=replace(table.selection, rows=among))
 
 
@@ -85,10 +85,10 @@ def _kept(table: _Table, share: Fraction) -> list[Row]:
 
 def _all_rows(table: _Table, share: Fraction) -> list[Row]:
     asked, groups = table.asked, table.groups
-    plan = asked.outline.plan
+    plan = asked.plan
     asked_alone = {
         recipe.aggregate.name: 1 - (1 - table.selection.share(recipe.measures, share)) / len(recipe.measures)
-        for recipe in asked.outline.recipes
+        for recipe in asked.recipes
     }
     found: list[dict[str, Value | Estimate]] = [
         {**dict.fromkeys(finest(plan)), **dict(zip(group.level, group.known, strict=True))} for group in groups
@@ -113,7 +113,7 @@ def _joint(table: _Table, column: Computed, share: Fraction) -> dict[str, Fracti
     asked, names = table.asked, set(columns_in(column.value))
     used = [
         recipe
-        for recipe in asked.outline.recipes
+        for recipe in asked.recipes
         if recipe.aggregate.name in names and not isinstance(asked.parts[recipe.measures[0]].law, Choice)
     ]
     measures = {number for recipe in used for number in recipe.measures}
@@ -124,7 +124,7 @@ def _joint(table: _Table, column: Computed, share: Fraction) -> dict[str, Fracti
 class _Table:
     """The noisy numbers of every row, one a part, and what they become in print."""
 
-    asked: Question
+    asked: Priced
     groups: Sequence[Group]
     numbers: Sequence[Sequence[int | None]]
     publication: Publication
@@ -132,7 +132,7 @@ class _Table:
 
     def estimates(self, sure: Mapping[str, Fraction]) -> list[dict[str, Estimate]]:
         """For every row those of the named aggregates; each noisy number holds with the probability beside the name."""
-        recipes = [recipe for recipe in self.asked.outline.recipes if recipe.aggregate.name in sure]
+        recipes = [recipe for recipe in self.asked.recipes if recipe.aggregate.name in sure]
         found = [
             {recipe.aggregate.name: self._estimate(recipe, row, sure[recipe.aggregate.name]) for recipe in recipes}
             for row in range(len(self.groups))
@@ -170,20 +170,20 @@ class _Table:
             estimates[name] = refitted(estimates[name], value, nonnegative=cut)
 
 
-def _keys(asked: Question) -> Iterator[Keys]:
+def _keys(asked: Priced) -> Iterator[Keys]:
     """The keys of every cell. In the row of the rest a text is what the user calls it; other keys are missing."""
-    read = asked.outline
+    read = asked
     yield from read.cells.keys()
     if read.cells.rest:
         words = [shape_of(key.value, read.passing).form is Form.WORD for key in read.plan.keys]
         yield tuple(read.plan.other if word else None for word in words)
 
 
-def _ascending(asked: Question, found: Mapping[str, Estimate]) -> dict[str, Estimate]:
+def _ascending(asked: Priced, found: Mapping[str, Estimate]) -> dict[str, Estimate]:
     """Quantiles of the same numbers, drawn apart, put in order: a larger one is never below a smaller one, and none is
     beyond MIN and MAX."""
     ranked: dict[Expression | None, list[tuple[Fraction | None, str]]] = defaultdict(list)
-    for recipe in asked.outline.recipes:
+    for recipe in asked.recipes:
         part = asked.parts[recipe.measures[0]]
         if isinstance(part.law, Choice) and recipe.aggregate.name in found:
             ranked[part.measure.value].append((part.measure.quantile, recipe.aggregate.name))
@@ -203,13 +203,13 @@ def _value(one: Estimate) -> Fraction:
     return one.value
 
 
-def _is_min(asked: Question, name: str) -> bool:
-    recipe = next(one for one in asked.outline.recipes if one.aggregate.name == name)
+def _is_min(asked: Priced, name: str) -> bool:
+    recipe = next(one for one in asked.recipes if one.aggregate.name == name)
     return asked.parts[recipe.measures[0]].measure.role is Role.MIN
 
 
-def _passes(asked: Question, line: Line) -> bool:
-    having = asked.outline.plan.having
+def _passes(asked: Priced, line: Line) -> bool:
+    having = asked.plan.having
     return having is None or evaluate(having, {name: plain(item) for name, item in line.items()}) is True
 
 

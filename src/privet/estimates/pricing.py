@@ -15,7 +15,7 @@ from privet.core.rational import below_one, positive, show
 from privet.errors import InvalidInputError, RefusedQueryError
 from privet.estimates.accuracy import price_within
 from privet.estimates.levels import most_cells
-from privet.estimates.question import Outline, Question, question, variants
+from privet.estimates.priced import Outline, Priced, at_price, variants
 from privet.estimates.split import costs, error, shares
 
 SHARE = Fraction(95, 100)
@@ -57,11 +57,11 @@ class Price:
             )
 
 
-Candidate = tuple[float, Question]  # with the squared error of all aggregates together
+Candidate = tuple[float, Priced]  # with the squared error of all aggregates together
 SINGLE = (Function.COUNT, Function.COUNT_DISTINCT, Function.SUM)
 
 
-def ask(read: Outline, budget: Budget, price: Price) -> Question:
+def ask(read: Outline, budget: Budget, price: Price) -> Priced:
     """The question at a price, or at the lowest price that is accurate enough."""
     delta = _delta(read, budget, price)
     if price.within is not None:
@@ -76,7 +76,7 @@ def ask(read: Outline, budget: Budget, price: Price) -> Question:
     return _best(ways)
 
 
-def _best(ways: Sequence[Iterator[Candidate]]) -> Question:
+def _best(ways: Sequence[Iterator[Candidate]]) -> Priced:
     """The way that errs least; it is refused only if all are."""
     found: list[Candidate] = []
     refused: list[RefusedQueryError] = []
@@ -135,7 +135,7 @@ def _shared(read: Outline, gauge: Gauge, amount: Fraction, delta: Fraction | Non
     """All measures by noise of one kind."""
     found = costs(read.released, read.recipes, read.setting(delta), gauge)
     prices = [amount * share for share in shares(found, gauge)]
-    yield error(found, gauge, amount), question(read, gauge, prices, delta if read.cells.private else None)
+    yield error(found, gauge, amount), at_price(read, gauge, prices, delta if read.cells.private else None)
 
 
 @claim("gaussian-price")
@@ -165,7 +165,7 @@ def _gaussian(read: Outline, epsilon: Fraction, delta: Fraction | None) -> Itera
         for part, share in zip(noisy, parts, strict=True)
     ]
     total = error(found, Gauge.RHO, rho) + (alone / float(for_keys) ** 2 if keys else 0)
-    yield total, Question(outline=read, parts=(*joint, *keys))
+    yield total, Priced.of(read, (*joint, *keys))
 
 
 SMALLEST = Fraction(1, 10**12)  # a rho below it is of no use
@@ -175,10 +175,10 @@ def _paid(part: Part, loss: Loss) -> Part:
     return replace(part, loss=loss)
 
 
-def _within(read: Outline, budget: Budget, targets: Mapping[int, Fraction]) -> Question:
+def _within(read: Outline, budget: Budget, targets: Mapping[int, Fraction]) -> Priced:
     """Laplace or Gaussian noise, whichever leaves room for more such questions in the whole budget."""
     gauges = [Gauge.EPSILON, Gauge.RHO] if budget.delta else [Gauge.EPSILON]
-    found = [question(read, gauge, [_share(read, n, gauge, targets[n]) for n in sorted(targets)]) for gauge in gauges]
+    found = [at_price(read, gauge, [_share(read, n, gauge, targets[n]) for n in sorted(targets)]) for gauge in gauges]
     return max(found, key=lambda asked: how_many(budget, NOTHING, asked.loss))
 
 

@@ -56,7 +56,7 @@ def n_units() -> Aggregate:
 
 def _units(rows: Rows) -> Asked:
     if rows.per_unit:
-        raise RefusedQueryError("each unit has one unit", "leave it out of per_unit: it is 1")
+        raise RefusedQueryError("each unit has one unit", "leave it out of per_unit: it is 1", "constant-value")
     return Asked(function=Function.COUNT_DISTINCT)
 
 
@@ -69,7 +69,9 @@ def n_distinct(what: str | Expr) -> Aggregate:
             return _units(rows)
         value = item._read(rows)
         if value.constant:
-            raise RefusedQueryError(f"{item!r} is a constant", "count the different values of a column")
+            raise RefusedQueryError(
+                f"{item!r} is a constant", "count the different values of a column", "constant-value"
+            )
         return Asked(function=Function.COUNT_DISTINCT, value=value)
 
     return _aggregate(asked, f"n_distinct({_shown(what)})")
@@ -151,13 +153,14 @@ def _number(name: str, item: Expr, rows: Rows) -> Term:
     """Dates have no sum; of one unit's own rows the first and the last can be taken."""
     value = item._read(rows)
     if value.form is Form.NOTHING:
-        raise RefusedQueryError(f"{name} needs a number, not None", "give a number column")
+        raise RefusedQueryError(f"{name} needs a number, not None", "give a number column", "type-mismatch")
     if value.form in MOMENTS:
         if rows.per_unit and name in ("min", "max"):
             return value
         raise RefusedQueryError(
             f"{name} needs a number, not {NAMES[value.form]}",
             'take a part of it, pv.col("day").dt.year, or the days since one: pv.col("day") - date(2020, 1, 1)',
+            "type-mismatch",
         )
     return number(value, name)
 
@@ -166,16 +169,16 @@ def _share(value: object) -> Fraction:
     share = rational(value, "the share of a quantile")
     if not 0 <= share <= 1:
         remedy = f"give {show(share / 100)}" if 1 < share <= 100 else "give 0.5 for the median"
-        raise InvalidInputError(f"a quantile needs a share from 0 to 1, not {show(value)}", remedy)
+        raise InvalidInputError(f"a quantile needs a share from 0 to 1, not {show(value)}", remedy, "out-of-range")
     if share.denominator > FINEST:
-        raise InvalidInputError(f"the share {show(value)} is too fine", "give at most six decimals")
+        raise InvalidInputError(f"the share {show(value)} is too fine", "give at most six decimals", "too-fine")
     return share
 
 
 def _spread(ddof: object, everybody: Function, sample: Function) -> Function:
     given = whole(ddof, "ddof", 0)
     if given > 1:
-        raise InvalidInputError(f"ddof is {given}", "give ddof=1 for a sample, ddof=0 for everybody")
+        raise InvalidInputError(f"ddof is {given}", "give ddof=1 for a sample, ddof=0 for everybody", "unknown-choice")
     return sample if given else everybody
 
 

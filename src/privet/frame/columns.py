@@ -7,23 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
 
-from privet.core.expression import (
-    Absolute,
-    And,
-    Coalesce,
-    Extracted,
-    Field,
-    Greatest,
-    In,
-    Least,
-    Literal,
-    Or,
-    Period,
-    Relation,
-    Rounding,
-    Sign,
-    Truncated,
-)  # fmt: skip
+from privet.core import expression as e
 from privet.core.rational import show, whole
 from privet.core.shape import Form
 from privet.errors import InvalidInputError, RefusedQueryError
@@ -90,6 +74,7 @@ class Expr:
             f"{self._text} is a question about rows: it is neither true nor false by itself",
             'use & | ~ instead of and, or, not, with brackets around comparisons: (pv.col("age") > 60) & ...;'
             " .between(18, 65) instead of 18 <= x <= 65; .isin([...]) instead of in",
+            "no-truth-value",
         )
 
     __hash__ = None  # type: ignore[assignment]  # == makes a condition
@@ -97,22 +82,22 @@ class Expr:
     # Numbers
 
     def __add__(self, other: object) -> Expr:
-        return _signed(Sign.ADD, self, other)
+        return _signed(e.Sign.ADD, self, other)
 
     def __radd__(self, other: object) -> Expr:
-        return _signed(Sign.ADD, other, self)
+        return _signed(e.Sign.ADD, other, self)
 
     def __sub__(self, other: object) -> Expr:
-        return _signed(Sign.SUBTRACT, self, other)
+        return _signed(e.Sign.SUBTRACT, self, other)
 
     def __rsub__(self, other: object) -> Expr:
-        return _signed(Sign.SUBTRACT, other, self)
+        return _signed(e.Sign.SUBTRACT, other, self)
 
     def __mul__(self, other: object) -> Expr:
-        return _signed(Sign.MULTIPLY, self, other)
+        return _signed(e.Sign.MULTIPLY, self, other)
 
     def __rmul__(self, other: object) -> Expr:
-        return _signed(Sign.MULTIPLY, other, self)
+        return _signed(e.Sign.MULTIPLY, other, self)
 
     def __truediv__(self, other: object) -> Expr:
         return _two("/", self, other, divided)
@@ -121,17 +106,17 @@ class Expr:
         return _two("/", other, self, divided)
 
     def __floordiv__(self, other: object) -> Expr:
-        return _two("//", self, other, lambda item, by: rounded(Rounding.DOWN, divided(item, by)))
+        return _two("//", self, other, lambda item, by: rounded(e.Rounding.DOWN, divided(item, by)))
 
     def __mod__(self, other: object) -> Expr:
         """What is left of whole multiples of a constant."""
         return _two("%", self, other, rest)
 
     def __pow__(self, other: object) -> Expr:
-        raise RefusedQueryError(f"{self._text} ** {show(other)} is not answered", "write x * x")
+        raise RefusedQueryError(f"{self._text} ** {show(other)} is not answered", "write x * x", "not-supported")
 
     def __neg__(self) -> Expr:
-        return _open(f"-{self._inner}", self, lambda item: arithmetic(Sign.MULTIPLY, literal(Fraction(-1)), item))
+        return _open(f"-{self._inner}", self, lambda item: arithmetic(e.Sign.MULTIPLY, literal(Fraction(-1)), item))
 
     def __abs__(self) -> Expr:
         return self.abs()
@@ -142,7 +127,7 @@ class Expr:
     def abs(self) -> Expr:
         def absolute(item: Term) -> Term:
             item = number(item, "abs")
-            return folded(Absolute(item.expression), Form.NUMBER, item)
+            return folded(e.Absolute(item.expression), Form.NUMBER, item)
 
         return _one(f"{self._inner}.abs()", self, absolute)
 
@@ -150,25 +135,27 @@ class Expr:
         """To so many decimals; halves are rounded upwards."""
         places = whole(decimals, "decimals")
         if abs(places) > FINEST:
-            raise InvalidInputError(f"decimals is {show(places)}", f"give decimals from -{FINEST} to {FINEST}")
-        return _one(f"{self._inner}.round({places})", self, lambda item: rounded(Rounding.NEAREST, item, places))
+            raise InvalidInputError(
+                f"decimals is {show(places)}", f"give decimals from -{FINEST} to {FINEST}", "out-of-range"
+            )
+        return _one(f"{self._inner}.round({places})", self, lambda item: rounded(e.Rounding.NEAREST, item, places))
 
     def floor(self) -> Expr:
-        return _one(f"{self._inner}.floor()", self, lambda item: rounded(Rounding.DOWN, item))
+        return _one(f"{self._inner}.floor()", self, lambda item: rounded(e.Rounding.DOWN, item))
 
     def ceil(self) -> Expr:
-        return _one(f"{self._inner}.ceil()", self, lambda item: rounded(Rounding.UP, item))
+        return _one(f"{self._inner}.ceil()", self, lambda item: rounded(e.Rounding.UP, item))
 
     def clip(self, low: object = None, high: object = None) -> Expr:
         """Not below `low` and not above `high`. What is missing stays missing."""
         ends = [None if end is None else expr(end) for end in (low, high)]
         if low is None and high is None:
-            raise InvalidInputError("clip has no end", "give low, high or both: .clip(0, 5000)")
+            raise InvalidInputError("clip has no end", "give low, high or both: .clip(0, 5000)", "missing-option")
 
         def read(scope: Scope) -> Term:
             item = self._read(scope)
             kept = item
-            kinds: tuple[Any, Any] = (Greatest, Least)
+            kinds: tuple[Any, Any] = (e.Greatest, e.Least)
             for kind, end in zip(kinds, ends, strict=True):
                 if end is not None:
                     parts, form = unified([kept, end._read(scope)], "clip")
@@ -181,22 +168,22 @@ class Expr:
     # Conditions
 
     def __eq__(self, other: object) -> Expr:  # type: ignore[override]
-        return self.is_null() if other is None else _compared(Relation.EQUAL, "==", self, other)
+        return self.is_null() if other is None else _compared(e.Relation.EQUAL, "==", self, other)
 
     def __ne__(self, other: object) -> Expr:  # type: ignore[override]
-        return self.is_not_null() if other is None else _compared(Relation.UNEQUAL, "!=", self, other)
+        return self.is_not_null() if other is None else _compared(e.Relation.UNEQUAL, "!=", self, other)
 
     def __lt__(self, other: object) -> Expr:
-        return _compared(Relation.LESS, "<", self, other)
+        return _compared(e.Relation.LESS, "<", self, other)
 
     def __le__(self, other: object) -> Expr:
-        return _compared(Relation.LESS_EQUAL, "<=", self, other)
+        return _compared(e.Relation.LESS_EQUAL, "<=", self, other)
 
     def __gt__(self, other: object) -> Expr:
-        return _compared(Relation.GREATER, ">", self, other)
+        return _compared(e.Relation.GREATER, ">", self, other)
 
     def __ge__(self, other: object) -> Expr:
-        return _compared(Relation.GREATER_EQUAL, ">=", self, other)
+        return _compared(e.Relation.GREATER_EQUAL, ">=", self, other)
 
     def __and__(self, other: object) -> Expr:
         return _chained("&", self, other)
@@ -225,27 +212,33 @@ class Expr:
 
         def read(scope: Scope) -> Term:
             item, least, most = (part._read(scope) for part in (self, *ends))
-            sides = compared(Relation.GREATER_EQUAL, item, least), compared(Relation.LESS_EQUAL, item, most)
-            return made(And(tuple(side.expression for side in sides)), Form.TRUTH, *sides)
+            sides = compared(e.Relation.GREATER_EQUAL, item, least), compared(e.Relation.LESS_EQUAL, item, most)
+            return made(e.And(tuple(side.expression for side in sides)), Form.TRUTH, *sides)
 
         return Expr(read, cut(f"{self._inner}.between({ends[0]!r}, {ends[1]!r})"))
 
     def isin(self, values: Iterable[object]) -> Expr:
         """One of a list of constants."""
         if isinstance(values, str) or not isinstance(values, Iterable):
-            raise InvalidInputError(f"isin needs a list, not {show(values)}", 'give such as .isin(["A", "B"])')
+            raise InvalidInputError(
+                f"isin needs a list, not {show(values)}", 'give such as .isin(["A", "B"])', "not-a-list"
+            )
         listed = [constant(value) for value in values]
         if not listed or NULL in listed:
             raise RefusedQueryError(
-                "isin has an empty list, or None in it", "list values; for what is missing add | x.is_null()"
+                "isin has an empty list, or None in it",
+                "list values; for what is missing add | x.is_null()",
+                "null-comparison",
             )
 
         def one_of(item: Term) -> Term:
             same, *rest = alike([item, *listed], "isin")
-            among = tuple(one.expression.value for one in rest if isinstance(one.expression, Literal))
-            return made(In(same.expression, among), Form.TRUTH, same, *rest)
+            among = tuple(one.expression.value for one in rest if isinstance(one.expression, e.Literal))
+            return made(e.In(same.expression, among), Form.TRUTH, same, *rest)
 
-        shown = ", ".join(written(value.expression.value) for value in listed if isinstance(value.expression, Literal))
+        shown = ", ".join(
+            written(value.expression.value) for value in listed if isinstance(value.expression, e.Literal)
+        )
         return _one(f"{self._inner}.isin([{shown}])", self, one_of)
 
     # Missing values, kinds, dates
@@ -253,7 +246,7 @@ class Expr:
     def fill_null(self, value: object) -> Expr:
         def filled(item: Term, other: Term) -> Term:
             items, form = unified([item, other], "fill_null")
-            return made(Coalesce(tuple(one.expression for one in items)), form, *items)
+            return made(e.Coalesce(tuple(one.expression for one in items)), form, *items)
 
         other = expr(value)
         read: Read = lambda scope: filled(self._read(scope), other._read(scope))  # noqa: E731
@@ -264,7 +257,9 @@ class Expr:
         name = CASTS.get(kind, "") if isinstance(kind, type) else str(kind)
         if name not in CASTS.values():
             raise InvalidInputError(
-                f"there is no cast to {show(kind)}", f"cast to one of {', '.join(sorted(CASTS.values()))}"
+                f"there is no cast to {show(kind)}",
+                f"cast to one of {', '.join(sorted(CASTS.values()))}",
+                "unsupported-type",
             )
         return _one(f'{self._inner}.cast("{name}")', self, lambda item: cast(item, name))
 
@@ -301,17 +296,17 @@ class Moments(Unfinished):
     second: Expr
 
     def __getattr__(self, name: str) -> Expr:
-        if name not in set(Field):
-            raise AttributeError(f"there is no part {name!r} of a date; the parts are: {', '.join(Field)}")
+        if name not in set(e.Field):
+            raise AttributeError(f"there is no part {name!r} of a date; the parts are: {', '.join(e.Field)}")
 
         def part(item: Term) -> Term:
             item = moment(item, f"dt.{name}")
-            return folded(Extracted(Field(name), item.expression), Form.NUMBER, item)
+            return folded(e.Extracted(e.Field(name), item.expression), Form.NUMBER, item)
 
         return _one(f"{self._of._inner}.dt.{name}", self._of, part)
 
     def __dir__(self) -> list[str]:
-        return sorted([*Field, "date", "truncate"])
+        return sorted([*e.Field, "date", "truncate"])
 
     @property
     def date(self) -> Expr:
@@ -320,12 +315,14 @@ class Moments(Unfinished):
 
     def truncate(self, period: str) -> Expr:
         """The start of its year, quarter, month, week, day, hour, minute or second."""
-        if period not in set(Period):
-            raise InvalidInputError(f"{show(period)} is no period", f"use one of {', '.join(Period)}")
+        if period not in set(e.Period):
+            raise InvalidInputError(
+                f"{show(period)} is no period", f"use one of {', '.join(e.Period)}", "unknown-choice"
+            )
 
         def start(item: Term) -> Term:
             item = moment(item, "dt.truncate")
-            return folded(Truncated(Period(period), item.expression), item.form, item)
+            return folded(e.Truncated(e.Period(period), item.expression), item.form, item)
 
         return _one(f'{self._of._inner}.dt.truncate("{period}")', self._of, start)
 
@@ -336,7 +333,9 @@ class Moments(Unfinished):
 def col(name: str) -> Expr:
     """A column of the frame that gets this expression."""
     if not isinstance(name, str):
-        raise InvalidInputError(f"a column is named by a text, not {show(name)}", 'write such as pv.col("age")')
+        raise InvalidInputError(
+            f"a column is named by a text, not {show(name)}", 'write such as pv.col("age")', "wrong-type"
+        )
     return Expr(lambda scope: scope.column(name), cut(f"col({written(name)})"))
 
 
@@ -355,7 +354,9 @@ def expr(value: object) -> Expr:
         return value
     if isinstance(value, Unfinished):
         raise InvalidInputError(
-            "an expression is not complete", 'write pv.when(c).then(x), or a part such as pv.col("day").dt.year'
+            "an expression is not complete",
+            'write pv.when(c).then(x), or a part such as pv.col("day").dt.year',
+            "wrong-type",
         )
     term = constant(value)
     return Expr(lambda _: term, cut(written(value)))
@@ -369,7 +370,9 @@ def named(value: object) -> Expr:
 def condition_of(value: object, what: str) -> Expr:
     if not isinstance(value, Expr):
         raise InvalidInputError(
-            f"{what} needs a condition, not {show(value)}", 'write such as pv.col("age") > 60; columns stand in pv.col'
+            f"{what} needs a condition, not {show(value)}",
+            'write such as pv.col("age") > 60; columns stand in pv.col',
+            "not-a-condition",
         )
     return value
 
@@ -384,7 +387,7 @@ def read(value: Expr, scope: Scope) -> Term:
     try:
         return value._read(scope)
     except RecursionError:
-        raise RefusedQueryError(*DEEP) from None
+        raise RefusedQueryError(*DEEP, "too-deep") from None
 
 
 def cut(text: str) -> str:
@@ -407,20 +410,20 @@ def _two(sign: str, left: object, right: object, make: Callable[[Term, Term], Te
     )
 
 
-def _signed(sign: Sign, left: object, right: object) -> Expr:
+def _signed(sign: e.Sign, left: object, right: object) -> Expr:
     return _two(str(sign), left, right, lambda one, two: arithmetic(sign, one, two))
 
 
-def _compared(relation: Relation, sign: str, left: object, right: object) -> Expr:
+def _compared(relation: e.Relation, sign: str, left: object, right: object) -> Expr:
     if right is None:
-        raise RefusedQueryError(f"{sign} None is never true", "write .is_null() or .is_not_null()")
+        raise RefusedQueryError(f"{sign} None is never true", "write .is_null() or .is_not_null()", "null-comparison")
     return _two(sign, left, right, lambda one, two: compared(relation, one, two))
 
 
 def _chained(sign: str, left: object, right: object) -> Expr:
     """a & b & c is one AND of three, as in SQL; brackets on the right are kept."""
     items = (*items_of(expr(left), sign), expr(right))
-    kind: Any = And if sign == "&" else Or
+    kind: Any = e.And if sign == "&" else e.Or
 
     def read(scope: Scope) -> Term:
         terms = [truth(item._read(scope), sign) for item in items]

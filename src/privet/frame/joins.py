@@ -34,15 +34,20 @@ def beside_public(left: Frame, right: Frame, on: On, how: str) -> Parts:
     table = right.declaration
     _check_private(left)
     if not table.public:
-        raise RefusedQueryError(f"table {show(table.name)} is not public", "use .join_units: it matches units")
+        raise RefusedQueryError(
+            f"table {show(table.name)} is not public", "use .join_units: it matches units", "public-table-needed"
+        )
     pairs = _pairs(left, right, on)
     if not pairs:
-        raise InvalidInputError("join has no column to match", 'say which are equal: .join(wards, on="ward")')
+        raise InvalidInputError(
+            "join has no column to match", 'say which are equal: .join(wards, on="ward")', "missing-join-condition"
+        )
     told_apart = bool(table.key) and set(table.key) <= {yours for _, yours in pairs}
     if left.declaration.unit is None and not told_apart:
         raise RefusedQueryError(
             f"a row could match several of {show(table.name)}, and each row is a unit here",
             f"match all of its key, {_key(table)}, or declare the table with a key",
+            "unbounded-join",
         )
     return _Sides(left, right, pairs, how).parts(by_unit=False, most=1 if told_apart else None)
 
@@ -57,7 +62,7 @@ def only_units(left: Frame, right: Frame, on: On, *, there: bool) -> Parts:
     """Rows of units that are in the other frame, or are not: an outer join with a count of their rows there."""
     _check_units(left, right)
     if on:
-        raise RefusedQueryError('"semi" and "anti" match units only', "leave `on` out")
+        raise RefusedQueryError('"semi" and "anti" match units only', "leave `on` out", "unneeded-option")
     count = (Aggregate(name=FOUND, function=Function.COUNT),)
     if isinstance(right.origin, PerUnit) and not right.conditions:
         counted = replace(right.origin, keys=(), aggregates=count)
@@ -75,16 +80,22 @@ def only_units(left: Frame, right: Frame, on: On, *, there: bool) -> Parts:
 def _check_private(left: Frame) -> None:
     if left.declaration.public:
         raise RefusedQueryError(
-            f"table {show(left.table)} is public", 'begin with the private one: vault.table("visits").join(...)'
+            f"table {show(left.table)} is public",
+            'begin with the private one: vault.table("visits").join(...)',
+            "private-table-needed",
         )
 
 
 def _check_units(left: Frame, right: Frame) -> None:
     _check_private(left)
     if right.declaration.public:
-        raise RefusedQueryError(f"table {show(right.table)} is public: it has no units", "use .join")
+        raise RefusedQueryError(
+            f"table {show(right.table)} is public: it has no units", "use .join", "private-table-needed"
+        )
     if left.declaration.unit is None or right.declaration.unit is None:
-        raise RefusedQueryError("each row is a unit here: rows of two tables have nothing in common", "ask them apart")
+        raise RefusedQueryError(
+            "each row is a unit here: rows of two tables have nothing in common", "ask them apart", "rows-are-units"
+        )
 
 
 def _most(right: Frame) -> int | None:
@@ -95,7 +106,9 @@ def _most(right: Frame) -> int | None:
         case Scan() | PerUnit():
             table = right.declaration
             return table.max_rows or table.max_groups * table.max_rows_per_group
-    raise RefusedQueryError("the right side is itself joined", "join one table after the other, from the left")
+    raise RefusedQueryError(
+        "the right side is itself joined", "join one table after the other, from the left", "unsupported-join"
+    )
 
 
 def _pairs(left: Frame, right: Frame, on: On) -> tuple[tuple[str, str], ...]:
@@ -103,7 +116,9 @@ def _pairs(left: Frame, right: Frame, on: On) -> tuple[tuple[str, str], ...]:
     if isinstance(on, str):
         on = [on]
     if not isinstance(on, Sequence | Mapping):
-        raise InvalidInputError(f"on names columns, not {show(on)}", 'give such as on="ward" or on={"ward": "code"}')
+        raise InvalidInputError(
+            f"on names columns, not {show(on)}", 'give such as on="ward" or on={"ward": "code"}', "wrong-type"
+        )
     given = on.items() if isinstance(on, Mapping) else [(name, name) for name in on]
     return tuple((_plain(left, mine, right, yours)) for mine, yours in given)
 
@@ -113,7 +128,9 @@ def _plain(left: Frame, mine: object, right: Frame, yours: object) -> tuple[str,
     forms = [term.form for term in terms]
     if forms[0] is not forms[1]:
         raise RefusedQueryError(
-            f"{show(mine)} is {NAMES[forms[0]]} and {show(yours)} is {NAMES[forms[1]]}", "match columns of one kind"
+            f"{show(mine)} is {NAMES[forms[0]]} and {show(yours)} is {NAMES[forms[1]]}",
+            "match columns of one kind",
+            "type-mismatch",
         )
     here, there = (term.expression for term in terms)
     assert isinstance(here, Column) and isinstance(there, Column)  # noqa: S101, PT018  # they were matched
@@ -122,10 +139,12 @@ def _plain(left: Frame, mine: object, right: Frame, yours: object) -> tuple[str,
 
 def _matched(frame: Frame, name: object) -> Term:
     if not isinstance(name, str):
-        raise InvalidInputError(f"a column is named by a text, not {show(name)}", 'give such as on="ward"')
+        raise InvalidInputError(
+            f"a column is named by a text, not {show(name)}", 'give such as on="ward"', "wrong-type"
+        )
     term = frame.rows.column(name)
     if not isinstance(term.expression, Column):
-        raise RefusedQueryError(f"{show(name)} is computed", "match columns as they were declared")
+        raise RefusedQueryError(f"{show(name)} is computed", "match columns as they were declared", "computed-column")
     return term
 
 
@@ -145,7 +164,9 @@ class _Sides:
     def parts(self, *, by_unit: bool, most: int | None) -> Parts:
         if self.how not in ("inner", "left"):
             others = '; with .join_units also how="semi" or how="anti"'
-            raise InvalidInputError(f"there is no join {show(self.how)}", f'use how="inner" or how="left"{others}')
+            raise InvalidInputError(
+                f"there is no join {show(self.how)}", f'use how="inner" or how="left"{others}', "unknown-choice"
+            )
         outer = self.how == "left"
         if outer:
             self._check_outer()
@@ -173,13 +194,17 @@ class _Sides:
         """Where nothing matches, all columns of the right are missing; what is computed from them must be, too."""
         if self.right.conditions:
             raise RefusedQueryError(
-                "the right side of a left join has a filter", "filter after the join, or before per_unit"
+                "the right side of a left join has a filter",
+                "filter after the join, or before per_unit",
+                "unsupported-join",
             )
         nothing = dict.fromkeys(names_of(self.right.origin, self.right.tables))
         for name, term in self.right.columns.items():
             if evaluate(term.expression, nothing) is not None:
                 raise RefusedQueryError(
-                    f"{show(name)} would have a value where nothing matches", "compute it after the join"
+                    f"{show(name)} would have a value where nothing matches",
+                    "compute it after the join",
+                    "computed-column",
                 )
 
     def _new_columns(self) -> dict[str, Term]:

@@ -74,7 +74,9 @@ class Frame:
     def group_by(self, *keys: str | Expr, **named: Expr) -> Grouped:
         """By columns, or by expressions under names: .group_by("ward", decade=pv.col("age") // 10)."""
         if not keys and not named:
-            raise InvalidInputError("group_by has no key", 'write .group_by("ward"), or .agg(...) alone for all rows')
+            raise InvalidInputError(
+                "group_by has no key", 'write .group_by("ward"), or .agg(...) alone for all rows', "missing-name"
+            )
         found = [self._key(key) for key in keys]
         found += [(name, read(expr(value), self.rows)) for name, value in named.items()]
         shown = ", ".join(part for part in (_listed(keys), _named(named)) if part)
@@ -180,7 +182,9 @@ class Frame:
 
     def _of_same_vault(self, other: object) -> Frame:
         if not isinstance(other, Frame) or other.vault is not self.vault:
-            raise InvalidInputError("what is joined is not a frame of the same vault", 'join vault.table("wards")')
+            raise InvalidInputError(
+                "what is joined is not a frame of the same vault", 'join vault.table("wards")', "wrong-type"
+            )
         return other
 
     def _check_declared(self) -> None:
@@ -189,6 +193,7 @@ class Frame:
                 raise InvalidInputError(
                     f"table {show(name)} was declared anew since this frame was made",
                     f"begin again with vault.table({name!r})",
+                    "declaration-changed",
                 )
 
 
@@ -204,7 +209,7 @@ class Grouped:
         """Numbers about each group, under these names: .agg(n=pv.count(), c=pv.mean("cost"))."""
         listed = [*(("", asked) for asked in unnamed), *named.items()]
         if not listed:
-            raise InvalidInputError("agg asks for nothing", "write .agg(n=pv.count())")
+            raise InvalidInputError("agg asks for nothing", "write .agg(n=pv.count())", "nothing-to-do")
         for _, asked in listed:
             if not isinstance(asked, Aggregate):
                 raise _not_aggregate(asked)
@@ -216,9 +221,13 @@ class Grouped:
         """One row for each unit and group: what a unit's own rows there add up to."""
         frame = self.frame
         if frame.declaration.unit is None:
-            raise RefusedQueryError("each row is by itself here: no unit has several", "leave per_unit out")
+            raise RefusedQueryError(
+                "each row is by itself here: no unit has several", "leave per_unit out", "rows-are-units"
+            )
         if not named:
-            raise InvalidInputError("per_unit adds nothing up", 'write .per_unit(total=pv.sum("cost").clip(0, 5000))')
+            raise InvalidInputError(
+                "per_unit adds nothing up", 'write .per_unit(total=pv.sum("cost").clip(0, 5000))', "nothing-to-do"
+            )
         draft = Draft()
         keys = named_keys(draft, self.keys, list(named))
         frame.rows.check_new(*keys, *named)
@@ -270,8 +279,11 @@ def _not_aggregate(value: object) -> PrivetRefusal:
             f"{value!r} is not one aggregate",
             "aggregate columns: pv.mean(...); or ask for the aggregates alone and compute with the answers: that is"
             " free",
+            "not-an-aggregate",
         )
-    return InvalidInputError(f"{show(value)} is not an aggregate", 'write such as n=pv.count(), c=pv.mean("cost")')
+    return InvalidInputError(
+        f"{show(value)} is not an aggregate", 'write such as n=pv.count(), c=pv.mean("cost")', "not-an-aggregate"
+    )
 
 
 PrivetRefusal = RefusedQueryError | InvalidInputError

@@ -35,7 +35,7 @@ class Rows:
         """The name of the unit stays its own, or counts of it would be counts of something else."""
         for name in names:
             if self.unit is not None and name.lower() == self.unit.lower():
-                raise RefusedQueryError(f"{show(name)} says who somebody is", "choose another name")
+                raise RefusedQueryError(f"{show(name)} says who somebody is", "choose another name", "reserved-name")
 
     def name_of(self, name: str) -> str:
         """As it was declared."""
@@ -46,6 +46,7 @@ class Rows:
             raise RefusedQueryError(
                 f"{show(name)} says who somebody is",
                 "pv.n_units() counts people; nothing else can be asked about who they are",
+                "unit-as-value",
             )
         raise missing(name, self.columns, "column")
 
@@ -56,6 +57,7 @@ class Rows:
         raise RefusedQueryError(
             f"the aggregate {asked!r} stands where a row is asked about",
             "put aggregates into .agg(...); conditions on them into .having(...); of each unit's rows: .per_unit(...)",
+            "misplaced-aggregate",
         )
 
 
@@ -71,7 +73,9 @@ class Groups:
         if found is None:
             if find(name, self.rows.columns, "column") is not None:
                 raise RefusedQueryError(
-                    f"{show(name)} is neither grouped nor aggregated", f"the names are: {', '.join(self.draft.forms)}"
+                    f"{show(name)} is neither grouped nor aggregated",
+                    f"the names are: {', '.join(self.draft.forms)}",
+                    "not-grouped",
                 )
             raise missing(name, self.draft.forms, "column")
         return Term(Column(found), self.draft.forms[found])

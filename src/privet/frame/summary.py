@@ -58,10 +58,14 @@ class Summary:
         """By columns of the answer; what is missing comes last."""
         self._check_open(".sort")
         if self.order or not names:
-            raise InvalidInputError("sort needs the names of all columns to sort by", 'write .sort("ward", "n")')
+            raise InvalidInputError(
+                "sort needs the names of all columns to sort by", 'write .sort("ward", "n")', "missing-name"
+            )
         ways = [descending] * len(names) if isinstance(descending, bool) else list(descending)
         if len(ways) != len(names) or not all(isinstance(way, bool) for way in ways):
-            raise InvalidInputError("descending does not fit the names", "give True, False, or one of them a name")
+            raise InvalidInputError(
+                "descending does not fit the names", "give True, False, or one of them a name", "wrong-length"
+            )
         order = tuple(
             Order(name=self._output(name), descending=bool(way)) for name, way in zip(names, ways, strict=True)
         )
@@ -73,7 +77,7 @@ class Summary:
         self._check_open(".head")
         limit, offset = whole(rows, "rows", 0), whole(skip, "skip", 0)
         if limit + offset > FARTHEST:
-            raise InvalidInputError("head asks for too many rows", "leave it out to see all")
+            raise InvalidInputError("head asks for too many rows", "leave it out to see all", "too-large")
         text = f".head({limit}{f', skip={offset}' if offset else ''})"
         return replace(self, limit=limit, offset=offset, steps=(*self.steps, text))
 
@@ -139,12 +143,14 @@ class Summary:
 
     def _check_open(self, step: str) -> None:
         if self.limit is not None:
-            raise InvalidInputError(f"{step} stands after .head", ONCE)
+            raise InvalidInputError(f"{step} stands after .head", ONCE, "wrong-order")
 
     def _output(self, name: object) -> str:
         outputs = self.plan.outputs
         if isinstance(name, Expr):
-            raise InvalidInputError(f"sort takes names of the answer, not {name!r}", f"the names are: {outputs}")
+            raise InvalidInputError(
+                f"sort takes names of the answer, not {name!r}", f"the names are: {outputs}", "wrong-type"
+            )
         found = find(str(name), outputs, "column")
         if found is None:
             raise missing(str(name), outputs, "column")
@@ -158,13 +164,15 @@ def named_keys(draft: Draft, keys: Keys, aliases: Sequence[str]) -> list[str]:
             draft.take(alias)
     for _, term in keys:
         if not columns_of(term.expression):
-            raise RefusedQueryError("a key is a constant", "group by a column")
+            raise RefusedQueryError("a key is a constant", "group by a column", "constant-value")
         draft.group(term)
     names: list[str] = []
     for alias, term in keys:
         name = draft.name_key(term, alias, "")
         if name is None:
-            raise RefusedQueryError(f"{show(alias or names)} has the same groups as another key", "group by it once")
+            raise RefusedQueryError(
+                f"{show(alias or names)} has the same groups as another key", "group by it once", "duplicate-value"
+            )
         names.append(name)
     return names
 

@@ -36,6 +36,7 @@ def constant(value: object) -> Term:
     raise InvalidInputError(
         f"{show(value)} cannot be a constant",
         "use a number, text, date, time without zone, True, False or None; columns stand in pv.col",
+        "wrong-type",
     )
 
 
@@ -54,6 +55,7 @@ def divided(item: Term, by: Term) -> Term:
     raise RefusedQueryError(
         "a division is not by a constant other than 0",
         "divide by a constant, or ask for the parts and divide the answers: that is free",
+        "constant-needed",
     )
 
 

@@ -8,22 +8,20 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from privet.estimates.calibration import gaussian_for
 from privet.noise import discrete_gaussian, discrete_laplace
 from privet.noise.entropy import KEYSTREAM
 from privet.noise.selection import flips_exp, uniform
+from privet.typing import Integers
 
-Ints = npt.NDArray[np.int64]
 
-
-def laplace(scale: Fraction, size: int, columns: int) -> Ints:
+def laplace(scale: Fraction, size: int, columns: int) -> Integers:
     """Exact discrete Laplace noise, one row a draw."""
     return discrete_laplace(scale, size * columns).reshape(size, columns)
 
 
-def gaussian(sigma: Fraction, size: int, columns: int) -> Ints:
+def gaussian(sigma: Fraction, size: int, columns: int) -> Integers:
     """Exact discrete Gaussian noise, one row a draw."""
     return discrete_gaussian(sigma, size * columns).reshape(size, columns)
 
@@ -34,13 +32,13 @@ def gaussian_sigma(epsilon: Fraction, delta: Fraction, sensitivity: int) -> Frac
     return Fraction(math.isqrt(variance.numerator), math.isqrt(variance.denominator))
 
 
-def geometric(scale: Fraction, size: int, columns: int) -> Ints:
+def geometric(scale: Fraction, size: int, columns: int) -> Integers:
     """P[x] proportional to exp(-x / scale) on x >= 0: Laplace given x >= 0, and -1 - x given x < 0, have this law."""
     x = laplace(scale, size, columns)
     return x ^ (x >> 63)
 
 
-def choose(losses: Sequence[Fraction], size: int) -> Ints:
+def choose(losses: Sequence[Fraction], size: int) -> Integers:
     """Indices with P[i] proportional to exp(-losses[i]), exactly: any index is proposed, and kept by a biased coin."""
     least = min(losses)
     chosen = np.empty(size, np.int64)
@@ -56,11 +54,11 @@ def choose(losses: Sequence[Fraction], size: int) -> Ints:
     return chosen
 
 
-def whole(answers: Any) -> Ints:
+def whole(answers: Any) -> Integers:
     """Answers that are whole numbers, as integers."""
     return np.atleast_1d(np.asarray(answers)).astype(np.int64)
 
 
-def counts(rows: Sequence[Any], kinds: Sequence[Any]) -> Ints:
+def counts(rows: Sequence[Any], kinds: Sequence[Any]) -> Integers:
     """How many rows there are of each kind. Rows of another kind are not counted."""
     return np.array([sum(row == kind for row in rows) for kind in kinds], np.int64)

@@ -13,6 +13,7 @@ from privet.audits import Answers, Claim, Pairs
 from privet.gallery.draws import gaussian_sigma
 from privet.gallery.entry import Make, Pair, Pick, pair
 from privet.noise import discrete_gaussian, discrete_laplace
+from privet.typing import Floats
 
 STEPS = 1024  # in a 1
 MOVES = STEPS + 1  # how many steps one person moves an answer by 1 at most: cutting to the grid may add one
@@ -65,7 +66,7 @@ def _gaussian(name: str, pick: Pick, sampled: Any) -> Pair:
 def float_ziggurat(pick: Pick) -> Pair:
     generator = np.random.default_rng()
 
-    def sampled(answer: float, sigma: float, size: int) -> npt.NDArray[np.float64]:
+    def sampled(answer: float, sigma: float, size: int) -> Floats:
         """A double plus a normal double from NumPy's ziggurat sampler: enough noise, but last bits show the answer."""
         return answer + generator.normal(0, sigma, size)
 
@@ -75,11 +76,11 @@ def float_ziggurat(pick: Pick) -> Pair:
 def float_box_muller(pick: Pick) -> Pair:
     generator = np.random.default_rng()
 
-    def sampled(answer: float, sigma: float, size: int) -> npt.NDArray[np.float64]:
+    def sampled(answer: float, sigma: float, size: int) -> Floats:
         """Box and Muller's transform of two 32-bit integers: the doubles that it can reach are few (Jin et al. 2022),
         and adding the answer changes which."""
         first, second = ((generator.integers(1, 2**32, size) / 2**32) for _ in range(2))
-        noise: npt.NDArray[np.float64] = sigma * np.sqrt(-2 * np.log(first)) * np.cos(2 * np.pi * second)
+        noise: Floats = sigma * np.sqrt(-2 * np.log(first)) * np.cos(2 * np.pi * second)
         return answer + noise
 
     return _gaussian("float-gaussian-box-muller", pick, sampled)

@@ -7,14 +7,14 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from privet.audits import Claim, Rows
 from privet.core.laws import DiscreteLaplace
 from privet.core.mechanisms import key_threshold
-from privet.gallery.draws import Ints, counts, laplace
+from privet.gallery.draws import counts, laplace
 from privet.gallery.entry import Make, Pair, Pick, pair
 from privet.noise import discrete_laplace
+from privet.typing import Floats, Integers
 
 TOWNS = ("Aar", "Bex", "Cham", "Dole", "Elm")
 UNDECIDED = -1
@@ -70,7 +70,7 @@ def low_threshold(pick: Pick) -> Pair:
     threshold = key_threshold(DiscreteLaplace(1 / epsilon), delta, 1)
     too_low = pick.whole(2, 3)
 
-    def selected(data: Any, least: int, size: int) -> npt.NDArray[np.float64]:
+    def selected(data: Any, least: int, size: int) -> Floats:
         """Noisy counts of the keys that occur and reach `least`; nan for all others, which look alike."""
         found = counts(data, towns)
         noisy = found + laplace(1 / epsilon, size, len(towns))
@@ -94,7 +94,7 @@ def propose_without_test(pick: Pick) -> Pair:
         key_threshold(DiscreteLaplace(1 / epsilon), delta, 1) - 1
     )  # noise is as large with probability delta at most
 
-    def stable(found: Ints) -> int:
+    def stable(found: Integers) -> int:
         """How many rows must change before the most frequent key could be another, less one: moves by 1 with a row."""
         second, first = sorted(map(int, found))[-2:]
         return max(0, first - second - 1)

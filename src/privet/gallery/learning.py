@@ -7,25 +7,24 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from privet.audits import Answers, Claim, Rows
-from privet.gallery.draws import Ints, gaussian, laplace, whole
+from privet.gallery.draws import gaussian, laplace, whole
 from privet.gallery.entry import Make, Pair, Pick, pair
 from privet.noise import discrete_laplace
+from privet.typing import Floats, Integers
 
 STEPS = 64  # in a gradient of length 1
-Floats = npt.NDArray[np.float64]
 
 
 def _gradients(data: Any, dimensions: int) -> Floats:
     return np.array(list(data), np.float64).reshape(-1, dimensions)
 
 
-def _clipped(rows: Floats) -> Ints:
+def _clipped(rows: Floats) -> Integers:
     """Rows of length 1 at most, in steps. Shortened by a hair, against rounding, and cut toward 0: never longer."""
     lengths = np.sqrt((rows * rows).sum(axis=1, keepdims=True))
-    steps: Ints = np.trunc(rows / np.maximum(lengths, 1) * (STEPS * (1 - 2.0**-20))).astype(np.int64)
+    steps: Integers = np.trunc(rows / np.maximum(lengths, 1) * (STEPS * (1 - 2.0**-20))).astype(np.int64)
     return steps
 
 
@@ -91,7 +90,7 @@ def clipped_by_coordinate(pick: Pick) -> Pair:
 def untold_search(pick: Pick) -> Pair:
     epsilon, runs = pick.epsilon(0.5, 1), pick.whole(4, 7)
 
-    def best(scores: Ints, scale: Fraction, size: int) -> Ints:
+    def best(scores: Integers, scale: Fraction, size: int) -> Integers:
         noisy = scores + laplace(scale, size, len(scores))
         return np.column_stack([noisy.argmax(axis=1), noisy.max(axis=1)])
 

@@ -8,15 +8,16 @@ from typing import Any
 import numpy as np
 
 from privet.audits import Answers, Claim, Rows
-from privet.gallery.draws import Ints, choose, counts, geometric, laplace, whole
+from privet.gallery.draws import choose, counts, geometric, laplace, whole
 from privet.gallery.entry import Make, Pair, Pick, pair
+from privet.typing import Integers
 
 
 def _scores(pick: Pick, least: int, most: int) -> Answers:
     return Answers(pick.whole(least, most), 1, low=-5, high=5, whole=True)
 
 
-def _with_value(scores: Ints, epsilon: Fraction, size: int) -> Ints:
+def _with_value(scores: Integers, epsilon: Fraction, size: int) -> Integers:
     """Half of epsilon chooses, half shows the chosen score with fresh noise."""
     chosen = np.argmax(scores + laplace(4 / epsilon, size, len(scores)), axis=1)
     return np.column_stack([chosen, scores[chosen] + laplace(2 / epsilon, size, 1)[:, 0]])

@@ -101,6 +101,7 @@ def _names(seed: int, only: str) -> list[str]:
         raise InvalidInputError(
             f"no mechanism of the gallery has a name that begins with {show(only)}",
             f"give one of: {', '.join(name for name in names if not name.endswith(TWIN))}",
+            "unknown-choice",
         )
     return chosen
 

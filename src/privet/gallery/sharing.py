@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 
 from privet.audits import Claim, Rows
-from privet.gallery.draws import Ints
 from privet.gallery.entry import Make, Pair, Pick, pair
 from privet.noise import randomized_response
+from privet.typing import Integers
 
 
 def _people(kinds: int) -> Rows:
     return Rows(list(range(kinds)), neighbors="replace", most=3)
 
 
-def _reports(data: Any, size: int) -> Ints:
+def _reports(data: Any, size: int) -> Integers:
     """Everybody's value once a draw."""
     return np.broadcast_to(np.array(data, np.int64), (size, len(data)))
 
@@ -61,7 +61,7 @@ def two_bits_change(pick: Pick) -> Pair:
 def asked_again(pick: Pick) -> Pair:
     epsilon, rounds, kinds = pick.epsilon(0.5, 1.2), pick.whole(2, 4), 2
 
-    def asked(data: Any, each: Any, size: int) -> Ints:
+    def asked(data: Any, each: Any, size: int) -> Integers:
         truth = np.tile(_reports(data, size), rounds)
         return randomized_response(truth, categories=kinds, epsilon=each)
 

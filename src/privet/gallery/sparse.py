@@ -12,11 +12,11 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from privet.audits import Answers, Claim
-from privet.gallery.draws import Ints, laplace, whole
+from privet.gallery.draws import laplace, whole
 from privet.gallery.entry import Make, Pair, Pick, pair
+from privet.typing import Floats, Integers, Truths
 
 ABOVE, BELOW, CLOSED = 1, 0, -1
 
@@ -26,19 +26,19 @@ def _questions(pick: Pick, least: int, most: int) -> tuple[int, Answers]:
     return length, Answers(length, 1, low=-5, high=5, whole=True)
 
 
-def _until(above: npt.NDArray[np.bool_], positives: int) -> Ints:
+def _until(above: Truths, positives: int) -> Integers:
     """The answers up to and with the last positive that is paid for."""
-    before: Ints = np.cumsum(above, axis=1) - above
+    before: Integers = np.cumsum(above, axis=1) - above
     return np.where(before < positives, above.astype(np.int64), CLOSED)
 
 
-def _values(answers: Ints, shown: Ints, noise: Ints) -> npt.NDArray[np.float64]:
+def _values(answers: Integers, shown: Integers, noise: Integers) -> Floats:
     """Noisy numbers in place of "above", nan for "below", infinity where nothing was asked any more."""
     numbers = np.where(shown == ABOVE, answers + noise, np.nan)
     return np.where(shown == CLOSED, np.inf, numbers)
 
 
-def _plain(answers: Ints, epsilon: Fraction, positives: int, size: int) -> Ints:
+def _plain(answers: Integers, epsilon: Fraction, positives: int, size: int) -> Integers:
     """Algorithm 1: half of epsilon for the threshold, drawn once; half for at most so many positives."""
     threshold = laplace(2 / epsilon, size, 1)
     noise = laplace(4 * positives / epsilon, size, len(answers))

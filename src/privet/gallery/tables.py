@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from privet.audits import Claim, Rows
-from privet.gallery.draws import Ints, counts, laplace
+from privet.gallery.draws import counts, laplace
 from privet.gallery.entry import Make, Pair, Pick, pair
 from privet.noise import discrete_laplace
+from privet.typing import Integers
 
 MISSING = float("nan")
 
@@ -181,7 +182,7 @@ def tree_one_level(pick: Pick) -> Pair:
     epsilon, levels = pick.epsilon(0.5, 1.2), 3
     leaves = range(2 ** (levels - 1))
 
-    def tree(data: Any) -> Ints:
+    def tree(data: Any) -> Integers:
         """The number of rows in every node, from the leaves to the root."""
         levels_of_counts = [counts(data, leaves)]
         while len(levels_of_counts[-1]) > 1:

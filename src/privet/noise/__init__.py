@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
-
 from privet.core.laws import DiscreteGaussian, DiscreteLaplace
 from privet.core.rational import positive, whole
 from privet.noise.fast import sampler
 from privet.noise.selection import AboveThreshold, exponential, noisy_max, randomized_response
+from privet.typing import Integers
 
 __all__ = [
     "AboveThreshold",
@@ -20,7 +18,7 @@ __all__ = [
 ]
 
 
-def discrete_laplace(scale: object, size: int) -> npt.NDArray[np.int64]:
+def discrete_laplace(scale: object, size: int) -> Integers:
     """`size` draws with P[x] proportional to exp(-|x| / scale), exactly.
 
     `scale` is a positive int, Fraction, Decimal, float (read as the decimal it prints as) or text like "1/3",
@@ -30,7 +28,7 @@ def discrete_laplace(scale: object, size: int) -> npt.NDArray[np.int64]:
     return sampler(law).draw(whole(size, "size", 0))
 
 
-def discrete_gaussian(sigma: object, size: int) -> npt.NDArray[np.int64]:
+def discrete_gaussian(sigma: object, size: int) -> Integers:
     """`size` draws with P[x] proportional to exp(-x**2 / (2 * sigma**2)), exactly; `sigma` as in Laplace."""
     law = DiscreteGaussian(positive(sigma, "sigma") ** 2)
     return sampler(law).draw(whole(size, "size", 0))

@@ -7,12 +7,10 @@ import threading
 from typing import NoReturn, Protocol
 
 import numpy as np
-import numpy.typing as npt
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from privet.core.claim import claim
-
-Words = npt.NDArray[np.uint64]
+from privet.typing import Words
 
 KEY_BYTES, NONCE_BYTES = 32, 16
 REKEY_BYTES = 1 << 26  # a stolen key tells nothing of what came before the last change of key

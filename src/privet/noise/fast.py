@@ -21,17 +21,13 @@ from functools import lru_cache
 from typing import NoReturn, assert_never
 
 import numpy as np
-import numpy.typing as npt
 
 from privet.core.claim import claim
 from privet.core.exponential import is_below
 from privet.core.laws import DiscreteGaussian, DiscreteLaplace, Law
 from privet.errors import InvalidInputError, NoiseOverflowError
-from privet.noise.entropy import KEYSTREAM, Bits, Source, Words
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
+from privet.noise.entropy import KEYSTREAM, Bits, Source
+from privet.typing import Floats, Integers, Truths, Words
 
 CELL_BITS = 16
 TAIL_BITS = 6  # beyond the blocks, strides of 2**(shift + 6) >= the scale, over which f falls by half or more
@@ -105,14 +101,14 @@ class Blocks:
         whole = np.floor(chance * (1 - MARGIN) * 2.0**bits).astype(np.uint64)
         return np.left_shift(whole, np.uint64(64 - bits))
 
-    def exponents(self, x: Ints) -> Floats:
+    def exponents(self, x: Integers) -> Floats:
         """law.exponent as a float, with a relative error below 2**-50 (where it is at most 16)."""
         size = np.abs(x).astype(np.float64)
         if isinstance(self.law, DiscreteGaussian):
             size *= size
         return size * self._rate
 
-    def propose(self, words: Words, x: Ints) -> Ints:
+    def propose(self, words: Words, x: Integers) -> Integers:
         """Write each word's proposal into x; return the places that `settle` has to decide."""
         scratch = words >> CELL_SHIFT
         # mode="clip" never clips here: it skips the check of every index
@@ -125,7 +121,7 @@ class Blocks:
         x |= block
         return undecided
 
-    def settle(self, words: Words, x: Ints, source: Source) -> Bools:
+    def settle(self, words: Words, x: Integers, source: Source) -> Truths:
         """Which of the proposals x that their words left open are kept. Tail draws get their value here."""
         block = self.cells.take((words >> CELL_SHIFT).view(np.int64))
         known = 64 - CELL_BITS - self.shift
@@ -135,7 +131,7 @@ class Blocks:
         u = (prefix + more * 2.0**-64) * 2.0**-known
         gamma = self.exponents(x)
         excess = u - exp_float(gamma, SQUARINGS) * self._ratio.take(block)
-        kept: Bools = (excess < -SLACK) & (gamma < FARTHEST) & (block < self.tail)
+        kept: Truths = (excess < -SLACK) & (gamma < FARTHEST) & (block < self.tail)
         unclear = ((excess < SLACK) & ~kept & (block < self.tail)) | (block == self.tail)
         random_bits = Bits(source)
         for i in np.flatnonzero(unclear):
@@ -196,7 +192,7 @@ class Sampler:
         self._pool_size = FIRST_POOL
         self._epoch = source.epoch
 
-    def draw(self, size: int) -> Ints:
+    def draw(self, size: int) -> Integers:
         """`size` fresh draws. A process that was forked off in the middle of this starts over with its own words."""
         while True:
             epoch = self._source.epoch
@@ -204,7 +200,7 @@ class Sampler:
             if self._source.epoch == epoch:
                 return drawn
 
-    def _draw(self, size: int) -> Ints:
+    def _draw(self, size: int) -> Integers:
         if size > LARGEST_POOL // 4:
             return self._large(size)
         # A thread, a signal handler or a forked child that finds the pool in use draws for itself: never waits.
@@ -218,7 +214,7 @@ class Sampler:
             self._lock.release()
         return taken
 
-    def _large(self, size: int) -> Ints:
+    def _large(self, size: int) -> Integers:
         """Piece by piece, so that only the result itself has to leave the cache."""
         out = np.empty(size, np.int64)
         for start in range(0, size, PIECE):
@@ -231,7 +227,7 @@ class Sampler:
         self._pool_size = min(LARGEST_POOL, 4 * max(self._pool_size, size))
         self._pool = self._batch(self._pool_size)
 
-    def _batch(self, size: int) -> Ints:
+    def _batch(self, size: int) -> Integers:
         """Propose somewhat more than is needed; what is kept too many fills the places of what was refused."""
         values = np.empty(math.ceil(size / self.blocks.kept_share) + 2 * math.isqrt(size), np.int64)
         refused = self._propose(values)
@@ -242,7 +238,7 @@ class Sampler:
             values[gaps[len(spare) :]] = self._batch(len(gaps) - len(spare))
         return values[:size]
 
-    def _propose(self, out: Ints) -> Ints:
+    def _propose(self, out: Integers) -> Integers:
         """One proposal for every place of `out`; returns the places whose proposal was refused."""
         places, words = [], []
         buffer = np.empty(min(len(out), CHUNK), np.uint64)

@@ -25,8 +25,9 @@ from privet.core.exponential import exp_enclosure
 from privet.core.laws import Choice
 from privet.errors import InvalidInputError
 from privet.noise.entropy import KEYSTREAM, Bits, Source
-from privet.noise.fast import CHUNK, Floats, Ints, exp_float
+from privet.noise.fast import CHUNK, exp_float
 from privet.noise.selection import noisy_max, settled
+from privet.typing import Floats, Integers
 
 SQUARINGS = 9  # exp_float then reaches to 128: 2**63 candidates beyond it weigh less than 2**-121
 LARGEST_RATE = 1 << 20  # as a float; a loss of 1 is beyond 128 with this rate as with any larger one
@@ -78,14 +79,14 @@ class Stretches:
     `best` is the least and has at least one candidate; losses never fall on the way from it to either end.
     """
 
-    starts: Ints
-    sizes: Ints
-    losses: Ints
+    starts: Integers
+    sizes: Integers
+    losses: Integers
     best: int
 
 
 @claim("rank-choice")
-def choose_by_rank(values: Ints, counts: Ints, loss: RankLoss, law: Choice, source: Source = KEYSTREAM) -> int:
+def choose_by_rank(values: Integers, counts: Integers, loss: RankLoss, law: Choice, source: Source = KEYSTREAM) -> int:
     """One v of low ... high, with probability proportional to exp(-rate * loss(v)), exactly.
 
     `values` ascend, all different, inside low ... high; counts[i] rows have values[i]. No values: all v are alike.
@@ -100,7 +101,7 @@ def choose_by_rank(values: Ints, counts: Ints, loss: RankLoss, law: Choice, sour
 
 
 @claim("rank-flip")
-def flip_by_rank(values: Ints, counts: Ints, loss: RankLoss, law: Choice) -> int:
+def flip_by_rank(values: Integers, counts: Integers, loss: RankLoss, law: Choice) -> int:
     """One v of low ... high by permute-and-flip: the least loss after geometric noise, ties by lot. All are listed."""
     _check(values, counts, loss)
     stretches = stretches_of(values, counts, loss)
@@ -108,7 +109,7 @@ def flip_by_rank(values: Ints, counts: Ints, loss: RankLoss, law: Choice) -> int
     return loss.low + noisy_max(-losses, epsilon=2 * law.rate, sensitivity=1)
 
 
-def stretches_of(values: Ints, counts: Ints, loss: RankLoss) -> Stretches:
+def stretches_of(values: Integers, counts: Integers, loss: RankLoss) -> Stretches:
     """Left of the target a value has the loss of the gap after it, right of the target that of the gap before it.
 
     ranks[j] is unit * (rows among the first j values). A target beyond all ranks moves every loss by the same number;
@@ -194,7 +195,7 @@ def _place(size: int, bits: Bits) -> int:
     return u * size >> known
 
 
-def _check(values: Ints, counts: Ints, loss: RankLoss) -> None:
+def _check(values: Integers, counts: Integers, loss: RankLoss) -> None:
     """The law is wrong for values out of order, so they are looked at; what is wrong with them is not said."""
     if not (
         all(array.ndim == 1 and array.dtype == np.int64 for array in (values, counts))

@@ -22,7 +22,8 @@ from privet.core.laws import DiscreteLaplace
 from privet.core.rational import positive, rational, whole
 from privet.errors import InvalidInputError
 from privet.noise.entropy import KEYSTREAM, Bits, Source
-from privet.noise.fast import Bools, Ints, exp_float, keep, sampler
+from privet.noise.fast import exp_float, keep, sampler
+from privet.typing import Integers, Truths
 
 Codes = npt.NDArray[np.integer]
 Number = TypeVar("Number", int, Fraction)
@@ -104,7 +105,7 @@ def noisy_max(scores: Sequence[object] | Codes, *, epsilon: object, sensitivity:
 
 
 @claim("one-sided-geometric")
-def geometric(law: DiscreteLaplace, size: int) -> Ints:
+def geometric(law: DiscreteLaplace, size: int) -> Integers:
     """Draws with P[x] proportional to exp(-x / scale) on x >= 0.
 
     A Laplace draw given x >= 0 has this law, and so has -1 - x given x < 0.
@@ -162,7 +163,7 @@ class AboveThreshold:
 
 
 @claim("randomized-response")
-def randomized_response(codes: Codes, *, categories: int, epsilon: object) -> Ints:
+def randomized_response(codes: Codes, *, categories: int, epsilon: object) -> Integers:
     """Each person's code 0 ... categories - 1, kept with exp(epsilon) times the chance of any other code."""
     kinds, price = whole(categories, "categories", 2), positive(epsilon, "epsilon")
     if kinds > LARGEST_CATEGORIES:
@@ -187,7 +188,7 @@ def randomized_response(codes: Codes, *, categories: int, epsilon: object) -> In
 
 
 @claim("flips-exp")
-def flips_exp(gamma: Fraction, count: int, source: Source) -> Bools:
+def flips_exp(gamma: Fraction, count: int, source: Source) -> Truths:
     """`count` independent truths, each with probability exp(-gamma)."""
     words = np.empty(count, np.uint64)
     source.fill(words)
@@ -199,7 +200,7 @@ def flips_exp(gamma: Fraction, count: int, source: Source) -> Bools:
     return kept
 
 
-def uniform(limit: int, count: int, source: Source = KEYSTREAM) -> Ints:
+def uniform(limit: int, count: int, source: Source = KEYSTREAM) -> Integers:
     """`count` uniform integers below `limit`: just enough bits each, drawn again where too large."""
     words = np.empty(count, np.uint64)
     source.fill(words)

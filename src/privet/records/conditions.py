@@ -8,45 +8,9 @@ from fractions import Fraction
 from math import gcd, lcm
 from typing import assert_never
 
+from privet.core import expression as e
 from privet.core.evaluate import evaluate
-from privet.core.expression import (
-    Absolute,
-    And,
-    Arithmetic,
-    AsDate,
-    AsTime,
-    Case,
-    Coalesce,
-    Column,
-    Compare,
-    Concat,
-    Expression,
-    Extracted,
-    Greatest,
-    In,
-    IsNull,
-    Least,
-    Length,
-    Like,
-    Literal,
-    Local,
-    Modulo,
-    Not,
-    Or,
-    Piece,
-    Power,
-    Quotient,
-    Recased,
-    Relation,
-    Replaced,
-    Rounded,
-    Shifted,
-    Sliced,
-    Trimmed,
-    Truncated,
-    Value,
-    Written,
-)  # fmt: skip
+from privet.core.expression import Expression, Value
 from privet.core.plan import Plan
 from privet.core.rational import show
 from privet.core.schema import Boolean, Category, Integer, Kind, Number
@@ -112,7 +76,7 @@ def holds(expression: Expression, record: Mapping[str, Value]) -> bool:
 
 def columns_of(expression: Expression) -> frozenset[str]:
     """The attributes that an expression mentions."""
-    return frozenset(part.name for part in _walk(expression) if isinstance(part, Column))
+    return frozenset(part.name for part in _walk(expression) if isinstance(part, e.Column))
 
 
 def grid_of(values: tuple[Value, ...]) -> Fraction:
@@ -150,11 +114,11 @@ def _compared(expression: Expression) -> Iterator[tuple[str, Value]]:
     """Attributes and the constants that they are said to be equal or unequal to."""
     for part in _walk(expression):
         match part:
-            case Compare(Relation.EQUAL | Relation.UNEQUAL, Column(name), Literal(value)):
+            case e.Compare(e.Relation.EQUAL | e.Relation.UNEQUAL, e.Column(name), e.Literal(value)):
                 yield name, value
-            case Compare(Relation.EQUAL | Relation.UNEQUAL, Literal(value), Column(name)):
+            case e.Compare(e.Relation.EQUAL | e.Relation.UNEQUAL, e.Literal(value), e.Column(name)):
                 yield name, value
-            case In(Column(name), values):
+            case e.In(e.Column(name), values):
                 yield from ((name, value) for value in values)
 
 
@@ -166,21 +130,29 @@ def _walk(expression: Expression) -> Iterator[Expression]:
 
 def _parts(expression: Expression) -> tuple[Expression, ...]:
     match expression:
-        case Column() | Literal():
+        case e.Column() | e.Literal():
             return ()
-        case Arithmetic(_, left, right) | Quotient(left, right) | Compare(_, left, right):
+        case e.Arithmetic(_, left, right) | e.Quotient(left, right) | e.Compare(_, left, right):
             return left, right
-        case And(items) | Or(items) | Coalesce(items) | Least(items) | Greatest(items) | Concat(items):
+        case e.And(items) | e.Or(items) | e.Coalesce(items) | e.Least(items) | e.Greatest(items) | e.Concat(items):
             return items
-        case Not(item) | IsNull(item) | In(item) | Absolute(item) | AsDate(item) | AsTime(item):
+        case e.Not(item) | e.IsNull(item) | e.In(item) | e.Absolute(item) | e.AsDate(item) | e.AsTime(item):
             return (item,)
-        case Rounded(_, item) | Truncated(_, item) | Extracted(_, item) | Written(_, item) | Recased(_, item):
+        case e.Rounded(_, item) | e.Truncated(_, item) | e.Extracted(_, item) | e.Written(_, item) | e.Recased(_, item):
             return (item,)
-        case Modulo(item) | Power(item) | Shifted(item) | Local(item) | Trimmed(_, item) | Length(item) | Sliced(item):
+        case (
+            e.Modulo(item)
+            | e.Power(item)
+            | e.Shifted(item)
+            | e.Local(item)
+            | e.Trimmed(_, item)
+            | e.Length(item)
+            | e.Sliced(item)
+        ):
             return (item,)
-        case Replaced(item) | Piece(item) | Like(item):
+        case e.Replaced(item) | e.Piece(item) | e.Like(item):
             return (item,)
-        case Case(branches, otherwise):
+        case e.Case(branches, otherwise):
             return *(part for branch in branches for part in branch), otherwise
         case _:
             assert_never(expression)

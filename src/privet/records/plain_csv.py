@@ -23,9 +23,9 @@ import numpy as np
 import numpy.typing as npt
 
 from privet.catalog.declarations import Source
+from privet.typing import Truths, Words
 
 Places = npt.NDArray[np.int64]
-Words = npt.NDArray[np.uint64]
 Codes = npt.NDArray[Any]
 BLOCK = 2**21  # bytes
 LONGEST = 64  # bytes of a field
@@ -156,7 +156,7 @@ class _Column:
         self.slot = np.zeros(2**SLOTS, dtype=np.int32)
         self.blocks: list[Codes] = []
 
-    def take(self, words: Words, starts: Places, sizes: Places) -> npt.NDArray[np.bool_]:
+    def take(self, words: Words, starts: Places, sizes: Places) -> Truths:
         """Encode fields of a block; back comes which of them have no text."""
         longest = int(sizes.max())
         if longest > LONGEST:
@@ -175,10 +175,10 @@ class _Column:
             if self._differ(codes[doubtful], some).any():  # two texts of one hash
                 raise NotPlainError
         self.blocks.append(codes.astype(np.min_scalar_type(len(self.sizes) - 1)))
-        blank: npt.NDArray[np.bool_] = self.blank[codes]
+        blank: Truths = self.blank[codes]
         return blank
 
-    def _differ(self, codes: Codes, fields: Sequence[Words]) -> npt.NDArray[np.bool_]:
+    def _differ(self, codes: Codes, fields: Sequence[Words]) -> Truths:
         """Where a field is not the text of its code. Bytes behind the end are 0, and no byte of a text is."""
         found = np.zeros(len(codes), dtype=np.bool_)
         width = self.words.shape[1]
@@ -213,7 +213,7 @@ class _Column:
         rows, sizes = self.words[first:].astype(LITTLE), self.sizes[first:].tolist()
         return tuple(row.tobytes()[:size] for row, size in zip(rows, sizes, strict=True))
 
-    def leave_out(self, lines: npt.NDArray[np.bool_]) -> None:
+    def leave_out(self, lines: Truths) -> None:
         """Of the last block."""
         self.blocks[-1] = self.blocks[-1][~lines]
 

@@ -12,7 +12,8 @@ from privet.ledger import Entry, Kind
 from privet.report.terminal import Pen, ceiling, floor, one_line
 
 if TYPE_CHECKING:
-    from privet.vault import BudgetReading, Vault
+    from privet.vault import Vault
+    from privet.vault.budget_reading import BudgetReading
 
 BAR = 30  # letters
 OWNER = "(owner)"

@@ -149,7 +149,9 @@ def write_html(report: Report, path: str | Path) -> Path:
     target = Path(path)
     if target.suffix.lower() != ".html":
         raise InvalidInputError(
-            f"a report is an HTML file, which {one_line(str(path))} is not", "give a name that ends in .html"
+            f"a report is an HTML file, which {one_line(str(path))} is not",
+            "give a name that ends in .html",
+            "wrong-ending",
         )
     try:
         write_text(target, to_html(report))
@@ -160,6 +162,7 @@ def write_html(report: Report, path: str | Path) -> Path:
         raise InvalidInputError(
             f"cannot write {one_line(str(path))}: {reason}",
             "name a file in a folder that you may write to: FOLDER/report.html",
+            "cannot-write",
         ) from None
     return target
 

@@ -45,10 +45,12 @@ def plan_of(
     except RefusedQueryError as error:
         raise _placed(error, text) from None
     except RecursionError:
-        raise RefusedQueryError(*TOO_DEEP) from None
+        raise RefusedQueryError(*TOO_DEEP, "too-deep") from None
     except Exception:  # a parser's own words could say anything; the user gets ours
         raise RefusedQueryError(
-            "the query cannot be read", "write SELECT keys, COUNT(*) FROM table WHERE condition GROUP BY keys"
+            "the query cannot be read",
+            "write SELECT keys, COUNT(*) FROM table WHERE condition GROUP BY keys",
+            "syntax-error",
         ) from None
 
 

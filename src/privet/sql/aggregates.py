@@ -58,7 +58,7 @@ class Asked:
     def where(self, condition: Term) -> Asked:
         """FILTER: only rows where the condition is true, since aggregates leave NULLs out."""
         if self.value is None and self.function is Function.COUNT_DISTINCT:
-            raise RefusedQueryError("a count of units has no FILTER", NO_CONDITION)
+            raise RefusedQueryError("a count of units has no FILTER", NO_CONDITION, "unit-as-value")
         value = chosen([(condition, self.value or ONE)], NULL)
         second = None if self.second is None else chosen([(condition, self.second)], NULL)
         return replace(self, value=value, second=second)
@@ -83,7 +83,9 @@ class Aggregates:
     def one(self, node: exp.Expr, clause: str) -> Asked:
         first, *others = self.read(node)
         if others or first.label:
-            raise RefusedQueryError(f"{clause} has a list of quantiles", "ask for one there: QUANTILE(x, 0.5)")
+            raise RefusedQueryError(
+                f"{clause} has a list of quantiles", "ask for one there: QUANTILE(x, 0.5)", "too-many"
+            )
         return first
 
     def read(self, node: exp.Expr) -> list[Asked]:
@@ -91,7 +93,9 @@ class Aggregates:
         asked = self._asked(node)
         if not self.people and any(one.function not in MADE for one in asked):
             raise RefusedQueryError(
-                f"{written(node)} cannot be taken of each unit's rows", "use COUNT, SUM, AVG, MIN or MAX there"
+                f"{written(node)} cannot be taken of each unit's rows",
+                "use COUNT, SUM, AVG, MIN or MAX there",
+                "unsupported-function",
             )
         return asked
 
@@ -120,13 +124,14 @@ class Aggregates:
     def _number(self, name: str, node: exp.Expr) -> Term:
         value = self.row(name)(node)
         if value.form is Form.NOTHING:
-            raise RefusedQueryError(f"{name} needs a number, not NULL", "give a number column")
+            raise RefusedQueryError(f"{name} needs a number, not NULL", "give a number column", "type-mismatch")
         if value.form in MOMENTS and not self.people and ONE_NUMBER.get(name) in (Function.MIN, Function.MAX):
             return value  # the first and last day of each one are exact, and noise comes later
         if value.form in MOMENTS:
             raise RefusedQueryError(
                 f"{name} needs a number, not {NAMES[value.form]}",
                 "take EXTRACT(year FROM day), or the days since one: CAST(day AS DATE) - DATE '2020-01-01'",
+                "type-mismatch",
             )
         return number(value, name)
 
@@ -135,7 +140,9 @@ class Aggregates:
             return self._distinct(node)
         if name == "COUNT" and isinstance(node, exp.Distinct):
             if len(node.expressions) != 1 or isinstance(node.expressions[0], exp.Tuple | exp.Star):
-                raise RefusedQueryError("COUNT(DISTINCT ...) does not have one argument", "write COUNT(DISTINCT x)")
+                raise RefusedQueryError(
+                    "COUNT(DISTINCT ...) does not have one argument", "write COUNT(DISTINCT x)", "wrong-arguments"
+                )
             return self._distinct(node.expressions[0])
         if name == "COUNT" and isinstance(node, exp.Star) and not given(node):
             return Asked(function=Function.COUNT)
@@ -148,13 +155,17 @@ class Aggregates:
     def _distinct(self, node: exp.Expr) -> Asked:
         if self.scope.is_unit(node.unnest()):
             if not self.people:
-                raise RefusedQueryError(f"{written(node)} is the same in all rows of a unit", "leave it out: it is 1")
+                raise RefusedQueryError(
+                    f"{written(node)} is the same in all rows of a unit", "leave it out: it is 1", "constant-value"
+                )
             return Asked(function=Function.COUNT_DISTINCT)
         if any(self.scope.is_hidden(column) for column in node.find_all(exp.Column)):
-            raise RefusedQueryError(f"{written(node)} computes with who somebody is", NO_CONDITION)
+            raise RefusedQueryError(f"{written(node)} computes with who somebody is", NO_CONDITION, "unit-as-value")
         value = self.row("COUNT(DISTINCT ...)")(node)
         if value.constant:
-            raise RefusedQueryError(f"COUNT(DISTINCT ...) of the constant {written(node)}", "write COUNT(DISTINCT x)")
+            raise RefusedQueryError(
+                f"COUNT(DISTINCT ...) of the constant {written(node)}", "write COUNT(DISTINCT x)", "constant-value"
+            )
         return Asked(function=Function.COUNT_DISTINCT, value=value)
 
     # Quantiles
@@ -163,13 +174,17 @@ class Aggregates:
         """PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY x DESC): the share counts from the largest value down."""
         name = node.this.name.upper()
         if not is_aggregate(node.this) or name not in WITHIN:
-            raise RefusedQueryError(f"{written(node.this)} has no WITHIN GROUP", "write QUANTILE(x, 0.5)")
+            raise RefusedQueryError(
+                f"{written(node.this)} has no WITHIN GROUP", "write QUANTILE(x, 0.5)", "unsupported-sql"
+            )
         (shares,) = _arguments(node.this, "(0.5) WITHIN GROUP (ORDER BY x)", 1)
         order = node.args.get("expression")
         listed = [] if order is None else order.expressions
         if len(listed) != 1 or given(listed[0]) - {"this", "desc"}:
             raise RefusedQueryError(
-                "WITHIN GROUP holds something else than ORDER BY x", f"write {name}(0.5) WITHIN GROUP (ORDER BY x)"
+                "WITHIN GROUP holds something else than ORDER BY x",
+                f"write {name}(0.5) WITHIN GROUP (ORDER BY x)",
+                "unsupported-sql",
             )
         return list(self._quantiles(name, listed[0].this, shares, descending=bool(listed[0].args.get("desc"))))
 
@@ -178,10 +193,12 @@ class Aggregates:
         many = isinstance(shares, exp.Array)
         listed = shares.expressions if many else [shares]
         if len(listed) > MOST_QUANTILES:
-            raise RefusedQueryError(*TOO_MANY)
+            raise RefusedQueryError(*TOO_MANY, "too-many")
         found = [self._share(name, share) for share in listed]
         if len(set(found)) < len(found) or not found:
-            raise RefusedQueryError(f"{name} has an empty list, or one quantile twice", "list each quantile once")
+            raise RefusedQueryError(
+                f"{name} has an empty list, or one quantile twice", "list each quantile once", "duplicate-value"
+            )
         for share in found:
             quantile = 1 - share if descending else share
             label = percent(quantile) if many else ""
@@ -196,13 +213,15 @@ class Aggregates:
                 pass
             case _:
                 raise RefusedQueryError(
-                    f"{name} needs a constant number, not {written(node)}", "write 0.5 for the median"
+                    f"{name} needs a constant number, not {written(node)}",
+                    "write 0.5 for the median",
+                    "constant-needed",
                 )
         if not 0 <= share <= 1:
             remedy = f"write {float(share / 100):g}" if 1 < share <= 100 else "write 0.5 for the median"
-            raise RefusedQueryError(f"{name} needs a number from 0 to 1, not {show(share)}", remedy)
+            raise RefusedQueryError(f"{name} needs a number from 0 to 1, not {show(share)}", remedy, "out-of-range")
         if share.denominator > FINEST:
-            raise RefusedQueryError(f"{name} of {written(node)} is too fine", "give at most six decimals")
+            raise RefusedQueryError(f"{name} of {written(node)} is too fine", "give at most six decimals", "too-fine")
         return share
 
 
@@ -217,5 +236,7 @@ def percent(quantile: Fraction) -> str:
 def _arguments(node: exp.Expr, example: str, count: int) -> list[exp.Expr]:
     if len(node.expressions) != count:
         what = "one argument" if count == 1 else "two arguments"
-        raise RefusedQueryError(f"{written(node)} does not have {what}", f"write {node.name.upper()}{example}")
+        raise RefusedQueryError(
+            f"{written(node)} does not have {what}", f"write {node.name.upper()}{example}", "wrong-arguments"
+        )
     return list(node.expressions)

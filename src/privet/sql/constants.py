@@ -20,20 +20,22 @@ def number_of(text: str) -> Fraction:
             return rational(text, "the number")
     except InvalidInputError:
         pass
-    raise RefusedQueryError(f"{show(text)} is not a number that can be read", "write numbers such as 16, 0.5 or 1e3")
+    raise RefusedQueryError(
+        f"{show(text)} is not a number that can be read", "write numbers such as 16, 0.5 or 1e3", "not-a-number"
+    )
 
 
 def whole_of(number: object, what: str, most: int) -> int:
     """A whole number from -most to most, of a constant."""
     if not isinstance(number, Fraction) or number.denominator != 1 or abs(number) > most:
-        raise RefusedQueryError(f"{what} needs a whole number", f"write {what} with a constant such as 2")
+        raise RefusedQueryError(f"{what} needs a whole number", f"write {what} with a constant such as 2", "not-whole")
     return int(number)
 
 
 def date_of(text: str) -> dt.date:
     found = moment_of(text)
     if isinstance(found, dt.datetime):
-        raise RefusedQueryError(f"{show(text)} is a time, not a date", "write DATE '2020-01-31'")
+        raise RefusedQueryError(f"{show(text)} is a time, not a date", "write DATE '2020-01-31'", "not-a-date")
     return found
 
 
@@ -49,5 +51,7 @@ def moment_of(text: str) -> dt.date | dt.datetime:
     except ValueError:
         pass
     raise RefusedQueryError(
-        f"{show(text)} is not a date or time", "write '2020-01-31' or '2020-01-31 12:30:00', without a time zone"
+        f"{show(text)} is not a date or time",
+        "write '2020-01-31' or '2020-01-31 12:30:00', without a time zone",
+        "not-a-date",
     )

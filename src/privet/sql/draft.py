@@ -36,7 +36,7 @@ class Draft:
         """The same term; refused where all terms together are too long."""
         self.nodes += term.size
         if self.nodes > MOST_NODES:
-            raise RefusedQueryError("the query is too long", "ask in several queries")
+            raise RefusedQueryError("the query is too long", "ask in several queries", "too-long")
         return term
 
     def group(self, term: Term) -> None:
@@ -77,7 +77,7 @@ class Draft:
         )
         self.aggregates.append(made)
         if sum(aggregate.function in RANKED for aggregate in self.aggregates) > MOST_QUANTILES:
-            raise RefusedQueryError(*TOO_MANY)
+            raise RefusedQueryError(*TOO_MANY, "too-many")
         self.names.setdefault(_place(asked), made.name)
         ends = asked.function in (Function.MIN, Function.MAX) and asked.value is not None
         self.forms[made.name] = asked.value.form if ends else Form.NUMBER  # type: ignore[union-attr]
@@ -101,14 +101,16 @@ class Draft:
 
     def take(self, name: str) -> str:
         if name.lower() in self.taken:
-            raise RefusedQueryError(f"two columns are named {show(name)}", "give them different names with AS")
+            raise RefusedQueryError(
+                f"two columns are named {show(name)}", "give them different names with AS", "duplicate-name"
+            )
         if not 1 <= len(name) <= LONGEST_NAME:
             raise RefusedQueryError(
-                f"the name {show(name)} is empty or too long", f"use 1 to {LONGEST_NAME} characters"
+                f"the name {show(name)} is empty or too long", f"use 1 to {LONGEST_NAME} characters", "invalid-name"
             )
         if len(self.taken) >= MOST_COLUMNS:
             raise RefusedQueryError(
-                f"the query has more than {MOST_COLUMNS} keys and aggregates", "ask in several queries"
+                f"the query has more than {MOST_COLUMNS} keys and aggregates", "ask in several queries", "too-many"
             )
         self.taken.add(name.lower())
         return name

@@ -82,7 +82,9 @@ class Known:
     def count(self) -> None:
         self.selects[0] += 1
         if self.selects[0] > MOST_SELECTS:
-            raise RefusedQueryError(f"the query has more than {MOST_SELECTS} sub-queries", "ask in several queries")
+            raise RefusedQueryError(
+                f"the query has more than {MOST_SELECTS} sub-queries", "ask in several queries", "too-many"
+            )
 
     def naming(self, name: str, rows: Rows) -> Known:
         """One named sub-query more."""
@@ -122,5 +124,7 @@ def cte_names(tree: exp.Select) -> list[tuple[str, exp.Expr, exp.Expr]]:
 def _cte_name(cte: exp.Expr) -> str:
     alias = cte.args["alias"]
     if alias.args.get("columns"):
-        raise RefusedQueryError(f"WITH {show(alias.name)} lists columns", "name them inside: SELECT x AS a")
+        raise RefusedQueryError(
+            f"WITH {show(alias.name)} lists columns", "name them inside: SELECT x AS a", "unsupported-sql"
+        )
     return str(alias.name)

@@ -65,5 +65,6 @@ def _checked(levels: list[Level]) -> list[Level]:
         raise RefusedQueryError(
             f"GROUP BY asks for more than {MOST_LEVELS} groupings",
             "list those you need: GROUPING SETS ((a, b), (a), ())",
+            "too-many",
         )
     return levels

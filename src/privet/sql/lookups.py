@@ -33,6 +33,7 @@ def in_rows(scope: Scope, item: exp.Expr, rows: Rows, read: Read) -> Term:
     raise RefusedQueryError(
         "IN looks a value up among the rows of other people",
         f"look up the unit: {unit} IN (...); or a value in the key of a public table",
+        "not-per-unit",
     )
 
 
@@ -40,7 +41,9 @@ def has_rows(scope: Scope, rows: Rows) -> Term:
     """Does the unit have a row there?"""
     if not rows.units:
         raise RefusedQueryError(
-            "the sub-query does not give the unit", "select the column that says whose a row is, and nothing else"
+            "the sub-query does not give the unit",
+            "select the column that says whose a row is, and nothing else",
+            "not-per-unit",
         )
     count = (Aggregate(name=FOUND, function=Function.COUNT),)
     right: PerUnit
@@ -61,6 +64,7 @@ def _public(scope: Scope, item: Term, rows: Rows) -> Term:
         raise RefusedQueryError(
             "IN looks a value up in a public table, but not by its key",
             "write column IN (SELECT key FROM table), with the key that the owner declared; or a JOIN",
+            "not-by-key",
         )
     needed = dict.fromkeys((yours.name, *columns_in(tuple(part.expression for part in rows.conditions))))
     here = _beside(scope, rows.origin, by_unit=False, names=tuple(needed), on=((mine.name, yours.name),))

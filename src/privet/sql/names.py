@@ -27,7 +27,9 @@ def find(name: str, declared: Collection[str], what: str) -> str | None:
     same = [other for other in declared if other.lower() == name.lower()]
     if len(same) > 1:
         raise RefusedQueryError(
-            f"{what} {show(name)} could be {' or '.join(map(show, same))}", "write it in exactly one of these ways"
+            f"{what} {show(name)} could be {' or '.join(map(show, same))}",
+            "write it in exactly one of these ways",
+            "ambiguous-name",
         )
     return same[0] if same else None
 
@@ -46,7 +48,11 @@ def missing(name: str, declared: Collection[str], what: str) -> RefusedQueryErro
     by_lower = {other.lower(): other for other in declared}
     close = difflib.get_close_matches(name[:100].lower(), by_lower, 1, 0.7)
     guess = f"did you mean {short(by_lower[close[0]])}? " if close else ""
-    return RefusedQueryError(f"there is no {what} {show(name)}", guess + listed(declared, f"{what}s"))
+    return RefusedQueryError(
+        f"there is no {what} {show(name)}",
+        guess + listed(declared, f"{what}s"),
+        "unknown-table" if what == "table" else "unknown-column",
+    )
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -87,7 +93,9 @@ class Scope:
     def put(self, origin: Origin) -> None:
         self.origin = origin
         if len(list(tables_in(origin))) > MOST_TABLES:
-            raise RefusedQueryError(f"the query joins more than {MOST_TABLES} tables", "ask in several queries")
+            raise RefusedQueryError(
+                f"the query joins more than {MOST_TABLES} tables", "ask in several queries", "too-many"
+            )
 
     def fresh(self, *names: str) -> str:
         """The first of these names that nothing in the origin has yet, or the last with a number."""
@@ -108,6 +116,7 @@ class Scope:
             raise RefusedQueryError(
                 f"{show(node.name)} is in {' and in '.join(show(item.name) for item, _ in found[:3])}",
                 f"say which one is meant, such as {first}",
+                "ambiguous-name",
             )
         return found[0] if found else None
 
@@ -122,6 +131,7 @@ class Scope:
         raise RefusedQueryError(
             f"there is no table {show(prefix)} in FROM",
             f"write {short(self.items[0].name)}.{short(node.name)}",
+            "unknown-table",
         )
 
     def _outside(self, node: exp.Column) -> RefusedQueryError:
@@ -129,6 +139,7 @@ class Scope:
         return RefusedQueryError(
             f"the sub-query uses {show(node.sql())} of the query around it",
             f"only the unit may tie them, with EXISTS and {short(unit)} = ...; or write a JOIN",
+            "correlated-subquery",
         )
 
     def find(self, node: exp.Column) -> str | None:
@@ -155,12 +166,16 @@ class Scope:
             raise self._outside(node)
         if node.name.lower() in aliases:
             raise RefusedQueryError(
-                f"{show(node.name)} is a name from SELECT, not a column", "repeat the expression, or use HAVING"
+                f"{show(node.name)} is a name from SELECT, not a column",
+                "repeat the expression, or use HAVING",
+                "unknown-column",
             )
         known = list(dict.fromkeys(name for item in self._prefixed(node) for name in item.known))
         error = missing(node.name, known, "column")
         if node.this.args.get("quoted") and "'" not in node.name and len(node.name) <= 40:
-            raise RefusedQueryError(error.problem, f"texts stand in single quotes: {show(node.name)}; {error.remedy}")
+            raise RefusedQueryError(
+                error.problem, f"texts stand in single quotes: {show(node.name)}; {error.remedy}", error.code
+            )
         raise error
 
 
@@ -170,8 +185,10 @@ def _who(node: exp.Column, item: Item) -> RefusedQueryError:
         return RefusedQueryError(
             f"{show(node.sql())} may be missing after LEFT JOIN, and says who somebody is",
             f"ask who is there with IN, or NOT IN, and a sub-query that selects {name}",
+            "unit-as-value",
         )
     return RefusedQueryError(
         f"{show(node.name)} says who somebody is",
         f"COUNT(DISTINCT {name}) counts people; tables are joined by it, and IN (SELECT ...) looks it up; nothing else",
+        "unit-as-value",
     )

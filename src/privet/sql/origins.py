@@ -65,7 +65,7 @@ def scope_of(tree: exp.Select, known: Known, parent: Scope | None = None) -> Sco
     """What the names of a SELECT mean, with everything in FROM put together."""
     source = tree.args.get("from_")
     if source is None:
-        raise RefusedQueryError("the query has no FROM", "name the table: FROM visits")
+        raise RefusedQueryError("the query has no FROM", "name the table: FROM visits", "missing-name")
     joins: list[exp.Join] = tree.args.get("joins") or []
     for join in joins:
         with at(join):
@@ -93,14 +93,18 @@ def conjuncts(node: exp.Expr | None) -> Iterator[exp.Expr]:
 def _check_kind(join: exp.Join) -> None:
     known = ("", ""), ("", "INNER"), ("LEFT", ""), ("LEFT", "OUTER")
     if given(join) - {"this", "on", "using", "side", "kind"} or (join.side, join.kind) not in known:
-        raise RefusedQueryError("this JOIN is not answered", "write JOIN t ON a.x = t.x, or LEFT JOIN")
+        raise RefusedQueryError(
+            "this JOIN is not answered", "write JOIN t ON a.x = t.x, or LEFT JOIN", "unsupported-join"
+        )
 
 
 def _item(node: exp.Expr, known: Known, *, outer: bool = False, alone: bool = False) -> Item:
     with at(node):
         alias = node.args.get("alias")
         if alias is not None and given(alias) != {"this"}:
-            raise RefusedQueryError("FROM renames columns", "name them inside the sub-query: SELECT x AS a")
+            raise RefusedQueryError(
+                "FROM renames columns", "name them inside the sub-query: SELECT x AS a", "unsupported-sql"
+            )
         if isinstance(node, exp.Subquery) and given(node) <= {"this", "alias"}:
             rows, name = known.read(known, node.this.unnest()), node.alias
             prefixes = {name.lower()} if name else set()
@@ -118,7 +122,9 @@ def _table(node: exp.Expr, known: Known) -> tuple[Rows, str]:
     plain = isinstance(node.this, exp.Identifier) and given(node) <= {"this", "db", "catalog", "alias"}
     if not isinstance(node, exp.Table) or not plain:
         raise RefusedQueryError(
-            "FROM holds more than a table's name", "write FROM visits, FROM visits AS v, or FROM (SELECT ...) AS v"
+            "FROM holds more than a table's name",
+            "write FROM visits, FROM visits AS v, or FROM (SELECT ...) AS v",
+            "unsupported-sql",
         )
     name = ".".join(part.name for part in node.parts)
     if name.lower() in known.named:
@@ -137,6 +143,7 @@ def _check_different(items: list[Item], nodes: list[exp.Expr]) -> None:
                 raise RefusedQueryError(
                     f"two tables in FROM are called {show(item.name)}",
                     "give each a name: FROM visits AS v JOIN visits AS w",
+                    "duplicate-name",
                 )
         seen |= item.prefixes
 
@@ -208,6 +215,7 @@ class _From:
             raise RefusedQueryError(
                 f"USING ({short(name)}) could be {' or '.join(show(one.name) for one, _ in before[:3])}",
                 "write ON with the tables' names",
+                "ambiguous-name",
             )
         self.scope.merged.setdefault(name.lower(), before[0][0])
         self.links.append(Link(ends=(before[0], (item, mine)), node=node, owner=item if item.outer else None))
@@ -221,7 +229,9 @@ class _From:
             return False
         for item, _ in (one, two):
             if item not in self.items[:seen]:
-                raise RefusedQueryError(f"ON uses {show(item.name)} before it is joined", "join it first")
+                raise RefusedQueryError(
+                    f"ON uses {show(item.name)} before it is joined", "join it first", "wrong-order"
+                )
         self.links.append(Link(ends=(one, two), node=node, owner=owner))
         return True
 
@@ -248,9 +258,13 @@ class _From:
 
     def _no_leading(self) -> RefusedQueryError:
         if all(item.rows.public for item in self.items):
-            return RefusedQueryError("all these tables are public", "read them yourself: they need no budget")
+            return RefusedQueryError(
+                "all these tables are public", "read them yourself: they need no budget", "private-table-needed"
+            )
         return RefusedQueryError(
-            "LEFT JOIN begins with a public table", "begin with the table of people: FROM visits LEFT JOIN wards"
+            "LEFT JOIN begins with a public table",
+            "begin with the table of people: FROM visits LEFT JOIN wards",
+            "private-table-needed",
         )
 
     def _ties(self, item: Item) -> list[tuple[Link, tuple[Item, str], str]]:
@@ -273,17 +287,20 @@ class _From:
             error = RefusedQueryError(
                 f"no column of {show(item.name)} is said to equal one of the other tables",
                 f"write JOIN {table} ON {other}.{key} = {name}.{key}",
+                "missing-join-condition",
             )
         elif not (rows.people and leading.rows.people):
             error = RefusedQueryError(
                 "each row is a unit of its own, so that two private tables have none in common",
                 "ask about one of them; a public table can be joined",
+                "rows-are-units",
             )
         else:
             mine, theirs = (short((*one.units, "patient_id")[0]) for one in (rows, leading.rows))
             error = RefusedQueryError(
                 f"{show(item.name)} is not joined by the unit",
                 f"write JOIN {table} ON {name}.{mine} = {other}.{theirs}; a sub-query must select it",
+                "not-per-unit",
             )
         error.part = self.joins.get(item)
         return error
@@ -313,6 +330,7 @@ class _From:
             raise RefusedQueryError(
                 f"{show(item.name)} is joined by an expression",
                 "join by columns as they are, and compare them in WHERE",
+                "computed-column",
             )
         self._join(item, tuple(on))
 
@@ -323,6 +341,7 @@ class _From:
             raise RefusedQueryError(
                 f"{show(item.name)} is joined to {show(other.name)}, which LEFT JOIN may leave out",
                 f"write {' = '.join(ends)}",
+                "unsupported-join",
             )
 
     def _join(self, item: Item, on: tuple[tuple[str, str], ...]) -> None:
@@ -332,6 +351,7 @@ class _From:
             raise RefusedQueryError(
                 f"a row could match several of {show(item.name)}, and each row is a unit",
                 "join by the key that the owner declared for the public table",
+                "unbounded-join",
             )
         origin, seen = _with_witness(rows.origin) if item.outer else (rows.origin, None)
         owner = item.name if isinstance(origin, PerUnit) else next(tables_in(origin))
@@ -358,7 +378,9 @@ class _From:
         conditions += [truth(self._reader()(node), "ON") for node in self.rest[item]]
         if conditions and not single:
             raise RefusedQueryError(
-                f"LEFT JOIN has a condition on {show(item.name)}, of which several rows may match", MIXED
+                f"LEFT JOIN has a condition on {show(item.name)}, of which several rows may match",
+                MIXED,
+                "unsupported-join",
             )
         if conditions:
             matched = both([*([] if matched is None else [matched]), *conditions])
@@ -369,6 +391,7 @@ class _From:
                 raise RefusedQueryError(
                     f"after LEFT JOIN it is not known where {show(name)} is missing",
                     "compute it outside the sub-query, from columns as they are",
+                    "computed-column",
                 )
             item.columns[name] = where_true(matched, term)
 

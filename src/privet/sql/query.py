@@ -38,7 +38,7 @@ def plan_from(tree: exp.Select, known: Known, weight: str | None = None) -> Plan
     """The plan of a SELECT, with each row counted by a weight if one is named. Every expression in it has a shape."""
     with at(tree.args.get("distinct")):
         if tree.args.get("distinct") is not None:
-            raise RefusedQueryError("SELECT DISTINCT asks for the rows themselves", DISTINCT)
+            raise RefusedQueryError("SELECT DISTINCT asks for the rows themselves", DISTINCT, "no-aggregate")
     only(tree, "expressions from_ joins where group having order limit offset with_")
     known = with_names(known, tree)
     scope = scope_of(tree, known)
@@ -62,11 +62,11 @@ def _check_aggregated(tree: exp.Select) -> None:
     for item in tree.expressions:
         with at(item):
             if item.is_star:
-                raise RefusedQueryError("SELECT * asks for the rows themselves", WHAT)
+                raise RefusedQueryError("SELECT * asks for the rows themselves", WHAT, "no-aggregate")
     with at(next(iter(tree.expressions), None)):
         if not has_aggregates(tree):
             asks = "groups but counts nothing" if tree.args.get("group") else "asks for the rows themselves"
-            raise RefusedQueryError(f"the query {asks}", WHAT)
+            raise RefusedQueryError(f"the query {asks}", WHAT, "no-aggregate")
 
 
 class _Query(Select):
@@ -149,7 +149,9 @@ class _Query(Select):
             with at(ordered):
                 only(ordered, "this desc nulls_first", "write ORDER BY n DESC")
                 if ordered.args.get("nulls_first"):
-                    raise RefusedQueryError("NULLS FIRST is not answered", "leave it out: NULLs come last")
+                    raise RefusedQueryError(
+                        "NULLS FIRST is not answered", "leave it out: NULLs come last", "unsupported-sql"
+                    )
                 yield Order(name=self._order_name(ordered.this.unnest()), descending=bool(ordered.args.get("desc")))
 
     def _order_name(self, node: exp.Expr) -> str:
@@ -161,14 +163,18 @@ class _Query(Select):
         found = self.named(node, "ORDER BY")
         if found is None and (isinstance(node, exp.Column) or not node.find(exp.Column, exp.Anonymous)):
             raise RefusedQueryError(
-                f"ORDER BY {written(node)} is not a column of the answer", "order by a selected key or an aggregate"
+                f"ORDER BY {written(node)} is not a column of the answer",
+                "order by a selected key or an aggregate",
+                "unknown-column",
             )
         term = found or self.answer("ORDER BY")(node)
         return term.expression.name if isinstance(term.expression, Column) else self.draft.compute(term, "")
 
     def _one_name(self, names: list[str]) -> str:
         if len(names) > 1:
-            raise RefusedQueryError("ORDER BY has a list of quantiles", f"order by one of them: {show(names[0])}")
+            raise RefusedQueryError(
+                "ORDER BY has a list of quantiles", f"order by one of them: {show(names[0])}", "too-many"
+            )
         return names[0]
 
     def _rows(self, clause: str) -> int | None:
@@ -179,10 +185,12 @@ class _Query(Select):
                 return None
             count = _counted(node)
             if count is None or given(node) - {"expression", "direction", "count", "limit_options"}:
-                raise RefusedQueryError(f"this {clause.upper()} is not answered", f"write {clause.upper()} 10")
+                raise RefusedQueryError(
+                    f"this {clause.upper()} is not answered", f"write {clause.upper()} 10", "unsupported-sql"
+                )
             rows = whole_of(self.constant(count), clause.upper(), FARTHEST)
             if rows < 0:
-                raise RefusedQueryError(f"{clause.upper()} {rows} is below 0", "write 0 or more")
+                raise RefusedQueryError(f"{clause.upper()} {rows} is below 0", "write 0 or more", "negative")
             return rows
 
 
@@ -197,7 +205,7 @@ def _shapes(origin: Origin, declared: dict[str, dict[str, Shape]]) -> Shapes:
     try:
         return shapes_of(origin, declared)
     except RefusedQueryError as error:
-        raise RefusedQueryError(f"in FROM: {error.problem}", error.remedy) from None
+        raise RefusedQueryError(f"in FROM: {error.problem}", error.remedy, error.code) from None
 
 
 def _check(plan: Plan, columns: Shapes, tree: exp.Select) -> None:
@@ -236,4 +244,4 @@ def _shaped(clause: str, expression: Expression, columns: Shapes, *forms: Form) 
     try:
         return need(shape_of(expression, columns), *forms)
     except RefusedQueryError as error:
-        raise RefusedQueryError(f"in {clause}: {error.problem}", error.remedy) from None
+        raise RefusedQueryError(f"in {clause}: {error.problem}", error.remedy, error.code) from None

@@ -61,7 +61,7 @@ def given(node: exp.Expr) -> set[str]:
 
 def not_understood(node: exp.Expr) -> RefusedQueryError:
     return RefusedQueryError(
-        f"{written(node)} is not understood", "use the operators and functions listed in docs/sql.md"
+        f"{written(node)} is not understood", "use the operators and functions listed in docs/sql.md", "unsupported-sql"
     )
 
 

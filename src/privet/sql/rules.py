@@ -7,24 +7,7 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from privet.core.expression import (
-    Absolute,
-    And,
-    Coalesce,
-    Greatest,
-    In,
-    IsNull,
-    Least,
-    Literal,
-    Modulo,
-    Not,
-    Or,
-    Power,
-    Relation,
-    Rounded,
-    Rounding,
-    Sign,
-)  # fmt: skip
+from privet.core import expression as e
 from privet.core.ranges import HIGHEST
 from privet.core.shape import Form
 from privet.errors import RefusedQueryError
@@ -77,12 +60,12 @@ def _boolean(_: Read, node: exp.Boolean) -> Term:
 
 @rule(exp.Neg)
 def _negative(read: Read, node: exp.Neg) -> Term:
-    return arithmetic(Sign.MULTIPLY, literal(Fraction(-1)), read(node.this))
+    return arithmetic(e.Sign.MULTIPLY, literal(Fraction(-1)), read(node.this))
 
 
 @rule(exp.Mul, "this expression")
 def _product(read: Read, node: exp.Mul) -> Term:
-    return arithmetic(Sign.MULTIPLY, read(node.this), read(node.expression))
+    return arithmetic(e.Sign.MULTIPLY, read(node.this), read(node.expression))
 
 
 @rule(exp.Div, "this expression typed safe")
@@ -92,18 +75,19 @@ def _division(read: Read, node: exp.Div) -> Term:
 
 
 def _divided(read: Read, node: exp.Binary | exp.SafeDivide) -> Term:
-    return arithmetic(Sign.MULTIPLY, read(node.this), literal(1 / _divisor(read, node)))
+    return arithmetic(e.Sign.MULTIPLY, read(node.this), literal(1 / _divisor(read, node)))
 
 
 def _divisor(read: Read, node: exp.Expr) -> Fraction:
     divisor = number(read(node.expression), "/")
     match divisor.expression:
-        case Literal(Fraction() as value) if value:
+        case e.Literal(Fraction() as value) if value:
             return value
     what = "SAFE_DIVIDE" if isinstance(node, exp.SafeDivide) else written(node)
     raise RefusedQueryError(
         f"{what} does not divide by a constant other than 0",
         "divide by a constant, or select the parts and divide the answers: that is free",
+        "constant-needed",
     )
 
 
@@ -113,14 +97,14 @@ rule(exp.SafeDivide, "this expression")(_divided)
 @rule(exp.IntDiv, "this expression")
 def _whole_division(read: Read, node: exp.IntDiv) -> Term:
     """Cut towards zero, as in PostgreSQL, Spark, BigQuery and DuckDB."""
-    return rounded(Rounding.INWARD, _divided(read, node))
+    return rounded(e.Rounding.INWARD, _divided(read, node))
 
 
 @rule(exp.Mod, "this expression")
 def _remainder(read: Read, node: exp.Mod) -> Term:
     """With the sign of the number, as everywhere; the sign of the divisor says nothing."""
     item, divisor = number(read(node.this), "%"), abs(_divisor(read, node))
-    return folded(Modulo(item.expression, divisor), Form.NUMBER, item)
+    return folded(e.Modulo(item.expression, divisor), Form.NUMBER, item)
 
 
 @rule(exp.Pow, "this expression")
@@ -128,8 +112,10 @@ def _power(read: Read, node: exp.Pow) -> Term:
     item = number(read(node.this), "POWER")
     exponent = whole_of(_constant(read(node.expression)), "POWER(x, 2)", HIGHEST)
     if exponent < 1:
-        raise RefusedQueryError(f"{written(node)} has an exponent below 1", f"use whole numbers from 1 to {HIGHEST}")
-    return folded(Power(item.expression, exponent), Form.NUMBER, item)
+        raise RefusedQueryError(
+            f"{written(node)} has an exponent below 1", f"use whole numbers from 1 to {HIGHEST}", "out-of-range"
+        )
+    return folded(e.Power(item.expression, exponent), Form.NUMBER, item)
 
 
 @rule(exp.Sign)
@@ -137,7 +123,7 @@ def _sign(read: Read, node: exp.Sign) -> Term:
     item, zero = number(read(node.this), "SIGN"), literal(Fraction(0))
     branches = [
         (compared(relation, item, zero), literal(Fraction(sign)))
-        for relation, sign in ((Relation.GREATER, 1), (Relation.EQUAL, 0), (Relation.LESS, -1))
+        for relation, sign in ((e.Relation.GREATER, 1), (e.Relation.EQUAL, 0), (e.Relation.LESS, -1))
     ]
     return chosen(branches, literal(None))
 
@@ -150,37 +136,39 @@ def _bucket(read: Read, node: exp.WidthBucket) -> Term:
     low, high = (_constant(read(node.args[name])) for name in ("min_value", "max_value"))
     buckets = whole_of(_constant(read(node.args["num_buckets"])), what, MOST_BUCKETS)
     if not (isinstance(low, Fraction) and isinstance(high, Fraction) and low < high and buckets > 0):
-        raise RefusedQueryError(f"{written(node)} has no such buckets", f"write {what} with constants")
-    above = arithmetic(Sign.SUBTRACT, item, literal(low))
-    place = rounded(Rounding.DOWN, arithmetic(Sign.MULTIPLY, above, literal(buckets / (high - low))))
-    place = arithmetic(Sign.ADD, place, literal(Fraction(1)))
-    inside = Least((Greatest((place.expression, Literal(Fraction(0)))), Literal(Fraction(buckets + 1))))
-    there = made(Not(IsNull(item.expression)), Form.TRUTH, item)  # LEAST and GREATEST leave NULLs out
+        raise RefusedQueryError(
+            f"{written(node)} has no such buckets", f"write {what} with constants", "constant-needed"
+        )
+    above = arithmetic(e.Sign.SUBTRACT, item, literal(low))
+    place = rounded(e.Rounding.DOWN, arithmetic(e.Sign.MULTIPLY, above, literal(buckets / (high - low))))
+    place = arithmetic(e.Sign.ADD, place, literal(Fraction(1)))
+    inside = e.Least((e.Greatest((place.expression, e.Literal(Fraction(0)))), e.Literal(Fraction(buckets + 1))))
+    there = made(e.Not(e.IsNull(item.expression)), Form.TRUTH, item)  # LEAST and GREATEST leave NULLs out
     return chosen([(there, made(inside, Form.NUMBER, place))], literal(None))
 
 
 @rule(exp.Abs)
 def _absolute(read: Read, node: exp.Abs) -> Term:
     item = number(read(node.this), "ABS")
-    return folded(Absolute(item.expression), Form.NUMBER, item)
+    return folded(e.Absolute(item.expression), Form.NUMBER, item)
 
 
-def rounded(rounding: Rounding, item: Term, decimals: int = 0) -> Term:
+def rounded(rounding: e.Rounding, item: Term, decimals: int = 0) -> Term:
     item = number(item, str(rounding).upper())
-    return folded(Rounded(rounding, item.expression, Fraction(10) ** -decimals), Form.NUMBER, item)
+    return folded(e.Rounded(rounding, item.expression, Fraction(10) ** -decimals), Form.NUMBER, item)
 
 
 @rule(exp.Floor)
 def _floor(read: Read, node: exp.Floor) -> Term:
-    return rounded(Rounding.DOWN, read(node.this))
+    return rounded(e.Rounding.DOWN, read(node.this))
 
 
 @rule(exp.Ceil)
 def _ceil(read: Read, node: exp.Ceil) -> Term:
-    return rounded(Rounding.UP, read(node.this))
+    return rounded(e.Rounding.UP, read(node.this))
 
 
-def _to_decimals(rounding: Rounding) -> Make:
+def _to_decimals(rounding: e.Rounding) -> Make:
     def make(read: Read, node: exp.Expr) -> Term:
         decimals = node.args.get("decimals")
         digits = 0 if decimals is None else whole_of(_constant(read(decimals)), f"{rounding.upper()}(x, 2)", FINEST)
@@ -189,35 +177,36 @@ def _to_decimals(rounding: Rounding) -> Make:
     return make
 
 
-rule(exp.Round, "this decimals")(_to_decimals(Rounding.NEAREST))
-rule(exp.Trunc, "this decimals")(_to_decimals(Rounding.INWARD))
+rule(exp.Round, "this decimals")(_to_decimals(e.Rounding.NEAREST))
+rule(exp.Trunc, "this decimals")(_to_decimals(e.Rounding.INWARD))
 
 
 def _constant(term: Term) -> object:
-    return term.expression.value if isinstance(term.expression, Literal) else term
+    return term.expression.value if isinstance(term.expression, e.Literal) else term
 
 
 # Conditions
 
 
-def _relation(relation: Relation) -> Make:
+def _relation(relation: e.Relation) -> Make:
     def make(read: Read, node: exp.Binary) -> Term:
         left, right = read(node.this), read(node.expression)
         if Form.NOTHING in (left.form, right.form):
-            raise RefusedQueryError(f"{relation} NULL is never true", "write IS NULL or IS NOT NULL")
+            raise RefusedQueryError(f"{relation} NULL is never true", "write IS NULL or IS NOT NULL", "null-comparison")
         return compared(relation, left, right)
 
     return make
 
 
 for _kind, _meaning in (
-    (exp.EQ, Relation.EQUAL), (exp.NEQ, Relation.UNEQUAL), (exp.LT, Relation.LESS), (exp.LTE, Relation.LESS_EQUAL),
-    (exp.GT, Relation.GREATER), (exp.GTE, Relation.GREATER_EQUAL),
+    (exp.EQ, e.Relation.EQUAL), (exp.NEQ, e.Relation.UNEQUAL), (exp.LT, e.Relation.LESS),
+    (exp.LTE, e.Relation.LESS_EQUAL),
+    (exp.GT, e.Relation.GREATER), (exp.GTE, e.Relation.GREATER_EQUAL),
 ):  # fmt: skip
     rule(_kind, "this expression")(_relation(_meaning))
 
 
-def _connective(kind: type[exp.Connector], combine: type[And] | type[Or], name: str) -> Make:
+def _connective(kind: type[exp.Connector], combine: type[e.And] | type[e.Or], name: str) -> Make:
     def make(read: Read, node: exp.Expr) -> Term:
         items, waiting = [], [node]
         while waiting:  # a chain of thousands is as deep as it is long: no recursion here
@@ -231,12 +220,12 @@ def _connective(kind: type[exp.Connector], combine: type[And] | type[Or], name: 
     return make
 
 
-rule(exp.And, "this expression")(_connective(exp.And, And, "AND"))
-rule(exp.Or, "this expression")(_connective(exp.Or, Or, "OR"))
+rule(exp.And, "this expression")(_connective(exp.And, e.And, "AND"))
+rule(exp.Or, "this expression")(_connective(exp.Or, e.Or, "OR"))
 
 
 def _negated(item: Term) -> Term:
-    return made(Not(item.expression), Form.TRUTH, item)
+    return made(e.Not(item.expression), Form.TRUTH, item)
 
 
 @rule(exp.Not)
@@ -247,33 +236,39 @@ def _not(read: Read, node: exp.Not) -> Term:
 @rule(exp.Between, "this low high")
 def _between(read: Read, node: exp.Between) -> Term:
     item, low, high = (read(node.args[name]) for name in ("this", "low", "high"))
-    ends = compared(Relation.GREATER_EQUAL, item, low), compared(Relation.LESS_EQUAL, item, high)
-    return made(And(tuple(end.expression for end in ends)), Form.TRUTH, *ends)
+    ends = compared(e.Relation.GREATER_EQUAL, item, low), compared(e.Relation.LESS_EQUAL, item, high)
+    return made(e.And(tuple(end.expression for end in ends)), Form.TRUTH, *ends)
 
 
 @rule(exp.In, "this expressions")
 def _in(read: Read, node: exp.In) -> Term:
     listed = [read(item) for item in node.expressions]
     if not listed or not all(item.constant for item in listed):
-        raise RefusedQueryError("IN needs a list of constants", "write x IN (1, 2), or x = y OR x = z")
+        raise RefusedQueryError(
+            "IN needs a list of constants", "write x IN (1, 2), or x = y OR x = z", "constant-needed"
+        )
     if any(item.form is Form.NOTHING for item in listed):
-        raise RefusedQueryError("NULL in an IN list is never equal to anything", "write x IN (1, 2) OR x IS NULL")
+        raise RefusedQueryError(
+            "NULL in an IN list is never equal to anything", "write x IN (1, 2) OR x IS NULL", "null-comparison"
+        )
     item, *listed = alike([read(node.this), *listed], "IN")
-    values = tuple(one.expression.value for one in listed if isinstance(one.expression, Literal))
-    return made(In(item.expression, values), Form.TRUTH, item, *listed)
+    values = tuple(one.expression.value for one in listed if isinstance(one.expression, e.Literal))
+    return made(e.In(item.expression, values), Form.TRUTH, item, *listed)
 
 
 @rule(exp.Is, "this expression")
 def _is(read: Read, node: exp.Is) -> Term:
     item, other = read(node.this), read(node.expression)
     match other.expression:
-        case Literal(None):
-            return made(IsNull(item.expression), Form.TRUTH, item)
-        case Literal(bool(value)):
+        case e.Literal(None):
+            return made(e.IsNull(item.expression), Form.TRUTH, item)
+        case e.Literal(bool(value)):
             item = truth(item, "IS TRUE")
             item = item if value else _negated(item)
-            return made(Coalesce((item.expression, Literal(False))), Form.TRUTH, item)
-    raise RefusedQueryError(f"{written(node)} is not understood", "write IS NULL, IS TRUE or IS FALSE, or use =")
+            return made(e.Coalesce((item.expression, e.Literal(False))), Form.TRUTH, item)
+    raise RefusedQueryError(
+        f"{written(node)} is not understood", "write IS NULL, IS TRUE or IS FALSE, or use =", "unsupported-sql"
+    )
 
 
 # Choices
@@ -286,7 +281,7 @@ def _case(read: Read, node: exp.Case) -> Term:
     branches = []
     for branch in node.args["ifs"]:
         when = read(branch.this)
-        branches.append((when if of is None else compared(Relation.EQUAL, of, when), read(branch.args["true"])))
+        branches.append((when if of is None else compared(e.Relation.EQUAL, of, when), read(branch.args["true"])))
     return chosen(branches, literal(None) if default is None else read(default))
 
 
@@ -299,7 +294,7 @@ def _if(read: Read, node: exp.If) -> Term:
 @rule(exp.Nvl2, "this true false")
 def _nvl2(read: Read, node: exp.Nvl2) -> Term:
     item, there, missing = (read(node.args[name]) for name in ("this", "true", "false"))
-    return chosen([(made(IsNull(item.expression), Form.TRUTH, item), missing)], there)
+    return chosen([(made(e.IsNull(item.expression), Form.TRUTH, item), missing)], there)
 
 
 @named("decode")
@@ -314,17 +309,17 @@ def _decode(read: Read, arguments: Sequence[exp.Expr]) -> Term | None:
 
 def _is_same(item: Term, other: Term) -> Term:
     if other.form is Form.NOTHING:
-        return made(IsNull(item.expression), Form.TRUTH, item)
-    return compared(Relation.EQUAL, item, other)
+        return made(e.IsNull(item.expression), Form.TRUTH, item)
+    return compared(e.Relation.EQUAL, item, other)
 
 
 @rule(exp.Nullif, "this expression")
 def _nullif(read: Read, node: exp.Nullif) -> Term:
     item = read(node.this)
-    return chosen([(compared(Relation.EQUAL, item, read(node.expression)), literal(None))], item)
+    return chosen([(compared(e.Relation.EQUAL, item, read(node.expression)), literal(None))], item)
 
 
-def _listing(kind: type[Coalesce] | type[Least] | type[Greatest], name: str) -> Make:
+def _listing(kind: type[e.Coalesce] | type[e.Least] | type[e.Greatest], name: str) -> Make:
     def make(read: Read, node: exp.Expr) -> Term:
         items, form = unified([read(item) for item in (node.this, *node.expressions)], name)
         return made(kind(tuple(item.expression for item in items)), form, *items)
@@ -332,6 +327,6 @@ def _listing(kind: type[Coalesce] | type[Least] | type[Greatest], name: str) -> 
     return make
 
 
-rule(exp.Coalesce, "this expressions")(_listing(Coalesce, "COALESCE"))
-rule(exp.Least, "this expressions ignore_nulls")(_listing(Least, "LEAST"))
-rule(exp.Greatest, "this expressions ignore_nulls")(_listing(Greatest, "GREATEST"))
+rule(exp.Coalesce, "this expressions")(_listing(e.Coalesce, "COALESCE"))
+rule(exp.Least, "this expressions ignore_nulls")(_listing(e.Least, "LEAST"))
+rule(exp.Greatest, "this expressions ignore_nulls")(_listing(e.Greatest, "GREATEST"))

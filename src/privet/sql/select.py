@@ -34,7 +34,9 @@ DIVIDES = (exp.Div, exp.SafeDivide)
 def only(node: exp.Expr, arguments: str, remedy: str = "write one plain SELECT") -> None:
     extra = sorted(given(node) - set(arguments.split()))
     if extra:
-        raise RefusedQueryError(f"{CLAUSES.get(extra[0], 'a part of this query')} is not answered here", remedy)
+        raise RefusedQueryError(
+            f"{CLAUSES.get(extra[0], 'a part of this query')} is not answered here", remedy, "unsupported-sql"
+        )
 
 
 def has_aggregates(tree: exp.Expr) -> bool:
@@ -78,13 +80,15 @@ class Select:
                 return self.scope.column(node, self.aliases)
             if is_aggregate(node):
                 remedy = "use HAVING for conditions on aggregates" if clause == "WHERE" else "use columns there"
-                raise RefusedQueryError(f"the aggregate {written(node)} stands in {clause}", remedy)
+                raise RefusedQueryError(
+                    f"the aggregate {written(node)} stands in {clause}", remedy, "misplaced-aggregate"
+                )
             if isinstance(node, exp.In) and node.args.get("query") is not None:
                 return in_rows(self.scope, node.this.unnest(), self._looked_up(node.args["query"]), read)
             if isinstance(node, exp.Exists):
                 return self._exists(node)
             if isinstance(node, exp.Query):
-                raise RefusedQueryError("a sub-query stands where a value is needed", SCALAR)
+                raise RefusedQueryError("a sub-query stands where a value is needed", SCALAR, "misplaced-subquery")
             return None
 
         read = reading(special)
@@ -93,7 +97,9 @@ class Select:
     def _looked_up(self, node: exp.Expr) -> Rows:
         tree = node.unnest()
         if len(tree.expressions) != 1 or tree.expressions[0].is_star:
-            raise RefusedQueryError("IN has a sub-query without exactly one column", "select one column there")
+            raise RefusedQueryError(
+                "IN has a sub-query without exactly one column", "select one column there", "wrong-shape"
+            )
         if id(tree) not in self._read:
             self._read[id(tree)] = self.known.read(self.known, tree, self.scope)
         return self._read[id(tree)]
@@ -123,7 +129,9 @@ class Select:
         with at(node):
             term = self.row("GROUP BY")(node)
             if not node.find(exp.Column):
-                raise RefusedQueryError(f"GROUP BY {written(node)} is a constant", "group by a column")
+                raise RefusedQueryError(
+                    f"GROUP BY {written(node)} is a constant", "group by a column", "constant-value"
+                )
             self.draft.group(term)
             return term
 
@@ -132,7 +140,9 @@ class Select:
             place = whole_of(self.constant(node), clause, FARTHEST)
             if not 1 <= place <= len(self.items):
                 raise RefusedQueryError(
-                    f"{clause} {place} is not a column of SELECT", f"write a number from 1 to {len(self.items)}"
+                    f"{clause} {place} is not a column of SELECT",
+                    f"write a number from 1 to {len(self.items)}",
+                    "out-of-range",
                 )
             return place - 1
 
@@ -165,13 +175,13 @@ class Select:
         with at(node):
             term = self.row("SELECT")(node)
             if self.draft.key(term) is not None:
-                raise RefusedQueryError(f"{written(node)} is selected twice", "select it once")
+                raise RefusedQueryError(f"{written(node)} is selected twice", "select it once", "duplicate-value")
             name = self.draft.name_key(term, alias, node.name if isinstance(node, exp.Column) else "")
             if name is None:
                 remedy = "add it to GROUP BY, or aggregate it"
                 if find(alias, self.scope.columns, "column"):
                     remedy = f"{show(alias)} in GROUP BY is the column: use another name, or the number of the place"
-                raise RefusedQueryError(f"{written(node)} is neither grouped nor aggregated", remedy)
+                raise RefusedQueryError(f"{written(node)} is neither grouped nor aggregated", remedy, "not-grouped")
             return name
 
     # Groups, their keys and aggregates
@@ -186,10 +196,10 @@ class Select:
             if isinstance(node, exp.Column):
                 self.scope.column(node, self.aliases)
                 raise RefusedQueryError(
-                    f"{written(node)} is neither grouped nor aggregated", "use a key or an aggregate"
+                    f"{written(node)} is neither grouped nor aggregated", "use a key or an aggregate", "not-grouped"
                 )
             if isinstance(node, exp.Query | exp.Exists) or node.args.get("query") is not None:
-                raise RefusedQueryError(f"a sub-query stands in {clause}", SCALAR)
+                raise RefusedQueryError(f"a sub-query stands in {clause}", SCALAR, "misplaced-subquery")
             if isinstance(node, DIVIDES):
                 return self.divided(node, read(node.this), read(node.expression))
             return None
@@ -204,10 +214,12 @@ class Select:
             case Literal(Fraction() as value) if value:
                 return arithmetic(Sign.MULTIPLY, left, literal(1 / value))
             case Literal():
-                raise RefusedQueryError(f"{written(node)} divides by 0", "divide by something else")
+                raise RefusedQueryError(f"{written(node)} divides by 0", "divide by something else", "division-by-zero")
         if not self.people:
             raise RefusedQueryError(
-                f"{written(node)} divides what belongs to one unit", "write AVG(x) there, or divide by a constant"
+                f"{written(node)} divides what belongs to one unit",
+                "write AVG(x) there, or divide by a constant",
+                "constant-needed",
             )
         return made(Quotient(left.expression, right.expression), Form.NUMBER, left, right)
 

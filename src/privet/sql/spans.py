@@ -10,19 +10,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from privet.core import calendar
-from privet.core.expression import (
-    AsDate,
-    Extracted,
-    Field,
-    Literal,
-    Local,
-    Period,
-    Rounded,
-    Rounding,
-    Shifted,
-    Sign,
-    Truncated,
-)
+from privet.core import expression as e
 from privet.core.rational import show
 from privet.core.shape import Form
 from privet.core.shifting import FARTHEST
@@ -53,7 +41,7 @@ class Span:
     def plus(self, count: int, unit: str) -> Span:
         name = unit.lower().removesuffix("s")
         if name not in _UNITS:
-            raise RefusedQueryError(f"{show(unit)} is no span of time", _HOW)
+            raise RefusedQueryError(f"{show(unit)} is no span of time", _HOW, "unknown-choice")
         months, days, clock = (count * each for each in _UNITS[name])
         return Span(self.months + months, self.days + days, self.microseconds + clock)
 
@@ -79,10 +67,10 @@ def _read_span(text: str, node: exp.Expr) -> Span:
     while end < len(text):
         found = _PART.match(text, end)
         if found is None:
-            raise RefusedQueryError(f"{written(node)} is not a span of time that can be read", _HOW)
+            raise RefusedQueryError(f"{written(node)} is not a span of time that can be read", _HOW, "syntax-error")
         span, end = span.plus(int(found[1]), found[2]), found.end()
     if not text:
-        raise RefusedQueryError(f"{written(node)} is not a constant span of time", _HOW)
+        raise RefusedQueryError(f"{written(node)} is not a constant span of time", _HOW, "constant-needed")
     return span
 
 
@@ -93,15 +81,15 @@ def moved(item: Term, span: Span) -> Term:
     if item.form is Form.NOTHING:
         return item
     if max(abs(span.months), abs(span.days), abs(span.microseconds) // _DAY) > MOST:
-        raise RefusedQueryError("a date is moved too far", "move it by fewer days, months or years")
-    return folded(Shifted(item.expression, span.months, span.days, span.microseconds), item.form, item)
+        raise RefusedQueryError("a date is moved too far", "move it by fewer days, months or years", "too-large")
+    return folded(e.Shifted(item.expression, span.months, span.days, span.microseconds), item.form, item)
 
 
-def _summed(sign: Sign) -> Make:
+def _summed(sign: e.Sign) -> Make:
     """Numbers, or a date and a span or number of days."""
 
     def make(read: Read, node: exp.Binary) -> Term:
-        direction = -1 if sign is Sign.SUBTRACT else 1
+        direction = -1 if sign is e.Sign.SUBTRACT else 1
         before, after = span_of(node.this), span_of(node.expression)
         if after is not None and before is None:
             return moved(read(node.this), after.times(direction))
@@ -116,14 +104,14 @@ def _summed(sign: Sign) -> Make:
     return make
 
 
-rule(exp.Add, "this expression")(_summed(Sign.ADD))
-rule(exp.Sub, "this expression")(_summed(Sign.SUBTRACT))
+rule(exp.Add, "this expression")(_summed(e.Sign.ADD))
+rule(exp.Sub, "this expression")(_summed(e.Sign.SUBTRACT))
 
 
 def _days(term: Term) -> int | None:
     """A constant whole number."""
     match term.expression:
-        case Literal(Fraction(denominator=1) as number):
+        case e.Literal(Fraction(denominator=1) as number):
             return whole_of(number, "day + 7", MOST)
     return None
 
@@ -150,7 +138,7 @@ def _added(direction: int, read: Read, arguments: Sequence[exp.Expr]) -> Term | 
 
 
 def _count(term: Term) -> int:
-    value = term.expression.value if isinstance(term.expression, Literal) else None
+    value = term.expression.value if isinstance(term.expression, e.Literal) else None
     return whole_of(value, "DATE_ADD(day, INTERVAL 7 DAY)", MOST)
 
 
@@ -167,15 +155,15 @@ def _add_months(read: Read, node: exp.AddMonths) -> Term:
 def _last_day(read: Read, node: exp.LastDay) -> Term:
     unit = node.args.get("unit")
     if unit is not None and _unit(unit) != "month":
-        raise RefusedQueryError("LAST_DAY is of a month", "write LAST_DAY(day)")
+        raise RefusedQueryError("LAST_DAY is of a month", "write LAST_DAY(day)", "unknown-choice")
     item = as_day(read(node.this), "LAST_DAY")
-    month = folded(Truncated(Period.MONTH, item.expression), Form.DATE, item)
+    month = folded(e.Truncated(e.Period.MONTH, item.expression), Form.DATE, item)
     return moved(month, Span(months=1, days=-1))
 
 
 def as_day(item: Term, what: str) -> Term:
     item = moment(item, what)
-    return folded(AsDate(item.expression), Form.DATE, item) if item.form is Form.TIME else item
+    return folded(e.AsDate(item.expression), Form.DATE, item) if item.form is Form.TIME else item
 
 
 @named("date_diff", "datediff")
@@ -202,20 +190,22 @@ def difference(unit: str, first: Term, last: Term) -> Term:
     """How many ends of a unit lie between two days; of a week, how many times seven days. As DuckDB counts them."""
     first, last = (as_day(item, "DATE_DIFF") for item in (first, last))
     if unit in ("day", "week"):
-        days = arithmetic(Sign.SUBTRACT, last, first)
-        return days if unit == "day" else _steps(days, 7, Rounding.INWARD)
+        days = arithmetic(e.Sign.SUBTRACT, last, first)
+        return days if unit == "day" else _steps(days, 7, e.Rounding.INWARD)
     if unit not in _BETWEEN:
-        raise RefusedQueryError(f"{show(unit)} is no unit of DATE_DIFF", f"the units are: {', '.join(_BETWEEN)}")
-    field = Field.YEAR if unit == "year" else Field.MONTHS
-    first, last = (folded(Extracted(field, item.expression), Form.NUMBER, item) for item in (first, last))
+        raise RefusedQueryError(
+            f"{show(unit)} is no unit of DATE_DIFF", f"the units are: {', '.join(_BETWEEN)}", "unknown-choice"
+        )
+    field = e.Field.YEAR if unit == "year" else e.Field.MONTHS
+    first, last = (folded(e.Extracted(field, item.expression), Form.NUMBER, item) for item in (first, last))
     if unit == "quarter":
-        first, last = (_steps(item, 3, Rounding.DOWN) for item in (first, last))
-    return arithmetic(Sign.SUBTRACT, last, first)
+        first, last = (_steps(item, 3, e.Rounding.DOWN) for item in (first, last))
+    return arithmetic(e.Sign.SUBTRACT, last, first)
 
 
-def _steps(item: Term, size: int, rounding: Rounding) -> Term:
-    shares = arithmetic(Sign.MULTIPLY, item, literal(Fraction(1, size)))
-    return folded(Rounded(rounding, shares.expression, Fraction(1)), Form.NUMBER, shares)
+def _steps(item: Term, size: int, rounding: e.Rounding) -> Term:
+    shares = arithmetic(e.Sign.MULTIPLY, item, literal(Fraction(1, size)))
+    return folded(e.Rounded(rounding, shares.expression, Fraction(1)), Form.NUMBER, shares)
 
 
 # Time zones
@@ -224,10 +214,12 @@ def _steps(item: Term, size: int, rounding: Rounding) -> Term:
 def local(item: Term, zone: Term) -> Term:
     """A time in UTC, as clocks in a zone showed it."""
     match zone.expression:
-        case Literal(str(name)):
+        case e.Literal(str(name)):
             item = needed(moment(item, "AT TIME ZONE"), "AT TIME ZONE", Form.TIME)
-            return folded(Local(item.expression, name, *rules_of(name)), Form.TIME, item)
-    raise RefusedQueryError("a time zone is not a constant text", "write arrived AT TIME ZONE 'Europe/Berlin'")
+            return folded(e.Local(item.expression, name, *rules_of(name)), Form.TIME, item)
+    raise RefusedQueryError(
+        "a time zone is not a constant text", "write arrived AT TIME ZONE 'Europe/Berlin'", "constant-needed"
+    )
 
 
 @rule(exp.AtTimeZone, "this zone")

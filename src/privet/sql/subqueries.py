@@ -35,13 +35,13 @@ def with_names(known: Known, tree: exp.Select) -> Known:
 def rows_of(known: Known, tree: exp.Expr, parent: Scope | None = None, *, exists: bool = False) -> Rows:
     """The rows that a sub-query gives. `parent` is the query around it, where IN or EXISTS looks into it."""
     if not isinstance(tree, exp.Select):
-        raise RefusedQueryError("this is no SELECT", "write one SELECT there")
+        raise RefusedQueryError("this is no SELECT", "write one SELECT there", "unsupported-sql")
     known.count()
     only(tree, PARTS, NO_ORDER)
     known = with_names(known, tree)
     scope = scope_of(tree, known, parent)
     if scope.follows and not exists:
-        raise RefusedQueryError("the sub-query is tied to the query around it", AS_EXISTS)
+        raise RefusedQueryError("the sub-query is tied to the query around it", AS_EXISTS, "correlated-subquery")
     if exists:
         return _existing(tree, scope, known)
     if tree.args.get("group") is not None or tree.args.get("distinct") is not None:
@@ -54,14 +54,19 @@ def rows_of(known: Known, tree: exp.Expr, parent: Scope | None = None, *, exists
 def _over_people(scope: Scope) -> RefusedQueryError:
     if all(item.rows.public for item in scope.items):
         return RefusedQueryError(
-            "the sub-query aggregates a public table", "aggregate it yourself, and join the result"
+            "the sub-query aggregates a public table",
+            "aggregate it yourself, and join the result",
+            "private-table-needed",
         )
     if not any(item.rows.people for item in scope.items):
-        return RefusedQueryError("the sub-query aggregates rows, of which each is a unit", "aggregate once, outside")
+        return RefusedQueryError(
+            "the sub-query aggregates rows, of which each is a unit", "aggregate once, outside", "rows-are-units"
+        )
     unit = short(next((unit for item in scope.items for unit in item.rows.units), "patient_id"))
     return RefusedQueryError(
         "the sub-query aggregates over people",
         f"select {unit} and GROUP BY {unit} there, or ask for it in a query of its own",
+        "not-per-unit",
     )
 
 
@@ -69,7 +74,7 @@ def _existing(tree: exp.Select, scope: Scope, known: Known) -> Rows:
     """What EXISTS asks about: the rows of the unit. What it selects does not matter."""
     only(tree, "expressions from_ joins where with_", AS_EXISTS)
     if not scope.follows:
-        raise RefusedQueryError("EXISTS is not tied to the unit of the query around it", AS_EXISTS)
+        raise RefusedQueryError("EXISTS is not tied to the unit of the query around it", AS_EXISTS, "not-per-unit")
     reader = _RowWise(exp.Select(), scope, known)
     found = reader.rows()
     units = tuple(unit for item in scope.items for unit in item.rows.units)
@@ -119,7 +124,9 @@ class _RowWise(Select):
         prefix = node.args["table"].name.lower() if isinstance(node, exp.Column) else ""
         found = [item for item in self.scope.items if not prefix or prefix in item.prefixes]
         if not found:
-            raise RefusedQueryError(f"there is no table {show(prefix)} in FROM", "write *, or a table that is there")
+            raise RefusedQueryError(
+                f"there is no table {show(prefix)} in FROM", "write *, or a table that is there", "unknown-table"
+            )
         return found
 
     def _take_all(self, item: Item, columns: dict[str, Term], units: list[str]) -> None:
@@ -187,7 +194,9 @@ class _PerUnit(Select):
         if distinct is not None:
             if self.tree.args.get("group") is not None or has_aggregates(self.tree):
                 raise RefusedQueryError(
-                    "DISTINCT stands beside groups or aggregates", "write SELECT DISTINCT unit, key, or GROUP BY"
+                    "DISTINCT stands beside groups or aggregates",
+                    "write SELECT DISTINCT unit, key, or GROUP BY",
+                    "unsupported-sql",
                 )
             return [node for node, _ in self.items]
         group = self.tree.args["group"]
@@ -195,5 +204,7 @@ class _PerUnit(Select):
             only(group, "expressions all", "write GROUP BY unit, key; ROLLUP belongs into the outer query")
             for node in group.expressions:
                 if isinstance(node, exp.Rollup | exp.Cube | exp.GroupingSets):
-                    raise RefusedQueryError(f"{written(node)} stands in a sub-query", "use it in the outer query")
+                    raise RefusedQueryError(
+                        f"{written(node)} stands in a sub-query", "use it in the outer query", "unsupported-sql"
+                    )
         return [*(self.all_keys() if group.args.get("all") else []), *(node.unnest() for node in group.expressions)]

@@ -7,21 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from privet.core import expression as e
 from privet.core.calendar import midnight
 from privet.core.evaluate import evaluate
-from privet.core.expression import (
-    Arithmetic,
-    AsTime,
-    Case,
-    Column,
-    Compare,
-    Expression,
-    Literal,
-    Not,
-    Relation,
-    Sign,
-    Value,
-)  # fmt: skip
+from privet.core.expression import Expression, Value
 from privet.core.rational import LARGEST, show
 from privet.core.shape import Form
 from privet.errors import RefusedQueryError
@@ -47,7 +36,7 @@ class Term:
 
     @property
     def constant(self) -> bool:
-        return isinstance(self.expression, Literal)
+        return isinstance(self.expression, e.Literal)
 
 
 def made(expression: Expression, form: Form, *parts: Term) -> Term:
@@ -55,7 +44,7 @@ def made(expression: Expression, form: Form, *parts: Term) -> Term:
     size = 1 + sum(part.size for part in parts)
     depth = 1 + max((part.depth for part in parts), default=0)
     if size > MOST_NODES or depth > MOST_LEVELS:
-        raise RefusedQueryError("an expression is too long", "split it, or use IN, BETWEEN or CASE")
+        raise RefusedQueryError("an expression is too long", "split it, or use IN, BETWEEN or CASE", "too-long")
     return Term(expression, form, size, depth)
 
 
@@ -73,7 +62,7 @@ def literal(value: Value) -> Term:
             form = Form.TIME
         case _:
             form = Form.DATE
-    return Term(Literal(value), form)
+    return Term(e.Literal(value), form)
 
 
 def folded(expression: Expression, form: Form, *parts: Term) -> Term:
@@ -82,18 +71,18 @@ def folded(expression: Expression, form: Form, *parts: Term) -> Term:
         return made(expression, form, *parts)
     value = evaluate(expression, {})
     if isinstance(value, Fraction) and max(abs(value.numerator), value.denominator) > LARGEST:
-        raise RefusedQueryError("a constant is too large", "write constants with at most 400 digits")
+        raise RefusedQueryError("a constant is too large", "write constants with at most 400 digits", "too-large")
     return literal(value)
 
 
 def number(term: Term, what: str) -> Term:
     """As a number: true is 1, false is 0."""
     match term:
-        case Term(Literal(bool(value)), _):
+        case Term(e.Literal(bool(value)), _):
             return literal(Fraction(value))
         case Term(truth, Form.TRUTH):
-            cases = ((truth, Literal(Fraction(1))), (Not(truth), Literal(Fraction(0))))
-            return made(Case(cases, Literal(None)), Form.NUMBER, term, term)
+            cases = ((truth, e.Literal(Fraction(1))), (e.Not(truth), e.Literal(Fraction(0))))
+            return made(e.Case(cases, e.Literal(None)), Form.NUMBER, term, term)
     return needed(term, what, Form.NUMBER)
 
 
@@ -104,7 +93,7 @@ def truth(term: Term, what: str) -> Term:
 def moment(term: Term, what: str) -> Term:
     """As a date or time; a constant text is read as one."""
     match term:
-        case Term(Literal(str(text)), _):
+        case Term(e.Literal(str(text)), _):
             return literal(moment_of(text))
     return needed(term, what, Form.DATE, Form.TIME)
 
@@ -116,14 +105,18 @@ def needed(term: Term, what: str, *forms: Form) -> Term:
     if Form.TRUTH in forms:
         remedy = "write a comparison, such as age >= 18"
     raise RefusedQueryError(
-        f"{what} needs {' or '.join(NAMES[form] for form in forms)}, not {NAMES[term.form]}", remedy
+        f"{what} needs {' or '.join(NAMES[form] for form in forms)}, not {NAMES[term.form]}",
+        remedy,
+        "not-a-condition" if Form.TRUTH in forms else "type-mismatch",
     )
 
 
 def weight_of(term: Term, name: str) -> str:
     """The column of the origin by which rows count."""
-    if not isinstance(term.expression, Column) or term.form is not Form.NUMBER:
-        raise RefusedQueryError(f"{show(name)} is not a column of numbers", "weigh by a column as it was declared")
+    if not isinstance(term.expression, e.Column) or term.form is not Form.NUMBER:
+        raise RefusedQueryError(
+            f"{show(name)} is not a column of numbers", "weigh by a column as it was declared", "type-mismatch"
+        )
     return term.expression.name
 
 
@@ -137,11 +130,11 @@ def alike(terms: Sequence[Term], what: str) -> list[Term]:
     elif len(forms) > 1 and not forms <= MOMENTS:
         names = " and ".join(sorted(NAMES[form] for form in forms))
         remedy = "use values of one kind"
-        if {Form.WORD, Form.NUMBER} <= forms and any(isinstance(term.expression, Literal) for term in terms):
+        if {Form.WORD, Form.NUMBER} <= forms and any(isinstance(term.expression, e.Literal) for term in terms):
             remedy = "texts stand in single quotes, numbers do not"
         if forms == {Form.WORD, Form.TRUTH}:
             remedy = "compare with TRUE or FALSE, without quotes"
-        raise RefusedQueryError(f"{what} mixes {names}", remedy)
+        raise RefusedQueryError(f"{what} mixes {names}", remedy, "type-mismatch")
     return list(terms)
 
 
@@ -156,30 +149,31 @@ def unified(terms: Sequence[Term], what: str) -> tuple[list[Term], Form]:
 
 def as_time(term: Term) -> Term:
     match term:
-        case Term(Literal(dt.date() as day), Form.DATE):
+        case Term(e.Literal(dt.date() as day), Form.DATE):
             return literal(midnight(day))
         case Term(_, Form.DATE):
-            return made(AsTime(term.expression), Form.TIME, term)
+            return made(e.AsTime(term.expression), Form.TIME, term)
     return term
 
 
-def compared(relation: Relation, left: Term, right: Term) -> Term:
+def compared(relation: e.Relation, left: Term, right: Term) -> Term:
     left, right = alike([left, right], str(relation))
-    return made(Compare(relation, left.expression, right.expression), Form.TRUTH, left, right)
+    return made(e.Compare(relation, left.expression, right.expression), Form.TRUTH, left, right)
 
 
-def arithmetic(sign: Sign, left: Term, right: Term) -> Term:
-    if sign is Sign.SUBTRACT and {left.form, right.form} & MOMENTS:
+def arithmetic(sign: e.Sign, left: Term, right: Term) -> Term:
+    if sign is e.Sign.SUBTRACT and {left.form, right.form} & MOMENTS:
         left, right = alike([left, right], "-")
-    if sign is Sign.SUBTRACT and left.form is right.form is Form.DATE:
-        return folded(Arithmetic(sign, left.expression, right.expression), Form.NUMBER, left, right)
+    if sign is e.Sign.SUBTRACT and left.form is right.form is Form.DATE:
+        return folded(e.Arithmetic(sign, left.expression, right.expression), Form.NUMBER, left, right)
     if {left.form, right.form} & MOMENTS:
         raise RefusedQueryError(
             f"{sign} is not defined for {NAMES[left.form]} and {NAMES[right.form]}",
             "subtract one date from another, which gives days: CAST(arrived AS DATE) - DATE '2020-01-01'",
+            "type-mismatch",
         )
     left, right = number(left, str(sign)), number(right, str(sign))
-    return folded(Arithmetic(sign, left.expression, right.expression), Form.NUMBER, left, right)
+    return folded(e.Arithmetic(sign, left.expression, right.expression), Form.NUMBER, left, right)
 
 
 def chosen(branches: Sequence[tuple[Term, Term]], otherwise: Term) -> Term:
@@ -187,4 +181,4 @@ def chosen(branches: Sequence[tuple[Term, Term]], otherwise: Term) -> Term:
     values, form = unified([*(value for _, value in branches), otherwise], "CASE")
     conditions = [truth(condition, "WHEN") for condition, _ in branches]
     pairs = tuple((c.expression, v.expression) for c, v in zip(conditions, values, strict=False))
-    return made(Case(pairs, values[-1].expression), form, *conditions, *values)
+    return made(e.Case(pairs, values[-1].expression), form, *conditions, *values)

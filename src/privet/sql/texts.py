@@ -6,22 +6,8 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from privet.core import expression as e
 from privet.core import texts
-from privet.core.expression import (
-    Coalesce,
-    Concat,
-    Length,
-    Letters,
-    Like,
-    Literal,
-    Not,
-    Piece,
-    Recased,
-    Replaced,
-    Side,
-    Sliced,
-    Trimmed,
-)  # fmt: skip
 from privet.core.shape import Form
 from privet.errors import RefusedQueryError
 from privet.sql.constants import whole_of
@@ -29,7 +15,7 @@ from privet.sql.named import named
 from privet.sql.registry import Make, Read, rule
 from privet.sql.terms import Term, folded, made, needed
 
-_SIDES = {"LEADING": Side.START, "TRAILING": Side.END}
+_SIDES = {"LEADING": e.Side.START, "TRAILING": e.Side.END}
 
 
 def _word(term: Term, what: str) -> Term:
@@ -39,28 +25,28 @@ def _word(term: Term, what: str) -> Term:
 def _text(term: Term, what: str) -> str:
     """A constant."""
     match term.expression:
-        case Literal(str(value)):
+        case e.Literal(str(value)):
             return value
-    raise RefusedQueryError(f"{what} needs a constant text", f"write it in single quotes: {what}")
+    raise RefusedQueryError(f"{what} needs a constant text", f"write it in single quotes: {what}", "constant-needed")
 
 
 def _place(term: Term, what: str) -> int:
-    value = term.expression.value if isinstance(term.expression, Literal) else None
+    value = term.expression.value if isinstance(term.expression, e.Literal) else None
     return whole_of(value, what, texts.LONGEST)
 
 
-def recased(letters: Letters, item: Term) -> Term:
+def recased(letters: e.Letters, item: Term) -> Term:
     item = _word(item, letters.upper())
-    inner = item.expression.item if isinstance(item.expression, Recased) else item.expression
-    return folded(Recased(letters, inner), Form.WORD, item)  # of two in a row the last one counts
+    inner = item.expression.item if isinstance(item.expression, e.Recased) else item.expression
+    return folded(e.Recased(letters, inner), Form.WORD, item)  # of two in a row the last one counts
 
 
-def _recased(letters: Letters) -> Make:
+def _recased(letters: e.Letters) -> Make:
     return lambda read, node: recased(letters, read(node.this))
 
 
-rule(exp.Upper)(_recased(Letters.UPPER))
-rule(exp.Lower)(_recased(Letters.LOWER))
+rule(exp.Upper)(_recased(e.Letters.UPPER))
+rule(exp.Lower)(_recased(e.Letters.LOWER))
 
 
 @rule(exp.Trim, "this position expression")
@@ -76,16 +62,18 @@ def _btrim(read: Read, arguments: Sequence[exp.Expr]) -> Term | None:
 def _trimmed(read: Read, arguments: Sequence[exp.Expr], position: str | None) -> Term:
     item, *characters = map(read, arguments)
     if any(_text(one, "TRIM(x, ' ')") != " " for one in characters):
-        raise RefusedQueryError("TRIM takes away spaces only", "write TRIM(x), or REPLACE(x, '-', '')")
+        raise RefusedQueryError(
+            "TRIM takes away spaces only", "write TRIM(x), or REPLACE(x, '-', '')", "unsupported-function"
+        )
     item = _word(item, "TRIM")
-    side = _SIDES.get(str(position), Side.BOTH)
-    return folded(Trimmed(side, item.expression), Form.WORD, item)
+    side = _SIDES.get(str(position), e.Side.BOTH)
+    return folded(e.Trimmed(side, item.expression), Form.WORD, item)
 
 
 @rule(exp.Length)
 def _length(read: Read, node: exp.Length) -> Term:
     item = _word(read(node.this), "LENGTH")
-    return folded(Length(item.expression), Form.NUMBER, item)
+    return folded(e.Length(item.expression), Form.NUMBER, item)
 
 
 # Parts
@@ -98,14 +86,16 @@ def _substring(read: Read, node: exp.Substring) -> Term:
     length = _place(read(node.args["length"]), what) if node.args.get("length") else None
     if start < 1 or (length is not None and length < 0):
         raise RefusedQueryError(
-            "SUBSTRING counts from 1", "write SUBSTRING(x, 1, 3); RIGHT(x, 3) counts from the end of the text"
+            "SUBSTRING counts from 1",
+            "write SUBSTRING(x, 1, 3); RIGHT(x, 3) counts from the end of the text",
+            "out-of-range",
         )
     return _sliced(read(node.this), start - 1, None if length is None else start - 1 + length, "SUBSTRING")
 
 
 def _sliced(item: Term, start: int, stop: int | None, what: str) -> Term:
     item = _word(item, what)
-    return folded(Sliced(item.expression, start, stop), Form.WORD, item)
+    return folded(e.Sliced(item.expression, start, stop), Form.WORD, item)
 
 
 @rule(exp.Left, "this expression")
@@ -126,7 +116,7 @@ def _piece(read: Read, node: exp.SplitPart) -> Term:
     what = "SPLIT_PART(x, '-', 1)"
     item = _word(read(node.this), "SPLIT_PART")
     separator, place = (read(node.args[name]) for name in ("delimiter", "part_index"))
-    piece = Piece(item.expression, _text(separator, what), _place(place, what))
+    piece = e.Piece(item.expression, _text(separator, what), _place(place, what))
     return folded(piece, Form.WORD, item)
 
 
@@ -150,11 +140,11 @@ def _concatenated(read: Read, node: exp.Concat) -> Term:
 
 
 def _or_empty(item: Term) -> Term:
-    return folded(Coalesce((item.expression, Literal(""))), Form.WORD, item)
+    return folded(e.Coalesce((item.expression, e.Literal(""))), Form.WORD, item)
 
 
 def _concat(items: Sequence[Term]) -> Term:
-    return folded(Concat(tuple(item.expression for item in items)), Form.WORD, *items)
+    return folded(e.Concat(tuple(item.expression for item in items)), Form.WORD, *items)
 
 
 @rule(exp.Replace, "this expression replacement")
@@ -163,8 +153,8 @@ def _replace(read: Read, node: exp.Replace) -> Term:
     item = _word(read(node.this), "REPLACE")
     old, new = (_text(read(node.args[name]), what) for name in ("expression", "replacement"))
     if not old:
-        raise RefusedQueryError("REPLACE looks for an empty text", f"write {what}")
-    return folded(Replaced(item.expression, old, new), Form.WORD, item)
+        raise RefusedQueryError("REPLACE looks for an empty text", f"write {what}", "empty")
+    return folded(e.Replaced(item.expression, old, new), Form.WORD, item)
 
 
 # Patterns
@@ -186,25 +176,32 @@ def _escaped(read: Read, node: exp.Escape) -> Term:
 def _matched(read: Read, node: exp.Expr, escape: str | None) -> Term:
     item, pattern = read(node.this), _pattern(_text(read(node.expression), "x LIKE 'B%'"), escape)
     if isinstance(node, exp.ILike):
-        item, pattern = recased(Letters.LOWER, item), str(texts.applied(Recased(Letters.LOWER, Literal("")), pattern))
+        item, pattern = (
+            recased(e.Letters.LOWER, item),
+            str(texts.applied(e.Recased(e.Letters.LOWER, e.Literal("")), pattern)),
+        )
     found = fitting(item, pattern)
-    return made(Not(found.expression), Form.TRUTH, found) if node.args.get("negate") else found
+    return made(e.Not(found.expression), Form.TRUTH, found) if node.args.get("negate") else found
 
 
 def _pattern(text: str, escape: str | None) -> str:
     """With a backslash before characters that stand for themselves."""
     if escape is None and "\\" in text:
         raise RefusedQueryError(
-            "a backslash in a pattern means different things in different systems", "add ESCAPE '\\', or ESCAPE ''"
+            "a backslash in a pattern means different things in different systems",
+            "add ESCAPE '\\', or ESCAPE ''",
+            "invalid-pattern",
         )
     if escape is not None and len(escape) > 1:
-        raise RefusedQueryError("ESCAPE needs one character", "write x LIKE '10!%' ESCAPE '!'")
+        raise RefusedQueryError("ESCAPE needs one character", "write x LIKE '10!%' ESCAPE '!'", "invalid-mark")
     found, marks = [], iter(text)
     for mark in marks:
         if mark == escape:
             plain = next(marks, None)
             if plain is None:
-                raise RefusedQueryError("a pattern ends with its escape character", "write it twice, or remove it")
+                raise RefusedQueryError(
+                    "a pattern ends with its escape character", "write it twice, or remove it", "invalid-pattern"
+                )
             found.append(_plain(plain))
         else:
             found.append(_plain(mark) if mark == "\\" else mark)
@@ -217,7 +214,7 @@ def _plain(text: str) -> str:
 
 def fitting(item: Term, pattern: str) -> Term:
     item = _word(item, "LIKE")
-    return folded(Like(item.expression, pattern), Form.TRUTH, item)
+    return folded(e.Like(item.expression, pattern), Form.TRUTH, item)
 
 
 def _around(before: str, after: str) -> Make:

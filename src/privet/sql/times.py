@@ -30,7 +30,9 @@ _FIELDS = {
 def _extracted(name: str, item: Term) -> Term:
     field = _FIELDS.get(name.lower())
     if field is None:
-        raise RefusedQueryError(f"{show(name)} is no part of a date", f"the parts are: {', '.join(Field)}")
+        raise RefusedQueryError(
+            f"{show(name)} is no part of a date", f"the parts are: {', '.join(Field)}", "unknown-choice"
+        )
     item = moment(item, str(field).upper())
     return folded(Extracted(field, item.expression), Form.NUMBER, item)
 
@@ -92,7 +94,9 @@ rule(exp.Monthname)(_called("month", _MONTHS))
 def _truncated(name: str, item: Term) -> Term:
     if name not in set(Period):
         raise RefusedQueryError(
-            f"{show(name)} is no period", f"write date_trunc('month', day); the periods are: {', '.join(Period)}"
+            f"{show(name)} is no period",
+            f"write date_trunc('month', day); the periods are: {', '.join(Period)}",
+            "unknown-choice",
         )
     item = moment(item, "date_trunc")
     return folded(Truncated(Period(name), item.expression), item.form, item)
@@ -130,7 +134,9 @@ def _written(read: Read, arguments: Sequence[exp.Expr]) -> Term | None:
     item, how = (second, first) if first.constant else (first, second)
     period = _FORMATS.get(str(how.expression.value)) if isinstance(how.expression, Literal) else None
     if period is None:
-        raise RefusedQueryError("a date is written in a form that is not answered", "use '%Y', '%Y-%m' or '%Y-%m-%d'")
+        raise RefusedQueryError(
+            "a date is written in a form that is not answered", "use '%Y', '%Y-%m' or '%Y-%m-%d'", "unknown-choice"
+        )
     item = moment(item, "STRFTIME")
     return folded(Written(period, item.expression), Form.WORD, item)
 
@@ -159,7 +165,9 @@ def _cast(read: Read, node: exp.Cast) -> Term:
     if to is exp.DType.DECIMAL:
         return _decimal(number(item, "CAST AS DECIMAL"), [size.this for size in node.to.expressions])
     raise RefusedQueryError(
-        f"{written(node)} is not answered", "cast to INTEGER, DECIMAL(10, 2), DOUBLE, BOOLEAN, DATE or TIMESTAMP"
+        f"{written(node)} is not answered",
+        "cast to INTEGER, DECIMAL(10, 2), DOUBLE, BOOLEAN, DATE or TIMESTAMP",
+        "unsupported-type",
     )
 
 

@@ -155,41 +155,48 @@ def _unreadable(text: str, problem: ParseError) -> RefusedQueryError:
     error = RefusedQueryError(
         f"the query cannot be read at line {line}, column {column}, near {show(near)}",
         "check commas, quotes and parentheses there",
+        "syntax-error",
     )
     return point(error, next((token for token in tokens_of(text) if (token.line, token.col) == (line, column)), None))
 
 
 def _tokens(text: str) -> list[Token]:
     if not isinstance(text, str):
-        raise RefusedQueryError("the query is not a text", "give SQL as a str")
+        raise RefusedQueryError("the query is not a text", "give SQL as a str", "wrong-type")
     if len(text) > LONGEST:
         raise RefusedQueryError(
-            f"the query has {len(text):,} characters", f"write it with at most {LONGEST:,}; use BETWEEN for long lists"
+            f"the query has {len(text):,} characters",
+            f"write it with at most {LONGEST:,}; use BETWEEN for long lists",
+            "too-long",
         )
     if not text.isprintable() and re.search("[\x00\ud800-\udfff]", text):
-        raise RefusedQueryError("the query has characters that are no text", "remove NUL and broken characters")
+        raise RefusedQueryError(
+            "the query has characters that are no text", "remove NUL and broken characters", "syntax-error"
+        )
     try:
         found = tokens_of(text)
     except TokenError:
         raise RefusedQueryError(
-            "a quote or comment is not closed", "close it; a quote inside a text is doubled: 'it''s'"
+            "a quote or comment is not closed", "close it; a quote inside a text is doubled: 'it''s'", "syntax-error"
         ) from None
     if any(comment.startswith("+") for token in found for comment in token.comments):
-        raise RefusedQueryError("hints are not read", "remove the /*+ */ comment")
+        raise RefusedQueryError("hints are not read", "remove the /*+ */ comment", "unsupported-sql")
     while found and found[-1].token_type is TokenType.SEMICOLON:
         found.pop()
     if len(found) > MOST_WORDS:
-        raise RefusedQueryError(f"the query has {len(found):,} words", f"write it with at most {MOST_WORDS:,}")
+        raise RefusedQueryError(
+            f"the query has {len(found):,} words", f"write it with at most {MOST_WORDS:,}", "too-long"
+        )
     return found
 
 
 def _checked(tokens: list[Token], names: Collection[str]) -> list[Token]:
     """The same tokens; refused where one is not on the list or the nesting is too deep."""
     if not tokens:
-        raise RefusedQueryError("the query is empty", HOW)
+        raise RefusedQueryError("the query is empty", HOW, "empty")
     if tokens[0].token_type not in (TokenType.SELECT, TokenType.FROM, TokenType.WITH):
         word = _word(tokens[0])
-        raise RefusedQueryError(f"only SELECT is answered, not {word}", REMEDIES.get(word, HOW))
+        raise RefusedQueryError(f"only SELECT is answered, not {word}", REMEDIES.get(word, HOW), "unsupported-sql")
     _check_depth(tokens)
     tokens = _with_flat_lists(tokens)
     names = {*names, *_given_names(tokens)}
@@ -212,7 +219,7 @@ def _given_names(tokens: Sequence[Token]) -> Iterator[str]:
 def _check_token(tokens: Sequence[Token], i: int, names: Collection[str]) -> None:
     token, following = tokens[i], tokens[i + 1] if i + 1 < len(tokens) else None
     if token.token_type is TokenType.SEMICOLON:
-        raise RefusedQueryError("there is more than one statement", "ask one SELECT at a time")
+        raise RefusedQueryError("there is more than one statement", "ask one SELECT at a time", "unsupported-sql")
     if token.token_type in _SIDES and following is not None and following.token_type in _BEFORE_JOIN:
         return
     if _zoned(tokens, i) or _spanned(tokens, i):
@@ -245,7 +252,10 @@ def _with_flat_lists(tokens: Sequence[Token]) -> list[Token]:
         elif kind is TokenType.R_BRACKET:
             fits, inside = inside and next_kind in _AFTER_LIST, False
         if not fits:
-            raise point(RefusedQueryError(f"{_word(token)} is not answered{' in a list' * inside}", _LIST), token)
+            raise point(
+                RefusedQueryError(f"{_word(token)} is not answered{' in a list' * inside}", _LIST, "unsupported-sql"),
+                token,
+            )
         kept.append(token)
     return kept
 
@@ -259,7 +269,7 @@ def _check_distinct(tokens: Sequence[Token], i: int) -> None:
         return
     compared = tokens[i - 1].token_type in (TokenType.IS, TokenType.NOT)
     remedy = "write x = y, and x IS NULL where that matters" if compared else REMEDIES["DISTINCT"]
-    raise RefusedQueryError("DISTINCT is not answered", remedy)
+    raise RefusedQueryError("DISTINCT is not answered", remedy, "unsupported-sql")
 
 
 def _typing(tokens: Sequence[Token], i: int) -> bool:
@@ -288,11 +298,13 @@ def _check_word(token: Token, following: Token | None) -> None:
     called = kind in functions.CALLED and following is not None and following.token_type is TokenType.L_PAREN
     if not (called or kind in _GRAMMAR or kind in _TYPES or kind in _NAMES):
         word = _word(token)
-        raise RefusedQueryError(f"{word} is not answered", REMEDIES.get(word, HOW))
+        raise RefusedQueryError(f"{word} is not answered", REMEDIES.get(word, HOW), "unsupported-sql")
     glued = following is not None and following.start == token.end + 1
     if kind is TokenType.NUMBER and glued and following is not None and following.token_type in _NAMES:
         raise RefusedQueryError(
-            f"{show(token.text + following.text)} is not a number", "write numbers such as 16, 0.5 or 1e3"
+            f"{show(token.text + following.text)} is not a number",
+            "write numbers such as 16, 0.5 or 1e3",
+            "not-a-number",
         )
 
 
@@ -308,8 +320,10 @@ def _check_function(tokens: Sequence[Token], i: int) -> None:
         close = difflib.get_close_matches(name, FUNCTIONS, 1, 0.8)
         remedy = f"did you mean {close[0]}?" if close else _THE_FUNCTIONS
         if before in (TokenType.WITH, TokenType.ALIAS):
-            raise RefusedQueryError(f"{_word(token)} lists columns", _COLUMNS)
-        raise RefusedQueryError(f"{_word(token)} is not answered yet", REMEDIES.get(name, remedy))
+            raise RefusedQueryError(f"{_word(token)} lists columns", _COLUMNS, "unsupported-sql")
+        raise RefusedQueryError(
+            f"{_word(token)} is not answered yet", REMEDIES.get(name, remedy), "unsupported-function"
+        )
 
 
 def _sized(token: Token, before: TokenType | None) -> bool:
@@ -327,13 +341,15 @@ def _check_depth(tokens: Sequence[Token]) -> None:
         if kind in (TokenType.L_PAREN, TokenType.CASE):
             dated = bool(i) and kind is TokenType.L_PAREN and tokens[i - 1].token_type is TokenType.DATE
             if dated and any(inside for _, inside in opened):
-                raise point(RefusedQueryError("DATE stands inside DATE", "take the day once"), tokens[i - 1])
+                raise point(
+                    RefusedQueryError("DATE stands inside DATE", "take the day once", "unsupported-sql"), tokens[i - 1]
+                )
             opened.append((run + 1, dated))
             depth += run + 1
         elif kind in (TokenType.R_PAREN, TokenType.END) and opened:
             depth -= opened.pop()[0]
         if depth + run > DEEPEST:
-            raise point(RefusedQueryError(*TOO_DEEP), token)
+            raise point(RefusedQueryError(*TOO_DEEP, "too-deep"), token)
         run = run if kind in _PREFIXES else 0
 
 

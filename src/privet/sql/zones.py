@@ -41,7 +41,9 @@ def _zone(name: str) -> ZoneInfo:
             return ZoneInfo(name)
     except (KeyError, ValueError, OSError):
         pass
-    raise RefusedQueryError(f"there is no time zone {show(name)}", "write such as 'Europe/Berlin' or 'UTC'")
+    raise RefusedQueryError(
+        f"there is no time zone {show(name)}", "write such as 'Europe/Berlin' or 'UTC'", "unknown-choice"
+    )
 
 
 def _ahead(zone: ZoneInfo, time: dt.datetime) -> dt.timedelta:

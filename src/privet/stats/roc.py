@@ -34,9 +34,8 @@ from privet.core.claim import claim
 from privet.errors import InvalidInputError
 from privet.stats.binomial import lower, upper
 from privet.stats.intervals import Interval
+from privet.typing import Floats
 
-Floats = npt.NDArray[np.float64]
-Whole = npt.NDArray[np.int64]
 LEVEL = 0.05
 Z = 1.959963984540054  # a standard normal variable is beyond it, on either side, with chance LEVEL
 FEW = 10  # mistakes, below which a normal approximation is not trusted

@@ -15,9 +15,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from privet.typing import Floats
+
 LEAST = 1e-3  # of shrinkage: no attribute follows from others for sure
 
 

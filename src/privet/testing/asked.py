@@ -41,7 +41,7 @@ def _spent(query: Query) -> object:
 
 def _content(answer: Answer) -> object:
     """The noisy numbers, and the keys that are shown."""
-    return answer.noisy, tuple(answer.question.outline.cells.keys())
+    return answer.noisy, tuple(answer.priced.cells.keys())
 
 
 def _look(answer: Answer) -> Hashable:

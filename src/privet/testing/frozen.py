@@ -66,7 +66,7 @@ class _Source:
         self.waiting.append({key: people[key] for key in in_order(people)})
 
     def expect(self, vectors: Sequence[Vector]) -> None:
-        for part, vector in zip(self.query.question.parts, vectors, strict=False):
+        for part, vector in zip(self.query.priced.parts, vectors, strict=False):
             if not isinstance(part.law, Choice):
                 self.waiting.append(dict(enumerate(vector)))
 
@@ -97,7 +97,7 @@ class _Source:
         return {} if self.earlier is None or place >= len(self.earlier) else self.earlier[place].noisy
 
     def _hidden(self) -> int:
-        threshold = self.query.question.parts[-1].threshold
+        threshold = self.query.priced.parts[-1].threshold
         assert threshold is not None  # noqa: S101  the last part of such a question chooses its keys
         return threshold - 1
 
@@ -141,9 +141,9 @@ def replay(first: Query, second: Query, *, key: bytes = b"the same for both", ru
     """
     _check(first, second)
     common = _common(first, second, key)
-    found = _Found(part_names=[str(part.measure.role) for part in first.question.parts])
+    found = _Found(part_names=[str(part.measure.role) for part in first.priced.parts])
     found.same("before", "what is said before the release", _before(first), _before(second))
-    for text in [words for part in first.question.parts for words in _unpaid(part, first)]:
+    for text in [words for part in first.priced.parts for words in _unpaid(part, first)]:
         found.note("price", text)
     for _ in range(whole(runs, "runs", 1)):
         one = _release(first, key, common, None)
@@ -188,17 +188,20 @@ def _check(first: Query, second: Query) -> None:
     for query in (first, second):
         check_testing(query)
     if first.plan != second.plan:
-        raise InvalidInputError("the two questions are not the same", "ask both vaults the same question")
+        raise InvalidInputError(
+            "the two questions are not the same", "ask both vaults the same question", "not-comparable"
+        )
     sizes = [len(list(query.gate.ledger.entries())) for query in (first, second)]
     if sizes[0] != sizes[1] or first.gate.ledger is second.gate.ledger:
         raise InvalidInputError(
             "the two ledgers do not have the same number of entries",
             "give two vaults that were made and asked in the same way",
+            "not-comparable",
         )
 
 
 def _private(query: Query) -> bool:
-    return query.question.outline.cells.private
+    return query.priced.cells.private
 
 
 def _common(first: Query, second: Query, key: bytes) -> frozenset[Keys] | None:
@@ -209,7 +212,7 @@ def _common(first: Query, second: Query, key: bytes) -> frozenset[Keys] | None:
 
 
 def _before(query: Query) -> list[object]:
-    return [query.explain(), query.cost, query.error, query.request, query.question.parts]
+    return [query.explain(), query.cost, query.error, query.request, query.priced.parts]
 
 
 def _release(query: Query, key: bytes, common: frozenset[Keys] | None, earlier: Sequence[Asked] | None) -> _Released:
@@ -241,7 +244,7 @@ def _compare(query: Query, one: _Released, two: _Released, found: _Found) -> Non
     )
     found.same("answer", "the answer", one.answer, two.answer)
     charged = [entry.loss for entry in one.entries if entry.loss is not None]
-    total = _sum([part.loss for part in query.question.parts])
+    total = _sum([part.loss for part in query.priced.parts])
     if not one.failed and charged != [total]:
         found.note("price", f"the parts cost {total} together, and {charged} was charged")
     for part, a, b in _matched(query, one, two):
@@ -265,7 +268,7 @@ def _check_requests(query: Query, released: _Released, found: _Found) -> None:
 
 def _in_order(query: Query) -> list[Part]:
     """Keys are chosen before anything else."""
-    parts = list(query.question.parts)
+    parts = list(query.priced.parts)
     return [parts[-1], *parts[:-1]] if _private(query) else parts
 
 
@@ -276,7 +279,7 @@ def _times(part: Part, query: Query, released: _Released) -> int:
 
 def _cells(query: Query, released: _Released) -> int:
     """How many there are; of keys that are not public, those that were shown and the rest."""
-    cells, threshold = query.question.outline.cells, query.question.parts[-1].threshold
+    cells, threshold = query.priced.cells, query.priced.parts[-1].threshold
     if threshold is None:
         return cells.count
     shown = [number >= threshold for asked in released.asked[:1] for number in asked.noisy.values()]
@@ -354,7 +357,7 @@ def _hides(part: Part, query: Query) -> bool:
     P[1 + X >= t] = q**(t - 1) / (1 + q) with q = exp(-1 / scale). When a person is replaced, one goes and one comes,
     each at half of epsilon: delta * (1 + e^(epsilon / 2)).
     """
-    bounds = query.question.outline.bounds
+    bounds = query.priced.bounds
     assert isinstance(part.law, DiscreteLaplace)  # noqa: S101  keys are counted
     assert part.threshold is not None  # noqa: S101
     assert part.loss.epsilon is not None  # noqa: S101
@@ -368,7 +371,7 @@ def _hides(part: Part, query: Query) -> bool:
 def _compare_keys(first: Query, second: Query, key: bytes, found: _Found) -> None:
     """A person has at most so many keys; one that nobody else has counts one person."""
     one, two = (query.gate.backend.people(query.task(key)) for query in (first, second))
-    most = first.question.outline.bounds.groups
+    most = first.priced.bounds.groups
     for here, there in ((one, two), (two, one)):
         lone = [count for name, count in here.items() if name not in there]
         if sum(lone) > most:

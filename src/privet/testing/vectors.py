@@ -60,14 +60,16 @@ def exact(query: Query, *, key: bytes, keys: Sequence[Keys] | None = None) -> Ex
     vectors = [[_plain(value) for value in vector] for vector in backend.exact(task)]
     if people is not None:
         vectors.append(list(people.values()))
-    parts = [_part(part, vector) for part, vector in zip(query.question.parts, vectors, strict=True)]
+    parts = [_part(part, vector) for part, vector in zip(query.priced.parts, vectors, strict=True)]
     return Exact(keys=tuple(task.cells.keys()), parts=tuple(parts))
 
 
 def check_testing(query: Query) -> None:
     if not query.gate.ledger.terms.testing:
         raise InvalidInputError(
-            "exact numbers are for vaults made for testing", "make one with pv.create(..., testing=True)"
+            "exact numbers are for vaults made for testing",
+            "make one with pv.create(..., testing=True)",
+            "not-for-testing",
         )
 
 

@@ -42,6 +42,7 @@ from privet.records import microdata
 from privet.records.microdata import Microdata
 from privet.stats.binomial import share
 from privet.stats.intervals import Interval
+from privet.typing import Integers
 
 SCORED = 2000  # people, drawn at random, of whom the guess is compared with the truth
 MOST_CLASSES, MOST_PAIRS = 200, 100  # listed
@@ -56,8 +57,8 @@ class Attacked:
     subject: str
     others: tuple[str, ...]
     releases: tuple[Classes, ...]
-    certain: npt.NDArray[np.int64]  # classes, the largest first
-    overlapping: npt.NDArray[np.int64]  # homogeneous classes that somebody of another class may be taken for
+    certain: Integers  # classes, the largest first
+    overlapping: Integers  # homogeneous classes that somebody of another class may be taken for
     without: list[int]  # people certain with 0, 1, ... values ruled out
     known: Microdata | None
     fits: tuple[Fit, ...]
@@ -119,7 +120,7 @@ def attack_anonymized(  # noqa: PLR0913  the rest is keyword-only
 
 def _recheck(
     releases: Sequence[Classes],
-    alike: npt.NDArray[np.int64],
+    alike: Integers,
     sought: Microdata | None,
     fitting: Sequence[Fit],
     levels: Mapping[str, Levels],
@@ -154,7 +155,7 @@ def _in_all(releases: Sequence[Classes], left: Sequence[set[str | None]]) -> set
 
 def best_guesses(
     classes: Classes, people: Microdata, rows: npt.NDArray[np.intp], agree: Agreement | None = None
-) -> npt.NDArray[np.int64]:
+) -> Integers:
     """For each of these people the most frequent value, as its number, of the classes they may be in; where there are
     none, the most frequent of all."""
     there, overall = np.array([text is not None for text in classes.values], np.bool_), _overall(classes)
@@ -171,7 +172,7 @@ class _Guess:
     """Guesses about people by the classes that they fit, and how many fitted none."""
 
     classes: Classes
-    certain: npt.NDArray[np.int64]
+    certain: Integers
     levels: Mapping[str, Levels]
     unfitting: int = 0
 

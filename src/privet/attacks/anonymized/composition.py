@@ -18,7 +18,6 @@ from privet.attacks.anonymized.matching_classes import (
     Agreement,
     Hierarchies,
     Told,
-    Truths,
     agreement,
     candidates,
     in_parts,
@@ -28,6 +27,7 @@ from privet.attacks.anonymized.matching_classes import (
 )
 from privet.attacks.linkage.values import plain
 from privet.records.microdata import Microdata
+from privet.typing import Truths
 
 MOST_PAIRS = 2**24  # of classes that are looked at
 MOST_VALUES = 5000  # of the sensitive column, if they are ranges

@@ -11,14 +11,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from privet.attacks.linkage.values import is_free
 from privet.core.rational import show
 from privet.errors import InvalidInputError
 from privet.records.microdata import Microdata
+from privet.typing import Floats, Integers, Truths
 
-Whole = npt.NDArray[np.int64]
 SUPPRESSED = "*"
 
 
@@ -30,12 +29,12 @@ class Classes:
     data: Microdata
     quasi: tuple[str, ...]
     sensitive: str
-    members: Whole
-    codes: Whole  # classes x quasi-identifiers
-    sizes: Whole
-    pair_class: Whole
-    pair_value: Whole
-    pair_count: Whole
+    members: Integers
+    codes: Integers  # classes x quasi-identifiers
+    sizes: Integers
+    pair_class: Integers
+    pair_value: Integers
+    pair_count: Integers
 
     @cached_property
     def values(self) -> tuple[str | None, ...]:
@@ -47,13 +46,13 @@ class Classes:
         return int((self.members < 0).sum())
 
     @cached_property
-    def distinct(self) -> Whole:
+    def distinct(self) -> Integers:
         """How many values each class has; a missing one counts, since it may be any."""
-        found: Whole = np.bincount(self.pair_class, minlength=len(self.sizes))
+        found: Integers = np.bincount(self.pair_class, minlength=len(self.sizes))
         return found
 
     @cached_property
-    def unknown(self) -> npt.NDArray[np.bool_]:
+    def unknown(self) -> Truths:
         """Classes in which somebody's value is missing."""
         missing = np.array([text is None for text in self.values], np.bool_)
         found = np.zeros(len(self.sizes), np.bool_)
@@ -61,13 +60,13 @@ class Classes:
         return found
 
     @cached_property
-    def shares(self) -> npt.NDArray[np.float64]:
+    def shares(self) -> Floats:
         """The share of each value in all records, those suppressed too: anybody can count it."""
         counts = np.bincount(self.data[self.sensitive].codes, minlength=len(self.values))
         return np.asarray(counts / max(1, counts.sum()), np.float64)
 
     @cached_property
-    def mode(self) -> Whole:
+    def mode(self) -> Integers:
         """The value that most people of each class have, -1 if all are missing; the first of several."""
         return _first_of_most(self, self.pair_count)
 
@@ -117,13 +116,13 @@ def classes_of(data: Microdata, quasi: Sequence[str], sensitive: str, suppressed
     )
 
 
-def homogeneous(classes: Classes) -> Whole:
+def homogeneous(classes: Classes) -> Integers:
     """Classes in which everybody has the same value, which is there: the largest first."""
     alike = np.flatnonzero((classes.distinct == 1) & ~classes.unknown)
     return alike[np.argsort(-classes.sizes[alike], kind="stable")]
 
 
-def certain_without(classes: Classes, left: Whole, most: int) -> list[int]:
+def certain_without(classes: Classes, left: Integers, most: int) -> list[int]:
     """How many people are certain once so many values, 0, 1, ... `most`, other than their own are ruled out; `left` is
     how many values are left for whoever looks like each class (see `matching_classes.reach`).
 
@@ -180,7 +179,7 @@ def recheck(classes: Classes, number: int) -> bool:
     return len(rows) == classes.sizes[number] and len(seen) == 1 and None not in seen
 
 
-def _first_of_most(classes: Classes, counts: Whole) -> Whole:
+def _first_of_most(classes: Classes, counts: Integers) -> Integers:
     there = np.array([text is not None for text in classes.values], np.bool_)[classes.pair_value]
     order = np.lexsort((classes.pair_value, -counts, classes.pair_class))
     order = order[there[order]]
@@ -190,7 +189,7 @@ def _first_of_most(classes: Classes, counts: Whole) -> Whole:
     return mode
 
 
-def _numbered(keys: Whole) -> Whole:
+def _numbered(keys: Integers) -> Integers:
     """The same keys, numbered from 0, so that the next column can be added without an overflow."""
     return np.unique(keys, return_inverse=True)[1].astype(np.int64)
 

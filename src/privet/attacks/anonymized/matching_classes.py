@@ -12,8 +12,8 @@ from privet.attacks.anonymized.homogeneity import Classes, homogeneous
 from privet.attacks.linkage.axis import Levels, of_levels
 from privet.attacks.linkage.values import Point, Region, is_free, plain, regions_of
 from privet.records.microdata import Microdata
+from privet.typing import Floats, Integers, Truths
 
-Truths = npt.NDArray[np.bool_]
 Agreement = Mapping[str, Truths]  # by column: whether a text of a person and a text of a release agree
 Hierarchies = Mapping[str, Levels]
 AT_A_TIME = 2**24  # cells of a table of people and classes
@@ -117,7 +117,7 @@ def left_over(
     return seen if seen and sure else seen | gone
 
 
-def reach(classes: Classes, most: int, hierarchies: Hierarchies | None = None) -> npt.NDArray[np.int64]:
+def reach(classes: Classes, most: int, hierarchies: Hierarchies | None = None) -> Integers:
     """How many values are left for whoever looks like each class: those of the class, and of all classes that somebody
     may be in who is taken for one of its members, as 20-29 and 25-34 overlap. Counted where the class itself has at
     most so many; MANY if one is missing."""
@@ -137,7 +137,7 @@ def reach(classes: Classes, most: int, hierarchies: Hierarchies | None = None) -
     return found
 
 
-def certain_classes(classes: Classes, left: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def certain_classes(classes: Classes, left: Integers) -> Integers:
     """Homogeneous classes, the largest first, but those that somebody may be taken for a member of who is in another
     class, with another value."""
     alike = homogeneous(classes)
@@ -150,7 +150,7 @@ def in_parts(classes: Classes, rows: npt.NDArray[np.intp]) -> list[npt.NDArray[n
     return [rows[start : start + step] for start in range(0, len(rows), step)]
 
 
-def value_counts(classes: Classes, found: Truths) -> npt.NDArray[np.float64]:
+def value_counts(classes: Classes, found: Truths) -> Floats:
     """For each person, how many people of the candidate classes have each value."""
     table = np.zeros((len(classes.sizes), len(classes.values)), np.float64)
     table[classes.pair_class, classes.pair_value] = classes.pair_count
@@ -163,7 +163,7 @@ def _ranks(text: str | None, regions: dict[str, Region], rank: Mapping[Point, in
     return [(rank[low], rank[high]) for low, high in regions[plain(text)]]
 
 
-def _ends(sides: Sequence[Sequence[tuple[int, int]]], place: int) -> tuple[npt.NDArray[np.int64], ...]:
+def _ends(sides: Sequence[Sequence[tuple[int, int]]], place: int) -> tuple[Integers, ...]:
     """The ends of the intervals at this place; an empty interval where a region has fewer."""
     found = [side[place] if place < len(side) else (1, 0) for side in sides]
     low, high = np.array(found, np.int64).reshape(len(found), 2).T

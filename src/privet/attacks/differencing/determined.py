@@ -14,7 +14,6 @@ from functools import cached_property
 from math import lcm
 
 import numpy as np
-import numpy.typing as npt
 
 from privet.attacks.differencing.queries import Queries
 from privet.attacks.proofs.certificate import DENIAL, Claim, Leaf, Proof, Row, System, check, fits, rows_used
@@ -25,6 +24,7 @@ from privet.attacks.proofs.work import Work
 from privet.attacks.tables.certain import Progress, silent
 from privet.core.rational import show
 from privet.errors import InvalidInputError
+from privet.typing import Floats
 
 MOST_ENTRIES = 100_000  # of a matrix for which simple combinations are looked for: beyond, nobody could read them
 ROUNDINGS = (2**24, 2**34, 2**44)  # finer and finer weights
@@ -144,7 +144,7 @@ class _Search:
         self._seen: list[Values] = []
 
     @cached_property
-    def _inverse(self) -> npt.NDArray[np.float64]:
+    def _inverse(self) -> Floats:
         """From what is wanted of the columns to the weights of the rows; 0 if that is beyond floating point."""
         square = self._matrix[np.ix_(self._space.rows, self._space.columns)]
         try:

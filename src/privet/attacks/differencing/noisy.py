@@ -11,17 +11,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
 from privet.attacks.differencing.determined import Classes
 from privet.attacks.differencing.queries import Queries
 from privet.attacks.promise import Privacy
+from privet.typing import Floats
 
 DRAWS = 20_000
 CERTAINTY = 0.95
 CLOSE = 1e-8
 NEVER_SURE = 1e-9  # noise is no proof, however small
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

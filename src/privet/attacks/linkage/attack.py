@@ -21,13 +21,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from privet.attacks.finding import Findings
-from privet.attacks.linkage.axis import Axis, Levels, Truths, Whole, axis, read_levels
+from privet.attacks.linkage.axis import Axis, Levels, axis, read_levels
 from privet.attacks.linkage.guess import Guesses, guesses
 from privet.attacks.linkage.join import Join, classes
 from privet.attacks.linkage.weights import Candidates, Chances, Progress, candidates, estimated
 from privet.core.rational import show
 from privet.errors import InvalidInputError
 from privet.records.microdata import Column, Microdata, read, write
+from privet.typing import Integers, Truths
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -211,7 +212,7 @@ def _folded(name: str) -> str:
     return name.strip().casefold()
 
 
-def without(data: Microdata, rows: Whole) -> Microdata:
+def without(data: Microdata, rows: Integers) -> Microdata:
     """The same table without these rows."""
     keep = np.ones(len(data), np.bool_)
     keep[rows] = False

@@ -12,9 +12,7 @@ import numpy.typing as npt
 
 from privet.attacks.linkage.values import Interval, Point, Region, is_free, plain, regions_of
 from privet.records.microdata import Column
-
-Whole = npt.NDArray[np.int64]
-Truths = npt.NDArray[np.bool_]
+from privet.typing import Floats, Integers, Truths
 
 
 class Levels(Protocol):
@@ -29,11 +27,11 @@ class Side:
     """For each text of a column: from where to where it reaches, whether it says nothing, and its pieces if there are
     several (their hull is then `low` to `high`). `people` is how many records have it."""
 
-    low: Whole
-    high: Whole
+    low: Integers
+    high: Integers
     free: Truths
     pieces: dict[int, tuple[tuple[int, int], ...]]
-    people: Whole
+    people: Integers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -46,7 +44,7 @@ class Axis:
     known: Side
     texts: tuple[npt.NDArray[np.str_], npt.NDArray[np.str_]] | None
 
-    def overlap(self, released: Whole, known: Whole) -> Truths:
+    def overlap(self, released: Integers, known: Integers) -> Truths:
         """Whether two values, by their codes, may be of the same person. What says nothing overlaps with everything."""
         ours, theirs = self.released, self.known
         found = (ours.low[released] <= theirs.high[known]) & (theirs.low[known] <= ours.high[released])
@@ -55,7 +53,7 @@ class Axis:
             found[odd & found] = self._pieces_overlap(released[odd & found], known[odd & found])
         return np.asarray(found | ours.free[released] | theirs.free[known])
 
-    def _pieces_overlap(self, released: Whole, known: Whole) -> Truths:
+    def _pieces_overlap(self, released: Integers, known: Integers) -> Truths:
         """Few pairs of texts, of many records."""
         pairs, place = np.unique(np.stack([released, known]), axis=1, return_inverse=True)
         return np.array([self._one_overlaps(int(one), int(other)) for one, other in pairs.T], np.bool_)[place]
@@ -66,7 +64,7 @@ class Axis:
         other = theirs.pieces.get(known) or ((int(theirs.low[known]), int(theirs.high[known])),)
         return any(low <= end and start <= high for low, high in mine for start, end in other)
 
-    def chance(self) -> npt.NDArray[np.float64]:
+    def chance(self) -> Floats:
         """For each released text the share of known people who agree with it by chance: u of Fellegi and Sunter, for
         each value by itself, so that a rare one weighs more. People with a missing value are left out. At least half
         a person agrees, or a value that nobody has would prove everything; and what many records have is not rare
@@ -91,7 +89,7 @@ class Axis:
         together = (agree + ours.people) / (total + records)
         return np.asarray(np.minimum(np.maximum(agree / total, together), 1.0))
 
-    def blocks(self) -> tuple[Whole, Whole]:
+    def blocks(self) -> tuple[Integers, Integers]:
         """A number for each text on both sides; texts that overlap have the same. -1 for what says nothing."""
         ours, theirs = self.released, self.known
         low = np.concatenate([ours.low, theirs.low])

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from privet.attacks.linkage.axis import Axis, Whole
+from privet.attacks.linkage.axis import Axis
 from privet.attacks.linkage.join import KEYS, Classes
-from privet.attacks.linkage.matching import Floats
 from privet.attacks.linkage.names import SIMILAR, letters, similarity
+from privet.typing import Floats, Integers
 
 AGREE = -1  # no axis is wrong
 TEN = 10  # pairs
@@ -115,7 +115,7 @@ def _power(expected: Floats, weight: Floats, others: Floats) -> float:
     return max(POWERS, key=likelihood)
 
 
-def alike(codes: Whole, columns: Sequence[int]) -> Whole:
+def alike(codes: Integers, columns: Sequence[int]) -> Integers:
     """A number for each row, the same for rows with the same codes in these columns."""
     key, size = np.zeros(len(codes), np.int64), 1
     for at in columns:

@@ -9,11 +9,11 @@ import numpy as np
 
 from privet.attacks.finding import Finding, Findings, Strength, Table
 from privet.attacks.linkage.attack import Linked, Setting
-from privet.attacks.linkage.axis import Truths, Whole
 from privet.attacks.linkage.score import Scored, scored
 from privet.attacks.linkage.weights import Progress
 from privet.records.microdata import Column, Microdata, narrow
 from privet.stats.intervals import Interval
+from privet.typing import Integers, Truths
 
 MOST_LISTED = 5000  # findings; the table of matches has all
 MOST_SHOWN = 6  # columns of a person, and of a record
@@ -184,12 +184,12 @@ def _given_away(setting: Setting, linked: Linked) -> Table | None:
     )
 
 
-def _class_fits(linked: Linked) -> Whole:
+def _class_fits(linked: Linked) -> Integers:
     found = linked.found.wrong < 0
     return np.bincount(linked.found.released[found], minlength=len(linked.join.released))
 
 
-def _same_value(place: Whole, codes: Whole, size: int) -> Truths:
+def _same_value(place: Integers, codes: Integers, size: int) -> Truths:
     """For each class whether all of its records have the same code."""
     low, high = np.full(size, np.iinfo(np.int64).max), np.full(size, -1)
     np.minimum.at(low, place, codes)
@@ -254,7 +254,7 @@ def matches_of(setting: Setting, linked: Linked) -> Microdata:
     return Microdata({one.name: one for one in columns}, len(claimed))
 
 
-def _numbered(name: str, numbers: Whole, missing: int | None = None) -> Column:
+def _numbered(name: str, numbers: Integers, missing: int | None = None) -> Column:
     distinct, codes = np.unique(numbers, return_inverse=True)
     texts = tuple(None if one == missing else str(one) for one in distinct.tolist())
     return Column(name, narrow(codes, len(texts)), texts)

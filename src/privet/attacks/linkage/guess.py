@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privet.attacks.linkage.axis import Truths, Whole
 from privet.attacks.linkage.join import Classes, Join
-from privet.attacks.linkage.matching import Floats
 from privet.attacks.linkage.weights import Candidates
 from privet.errors import InvalidInputError
+from privet.typing import Floats, Integers, Truths
 
 STEPS = 1_000_000  # a probability in whole numbers, for the solver
 MOST_ARCS = 4_000_000
@@ -22,11 +21,11 @@ class Guesses:
     """For each released record: the known row, or NOBODY; the probability that it is this one; the probability that it
     is nobody whom we know; how many known people fit it; and how many records fit the person who is guessed."""
 
-    person: Whole
+    person: Integers
     probability: Floats
     nobody: Floats
-    fitting: Whole
-    rivals: Whole
+    fitting: Integers
+    rivals: Integers
     silent: Truths  # fits so many people that they were not listed
 
 
@@ -53,14 +52,14 @@ def guesses(join: Join, found: Candidates, chance: Floats, *, one_to_one: bool) 
     )
 
 
-def _members(side: Classes) -> tuple[Whole, Whole]:
+def _members(side: Classes) -> tuple[Integers, Integers]:
     """Records sorted by class, in random order within a class (always the same one), and where each class starts. The
     order of a file is no knowledge: two tables of the same people are often sorted alike."""
     shuffled = np.random.default_rng(0).permutation(len(side.of))
     return shuffled[np.argsort(side.of[shuffled], kind="stable")], np.concatenate([[0], np.cumsum(side.people)[:-1]])
 
 
-def _one_by_one(join: Join, found: Candidates, chance: Floats) -> tuple[Whole, Floats]:
+def _one_by_one(join: Join, found: Candidates, chance: Floats) -> tuple[Integers, Floats]:
     """The most likely person of each record; two records may have the same one."""
     order = np.lexsort((chance, found.released))
     last = np.flatnonzero(np.diff(found.released[order], append=-1))
@@ -78,7 +77,7 @@ def _one_by_one(join: Join, found: Candidates, chance: Floats) -> tuple[Whole, F
     return guess, probability[join.released.of]
 
 
-def _all_at_once(join: Join, found: Candidates, chance: Floats) -> tuple[Whole, Floats]:
+def _all_at_once(join: Join, found: Candidates, chance: Floats) -> tuple[Integers, Floats]:
     """Each person is given to one record at most, so that the expected number of right pairs is the greatest."""
     flow = assigned(found, chance, join.released.people, join.known.people)
     used = np.flatnonzero(flow)
@@ -90,7 +89,7 @@ def _all_at_once(join: Join, found: Candidates, chance: Floats) -> tuple[Whole, 
     return guess, probability
 
 
-def _handed_out(side: Classes, place: Whole, flow: Whole) -> Whole:
+def _handed_out(side: Classes, place: Integers, flow: Integers) -> Integers:
     """So many members of each class named, no one twice."""
     rows, starts = _members(side)
     order = np.argsort(place, kind="stable")
@@ -103,7 +102,7 @@ def _handed_out(side: Classes, place: Whole, flow: Whole) -> Whole:
     return np.asarray(rows[np.repeat(first, flow) + offset])
 
 
-def assigned(found: Candidates, chance: Floats, records: Whole, people: Whole) -> Whole:
+def assigned(found: Candidates, chance: Floats, records: Integers, people: Integers) -> Integers:
     """How many pairs of each candidate are in the best assignment: a flow of greatest value, exact. What does not hang
     together does not disturb each other, so one flow solves all parts."""
     if len(found) > MOST_ARCS:

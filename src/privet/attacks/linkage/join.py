@@ -12,10 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privet.attacks.linkage.axis import Axis, Truths, Whole
+from privet.attacks.linkage.axis import Axis
 from privet.records.microdata import Microdata
+from privet.typing import Integers, Truths
 
-Pairs = tuple[Whole, Whole]  # released and known classes, side by side
+Pairs = tuple[Integers, Integers]  # released and known classes, side by side
 AT_A_TIME = 1 << 22  # pairs that are compared in one go
 LEAF = 1 << 16  # pairs of a block that is not worth splitting
 MOST_PAIRS = 20_000_000  # of classes, that are kept
@@ -29,9 +30,9 @@ KEYS = 2**62
 class Classes:
     """Records with the same values: `codes` has a row a class, a column an axis; `of` is the class of each record."""
 
-    codes: Whole
-    of: Whole
-    people: Whole
+    codes: Integers
+    of: Integers
+    people: Integers
 
     def __len__(self) -> int:
         return len(self.people)
@@ -55,8 +56,8 @@ def classes(data: Microdata, names: Sequence[str]) -> Classes:
 class Joined:
     """Consistent pairs of classes. `crowded` released classes have more than can be listed."""
 
-    released: Whole
-    known: Whole
+    released: Integers
+    known: Integers
     crowded: Truths
 
 
@@ -102,14 +103,14 @@ class Join:
                 found.append(self._checked(left[wrong], right[wrong], columns))
         return _together(found)
 
-    def _patterns(self, columns: Sequence[int]) -> Iterator[tuple[Whole, list[int], Whole]]:
+    def _patterns(self, columns: Sequence[int]) -> Iterator[tuple[Integers, list[int], Integers]]:
         """Released rows, known rows, and the columns in which all of both have something to say."""
         ours, theirs = (_by_pattern(free[:, list(columns)]) for free in self._free)
         for silent, rows in ours:
             for mute, others in theirs:
                 yield rows, [at for place, at in enumerate(columns) if not (silent[place] or mute[place])], others
 
-    def _joined(self, rows: Whole, others: Whole, columns: list[int], crowded: Truths, room: int) -> list[Pairs]:
+    def _joined(self, rows: Integers, others: Integers, columns: list[int], crowded: Truths, room: int) -> list[Pairs]:
         """Pairs of these that overlap in these columns. Whose pairs find no room is marked as crowded."""
         one, other = self._keys(rows, others, columns, None)
         if _size(one, other) <= min(WORTH_SPLITTING, room):
@@ -124,7 +125,7 @@ class Join:
             room -= len(pairs[0])
         return [_distinct(found, len(self.known))]
 
-    def _keys(self, rows: Whole, others: Whole, columns: list[int], keys: Pairs | None) -> Pairs:
+    def _keys(self, rows: Integers, others: Integers, columns: list[int], keys: Pairs | None) -> Pairs:
         one, other = np.zeros(len(rows), np.int64), np.zeros(len(others), np.int64)
         size = 1
         parts = [(self._blocks[0][rows, at], self._blocks[1][others, at]) for at in columns]
@@ -138,14 +139,16 @@ class Join:
             one, other, size = one * width + ours, other * width + theirs, size * int(width)
         return one, other
 
-    def _checked(self, left: Whole, right: Whole, columns: list[int]) -> Pairs:
+    def _checked(self, left: Integers, right: Integers, columns: list[int]) -> Pairs:
         for at in columns:
             fits = self.axes[at].overlap(self.released.codes[left, at], self.known.codes[right, at])
             if not fits.all():
                 left, right = left[fits], right[fits]
         return left, right
 
-    def _leaves(self, rows: Whole, others: Whole, one: Whole, other: Whole, columns: list[int]) -> Iterator[Pairs]:
+    def _leaves(
+        self, rows: Integers, others: Integers, one: Integers, other: Integers, columns: list[int]
+    ) -> Iterator[Pairs]:
         """Parts of the two tables, small where splits can make them small. Pairs that overlap meet in some part."""
         heap = list(_same_key(rows, others, one, other))
         while heap:
@@ -160,7 +163,7 @@ class Join:
             else:
                 heap += [(a, b) for a, b in best if len(a) and len(b)]
 
-    def _halves(self, some: Whole, several: Whole, at: int) -> tuple[Pairs, ...]:
+    def _halves(self, some: Integers, several: Integers, at: int) -> tuple[Pairs, ...]:
         """Up to the middle of the column, and above it. A range that reaches over it goes to both."""
         ours, theirs = self.axes[at].released, self.axes[at].known
         mine, other = self.released.codes[some, at], self.known.codes[several, at]
@@ -175,7 +178,7 @@ def _pairs_left(halves: Sequence[Pairs]) -> int:
     return sum(len(some) * len(several) for some, several in halves)
 
 
-def _by_pattern(free: Truths) -> list[tuple[Truths, Whole]]:
+def _by_pattern(free: Truths) -> list[tuple[Truths, Integers]]:
     """Rows that are silent in the same columns."""
     if not free.any():
         return [(np.zeros(free.shape[1], np.bool_), np.arange(len(free)))]
@@ -183,7 +186,7 @@ def _by_pattern(free: Truths) -> list[tuple[Truths, Whole]]:
     return [(pattern, np.flatnonzero(place == number)) for number, pattern in enumerate(patterns)]
 
 
-def _size(one: Whole, other: Whole) -> int:
+def _size(one: Integers, other: Integers) -> int:
     """Pairs with the same key."""
     keys, counts = np.unique(other, return_counts=True)
     if not len(keys):
@@ -192,7 +195,7 @@ def _size(one: Whole, other: Whole) -> int:
     return int(counts[at][keys[at] == one].sum())
 
 
-def _expanded(rows: Whole, others: Whole, one: Whole, other: Whole) -> Iterator[Pairs]:
+def _expanded(rows: Integers, others: Integers, one: Integers, other: Integers) -> Iterator[Pairs]:
     """Pairs with the same key, some at a time."""
     order = np.argsort(other, kind="stable")
     start = np.searchsorted(other[order], one, side="left")
@@ -209,7 +212,7 @@ def _expanded(rows: Whole, others: Whole, one: Whole, other: Whole) -> Iterator[
         done = stop
 
 
-def _same_key(rows: Whole, others: Whole, one: Whole, other: Whole) -> Iterator[Pairs]:
+def _same_key(rows: Integers, others: Integers, one: Integers, other: Integers) -> Iterator[Pairs]:
     """The two parts of each key that both have."""
     ours, theirs = np.argsort(one, kind="stable"), np.argsort(other, kind="stable")
     keys = np.intersect1d(one, other)

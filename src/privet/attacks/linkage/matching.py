@@ -21,11 +21,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
-from privet.attacks.linkage.axis import Whole
+from privet.typing import Floats, Integers, Truths
 
-Floats = npt.NDArray[np.float64]
 SWEEPS = 100
 SETTLED = 1e-6
 SAME = 1e-9  # weights that differ by rounding only
@@ -35,8 +33,8 @@ SAME = 1e-9  # weights that differ by rounding only
 class Messages:
     """Pairs of classes, with `ours` records and `theirs` people in each class. `silent` records may be anybody's."""
 
-    released: Whole
-    known: Whole
+    released: Integers
+    known: Integers
     ours: Floats
     theirs: Floats
     silent: int = 0
@@ -62,7 +60,7 @@ class Messages:
         self.taken = 1 + self.silent * anybody * self._pool
         return self._groups.exact(weight / self.taken, found)
 
-    def in_groups(self) -> npt.NDArray[np.bool_]:
+    def in_groups(self) -> Truths:
         """Which pairs are of records that look alike and people whom nobody else fits."""
         found = np.zeros(len(self.released), np.bool_)
         found[[] if self._groups is None else self._groups.edges] = True

@@ -10,9 +10,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from privet.attacks.linkage.axis import Truths, Whole
+from privet.typing import Floats, Integers, Truths
 
-Floats = npt.NDArray[np.float64]
 Letters = npt.NDArray[np.uint32]
 LONGEST = 40  # letters of a text that are compared
 PREFIX, BONUS = 4, 0.1
@@ -20,7 +19,7 @@ AT_A_TIME = 1 << 15
 SIMILAR = 0.9  # from here on one text may be the other, misspelled
 
 
-def letters(texts: npt.NDArray[np.str_]) -> tuple[Letters, Whole]:
+def letters(texts: npt.NDArray[np.str_]) -> tuple[Letters, Integers]:
     """A row of letters for each text, filled up with 0, and how many there are."""
     short = texts.astype(f"U{LONGEST}")
     rows = np.ascontiguousarray(short).view(np.uint32).reshape(len(texts), LONGEST)
@@ -28,7 +27,9 @@ def letters(texts: npt.NDArray[np.str_]) -> tuple[Letters, Whole]:
     return rows[:, : max(int(length.max(initial=0)), 1)], length
 
 
-def similarity(texts: tuple[Letters, Whole], others: tuple[Letters, Whole], left: Whole, right: Whole) -> Floats:
+def similarity(
+    texts: tuple[Letters, Integers], others: tuple[Letters, Integers], left: Integers, right: Integers
+) -> Floats:
     """For pairs of texts, by their places."""
     found = np.empty(len(left))
     for start in range(0, len(left), AT_A_TIME):
@@ -38,7 +39,7 @@ def similarity(texts: tuple[Letters, Whole], others: tuple[Letters, Whole], left
     return found
 
 
-def _jaro_winkler(one: Letters, other: Letters, length: Whole, width: Whole) -> Floats:
+def _jaro_winkler(one: Letters, other: Letters, length: Integers, width: Integers) -> Floats:
     window = np.maximum(np.maximum(length, width) // 2 - 1, 0)
     taken, given = _matched(one, other, window)
     matches = taken.sum(axis=1).astype(np.float64)
@@ -51,7 +52,7 @@ def _jaro_winkler(one: Letters, other: Letters, length: Whole, width: Whole) -> 
     return np.where(matches > 0, jaro + start * BONUS * (1 - jaro), 0.0)
 
 
-def _matched(one: Letters, other: Letters, window: Whole) -> tuple[Truths, Truths]:
+def _matched(one: Letters, other: Letters, window: Integers) -> tuple[Truths, Truths]:
     """Which letters of each text have a partner: from left to right, the first free one within the window."""
     taken, given = np.zeros(one.shape, np.bool_), np.zeros(other.shape, np.bool_)
     reach = int(window.max(initial=0))

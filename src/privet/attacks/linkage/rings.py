@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from privet.attacks.linkage.axis import Truths, Whole
-from privet.attacks.linkage.matching import Floats, Messages
+from privet.attacks.linkage.matching import Messages
+from privet.typing import Floats, Integers, Truths
 
 FEW, MANY = 10, 40  # members of the smaller and of the larger side of a part that is summed
 WORK = 100_000  # pairs of all parts that are summed
@@ -41,7 +41,7 @@ def held(pairs: Messages, weight: Floats, found: Floats) -> Floats:
     return least
 
 
-def parts(released: Whole, known: Whole, ours: int, theirs: int) -> Whole:
+def parts(released: Integers, known: Integers, ours: int, theirs: int) -> Integers:
     """A number for each pair, the same for all that hang together: the least number of a class that can be reached."""
     label = np.arange(ours + theirs)
     other = known + ours
@@ -56,7 +56,7 @@ def parts(released: Whole, known: Whole, ours: int, theirs: int) -> Whole:
         label = fresh
 
 
-def _ringed(pairs: Messages, part: Whole) -> Truths:
+def _ringed(pairs: Messages, part: Integers) -> Truths:
     """Parts with more pairs than a tree has: one fewer than members."""
     size = int(part.max(initial=-1)) + 1
     number = np.bincount(part, pairs.ours[pairs.released] * pairs.theirs[pairs.known], size)
@@ -75,7 +75,7 @@ def _others(pairs: Messages, weight: Floats) -> Floats:
     return np.asarray((1 + rest[0]) * (1 + rest[1]))
 
 
-def _summed(pairs: Messages, weight: Floats, edges: Whole) -> Floats | None:
+def _summed(pairs: Messages, weight: Floats, edges: Integers) -> Floats | None:
     """The exact probabilities of one part, or None if it is too large."""
     sides = [
         (*np.unique(part[edges], return_inverse=True), people)

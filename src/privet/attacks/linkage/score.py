@@ -8,11 +8,11 @@ import numpy as np
 
 from privet.attacks.finding import Score
 from privet.attacks.linkage.attack import Linked, Setting, attack, without
-from privet.attacks.linkage.axis import Truths, Whole
 from privet.attacks.linkage.weights import Progress
 from privet.errors import InvalidInputError
 from privet.stats.binomial import share
 from privet.stats.intervals import Interval, exactly
+from privet.typing import Integers, Truths
 
 HELD_OUT, MOST_HELD_OUT = 0.1, 5000
 Texts = np.ndarray[tuple[int, ...], np.dtype[np.object_]]
@@ -81,7 +81,7 @@ def _control(setting: Setting, ids: Texts, names: Texts, there: Truths, progress
     present = np.unique(ids[there].astype(str))
     number = min(max(round(HELD_OUT * len(present)), 1), MOST_HELD_OUT)
     held = np.random.default_rng(0).choice(present, number, replace=False)
-    gone: Whole = np.flatnonzero(np.isin(ids.astype(str), held))
+    gone: Integers = np.flatnonzero(np.isin(ids.astype(str), held))
     if len(gone) == len(ids):
         return 0, 0
     fewer = replace(setting, released=without(setting.released, gone))

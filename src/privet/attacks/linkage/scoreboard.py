@@ -24,17 +24,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from privet.attacks.finding import Findings
 from privet.attacks.linkage.values import as_days, plain
 from privet.core.rational import show
 from privet.errors import InvalidInputError
 from privet.records.microdata import Column, Microdata, read
+from privet.typing import Floats, Integers, Truths
 
 Progress = Callable[[str, int, int], object]
-Whole = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 RATE, DECOYS = 0.01, 1000
 CELLS = 1 << 22  # scores at a time
 VALUE_WIDTH, DATE_WIDTH = 1.5, 30.0  # a difference of so much is worth 1/e: stars of five, and days
@@ -55,11 +53,11 @@ class Names:
 class Events:
     """What each of `people` did: sorted by item, where `starts` says where an item begins. NaN: no value, no date."""
 
-    person: Whole
-    item: Whole
+    person: Integers
+    item: Integers
     value: Floats
     date: Floats
-    starts: Whole
+    starts: Integers
     people: int
 
     @property
@@ -72,8 +70,8 @@ class Events:
 class Points:
     """What is known of each of `targets`; an item that nobody has is -1."""
 
-    target: Whole
-    item: Whole
+    target: Integers
+    item: Integers
     value: Floats
     date: Floats
     targets: int
@@ -83,7 +81,7 @@ class Points:
 class Ranking:
     """For each target the best person, its score, the next best score, and how far it stands out."""
 
-    best: Whole
+    best: Integers
     score: Floats
     second: Floats
     eccentricity: Floats
@@ -212,7 +210,7 @@ def points_of(data: Microdata, items: Column, names: Names) -> Points:
     )
 
 
-def _told(column: Column) -> npt.NDArray[np.bool_]:
+def _told(column: Column) -> Truths:
     return np.array([text is not None for text in column.texts], np.bool_)[column.codes]
 
 
@@ -247,7 +245,7 @@ def ranked(
     points: Points,
     widths: tuple[float, float],
     progress: Progress,
-    hidden: Whole | None = None,
+    hidden: Integers | None = None,
 ) -> Ranking:
     """The best of each target. A person in `hidden`, one for each target, is left out of the table for it."""
     parts = []
@@ -266,7 +264,7 @@ def ranked(
 
 
 def _scores(
-    events: Events, points: Points, some: Whole, targets: tuple[int, int], widths: tuple[float, float]
+    events: Events, points: Points, some: Integers, targets: tuple[int, int], widths: tuple[float, float]
 ) -> Floats:
     """A row for each of these targets, a column for each person."""
     some = some[points.item[some] >= 0]
@@ -287,7 +285,7 @@ def _alike(one: Floats, other: Floats, width: float) -> Floats:
     return np.exp(-np.nan_to_num(np.abs(one - other)) / width)
 
 
-def _best(scores: Floats, hidden: Whole | None) -> Ranking:
+def _best(scores: Floats, hidden: Integers | None) -> Ranking:
     rows = np.arange(len(scores))
     if hidden is not None:
         scores[rows, hidden] = np.nan

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from privet.attacks.finding import Finding, Findings, Score, Strength, Table
-from privet.attacks.linkage.scoreboard import Result, Setting, Whole
+from privet.attacks.linkage.scoreboard import Result, Setting
 from privet.errors import InvalidInputError
 from privet.stats.binomial import share
 from privet.stats.intervals import exactly
+from privet.typing import Integers
 
 MOST_LISTED = 1000
 LEAD = (
@@ -107,7 +108,7 @@ def _scored(
     return score, right
 
 
-def _truth(setting: Setting, names: list[str]) -> Whole:
+def _truth(setting: Setting, names: list[str]) -> Integers:
     """The number of the person whom each target is, or -1."""
     column, target = setting.known[str(setting.truth)], setting.known[setting.target]
     numbers = {name: number for number, name in enumerate(names)}

@@ -20,13 +20,13 @@ from pathlib import Path
 import numpy as np
 
 from privet.attacks.finding import Findings, Table
-from privet.attacks.linkage.axis import Whole
 from privet.attacks.linkage.join import classes
 from privet.core.rational import show
 from privet.errors import InvalidInputError
 from privet.records.microdata import Microdata, read
 from privet.stats.binomial import share
 from privet.stats.intervals import Interval
+from privet.typing import Integers
 
 Progress = Callable[[str, int, int], object]
 MOST_SETS = 2000
@@ -142,7 +142,7 @@ def _share(value: float) -> str:
 class _Visits:
     """Pairs of a person and a point, each once, both ways round."""
 
-    def __init__(self, person: Whole, point: Whole) -> None:
+    def __init__(self, person: Integers, point: Integers) -> None:
         self.width = int(point.max(initial=0)) + 1
         self.pairs = np.unique(person * self.width + point)
         self.person, self.point = self.pairs // self.width, self.pairs % self.width
@@ -152,7 +152,7 @@ class _Visits:
         self._starts = np.searchsorted(self.point[self._by_point], np.arange(self.width + 1))
         self.support = np.diff(self._starts)
 
-    def alone(self, points: Whole) -> bool:
+    def alone(self, points: Integers) -> bool:
         """Whether one person only has all of these: those with the rarest point, and then who of them has the next."""
         points = points[np.argsort(self.support[points])]
         rarest = int(points[0])

@@ -18,12 +18,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from privet.attacks.linkage.axis import Axis, Truths, Whole
+from privet.attacks.linkage.axis import Axis
 from privet.attacks.linkage.excess import AGREE, Excess
 from privet.attacks.linkage.join import Join, Pairs
-from privet.attacks.linkage.matching import Floats, Messages
+from privet.attacks.linkage.matching import Messages
 from privet.attacks.linkage.names import SIMILAR, letters, similarity
 from privet.attacks.linkage.rings import held
+from privet.typing import Floats, Integers, Truths
 
 Progress = Callable[[str, int, int], object]
 Texts = npt.NDArray[np.str_]
@@ -43,11 +44,11 @@ class Candidates:
     """Pairs of classes that agree, or disagree on one axis: `wrong` is that axis, or AGREE. `similar`: its two texts
     look alike. `skipped` axes were not allowed to be wrong, because too many pairs agree on all others."""
 
-    released: Whole
-    known: Whole
-    wrong: Whole
-    similar: Whole
-    crowded: Whole  # released classes with too many candidates to list
+    released: Integers
+    known: Integers
+    wrong: Integers
+    similar: Integers
+    crowded: Integers  # released classes with too many candidates to list
     skipped: tuple[str, ...]
 
     def __len__(self) -> int:
@@ -93,7 +94,7 @@ def candidates(join: Join, *, errors: bool, progress: Progress) -> Candidates:
     )
 
 
-def _marked(pairs: Pairs, wrong: int, similar: Whole | int) -> tuple[Whole, Whole, Whole, Whole]:
+def _marked(pairs: Pairs, wrong: int, similar: Integers | int) -> tuple[Integers, Integers, Integers, Integers]:
     size = len(pairs[0])
     return *pairs, np.full(size, wrong), np.broadcast_to(np.asarray(similar, np.int64), size)
 
@@ -124,7 +125,7 @@ def _ends(join: Join, at: int, texts: tuple[Texts, Texts], part: slice) -> Pairs
     return number[: len(ours)][join.released.codes[:, at]], number[len(ours) :][join.known.codes[:, at]]
 
 
-def _judged(axis: Axis, join: Join, at: int, pairs: Pairs) -> tuple[Whole, Whole, Whole, Whole]:
+def _judged(axis: Axis, join: Join, at: int, pairs: Pairs) -> tuple[Integers, Integers, Integers, Integers]:
     """Texts that look alike are marked; of an axis that would have given too many, only these are kept."""
     if axis.texts is None or not len(pairs[0]):
         return _marked(pairs, at, 0)

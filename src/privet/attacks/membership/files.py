@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
-from privet.attacks.membership.likelihoods import Floats
 from privet.core.rational import show
 from privet.errors import InvalidInputError
 from privet.records.microdata import Column, Microdata, read
 from privet.records.plink import ENDINGS, read_plink
+from privet.typing import Floats
 
 Progress = Callable[[str, int, int], object]
 MOST_GENOTYPES = 10**8  # numbers of 8 bytes, of which several copies are made: about 6 GB

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from privet.attacks.finding import Finding, Findings, Score, Strength, Table
-from privet.attacks.membership.likelihoods import RATE, Floats
+from privet.attacks.membership.likelihoods import RATE
 from privet.attacks.membership.members import Result
 from privet.attacks.membership.trade_off import bound_at, picture, under
 from privet.stats.intervals import Interval, exactly
 from privet.stats.roc import Roc
+from privet.typing import Floats
 
 MOST_LISTED = 1000
 RATES = (0.001, 0.01, 0.05)

@@ -10,11 +10,11 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from privet.attacks.membership.likelihoods import Floats, Kind, Population, Published
+from privet.attacks.membership.likelihoods import Kind, Population, Published
 from privet.core.rational import show
 from privet.errors import InvalidInputError
+from privet.typing import Floats, Truths
 
-Truths = npt.NDArray[np.bool_]
 Option = TypeVar("Option", bound=str)
 TINY = 1e-9
 LARGEST = 1e100  # of any number; squares of larger ones are infinite

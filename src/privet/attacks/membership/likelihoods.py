@@ -21,12 +21,11 @@ from statistics import NormalDist
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from privet.errors import InvalidInputError
 from privet.stats.whitening import Weights, whitened
+from privet.typing import Floats
 
-Floats = npt.NDArray[np.float64]
 Kind = Literal["yes or no", "genotypes", "numbers"]
 Test = Literal["likelihood", "inner product", "Homer"]
 TESTS: tuple[Test, ...] = ("likelihood", "inner product", "Homer")

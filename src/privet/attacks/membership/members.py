@@ -31,24 +31,14 @@ from privet.attacks.membership.input import (
     size_from,
     truth_of,
 )
-from privet.attacks.membership.likelihoods import (
-    TESTS,
-    Expected,
-    Floats,
-    Model,
-    Population,
-    Published,
-    Test,
-    expected,
-    model,
-)
+from privet.attacks.membership.likelihoods import TESTS, Expected, Model, Population, Published, Test, expected, model
 from privet.attacks.promise import Privacy
 from privet.errors import InvalidInputError
 from privet.stats.intervals import Interval
 from privet.stats.roc import Roc, roc
+from privet.typing import Floats, Truths
 
 Progress = Callable[[str, int, int], object]
-Truths = npt.NDArray[np.bool_]
 LEARNED = 2 / 3  # of the reference people; the others calibrate
 GAIN = 1.02  # in standard deviations, from which whitening is worth it
 FEWEST = 20  # reference people to whiten with

@@ -31,9 +31,8 @@ import numpy.typing as npt
 
 from privet.attacks.finding import Findings
 from privet.errors import InvalidInputError
+from privet.typing import Floats, Integers
 
-Floats = npt.NDArray[np.float64]
-Whole = npt.NDArray[np.int64]
 Test = Callable[[Any, Sequence[Any]], npt.ArrayLike]  # statistics, records -> scores; a larger one means: IN
 NOBODY = -1  # the place of None among values
 
@@ -59,7 +58,7 @@ class Guessed:
     """The place of everybody's secret among `values`, NOBODY for None; the score of each value; where IN starts."""
 
     values: tuple[Hashable, ...]
-    places: Whole
+    places: Integers
     scores: Floats  # people x values
     thresholds: Floats
 
@@ -157,7 +156,7 @@ def threshold(scores: npt.ArrayLike, rate: float) -> float:
     return float(ranked[int(rate * len(ranked) + 1e-9)])
 
 
-def decide(scores: Floats, thresholds: Floats) -> Whole:
+def decide(scores: Floats, thresholds: Floats) -> Integers:
     """The place of each person's secret: the largest score of those above their threshold, NOBODY if there is none or
     two are equal."""
     said = np.where(scores > thresholds, scores, -np.inf)

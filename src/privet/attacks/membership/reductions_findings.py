@@ -7,14 +7,14 @@ from collections.abc import Hashable, Sequence
 from dataclasses import asdict
 
 import numpy as np
-import numpy.typing as npt
 
 from privet.attacks.finding import Findings, Score, Table
-from privet.attacks.membership.reductions import NOBODY, Floats, Guessed
+from privet.attacks.membership.reductions import NOBODY, Guessed
 from privet.attacks.membership.trade_off import picture
 from privet.stats.binomial import share
 from privet.stats.intervals import Interval, difference, exactly
 from privet.stats.roc import roc
+from privet.typing import Floats, Integers
 
 LEAD_MEMBERSHIP = (
     "A reconstruction is a test of who is in the data: it has the secret of most people who are, and of others only as"
@@ -122,16 +122,16 @@ def _few(setters: int, rate: float) -> tuple[str, ...]:
     )
 
 
-def _best(guess: Guessed, true: npt.NDArray[np.int64]) -> int:
+def _best(guess: Guessed, true: Integers) -> int:
     return int((guess.scores.argmax(axis=1) == true).sum())
 
 
-def _places(values: Sequence[Hashable], secrets: Sequence[Hashable]) -> npt.NDArray[np.int64]:
+def _places(values: Sequence[Hashable], secrets: Sequence[Hashable]) -> Integers:
     place = {value: at for at, value in enumerate(values)}
     return np.array([place[secret] for secret in secrets], np.int64)
 
 
-def _counts(found: Guessed, control: Guessed, mine: npt.NDArray[np.int64], theirs: npt.NDArray[np.int64]) -> Table:
+def _counts(found: Guessed, control: Guessed, mine: Integers, theirs: Integers) -> Table:
     rows = []
     for name, guess, true in (("in the data", found, mine), ("not in the data (control)", control, theirs)):
         said, of = guess.places, len(true)

@@ -11,11 +11,9 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from privet.stats.roc import roc
 
-Floats = npt.NDArray[np.float64]
 MEMBERS, SECRETS = 2000, 400  # people at most, for the one attack and the other
 SEEN = 250  # people inside whose scores are looked at, and as many outside
 

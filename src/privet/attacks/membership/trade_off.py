@@ -6,15 +6,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
 from privet.attacks.finding import Curve, Picture
 from privet.attacks.promise import Privacy
 from privet.interpret import best_true_positive_rate, group_delta
 from privet.stats.binomial import lower, upper
 from privet.stats.roc import LEVEL, Roc, allowed
+from privet.typing import Floats
 
-Floats = npt.NDArray[np.float64]
 SALT = 0x726F63  # other draws than those of scores that somebody made with a plain seed
 DRAWN = 200  # points of a curve in a picture
 PLACES = (0.0, 0.001, 0.01, 0.05, 0.1, 0.25, 0.5)  # false-positive rates at which a claim is tested

@@ -12,11 +12,11 @@ import numpy as np
 from privet.attacks.finding import Findings
 from privet.attacks.membership.files import People, Progress
 from privet.attacks.membership.input import rows_of
-from privet.attacks.membership.likelihoods import Floats
 from privet.attacks.membership.members import attack_membership
 from privet.attacks.promise import Privacy
 from privet.core.rational import whole
 from privet.errors import InvalidInputError
+from privet.typing import Floats
 
 Draw = Callable[[object, int], object]  # whole numbers of noise, by scale and how many
 

@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from privet.attacks.proofs.work import Work
 from privet.core.claim import claim
+from privet.typing import Integers
 
 Matrix = npt.NDArray[np.int64]
 Marks = npt.NDArray[np.uint64]
@@ -105,7 +106,7 @@ def _echelon(work: Residues, prime: int) -> tuple[Residues, tuple[int, ...], lis
     return work, tuple(rows[: len(pivots)].tolist()), pivots
 
 
-def _panel(panel: Residues, prime: int) -> tuple[npt.NDArray[np.int64], list[int], Residues]:
+def _panel(panel: Residues, prime: int) -> tuple[Integers, list[int], Residues]:
     """A few columns: an order of rows in which pivot rows come first, their columns, and the inverse of that square."""
     work, order, columns = panel.copy(), np.arange(len(panel)), list[int]()
     changes = np.zeros((len(panel), 0))

@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from privet.machine_code import compiled
+from privet.typing import Integers
 
 Bytes = npt.NDArray[np.uint8]
-Whole = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint32]
 Longs = npt.NDArray[np.uint64]
 
@@ -326,7 +326,7 @@ def spell(text: Any, wheel: Any, changed: int, swap: int, block: Bytes) -> int:
 
 
 @compiled
-def sweep(how: Any, text: Any, table: Any, start: int, hits: Whole) -> int:
+def sweep(how: Any, text: Any, table: Any, start: int, hits: Integers) -> int:
     """The numbers of those of the next len(hits) ids whose hash is wanted, into `hits`; says how many."""
     algorithm, _, outer, _, _ = how
     _, _, firsts, before, _ = text

@@ -13,13 +13,12 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from privet.attacks.proofs.work import Work
 from privet.attacks.pseudonyms.formats import Format
 from privet.attacks.pseudonyms.schemes import BITS, Reading, Scheme, plain_digest
+from privet.typing import Words
 
-Whole = npt.NDArray[np.int64]
 Progress = Callable[[str, int, int], object]
 AT_A_TIME = 2**17  # ids, of a thread with compiled loops
 SLOWLY = 2**13  # without them
@@ -36,8 +35,8 @@ class Targets:
 
     reading: Reading
     numbers: Mapping[str, int]  # pseudonym as the reading spells it -> its number
-    wanted: npt.NDArray[np.uint64]
-    bitmap: npt.NDArray[np.uint64]
+    wanted: Words
+    bitmap: Words
     shift: np.uint64
     mask: np.uint64
 
@@ -162,14 +161,14 @@ def _how(found: ModuleType, scheme: Scheme) -> Any:
     return family, inner, outer, WORDS[name], 0
 
 
-def _state(words: Iterable[int]) -> npt.NDArray[np.uint64]:
+def _state(words: Iterable[int]) -> Words:
     given = list(words)
     return np.array([*given, *[0] * (8 - len(given))], np.uint64)
 
 
 def _after(
-    found: ModuleType, family: int, start: npt.NDArray[np.uint64], block: bytes
-) -> npt.NDArray[np.uint64]:  # fmt: skip
+    found: ModuleType, family: int, start: Words, block: bytes
+) -> Words:  # fmt: skip
     """The state after a first block, which is the key of HMAC."""
     state, words = start.copy(), np.zeros(144, np.uint8)
     swap = 0 if family == found.MD5 else 7 if family == found.SHA512 else 3

@@ -26,7 +26,7 @@ def tables_of_answers(
     people an attacker thinks there are at most. Sums and averages of a column are used, those of expressions not."""
     listed = [Statistic(name="at most", count=Between(Fraction(0), Fraction(most)))]
     for number, answer in enumerate(answers, 1):
-        plan = answer.question.outline.plan
+        plan = answer.priced.plan
         for place, row in enumerate(answer.leveled(share), 1):
             statistics = _cell(plan, row)
             listed += [_named(one, f"answer {number}, row {place}") for one in statistics]

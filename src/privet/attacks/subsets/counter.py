@@ -20,17 +20,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from privet.attacks.finding import Finding, Findings, Strength, Table
-from privet.attacks.subsets.decoders.problem import Errors, Floats
+from privet.attacks.subsets.decoders.problem import Errors
 from privet.attacks.subsets.findings import errors_words
 from privet.attacks.subsets.score import SURE, calibration, scored
 from privet.attacks.subsets.sums import Guesses, answers_of, check_errors, secrets_of, variance_of
 from privet.core.claim import claim
 from privet.errors import InvalidInputError
+from privet.typing import Floats, Integers
 
-Whole = npt.NDArray[np.int64]
 TAIL = 40.0  # counts whose errors are less likely than e^-40 times the most likely one are left out
 MOST_LISTED = 1000
 TRIALS = 20  # of a simulation that says what is to be expected
@@ -54,11 +53,11 @@ class Steps:
     """`counts` after each step, in which `sizes` people arrived; people stand in the order of their arrival."""
 
     counts: Floats
-    sizes: Whole
+    sizes: Integers
     names: tuple[str, ...]
 
     @property
-    def step_of(self) -> Whole:
+    def step_of(self) -> Integers:
         """The step in which each person arrived."""
         return np.repeat(np.arange(len(self.sizes)), self.sizes)
 
@@ -241,7 +240,7 @@ def _band(count: float, errors: Errors, most: int) -> tuple[int, int]:
     return low, high
 
 
-def _likelihood(values: Whole, count: float, errors: Errors) -> Floats:
+def _likelihood(values: Integers, count: float, errors: Errors) -> Floats:
     """Of each true count, up to a factor: the largest is 1 where the law has a peak."""
     gap = np.abs(values - count)
     match errors.law:

@@ -9,15 +9,15 @@ from typing import Literal, assert_never, get_args
 import numpy as np
 import numpy.typing as npt
 
-from privet.attacks.subsets.decoders.problem import Errors, Floats, Law, Matrix
+from privet.attacks.subsets.decoders.problem import Errors, Law, Matrix
 from privet.attacks.subsets.sums import Guesses
 from privet.errors import InvalidInputError
+from privet.typing import Floats
 
 Structure = Literal["random", "sparse", "ranges", "prefix", "all"]
 MOST_FOR_ALL = 16  # people of whom all subsets are asked
 IN_A_SPARSE_QUERY = 32
 FEW = 64  # people; with more, a random query about nobody will never be seen
-Whole = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

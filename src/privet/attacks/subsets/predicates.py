@@ -23,19 +23,17 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from privet.attacks.finding import Findings
 from privet.attacks.promise import Privacy
-from privet.attacks.subsets.decoders.problem import Decoded, Errors, Floats
+from privet.attacks.subsets.decoders.problem import Decoded, Errors
 from privet.attacks.subsets.predicates_mean import UNKNOWN, Looked, fitting, judged, posterior_mean
 from privet.attacks.subsets.sums import Guesses, check_errors, secrets_of, variance_of
 from privet.core.rational import show
 from privet.errors import InvalidInputError, PrivetError
 from privet.records.microdata import Microdata, column, read
+from privet.typing import Floats, Integers, Truths
 
-Whole = npt.NDArray[np.int64]
-Truths = npt.NDArray[np.bool_]
 PRIMES = (32_749, 2_147_483_647)  # a prime times a number below it stays below 2^31, and 2^63
 FEW_VALUES = 16  # of a whole number: these are listed, more are hashed
 ROUNDS = (1.25, 2.0, 3.0, 4.0)  # questions for each class, after which it is decided whether to go on
@@ -50,9 +48,9 @@ class Attribute:
     """`codes` of people, and the text in SQL of each code; None is a missing value. `numbers`: to be hashed."""
 
     name: str
-    codes: Whole
+    codes: Integers
     texts: tuple[str | None, ...]
-    numbers: Whole | None = None
+    numbers: Integers | None = None
 
     def half(self, draw: np.random.Generator) -> tuple[str, Truths]:
         """A condition that half of the values meet, and who of the people does; never unknown."""
@@ -78,7 +76,7 @@ class Attribute:
         return text, polynomial(self.numbers - low, (a, b, c), prime) % 2 == 0
 
 
-def polynomial(x: Whole, weights: tuple[int, int, int], prime: int) -> Whole:
+def polynomial(x: Integers, weights: tuple[int, int, int], prime: int) -> Integers:
     """Of degree two, modulo a prime: for three different x below it, every three values are equally likely."""
     a, b, c = weights
     return np.asarray(((a * x + b) % prime * x + c) % prime)
@@ -90,8 +88,8 @@ class Public:
 
     attributes: tuple[Attribute, ...]
     names: tuple[str, ...]
-    classes: Whole
-    top: Whole
+    classes: Integers
+    top: Integers
 
     def predicate(self, draw: np.random.Generator) -> tuple[str, Truths]:
         """A random subset as a condition, and the classes that are in it. Never nobody."""
@@ -346,7 +344,7 @@ def _attribute(name: str, data: Microdata, *, plain: bool) -> Attribute:
     return Attribute(name=quoted, codes=codes, texts=literals)
 
 
-def _merged(codes: Whole, texts: Sequence[str | None]) -> tuple[Whole, tuple[str | None, ...]]:
+def _merged(codes: Integers, texts: Sequence[str | None]) -> tuple[Integers, tuple[str | None, ...]]:
     """Numbers that are spelled in two ways, such as 1.5 and 1.50, are one: no condition tells them apart."""
     first: dict[Fraction | None, str | None] = {}
     for text in texts:

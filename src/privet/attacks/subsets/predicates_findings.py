@@ -10,13 +10,13 @@ import numpy as np
 from privet.attacks.finding import Finding, Findings, Picture, Score, Strength, Table
 from privet.attacks.membership.trade_off import picture
 from privet.attacks.promise import Privacy
-from privet.attacks.subsets.decoders.problem import Floats
 from privet.attacks.subsets.findings import LEAD, MOST_LISTED, errors_words
 from privet.attacks.subsets.predicates import Asked, Told, people_guessed
 from privet.attacks.subsets.score import SURE, calibration, scored
 from privet.attacks.subsets.sums import Guesses
 from privet.interpret import meaning
 from privet.stats.roc import roc
+from privet.typing import Floats
 
 ASSUMED = (
     "The table of what anybody can see has everybody who is in the data, once, and no attribute is wrong.",

@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from privet.attacks.subsets.decoders.normal import cdf
-from privet.attacks.subsets.decoders.problem import Decoded, Errors, Floats
+from privet.attacks.subsets.decoders.problem import Decoded, Errors
 from privet.attacks.subsets.sums import variance_of
+from privet.typing import Floats, Integers
 
-Whole = npt.NDArray[np.int64]
 Members = npt.NDArray[np.uint8]
 SLACK = 1e-9  # of variances, where answers are exact
 CLEAR = 6.0  # standard deviations by which residuals are larger than they can be by chance
@@ -35,7 +35,7 @@ class Looked:
     """
 
     rate: float
-    top: Whole
+    top: Integers
     left: Floats  # U' (answers - A mean)
     beyond: float  # the square of what lies in no direction of U
     sizes: Floats  # s
@@ -43,7 +43,7 @@ class Looked:
     rows: int
 
     @classmethod
-    def of(cls, members: Members, answers: Floats, rate: float, top: Whole, *, shared: bool = False) -> Looked:
+    def of(cls, members: Members, answers: Floats, rate: float, top: Integers, *, shared: bool = False) -> Looked:
         """`shared`: all answers may be off by the same number, so only how they differ from each other counts."""
         a = members.astype(np.float64)
         if shared:
@@ -95,7 +95,7 @@ def posterior_mean(looked: Looked, errors: Errors | None) -> Decoded:
     )
 
 
-def judged(found: Decoded, linear: Decoded, top: Whole) -> Decoded:
+def judged(found: Decoded, linear: Decoded, top: Integers) -> Decoded:
     """The whole numbers of a decoder that cannot tell how sure they are, each as likely as the posterior mean says."""
     if found.right is not None:
         return found

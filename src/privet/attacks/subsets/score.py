@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from privet.attacks.finding import Curve, Picture, Score
-from privet.attacks.subsets.decoders.problem import Floats
 from privet.attacks.subsets.sums import Guesses
 from privet.stats.binomial import share
+from privet.typing import Floats
 
 SURE = 0.95  # a guess at least so likely is a claim
 BINS = 10  # from 50 to 100 % sure

@@ -19,9 +19,10 @@ import numpy as np
 import numpy.typing as npt
 
 from privet.attacks.finding import Findings
-from privet.attacks.subsets.decoders.problem import Decoded, Errors, Floats, Forecast, Matrix
+from privet.attacks.subsets.decoders.problem import Decoded, Errors, Forecast, Matrix
 from privet.core.rational import show
 from privet.errors import InvalidInputError
+from privet.typing import Floats
 
 Progress = Callable[[str, int, int], object]
 Guesses = npt.NDArray[np.int8]  # 0 or 1 for everybody; -1: not told

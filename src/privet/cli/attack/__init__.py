@@ -32,11 +32,14 @@ def _preflight(options: argparse.Namespace) -> int:
     check(options)
     mapping: Path = options.mapping or options.workbook.with_suffix(".toml")
     if not options.workbook.exists():
-        raise InvalidInputError(f"there is no {options.workbook}", "name an Excel file, or a folder of CSV files")
+        raise InvalidInputError(
+            f"there is no {options.workbook}", "name an Excel file, or a folder of CSV files", "missing-file"
+        )
     if not mapping.exists():
         raise InvalidInputError(
             f"there is no {mapping}, which would say what the sheets of {options.workbook.name} mean",
             "write it as docs/releases.md shows, or name another file with --mapping",
+            "missing-file",
         )
     from privet import attacks  # noqa: PLC0415
 

@@ -56,6 +56,7 @@ def _attack(options: argparse.Namespace) -> None:
         raise InvalidInputError(
             "name either published STATISTICS or --data to try it on",
             "write such as: privet attack membership means.csv --people known.csv --reference others.csv",
+            "not-exactly-one",
         )
     with counting() as progress:
         found = _tried(options, progress) if options.data is not None else _published(options, progress)
@@ -64,7 +65,7 @@ def _attack(options: argparse.Namespace) -> None:
 
 def _published(options: argparse.Namespace, progress: Progress) -> Findings:
     if options.people is None:
-        raise InvalidInputError("nobody is asked about", "name a file of people with --people")
+        raise InvalidInputError("nobody is asked about", "name a file of people with --people", "missing-option")
     from privet.attacks.membership import files  # noqa: PLC0415  brings NumPy
     from privet.attacks.membership.members import attack_membership  # noqa: PLC0415
 
@@ -101,9 +102,11 @@ def _tried(options: argparse.Namespace, progress: Progress) -> Findings:
     """With --epsilon, means of Privet's noise. Replacing a person moves each of d sums by the largest value at most, so
     all together by d times that: the scale of the noise is this over epsilon."""
     if options.size is None:
-        raise InvalidInputError("how many people are to be drawn is not said", "give such as --size 100")
+        raise InvalidInputError(
+            "how many people are to be drawn is not said", "give such as --size 100", "missing-option"
+        )
     if options.delta != "0":
-        raise InvalidInputError("with --data the promise is epsilon alone", "leave --delta out")
+        raise InvalidInputError("with --data the promise is epsilon alone", "leave --delta out", "unneeded-delta")
     from privet.attacks.membership.files import people_of  # noqa: PLC0415
     from privet.attacks.membership.trial import trial  # noqa: PLC0415
 

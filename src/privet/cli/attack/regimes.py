@@ -59,6 +59,7 @@ def _leak(options: argparse.Namespace) -> None:
         raise InvalidInputError(
             "leak needs records and their columns, or --made alone",
             "write such as: privet attack leak patients.csv --columns smoker,age:0:99",
+            "not-exactly-one",
         )
     from privet.compare.leakage import leak, made  # noqa: PLC0415  brings NumPy and DuckDB
 
@@ -87,7 +88,9 @@ def _columns(text: str) -> list[str | tuple[str, object, object]]:
 def _sizes(text: str) -> tuple[int, int]:
     sizes = [int(part) for part in _listed(text) if part.isdecimal()]
     if len(sizes) != 2 or len(_listed(text)) != 2:
-        raise InvalidInputError(f"--made cannot be read: {text}", "write such as --made 400,200: people, attributes")
+        raise InvalidInputError(
+            f"--made cannot be read: {text}", "write such as --made 400,200: people, attributes", "syntax-error"
+        )
     return sizes[0], sizes[1]
 
 

@@ -25,7 +25,9 @@ def seconds_option(command: argparse.ArgumentParser) -> None:
 def check(options: argparse.Namespace) -> None:
     """Before the work, not after it."""
     if "seconds" in options and not options.seconds > 0:
-        raise InvalidInputError(f"seconds must be above 0, not {options.seconds:g}", "for example --seconds 60")
+        raise InvalidInputError(
+            f"seconds must be above 0, not {options.seconds:g}", "for example --seconds 60", "not-positive"
+        )
     if options.out is not None:
         check_report(options.out)
 

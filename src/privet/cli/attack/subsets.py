@@ -69,7 +69,9 @@ def _subsets(options: argparse.Namespace) -> None:
     ways = [options.file is not None, options.simulate, options.vault is not None]
     if sum(ways) != 1:
         raise InvalidInputError(
-            "what is attacked must be said once", "name a FILE, or give --simulate, or --vault with a table"
+            "what is attacked must be said once",
+            "name a FILE, or give --simulate, or --vault with a table",
+            "not-exactly-one",
         )
     attack = (_file, _simulated, _asked)[ways.index(True)]
     with counting() as progress:
@@ -113,7 +115,7 @@ def _simulated(options: argparse.Namespace, progress: Callable[[str, int, int], 
     law: Any = "bounded" if options.exhaustive else "outliers" if options.outliers is not None else options.law
     if (options.alpha is None) == (options.error is None) and law != "exact":
         raise InvalidInputError(
-            "the size of errors must be said once", "give --alpha 0.25, or --error 3, or --law exact"
+            "the size of errors must be said once", "give --alpha 0.25, or --error 3, or --law exact", "not-exactly-one"
         )
     alpha = options.alpha if options.error is None else options.error / math.sqrt(max(people, 1))
     from privet.attacks.subsets.made import simulate  # noqa: PLC0415
@@ -144,7 +146,7 @@ def _simulated(options: argparse.Namespace, progress: Callable[[str, int, int], 
 
 def _whole(text: str | None, example: str) -> int:
     if text is None or not (text.isascii() and text.isdigit()) or len(text) > 12:
-        raise InvalidInputError("how many people there are must be a number", f"give such as {example}")
+        raise InvalidInputError("how many people there are must be a number", f"give such as {example}", "not-whole")
     return int(text)
 
 
@@ -155,6 +157,7 @@ def _asked(options: argparse.Namespace, progress: Callable[[str, int, int], None
         raise InvalidInputError(
             f"to ask a vault --{missing[0]} is needed",
             "give such as --people public.csv --table visits --secret ill --epsilon 0.01",
+            "missing-option",
         )
     from privet.attacks.promise import Privacy  # noqa: PLC0415
     from privet.attacks.subsets.file import read_secrets  # noqa: PLC0415

@@ -55,20 +55,20 @@ def load(text: str) -> Callable[..., Any]:
     """The function that FILE.py:NAME names. The file is run as Python runs it: its own folder comes first."""
     path, _, name = text.rpartition(":")
     if not path.endswith(".py") or not name:
-        raise InvalidInputError(f"{shown(text)} does not name a function in a file", REMEDY)
+        raise InvalidInputError(f"{shown(text)} does not name a function in a file", REMEDY, "syntax-error")
     module = _module(Path(path))
     found = vars(module).get(name)
     if not callable(found):
         names = [key for key, value in vars(module).items() if _own_function(value, module)]
         problem = f"{one_line(path)} has no {shown(name)}" if found is None else f"{shown(name)} is not a function"
         remedy = f"its functions are: {', '.join(names)}" if names else REMEDY
-        raise InvalidInputError(problem, remedy)
+        raise InvalidInputError(problem, remedy, "unknown-function")
     return found  # type: ignore[no-any-return]
 
 
 def _module(path: Path) -> ModuleType:
     if not path.is_file():
-        raise InvalidInputError(f"there is no file {one_line(str(path))}", REMEDY)
+        raise InvalidInputError(f"there is no file {one_line(str(path))}", REMEDY, "missing-file")
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None  # noqa: S101  the name ends in .py
     module = importlib.util.module_from_spec(spec)
@@ -80,6 +80,7 @@ def _module(path: Path) -> ModuleType:
         raise InvalidInputError(
             f"{one_line(str(path))} does not run: {type(error).__name__}: {one_line(str(error))}",
             "correct the file: `python FILE.py` shows where it fails",
+            "code-fails",
         ) from None
     return module
 
@@ -90,9 +91,15 @@ def _own_function(value: object, module: ModuleType) -> bool:
 
 def _neighbors(options: argparse.Namespace) -> Any:
     if options.neighbors is not None and options.domain is not None:
-        raise InvalidInputError("--neighbors and --domain exclude each other", "give two data sets, or where to search")
+        raise InvalidInputError(
+            "--neighbors and --domain exclude each other",
+            "give two data sets, or where to search",
+            "contradictory-options",
+        )
     if options.replace and options.domain is None:
-        raise InvalidInputError("--replace goes with --domain", "leave it out, or give such as --domain rows:0,1")
+        raise InvalidInputError(
+            "--replace goes with --domain", "leave it out, or give such as --domain rows:0,1", "unneeded-option"
+        )
     if options.neighbors is not None:
         return tuple(map(_data, options.neighbors))
     return "search" if options.domain is None else domain_of(options.domain, replace=options.replace)
@@ -103,7 +110,9 @@ def _data(text: str) -> Any:
         return json.loads(text)
     except json.JSONDecodeError as error:
         raise InvalidInputError(
-            f"{shown(text)} is not JSON: {error.msg} at letter {error.pos + 1}", "write such as '[1, 0, 2.5]' or '3'"
+            f"{shown(text)} is not JSON: {error.msg} at letter {error.pos + 1}",
+            "write such as '[1, 0, 2.5]' or '3'",
+            "syntax-error",
         ) from None
 
 
@@ -121,7 +130,7 @@ def domain_of(text: str, *, replace: bool) -> Domain:
         case "answers" if rest.isdecimal() and not replace:
             return audits.Answers(int(rest))
         case _:
-            raise InvalidInputError(f"there is no domain {shown(text)}", f"use one of {DOMAINS}")
+            raise InvalidInputError(f"there is no domain {shown(text)}", f"use one of {DOMAINS}", "unknown-choice")
 
 
 def _values(text: str) -> Any:
@@ -133,7 +142,9 @@ def _values(text: str) -> Any:
         try:
             ends = float(low), float(high)
         except ValueError:
-            raise InvalidInputError(f"{shown(text)} is not a range of numbers", "write such as 0..10") from None
+            raise InvalidInputError(
+                f"{shown(text)} is not a range of numbers", "write such as 0..10", "syntax-error"
+            ) from None
         return Between(*ends)
     return [_value(part) for part in text.split(",")]
 

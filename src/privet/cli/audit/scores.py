@@ -51,7 +51,7 @@ def read_scores(path: Path) -> tuple[list[float], list[bool]]:
     rows = csv.DictReader(io.StringIO(read_text(path, "the scores")))
     missing = [name for name in COLUMNS if name not in (rows.fieldnames or ())]
     if missing:
-        raise InvalidInputError(f"{one_line(str(path))} has no column {missing[0]}", REMEDY)
+        raise InvalidInputError(f"{one_line(str(path))} has no column {missing[0]}", REMEDY, "wrong-columns")
     scores, included = [], []
     for row in rows:
         scores.append(_score(row["score"], rows.line_num))
@@ -63,14 +63,16 @@ def _score(text: str | None, line: int) -> float:
     try:
         return float(text or "")
     except ValueError:
-        raise InvalidInputError(f"line {line}: the score {shown(text or '')} is not a number", REMEDY) from None
+        raise InvalidInputError(
+            f"line {line}: the score {shown(text or '')} is not a number", REMEDY, "not-a-number"
+        ) from None
 
 
 def _included(text: str | None, line: int) -> bool:
     found = INCLUDED.get((text or "").strip().lower())
     if found is None:
         raise InvalidInputError(
-            f"line {line}: included is {shown(text or '')}", "write 1 (the canary was in the data) or 0"
+            f"line {line}: included is {shown(text or '')}", "write 1 (the canary was in the data) or 0", "not-binary"
         )
     return found
 

@@ -60,10 +60,12 @@ def _options(command: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> int:
     check_out(options)
     if not options.seconds > 0:
-        raise InvalidInputError(f"seconds must be above 0, not {options.seconds:g}", "give such as --seconds 60")
+        raise InvalidInputError(
+            f"seconds must be above 0, not {options.seconds:g}", "give such as --seconds 60", "not-positive"
+        )
     if options.releases < LEAST_RELEASES:
         raise InvalidInputError(
-            f"{options.releases:,} releases show nothing", f"give --releases {LEAST_RELEASES} or more"
+            f"{options.releases:,} releases show nothing", f"give --releases {LEAST_RELEASES} or more", "too-few"
         )
     from privet.audits import Checks  # noqa: PLC0415  brings NumPy
     from privet.cli.audit.made_pair import made_pairs  # noqa: PLC0415
@@ -155,7 +157,7 @@ def _releases(pair: tuple[Asked, Asked], options: argparse.Namespace) -> int:
 
 def _released(side: Asked) -> object:
     answer = side.query.release(fresh=True)
-    return answer.noisy, tuple(map(str, answer.question.outline.cells.keys()))
+    return answer.noisy, tuple(map(str, answer.priced.cells.keys()))
 
 
 def _last_step(pair: tuple[Asked, Asked]) -> Callable[[Asked, int], Any] | None:
@@ -165,7 +167,7 @@ def _last_step(pair: tuple[Asked, Asked]) -> Callable[[Asked, int], Any] | None:
 
     from privet.engine import FreshNoise  # noqa: PLC0415
 
-    parts = pair[0].query.question.parts
+    parts = pair[0].query.priced.parts
     if any(isinstance(part.law, Choice) or part.threshold is not None for part in parts):
         return None
     moves = [(part.law, step) for part, steps in zip(parts, _steps(pair), strict=True) for step in steps if step]
@@ -182,7 +184,7 @@ def _last_step(pair: tuple[Asked, Asked]) -> Callable[[Asked, int], Any] | None:
 
 def _moved(pair: tuple[Asked, Asked]) -> Fraction:
     """How much of what is paid for the numbers of the two sides move: the most of all parts."""
-    parts = pair[0].query.question.parts
+    parts = pair[0].query.priced.parts
     shares = [
         Fraction(sum(map(abs, steps)), part.sensitivity.l1) for part, steps in zip(parts, _steps(pair), strict=True)
     ]
@@ -194,7 +196,7 @@ def _steps(pair: tuple[Asked, Asked]) -> list[list[int]]:
     from privet.testing import exact  # noqa: PLC0415
 
     keys = None
-    if pair[0].query.question.outline.cells.private:  # the keys of both sides
+    if pair[0].query.priced.cells.private:  # the keys of both sides
         keys = list(dict.fromkeys(key for side in pair for key in exact(side.query, key=KEY).keys))
     one, two = (exact(side.query, key=KEY, keys=keys).parts for side in pair)
     return [

@@ -11,7 +11,7 @@ from privet.errors import InvalidInputError
 from privet.estimates.estimate import Row
 from privet.estimates.levels import levels_of, rows_of_level
 from privet.estimates.moments import Estimate
-from privet.estimates.question import Question
+from privet.estimates.priced import Priced
 from privet.report.answer.text import chosen_words, group_text, price_words
 from privet.report.charts import HEALTHY, INK, PAPER, house_style
 from privet.report.terminal import one_line
@@ -29,7 +29,7 @@ ABOUT = "Bars are published values; the thin lines hold the exact value with pro
 
 def chart(answer: Answer) -> alt.LayerChart | alt.VConcatChart:
     """One panel an aggregate. The first key has the axis, a second one the colors."""
-    keys, values = check_drawable(answer.question)
+    keys, values = check_drawable(answer.priced)
     rows = answer.leveled()
     _check_bars(len(rows))
     axis, color = _places(keys, rows)
@@ -54,32 +54,36 @@ def chart(answer: Answer) -> alt.LayerChart | alt.VConcatChart:
     return whole
 
 
-def check_drawable(asked: Question) -> tuple[list[str], list[str]]:
+def check_drawable(asked: Priced) -> tuple[list[str], list[str]]:
     """The keys and the numbers to draw. What can be known to be too much is refused before anything is paid."""
-    plan = asked.outline.plan
+    plan = asked.plan
     names = {key.name for key in plan.keys}
     keys = [name for name in plan.outputs if name in names]
     values = [name for name in plan.outputs if name not in names]
     if not values:
-        raise InvalidInputError("this answer shows no number to draw", "select an aggregate such as COUNT(*)")
+        raise InvalidInputError(
+            "this answer shows no number to draw", "select an aggregate such as COUNT(*)", "no-aggregate"
+        )
     if len(keys) > 2 or len(names) > len(keys):
         raise InvalidInputError(
             f"a chart shows all keys, at most two, not {len(keys)} of {len(names)}",
             "group by one or two columns and select them, or use to_pandas()",
+            "wrong-shape",
         )
-    if plan.having is None and (not asked.outline.cells.private or asked.outline.cells.chosen is not None):
-        rows = sum(rows_of_level(asked.outline.cells, plan, level) for level in levels_of(plan))
+    if plan.having is None and (not asked.cells.private or asked.cells.chosen is not None):
+        rows = sum(rows_of_level(asked.cells, plan, level) for level in levels_of(plan))
         _check_bars(rows if plan.limit is None else min(plan.limit, rows))
     return keys, values
 
 
 def _check_bars(number: int) -> None:
     if not number:
-        raise InvalidInputError("no row is left to draw", "ask with another HAVING or LIMIT")
+        raise InvalidInputError("no row is left to draw", "ask with another HAVING or LIMIT", "empty")
     if number > MOST_BARS:
         raise InvalidInputError(
             f"{number:,} bars are too many to see; {MOST_BARS} fit",
             "group by something coarser, add ORDER BY and LIMIT, or use to_pandas()",
+            "too-many",
         )
 
 
@@ -92,6 +96,7 @@ def _places(keys: Sequence[str], rows: Sequence[Row]) -> tuple[str | None, str |
         raise InvalidInputError(
             f"both keys have more than {len(COLORS)} values, which is more than there are colors",
             "keep the values you want: WHERE ... IN (...)",
+            "too-many",
         )
     return (keys[0], keys[1]) if len(second) <= len(COLORS) else (keys[1], keys[0])
 

@@ -90,14 +90,14 @@ def _notes(answer: Answer, shown: Sequence[Column]) -> list[str]:
 
 
 def _none_left(answer: Answer) -> str:
-    if answer.question.outline.cells.private and not answer.question.outline.cells.count:
+    if answer.priced.cells.private and not answer.priced.cells.count:
         return "No group has enough people to be shown."
     return "No row is left after HAVING and LIMIT."
 
 
 def chosen_words(answer: Answer) -> list[str]:
     """What the choice of rows by noisy numbers did to the intervals."""
-    found = affected(answer.question, answer.selection)
+    found = affected(answer.priced, answer.selection)
     together, given, none = (", ".join(map(one_line, names)) for names in (found.together, found.given, found.none))
     rows = answer.selection.rows
     wider = f"The intervals of {together} are wider for that reason: those of all {rows:,} rows hold at once."
@@ -123,8 +123,8 @@ def _printed(answer: Answer) -> list[str]:
 def _ranked(answer: Answer) -> list[str]:
     """Quantiles, MIN and MAX are chosen by rank: how far off that is can be said, not how far the value is."""
     lines = []
-    for recipe in answer.question.outline.recipes:
-        part = answer.question.parts[recipe.measures[0]]
+    for recipe in answer.priced.recipes:
+        part = answer.priced.parts[recipe.measures[0]]
         if isinstance(part.law, Choice) and recipe.aggregate.name in answer.columns:
             name = one_line(recipe.aggregate.name)
             if not answer.selection.tested.isdisjoint(recipe.measures):
@@ -140,10 +140,10 @@ def _ranked(answer: Answer) -> list[str]:
 
 def _dropped(answer: Answer) -> list[str]:
     """What bounding leaves out, as far as it is public."""
-    read = answer.question.outline
+    read = answer.priced
     lines = []
     if read.cells.private:
-        threshold = answer.question.parts[-1].threshold
+        threshold = answer.priced.parts[-1].threshold
         rest = f"; the others are in the row {key_text(read.plan.other)}" if read.cells.rest else ""
         lines.append(f"Groups are shown if they have about {threshold:,} people or more{rest}.")
     if answer.dropped is not None:
@@ -173,8 +173,8 @@ def columns(answer: Answer) -> list[Column]:
     rows = answer.leveled()
     lines = [row.line for row in rows]
     steps = {
-        recipe.aggregate.name: answer.question.parts[recipe.measures[0]].measure.step
-        for recipe in answer.question.outline.recipes
+        recipe.aggregate.name: answer.priced.parts[recipe.measures[0]].measure.step
+        for recipe in answer.priced.recipes
         if recipe.aggregate.function in EVEN
     }
     return [

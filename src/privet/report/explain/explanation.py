@@ -19,7 +19,7 @@ from privet.estimates.accuracy import half_width
 from privet.estimates.choosing import Affected, affected, selection_of
 from privet.estimates.estimate import SINGLE, total_error
 from privet.estimates.levels import Level, finest, levels_of, rows_of_level
-from privet.estimates.question import Question
+from privet.estimates.priced import Priced
 from privet.ledger import Policy
 from privet.report.explain.plan_words import call
 from privet.report.terminal import floor, plain_numbers
@@ -152,13 +152,13 @@ class Explanation:
 
 def explanation(query: Query) -> Explanation:
     """Everything that `explain` says, as numbers."""
-    ledger, asked = query.gate.ledger, query.question
+    ledger, asked = query.gate.ledger, query.priced
     budgets, shares = _standings(query)
     return Explanation(
-        outlooks=tuple(_outlook(recipe, asked.parts) for recipe in asked.outline.recipes),
+        outlooks=tuple(_outlook(recipe, asked.parts) for recipe in asked.recipes),
         totals=_totals(asked),
         chosen=_chosen(asked),
-        cells=None if asked.outline.cells.private else asked.outline.cells.count,
+        cells=None if asked.cells.private else asked.cells.count,
         threshold=asked.parts[-1].threshold,
         standings=(_tightest(budgets, query.cost), *shares),
         cost=query.cost,
@@ -177,8 +177,8 @@ def mechanism_of(part: Part) -> str:
     return f"{LAPLACE if isinstance(part.law, DiscreteLaplace) else GAUSSIAN} noise"
 
 
-def _totals(asked: Question) -> tuple[Total, ...]:
-    read = asked.outline
+def _totals(asked: Priced) -> tuple[Total, ...]:
+    read = asked
     found = []
     for level in levels_of(read.plan):
         cells = None if read.cells.private else read.cells.count // max(rows_of_level(read.cells, read.plan, level), 1)
@@ -196,8 +196,8 @@ def _totals(asked: Question) -> tuple[Total, ...]:
     return tuple(found)
 
 
-def _chosen(asked: Question) -> Chosen | None:
-    read = asked.outline
+def _chosen(asked: Priced) -> Chosen | None:
+    read = asked
     rows = (
         None if read.cells.private else sum(rows_of_level(read.cells, read.plan, one) for one in levels_of(read.plan))
     )

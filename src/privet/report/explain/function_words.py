@@ -4,63 +4,49 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from privet.core.expression import (
-    Length,
-    Like,
-    Local,
-    Modulo,
-    Period,
-    Piece,
-    Power,
-    Recased,
-    Replaced,
-    Shifted,
-    Side,
-    Sliced,
-    Trimmed,
-    Written,
-)  # fmt: skip
+from privet.core import expression as e
 from privet.core.rational import show
 from privet.report.terminal import one_line
 
 OneValue = (
-    Modulo | Power | Shifted | Local | Written | Recased | Trimmed | Length | Sliced | Replaced | Piece | Like
+    e.Modulo | e.Power | e.Shifted | e.Local | e.Written | e.Recased | e.Trimmed | e.Length | e.Sliced
+    | e.Replaced | e.Piece | e.Like
 )  # fmt: skip
-TRIM = {Side.BOTH: "TRIM", Side.START: "LTRIM", Side.END: "RTRIM"}
-FORMATS = {Period.YEAR: "YYYY", Period.MONTH: "YYYY-MM", Period.DAY: "YYYY-MM-DD"}
+TRIM = {e.Side.BOTH: "TRIM", e.Side.START: "LTRIM", e.Side.END: "RTRIM"}
+FORMATS = {e.Period.YEAR: "YYYY", e.Period.MONTH: "YYYY-MM", e.Period.DAY: "YYYY-MM-DD"}
 
 
 def words_of_function(function: OneValue, item: str) -> str:
     match function:
-        case Modulo(_, divisor):
+        case e.Modulo(_, divisor):
             return f"({item} % {show(divisor)})"
-        case Power(_, exponent):
+        case e.Power(_, exponent):
             return f"POWER({item}, {exponent})"
-        case Shifted():
+        case e.Shifted():
             return f"({item} + INTERVAL '{_interval(function)}')"
-        case Local(_, zone):
+        case e.Local(_, zone):
             return f"({item} AT TIME ZONE {_text(zone)})"
-        case Written(period):
+        case e.Written(period):
             return f"TO_CHAR({item}, '{FORMATS[period]}')"
-        case Recased(letters):
+        case e.Recased(letters):
             return f"{letters.upper()}({item})"
-        case Trimmed(side):
+        case e.Trimmed(side):
             return f"{TRIM[side]}({item})"
-        case Length():
+        case e.Length():
             return f"LENGTH({item})"
-        case Sliced(_, start, stop):
+        case e.Sliced(_, start, stop):
             return _sliced(item, start, stop)
-        case Replaced(_, old, new):
+        case e.Replaced(_, old, new):
             return f"REPLACE({item}, {_text(old)}, {_text(new)})"
-        case Piece(_, separator, place):
+        case e.Piece(_, separator, place):
             return f"SPLIT_PART({item}, {_text(separator)}, {place})"
-        case Like(_, pattern):
+        case e.Like(_, pattern):
             return f"({item} LIKE {_text(pattern)})"
         case _:
             assert_never(function)
 
 
-def _interval(moved: Shifted) -> str:
+def _interval(moved: e.Shifted) -> str:
     parts = [(moved.months, "months"), (moved.days, "days"), (moved.microseconds, "microseconds")]
     return " ".join(f"{number} {unit}" for number, unit in parts if number) or "0 days"
 

@@ -8,31 +8,8 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import assert_never
 
-from privet.core.expression import (
-    Absolute,
-    And,
-    Arithmetic,
-    AsDate,
-    AsTime,
-    Case,
-    Coalesce,
-    Column,
-    Compare,
-    Concat,
-    Expression,
-    Extracted,
-    Greatest,
-    In,
-    IsNull,
-    Least,
-    Literal,
-    Not,
-    Or,
-    Quotient,
-    Rounded,
-    Truncated,
-    Value,
-)
+from privet.core import expression as e
+from privet.core.expression import Expression, Value
 from privet.core.plan import Aggregate, Function, Joined, Origin, PerUnit, Scan
 from privet.report.explain.function_words import words_of_function
 from privet.report.terminal import one_line
@@ -45,48 +22,48 @@ SHOWN_VALUES = 8  # of a long list of constants
 def words_of(expression: Expression) -> str:
     """On one line, with brackets wherever something is made of parts."""
     match expression:
-        case Column(name):
+        case e.Column(name):
             return one_line(name)
-        case Literal(value):
+        case e.Literal(value):
             return constant(value)
-        case Arithmetic(sign, left, right):
+        case e.Arithmetic(sign, left, right):
             return f"({words_of(left)} {sign} {words_of(right)})"
-        case Quotient(left, right):
+        case e.Quotient(left, right):
             return f"({words_of(left)} / {words_of(right)})"
-        case Compare(relation, left, right):
+        case e.Compare(relation, left, right):
             return f"({words_of(left)} {relation} {words_of(right)})"
-        case And(items):
+        case e.And(items):
             return _joined(items, " AND ")
-        case Or(items):
+        case e.Or(items):
             return _joined(items, " OR ")
-        case Not(Not(item)):
+        case e.Not(e.Not(item)):
             return words_of(item)
-        case Not(IsNull(item)):
+        case e.Not(e.IsNull(item)):
             return f"({words_of(item)} IS NOT NULL)"
-        case Not(item):
+        case e.Not(item):
             return f"(NOT {words_of(item)})"
-        case IsNull(item):
+        case e.IsNull(item):
             return f"({words_of(item)} IS NULL)"
-        case In(item, values):
+        case e.In(item, values):
             return f"({words_of(item)} IN ({_listed(values)}))"
-        case Case(branches, otherwise):
+        case e.Case(branches, otherwise):
             cases = [f"WHEN {words_of(when)} THEN {words_of(then)}" for when, then in branches]
             return f"CASE {' '.join(cases)} ELSE {words_of(otherwise)} END"
-        case Coalesce(items) | Least(items) | Greatest(items):
+        case e.Coalesce(items) | e.Least(items) | e.Greatest(items):
             return f"{type(expression).__name__.upper()}{_joined(items, ', ')}"
-        case Absolute(item):
+        case e.Absolute(item):
             return f"ABS({words_of(item)})"
-        case Rounded(rounding, item, step):
+        case e.Rounded(rounding, item, step):
             return f"({words_of(item)} rounded by {rounding} to multiples of {constant(step)})"
-        case Truncated(period, item):
+        case e.Truncated(period, item):
             return f"date_trunc('{period}', {words_of(item)})"
-        case Extracted(field, item):
+        case e.Extracted(field, item):
             return f"extract({field} from {words_of(item)})"
-        case AsDate(item):
+        case e.AsDate(item):
             return f"CAST({words_of(item)} AS DATE)"
-        case AsTime(item):
+        case e.AsTime(item):
             return f"CAST({words_of(item)} AS TIMESTAMP)"
-        case Concat(items):
+        case e.Concat(items):
             return _joined(items, " || ")
         case _:
             return words_of_function(expression, words_of(expression.item))
@@ -107,7 +84,7 @@ def call(aggregate: Aggregate) -> str:
 def inside(expression: Expression) -> str:
     """Without brackets of its own, since it stands in those of a function."""
     words = words_of(expression)
-    return words[1:-1] if words.startswith("(") and not isinstance(expression, Column) else words
+    return words[1:-1] if words.startswith("(") and not isinstance(expression, e.Column) else words
 
 
 def origin_tree(origin: Origin) -> Branch:

@@ -15,7 +15,7 @@ from privet.core.unit import Neighbors
 from privet.estimates.computed import divides
 from privet.report.answer.text import price_words
 from privet.report.explain.explanation import Chosen, Explanation, Noise, Outlook, Standing, Total, explanation
-from privet.report.explain.tree_of_question import and_, level_words, tree
+from privet.report.explain.plan_tree import and_, level_words, tree
 from privet.report.terminal import Pen, ceiling, decimals_for, fixed, floor, one_line
 from privet.report.tree import drawn
 
@@ -31,7 +31,7 @@ def explain(query: Query, pen: Pen) -> str:
     """The page."""
     facts = explanation(query)
     parts = [
-        [pen.head("What is asked"), *drawn(tree(query.question), "   ")],
+        [pen.head("What is asked"), *drawn(tree(query.priced), "   ")],
         [pen.head("Who is protected"), *_protected(query)],
         [pen.head("Noise, and how far off it leaves a number (with probability 95 %)"), *_noises(query, facts)],
         [pen.head("Price"), *_price(facts, pen)],
@@ -42,7 +42,7 @@ def explain(query: Query, pen: Pen) -> str:
 
 
 def _protected(query: Query) -> list[str]:
-    table, bounds = query.table, query.question.outline.bounds
+    table, bounds = query.table, query.priced.bounds
     presence = {
         Neighbors.ADD_REMOVE: "whether it is in the table at all (add-remove)",
         Neighbors.REPLACE: "whatever its rows say; how many there are is public (replace)",
@@ -190,12 +190,12 @@ def left_words(standing: Standing) -> str:
 def _advice(query: Query, facts: Explanation) -> list[str]:
     """What declarations and price alone tell; the data may be kinder."""
     lines = [line for outlook in facts.outlooks for line in _useful(outlook)]
-    measures = len(query.question.parts)
+    measures = len(query.priced.parts)
     if measures > 1:
         lines.append(
             f"{measures} noisy numbers a group share the price: ask for fewer of them to get each with less noise."
         )
-    bounds = query.question.outline.bounds
+    bounds = query.priced.bounds
     most = min(bounds.groups, facts.cells or bounds.groups) * bounds.rows
     most = min(most, bounds.in_all or most)
     if most > MANY_OF_ONE:

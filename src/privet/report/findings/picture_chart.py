@@ -126,6 +126,7 @@ def _rows(curve: Curve, picture: Picture) -> list[Row]:
         raise InvalidInputError(
             f"the curve “{one_line(curve.name)}” of a picture has {len(curve.x)} places and {len(curve.y)} heights",
             "give as many y as x, and as many ends of intervals, or none",
+            "wrong-length",
         )
     rows = []
     for place, (x, y) in enumerate(zip(curve.x, curve.y, strict=True)):

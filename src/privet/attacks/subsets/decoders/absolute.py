@@ -14,7 +14,8 @@ import numpy as np
 
 from privet.attacks.subsets.decoders import checked
 from privet.attacks.subsets.decoders.descent import Minimum, Progress, Search
-from privet.attacks.subsets.decoders.problem import Decoded, Errors, Floats, Matrix
+from privet.attacks.subsets.decoders.problem import Decoded, Errors, Matrix
+from privet.typing import Floats
 
 NAME = "L1"
 BEND = {"laplace": 0.3, "outliers": 1.0}  # residuals up to so many sizes are squared

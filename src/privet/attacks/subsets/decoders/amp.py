@@ -22,9 +22,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from privet.attacks.subsets.decoders.error_laws import LARGEST, Channel, channel, checked
-from privet.attacks.subsets.decoders.problem import Decoded, Errors, Floats, Matrix
+from privet.attacks.subsets.decoders.problem import Decoded, Errors, Matrix
 from privet.attacks.subsets.decoders.vectors import vector
 from privet.errors import InvalidInputError
+from privet.typing import Floats
 
 Progress = Callable[[str, int, int], object]
 DECODER = "amp"

@@ -20,8 +20,9 @@ import numpy as np
 
 from privet.attacks.subsets.decoders import checked
 from privet.attacks.subsets.decoders.descent import Minimum, Progress, Search
-from privet.attacks.subsets.decoders.problem import Decoded, Errors, Floats, Matrix
+from privet.attacks.subsets.decoders.problem import Decoded, Errors, Matrix
 from privet.core.claim import claim
+from privet.typing import Floats
 
 NAME = "Chebyshev"
 ZONES = (0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.98, 1.0)  # dead zones that are tried, as parts of E

@@ -11,8 +11,9 @@ import numpy as np
 from privet.attacks.subsets.decoders.intervals_of_people import Ranges
 from privet.attacks.subsets.decoders.listed import Sparse
 from privet.attacks.subsets.decoders.packed import Packed
-from privet.attacks.subsets.decoders.problem import Bits, Errors, Floats, Matrix
+from privet.attacks.subsets.decoders.problem import Bits, Errors, Matrix
 from privet.errors import InvalidInputError
+from privet.typing import Floats
 
 LARGEST_TOP = 255  # whole numbers found are bytes
 LAWS = ("exact", "normal", "laplace", "bounded", "outliers")

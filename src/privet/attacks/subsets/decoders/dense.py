@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from privet.attacks.subsets.decoders.problem import Floats
 from privet.attacks.subsets.decoders.vectors import table, vector
 from privet.errors import InvalidInputError
+from privet.typing import Floats
 
 
 class Dense:

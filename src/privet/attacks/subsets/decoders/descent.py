@@ -24,7 +24,8 @@ from typing import Protocol
 import numpy as np
 
 from privet.attacks.subsets.decoders.checked import Question
-from privet.attacks.subsets.decoders.problem import Floats, Matrix
+from privet.attacks.subsets.decoders.problem import Matrix
+from privet.typing import Floats
 
 Progress = Callable[[str, int, int], object]
 ROUNDS = 10_000

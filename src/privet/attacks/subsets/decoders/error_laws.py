@@ -20,8 +20,9 @@ import numpy as np
 
 from privet.attacks.subsets.decoders.normal import cdf, log_cdf, mills
 from privet.attacks.subsets.decoders.normal import density as normal_density
-from privet.attacks.subsets.decoders.problem import Errors, Floats
+from privet.attacks.subsets.decoders.problem import Errors
 from privet.errors import InvalidInputError
+from privet.typing import Floats
 
 Channel = Callable[[Floats, float], tuple[Floats, Floats]]  # of u and t: pull and sure
 LARGEST = 1e100  # of an error or an answer: squares are numbers, too

@@ -17,8 +17,9 @@ import numpy as np
 
 from privet.attacks.subsets.decoders.error_laws import channel, checked, density
 from privet.attacks.subsets.decoders.normal import density as normal_density
-from privet.attacks.subsets.decoders.problem import Errors, Floats, Forecast
+from privet.attacks.subsets.decoders.problem import Errors, Forecast
 from privet.errors import InvalidInputError
+from privet.typing import Floats
 
 ROUNDS = 500
 STILL = 1e-7  # relative change of the error

@@ -16,15 +16,15 @@ import numpy.typing as npt
 
 from privet.attacks.subsets.decoders import checked
 from privet.attacks.subsets.decoders.packed import Packed
-from privet.attacks.subsets.decoders.problem import Decoded, Errors, Floats, Matrix
+from privet.attacks.subsets.decoders.problem import Decoded, Errors, Matrix
 from privet.core.claim import claim
 from privet.errors import InvalidInputError
+from privet.typing import Floats, Integers, Truths
 
 NAME = "exhaustive"
 LARGEST = 20  # people
 WORK = 1 << 33  # data sets times answers: some seconds at worst
 SLACK = 1e-9  # of binary fractions
-Numbers = npt.NDArray[np.int64]
 
 
 def all_subsets(people: int) -> Packed:
@@ -76,7 +76,7 @@ def consistent(matrix: Matrix, answers: object, bound: float) -> npt.NDArray[np.
     return _bits(_within(masks, given, matrix.shape[1], bound), matrix.shape[1])
 
 
-def proven(found: Decoded) -> npt.NDArray[np.bool_]:
+def proven(found: Decoded) -> Truths:
     """Where all data sets within the bound agree: these bits are right, if no answer is off by more than it."""
     return np.asarray((found.values == 0) | (found.values == 1))
 
@@ -129,7 +129,7 @@ def _smallest(masks: npt.NDArray[np.uint32], answers: Floats, people: int) -> fl
     return float(exhaustive_loops.smallest(masks, answers, people))
 
 
-def _within(masks: npt.NDArray[np.uint32], answers: Floats, people: int, bound: float) -> Numbers:
+def _within(masks: npt.NDArray[np.uint32], answers: Floats, people: int, bound: float) -> Integers:
     """The numbers of data sets: person k is bit k."""
     from privet.attacks.subsets.decoders import exhaustive_loops  # noqa: PLC0415  slow to import
 
@@ -141,7 +141,7 @@ def _within(masks: npt.NDArray[np.uint32], answers: Floats, people: int, bound: 
     return np.flatnonzero(fits)
 
 
-def _farthest(sets: Numbers, people: int) -> npt.NDArray[np.uint8]:
+def _farthest(sets: Integers, people: int) -> npt.NDArray[np.uint8]:
     """For every data set there is, in how many places the farthest of `sets` differs from it. Two differ where one
     agrees with the opposite of the other: it is `people` less the distance from the opposite to the nearest of `sets`,
     and nearest distances spread over all data sets bit by bit."""
@@ -154,5 +154,5 @@ def _farthest(sets: Numbers, people: int) -> npt.NDArray[np.uint8]:
     return np.asarray(people - nearest[::-1], np.uint8)
 
 
-def _bits(sets: Numbers, people: int) -> npt.NDArray[np.uint8]:
+def _bits(sets: Integers, people: int) -> npt.NDArray[np.uint8]:
     return (sets[:, None] >> np.arange(people) & 1).astype(np.uint8)

@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from privet.machine_code import compiled
+from privet.typing import Floats, Truths
 
 Masks = npt.NDArray[np.uint32]
 Counts = npt.NDArray[np.int32]
-Floats = npt.NDArray[np.float64]
 BLOCK = 64
 
 
@@ -29,7 +29,7 @@ def ones(bits: np.uint32) -> np.uint32:
 
 
 @compiled
-def fitting(masks: Masks, low: Counts, high: Counts, fits: npt.NDArray[np.bool_]) -> None:
+def fitting(masks: Masks, low: Counts, high: Counts, fits: Truths) -> None:
     """Marks the data sets whose sums are from `low` to `high`, all of them."""
     for number in range(len(fits)):
         fits[number] = True

@@ -19,7 +19,8 @@ from privet.attacks.subsets.decoders import amp, box, checked, evolution, exhaus
 from privet.attacks.subsets.decoders.descent import Progress
 from privet.attacks.subsets.decoders.listed import Sparse
 from privet.attacks.subsets.decoders.packed import Packed
-from privet.attacks.subsets.decoders.problem import Errors, Floats, Forecast, Matrix
+from privet.attacks.subsets.decoders.problem import Errors, Forecast, Matrix
+from privet.typing import Floats
 
 BITS = 6000  # made up and decoded: the share of right ones is then known to a point
 MOST_RUNS = 60

@@ -8,19 +8,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from privet.attacks.subsets.decoders.problem import Floats
 from privet.attacks.subsets.decoders.vectors import vector
 from privet.errors import InvalidInputError
+from privet.typing import Floats, Integers
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranges:
     """Row i has the people from `starts[i]` on, before `ends[i]`."""
 
-    starts: npt.NDArray[np.int64]
-    ends: npt.NDArray[np.int64]
+    starts: Integers
+    ends: Integers
     people: int
 
     def __post_init__(self) -> None:

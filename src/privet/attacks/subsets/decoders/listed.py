@@ -11,16 +11,16 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from privet.attacks.subsets.decoders.problem import Floats
 from privet.attacks.subsets.decoders.vectors import vector
 from privet.errors import InvalidInputError
+from privet.typing import Floats, Integers
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sparse:
     """Row i has the people `members[starts[i] : starts[i + 1]]`, in ascending order."""
 
-    starts: npt.NDArray[np.int64]
+    starts: Integers
     members: npt.NDArray[np.int32]
     people: int
 

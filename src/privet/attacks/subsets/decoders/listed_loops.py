@@ -6,12 +6,11 @@ import numpy as np
 import numpy.typing as npt
 
 from privet.machine_code import compiled
-
-Floats = npt.NDArray[np.float64]
+from privet.typing import Floats, Integers
 
 
 @compiled
-def times(starts: npt.NDArray[np.int64], members: npt.NDArray[np.int32], values: Floats, sums: Floats) -> None:
+def times(starts: Integers, members: npt.NDArray[np.int32], values: Floats, sums: Floats) -> None:
     for row in range(len(sums)):
         total = 0.0
         for place in range(starts[row], starts[row + 1]):
@@ -20,7 +19,7 @@ def times(starts: npt.NDArray[np.int64], members: npt.NDArray[np.int32], values:
 
 
 @compiled
-def back(starts: npt.NDArray[np.int64], members: npt.NDArray[np.int32], numbers: Floats, sums: Floats) -> None:
+def back(starts: Integers, members: npt.NDArray[np.int32], numbers: Floats, sums: Floats) -> None:
     for row in range(len(numbers)):
         for place in range(starts[row], starts[row + 1]):
             sums[members[place]] += numbers[row]

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from privet.attacks.subsets.decoders.problem import Floats
+from privet.typing import Floats
 
 FAR = 25.0  # beyond, erfc leaves the normal range of numbers, and few terms of a fraction are exact
 DEPTH = 8

@@ -13,13 +13,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
-from privet.attacks.subsets.decoders.problem import Floats
 from privet.attacks.subsets.decoders.vectors import table, vector
 from privet.errors import InvalidInputError
+from privet.typing import Floats, Words
 
-Words = npt.NDArray[np.uint64]
 SALT = 1_618_033
 WORD = 64
 SHARE = 1 << 20  # words of a thread: fewer take less time than to start it

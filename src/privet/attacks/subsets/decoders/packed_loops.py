@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from privet.machine_code import compiled
+from privet.typing import Floats
 
 Words = npt.NDArray[np.uint64]  # [column / 64, row]
-Floats = npt.NDArray[np.float64]
 
 LOW = np.uint64(0xFF)
 

@@ -8,7 +8,8 @@ from typing import Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from privet.typing import Floats
+
 Bits = npt.NDArray[np.uint8]
 Law = Literal["exact", "normal", "laplace", "bounded", "outliers"]
 

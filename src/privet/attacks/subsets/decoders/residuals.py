@@ -13,8 +13,9 @@ from typing import assert_never
 import numpy as np
 
 from privet.attacks.subsets.decoders import absolute, box
-from privet.attacks.subsets.decoders.problem import Decoded, Errors, Floats, Matrix
+from privet.attacks.subsets.decoders.problem import Decoded, Errors, Matrix
 from privet.errors import InvalidInputError
+from privet.typing import Floats
 
 CLEAR = 6.0  # standard deviations of the kurtosis of normal residuals
 FAR = 8.0  # standard deviations: one Laplace error of 3,000 is beyond, and no normal one

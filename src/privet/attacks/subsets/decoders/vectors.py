@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from privet.attacks.subsets.decoders.problem import Floats
 from privet.errors import InvalidInputError
+from privet.typing import Floats
 
 
 def vector(values: npt.ArrayLike, size: int, what: str) -> Floats:

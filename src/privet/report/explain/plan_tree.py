@@ -14,7 +14,7 @@ from privet.core.origin import origin_of
 from privet.core.parts import Part
 from privet.core.plan import Plan
 from privet.estimates.levels import Level, finest, levels_of
-from privet.estimates.question import Outline, Question
+from privet.estimates.priced import Outline, Priced
 from privet.report.explain.explanation import mechanism_of
 from privet.report.explain.plan_words import call, constant, inside, origin_tree, words_of
 from privet.report.terminal import one_line, percent
@@ -23,9 +23,9 @@ from privet.report.tree import Branch
 LONGEST = 400  # letters of a condition
 
 
-def tree(asked: Question) -> list[Branch]:
+def tree(asked: Priced) -> list[Branch]:
     """From the rows to the answer."""
-    read = asked.outline
+    read = asked
     plan = read.plan
     where = [] if plan.where is None else [Branch(f"only rows where {short(inside(plan.where))}")]
     released = tuple(_part(number, part, asked.loss) for number, part in enumerate(asked.parts, 1))
@@ -38,9 +38,9 @@ def tree(asked: Question) -> list[Branch]:
     ]
 
 
-def _groups(asked: Question) -> Branch:
+def _groups(asked: Priced) -> Branch:
     """Those that are declared, or those that have enough people."""
-    read = asked.outline
+    read = asked
     plan = read.plan
     if not plan.keys:
         return Branch("one group of all rows")

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from privet.core.schema import Kind
 from privet.errors import InvalidInputError
-from privet.vault import Vault, create
+from privet.vault.opening import create
+from privet.vault.vault import Vault
 
 if TYPE_CHECKING:
     import os

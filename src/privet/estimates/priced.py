@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 
 from privet.core.cells import Cells, Keys, cells_of
@@ -47,20 +47,22 @@ class Outline:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class Priced(Outline):
     """An outline with noise and price for every part."""
 
-    outline: Outline
     parts: tuple[Part, ...]
+
+    @classmethod
+    def of(cls, read: Outline, parts: Sequence[Part]) -> Priced:
+        return cls(**{field.name: getattr(read, field.name) for field in fields(Outline)}, parts=tuple(parts))
 
     @property
     def loss(self) -> Loss:
         return total_loss(self.parts)
 
-    def showing(self, chosen: Sequence[Keys]) -> Question:
+    def showing(self, chosen: Sequence[Keys]) -> Priced:
         """The same, when the keys that are shown are known."""
-        cells = replace(self.outline.cells, chosen=tuple(chosen))
-        return replace(self, outline=replace(self.outline, cells=cells))
+        return replace(self, cells=replace(self.cells, chosen=tuple(chosen)))
 
 
 def outline(
@@ -117,6 +119,6 @@ def variants(read: Outline) -> list[Outline]:
     return [read] if measures == read.measures else [read, replace(read, measures=measures, recipes=recipes)]
 
 
-def question(read: Outline, gauge: Gauge, prices: Sequence[Fraction], delta: Fraction | None = None) -> Question:
+def at_price(read: Outline, gauge: Gauge, prices: Sequence[Fraction], delta: Fraction | None = None) -> Priced:
     """With one price for every measure that is released."""
-    return Question(outline=read, parts=priced(read.released, read.setting(delta), gauge, prices))
+    return Priced.of(read, priced(read.released, read.setting(delta), gauge, prices))

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-import re
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
-from fractions import Fraction
+from dataclasses import fields, replace
 from pathlib import Path
 from types import EllipsisType, TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -17,8 +15,8 @@ from privet.backends.duckdb import DuckDb
 from privet.backends.origins import check_unit_wise
 from privet.catalog import vault_file
 from privet.catalog.declarations import LIMITS, Catalog, Source, Table, defaults, limit_of, portable, with_limits
-from privet.core.accountant import Budget, how_many
-from privet.core.loss import Amount, Loss, parallel
+from privet.core.accountant import Budget
+from privet.core.loss import parallel
 from privet.core.origin import origin_of, rows_of_a_unit, tables_in
 from privet.core.partition import Partition, of_part, of_part_by_row
 from privet.core.plan import Plan
@@ -26,59 +24,25 @@ from privet.core.rational import positive, show
 from privet.core.schema import Kind
 from privet.core.sensitivity import Bounds
 from privet.core.shape import shape_of_kind
-from privet.core.unit import neighbors_from
 from privet.core.weights import weight_from
 from privet.engine import FreshNoise, Gate, NoiseSource
 from privet.errors import InvalidInputError, RefusedQueryError
-from privet.estimates.pricing import Price, Wanted, ask
-from privet.estimates.question import outline
-from privet.ledger import Ledger, Policy, Reading, Terms, anchor
-from privet.ledger import sqlite as ledgers
-from privet.ledger.connection import alone_in, sync_folder
-from privet.ledger.transaction import other_protection
+from privet.estimates.priced import outline
+from privet.estimates.pricing import Wanted, ask
+from privet.ledger import Ledger, Terms
 from privet.query import Query
+from privet.vault.budget_reading import BudgetReading
+from privet.vault.folder import DECLARATIONS, check_protection, with_parts
+from privet.vault.options import Options
 
 if TYPE_CHECKING:
     from privet.frame import Frame, Summary
     from privet.suggest import Suggestion
 
-DECLARATIONS, LEDGER = "vault.toml", "ledger.sqlite"
 KINDS = {
     ".csv": "csv", ".tsv": "csv", ".txt": "csv", ".parquet": "parquet", ".pq": "parquet",
     ".xlsx": "excel", ".xls": "excel", ".xlsm": "excel", ".ods": "excel", ".duckdb": "duckdb", ".db": "duckdb",
 }  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Left:
-    """What is left on each gauge by itself; either may certify a question. None: this gauge never will again."""
-
-    epsilon: Amount
-    rho: Amount
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BudgetReading:
-    """Where a budget stands. Spent epsilon is a reading; only the cap is guaranteed."""
-
-    cap: Budget
-    spent: Loss
-    over: Loss
-    holds: bool
-    budgets: tuple[Reading, ...] = ()  # those that a question must fit, where units are divided into parts
-
-    @property
-    def remaining(self) -> Left:
-        return Left(epsilon=_left(self.cap.epsilon, self.spent.epsilon), rho=_left(self.cap.rho, self.spent.rho))
-
-    def about_n_more(self, query: Query) -> int:
-        """How many questions of this price fit; none once the cap was passed."""
-        each = [one.spent.loss for one in self.budgets] or [self.spent]
-        return min(how_many(self.cap, spent, query.cost) for spent in each) if self.holds else 0
-
-
-def _left(cap: Fraction, spent: Amount) -> Amount:
-    return None if spent is None else max(cap - spent, Fraction(0))
 
 
 class Vault:
@@ -145,7 +109,7 @@ class Vault:
         """
         partition = self._catalog.divided(table, column)
         self.ledger.divide(partition, self._check_unchanged)
-        self._catalog = _with_parts(self.folder, self._catalog, self.ledger)
+        self._catalog = with_parts(self.folder, self._catalog, self.ledger)
         return partition
 
     @property
@@ -281,71 +245,39 @@ class Vault:
         columns = {name: table.columns for name, table in self.tables.items()}
         units = {name: table.unit for name, table in self.tables.items()}
         plan = plan_of(text, columns, units=units, facts=self.tables, weight=weight_from(weight))
-        return self.ask(
-            plan,
-            text,
-            epsilon=epsilon,
-            delta=delta,
-            rho=rho,
-            within=within,
-            expected=expected,
-            analyst=analyst,
-            max_groups=max_groups,
-            max_rows_per_group=max_rows_per_group,
-            max_rows=max_rows,
-            bounds=bounds,
-            private_keys=private_keys,
-            other=other,
-            part=part,
-        )
+        options = Options(
+            epsilon=epsilon, delta=delta, rho=rho, within=within, expected=expected, analyst=analyst,
+            max_groups=max_groups, max_rows_per_group=max_rows_per_group, max_rows=max_rows, bounds=bounds,
+            private_keys=private_keys, other=other, part=part,
+        )  # fmt: skip
+        return self._query(plan, text, options)
 
-    def ask(  # noqa: PLR0913  as sql
-        self,
-        plan: Plan,
-        text: str,
-        *,
-        epsilon: object = None,
-        delta: object = None,
-        rho: object = None,
-        within: Wanted = None,
-        expected: Wanted = None,
-        analyst: str = "",
-        max_groups: int | None = None,
-        max_rows_per_group: int | None = None,
-        max_rows: int | None = None,
-        bounds: Suggestion | None = None,
-        private_keys: bool = False,
-        other: str | None = None,
-        part: str | None = None,
-    ) -> Query:
+    def ask(self, plan: Plan, text: str, **options: Any) -> Query:
         """The same for a plan that a front has made; `text` is what the ledger notes for people."""
-        if part is not None:
-            plan = self._of_part(plan, part)
+        return self._query(plan, text, Options(**options))
+
+    def _query(self, plan: Plan, text: str, options: Options) -> Query:
+        if options.part is not None:
+            plan = self._of_part(plan, options.part)
         beside = {name: self.tables[name] for name in tables_in(origin_of(plan)) if name != plan.table}
-        plan = replace(plan, private_keys=bool(private_keys), other=_label(other))
+        plan = replace(plan, private_keys=bool(options.private_keys), other=options.label)
         table = self.tables[plan.table]
-        limits = with_limits({"max_groups": max_groups, "max_rows_per_group": max_rows_per_group, "max_rows": max_rows})
-        if bounds is not None and table.unit is not None:
-            suggested = {"max_groups": bounds.max_groups, "max_rows_per_group": bounds.max_rows_per_group}
-            limits = suggested | limits
         if table.public:
             raise RefusedQueryError(
                 f"table {show(table.name)} is public", "read it yourself: it needs no budget", "private-table-needed"
             )
         check_unit_wise(origin_of(plan), {plan.table: table, **beside})
-        others = {name: other.columns for name, other in beside.items()}
-        read = outline(plan, table.columns, self._bounds(table, limits, rows_of_a_unit(origin_of(plan))), others)
-        price = Price(epsilon=epsilon, delta=delta, rho=rho, within=within, expected=expected)
-        asked = ask(read, self.terms.budget, price)
+        bounds = self._bounds(table, options.limits(table), rows_of_a_unit(origin_of(plan)))
+        read = outline(plan, table.columns, bounds, {name: other.columns for name, other in beside.items()})
         return Query(
             text=text,
-            question=asked,
+            priced=ask(read, self.terms.budget, options),
             table=table,
             beside=beside,
-            analyst=analyst,
+            analyst=options.analyst,
             gate=self._gate([table, *beside.values()]),
-            suggestion=bounds,
-            part=part,
+            suggestion=options.bounds,
+            part=options.part,
         )
 
     def suggest_bounds(
@@ -537,153 +469,5 @@ def _given(source: Source) -> dict[str, Any]:
     return {name: getattr(source, name) for name in defaults(source) if name not in ("path", "kind")}
 
 
-def _label(other: object) -> str | None:
-    if other is None or (isinstance(other, str) and other):
-        return other
-    raise InvalidInputError(
-        f"other must be a text, not {show(other)}", 'give a text, for example other="all other cities"', "wrong-type"
-    )
-
-
 def _fresh_secret() -> bytes:
     return secrets.token_bytes(16)
-
-
-def create(
-    path: str | os.PathLike[str],
-    *,
-    budget: Budget,
-    neighbors: str = "add-remove",
-    on_exhausted: str = "refuse",
-    testing: bool = False,
-) -> Vault:
-    """A new vault: an empty folder becomes one. The budget, the relation and the policy never change."""
-    folder = Path(path)
-    terms = Terms(
-        budget=_checked_budget(budget),
-        neighbors=neighbors_from(neighbors),
-        policy=_policy(on_exhausted),
-        testing=testing,
-    )
-    new = [one for one in (folder.absolute(), *folder.absolute().parents) if not one.exists()]
-    try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with alone_in(folder):
-            for rest in _remains(folder):
-                rest.unlink()
-            declared = Catalog(neighbors=terms.neighbors)
-            vault_file.write(folder / DECLARATIONS, declared)
-            vault = Vault(folder, declared, ledgers.create(folder / LEDGER, terms))  # last: it makes the folder a vault
-    except OSError as error:
-        raise InvalidInputError(
-            f"cannot create the folder {show(str(folder))}: {error.strerror}",
-            "name a folder that you may write to",
-            "cannot-write",
-        ) from None
-    for one in new:  # their names are durable, too
-        sync_folder(one.parent)
-    return vault
-
-
-def _remains(folder: Path) -> list[Path]:
-    """What a creation that was interrupted has left: no table, and nothing that a ledger ever released. Anything else
-    in the folder is somebody's."""
-    found, ledger = list(folder.iterdir()), re.escape(LEDGER)
-    ours = re.compile(
-        rf"\.?{re.escape(DECLARATIONS)}(\.[0-9a-f]+)?|{ledger}(\.part(-wal|-shm|-journal)?|-anchor(\.[0-9a-f]+)?)?"
-    )
-    seen = anchor.read(folder / LEDGER)
-    begun = all(ours.fullmatch(one.name) for one in found) and not _size(folder / LEDGER)
-    if found and not (begun and _declares_nothing(folder / DECLARATIONS) and (seen is None or seen.entry == 1)):
-        raise InvalidInputError(
-            f"{show(str(folder))} is not empty", "name a new folder, or open the vault that is there", "vault-exists"
-        )
-    return found
-
-
-def _size(path: Path) -> int:
-    return path.stat().st_size if path.exists() else 0
-
-
-def _declares_nothing(path: Path) -> bool:
-    try:
-        return not path.exists() or not vault_file.read(path).tables
-    except InvalidInputError:
-        return False
-
-
-def open(path: str | os.PathLike[str]) -> Vault:
-    """The vault in a folder. Tables that live in memory need `attach` before they can be asked."""
-    folder = Path(path)
-    if not (folder / DECLARATIONS).is_file() or not (folder / LEDGER).is_file():
-        raise InvalidInputError(
-            f"{show(str(folder))} is not a vault", "create one with pv.create or `privet init`", "vault-missing"
-        )
-    declared = vault_file.read(folder / DECLARATIONS)
-    ledger = ledgers.open(folder / LEDGER)
-    try:
-        _check_agreed(declared, ledger)
-        return Vault(folder, _with_parts(folder, declared, ledger), ledger)
-    except BaseException:
-        ledger.close()
-        raise
-
-
-def _check_agreed(declared: Catalog, ledger: Ledger) -> None:
-    """What the ledger has charged for, by hand-edited declarations, must be what they still say."""
-    if ledger.terms.neighbors is not declared.neighbors:
-        raise InvalidInputError(
-            f"{DECLARATIONS} says {declared.neighbors}, but the ledger was created with {ledger.terms.neighbors}",
-            f'write neighbors = "{ledger.terms.neighbors}" in {DECLARATIONS} again: the relation never changes',
-            "relation-fixed",
-        )
-    for table in declared.tables.values():
-        check_protection(ledger, table)
-
-
-def check_protection(ledger: Ledger, table: Table) -> None:
-    """Raise InvalidInputError if the ledger was charged for the table under another unit."""
-    said = ledger.noted.get(table.name.casefold(), table.protects)
-    if said != table.protects:
-        raise other_protection(table.name, said, table.protects)
-
-
-def _with_parts(folder: Path, declared: Catalog, ledger: Ledger) -> Catalog:
-    """The declarations with the ledger's parts: its word holds. They are written down if a crash prevented that."""
-    partition = ledger.partition
-    said = None if partition is None else replace(partition, register="")
-    if declared.partition == said:
-        return declared
-    if declared.partition is None:
-        with ledger.exclusive():
-            declared = replace(vault_file.read(folder / DECLARATIONS), partition=said)
-            vault_file.write(folder / DECLARATIONS, declared)
-        return declared
-    there = "no parts" if said is None else "other parts"
-    remedy = (
-        f"remove [partition] from {DECLARATIONS}"
-        if said is None
-        else f"write this there again: {vault_file.partition_section(said)}"
-    )
-    raise InvalidInputError(
-        f"{DECLARATIONS} has a partition, but the ledger has {there}", remedy, "declaration-changed"
-    )
-
-
-def _checked_budget(budget: object) -> Budget:
-    if not isinstance(budget, Budget):
-        raise InvalidInputError(
-            f"budget must be a Budget, not {show(budget)}", "give pv.Budget(epsilon=1, delta=1e-9)", "wrong-type"
-        )
-    return budget
-
-
-def _policy(text: object) -> Policy:
-    try:
-        return Policy(text)  # type: ignore[arg-type]
-    except ValueError:
-        raise InvalidInputError(
-            f"on_exhausted must be 'refuse' or 'warn', not {show(text)}",
-            "use 'refuse' to keep the promise",
-            "unknown-choice",
-        ) from None
