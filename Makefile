@@ -119,7 +119,7 @@ wheel: $(READY)
 	$(BIN)/uv pip install --quiet --python .venv-wheel/bin/python --require-hashes -r requirements.lock
 	$(BIN)/uv pip install --quiet --python .venv-wheel/bin/python --no-deps dist/*.whl
 	.venv-wheel/bin/privet demo
-	.venv-wheel/bin/python tests/readme.py
+	.venv-wheel/bin/python tests/support/readme.py
 
 # Locks exact versions with hashes and without addresses, for every supported platform and version of Python.
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --group build

@@ -24,7 +24,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
-from full_path import SHAPES, Pair, audit_control, audit_draws, audit_releases  # noqa: E402
+from support.full_path import SHAPES, Pair, audit_control, audit_draws, audit_releases  # noqa: E402
 
 from privet.audits import Audit  # noqa: E402
 

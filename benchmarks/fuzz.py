@@ -1,11 +1,11 @@
 """Does one unit ever move an answer further than its price says? `python benchmarks/fuzz.py --cases 200000`.
 
-Random tables, questions and units on the real engine, compared with the slow reference (tests/fuzz_sensitivity.py). A
-case is a pair of neighboring tables and a question. `attained` says how near to its bound the largest change came, for
-each aggregate, relation and kind of unit: 1 means that the bound cannot be lowered. Give the seed to repeat a run.
-With `--origins` it is done over joined tables and rows made for each unit (tests/fuzz_origins.py): bounds are the same,
-but not all are reached through joins. With `--reading` the tables are written to files and data frames with hostile ids
-first, and read as a vault reads them (tests/fuzz_reading.py).
+Random tables, questions and units on the real engine, compared with the slow reference (fuzz_sensitivity.py). A case is
+a pair of neighboring tables and a question. `attained` says how near to its bound the largest change came, for each
+aggregate, relation and kind of unit: 1 means that the bound cannot be lowered. Give the seed to repeat a run. With
+`--origins` it is done over joined tables and rows made for each unit (fuzz_origins.py): bounds are the same, but not
+all are reached through joins. With `--reading` the tables are written to files and data frames with hostile ids first,
+and read as a vault reads them (fuzz_reading.py). These files are in tests/support.
 """
 
 from __future__ import annotations
@@ -26,9 +26,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
-import fuzz_origins  # noqa: E402
-import fuzz_reading  # noqa: E402
-from fuzz_sensitivity import CHANGES, Tally, fuzz  # noqa: E402
+from support import fuzz_origins, fuzz_reading  # noqa: E402
+from support.fuzz_sensitivity import CHANGES, Tally, fuzz  # noqa: E402
 
 PIECE = 500  # cases of one seed
 FUZZERS = {"sensitivity": fuzz, "origins": fuzz_origins.fuzz, "reading": fuzz_reading.fuzz}

@@ -3,7 +3,7 @@
 A worker charges, stores and delivers on eight threads, and is ended by SIGKILL at random moments. After each kill the
 ledger must verify, and every delivered answer must be among its charges. The negative control delivers before it
 charges; a harness that does not catch it would prove nothing. Another worker is given as --worker MODULE:FUNCTION
-(see tests/crash_harness.py), with --place and --ledger if it opens more than a ledger.
+(see tests/support/crash_harness.py), with --place and --ledger if it opens more than a ledger.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
-import crash_harness  # noqa: E402
+from support import crash_harness  # noqa: E402
 
 from privet.core.accountant import Budget  # noqa: E402
 from privet.core.unit import Neighbors  # noqa: E402
@@ -55,8 +55,8 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--control-kills", type=int, default=20)
     parser.add_argument("--longest", type=float, default=0.8, help="seconds that a worker may live")
-    parser.add_argument("--worker", default="crash_workers:in_order")
-    parser.add_argument("--control", default="crash_workers:late")
+    parser.add_argument("--worker", default="support.crash_workers:in_order")
+    parser.add_argument("--control", default="support.crash_workers:late")
     parser.add_argument("--place", type=Path, help="what the worker opens, if not the ledger alone")
     parser.add_argument("--ledger", type=Path, help="the ledger in that place")
     parser.add_argument("--json", type=Path)

@@ -22,8 +22,8 @@ import privet as pv
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
-from fit import FALSE_ALARM, p_value  # noqa: E402
-from test_law import GAUSSIAN_SCALES, LAPLACE_SCALES, bin_edges, gaussian_cdf, laplace_cdf  # noqa: E402
+from support.fit import FALSE_ALARM, p_value  # noqa: E402
+from support.noise_laws import GAUSSIAN_SCALES, LAPLACE_SCALES, bin_edges, gaussian_cdf, laplace_cdf  # noqa: E402
 
 PIECE = 10_000_000
 OFF = (Fraction(1), Fraction(21, 20), Fraction(101, 100), Fraction(1001, 1000))

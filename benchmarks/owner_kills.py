@@ -1,8 +1,8 @@
 """Is what an owner was told there after a kill? `python benchmarks/owner_kills.py --kills 100 --json FILE`.
 
 Processes that restore a ledger, update a table, or declare tables two at a time are ended by SIGKILL at random moments
-(tests/owner_workers.py). Afterwards everything that they reported must be there, and what was left half done must be
-put right by doing it again.
+(tests/support/owner_workers.py). Afterwards everything that they reported must be there, and what was left half done
+must be put right by doing it again.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
-from owner_workers import JOBS, kill_many  # noqa: E402
+from support.owner_workers import JOBS, kill_many  # noqa: E402
 
 
 def main() -> int:

@@ -1,9 +1,10 @@
 """How long does it take to read, plan and price a question? `python benchmarks/plans.py [--json FILE]`
 
-No data are touched. Two sets of questions: the hundred of analysts (tests/questions.sql: joins, sub-queries, roll-ups),
-and tables of 10 to 200 columns asked for 1 to 50 aggregates under 20 conditions. Processor time of `vault.sql`, the
-median of some rounds, in milliseconds: the machine may be busy. `growth` is the factor from one size to the next beside
-the factor of columns times aggregates, so quadratic growth in either would show as more than it.
+No data are touched. Two sets of questions: the hundred of analysts (joins, sub-queries and roll-ups, in
+tests/support/questions.sql), and tables of 10 to 200 columns asked for 1 to 50 aggregates under 20 conditions.
+Processor time of `vault.sql`, the median of some rounds, in milliseconds: the machine may be busy. `growth` is the
+factor from one size to the next beside the factor of columns times aggregates, so quadratic growth in either would show
+as more than it.
 """
 
 from __future__ import annotations
@@ -24,8 +25,7 @@ import privet as pv
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
-from questions import tables
-from test_questions import ASKED
+from support.questions import ASKED, tables
 
 ROUNDS = 15
 SIZES = ((10, 1), (10, 3), (25, 6), (50, 12), (100, 25), (200, 50))

@@ -21,8 +21,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
-from crash_harness import Tally  # noqa: E402
-from query_workers import kill_many, make_vault, unstored  # noqa: E402
+from support.crash_harness import Tally  # noqa: E402
+from support.query_workers import kill_many, make_vault, unstored  # noqa: E402
 
 import privet as pv  # noqa: E402
 

@@ -1,6 +1,6 @@
 """Does any text get more out of the SQL front than a plan or a refusal? `python benchmarks/sql_fuzz.py [--json FILE]`
 
-Questions that are answered, mutated; words in any order; and broken texts (tests/test_sql_hostile.py). Each is read
+Questions that are answered, mutated; words in any order; and broken texts (tests/support/sql_soup.py). Each is read
 into a plan or refused in our own words; what is read is also planned and priced in a real vault, which then has the
 ledger that it began with: nothing was charged.
 """
@@ -28,8 +28,8 @@ from privet.errors import PrivetError
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
-from sql_writer import FACTS, TABLES, UNITS
-from test_sql_hostile import broken, mutated, outcome, soup
+from support.sql_soup import broken, mutated, outcome, soup
+from support.sql_writer import FACTS, TABLES, UNITS
 
 PIECE = 2_000  # strings of one seed
 KINDS = (mutated, mutated, soup, broken)

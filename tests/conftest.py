@@ -6,7 +6,7 @@ import os
 
 import pytest
 from hypothesis import settings
-from processor_time import Meter, function_of, room_of, slow_functions
+from support.processor_time import Meter, function_of, room_of, slow_functions
 
 IN_CI = os.environ.get("CI") == "true"
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from asked import KINDS, N, bounds, key, plan
+from support.asked import KINDS, N, bounds, key, plan
 
 from privet.backends import Task
 from privet.catalog.declarations import Source, Table

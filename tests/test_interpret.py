@@ -12,10 +12,10 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-import oracle
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support import oracle
 
 import privet as pv
 from privet.interpret import best_guess, best_true_positive_rate, group_delta, posterior

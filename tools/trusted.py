@@ -70,6 +70,11 @@ class Trusted:
         return sorted(path.relative_to(source).as_posix() for path in source.rglob("*.py"))
 
     @cached_property
+    def test_files(self) -> dict[str, Path]:
+        """All files of tests by their names, such as test_law.py. No two have the same name."""
+        return {path.name: path for path in (self.root / "tests").rglob("test_*.py")}
+
+    @cached_property
     def whole(self) -> set[str]:
         """The files that are read from the first line to the last."""
         return {one.file for one in self.read if not one.parts}
@@ -163,8 +168,8 @@ def problems(trusted: Trusted) -> list[str]:
             found.append(f"{fence.files[0]}: {definition} is not on the reading list")
         if (fence.kind == "tested") != bool(fence.tests):
             found.append(f"{fence.files[0]}: a fence has tests if it is 'tested', and only then")
-        found += [f"{test} is not there" for test in fence.tests if not _is_test(trusted.root, test)]
-    found += [f"{name}: tests/test_{name}.py is not there" for name in _tests_missing(trusted)]
+        found += [f"{test} is not there" for test in fence.tests if not _is_test(trusted, test)]
+    found += [f"{name}: test_{name}.py is not there" for name in _tests_missing(trusted)]
     found += [f"{one.ask} {one.file} is not on the reading list" for one in trusted.questions if one.file not in listed]
     found += [f"{file} is read in part, and the rest has no fence" for file in listed if not _fenced(trusted, file)]
     found += [f"{file} has no tests" for file in trusted.trusted() if not trusted.tests_of(file)]
@@ -174,16 +179,16 @@ def problems(trusted: Trusted) -> list[str]:
     return found + ([f"{lines} lines to read: more than {trusted.most_lines}"] if lines > trusted.most_lines else [])
 
 
-def _is_test(root: Path, test: str) -> bool:
+def _is_test(trusted: Trusted, test: str) -> bool:
     """Is there a function such as test_law.py::test_laplace?"""
     file, _, function = test.partition("::")
-    path = root / "tests" / file
-    return path.is_file() and f"\ndef {function}(" in path.read_text(encoding="utf-8")
+    path = trusted.test_files.get(file)
+    return path is not None and f"\ndef {function}(" in path.read_text(encoding="utf-8")
 
 
 def _tests_missing(trusted: Trusted) -> list[str]:
     names = {name for tests in trusted.tests.values() for name in tests}
-    return sorted(name for name in names if not (trusted.root / "tests" / f"test_{name}.py").is_file())
+    return sorted(name for name in names if f"test_{name}.py" not in trusted.test_files)
 
 
 def _fenced(trusted: Trusted, file: str) -> bool:

@@ -1,0 +1,343 @@
+"""The parts of linkage against slow definitions: joins, probabilities, similar texts, assignments."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.made_linkage import table
+
+from privet.attacks.linkage import guess, rings
+from privet.attacks.linkage import join as linkage_join
+from privet.attacks.linkage.axis import axis
+from privet.attacks.linkage.excess import AGREE, Excess, alike
+from privet.attacks.linkage.guess import assigned
+from privet.attacks.linkage.join import Join, classes
+from privet.attacks.linkage.matching import Messages
+from privet.attacks.linkage.names import LONGEST, letters, similarity
+from privet.attacks.linkage.rings import held
+from privet.attacks.linkage.weights import Candidates, candidates, similar_by_chance
+from privet.errors import InvalidInputError
+from privet.records.microdata import Microdata, column
+
+VALUES = ["1", "2", "3", "4", "1-2", "2-3", "3-4", "<3", ">=2", "{1, 4}", "*", None]
+rows = st.lists(st.tuples(*[st.sampled_from(VALUES)] * 3), min_size=1, max_size=12)
+
+
+def joined(released: Microdata, known: Microdata) -> Join:
+    names = list(released.columns)
+    axes = [axis(released[name], known[name]) for name in names]
+    return Join(axes, classes(released, names), classes(known, names))
+
+
+def made(values: list[tuple[str | None, ...]]) -> Microdata:
+    return table(**{f"c{at}": [row[at] for row in values] for at in range(3)})
+
+
+def agreements(join: Join) -> dict[tuple[int, int], tuple[bool, ...]]:
+    """By one comparison after another."""
+    return {
+        (one, other): tuple(
+            bool(part.overlap(join.released.codes[[one], at], join.known.codes[[other], at])[0])
+            for at, part in enumerate(join.axes)
+        )
+        for one in range(len(join.released))
+        for other in range(len(join.known))
+    }
+
+
+@settings(max_examples=120, deadline=None)
+@given(rows, rows, st.sampled_from([(50_000_000, 1 << 16), (0, 0), (0, 4)]))
+def test_the_join_has_the_pairs_that_fit_and_no_others(
+    released: list[tuple[str | None, ...]], known: list[tuple[str | None, ...]], limits: tuple[int, int]
+) -> None:
+    """By blocks, and split into parts."""
+    join = joined(made(released), made(known))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(linkage_join, "WORTH_SPLITTING", limits[0])
+        patch.setattr(linkage_join, "LEAF", limits[1])
+        found = join.all_agree()
+    expected = {pair for pair, agree in agreements(join).items() if all(agree) and not found.crowded[pair[0]]}
+    pairs = list(zip(found.released.tolist(), found.known.tolist(), strict=True))
+    assert len(pairs) == len(set(pairs))
+    assert set(pairs) == expected
+    silent = {number for number, row in enumerate(join.released.codes) if all(
+        join.axes[at].released.free[code] for at, code in enumerate(row))}  # fmt: skip
+    assert set(np.flatnonzero(found.crowded).tolist()) == silent
+
+
+@settings(max_examples=60, deadline=None)
+@given(rows, rows, st.integers(0, 2))
+def test_pairs_with_one_wrong_value(
+    released: list[tuple[str | None, ...]], known: list[tuple[str | None, ...]], wrong: int
+) -> None:
+    join = joined(made(released), made(known))
+    found = join.all_but(wrong)
+    assert found is not None
+    expected = {
+        pair
+        for pair, agree in agreements(join).items()
+        if not agree[wrong] and all(one for at, one in enumerate(agree) if at != wrong)
+    }
+    pairs = list(zip(found[0].tolist(), found[1].tolist(), strict=True))
+    assert len(pairs) == len(set(pairs))
+    assert set(pairs) == expected
+
+
+def test_a_join_without_room_leaves_out_the_crowded(monkeypatch: pytest.MonkeyPatch) -> None:
+    many = table(c=["1-99"] * 3 + [str(number) for number in range(1, 80)], d=[str(n) for n in range(82)])
+    join = joined(many, table(c=[str(number) for number in range(1, 80)], d=["*"] * 79))
+    monkeypatch.setattr(linkage_join, "MOST_PAIRS", 100)
+    monkeypatch.setattr(linkage_join, "LEAF", 1)
+    found = join.all_agree()
+    assert found.crowded.sum() >= 3
+    assert not found.crowded.all()
+    assert not found.crowded[found.released].any()
+    monkeypatch.setattr(linkage_join, "FEW_WRONG", 1)
+    monkeypatch.setattr(linkage_join, "WRONG_EACH", 0)
+    assert join.all_but(0) is None
+
+
+def test_many_columns_are_packed_in_several_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    draw = np.random.default_rng(0)
+    data = table(**{f"c{at}": [str(one) for one in draw.integers(0, 3, 50)] for at in range(4)})
+    names = list(data.columns)
+    wide, whole = classes(data, names), joined(data, data).all_agree()
+    monkeypatch.setattr(linkage_join, "KEYS", 10)
+    narrow, again = classes(data, names), joined(data, data).all_agree()
+    assert sorted(map(tuple, wide.codes.tolist())) == sorted(map(tuple, narrow.codes.tolist()))
+    assert len(again.released) == len(whole.released) == len(wide)
+    for one in (wide, narrow):
+        listed = np.stack([data[name].codes for name in names], axis=1)
+        assert (one.codes[one.of] == listed).all()
+
+
+def all_ways(weight: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> np.ndarray:
+    """The share of all matchings, by weight, that have each pair."""
+    n, m = weight.shape
+    total, share = 0.0, np.zeros((n, m))
+    for way in itertools.product(range(-1, m), repeat=n):
+        chosen = [place for place in way if place >= 0]
+        if len(chosen) == len(set(chosen)):
+            product = math.prod(float(weight[row, place]) for row, place in enumerate(way) if place >= 0)
+            total += product
+            for row, place in enumerate(way):
+                if place >= 0:
+                    share[row, place] += product
+    return share / total
+
+
+def passed(weight: np.ndarray, silent: int = 0, anybody: float = 0.0) -> np.ndarray:
+    one, other = np.nonzero(weight)
+    messages = Messages(one, other, np.ones(weight.shape[0]), np.ones(weight.shape[1]), silent)
+    found = np.zeros(weight.shape)
+    found[one, other] = messages.settle(weight[one, other], anybody)
+    return found
+
+
+def test_probabilities_are_exact_on_a_tree() -> None:
+    path = np.array([[2.0, 0, 0, 0], [0.5, 3.0, 7.0, 0], [0, 0, 0.1, 4.0]])
+    assert passed(path) == pytest.approx(all_ways(path), abs=1e-5)
+
+
+def kept(weight: np.ndarray, ours: list[int] | None = None, theirs: list[int] | None = None) -> np.ndarray:
+    """What is claimed of classes of these sizes."""
+    one, other = np.nonzero(weight)
+    sizes = [np.array(size or [1] * n, np.float64) for size, n in zip((ours, theirs), weight.shape, strict=True)]
+    messages = Messages(one, other, *sizes)
+    found = np.zeros(weight.shape)
+    found[one, other] = held(messages, weight[one, other], messages.settle(weight[one, other], 0.0))
+    return found
+
+
+squares = st.lists(st.one_of(st.just(0.0), st.floats(-4, 7).map(math.exp)), min_size=9, max_size=9)
+
+
+@settings(max_examples=100, deadline=None)
+@given(squares, st.booleans())
+def test_what_is_claimed_in_rings_is_never_too_sure(weights: list[float], summed: bool) -> None:
+    """Exact where the part is small, at most the exact probability where it is taken as large."""
+    square = np.array(weights).reshape(3, 3)
+    exact = all_ways(square)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rings, "WORTH", 0.0)
+        if not summed:
+            patch.setattr(rings, "FEW", 0)
+        found = kept(square)
+    if summed:
+        assert found == pytest.approx(exact, abs=2e-3)  # a tree's messages settle slowly where weights are large
+    else:
+        assert (found <= exact + 2e-3).all()
+
+
+def test_rings_of_classes_are_summed_person_by_person() -> None:
+    weight = np.array([[4.0, 9.0], [0.5, 0.0]])
+    whole = np.array([[4.0, 9, 9], [4.0, 9, 9], [0.5, 0, 0]])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rings, "WORTH", 0.0)
+        exact = all_ways(whole)
+        assert kept(weight, [2, 1], [1, 2]) == pytest.approx(np.array([[exact[0, 0], exact[0, 1]], [exact[2, 0], 0]]))
+        patch.setattr(rings, "MANY", 2)
+        assert kept(weight, [2, 1], [1, 2]).max() < exact.max()
+    assert rings.all_ways(whole) == pytest.approx(exact)
+    wide = np.array([[1e150, 2.0, 0.0]] * 2)
+    assert rings.all_ways(wide)[:, 0] == pytest.approx([0.5, 0.5])
+
+
+@pytest.mark.parametrize(("records", "people"), [(1, 1), (1, 4), (2, 3), (3, 3), (4, 2)])
+@pytest.mark.parametrize("weight", [0.01, 1.0, 300.0])
+def test_probabilities_are_exact_in_a_group(records: int, people: int, weight: float) -> None:
+    """One class of records, and its people in two classes, where there are two."""
+    sizes = [1, people - 1] if people > 1 else [1]
+    messages = Messages(
+        np.zeros(len(sizes), np.int64), np.arange(len(sizes)), np.array([float(records)]), np.array(sizes, np.float64)
+    )
+    found = messages.settle(np.full(len(sizes), weight), 0.0)
+    assert found == pytest.approx([all_ways(np.full((records, people), weight))[0, 0]] * len(sizes), rel=1e-9)
+
+
+def test_silent_records_may_be_anybodys() -> None:
+    """One record that fits one person, and two that say nothing: all ways, with the weight of anybody for these."""
+    weight = np.array([[5.0, 0], [0.7, 0.7], [0.7, 0.7]])
+    exact = all_ways(weight)
+    messages = Messages(np.array([0]), np.array([0]), np.ones(1), np.ones(2), 2)
+    found = messages.settle(np.array([5.0]), 0.7)
+    assert found[0] == pytest.approx(exact[0, 0], abs=0.05)
+    assert messages.silent_matches(0.7, found) == pytest.approx(exact[1:].sum(), abs=0.25)
+    assert Messages(np.array([0]), np.array([0]), np.ones(1), np.ones(1)).silent_matches(1.0, found) == 0
+
+
+def slow_jaro_winkler(one: str, other: str) -> float:
+    reach = max(max(len(one), len(other)) // 2 - 1, 0)
+    taken: list[int] = []
+    mine = []
+    for at, letter in enumerate(one):
+        for place in range(max(0, at - reach), min(len(other), at + reach + 1)):
+            if other[place] == letter and place not in taken:
+                taken.append(place)
+                mine.append(letter)
+                break
+    if not taken:
+        return 0.0
+    theirs = [other[place] for place in sorted(taken)]
+    moved = sum(a != b for a, b in zip(mine, theirs, strict=True)) // 2
+    m = len(taken)
+    jaro = (m / len(one) + m / len(other) + (m - moved) / m) / 3
+    start = len(list(itertools.takewhile(lambda pair: pair[0] == pair[1], zip(one[:4], other[:4], strict=False))))
+    return jaro + start * 0.1 * (1 - jaro)
+
+
+def likeness(one: str, other: str) -> float:
+    sides = [letters(np.array([text], dtype=np.str_)) for text in (one, other)]
+    return float(similarity(sides[0], sides[1], np.array([0]), np.array([0]))[0])
+
+
+def test_similar_texts_as_in_the_literature() -> None:
+    """Winkler's own examples."""
+    assert likeness("martha", "marhta") == pytest.approx(0.9611, abs=1e-4)
+    assert likeness("dwayne", "duane") == pytest.approx(0.84, abs=1e-4)
+    assert likeness("dixon", "dicksonx") == pytest.approx(0.8133, abs=1e-4)
+    assert likeness("", "a") == likeness("", "") == 0
+    assert likeness("a" * 500, "a" * LONGEST) == 1
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text("abcé", max_size=9), st.text("abcé", max_size=9))
+def test_similar_texts_as_defined(one: str, other: str) -> None:
+    assert likeness(one, other) == pytest.approx(slow_jaro_winkler(one, other), abs=1e-12)
+
+
+def some(released: list[int], known: list[int]) -> Candidates:
+    none = np.zeros(len(released), np.int64)
+    one, other = np.array(released, np.int64), np.array(known, np.int64)
+    return Candidates(released=one, known=other, wrong=none - 1, similar=none, crowded=none[:0], skipped=())
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.floats(0, 1), min_size=6, max_size=6), st.integers(1, 2), st.integers(1, 2))
+def test_the_assignment_is_the_best_of_all(chances: list[float], records: int, people: int) -> None:
+    """Two classes of records, three of people, with one or two members each."""
+    found = some([0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2])
+    sizes = np.full(2, records), np.full(3, people)
+    flow = assigned(found, np.array(chances), *sizes)
+    best = max(
+        sum(n * chance for n, chance in zip(way, chances, strict=True))
+        for way in itertools.product(range(records + 1), repeat=6)
+        if max(sum(way[:3]), sum(way[3:])) <= records and max(way[at] + way[at + 3] for at in range(3)) <= people
+    )
+    assert (np.bincount(found.released, flow) <= records).all()
+    assert (np.bincount(found.known, flow) <= people).all()
+    assert float(flow @ np.array(chances)) == pytest.approx(best, abs=1e-5)
+
+
+def test_no_pairs_and_too_many_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert len(assigned(some([], []), np.zeros(0), np.ones(1), np.ones(1))) == 0
+    monkeypatch.setattr(guess, "MOST_ARCS", 1)
+    with pytest.raises(InvalidInputError, match="2 pairs are too many"):
+        assigned(some([0, 1], [0, 1]), np.ones(2), np.ones(2, np.int64), np.ones(2, np.int64))
+
+
+def test_misspelled_names_are_looked_up_by_their_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nearly everybody agrees on the rest, leaving the name out gives too many pairs."""
+    names = [f"{a}{b}son" for a in ("ander", "birger", "carl", "david") for b in ("st", "r", "", "berg")]
+    wrong = [name[:-2] + name[-1] + name[-2] for name in names[:8]]  # the last two letters changed places
+    swapped = [name[1] + name[0] + name[2:] for name in names[8:]]  # the first two did
+    ours, theirs = table(name=names, sex=["F"] * 16), table(name=wrong + swapped, sex=["F"] * 16)
+    join = joined(ours, theirs)
+    monkeypatch.setattr(linkage_join, "FEW_WRONG", 80)
+    monkeypatch.setattr(linkage_join, "WRONG_EACH", 0)
+    found = candidates(join, errors=True, progress=lambda *_: None)
+    assert found.skipped == ("name that looks unlike",)
+    listed = {text: code for code, text in enumerate(theirs["name"].texts)}
+    pairs = set(zip(found.released[found.similar > 0].tolist(), found.known[found.similar > 0].tolist(), strict=True))
+    ours_place = {int(code): place for place, code in enumerate(join.released.codes[:, 0])}
+    theirs_place = {int(code): place for place, code in enumerate(join.known.codes[:, 0])}
+    places = {text: code for code, text in enumerate(ours["name"].texts)}
+    expected = {
+        (ours_place[places[name]], theirs_place[listed[bad]]) for name, bad in zip(names, wrong + swapped, strict=True)
+    }
+    assert expected <= pairs
+    monkeypatch.setattr(linkage_join, "FEW_WRONG", 0)
+    assert not candidates(join, errors=True, progress=lambda *_: None).similar.any()
+
+
+def test_texts_that_are_missing_are_similar_to_nothing() -> None:
+    both = axis(table(a=["x", None])["a"], table(a=[None, None])["a"])
+    assert similar_by_chance(both) < 1e-5
+
+
+def test_texts_that_look_alike_where_all_else_agrees_are_no_sign() -> None:
+    """Rooms 101 and 102 are in one house; in all records together few look alike."""
+    houses = [f"h{house}" for house in range(40) for _ in range(3)]
+    first = "abcdefghijklmnopqrstuvwxyz"
+    rooms = [f"{first[house % 26] * 4}{house:02d}{room}" for house in range(40) for room in "123"]
+    made = table(house=houses, room=rooms)
+    axes = [axis(made[name], made[name]) for name in made.columns]
+    both = classes(made, list(made.columns))
+    excess = Excess(released=both, axes=axes, chance=[one.chance() for one in axes])
+    assert excess.similar(1, 0.001) == pytest.approx((80 + 0.01) / 90)  # all pairs of neighbors
+    apart = table(house=houses, room=[f"{room}{'abcdefgh'[n % 8] * 6}" for n, room in enumerate(rooms)])
+    axes = [axis(apart[name], apart[name]) for name in apart.columns]
+    assert Excess(released=classes(apart, ["house", "room"]), axes=axes, chance=[]).similar(1, 0.5) == 0.5
+    numbers = axis(column("x", ["1", "2"]), column("x", ["1"]))
+    assert Excess(released=both, axes=[numbers], chance=[]).similar(0, 0.25) == 0.25
+
+
+def test_the_excess_of_records_that_are_alike_more_often_than_chance() -> None:
+    """Of 20 kinds, 5 records each, two columns say the same: 4 others agree, independent columns would give 0.2475."""
+    made = table(x=[f"a{n % 20}" for n in range(100)], y=[f"b{n % 20}" for n in range(100)])
+    axes = [axis(made[name], made[name]) for name in made.columns]
+    excess = Excess(released=classes(made, list(made.columns)), axes=axes, chance=[one.chance() for one in axes])
+    assert excess.of(AGREE) == pytest.approx(np.full(20, (100 * 4 + 1) / (100 * 99 / 400)))
+    assert excess.of(0) == pytest.approx(np.full(20, 1.0))  # with the same y, nobody has another x
+
+
+def test_classes_without_some_columns_are_numbered_even_if_keys_are_long() -> None:
+    codes = np.random.default_rng(0).integers(0, 3, (200, 5)) * (2**20)
+    found = alike(codes, [0, 1, 3, 4])
+    rows = [tuple(row) for row in codes[:, [0, 1, 3, 4]].tolist()]
+    assert all((found[a] == found[b]) == (rows[a] == rows[b]) for a in range(200) for b in range(200))

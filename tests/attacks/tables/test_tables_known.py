@@ -1,0 +1,313 @@
+"""The census block and other small releases with known answers; what is refused; what running out of time leaves."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from support.made_releases import equal, exactly
+from support.places import EXAMPLES
+from support.table_oracle import fits
+
+from privet.attacks import attack_tables, read_tables
+from privet.attacks.finding import Findings, Strength
+from privet.attacks.proofs.certificate import Leaf, check
+from privet.attacks.proofs.prover import Prover
+from privet.attacks.proofs.solver import Outcome
+from privet.attacks.proofs.work import Work
+from privet.attacks.protect import repair as repair_module
+from privet.attacks.release.statistics import Between, Knowledge, Mean, Quantile, Share, Statistic, Tables, Total
+from privet.attacks.tables import reconstruction as reconstruction_module
+from privet.attacks.tables.certain import Certain
+from privet.attacks.tables.clash import MOST_NAMES
+from privet.attacks.tables.disclosure import disclosed
+from privet.attacks.tables.reconstruction import Reconstruction, solve
+from privet.attacks.tables.suppressed import certain_range
+from privet.core.evaluate import evaluate
+from privet.core.expression import And, Literal
+from privet.errors import InvalidInputError
+
+BLOCK = EXAMPLES / "census-block.toml"
+PEOPLE = [
+    ("F", "B", "S", 8), ("M", "W", "S", 18), ("F", "W", "S", 24), ("M", "W", "M", 30), ("F", "B", "M", 36),
+    ("F", "B", "M", 66), ("M", "B", "M", 84),
+]  # fmt: skip
+NAMES = ("sex", "race", "married", "age")
+WOMEN, MEN = equal("sex", "F"), equal("sex", "M")
+
+
+@pytest.fixture(scope="module")
+def block() -> Tables:
+    return read_tables(BLOCK)
+
+
+@pytest.fixture(scope="module")
+def attacked(block: Tables) -> Findings:
+    return attack_tables(block, repair=False)
+
+
+def people() -> list[dict[str, Any]]:
+    return [dict(zip(NAMES, (*words, Fraction(age)), strict=True)) for *words, age in PEOPLE]
+
+
+def test_the_block_has_one_solution_and_everybody_is_proven(block: Tables, attacked: Findings) -> None:
+    assert fits(block, people())
+    numbers = attacked.numbers
+    assert (numbers["solutions"], numbers["all_solutions"], numbers["proven"], numbers["certificates"]) == (
+        1,
+        True,
+        7,
+        7,
+    )
+    assert numbers["certificates_checked"] is True
+    assert numbers["undecided"] == 0
+    assert attacked.headline == "7 of 7 people are certain: only one data set fits the tables"
+    assert {one.strength for one in attacked.findings} == {Strength.PROOF}
+    shown = {tuple(one.record[name] for name in NAMES) for one in attacked.findings}
+    assert shown == {(*words, str(age)) for *words, age in PEOPLE}
+
+
+def test_the_repair_of_the_block(block: Tables) -> None:
+    """By trying the two rows that matter; `benchmarks/tables.py` tries them all."""
+    bench = repair_module._Bench(found_in(block))
+    for name, left in (("Black female", 0), ("married adults", 1)):
+        tried = bench.without([name], Work(600))
+        assert tried is not None
+        assert tried.certain == left
+
+
+def test_means_rounded_to_whole_numbers(block: Tables) -> None:
+    rounded = tuple(replace(one, measures=tuple(map(_whole_mean, one.measures))) for one in block.statistics)
+    found = solve(replace(block, statistics=rounded), Work(60), 1000)
+    assert found.complete
+    assert found.count() == 11
+
+
+def _whole_mean(measure: Any) -> Any:
+    """Halves to even numbers: 33.5 becomes 34, 48.5 becomes 48."""
+    if not isinstance(measure, Mean):
+        return measure
+    low, high = measure.value.low, measure.value.high
+    assert low is not None
+    assert high is not None
+    shown = Fraction(round((low + high) / 2))
+    return Mean(measure.attribute, Between(shown - Fraction(1, 2), shown + Fraction(1, 2)))
+
+
+def test_without_married_adults(block: Tables) -> None:
+    kept = tuple(one for one in block.statistics if one.name != "married adults")
+    found = solve(replace(block, statistics=kept), Work(60), 1000)
+    assert found.complete
+    assert found.count() == 22
+    assert not found.encoded.unused
+
+
+def test_suppressed_cells_of_the_block_are_undone(block: Tables, attacked: Findings) -> None:
+    table = next(table for table in attacked.tables if table.title == "Suppressed and rounded counts")
+    assert ("Black male", "0 to 2", "1", "yes") in table.rows
+    hidden = {one.name: one.where for one in block.statistics}
+    for name, _, shown, undone in table.rows:
+        number = sum(evaluate(hidden[name], person) is True for person in people())
+        low, _, high = shown.partition(" to ")
+        assert int(low) <= number <= int(high or low)
+        assert bool(undone) == (not high)
+
+
+def release(*statistics: Statistic, **rules: Any) -> Tables:
+    ages = tuple(map(Fraction, (0, 30)))
+    return Tables(attributes={"sex": ("F", "M"), "age": ages}, statistics=statistics, rules=rules)
+
+
+def total(number: object) -> Statistic:
+    return Statistic(name="total", count=exactly(number))
+
+
+def women(*measures: Any, count: Between | None = None, name: str = "women") -> Statistic:
+    return Statistic(name=name, where=WOMEN, count=count, measures=measures)
+
+
+def problem(*statistics: Statistic, **named: Any) -> str:
+    with pytest.raises(InvalidInputError) as caught:
+        attack_tables(release(*statistics), **named)
+    return caught.value.problem
+
+
+def test_contradictions_name_who_clashes() -> None:
+    fine = Statistic(name="fine", where=MEN, count=Between(Fraction(0), Fraction(3)))
+    alone = women(Mean("age", exactly(31)), count=exactly(2))
+    assert problem(total(3), fine, alone) == "no data set fits: “women” contradicts itself"
+    said = problem(total(3), fine, women(count=exactly(4)))
+    assert said == "no data set fits: “total”, “women” contradict each other"
+    empty = replace(alone, name="nobody", where=equal("age", Fraction(99)), measures=(Quantile("age", exactly(1)),))
+    assert problem(total(3), empty) == "no data set fits: “nobody” contradicts itself"
+
+
+def test_the_box_does_not_speak_for_a_statistic() -> None:
+    """Two women of 30 would do: only with a total of 1 is it a contradiction."""
+    said = problem(total(1), women(Total("age", exactly(60))))
+    assert "“total”" in said
+    assert "“women”" in said
+
+
+def test_a_long_list_of_clashing_statistics_is_cut() -> None:
+    ages = tuple(map(Fraction, range(MOST_NAMES + 2)))
+    cells = [Statistic(name=f"age {age}", where=equal("age", age), count=exactly(1)) for age in ages]
+    tables = Tables(attributes={"age": ages}, statistics=(total(MOST_NAMES + 1), *cells))
+    with pytest.raises(InvalidInputError, match="and 3 more contradict each other"):
+        solve(tables, Work(60), 10)
+
+
+def test_a_contradiction_without_a_certificate_names_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Prover, "prove", lambda *_: None)
+    fine = Statistic(name="fine", where=MEN, count=Between(Fraction(0), Fraction(3)))
+    said = problem(total(3), fine, women(count=exactly(4)))
+    assert said == "no data set fits: “total”, “women” contradict each other"
+
+
+def test_nobody_and_nothing() -> None:
+    """An empty data set; a release that tells nobody apart."""
+    none = attack_tables(release(total(0), women(Total("age", exactly(0)))))
+    assert none.headline == "None of 0 people is certain"
+    assert none.numbers["solutions"] == 1
+    plain = attack_tables(release(total(2)))
+    assert plain.proven == 0
+    assert plain.findings == ()
+    ruled = attack_tables(release(total(2), rule=equal("sex", "F")))
+    assert (ruled.certain, ruled.numbers["solutions"]) == (0, 1)
+
+
+def test_one_data_set_is_said_only_of_one() -> None:
+    """Nothing is said of a man's age: he may have two."""
+    found = attack_tables(release(total(1), women(Total("age", exactly(0)), count=exactly(0))), repair=False)
+    assert found.headline == "1 of 1 people is certain"
+    assert found.numbers["solutions"] == 2
+    assert [one.claim for one in found.findings] == ["one person with sex M"]
+    two = attack_tables(release(total(2), women(count=exactly(0))))
+    assert "2 people with sex M" in two.findings[0].claim
+
+
+@pytest.mark.parametrize("count", [Between(Fraction(0), Fraction(1)), None])
+def test_a_share_and_a_sum_of_nobody_are_no_proof_of_somebody(count: Between | None) -> None:
+    """A published 0 % to 100 %, or a sum of 0, does not show that there is a woman."""
+    for measure in (Share(Between(Fraction(0), Fraction(1))), Total("age", exactly(0))):
+        found = attack_tables(release(total(1), women(measure, count=count)))
+        assert not any(one.record["sex"] == "F" for one in found.findings)
+
+
+def test_no_time_is_said_and_claims_nothing(block: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever was finished in a thousandth of a second: each claim has a certificate, or a second solver."""
+    said = None
+    try:
+        found = solve(block, Work(0.001), 1000)
+    except InvalidInputError as error:
+        said = error.problem
+    else:
+        assert found.checked()
+        assert all(one.proof is not None for one in found.certain)
+    assert said is None or "nothing is known" in said
+    monkeypatch.setattr("privet.attacks.tables.certain.Search.start", lambda *_: Outcome.UNKNOWN)
+    with pytest.raises(InvalidInputError, match="nothing is known"):
+        attack_tables(block)
+
+
+def test_undecided_people_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Prover, "at_least", lambda *_: None)
+    monkeypatch.setattr(Prover, "prove", lambda *_: None)
+    monkeypatch.setattr("privet.attacks.tables.certain.impossible", lambda *_: False)
+    found = attack_tables(release(total(2), women(count=exactly(2))))
+    assert found.headline == "None of 2 people is certain; for 2 time ran out"
+    assert found.findings == ()
+    assert found.not_tried[0].startswith("2 further people may be certain")
+
+
+def test_two_solvers_without_a_certificate_are_not_called_a_proof(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Prover, "at_least", lambda *_: None)
+    monkeypatch.setattr(Prover, "prove", lambda *_: None)
+    found = attack_tables(release(total(2), women(count=exactly(2))))
+    assert [one.strength for one in found.findings] == [Strength.RESOLVED]
+    assert found.numbers["certificates"] == 0
+    assert "some claims rest on two solvers and have no certificate" in found.not_tried
+    assert set(found.findings[0].evidence) == {"total", "women"}
+
+
+def found_in(tables: Tables) -> Reconstruction:
+    return solve(tables, Work(60), 1000)
+
+
+def test_a_false_certificate_is_noticed() -> None:
+    found = found_in(release(total(2), women(count=exactly(2))))
+    assert found.checked()
+    assert not replace(found, certain=(Certain(found.certain[0].kind, 2, Leaf(())),)).checked()
+    block = found_in(read_tables(BLOCK))
+    first, *rest = block.prepared.steps
+    broken = replace(block.prepared, steps=(replace(first, proof=Leaf(())), *rest))
+    assert not replace(block, prepared=broken).checked()
+
+
+def test_what_is_assumed_and_left_out_is_said() -> None:
+    found = attack_tables(release(total(2), women(Quantile("age", exactly(30))), rule=Literal(True)), subject="mine")
+    assert found.subject == "mine"
+    assert any("women: the median of age" in line for line in found.not_tried)
+    assert "rule “rule” holds for everybody" in found.assumptions
+    assert any(line.startswith("age has no other values") for line in found.assumptions)
+
+
+def test_progress_is_told() -> None:
+    told = list[str]()
+    attack_tables(release(total(2), women(count=exactly(2))), progress=lambda what, _done, _of: told.append(what))
+    assert {"narrowing", "searching a data set that fits", "proving", "trying repairs"} <= set(told)
+
+
+def test_ranges_of_hidden_counts() -> None:
+    hidden = women(count=Between(None, Fraction(2)))
+    half = Statistic(name="half", where=equal("age", Fraction(0)), count=Between(Fraction(1, 2)))
+    nobody = Statistic(name="none", where=equal("age", Fraction(99)), count=Between(None, Fraction(5)))
+    found = found_in(release(total(3), hidden, half, nobody))
+    table = reconstruction_module.suppressed(found, Work(60))
+    assert table is not None
+    assert table.rows == (
+        ("women", "0 to 2", "0 to 2", ""),
+        ("half", "0.5 or more", "1 to 3", ""),
+        ("none", "0 to 5", "0", "yes"),
+    )
+    assert reconstruction_module.suppressed(found_in(release(total(3), women(count=exactly(1)))), Work(60)) is None
+
+
+def test_a_range_that_cannot_be_proven_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = found_in(release(total(3), women(count=Between(None, Fraction(2)))))
+    monkeypatch.setattr(Prover, "lowest", lambda *_: None)
+    table = reconstruction_module.suppressed(found, Work(60))
+    assert table is not None
+    assert table.rows == ()
+    assert certain_range(Prover(found.encoded.system), ((0, 1),), Work(60)) is None
+
+
+def test_an_unknown_public_attribute_is_named() -> None:
+    said = problem(total(1), women(count=exactly(1)), knowledge=Knowledge(public=("age",)))
+    assert said == "no statistic mentions the public attribute 'age'"
+
+
+def test_a_group_whose_size_is_not_proven_discloses_nothing() -> None:
+    tables = release(total(3), women(count=Between(None, Fraction(2))))
+    assert disclosed(found_in(tables), Knowledge(public=("sex",)), Work(60)) == []
+
+
+def test_what_a_disclosure_rests_on_includes_the_size_of_the_group() -> None:
+    """That a woman is 30 follows from one cell; that she is the only one, from the other."""
+    aged = Statistic(name="aged", where=And((WOMEN, equal("age", Fraction(30)))), count=exactly(1))
+    found = found_in(release(total(2), women(count=exactly(1)), aged))
+    finding = next(one for one in disclosed(found, Knowledge(public=("sex",)), Work(60)) if one.record["sex"] == "F")
+    assert finding.claim == "the only person with sex F has age 30"
+    assert finding.evidence == ("total", "women", "aged")
+    assert all(check(found.encoded.system, claim, proof) for claim, proof in finding.certificate)
+
+
+def test_a_disclosure_without_a_proof_is_not_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    aged = Statistic(name="aged", where=And((WOMEN, equal("age", Fraction(30)))), count=exactly(1))
+    found = found_in(release(total(1), women(count=exactly(1)), aged))
+    monkeypatch.setattr(Prover, "prove", lambda *_: None)
+    assert [one.record["age"] for one in disclosed(found, Knowledge(public=("sex",)), Work(60))] == ["30"]
+    monkeypatch.setattr(Prover, "lowest", lambda *_: None)
+    assert disclosed(found, Knowledge(public=("sex",)), Work(60)) == []

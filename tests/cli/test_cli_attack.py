@@ -1,0 +1,191 @@
+"""`privet attack` and `privet preflight` as people and pipelines meet them."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import shutil
+from pathlib import Path
+
+import openpyxl
+import pytest
+from support.places import EXAMPLES
+from support.refusals import refused
+
+from privet import cli
+from privet.cli import attack, verb
+from privet.cli.attack import release
+
+BLOCK = str(EXAMPLES / "census-block.toml")
+SMALL = """
+format = 1
+kind = "tables"
+[attributes]
+sex = ["F", "M"]
+smokes = "boolean"
+[[statistics]]
+name = "everybody"
+count = 3
+[[statistics]]
+name = "women"
+where = "sex = 'F'"
+count = {women}
+[[statistics]]
+name = "smokers"
+where = "smokes"
+count = {smokers}
+"""
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    """One woman, two men, all three smoke."""
+    path = tmp_path / "small.toml"
+    path.write_text(SMALL.replace("{women}", "1").replace("{smokers}", "3"))
+    return path
+
+
+@pytest.fixture
+def safe(tmp_path: Path) -> Path:
+    path = tmp_path / "safe.toml"
+    path.write_text(SMALL.replace("{women}", "{below = 3}").replace("{smokers}", "{below = 3}"))
+    return path
+
+
+def test_the_census_block_is_solved_for_a_program(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["attack", "tables", BLOCK, "--no-repair", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["privet"], told["kind"]) == (1, "attack")
+    result = told["result"]
+    assert (result["solutions"], result["proven"], result["people"]) == (1, 7, 7)
+    assert sorted(record["age"] for record in result["records"]) == [8, 18, 24, 30, 36, 66, 84]
+    assert result["certificates_checked"]
+    assert result["seconds"] > 0
+
+
+def test_a_person_reads_the_headline_first_and_finds_the_report(
+    small: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    truth = tmp_path / "truth.csv"
+    truth.write_text("sex,smokes\nF,yes\nM,yes\nM,yes\n")
+    out = tmp_path / "report.html"
+    words = ["attack", "tables", str(small), "--out", str(out), "--truth", str(truth), "--public", "sex"]
+    assert cli.main(words) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("3 of 3 people are certain: only one data set fits the tables")
+    assert "Compared with the truth" in text
+    assert "the only person with sex F has smokes yes" in text
+    assert text.rstrip().endswith(f"The report is in {out}")
+    assert "<title>" in out.read_text()
+
+
+def test_queries_are_attacked_too(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["attack", "differencing", str(EXAMPLES / "hospital.toml"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["result"]["certain"] >= 1
+
+
+def test_several_releases_in_one_run(
+    small: Path, safe: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken = tmp_path / "broken.toml"
+    broken.write_text("format = 1")
+    words = ["attack", "tables", str(small), str(safe), str(broken), "--no-repair"]
+    assert cli.main([*words, "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)["result"]
+    assert result["certain"] == 3
+    assert [Path(one["file"]).name for one in result["releases"]] == ["small.toml", "safe.toml", "broken.toml"]
+    assert "kind is None" in result["releases"][2]["problem"]
+    options = argparse.Namespace(chosen="tables", seconds=9, limit=9, truth=None, public="", no_repair=True)
+    assert release._one(small, options)["certain"] == 3  # what each process does
+    assert set(release._one(broken, options)) == {"problem", "remedy"}
+    assert cli.main(words) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "3 of 6 people are certain"
+    assert lines[2].startswith("small.toml: 3 of 3 people are certain")
+    assert lines[4].startswith("broken.toml: ")
+
+
+def test_preflight_stops_a_pipeline_when_somebody_is_certain(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("clinic-tables.xlsx", "clinic-tables.toml"):
+        shutil.copy(EXAMPLES / name, tmp_path)
+    code = cli.main(["preflight", str(tmp_path / "clinic-tables.xlsx"), "--seconds", "1"])
+    text = capsys.readouterr().out
+    assert code == 1
+    assert "preflight: do not publish these tables as they are" in text.splitlines()[-1]
+
+
+def workbook(path: Path, cells: list[list[object]]) -> Path:
+    book = openpyxl.Workbook()
+    book.active.title = "T"
+    for row in cells:
+        book.active.append(row)
+    book.save(path)
+    return path
+
+
+MAPPING = """
+format = 1
+kind = "tables"
+suppressed = {marks = ["D"], below = 5}
+[attributes]
+sex = ["F", "M"]
+ill = "boolean"
+[[tables]]
+sheet = "T"
+rows = ["sex"]
+values = {All = "count", Ill = {count = true, where = "ill"}}
+"""
+
+
+def test_preflight_lets_harmless_tables_pass(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    book = workbook(tmp_path / "b.xlsx", [["sex", "All", "Ill"], ["Total", 90, 30], ["F", 40, "D"], ["M", 50, "D"]])
+    (tmp_path / "b.toml").write_text(MAPPING.replace("below = 5", "below = 45"))
+    code = cli.main(["preflight", str(book), "--json"])
+    result = json.loads(capsys.readouterr().out)["result"]
+    assert (code, result["certain"] > 0) in ((0, False), (1, True))
+    assert attack._verdict(0, 0) == "preflight: nobody is certain from these tables alone"
+    assert attack._verdict(0, 4).startswith("preflight: not decided in the time given")
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["attack", "tables", BLOCK, "--seconds", "0"], "seconds must be above 0"),
+        (["attack", "tables", BLOCK, "--out", "x.pdf"], "the report is an HTML file"),
+        (["attack", "tables", BLOCK, BLOCK, "--out", "x.html"], "--out and --truth go with one file"),
+        (["attack", "tables", "nowhere.toml"], "nowhere.toml cannot be read"),
+        (["attack", "graphs", BLOCK], "invalid choice"),
+        (["attack", "tables", BLOCK, "--truth", "nowhere.csv"], "nowhere.csv cannot be read"),
+        (["preflight", "nowhere.xlsx"], "there is no nowhere.xlsx"),
+    ],
+)
+def test_wrong_input_is_one_clear_line(words: list[str], problem: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert problem in refused(words, capsys)
+
+
+def test_a_workbook_without_a_mapping_says_what_to_write(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    book = workbook(tmp_path / "b.xlsx", [])
+    assert "b.toml, which would say what the sheets of b.xlsx mean" in refused(["preflight", str(book)], capsys)
+    (tmp_path / "b.toml").write_text(MAPPING)
+    assert "b.toml" in refused(["preflight", str(book)], capsys)  # an empty workbook
+
+
+def test_progress_is_for_people_only() -> None:
+    terminal, pipe = Terminal(), io.StringIO()
+    with verb.counting(terminal) as progress:
+        progress("proving", 1, 30)
+        progress("proving", 2, 30)  # too soon after the last
+    assert terminal.getvalue().startswith("\rprivet: proving, 1 of 30")
+    assert terminal.getvalue().endswith("\r")
+    assert "2 of 30" not in terminal.getvalue()
+    with verb.counting(pipe) as progress:
+        progress("proving", 1, 30)
+    assert pipe.getvalue() == ""

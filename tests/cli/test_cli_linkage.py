@@ -1,0 +1,103 @@
+"""`privet attack linkage`, `scoreboard` and `uniqueness`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from support.made_linkage import pair, world
+from support.refusals import refused
+
+from privet import cli
+from privet.records.microdata import write
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[str]:
+    made = pair(400)
+    paths = [tmp_path / "released.csv", tmp_path / "known.csv"]
+    write(made.released, paths[0])
+    write(made.known, paths[1])
+    return [str(path) for path in paths]
+
+
+def told(words: list[str], capsys: pytest.CaptureFixture[str]) -> dict[str, object]:
+    assert cli.main([*words, "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["privet"], answer["kind"]) == (1, "attack")
+    result: dict[str, object] = answer["result"]
+    return result
+
+
+def test_linkage_for_a_program(files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    matches = tmp_path / "matches.csv"
+    words = ["attack", "linkage", *files, "--on", "sex,age=age,zip", "--truth", "id", "--matches", str(matches)]
+    result = told(words, capsys)
+    assert result["compared"] == {"sex": "sex", "age": "age", "zip": "zip"}
+    assert result["linked"] == result["right"]
+    assert len(matches.read_text().splitlines()) == 401
+    exact = told(["attack", "linkage", *files, "--truth", "id=id", "--exact", "--one-to-one"], capsys)
+    assert "name" in dict(exact["compared"])  # type: ignore[call-overload]
+
+
+def test_linkage_for_a_person(files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "report.html"
+    assert cli.main(["attack", "linkage", *files, "--on", "age,zip", "--precision", "0.9", "--out", str(out)]) == 0
+    text = capsys.readouterr().out
+    assert "Linkage attack on released.csv" in text
+    assert text.rstrip().endswith(f"The report is in {out}")
+    assert "<title>" in out.read_text()
+
+
+def test_scoreboard_for_a_program(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = world(people=150, outside=20)
+    write(made.released, tmp_path / "ratings.csv")
+    write(made.points, tmp_path / "points.csv")
+    words = ["attack", "scoreboard", str(tmp_path / "ratings.csv"), str(tmp_path / "points.csv"), "--value", "stars"]
+    result = told([*words, "--date", "day", "--target", "target", "--truth", "truth", "--rate", "0.05"], capsys)
+    assert result["targets"] == 40
+    assert int(str(result["right"])) >= 12
+
+
+def test_uniqueness_for_a_program(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    sets = told(["attack", "uniqueness", files[0], "--on", "sex,age", "--most", "2"], capsys)["sets"]
+    assert [one["columns"] for one in sets] == [["sex"], ["age"], ["sex", "age"]]  # type: ignore[attr-defined]
+    points = told(["attack", "uniqueness", files[0], "--person", "sex", "--on", "zip", "--points", "1, 2"], capsys)
+    assert [one["points"] for one in points["points"]] == [1, 2]  # type: ignore[attr-defined]
+    assert "id" in told(["attack", "uniqueness", files[0], "--most", "1"], capsys)["headline"]  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["linkage", "FILE", "FILE", "--on", "=a"], "--on =a is not a list of columns"),
+        (["linkage", "FILE", "FILE", "--on", "a="], "--on a= is not a list of columns"),
+        (["linkage", "FILE", "FILE", "--truth", "a,b"], "--truth must name one column of ids"),
+        (["linkage", "FILE", "FILE", "--precision", "2"], "a precision of 2 cannot be promised"),
+        (["linkage", "FILE", "nowhere.csv"], "there is no file"),
+        (["linkage", "FILE", "FILE", "--out", "x.pdf"], "the report is an HTML file"),
+        (["uniqueness", "FILE", "--points", "one"], "--points one is not a list of numbers"),
+        (["uniqueness", "FILE", "--on", "height"], "is not there"),
+        (["scoreboard", "FILE", "FILE"], "is not there"),
+    ],
+)
+def test_wrong_input_is_one_clear_line(
+    words: list[str], problem: str, files: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert problem in refused(["attack", *(files[0] if word == "FILE" else word for word in words)], capsys)
+
+
+def test_words_of_a_release_are_read_by_hierarchies(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With a folder of them a released craft fits a known baker."""
+    (tmp_path / "h").mkdir()
+    (tmp_path / "h" / "job.csv").write_text("baker;craft;*\nsmith;craft;*\njudge;court;*\n")
+    (tmp_path / "r.csv").write_text("job,age,ill\n" + "".join(f"craft,{age},no\n" for age in range(20, 60)))
+    (tmp_path / "k.csv").write_text("name,job,age\n" + "".join(f"n{age},baker,{age}\n" for age in range(20, 60)))
+    words = ["attack", "linkage", str(tmp_path / "r.csv"), str(tmp_path / "k.csv"), "--exact", "--json"]
+    assert cli.main(words) == 0
+    assert json.loads(capsys.readouterr().out)["result"]["fit_nobody"] == 40
+    assert cli.main([*words, "--hierarchies", str(tmp_path / "h")]) == 0
+    assert json.loads(capsys.readouterr().out)["result"]["uniquely_linkable"] == 40
+    assert cli.main([*words, "--hierarchies", str(tmp_path / "nowhere")]) == 2
+    assert "there is no folder" in capsys.readouterr().err

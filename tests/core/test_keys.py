@@ -1,0 +1,551 @@
+"""Keys that are not public: the exact law of what is shown, alone and with all that follows from it."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import itertools
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction as F
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.asked import KINDS, N, average, bounds, key, ledger, plan, query
+
+from privet.backends import Spread, Task
+from privet.core.accountant import Budget
+from privet.core.cells import Keys, in_order, keys_from, plain_keys
+from privet.core.expression import Column
+from privet.core.keys import keys_for, keys_sensitivity
+from privet.core.laws import Choice, DiscreteGaussian, DiscreteLaplace, Law
+from privet.core.measures import KEYS
+from privet.core.mechanisms import key_threshold
+from privet.core.parts import Gauge, Part, Setting, priced
+from privet.core.plan import Aggregate, Function
+from privet.core.sensitivity import Bounds
+from privet.core.unit import Neighbors
+from privet.errors import InvalidInputError, RefusedQueryError, ReleaseFailedError
+from privet.estimates.accuracy import half_width
+from privet.estimates.moments import Noisy, Span
+from privet.estimates.pricing import Price, _gaussian, ask
+from privet.estimates.question import Question, outline
+from privet.ledger import Terms
+from privet.query import Query
+from privet.testing import exact
+
+Pairs = list[tuple[float, float]]  # of each outcome its probability in two neighboring tables
+CITY = key("city")
+WIDE = Budget(20, F(1, 2))
+SURE = 1 + 1e-9
+
+
+def at_least(law: DiscreteLaplace, j: int) -> float:
+    """P[X >= j] of two-sided geometric noise."""
+    q = math.exp(-1 / law.scale)
+    return q**j / (1 + q) if j >= 1 else 1 - q ** (1 - j) / (1 + q)
+
+
+def noisy(law: Law, one: int, other: int) -> Pairs:
+    """A number with noise; with Laplace noise outcomes beyond both numbers have one ratio, so they are one outcome."""
+    if not isinstance(law, DiscreteLaplace):
+        far = math.ceil(9 * math.sqrt(law.variance))
+        span = range(min(one, other) - far, max(one, other) + far + 1)
+        weights = [[math.exp(-float(law.exponent(x - c))) for c in (one, other)] for x in span]
+        whole = math.fsum(a for a, _ in weights)
+        return [(a / whole, b / whole) for a, b in weights]
+    low, high = sorted((one, other))
+    middle = [
+        tuple(at_least(law, n - c) - at_least(law, n + 1 - c) for c in (one, other)) for n in range(low + 1, high)
+    ]
+    ends = [tuple(1 - at_least(law, low + 1 - c) for c in (one, other))] if low < high else []
+    return [*ends, *middle, tuple(at_least(law, high - c) if low < high else 1.0 for c in (one, other))]  # type: ignore[list-item]
+
+
+def shown(law: DiscreteLaplace, threshold: int, one: int, other: int) -> tuple[Pairs, Pairs]:
+    """A key with so many people: the outcome that it is hidden, and the noisy numbers with which it is shown.
+
+    Nobody's key is never shown.
+    """
+    top = max(threshold, one, other)
+
+    def chance(n: int, people: int) -> float:
+        return (at_least(law, n - people) - at_least(law, n + 1 - people)) if people else 0.0
+
+    numbers = [(chance(n, one), chance(n, other)) for n in range(threshold, top)]
+    end = tuple(at_least(law, top - people) if people else 0.0 for people in (one, other))
+    hidden = tuple(1 - at_least(law, threshold - people) if people else 1.0 for people in (one, other))
+    return [hidden], [*numbers, end]  # type: ignore[list-item]
+
+
+def outcomes(law: DiscreteLaplace, threshold: int, one: int, other: int) -> Pairs:
+    hidden, numbers = shown(law, threshold, one, other)
+    return hidden + numbers
+
+
+def together(parts: Iterable[Pairs]) -> Pairs:
+    """Independent outcomes; those with the same ratio are joined."""
+    found: Pairs = [(1.0, 1.0)]
+    for part in parts:
+        joined: dict[float, tuple[float, float]] = {}
+        for (a, b), (c, d) in itertools.product(found, part):
+            p, q = a * c, b * d
+            if p or q:
+                ratio = round(math.log(p / q), 9) if p and q else math.inf if p else -math.inf
+                before = joined.get(ratio, (0.0, 0.0))
+                joined[ratio] = (before[0] + p, before[1] + q)
+        found = list(joined.values())
+    return found
+
+
+def delta_at(epsilon: float, pairs: Pairs) -> float:
+    """The smallest delta, whichever of the two tables is the first."""
+    factor = math.exp(epsilon)
+    return max(math.fsum(max(0.0, p - factor * q) for p, q in way) for way in (pairs, [(q, p) for p, q in pairs]))
+
+
+SETTINGS = list(itertools.product([1, 2, 3], [F(1, 2), F(1), F(4)], [F(1, 100), F(1, 10**6)]))
+
+
+@pytest.mark.parametrize(("groups", "epsilon", "delta"), SETTINGS)
+def test_what_one_unit_changes_costs_what_is_charged(groups: int, epsilon: F, delta: F) -> None:
+    """A unit that comes has keys of its own and keys of others, some of them just at the threshold."""
+    limits = Bounds(groups=groups, rows=3, neighbors=Neighbors.ADD_REMOVE)
+    law, threshold, loss = keys_for(epsilon, delta, limits)
+    assert (loss.epsilon, loss.delta, loss.rho_delta, loss.rho) == (epsilon, delta, delta, epsilon**2 / 2)
+    worst = 0.0
+    for own in range(groups + 1):
+        for others in itertools.combinations_with_replacement((1, threshold - 1, threshold + 9), groups - own):
+            changed = [(0, 1)] * own + [(n, n + 1) for n in others]
+            pairs = together([outcomes(law, threshold, *one) for one in changed])
+            worst = max(worst, delta_at(float(epsilon), pairs))
+            assert delta_at(float(epsilon), pairs) <= float(delta) * SURE
+    assert worst > float(delta) * math.exp(-1 / law.scale) / 2  # the threshold is not higher than it must be
+    old = together([outcomes(law, threshold, threshold + 9, threshold + 10)] * groups)
+    assert delta_at(float(epsilon) * 0.98, old) > 0  # and epsilon is what others' keys alone cost
+    assert delta_at(float(epsilon), old) <= 1e-13  # floats
+
+
+@pytest.mark.parametrize(("groups", "epsilon", "delta"), SETTINGS)
+def test_what_another_unit_changes_costs_what_is_charged(groups: int, epsilon: F, delta: F) -> None:
+    """One unit goes, with keys that vanish and keys that stay; another comes, with new keys and old ones."""
+    limits = Bounds(groups=groups, rows=3, neighbors=Neighbors.REPLACE)
+    law, threshold, loss = keys_for(epsilon, delta, limits)
+    assert loss.epsilon == epsilon
+    assert delta * F(999_999, 10**6) < loss.delta == loss.rho_delta <= delta
+    assert loss.rho == epsilon**2 / 2
+    half = float(epsilon) / 2  # one unit more or less is charged twice, the second time with a factor
+    lone = together([outcomes(law, threshold, 0, 1)] * groups)
+    assert delta_at(half, lone) * (1 + math.exp(half)) <= float(delta) * SURE
+    for gone, new in itertools.product(range(groups + 1), repeat=2):
+        for people in (1, threshold, threshold + 9):
+            stay, join = [(people + 1, people)] * (groups - gone), [(people, people + 1)] * (groups - new)
+            changed = [(1, 0)] * gone + [(0, 1)] * new + stay + join
+            pairs = together([outcomes(law, threshold, *one) for one in changed])
+            assert delta_at(float(epsilon), pairs) <= float(loss.delta) * SURE
+
+
+def test_a_threshold_one_lower_is_caught() -> None:
+    law, threshold, _ = keys_for(F(1), F(1, 1000), Bounds(groups=1, rows=1, neighbors=Neighbors.ADD_REMOVE))
+    assert delta_at(1.0, outcomes(law, threshold, 0, 1)) <= 1 / 1000
+    assert delta_at(1.0, outcomes(law, threshold - 1, 0, 1)) > 1 / 1000
+
+
+@pytest.mark.parametrize("neighbors", list(Neighbors))
+def test_keys_that_stay_are_paid_in_zcdp(neighbors: Neighbors) -> None:
+    """Given that no key of one unit alone is shown, divergences of all orders are below rho."""
+    limits = Bounds(groups=2, rows=1, neighbors=neighbors)
+    law, threshold, loss = keys_for(F(2), F(1, 1000), limits)
+    one = outcomes(law, threshold, threshold + 1, threshold)
+    back = [(q, p) for p, q in one]
+    pairs = together([one] * 2 + ([back] * 2 if neighbors is Neighbors.REPLACE else []))
+    for order in (1.01, 2, 5, 30):
+        divergence = math.log(math.fsum(p * (p / q) ** (order - 1) for p, q in pairs)) / (order - 1)
+        assert divergence <= order * float(loss.rho or 0)
+
+
+def test_a_unit_counts_once_for_each_key() -> None:
+    for neighbors, factor in ((Neighbors.ADD_REMOVE, 1), (Neighbors.REPLACE, 2)):
+        limits = Bounds(groups=3, rows=7, neighbors=neighbors)
+        sensitivity = keys_sensitivity(limits)
+        assert (sensitivity.l1, sensitivity.linf, sensitivity.touched) == (3 * factor, 1, 3 * factor)
+        assert keys_for(F(1), F(1, 10**9), limits)[0].scale == sensitivity.l1
+
+
+# What is computed for the keys that are shown, and what is left for the rest
+
+
+def asked_for(price: Mapping[str, object], limits: Bounds, *aggregates: Aggregate, **more: Any) -> Question:
+    read = outline(plan((CITY,), *(aggregates or (N,)), **more), KINDS, limits)
+    return ask(read, WIDE, Price(**price))
+
+
+def whole_release(asked: Question, people: Mapping[str, int], mine: Sequence[str], keep: int) -> Iterator[Pairs]:
+    """All outcomes of keys and counts, without a unit and with it: one list for each set of keys that are shown.
+
+    The unit has `rows` rows of each of its keys; in the second phase it keeps `keep` cells, the first or the last.
+    """
+    counts, chosen = asked.parts
+    assert not isinstance(counts.law, Choice)
+    assert isinstance(chosen.law, DiscreteLaplace)
+    assert chosen.threshold is not None
+    names = sorted({*people, *mine})
+    first = {
+        name: shown(chosen.law, chosen.threshold, people.get(name, 0), people.get(name, 0) + (name in mine))
+        for name in names
+    }
+    rows = asked.outline.bounds.rows
+    for visible in itertools.product((0, 1), repeat=len(names)):
+        keys = [first[name][seen] for name, seen in zip(names, visible, strict=True)]
+        cells = [name for name, seen in zip(names, visible, strict=True) if seen and name in mine]
+        left = any(name in mine and not seen for name, seen in zip(names, visible, strict=True))
+        touched = [*cells, "rest"] if left and asked.outline.cells.rest else cells
+        shifts = [noisy(counts.law, 0, rows) for _ in touched[:keep]]
+        yield together([*keys, *shifts])
+
+
+@pytest.mark.parametrize("other", [None, "elsewhere"])
+@pytest.mark.parametrize("groups", [1, 2])
+@pytest.mark.parametrize("mine", [("a",), ("new",), ("a", "new"), ("a", "b"), ("new", "newer")], ids="+".join)
+def test_keys_and_counts_together_cost_the_sum(mine: tuple[str, ...], groups: int, other: str | None) -> None:
+    """The second phase sees which keys were shown. Everything that is published, against the whole charge."""
+    limits = Bounds(groups=groups, rows=2, neighbors=Neighbors.ADD_REMOVE)
+    asked = asked_for({"epsilon": 2, "delta": "0.02"}, limits, other=other)
+    _, threshold = asked.parts[0], asked.parts[1].threshold
+    assert threshold is not None
+    assert (asked.loss.epsilon, asked.loss.delta) == (2, F(2, 100))
+    for counted in itertools.combinations(mine, min(groups, len(mine))):  # whichever keys bounding leaves
+        for around in (1, threshold, threshold + 3):
+            people = {"a": around, "b": around}
+            pairs = [pair for part in whole_release(asked, people, counted, groups) for pair in part]
+            assert math.isclose(math.fsum(p for p, _ in pairs), 1)
+            assert math.isclose(math.fsum(q for _, q in pairs), 1)
+            assert delta_at(2, pairs) <= 0.02 * SURE
+
+
+@pytest.mark.parametrize("mine", [("a", "new"), ("new", "newer"), ("a", "b")], ids="+".join)
+def test_keys_and_gaussian_counts_together_cost_the_sum(mine: tuple[str, ...]) -> None:
+    limits = Bounds(groups=2, rows=1, neighbors=Neighbors.ADD_REMOVE)
+    read = outline(plan((CITY,), N, other="elsewhere"), KINDS, limits)
+    ((_, asked),) = _gaussian(read, F(3), F(1, 20))
+    assert isinstance(asked.parts[0].law, DiscreteGaussian)
+    assert (asked.loss.epsilon, asked.loss.delta) == (3, F(1, 20))
+    assert asked.parts[1].threshold is not None
+    for around in (1, asked.parts[1].threshold, asked.parts[1].threshold + 3):
+        people = {"a": around, "b": around}
+        pairs = [pair for part in whole_release(asked, people, mine, 2) for pair in part]
+        assert delta_at(3, pairs) <= 1 / 20
+
+
+def test_a_rest_that_is_not_bounded_is_caught() -> None:
+    """A planted bug: leftover groups beside the allowed number of cells."""
+    limits = Bounds(groups=1, rows=2, neighbors=Neighbors.ADD_REMOVE)
+    asked = asked_for({"epsilon": 2, "delta": "0.0001"}, limits, other="elsewhere")
+    assert asked.parts[1].threshold is not None
+    people = {"a": asked.parts[1].threshold + 3}
+    pairs = [pair for part in whole_release(asked, people, ("a", "new"), 2) for pair in part]
+    assert delta_at(2, pairs) > 0.001
+
+
+# The interval of a number that is published because it is large
+
+
+def interval_of(part: Part, number: int, share: F) -> Span:
+    """The interval of a number that is shown."""
+    assert not isinstance(part.law, Choice)
+    span = Noisy(measure=part.measure, number=number, width=half_width(part.law, share), floor=part.threshold).span
+    assert span is not None
+    return span
+
+
+def least_covered(part: Part, counts: Iterable[int], share: F) -> float:
+    """Of all noisy numbers with which a key is shown, how many have an interval that holds the number of its people:
+    for the number where these are fewest."""
+    assert isinstance(part.law, DiscreteLaplace)
+    assert part.threshold is not None
+    law, far = part.law, math.ceil(30 * part.law.scale) + 2
+    numbers = range(part.threshold, max(part.threshold, *counts) + far)
+    found = {number: interval_of(part, number, share) for number in numbers}
+
+    def covered(count: int) -> float:
+        hits = [n for n, one in found.items() if one.low <= count <= one.high]
+        chances = [at_least(law, n - count) - at_least(law, n + 1 - count) for n in hits]
+        return math.fsum(chances) / at_least(law, numbers.start - count)
+
+    return min(map(covered, counts))
+
+
+def keys_part(law: DiscreteLaplace, threshold: int) -> Part:
+    made = priced([KEYS], Setting(cells=None, bounds=bounds(), delta=F(1, 10**6)), Gauge.EPSILON, [F(1)])[0]
+    return dataclasses.replace(made, law=law, threshold=threshold)
+
+
+@pytest.mark.parametrize("scale", [F(1, 10), F(1, 3), F(2, 5), F(9, 10), F(1), F(5, 2), F(4)])
+@pytest.mark.parametrize("share", [F(1, 10), F(1, 2), F(95, 100), F(999, 1000)])
+def test_the_interval_of_a_shown_key_covers_as_often_as_it_says(scale: F, share: F) -> None:
+    """For every true number of people, given that the key is shown: also for keys that are there by luck alone."""
+    law = DiscreteLaplace(scale)
+    for threshold in {2, 3, key_threshold(law, F(1, 100), 2), key_threshold(law, F(1, 10**6), 1)}:
+        part = keys_part(law, threshold)
+        counts = range(1, threshold + math.ceil(4 * scale) + 3)
+        assert least_covered(part, counts, share) >= float(share) * (1 - 1e-9)
+
+
+def test_an_interval_that_begins_at_the_threshold_is_caught() -> None:
+    """With little noise a lone key that is shown is shown at the threshold: its interval must not begin there."""
+    part = keys_part(DiscreteLaplace(F(1, 3)), 5)
+    assert interval_of(part, 5, F(95, 100)).low == 1
+    assert interval_of(part, 6, F(1, 10)).low == 6  # no half width at all
+    assert interval_of(part, 9, F(95, 100)).low == 8
+    assert half_width(part.law, F(95, 100)) == 1
+
+
+@pytest.mark.parametrize("scale", [F(1, 3), F(1), F(4)])
+def test_a_narrower_interval_is_caught(scale: F) -> None:
+    """With one step less to each side some number of people is covered less often than said."""
+    law, share = DiscreteLaplace(scale), F(95, 100)
+    part = keys_part(law, key_threshold(law, F(1, 100), 2))
+    width = half_width(law, share)
+    narrow = max((F(n, 1000) for n in range(1, 950) if half_width(law, F(n, 1000)) == width - 1), default=None)
+    assert narrow is not None
+    assert part.threshold is not None
+    assert least_covered(part, range(1, part.threshold + 20), narrow) < share
+
+
+# The path of a query
+
+
+class Fake:
+    """A backend that knows numbers of people and a count of 10 for each of them."""
+
+    def __init__(self, people: Mapping[Keys, int]) -> None:
+        self.people_of = people
+        self.tasks: list[Task] = []
+
+    def people(self, task: Task, written: object = None) -> dict[Keys, int]:
+        self.tasks.append(task)
+        return dict(self.people_of)
+
+    def exact(self, task: Task, written: object = None) -> list[list[int]]:
+        self.tasks.append(task)
+        numbers = [10 * self.people_of[one] for one in task.cells.chosen or ()]
+        return [numbers + [7] * task.cells.rest for _ in task.measures]
+
+    def write(self, task: Task) -> None: ...
+
+    def ready(self, *tables: object) -> None: ...
+
+
+class Still:
+    """Noise of 0, or another number for keys; and a choice that is always the lowest."""
+
+    def __init__(self, *extra: int) -> None:
+        self.extra, self.sizes = list(extra), list[int]()
+
+    def draw(self, law: Law, size: int) -> Any:
+        self.sizes.append(size)
+        return np.array((self.extra + [0] * size)[:size] if len(self.sizes) == 1 else [0] * size, np.int64)
+
+    def choose(self, spread: Spread, measure: object, law: Choice) -> int:
+        raise NotImplementedError
+
+
+def prepared(folder: Path, people: Mapping[Keys, int], *extra: int, testing: bool = True, **more: Any) -> Query:
+    read = outline(plan((CITY,), N, average("a", "age"), **more), KINDS, bounds())
+    asked = ask(read, Budget(3, "1e-6"), Price(epsilon=1, delta="1e-8"))
+    folder.mkdir()
+    made = query(asked, ledger(folder, budget=Budget(3, "1e-6"), testing=testing))
+    gate = dataclasses.replace(made.gate, backend=Fake(people), noise=Still(*extra), secret=lambda: b"secret")  # type: ignore[arg-type]
+    return dataclasses.replace(made, gate=gate)
+
+
+def threshold_of(asked: Query) -> int:
+    found = asked.question.parts[-1].threshold
+    assert found is not None
+    return found
+
+
+def body_of(asked: Query) -> dict[str, Any]:
+    asked.release()
+    stored = asked.gate.ledger.stored(asked.request)
+    assert stored is not None
+    return json.loads(stored.body)  # type: ignore[no-any-return]
+
+
+def test_a_key_is_shown_from_the_threshold_on_and_nothing_else_is_stored(tmp_path: Path) -> None:
+    enough = threshold_of(prepared(tmp_path / "any", {}))
+    people = {("Oslo",): enough, ("Bergen",): enough - 1, (None,): enough + 5, ("Aas",): enough + 2}
+    asked = prepared(tmp_path / "one", people)
+    answer = asked.release()
+    assert [row["city"] for row in answer.rows] == ["Aas", "Oslo", None]
+    body = body_of(asked)
+    assert body["keys"] == [["Aas"], ["Oslo"], [None]]
+    assert body["noisy"] == [
+        *[[10 * (enough + 2), 10 * enough, 10 * (enough + 5)]] * 3,
+        [enough + 2, enough, enough + 5],
+    ]
+    assert "Bergen" not in json.dumps(body)
+    backend, noise = asked.gate.backend, asked.gate.noise
+    assert isinstance(backend, Fake)
+    assert isinstance(noise, Still)
+    assert noise.sizes[0] == 4  # every key that occurs is tried
+    assert [task.secret for task in backend.tasks] == [b"secret"] * 2
+    assert [task.cells.chosen for task in backend.tasks] == [None, (("Aas",), ("Oslo",), (None,))]
+
+
+def test_hidden_keys_and_the_order_of_the_engine_leave_no_trace(tmp_path: Path) -> None:
+    enough = threshold_of(prepared(tmp_path / "any", {}))
+    tables: list[dict[Keys, int]] = [
+        {("b",): enough, ("a",): enough, ("hidden",): 1},
+        {("a",): enough, ("zzz",): enough - 1, ("b",): enough},
+    ]
+    bodies = [json.dumps(body_of(prepared(tmp_path / str(n), people))) for n, people in enumerate(tables)]
+    assert bodies[0] == bodies[1]
+
+
+def test_no_key_at_all_is_an_answer(tmp_path: Path) -> None:
+    for n, people in enumerate([{}, {("a",): 1}]):
+        asked = prepared(tmp_path / str(n), people)
+        assert asked.release().rows == []
+        assert body_of(asked) == {"noisy": [[]] * len(asked.question.parts), "keys": []}
+        backend = asked.gate.backend
+        assert isinstance(backend, Fake)
+        assert len(backend.tasks) == 1
+
+
+def test_the_rest_is_there_even_if_no_key_is(tmp_path: Path) -> None:
+    for n, people in enumerate([{}, {("a",): 1}]):
+        asked = prepared(tmp_path / str(n), people, other="elsewhere")
+        (row,) = asked.release().rows
+        assert (row["city"], row["n"]) == ("elsewhere", 7)
+    enough = threshold_of(asked)
+    asked = prepared(tmp_path / "both", {("a",): enough, ("b",): 1}, other="elsewhere")
+    assert [(row["city"], row["n"]) for row in asked.release().rows] == [("a", 10 * enough), ("elsewhere", 7)]
+
+
+def test_noise_decides_which_keys_are_shown(tmp_path: Path) -> None:
+    enough = threshold_of(prepared(tmp_path / "any", {}))
+    asked = prepared(tmp_path / "one", {("a",): enough, ("b",): 1}, -1, enough - 1)
+    assert [row["city"] for row in asked.release().rows] == ["b"]
+
+
+def test_a_failure_on_the_way_says_nothing(tmp_path: Path) -> None:
+    for n, name in enumerate(("people", "exact")):
+        asked = prepared(tmp_path / str(n), {("a",): 10**6})
+
+        def fail(*_: object) -> Any:
+            raise ValueError("Smith lives in Aas")
+
+        setattr(asked.gate.backend, name, fail)
+        with pytest.raises(ReleaseFailedError) as caught:
+            asked.release()
+        assert "Aas" not in repr(caught.value)
+        assert caught.value.__context__ is None
+        assert asked.gate.ledger.spent().loss.epsilon == 1
+
+
+def test_what_changes_the_answer_changes_its_name_and_a_label_does_not(tmp_path: Path) -> None:
+    book = ledger(tmp_path, budget=WIDE)
+
+    def name(limits: Bounds | None = None, delta: object = "0.001", **more: Any) -> str:
+        ward = more.pop("by", "sex")
+        read = outline(plan((key(ward),), N, average("a", "age"), **more), KINDS, limits or bounds())
+        return query(ask(read, WIDE, Price(epsilon=1, delta=delta)), book).request
+
+    names = [
+        name(),
+        name(private_keys=True),
+        name(private_keys=True, delta="0.0001"),
+        name(private_keys=True, other="rest"),
+        name(private_keys=True, limits=bounds(groups=3)),
+        name(private_keys=True, limits=bounds(rows=4)),
+        name(private_keys=True, limits=bounds(neighbors=Neighbors.REPLACE)),
+        name(by="city"),
+        name(by="city", other="rest"),
+        name(by="city", where=Column("smoker")),
+    ]
+    assert len(set(names)) == len(names)
+    people = plan((CITY,), Aggregate(name="p", function=Function.COUNT_DISTINCT))
+    asked = [ask(outline(people, KINDS, bounds()), WIDE, Price(epsilon=1, delta=delta)) for delta in ("0.1", "0.001")]
+    assert asked[0].parts[0].law == asked[1].parts[0].law  # only from how many people on a key is shown differs
+    assert query(asked[0], book).request != query(asked[1], book).request
+    assert name(private_keys=True, other="rest") == name(private_keys=True, other="remainder")
+    assert name(by="city") == name(by="city", limit=3) == name(by="city", private_keys=True)
+
+
+def test_keys_survive_the_way_through_the_stored_answer() -> None:
+    rows: list[Keys] = [
+        (None, "a", True, F(-1, 3), dt.date(2020, 2, 29), dt.datetime(2020, 1, 2, 3, 4, 5, 6)),
+        ("fraction", "\ud800", False, F(10**30), dt.date(1, 1, 1), dt.datetime(9999, 12, 31, 23, 59, 59, 999999)),
+    ]
+    for row in rows:
+        back = keys_from(json.loads(json.dumps(plain_keys(row))))
+        assert back == row
+        assert list(map(type, back)) == list(map(type, row))
+    for bad in (1, 1.5, ["list"], {"a": 1}):
+        with pytest.raises(TypeError, match="not a key"):
+            keys_from([bad])
+
+
+def test_missing_keys_come_last() -> None:
+    keys: list[Keys] = [(None, F(1)), ("b", None), ("a", F(2)), ("b", F(-1)), (None, None), ("a", None)]
+    assert in_order(keys) == [("a", F(2)), ("a", None), ("b", F(-1)), ("b", None), (None, F(1)), (None, None)]
+    assert in_order(reversed(keys)) == in_order(keys)
+
+
+# What is asked for
+
+
+def test_keys_need_a_delta_and_a_budget_that_has_one() -> None:
+    read = outline(plan((CITY,), N), KINDS, bounds())
+    with pytest.raises(InvalidInputError, match=r"give such as delta=2e-08 \(the budget has 2\.5e-07"):
+        ask(read, Budget(3, "1e-6"), Price(epsilon=1))
+    with pytest.raises(InvalidInputError, match="the groups by city are not public"):
+        ask(read, Budget(3, "1e-6"), Price(within=1))
+    for price in (Price(epsilon=1), Price(epsilon=1, delta="1e-9"), Price(rho=1, delta="1e-9"), Price(within=1)):
+        with pytest.raises(RefusedQueryError, match="needs a delta, which this budget does not have"):
+            ask(read, Budget(3), price)
+
+
+def test_key_noise_wider_than_the_sampler_is_refused_before_it_is_paid() -> None:
+    people = Aggregate(name="p", function=Function.COUNT_DISTINCT)
+    limits = bounds(groups=1)
+    for price in ({"epsilon": "1e-16"}, {"rho": "1e-33"}):
+        with pytest.raises(RefusedQueryError, match="wider than"):
+            asked_for({**price, "delta": "1e-9"}, limits, people)
+    assert len(asked_for({"epsilon": "1e-15", "delta": "1e-9"}, limits, people).parts) == 1
+
+
+def test_other_needs_groups_that_are_not_shown_and_a_name_of_its_own() -> None:
+    for keys, more, problem in (
+        ((key("sex"),), {}, "here all are"),
+        ((), {"private_keys": True}, "here all are"),
+        ((key("age"),), {"private_keys": True}, "no key is a text"),
+        ((key("sex"),), {"private_keys": True, "other": "m"}, "is the name of a group"),
+    ):
+        with pytest.raises(RefusedQueryError, match=problem):
+            outline(plan(keys, N, **{"other": "rest", **more}), KINDS, bounds())
+    assert outline(plan((key("sex"), key("age")), N, private_keys=True, other="rest"), KINDS, bounds()).cells.rest
+
+
+def test_exact_numbers_of_the_keys_that_occur_or_that_are_given(tmp_path: Path) -> None:
+    asked = prepared(tmp_path / "one", {("b",): 3, ("a",): 1}, other="rest", testing=False)
+    with pytest.raises(InvalidInputError, match="made for testing"):
+        exact(asked, key=b"k")
+    terms = Terms(
+        **{**{f.name: getattr(asked.gate.ledger.terms, f.name) for f in dataclasses.fields(Terms)}, "testing": True}
+    )
+    book = dataclasses.replace(asked.gate, ledger=type("Book", (), {"terms": terms})())
+    testing = dataclasses.replace(asked, gate=book)
+    found = exact(testing, key=b"k")
+    assert found.keys == (("a",), ("b",))
+    assert [part.values for part in found.parts] == [(10, 30, 7)] * (len(found.parts) - 1) + [(1, 3)]
+    last = found.parts[-1]
+    assert (last.role, last.mechanism, last.threshold) == ("keys", "laplace", threshold_of(asked))
+    assert (last.l1, last.max_parts_touched) == (2, 2)
+    given = exact(testing, key=b"k", keys=[("b",)])
+    assert given.keys == (("b",),)
+    assert given.parts[-1].values == (3,)
