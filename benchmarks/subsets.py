@@ -1,5 +1,6 @@
-"""How many secrets noisy sums give away, how fast, and how near to the forecast: the numbers of docs/subsets.md.
+"""How many secrets noisy sums give away, how fast, and how near to the forecast.
 
+These are the numbers of docs/attacks/subsets.md.
 Everything is made here, seeds are fixed. CPU seconds stand beside those of the clock, for machines that do other work.
 """
 

@@ -98,7 +98,7 @@ class Query:
         return self._answer(run(charge, [self.task(self.gate.secret())], self.gate), self.cost, replayed=False)
 
     def check_ready(self) -> None:
-        """Raise, before anything is charged, if the data are not there. An analyst is not told why (RULES 7)."""
+        """Raise, before anything is charged, if the data are not there. An analyst is not told why (rule 7)."""
         try:
             self.gate.ready()
         except InvalidInputError:

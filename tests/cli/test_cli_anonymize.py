@@ -88,7 +88,7 @@ def test_the_text_tells_what_was_done_and_what_it_does_not_promise(
     assert "risk of being found: at most " in text
     assert "This is no guarantee." in text
     assert "No --sensitive column was named" in text
-    assert "docs/attacks.md" in text
+    assert "docs/attacks/anonymized.md" in text
     assert "Shipped as they are, and looked at by nothing: sick." in text
     assert "a value of their own" not in text
     assert "The records are in out.parquet\n" in text

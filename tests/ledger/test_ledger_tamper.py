@@ -208,7 +208,7 @@ def truncate(path: Path) -> None:
 @pytest.mark.parametrize("forge", [forge_amount, truncate])
 def test_a_perfect_forgery_is_seen_with_a_receipt_and_only_with_one(path: Path, forge: Callable[[Path], None]) -> None:
     """A hash chain is no signature: who can write the files can write a shorter or another chain, and an anchor that
-    fits it (RULES 10)."""
+    fits it (rule 10)."""
     with open_ledger(path) as ledger:
         receipt = ledger.head()
     forge(path)

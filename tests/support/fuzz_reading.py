@@ -583,7 +583,7 @@ class Fuzzer:
         pairs = zip(made.holders, made.databases[place], strict=True)
         typed = [holder.types_of(rows).values() for holder, rows in pairs if holder.kind not in ("csv", "excel")]
         alone = any(type_.startswith(ALIKE_ALONE) for types in typed for type_ in types)
-        if len(made.holders) > 1 and alone:  # moments and fractions equal no value of another type, see docs/tables.md
+        if len(made.holders) > 1 and alone:  # moments and fractions equal only their own type: docs/declarations.md
             return
         if len(made.holders) == 1:
             expected = [sum(written.rows(name, 0) for name in written.people), len(written.people)]

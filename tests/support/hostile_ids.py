@@ -1,4 +1,4 @@
-"""Ids that a reader might confuse, and who is meant by them: docs/tables.md ("Who is one unit") in other code.
+"""Ids that a reader might confuse, and who is meant by them: docs/declarations.md ("Who is one unit") in other code.
 
 A database is written by a program, and the program decides which values stand there in the end: pandas makes floats of
 whole numbers where one is missing. `person` looks at what was written, never at what was meant.
@@ -84,7 +84,7 @@ def _decoded(field: bytes, encoding: str) -> str | tuple[str, bytes]:
 
 
 def _name(value: Any) -> str | None:
-    """The text of a value, as docs/tables.md says it."""
+    """The text of a value, as docs/declarations.md says it."""
     if value is None or value is pd.NaT or value is pd.NA:
         return None
     match value:

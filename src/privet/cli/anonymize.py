@@ -397,7 +397,7 @@ def _warnings(made: Anonymized, checked: Checked) -> list[str]:
             )
     if not made.sensitive:
         lines.append("No --sensitive column was named, so nothing was looked at that classes have in common.")
-    lines.append("Attack these records as others would: see docs/attacks.md and docs/anonymize.md.")
+    lines.append("Attack these records as others would: see docs/attacks/anonymized.md and docs/anonymize.md.")
     return lines
 
 

@@ -1,4 +1,4 @@
-"""The filter that no sequence of questions can pass: two gauges, either may certify (RULES of soundness, 1).
+"""The filter that no sequence of questions can pass: two gauges, either may certify (docs/design/rules.md, rule 1).
 
 With a budget (E, D) a charge is accepted if afterwards
     basic gauge:  sum of epsilon <= E       and  sum of delta     <= D/4,    or

@@ -1,7 +1,7 @@
 """The owner's parts of all units, such as hospitals or regions: each unit is in one part, or in none.
 
 A question about one part sees the units of that part and nobody else, so what it costs is charged to that part alone
-(RULES of soundness, 8).
+(docs/design/rules.md, rule 8).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """TRUSTED: what was ever spent, kept where a crash cannot lose it and an edit shows.
 
 This file has the data and the protocol; `sqlite.py` keeps them in one file, embedded. A charge is durable before
-data are touched (RULES of soundness, 5), and the database itself refuses what no gauge certifies.
+data are touched (docs/design/rules.md, rule 5), and the database itself refuses what no gauge certifies.
 """
 
 from __future__ import annotations

@@ -224,7 +224,7 @@ class SqliteLedger:
             self._batches.give_back()
 
     def stored(self, request: str) -> Stored | None:
-        """The first stored answer to the same request, whoever asked (RULES of soundness, 6)."""
+        """The first stored answer to the same request, whoever asked (rule 6)."""
         with self._read() as connection:
             return _answer(connection, "answer.request = ?", request)
 

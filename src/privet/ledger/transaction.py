@@ -269,7 +269,7 @@ class Transaction:
         return self.head
 
     def _check_domain(self, domain: str) -> None:
-        """One ledger counts for one kind of unit (RULES of soundness, 12), whatever a declaration says later."""
+        """One ledger counts for one kind of unit (rule 12), whatever a declaration says later."""
         # A kind is written out: one that is bound would make SQLite prepare the statement anew each time, for it
         # might be that of a partial index.
         first = self.connection.execute(
@@ -349,7 +349,7 @@ def partition_in(connection: sqlite3.Connection) -> Partition | None:
 
 
 def check_key(connection: sqlite3.Connection, key: str, request: str) -> None:
-    """A key belongs to one request forever (RULES of soundness, 5)."""
+    """A key belongs to one request forever (rule 5)."""
     query = "SELECT 1 FROM entry WHERE key = ? AND request <> ?"
     if connection.execute(query, (key, request)).fetchone() is not None:
         raise InvalidInputError(

@@ -91,7 +91,7 @@ def test_least_squares_tells_who_is_in_the_data_as_well_as_it_reconstructs() -> 
         People(records=places, secrets=others.tolist()),
     )
     recovered = float(((least_squares((rows, sums)) > 0.5) == bits).mean())
-    forecast = _normal_cdf(0.5 * math.sqrt((answers - people) / 4) / noise)  # of least squares: docs/regimes.md
+    forecast = _normal_cdf(0.5 * math.sqrt((answers - people) / 4) / noise)  # of least squares: docs/attacks/regimes.md
     assert found.numbers["found"]["value"] == recovered
     assert abs(recovered - forecast) < 5 * math.sqrt(forecast * (1 - forecast) / people)
     assert abs(found.numbers["alarms"]["value"] - 0.5) < 5 * 0.5 / math.sqrt(people)

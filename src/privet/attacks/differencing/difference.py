@@ -2,7 +2,7 @@
 
 Give the people, who is counted in which query, and the published answers. Back comes everybody whose secret is certain,
 with the queries that gave them away; who is within a narrow range; and, where the answers are noisy, who is known with
-high probability. docs/differencing.md is the page for it.
+high probability. docs/attacks/differencing.md is the page for it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Queries and their answers from a readable file, or from the same structure in Python. See docs/differencing.md."""
+"""Queries and their answers from a readable file, or from the same structure in Python.
+
+docs/attacks/differencing.md has the format.
+"""
 
 from __future__ import annotations
 

@@ -5,7 +5,9 @@
 
 `people` are those somebody asks about: a row each, a column for each published mean; yes or no (0/1), genotypes (0/1/2)
 or numbers; NaN, and -1 among whole numbers up to 2, is missing. What is usual comes from `population` (means, or means
-and standard deviations) or from `reference`, people like these who are not in the data. docs/membership.md is the page.
+and standard deviations) or from `reference`, people like these who are not in the data.
+
+docs/attacks/membership.md is the page.
 """
 
 from __future__ import annotations
