@@ -184,7 +184,7 @@ def _pair(aggregate: Aggregate, columns: Shapes) -> tuple[Measure, ...]:
     """Sums of x, y and x*y, of squares for a correlation, and the count: of rows that have both."""
     if aggregate.second is None:
         raise RefusedQueryError(
-            f"{aggregate.function} needs two numbers", f"write {aggregate.function}(x, y)", "missing-argument"
+            f"{aggregate.function} needs two numbers", f"write {aggregate.function}(x, y)", "wrong-arguments"
         )
     x, y = (_number(aggregate, value, columns) for value in (aggregate.value, aggregate.second))
     if shape_of(x, columns).null or shape_of(y, columns).null:

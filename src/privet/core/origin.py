@@ -85,7 +85,7 @@ def _made(aggregate: Aggregate, columns: Shapes) -> Shape:
     if value is None and function in (Function.COUNT, Function.COUNT_DISTINCT):
         return Shape(form=Form.NUMBER, low=1, high=MOST_ROWS, null=False)
     if value is None:
-        raise RefusedQueryError(f"{function} has nothing to add up", f"write {function}(x)", "missing-argument")
+        raise RefusedQueryError(f"{function} has nothing to add up", f"write {function}(x)", "wrong-arguments")
     shape = shape_of(value, columns)
     if function in (Function.COUNT, Function.COUNT_DISTINCT):
         return Shape(form=Form.NUMBER, high=MOST_ROWS, null=False)

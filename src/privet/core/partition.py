@@ -38,7 +38,7 @@ class Partition:
         """The number of a part."""
         if not isinstance(part, str) or part not in self.parts:
             raise InvalidInputError(
-                f"there is no part {show(part)}", f"the parts are: {', '.join(self.parts)}", "part-unknown"
+                f"there is no part {show(part)}", f"the parts are: {', '.join(self.parts)}", "unknown-part"
             )
         return self.parts.index(part)
 

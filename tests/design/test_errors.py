@@ -1,0 +1,69 @@
+"""Every refusal has a code, and every code stands on the page of errors. Words can then be edited freely."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+import pytest
+from support.places import ROOT
+
+from privet import errors
+
+LISTED = re.findall(r"^\| `([a-z0-9-]+)` \|", (ROOT / "docs/reference/errors.md").read_text(), re.MULTILINE)
+OF_CLASSES = {one.code for one in vars(errors).values() if isinstance(one, type) and issubclass(one, Exception)} - {""}
+SOURCE = {path: ast.parse(path.read_text()) for path in sorted((ROOT / "src/privet").rglob("*.py"))}
+CODED = ("InvalidInputError", "RefusedQueryError")  # other classes may rely on their own code
+
+
+def refusals(tree: ast.AST) -> Iterator[ast.Call]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in CODED:
+            yield node
+
+
+def has_code(call: ast.Call) -> bool:
+    return len(call.args) == 3 or any(isinstance(one, ast.Starred) for one in call.args[:-1])
+
+
+def codes(tree: ast.AST) -> set[str]:
+    """Literals in the place of a code."""
+    calls = [call for call in refusals(tree) if has_code(call)]
+    return {
+        part.value
+        for call in calls
+        for part in ast.walk(call.args[-1])
+        if isinstance(part, ast.Constant) and isinstance(part.value, str) and "-" in part.value
+    }
+
+
+def test_every_refusal_has_a_code() -> None:
+    missing = [
+        f"{path.name}:{call.lineno}" for path, tree in SOURCE.items() for call in refusals(tree) if not has_code(call)
+    ]
+    assert missing == []
+
+
+def test_a_refusal_without_a_code_is_seen() -> None:
+    (call,) = refusals(ast.parse('raise InvalidInputError("problem", "remedy")'))
+    assert not has_code(call)
+
+
+def test_the_page_lists_every_code_once() -> None:
+    used = OF_CLASSES | {code for tree in SOURCE.values() for code in codes(tree)}
+    assert sorted(used - set(LISTED)) == []
+    assert sorted(LISTED) == sorted(set(LISTED))
+
+
+def test_every_listed_code_is_used() -> None:
+    texts = "\n".join(path.read_text() for path in SOURCE)
+    assert [code for code in LISTED if f'"{code}"' not in texts] == []
+
+
+@pytest.mark.parametrize("code", sorted(OF_CLASSES))
+def test_a_class_has_its_own_code(code: str) -> None:
+    (kind,) = (one for one in vars(errors).values() if isinstance(one, type) and getattr(one, "code", "") == code)
+    assert kind("problem", "remedy").code == code
+    assert kind("problem", "remedy", "another").code == "another"
+    assert str(kind("problem", "remedy", "another")) == "problem\n  remedy: remedy"
