@@ -35,7 +35,7 @@ from privet.anonymize.generalization import generalize
 from privet.anonymize.hierarchy import Hierarchy
 from privet.anonymize.hierarchy_file import read_hierarchies
 from privet.anonymize.partition import mondrian
-from privet.records.microdata import Column, Microdata, column, narrow, read, write
+from privet.records.microdata import Microdata, RecordColumn, column, narrow, read, write
 
 QUASI = ["sex", "age", "race", "marital-status", "education", "native-country", "workclass", "occupation"]
 SENSITIVE = "salary-class"
@@ -162,7 +162,7 @@ def drawn(data: Microdata, records: int) -> Microdata:
         codes = one.codes[rows]
         other = chance.random(records) < NOISE
         codes[other] = one.codes[chance.integers(0, len(data), int(other.sum()))]
-        columns[one.name] = Column(one.name, codes, one.texts)
+        columns[one.name] = RecordColumn(one.name, codes, one.texts)
     return Microdata(columns, records)
 
 
@@ -196,7 +196,7 @@ def fine(records: int) -> Microdata:
     for number, size in enumerate((50, 100, 5_000, 20_000, 300_000, 1_000_000)):
         codes = (size * chance.beta(2, 4, records)).astype(np.int64)
         texts = column(f"c{number}", [str(value) for value in range(size)])
-        columns[f"c{number}"] = Column(f"c{number}", narrow(np.argsort(texts.codes)[codes], size), texts.texts)
+        columns[f"c{number}"] = RecordColumn(f"c{number}", narrow(np.argsort(texts.codes)[codes], size), texts.texts)
     return Microdata(columns, records)
 
 

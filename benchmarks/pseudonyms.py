@@ -22,7 +22,7 @@ from typing import Any
 from privet.anonymize.keys import Key
 from privet.anonymize.pseudonyms import pseudonymize
 from privet.attacks.pseudonyms.formats import formats_of
-from privet.attacks.pseudonyms.schemes import BITS, RFC2104, Reading, Scheme
+from privet.attacks.pseudonyms.schemes import BITS, RFC2104, HashReading, Scheme
 from privet.attacks.pseudonyms.search import Sweep, Targets
 from privet.records import microdata
 
@@ -36,7 +36,7 @@ def rate(scheme: Scheme, *, compiled: bool) -> float:
     """Ids a second of processor time, looked up among 100,000 pseudonyms that none of them has."""
     (format,) = formats_of("AAA999")
     random = Random(1)
-    reading = Reading("hex", BITS[scheme.algorithm] // 4)
+    reading = HashReading("hex", BITS[scheme.algorithm] // 4)
     targets = Targets.of(reading, (random.randbytes(64).hex()[: reading.letters] for _ in range(PSEUDONYMS)))
     sweep = Sweep.of(format, scheme, targets)
     if not compiled:

@@ -51,7 +51,7 @@ class RocPoint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
+class GroupMeaning:
     """The promise for `people` people taken together, and the most accurate guess about all of them at 50:50."""
 
     people: int
@@ -76,7 +76,7 @@ class Meaning:
     examples: tuple[Belief, ...]  # the same for some priors; empty if delta > 0
     trade_off: tuple[RocPoint, ...]
     best_guess: Fraction  # the most accurate guess between two equally likely cases
-    groups: tuple[Group, ...]
+    groups: tuple[GroupMeaning, ...]
     useful_from: int  # people: results about fewer than 1 / epsilon drown in the noise
 
     def to_json(self) -> dict[str, Any]:
@@ -207,10 +207,12 @@ def group_delta(steps: int, epsilon: Fraction, delta: Fraction) -> Fraction:
     return min(Fraction(1), _up(delta * (1 / far - 1) / (1 / near - 1)))
 
 
-def _group(people: int, steps: int, epsilon: Fraction, delta: Fraction) -> Group:
+def _group(people: int, steps: int, epsilon: Fraction, delta: Fraction) -> GroupMeaning:
     chain = people * steps
     leak = group_delta(chain, epsilon, delta)
-    return Group(people=people, epsilon=chain * epsilon, delta=leak, best_guess=best_guess(chain * epsilon, leak))
+    return GroupMeaning(
+        people=people, epsilon=chain * epsilon, delta=leak, best_guess=best_guess(chain * epsilon, leak)
+    )
 
 
 def _roc_point(rate: Fraction, epsilon: Fraction, delta: Fraction) -> RocPoint:

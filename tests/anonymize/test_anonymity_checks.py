@@ -21,7 +21,7 @@ from privet.anonymize.hierarchy import of_rows
 from privet.anonymize.models import T
 from privet.anonymize.partition import mondrian
 from privet.errors import InvalidInputError
-from privet.records.microdata import Column, Microdata, column
+from privet.records.microdata import Microdata, RecordColumn, column
 
 
 def table(**columns: list[str | None]) -> Microdata:
@@ -161,7 +161,7 @@ def test_values_that_nobody_has_do_not_lengthen_the_way() -> None:
     """A column keeps the texts of records that were taken away. From 1 to 3 is all the way, whatever else there was."""
     codes = np.array([0, 0, 2, 2], dtype=np.uint8)
     shipped = table(a=["x", "x", "y", "y"])
-    one = Microdata({**shipped.columns, "c": Column("c", codes, ("1", "2", "3", "other", None))}, 4)
+    one = Microdata({**shipped.columns, "c": RecordColumn("c", codes, ("1", "2", "3", "other", None))}, 4)
     assert check(one, "a", "c").diversity["c"].ordered_t == 0.5
     assert mondrian(one, "a", k=1, models=[T("0.4", "c", ordered=True)]).sizes.tolist() == [4]
     assert mondrian(one, "a", k=1, models=[T("0.5", "c", ordered=True)]).sizes.tolist() == [2, 2]

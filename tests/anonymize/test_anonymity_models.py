@@ -14,7 +14,7 @@ from privet.anonymize import models
 from privet.anonymize.models import DistinctL, EntropyL, K, RecursiveL, T, asked, columns_of, values_of
 from privet.core.rational import rational
 from privet.errors import InvalidInputError
-from privet.records.microdata import Column, column
+from privet.records.microdata import RecordColumn, column
 
 OVERALL = np.array([6, 3, 2, 1])
 CLASSES = np.array([c for c in itertools.product(range(5), repeat=4) if sum(c)])
@@ -147,5 +147,5 @@ def test_numbers_are_ordered_by_size_and_texts_as_texts() -> None:
 
 
 def test_values_that_nobody_has_are_not_counted() -> None:
-    codes, counts = values_of(Column("n", np.array([3, 1, 1], dtype=np.uint8), ("x", "9", "z", "10", None)))
+    codes, counts = values_of(RecordColumn("n", np.array([3, 1, 1], dtype=np.uint8), ("x", "9", "z", "10", None)))
     assert (codes.tolist(), counts.tolist()) == ([1, 0, 0], [2, 1])

@@ -15,14 +15,14 @@ from support import anonymity_oracle as oracle
 from support.anonymity_oracle import Made
 
 from privet.anonymize import frequency, generalization, lattice
-from privet.anonymize.generalization import Task, generalize, limit_of, quasi_identifiers
+from privet.anonymize.generalization import GeneralizeTask, generalize, limit_of, quasi_identifiers
 from privet.anonymize.hierarchy import Hierarchy
-from privet.anonymize.lattice import Lattice, Search
+from privet.anonymize.lattice import Lattice, LatticeSearch
 from privet.anonymize.measures import MEASURES
 from privet.anonymize.models import DistinctL, EntropyL, K, RecursiveL, T, columns_of
 from privet.anonymize.result import Anonymized
 from privet.errors import InvalidInputError
-from privet.records.microdata import Column, Microdata, read
+from privet.records.microdata import Microdata, RecordColumn, read
 
 DATA = os.environ.get("PRIVET_DATA")
 PRUNING = (K, DistinctL)
@@ -37,7 +37,7 @@ def made_of(made: Made, **more: Any) -> Anonymized:
 
 def lattice_of(made: Made) -> Lattice:
     private = columns_of(made.models)
-    task = Task(
+    task = GeneralizeTask(
         records=made.data,
         quasi=quasi_identifiers(made.data, made.names, private, made.hierarchies),
         models=made.models,
@@ -138,7 +138,7 @@ def test_pruning_by_a_model_for_which_it_is_wrong_loses_the_optimum(model: Any) 
     for seed in range(400):
         made = oracle.table(seed, models=(model,), suppress="0.3", measure="ncp", weights={})
         wanted = oracle.best(made)
-        right, wrong = Search(lattice_of(made)).run(), Search(Pruned(**parts(lattice_of(made)))).run()
+        right, wrong = LatticeSearch(lattice_of(made)).run(), LatticeSearch(Pruned(**parts(lattice_of(made)))).run()
         assert (wanted is None) == (right.best is None)
         if wanted is not None:
             assert right.best.look.classes.node == wanted[3]
@@ -257,7 +257,7 @@ def test_missing_values_stay_missing_and_hide_at_the_top() -> None:
     assert made.rows(keep_suppressed=False) is made.data
     made = generalize(PEOPLE, ["sex"], hierarchies=HIERARCHIES, k=2, suppress=0)
     assert made.data["sex"].listed().tolist() == ["*"] * 6
-    data = Microdata({"sex": Column("sex", np.array([0, 2, 1, 1], dtype=np.uint8), ("", "F", None))}, 4)
+    data = Microdata({"sex": RecordColumn("sex", np.array([0, 2, 1, 1], dtype=np.uint8), ("", "F", None))}, 4)
     made = generalize(data, ["sex"], hierarchies=HIERARCHIES, k=2, suppress=0)
     assert made.node == {"sex": 0}  # an empty text is missing, too, so there are two of them
     assert made.classes.tolist() == [1, 1, 0, 0]

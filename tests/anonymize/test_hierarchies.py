@@ -17,12 +17,12 @@ from privet.anonymize import builders
 from privet.anonymize.hierarchy import Hierarchy, of_rows
 from privet.anonymize.hierarchy_file import read_hierarchies, read_hierarchy, write_hierarchy
 from privet.errors import InvalidInputError
-from privet.records.microdata import Column, column
+from privet.records.microdata import RecordColumn, column
 
 AGES = Hierarchy("age", (("21", "28", "47"), ("20-29", "20-29", "40-49"), ("*", "*", "*")))
 
 
-def made(*texts: str | None) -> Column:
+def made(*texts: str | None) -> RecordColumn:
     return column("c", list(texts))
 
 

@@ -19,7 +19,7 @@ from privet import cli
 from privet.anonymize import pseudonyms
 from privet.anonymize.direct import by_name, by_values
 from privet.anonymize.keys import Key, warnings_about
-from privet.anonymize.pseudonyms import Kind, mapping, pseudonym, pseudonymize
+from privet.anonymize.pseudonyms import PseudonymKind, mapping, pseudonym, pseudonymize
 from privet.attacks.pseudonyms.reversal import attack_pseudonyms
 from privet.errors import InvalidInputError
 from privet.records import microdata
@@ -93,7 +93,9 @@ def test_ids_are_made_normal_only_on_request() -> None:
 
 
 def test_the_order_of_ids_is_gone_and_unused_texts_are_too() -> None:
-    column = microdata.Column("id", microdata.narrow(microdata.column("x", ["0", "2"]).codes * 2, 3), ("a", "b", "c"))
+    column = microdata.RecordColumn(
+        "id", microdata.narrow(microdata.column("x", ["0", "2"]).codes * 2, 3), ("a", "b", "c")
+    )
     made = pseudonymize({"t": Microdata({"id": column}, 2)}, {"id": "id"}, KEY)
     texts = made.tables["t"]["id"].texts
     assert texts == tuple(sorted(pseudonym(one, "id", b"l" * 32)[:32] for one in "ac"))
@@ -115,8 +117,8 @@ def test_the_birthday_bound_holds_by_enumeration() -> None:
     """All functions from 3 ids to 16 pseudonyms: one letter."""
     worlds = list(itertools.product(range(16), repeat=3))
     share = Fraction(sum(len(set(world)) < 3 for world in worlds), len(worlds))
-    assert share <= Kind(name="", columns=(), ids=3, length=1).chance == Fraction(3, 16)
-    assert Kind(name="", columns=(), ids=100, length=1).chance == 1
+    assert share <= PseudonymKind(name="", columns=(), ids=3, length=1).chance == Fraction(3, 16)
+    assert PseudonymKind(name="", columns=(), ids=100, length=1).chance == 1
 
 
 def test_nobody_reverses_them_without_the_key() -> None:

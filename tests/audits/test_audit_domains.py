@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from privet.audits import Answers, Between, Claim, Pairs, People, Rows, audit
-from privet.audits.outputs import Reader
-from privet.audits.source import Source
+from privet.audits.outputs import OutputReader
+from privet.audits.source import AuditSource
 from privet.audits.stages import BREADTH, Clock, Stages, Track, sizes
 from privet.errors import InvalidInputError
 
@@ -302,16 +302,16 @@ def test_batches_that_raise_or_repeat_are_drawn_one_by_one() -> None:
     assert "raised OverflowError" in found.witness.event or "output" in found.witness.event
     same = audit(lambda data, size: np.random.default_rng(1).normal(size=size) + data, Claim(1), (0, 1))
     assert same.violated
-    source = Source(lambda data, size: [data] * size, None)
-    assert len(source.first(1, 41, Reader())) == 41
+    source = AuditSource(lambda data, size: [data] * size, None)
+    assert len(source.first(1, 41, OutputReader())) == 41
     track = Track((0, 1))
     track.look(source, 0)
     assert track.drawn == 0
     lengths = audit(lambda data, size: [[1] * int(draw.integers(1, 3 + data)) for _ in range(size)], Claim(1), (0, 1))
     assert lengths.violated
     growing = iter(range(1, 10**6))
-    late = Source(lambda _, size: [[0] * next(growing)] * size, None)
-    assert late.first(0, 40, Reader()).numbers.shape == (40, 2)
+    late = AuditSource(lambda _, size: [[0] * next(growing)] * size, None)
+    assert late.first(0, 40, OutputReader()).numbers.shape == (40, 2)
 
 
 def test_the_signature_says_what_a_mechanism_returns() -> None:
@@ -334,7 +334,7 @@ def test_pairs_beyond_the_tested_ones_have_a_share_of_the_time() -> None:
             self.started -= 0.05 * (super().left if self.seconds else 0)
             return super().left
 
-    source = Source(lambda data, size: np.full(size, data), None)
+    source = AuditSource(lambda data, size: np.full(size, data), None)
     stages = Stages(claim=Claim(1), source=source, clock=Running(100.0), miss=0.1, progress=lambda *_: None)
 
     def looked_at() -> list[Track]:

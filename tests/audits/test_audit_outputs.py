@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 from privet.audits import Claim, audit, frequency, outputs
 from privet.audits.events import _whole, find_events
-from privet.audits.outputs import MISSING, OTHER, Column, Outputs, Raised, Reader, joined
-from privet.audits.views import Bins, Decimals, Digits, Grid, LastBits, Sorter, Values
+from privet.audits.outputs import MISSING, OTHER, OutputColumn, OutputReader, Outputs, Raised, joined
+from privet.audits.views import BinView, DecimalView, Digits, GridView, LastBits, Sorter, ValueView
 from privet.errors import InvalidInputError
 
 
@@ -55,7 +55,7 @@ NESTED = st.recursive(
 @given(st.lists(NESTED, min_size=1, max_size=6))
 def test_anything_can_be_read_and_read_again(raw: list[Any]) -> None:
     """The same outputs give the same columns and tokens, in whatever order other outputs come between."""
-    reader = Reader()
+    reader = OutputReader()
     first = reader.read(raw, len(raw))
     again = reader.read(raw[::-1], len(raw)).widened(reader.width)
     first = first.widened(reader.width)
@@ -93,10 +93,10 @@ def test_where_an_object_lies_is_no_event() -> None:
 
 
 def test_plain_arrays_stay_as_they_are() -> None:
-    reader = Reader()
+    reader = OutputReader()
     for raw in (np.arange(6), np.arange(6.0), np.arange(6, dtype=np.uint8), np.arange(6) > 2, list(range(6))):
         assert reader.read(raw, 6).numbers[:, 0].tolist() == [float(x) for x in raw]
-    wide = Reader()
+    wide = OutputReader()
     assert wide.read(np.arange(6).reshape(3, 2), 3).numbers.tolist() == [[0, 1], [2, 3], [4, 5]]
     assert wide.read([(0, 1), (2, 3)], 2).numbers.tolist() == [[0, 1], [2, 3]]
     assert wide.read([np.array([0, 1]), np.array([2, 3])], 2).numbers.tolist() == [[0, 1], [2, 3]]
@@ -105,15 +105,15 @@ def test_plain_arrays_stay_as_they_are() -> None:
     assert wide.read(np.arange(8).reshape(2, 2, 2), 2).numbers.shape == (2, 7)
     assert wide.place(0) == "part 0"
     assert wide.place(wide.width - 1) == "part 1 of part 1"
-    assert Reader().read(np.array([2**64 - 1, 0], np.uint64), 2).numbers.shape == (2, 2)
-    assert Reader().read([2.0**60, 1], 2).numbers.dtype == np.float64
-    assert Reader().read([2.0**60, 1, 2**60], 3).numbers.shape == (3, 2)
-    assert Reader().read([(1,), (1, 2)], 2).numbers.shape == (2, 2)
-    assert Reader().read([(1, "a"), (1, "b")], 2).numbers.shape == (2, 2)
+    assert OutputReader().read(np.array([2**64 - 1, 0], np.uint64), 2).numbers.shape == (2, 2)
+    assert OutputReader().read([2.0**60, 1], 2).numbers.dtype == np.float64
+    assert OutputReader().read([2.0**60, 1, 2**60], 3).numbers.shape == (3, 2)
+    assert OutputReader().read([(1,), (1, 2)], 2).numbers.shape == (2, 2)
+    assert OutputReader().read([(1, "a"), (1, "b")], 2).numbers.shape == (2, 2)
 
 
 def test_columns_that_come_later_are_missing_before() -> None:
-    reader = Reader()
+    reader = OutputReader()
     first = reader.read([[1], [2]], 2)
     second = reader.read([[1, 2.5], ["x", 4]], 2)
     both = joined([first, second, reader.read(np.array([7.0]), 1)])
@@ -131,7 +131,7 @@ def test_columns_that_come_later_are_missing_before() -> None:
 
 def test_too_many_texts_share_a_token(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("privet.audits.outputs.MOST_TOKENS", 3)
-    found = Reader().read(["a", "b", "c", "d", "e"], 5)
+    found = OutputReader().read(["a", "b", "c", "d", "e"], 5)
     assert found.tokens[:, 0].tolist()[-2:] == [OTHER, OTHER]
 
 
@@ -139,14 +139,14 @@ def test_too_many_texts_share_a_token(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def view(kind: type[Sorter], first: Any, second: Any) -> Sorter:
-    return kind("output", Column(np.asarray(first)), Column(np.asarray(second)))
+    return kind("output", OutputColumn(np.asarray(first)), OutputColumn(np.asarray(second)))
 
 
 def test_last_bits() -> None:
     bits = view(LastBits, [0.0], [1.0])
     values = np.array([1.0, 3.0, -0.75, 2.0**-53, 5e-324, 1e300 * 0, np.inf, 96.0])
-    assert (bits.cells(Column(values)) - 1074).tolist() == [0, 0, -2, -53, -1074, 1024, 1024, 5]
-    whole = bits.cells(Column(np.array([1, -6, 0, 2**62, -(2**63), 2**53 + 2]))) - 1074
+    assert (bits.cells(OutputColumn(values)) - 1074).tolist() == [0, 0, -2, -53, -1074, 1024, 1024, 5]
+    whole = bits.cells(OutputColumn(np.array([1, -6, 0, 2**62, -(2**63), 2**53 + 2]))) - 1074
     assert whole.tolist() == [0, 1, 1024, 62, 63, 1]
 
     def text(*powers: int) -> str:
@@ -161,8 +161,8 @@ def test_last_bits() -> None:
 
 
 def test_bins_describe_themselves() -> None:
-    bins = view(Bins, np.arange(10.0), np.arange(5.0, 15.0))
-    cells = bins.cells(Column(np.array([-1.0, 0.0, 14.0, 15.0, 2.0, 4.0, 6.0, 8.0])))
+    bins = view(BinView, np.arange(10.0), np.arange(5.0, 15.0))
+    cells = bins.cells(OutputColumn(np.array([-1.0, 0.0, 14.0, 15.0, 2.0, 4.0, 6.0, 8.0])))
 
     def text(*places: int) -> str:
         chosen = np.zeros(bins.size, bool)
@@ -178,48 +178,49 @@ def test_bins_describe_themselves() -> None:
 
 def test_values_describe_themselves() -> None:
     first, second = np.repeat(np.arange(9), 60), np.concatenate([np.repeat(np.arange(9), 60), [77]])
-    values = view(Values, np.concatenate([first, [55]]), second)
-    assert values.cells(Column(np.array([3, 8, 55, 77, 99]))).tolist() == [3, 8, 9, 10, 12]
+    values = view(ValueView, np.concatenate([first, [55]]), second)
+    assert values.cells(OutputColumn(np.array([3, 8, 55, 77, 99]))).tolist() == [3, 8, 9, 10, 12]
     chosen = np.arange(values.size)
     assert values.describe(chosen == 3) == "output is 3"
     assert values.describe(chosen == 9) == "output is a rare value seen on the first data set only"
     assert values.describe(chosen < 9) == "output is one of 0, 1, 2, 3, 4, 5 and 3 more"
-    empty = view(Values, np.zeros(0), np.zeros(0))
-    assert empty.cells(Column(np.array([1.0, 2.0]))).tolist() == [0, 0]
+    empty = view(ValueView, np.zeros(0), np.zeros(0))
+    assert empty.cells(OutputColumn(np.array([1.0, 2.0]))).tolist() == [0, 0]
     assert empty.describe(np.array([True])) == "output is a number"
-    assert view(Bins, np.zeros(0), np.zeros(0)).cells(Column(np.array([1.0]))).tolist() == [0]
+    assert view(BinView, np.zeros(0), np.zeros(0)).cells(OutputColumn(np.array([1.0]))).tolist() == [0]
 
 
 def test_digits_decimals_and_steps() -> None:
     digits = view(Digits, [1.25, 2.5], [3.0, 4.0])
-    assert digits.cells(Column(np.array([1.25, 0.07, np.inf]))).tolist() == [125, 7, 0]
+    assert digits.cells(OutputColumn(np.array([1.25, 0.07, np.inf]))).tolist() == [125, 7, 0]
     assert digits.describe(np.arange(240) == 125) == "output in units of 1e-2 is 125 modulo 240"
     whole = view(Digits, [1, 2], [3, 4])
-    assert whole.cells(Column(np.array([241, -1]))).tolist() == [1, 239]
+    assert whole.cells(OutputColumn(np.array([241, -1]))).tolist() == [1, 239]
     assert whole.describe(np.arange(240) == 1) == "output is 1 modulo 240"
     stored = view(Digits, [math.pi], [math.e])
-    assert stored.cells(Column(np.array([1.0, np.nextafter(1, 2)]))).tolist() == [0, 1]
+    assert stored.cells(OutputColumn(np.array([1.0, np.nextafter(1, 2)]))).tolist() == [0, 1]
     assert stored.describe(np.arange(16) == 1) == "the last 4 bits of output are 1"
-    decimals = view(Decimals, [1.0], [1.0])
+    decimals = view(DecimalView, [1.0], [1.0])
     found = (
-        decimals.cells(Column(np.array([0.1234567, 3.0, 1200.0, 0.1, 0.1 + 0.2, 123456.78, 1e300]))) + Decimals.LEAST
+        decimals.cells(OutputColumn(np.array([0.1234567, 3.0, 1200.0, 0.1, 0.1 + 0.2, 123456.78, 1e300])))
+        + DecimalView.LEAST
     )
     assert found.tolist()[:6] == [7, 0, -2, 1, 16, 2]
     chosen = np.zeros(decimals.size, bool)
     chosen[[8, -1]] = True
     assert decimals.describe(chosen) == "output has one of 2, more than 15 decimals"
-    grid = view(Grid, np.arange(10) * 0.3, np.arange(10) * 0.7)
-    assert grid.cells(Column(np.array([0.3, 0.7, 2.1, 0.5, np.inf]))).tolist() == [1, 2, 3, 0, 3]
+    grid = view(GridView, np.arange(10) * 0.3, np.arange(10) * 0.7)
+    assert grid.cells(OutputColumn(np.array([0.3, 0.7, 2.1, 0.5, np.inf]))).tolist() == [1, 2, 3, 0, 3]
     assert grid.describe(np.arange(4) == 1) == "output is a multiple of 0.3 and not of 0.7"
-    lone = view(Grid, [5.0], np.zeros(0))
-    assert lone.cells(Column(np.array([10.0, 3.0]))).tolist() == [3, 2]
+    lone = view(GridView, [5.0], np.zeros(0))
+    assert lone.cells(OutputColumn(np.array([10.0, 3.0]))).tolist() == [3, 2]
 
 
 def test_tokens_have_cells_of_their_own() -> None:
-    reader = Reader()
+    reader = OutputReader()
     raw = ["yes"] * 5 + ["no"] * 5 + [1.5] * 5
     column = reader.read(raw, 15).part(0)
-    sorter = Bins("output", column, column, reader)
+    sorter = BinView("output", column, column, reader)
     cells = sorter.cells(column)
     assert len(set(cells.tolist())) == 3
     new = reader.read(["maybe", "yes"], 2).part(0)
@@ -227,7 +228,7 @@ def test_tokens_have_cells_of_their_own() -> None:
     chosen = np.zeros(sorter.size, bool)
     chosen[[cells[0], cells[5], sorter.size - 1]] = True
     assert sorter.describe(chosen) == "output is one of 'yes', 'no' or output is something not seen before"
-    known_none = Bins("output", Column(np.arange(3.0)), Column(np.arange(3.0)), reader)
+    known_none = BinView("output", OutputColumn(np.arange(3.0)), OutputColumn(np.arange(3.0)), reader)
     assert known_none.cells(new).tolist() == [known_none.size - 1] * 2
     for method in (sorter.learn, sorter.sort, sorter.say):
         assert callable(method)
@@ -284,7 +285,7 @@ def test_every_view_catches_its_leak(name: str, change: Callable[..., Any], meth
 
 
 def test_no_more_events_than_asked_for() -> None:
-    draw, reader = np.random.default_rng(3), Reader()
+    draw, reader = np.random.default_rng(3), OutputReader()
 
     def some(shift: int) -> tuple[Outputs, Outputs]:
         return tuple(reader.read(draw.geometric(0.3, 5000) + side * shift, 5000) for side in (0, 1))  # type: ignore[return-value]
@@ -311,7 +312,7 @@ def test_views_of_long_vectors_are_screened() -> None:
 
 
 def test_whole_outputs_are_told_in_words() -> None:
-    reader = Reader()
+    reader = OutputReader()
     first, second = (reader.read([(letter, n % 2) for n in range(100)], 100) for letter in "ab")
     view = _whole((first, second), reader)
     chosen = np.zeros(view.size, bool)

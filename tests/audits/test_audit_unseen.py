@@ -20,8 +20,8 @@ import pytest
 from scipy import stats
 
 from privet.audits import Answers, Between, Claim, People, Rows, audit
-from privet.audits.outputs import MOST_COLUMNS, Outputs, Reader, Row
-from privet.audits.source import Source
+from privet.audits.outputs import MOST_COLUMNS, OutputReader, OutputRow, Outputs
+from privet.audits.source import AuditSource
 from privet.errors import InvalidInputError
 
 DRAW = np.random.default_rng(2024)
@@ -338,7 +338,7 @@ ARRAYS: list[np.ndarray] = [
 
 @pytest.mark.parametrize("raw", RAW, ids=range(len(RAW)))
 def test_a_draw_is_read_the_same_alone_and_among_others(raw: list[Any]) -> None:
-    reader = Reader()
+    reader = OutputReader()
     together = reader.read(raw, len(raw))
     alone = [reader.read([one], 1) for one in raw]
     pairs = [reader.read([one, one], 2) for one in raw]
@@ -349,18 +349,18 @@ def test_a_draw_is_read_the_same_alone_and_among_others(raw: list[Any]) -> None:
 @pytest.mark.parametrize("raw", ARRAYS, ids=range(len(ARRAYS)))
 def test_a_draw_of_a_batch_is_read_the_same_in_any_batch(raw: np.ndarray) -> None:
     """The type of the array is that of the batch: numpy chose it for all draws together."""
-    reader = Reader()
+    reader = OutputReader()
     together = reader.read(raw, len(raw))
     alone = [reader.read(raw[n : n + 1], 1) for n in range(len(raw))]
-    rows = reader.read([Row(raw[n : n + 1]) for n in range(len(raw))], len(raw))
-    mixed = reader.read([Row(raw[:1]), "text"], 2)
+    rows = reader.read([OutputRow(raw[n : n + 1]) for n in range(len(raw))], len(raw))
+    mixed = reader.read([OutputRow(raw[:1]), "text"], 2)
     for row, single in enumerate(alone):
         assert cells(together, row, reader.width) == cells(single, 0, reader.width) == cells(rows, row, reader.width)
     assert cells(together, 0, reader.width) == cells(mixed, 0, reader.width)
 
 
 def test_whole_and_float_batches_are_alike_but_whole_and_float_numbers_are_not() -> None:
-    reader = Reader()
+    reader = OutputReader()
     whole, floats = (reader.read(np.array([1, 2], kind), 2) for kind in (np.int64, np.float64))
     assert cells(whole, 0, 1) == cells(floats, 0, 1)
     one, other = (reader.read(raw, 1) for raw in ([1], [1.0]))
@@ -385,7 +385,7 @@ class Note:
 
 
 def test_iterators_vectors_and_plain_objects_are_looked_into() -> None:
-    reader = Reader()
+    reader = OutputReader()
     first = reader.read([iter([1, 2]), Vector(), Note("a"), object()], 4)
     second = reader.read([iter([1, 3]), Vector(), Note("b"), object()], 4)
     same = [cells(first, row, reader.width) == cells(second, row, reader.width) for row in range(4)]
@@ -393,11 +393,11 @@ def test_iterators_vectors_and_plain_objects_are_looked_into() -> None:
 
 
 def test_random_keys_and_long_outputs_are_cut_off() -> None:
-    reader = Reader()
+    reader = OutputReader()
     for _ in range(3):
         reader.read([{DRAW.random(): 1} for _ in range(MOST_COLUMNS // 2)], MOST_COLUMNS // 2)
     assert reader.width == MOST_COLUMNS
-    reader = Reader()
+    reader = OutputReader()
     assert reader.read([np.zeros(MOST_COLUMNS + 1)], 1).numbers.shape == (1, MOST_COLUMNS)
     assert reader.read([np.zeros(MOST_COLUMNS + 1), None], 2).numbers.shape[1] <= MOST_COLUMNS
 
@@ -417,7 +417,7 @@ def drops_a_field(data: list[list[int]]) -> int:
     [(drops_one, [1] * 9), (drops_one, deque([1] * 9)), (drops_one, {1, 2, 3}), (drops_a_field, [[1] * 9])],
 )
 def test_what_a_mechanism_does_to_its_data_is_undone(mechanism: Mechanism, data: Any) -> None:
-    outputs = Source(mechanism, None).draw(data, 3, Reader())
+    outputs = AuditSource(mechanism, None).draw(data, 3, OutputReader())
     assert len(set(outputs.numbers[:, 0].tolist())) == 1
 
 
@@ -429,7 +429,7 @@ def test_data_that_cannot_be_copied_are_given_as_they_are() -> None:
             raise TypeError("not that")
 
     data = Connection()
-    assert Source(lambda given: given is data, None).draw(data, 1, Reader()).numbers[0, 0] == 1
+    assert AuditSource(lambda given: given is data, None).draw(data, 1, OutputReader()).numbers[0, 0] == 1
 
 
 # --- slow mechanisms, on a clock of their own ---

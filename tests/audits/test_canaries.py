@@ -20,7 +20,7 @@ from scipy import optimize, stats
 import privet as pv
 from privet.audits import Claim, from_scores, one_run
 from privet.audits.canaries import TAILS, roc_of
-from privet.audits.one_run import Guesses, bound_of, chain_rejects, counting, inverse_of, rejects
+from privet.audits.one_run import OneRunGuesses, bound_of, chain_rejects, counting, inverse_of, rejects
 from privet.errors import InvalidInputError
 from privet.stats import binomial
 
@@ -237,7 +237,7 @@ def test_one_run_breaks_false_claims_and_keeps_true_ones() -> None:
         assert found.violated
         assert found.lower_bound < found.ceiling
         assert found.samples == 1000
-        assert isinstance(found.witness, Guesses)
+        assert isinstance(found.witness, OneRunGuesses)
         assert sum(found.witness.hits) == found.witness.draws
         assert "guesses were right (included: the " in str(found)
         assert json.loads(found.to_json())["kind"] == "audit"

@@ -17,7 +17,7 @@ from scipy import stats
 
 from privet.audits import Checks, Claim, float_support
 from privet.audits.floats import _bit_words, _decimal_words, _grid
-from privet.audits.reachable import SAMPLERS, Sampler, grades, noise_of, numpy_widths, usable, ziggurat_widths
+from privet.audits.reachable import SAMPLERS, ReachSampler, grades, noise_of, numpy_widths, usable, ziggurat_widths
 from privet.errors import InvalidInputError
 
 Draw = Callable[[np.random.RandomState, np.random.Generator, int, int], Any]
@@ -202,7 +202,7 @@ CASES = [
 
 @pytest.mark.parametrize(("sampler", "draw", "least"), CASES, ids=lambda item: getattr(item, "name", None))
 def test_own_center_always_reaches_and_a_false_one_does_not(
-    sampler: Sampler, draw: Callable[..., Any], least: float
+    sampler: ReachSampler, draw: Callable[..., Any], least: float
 ) -> None:
     """Neighbors 1000 and 1001 with noise of scale 1000, where last bits say nothing."""
     outputs = draw(1000, 1000, 20_000)

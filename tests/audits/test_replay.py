@@ -292,7 +292,9 @@ def test_composition_of_costs() -> None:
     many = costs.together([laplace] * 400, claim)
     assert many < 15  # not 40: mu is sqrt(400) * 0.125
     assert costs.together([laplace] * 3, Claim(epsilon=1)) == pytest.approx(0.3)
-    assert costs.together([costs.Cost(rho=F(1, 2))], claim) == pytest.approx(0.5 + 2 * math.sqrt(0.5 * math.log(1e6)))
+    assert costs.together([costs.AuditCost(rho=F(1, 2))], claim) == pytest.approx(
+        0.5 + 2 * math.sqrt(0.5 * math.log(1e6))
+    )
     assert costs.together([costs.gaussian(F(900))], claim) == pytest.approx(450 + 30 * math.sqrt(2 * math.log(1e6)))
     assert costs.together([costs.pure(F(50))], claim) == 50
     assert costs.together([costs.FREE], claim) == 0

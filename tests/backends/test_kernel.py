@@ -555,7 +555,7 @@ def test_ties_fall_to_the_values() -> None:
             assert rows.tolist() == list(range(count))  # the cell comes first
 
 
-ASKED = rowsql.Rows(
+ASKED = rowsql.RowsSql(
     statement=Statement(sql="", recipes=()),
     types={"u": np.int64, "cell": np.int32, "w0": np.int32, "w1": np.int64},
     missing=(-1, -1),

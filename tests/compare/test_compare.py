@@ -19,7 +19,7 @@ from privet.compare.counted import MOST_BINS, bins, error, pairs, shipped_tables
 from privet.compare.private import guesses, noisy_tables
 from privet.errors import InvalidInputError
 from privet.records import microdata
-from privet.records.microdata import Column, Microdata
+from privet.records.microdata import Microdata, RecordColumn
 from privet.report.compare.chart import _labels, plans_chart
 from privet.report.compare.page import page_of
 from privet.report.compare.words import MEANING, ONLY, headline, row, setting
@@ -122,7 +122,8 @@ def test_plans_that_cannot_be_carried_out() -> None:
 
 def test_plans_of_ones_own_and_headlines() -> None:
     mine = Way(name="nothing but the secret", make=lambda data: Microdata(
-        {one.name: one if one.name == "ill" else Column(one.name, one.codes * 0, ("*",)) for one in data}, len(data)
+        {one.name: one if one.name == "ill" else RecordColumn(one.name, one.codes * 0, ("*",)) for one in data},
+        len(data),
     ))  # fmt: skip
     found = compare_releases(people(100), QUASI, "ill", plans=[mine])
     assert headline(found).startswith("Nobody is certain with nothing but the secret")
@@ -250,7 +251,7 @@ def test_the_guess_from_noisy_tables_sees_no_record_of_the_data() -> None:
     before = comparison._bin_names(trial).tolist()
     shifted = data["s"].codes.copy()
     shifted[trial.shipped] = shifted[trial.shipped][0]
-    changed = {**data.columns, "s": Column("s", shifted, data["s"].texts)}
+    changed = {**data.columns, "s": RecordColumn("s", shifted, data["s"].texts)}
     assert comparison._bin_names(replace(trial, data=Microdata(changed, 400))).tolist() == before
 
 
@@ -262,7 +263,7 @@ def test_people_who_are_not_in_the_data_are_known_by_the_same_words() -> None:
 
     original = Microdata({"job": microdata.column("job", ["baker", "smith"])}, 2).only(["job"])
     shipped = Microdata({"job": microdata.column("job", ["craft"])}, 1)
-    first = Microdata({"job": Column("job", original["job"].codes[:1], original["job"].texts)}, 1)
+    first = Microdata({"job": RecordColumn("job", original["job"].codes[:1], original["job"].texts)}, 1)
     trial = comparison.divided(people(40), QUASI, "ill", 0)
     told = [comparison._agreement(replace(trial, quasi=("job",), hierarchies=levels), first, shipped)["job"].tolist()
             for levels in (None, {"job": Jobs})]  # fmt: skip

@@ -19,7 +19,7 @@ from support.sql_writer import TABLES, UNITS, sql_of
 
 from privet.backends import textsql, whole
 from privet.backends.reference import Reference
-from privet.backends.translate import Term, Translator
+from privet.backends.translate import SqlTerm, Translator
 from privet.catalog.vault_file import Source, Table
 from privet.core import calendar, lettering, shifting, texts
 from privet.core.cells import cells_of
@@ -85,7 +85,7 @@ def computed(store: nasty.Store, expression: Expression, kind: Kind, given_value
     """What the engine says of each value of column x, whole steps as they are."""
     shape = shape_of_kind(kind)
     types = {Form.WORD: "VARCHAR", Form.TRUTH: "BOOLEAN"}
-    term = Translator({"x": Term(sql="x", shape=shape)}).term(expression)
+    term = Translator({"x": SqlTerm(sql="x", shape=shape)}).term(expression)
     type_ = types.get(shape.form, "BIGINT")
     plain = [_steps(value, shape) for value in given_values]
     sql = f"SELECT {term.sql} FROM (SELECT unnest(CAST($1 AS {type_}[])) AS x)"
@@ -374,7 +374,7 @@ def test_nesting_that_would_double_the_sql_is_refused() -> None:
     for _ in range(5):
         value = Trimmed(Side.BOTH, Recased(Letters.UPPER, value))
     with pytest.raises(RefusedQueryError, match="nested too deeply"):
-        Translator({"x": Term(sql="x", shape=TEXT["x"])}).term(value)
+        Translator({"x": SqlTerm(sql="x", shape=TEXT["x"])}).term(value)
     with pytest.raises(RefusedQueryError, match="too many digits"):
         whole.shifted_by_part(whole.Whole(sql="x" * 1000, low=0, high=89), [(i, i, i) for i in range(90)], 0, 999)
 
@@ -418,7 +418,7 @@ def test_ranges_of_remainders(low: int, high: int, divisor: F, ends: tuple[int, 
 
 def test_wide_numbers_are_cut_towards_zero(store: nasty.Store) -> None:
     kind = Integer(-(2**70), 2**70)
-    term = Translator({"x": Term(sql="x", shape=shape_of_kind(kind), wide=True)}).term
+    term = Translator({"x": SqlTerm(sql="x", shape=shape_of_kind(kind), wide=True)}).term
     for value in (-(2**70), -8, -7, -1, 0, 1, 6, 7, 2**70):
         for function in (Rounded(Rounding.INWARD, X, F(7)), Modulo(X, F(7)), Modulo(X, F(2**65))):
             sql = f"SELECT {term(function).sql} FROM (SELECT CAST({value} AS HUGEINT) AS x)"

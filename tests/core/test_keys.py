@@ -30,7 +30,7 @@ from privet.core.sensitivity import Bounds
 from privet.core.unit import Neighbors
 from privet.errors import InvalidInputError, RefusedQueryError, ReleaseFailedError
 from privet.estimates.accuracy import half_width
-from privet.estimates.moments import Noisy, Span
+from privet.estimates.moments import MomentSpan, Noisy
 from privet.estimates.priced import Priced, outline
 from privet.estimates.pricing import Price, _gaussian, ask
 from privet.ledger import Terms
@@ -253,7 +253,7 @@ def test_a_rest_that_is_not_bounded_is_caught() -> None:
 # The interval of a number that is published because it is large
 
 
-def interval_of(part: Part, number: int, share: F) -> Span:
+def interval_of(part: Part, number: int, share: F) -> MomentSpan:
     """The interval of a number that is shown."""
     assert not isinstance(part.law, Choice)
     span = Noisy(measure=part.measure, number=number, width=half_width(part.law, share), floor=part.threshold).span

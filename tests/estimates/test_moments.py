@@ -29,7 +29,7 @@ from privet.core.expression import Literal
 from privet.core.measures import Measure, Wish, measures_of
 from privet.core.plan import Aggregate, Function
 from privet.estimates.estimate import _total, lines, plain
-from privet.estimates.moments import SAMPLE, Estimate, Noisy, Span, _root, moment
+from privet.estimates.moments import SAMPLE, Estimate, MomentSpan, Noisy, _root, moment
 from privet.estimates.priced import outline
 from privet.estimates.pricing import Price, ask
 
@@ -176,12 +176,12 @@ def test_a_deviation_is_the_root_of_the_variance() -> None:
 
 def test_roots_enclose_and_are_exact_where_they_can_be() -> None:
     for square in (F(0), F(9, 4), F(2), F(1, 3), F(1, 10**60), F(10**40 + 1), F(7, 10**31)):
-        root = _root(Span(square, square))
+        root = _root(MomentSpan(square, square))
         assert root.low**2 <= square <= root.high**2
         assert root.high <= root.low * (1 + F(1, 10**8))
         assert root.low >= 0
-    assert _root(Span(F(9, 4), F(25, 16))) == Span(F(3, 2), F(5, 4))
-    assert _root(Span(F(0), F(0))) == Span(F(0), F(0))
+    assert _root(MomentSpan(F(9, 4), F(25, 16))) == MomentSpan(F(3, 2), F(5, 4))
+    assert _root(MomentSpan(F(0), F(0))) == MomentSpan(F(0), F(0))
 
 
 THREE = st.tuples(*[st.integers(-9, 9)] * 3).map(sorted)
@@ -191,14 +191,14 @@ THREE = st.tuples(*[st.integers(-9, 9)] * 3).map(sorted)
 @given(THREE, THREE)
 def test_spans_hold_every_result(first: list[int], second: list[int]) -> None:
     (a, x, b), (c, y, d) = first, second
-    left, right = Span(F(a), F(b)), Span(F(c), F(d))
+    left, right = MomentSpan(F(a), F(b)), MomentSpan(F(c), F(d))
     results = [(left + right, x + y), (left - right, x - y), (left * right, x * y), (left.square(), x * x)]
     if right.low > 0:
         results.append((left / right, F(x, y)))
     for span, result in results:
         assert span.low <= result <= span.high
     assert left.square().low >= 0
-    assert left.within(F(0), F(3)) == Span(F(max(0, min(3, left.low))), F(max(0, min(3, left.high))))
+    assert left.within(F(0), F(3)) == MomentSpan(F(max(0, min(3, left.low))), F(max(0, min(3, left.high))))
 
 
 @settings(max_examples=100)

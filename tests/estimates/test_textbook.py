@@ -59,7 +59,7 @@ def pairs(values: list[Fraction], people: int, relation: Neighbors) -> Iterator[
 @pytest.mark.parametrize("bounds", [(0, 3), (-2, 1), (-5, -1), (2, 2)])
 @pytest.mark.parametrize("people", [1, 2, 3, 4, 5])
 def test_bound_is_the_largest_change_over_all_neighbors(
-    relation: Neighbors, statistic: Callable[..., s.Sensitivity], bounds: tuple[int, int], people: int
+    relation: Neighbors, statistic: Callable[..., s.TextbookSensitivity], bounds: tuple[int, int], people: int
 ) -> None:
     declared = s.range_of(*bounds, people)
     claimed = statistic(declared, relation)

@@ -26,7 +26,7 @@ from privet.cli.audit import gallery as audit_gallery
 from privet.core.laws import DiscreteGaussian
 from privet.errors import InvalidInputError
 from privet.estimates.calibration import gaussian_delta
-from privet.gallery import Entry, draws, floats, keys, learning, maxima, run, sessions, sparse, tables
+from privet.gallery import GalleryEntry, draws, floats, keys, learning, maxima, run, sessions, sparse, tables
 from privet.gallery.entry import Pick
 from privet.report.terminal import Pen
 
@@ -36,7 +36,7 @@ BROKEN = [name for name, entry in ENTRIES.items() if not entry.correct]
 TINY = 1e-9
 
 
-def pairs(entry: Entry, number: int) -> Iterator[tuple[Any, Any]]:
+def pairs(entry: GalleryEntry, number: int) -> Iterator[tuple[Any, Any]]:
     return islice(entry.domain.pairs(np.random.default_rng(SEED)), number)
 
 
@@ -128,7 +128,7 @@ def test_the_law_of_a_twin_keeps_its_claim(name: str, monkeypatch: pytest.Monkey
     assert 0 < worst(twin, LISTED_TWINS[name], monkeypatch) <= float(twin.claim.value) + TINY
 
 
-def worst(entry: Entry, neighbors: list[Neighbors], monkeypatch: pytest.MonkeyPatch) -> float:
+def worst(entry: GalleryEntry, neighbors: list[Neighbors], monkeypatch: pytest.MonkeyPatch) -> float:
     noise = ListedNoise(monkeypatch, [draws, *gallery.FAMILIES])
     laws = [[noise.law(entry.mechanism, data) for data in both] for both in neighbors]
     return max(least_parameter(entry.claim, p, q) for p, q in laws)
@@ -167,7 +167,7 @@ class NoNoise:
         self.prices += [lambda change: change**2 / (2 * float(sigma) ** 2)] * count
         return np.zeros(count, np.int64)
 
-    def price(self, entry: Entry, both: Neighbors) -> float:
+    def price(self, entry: GalleryEntry, both: Neighbors) -> float:
         """The sum over all numbers of what their change costs with this noise: epsilon, or rho."""
         exact = []
         for data in both:
@@ -213,12 +213,12 @@ SEEN: dict[str, tuple[Any, Any, Event]] = {  # comes up on the first data set, a
 }
 
 
-def reach(entry: Entry) -> int:
+def reach(entry: GalleryEntry) -> int:
     """How far uniform noise goes, from 20,000 draws of a few values."""
     return int(np.max(entry.mechanism(0, DRAWS)))
 
 
-def drawn(entry: Entry, data: Any) -> Any:
+def drawn(entry: GalleryEntry, data: Any) -> Any:
     if entry.mechanism.__code__.co_argcount == 2:
         return entry.mechanism(data, DRAWS)
     return [entry.mechanism(data) for _ in range(DRAWS // 10)]
@@ -250,7 +250,7 @@ def test_an_abort_shows_the_number_of_rows() -> None:
     assert 2 <= least <= 5
 
 
-def largest(entry: Entry) -> int:
+def largest(entry: GalleryEntry) -> int:
     return max(max(data, default=0) for both in pairs(entry, 50) for data in both)
 
 

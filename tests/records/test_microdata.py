@@ -14,7 +14,7 @@ import pytest
 
 from privet.errors import InvalidInputError
 from privet.records import microdata, plain_csv
-from privet.records.microdata import Column, Microdata, column, narrow, read, write
+from privet.records.microdata import Microdata, RecordColumn, column, narrow, read, write
 
 
 def texts(data: Microdata) -> dict[str, list[str | None]]:
@@ -280,4 +280,4 @@ def test_codes_are_as_small_as_can_be() -> None:
     assert narrow(np.array([0, 255]), 256).dtype == np.uint8
     assert narrow(np.array([0, 256]), 257).dtype == np.uint16
     assert narrow(np.zeros(0, dtype=np.int64), 0).dtype == np.uint8
-    assert Column("a", np.array([0], dtype=np.uint8), ("x",)).listed().tolist() == ["x"]
+    assert RecordColumn("a", np.array([0], dtype=np.uint8), ("x",)).listed().tolist() == ["x"]

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.made_findings import SAMPLES, block, likely, nasty, nobody, thousand
 
-from privet.attacks.finding import Finding, Strength, Table
+from privet.attacks.finding import Finding, ShownTable, Strength
 from privet.report.findings.page import page_of
 from privet.report.findings.text import page
 from privet.report.page import to_html
@@ -57,7 +57,7 @@ def test_color_marks_what_is_bad() -> None:
 
 
 def test_a_wide_table_is_told_row_by_row() -> None:
-    table = Table("T", "", ("name", "words"), (("a", "b" * 92), ("c", "d")))
+    table = ShownTable("T", "", ("name", "words"), (("a", "b" * 92), ("c", "d")))
     text = str(replace(nobody(), tables=(table,)))
     assert f"T\n   - name: a\n     words:\n       {'b' * 92}\n   - name: c\n     words: d\n" in text
 

@@ -14,7 +14,7 @@ from support.made_findings import NASTY, SAMPLES, block, likely, nasty, nobody, 
 from support.page_reader import Reader
 
 from privet import __version__
-from privet.attacks.finding import Finding, Findings, Score, Strength, Table
+from privet.attacks.finding import Finding, Findings, Score, ShownTable, Strength
 from privet.errors import InvalidInputError
 from privet.report import page as pages
 from privet.report.findings import chart
@@ -50,9 +50,9 @@ def test_a_page_is_closed_and_calls_nobody(name: str) -> None:
 def with_texts(texts: list[str]) -> str:
     """A report in which every place for a text has one."""
     a, b, c, d, e, f, g, h, i = texts
-    table = pages.Table(a, (b, c), ((d, (e, f)), (pages.Noted(g, (h,)), i)), stacked=True)
+    table = pages.PageTable(a, (b, c), ((d, (e, f)), (pages.Noted(g, (h,)), i)), stacked=True)
     figure = pages.Figure("<svg></svg>", a, b, key=(("full", c),))
-    parts = (table, pages.Text((a, b)), pages.List((c, d)), figure)
+    parts = (table, pages.PageText((a, b)), pages.List((c, d)), figure)
     sections = (pages.Section(e, parts), pages.Section(i, ()))
     return pages.to_html(pages.Report(title=f, headline=g, verdict="bad", lead=h, foot=i, sections=sections))
 
@@ -144,12 +144,14 @@ def test_all_that_is_short_is_shown() -> None:
     found = block().findings[0]
     rows = tuple((str(number), "x") for number in range(200))
     cells = tuple(f"c{number}" for number in range(12))
-    many = replace(block(), findings=(replace(found, evidence=cells),) * 50, tables=(Table("T", "", ("a", "b"), rows),))
+    many = replace(
+        block(), findings=(replace(found, evidence=cells),) * 50, tables=(ShownTable("T", "", ("a", "b"), rows),)
+    )
     assert "more" not in read(many).text
     one_over = replace(
         many,
         findings=(replace(found, evidence=(*cells, "d")),) * 51,
-        tables=(Table("T", "", ("a", "b"), (*rows, ("1", "y"))),),
+        tables=(ShownTable("T", "", ("a", "b"), (*rows, ("1", "y"))),),
     )
     text = read(one_over).text
     assert "And 1 more findings" in text
@@ -267,7 +269,7 @@ def test_the_score_is_drawn_and_told() -> None:
     assert "people not in it" not in alone.alt
     drawn = json.dumps(chart.score_chart(score).to_dict())
     assert '"value": 0.861, "low": 0.838, "high": 0.882' in drawn
-    assert chart.bars_chart(Table("Bars", "", ("age", "people"), (("1", "2"), ("2", "3")))).to_dict()["mark"]
+    assert chart.bars_chart(ShownTable("Bars", "", ("age", "people"), (("1", "2"), ("2", "3")))).to_dict()["mark"]
 
 
 @pytest.mark.parametrize(
@@ -311,7 +313,7 @@ def test_a_confidence_is_never_rounded_up(strength: Strength, confidence: float 
 
 def test_columns_of_numbers_and_of_short_texts_are_set_apart() -> None:
     rows = (("a long text of some words", "1,234", "F"), ("b", "−7.5 %", "M"))
-    section = pages.Section("S", (pages.Table("S", ("x", "y", "z"), rows), pages.Table("other", ("x",), ())))
+    section = pages.Section("S", (pages.PageTable("S", ("x", "y", "z"), rows), pages.PageTable("other", ("x",), ())))
     text = pages.to_html(pages.Report(title="", headline="", verdict="good", sections=(section,)))
     assert text.count('class="number"') == 3
     assert text.count('class="short"') == 3

@@ -16,7 +16,7 @@ import pytest
 from privet.catalog.vault_file import parse
 from privet.core.schema import Boolean, Category, Date, Integer, Kind, Number, Text, Timestamp
 from privet.errors import InvalidInputError
-from privet.sources.describing import Draft, describe
+from privet.sources.describing import DraftTable, describe
 
 DATA = os.environ.get("PRIVET_DATA")
 
@@ -163,7 +163,7 @@ def test_columns_that_cannot_be_declared_are_left_out(tmp_path: Path) -> None:
     assert "left out" in str(draft)
 
 
-def typed(folder: Path) -> Draft:
+def typed(folder: Path) -> DraftTable:
     with duckdb.connect() as connection:
         connection.execute(
             "COPY (SELECT i AS n, i * 1.5 AS money, i * 1.5::DOUBLE AS x, i > 5 AS ok, DATE '2019-12-31' AS day, "

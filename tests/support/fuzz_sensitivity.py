@@ -32,7 +32,7 @@ from privet.backends import Habits, Task, Vector, reference
 from privet.backends import duckdb as backend
 from privet.backends.duckdb import DuckDb
 from privet.backends.reference import Reference
-from privet.backends.written import Written
+from privet.backends.written import WrittenTask
 from privet.catalog.declarations import LIMITS
 from privet.catalog.vault_file import Table
 from privet.core.cells import Keys, in_order
@@ -132,11 +132,11 @@ class Numbers:
     def close(self) -> None: ...
 
 
-def remembered(make: Callable[..., Written]) -> Callable[..., Written]:
+def remembered(make: Callable[..., WrittenTask]) -> Callable[..., WrittenTask]:
     """What was written last, if it is asked for again: a statement is the same for all sets of a unit's rows."""
-    last: list[tuple[Task, Raw, bool, Written]] = []
+    last: list[tuple[Task, Raw, bool, WrittenTask]] = []
 
-    def made(task: Task, raw: Raw, *, kernel: bool) -> Written:
+    def made(task: Task, raw: Raw, *, kernel: bool) -> WrittenTask:
         if not (last and last[0][0] is task and last[0][1] is raw and last[0][2] is kernel):
             last[:] = [(task, raw, kernel, make(task, raw, kernel=kernel))]
         return last[0][3]

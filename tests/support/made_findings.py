@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from privet.attacks.finding import Finding, Findings, Score, Strength, Table
+from privet.attacks.finding import Finding, Findings, Score, ShownTable, Strength
 from privet.stats.intervals import Interval
 
 NASTY = '<script>alert("1")</script>&\n\x1b[31m\u202e\ud800'
@@ -31,7 +31,7 @@ def block() -> Findings:
         )
         for sex, age, race, married, cells in BLOCK
     )
-    repair = Table(
+    repair = ShownTable(
         "Repair: leave out one statistic",
         "Without this one statistic so many people are still certain, and so many data sets fit.",
         ("statistic", "still certain", "data sets that fit"),
@@ -81,8 +81,8 @@ def thousand() -> Findings:
         proven=778,
         findings=found,
         tables=(
-            Table("Repair", "Publish the age in steps of five years: 41 people are certain then."),
-            Table("Table by table", "", ("table", "certain", "share"), rows),
+            ShownTable("Repair", "Publish the age in steps of five years: 41 people are certain then."),
+            ShownTable("Table by table", "", ("table", "certain", "share"), rows),
         ),
         score=score,
         not_tried=("Tables with more than three attributes.", "Side knowledge about families."),
@@ -152,7 +152,7 @@ def nasty() -> Findings:
         for strength, people in ((Strength.CONFIDENCE, 1), (Strength.PROOF, 1234))
     )
     columns = tuple(f"column {n} {'z' * 20}" for n in range(12))
-    table = Table(f"Title {NASTY}{long}", NASTY + long, columns, ((*columns[:10], NASTY, long), columns))
+    table = ShownTable(f"Title {NASTY}{long}", NASTY + long, columns, ((*columns[:10], NASTY, long), columns))
     return Findings(
         attack="tables",
         subject=NASTY + "s" * 200,

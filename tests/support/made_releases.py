@@ -12,7 +12,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from privet.attacks.proofs.work import Work
-from privet.attacks.release.domain import Domain
+from privet.attacks.release.domain import ReleaseDomain
 from privet.attacks.release.statistics import (  # fmt: skip
     EVERYBODY,
     Between,
@@ -170,5 +170,5 @@ def solved(tables: Tables) -> Reconstruction:
     return solve(tables, Work(SECONDS), LIMIT)
 
 
-def records_of(domain: Domain, group: Any) -> list[tuple[Any, ...]]:
+def records_of(domain: ReleaseDomain, group: Any) -> list[tuple[Any, ...]]:
     return [tuple(domain.attributes[n][domain.codes(n)[at]] for n in domain.names) for at in group.tolist()]

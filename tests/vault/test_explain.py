@@ -53,7 +53,7 @@ from privet.report.explain.explanation import ASSUMED_ROWS, _average_error, _out
 from privet.report.explain.plan_words import call, origin_tree, words_of
 from privet.report.explain.text import about, explain, nearest, up
 from privet.report.terminal import Pen
-from privet.report.tree import Branch, drawn
+from privet.report.tree import TreeBranch, drawn
 
 WARD = (key("ward"),)
 PLAIN = Pen(color=False)
@@ -369,8 +369,8 @@ def test_the_tree_of_joined_rows() -> None:
 
 
 def test_long_words_stay_beside_their_branch() -> None:
-    deep = Branch("word " * 60, (Branch("leaf " * 30),))
-    lines = list(drawn([deep, Branch("end")]))
+    deep = TreeBranch("word " * 60, (TreeBranch("leaf " * 30),))
+    lines = list(drawn([deep, TreeBranch("end")]))
     assert max(map(len, lines)) <= 100
     assert lines[1].startswith("│  │  word")
     assert [line for line in lines if "leaf" in line][1].startswith("│        leaf")

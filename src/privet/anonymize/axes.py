@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from privet.anonymize.builders import are_codes, is_number, number_of, suggest, time_of
 from privet.anonymize.hierarchy import MISSING, STAR, Hierarchy
-from privet.records.microdata import Column
+from privet.records.microdata import RecordColumn
 from privet.typing import Floats, Words
 
 Ranks = npt.NDArray[np.int64]
@@ -103,7 +103,7 @@ class Axis:
         return STAR if None in texts else f"{{{', '.join(map(str, texts))}}}"
 
 
-def axis(column: Column, hierarchy: Hierarchy | None = None) -> Axis:
+def axis(column: RecordColumn, hierarchy: Hierarchy | None = None) -> Axis:
     """The line of a column. Numbers and dates have an order of their own; a hierarchy is for categories, and for
     numbers that are codes, as ZIP codes are."""
     texts = [text for text in column.texts if text is not None]
@@ -127,7 +127,7 @@ def _there(texts: Sequence[str | None]) -> npt.NDArray[np.uint32]:
     return np.array([text is None for text in texts], dtype=np.uint32)
 
 
-def _line(column: Column, sizes: Sequence[float], marks: tuple[str, str, str]) -> Axis:
+def _line(column: RecordColumn, sizes: Sequence[float], marks: tuple[str, str, str]) -> Axis:
     """By size. Two texts of the same size, as 1 and 1.0, have one rank, called by the first of them."""
     distinct, first, inverse = np.unique(np.array(sizes), return_index=True, return_inverse=True)
     if len(distinct) < len(sizes) and marks[1] != " to ":  # the same, or too near to each other for floats
@@ -146,7 +146,7 @@ def _line(column: Column, sizes: Sequence[float], marks: tuple[str, str, str]) -
     )
 
 
-def _tree(column: Column, hierarchy: Hierarchy, places: npt.NDArray[np.int32]) -> Axis:
+def _tree(column: RecordColumn, hierarchy: Hierarchy, places: npt.NDArray[np.int32]) -> Axis:
     """In an order in which every node of the hierarchy is one range."""
     order = np.lexsort([hierarchy.grouping(level) for level in range(hierarchy.height)])
     rank = np.empty(len(order), dtype=np.int64)

@@ -23,7 +23,7 @@ import numpy as np
 from privet.anonymize.hierarchy import STAR, Hierarchy, of_rows
 from privet.core.rational import positive, rational, show, whole
 from privet.errors import InvalidInputError
-from privet.records.microdata import Column
+from privet.records.microdata import RecordColumn
 from privet.sources.relation import NUMBER_TEXT
 
 OTHER = "(other)"
@@ -32,12 +32,12 @@ LEVELS = 6  # of a suggested prefix mask, at most, below the star
 LONGEST_NUMBER = 60  # characters
 
 
-def flat(column: Column) -> Hierarchy:
+def flat(column: RecordColumn) -> Hierarchy:
     """The value or nothing."""
     return of_rows(column.name, [(text, STAR) for text in _texts(column)])
 
 
-def prefixes(column: Column, mask: str = "*", step: int = 1) -> Hierarchy:
+def prefixes(column: RecordColumn, mask: str = "*", step: int = 1) -> Hierarchy:
     """Characters masked from the end, `step` more at each level. Shorter texts keep what the longest would."""
     if len(mask) != 1:
         raise InvalidInputError(f"a mask is one character, not {show(mask)}", 'use such as mask="*"', "invalid-mark")
@@ -53,7 +53,7 @@ def _masked(text: str, keep: int, longest: int, mask: str) -> str:
     return text if len(text) <= keep else text[:keep] + mask * (longest - keep)
 
 
-def merge_rare(column: Column, below: int) -> Hierarchy:
+def merge_rare(column: RecordColumn, below: int) -> Hierarchy:
     """Values that fewer than `below` records have become one, then all do."""
     whole(below, "below", 1)
     counts = np.bincount(column.codes, minlength=len(column.texts))
@@ -68,7 +68,7 @@ def merge_rare(column: Column, below: int) -> Hierarchy:
 
 
 def intervals(
-    column: Column, widths: Sequence[object] = (5, 10, 20), *, low: object = None, high: object = None
+    column: RecordColumn, widths: Sequence[object] = (5, 10, 20), *, low: object = None, high: object = None
 ) -> Hierarchy:
     """Wider and wider intervals. What is below `low`, or `high` and above, is one group at each level above the first.
 
@@ -120,7 +120,7 @@ def plain(number: Fraction) -> str:
     return format(float(number), ".15g")
 
 
-def numbers_of(column: Column) -> list[Fraction]:
+def numbers_of(column: RecordColumn) -> list[Fraction]:
     """The number that each text is, missing ones left out."""
     numbers = [number_of(text) for text in _texts(column)]
     for text, number in zip(_texts(column), numbers, strict=True):
@@ -148,7 +148,7 @@ def is_number(text: str) -> bool:
 # Dates
 
 
-def dates(column: Column, form: str | None = None) -> Hierarchy:
+def dates(column: RecordColumn, form: str | None = None) -> Hierarchy:
     """Day, month, quarter, year, decade. Dates are as ISO writes them, 1958-05-12, or in a `form` such as %d.%m.%Y."""
     rows = []
     for text in _texts(column):
@@ -186,7 +186,7 @@ def time_of(text: str, form: str | None = None) -> dt.datetime | None:
 # What fits
 
 
-def suggest(column: Column) -> Hierarchy:
+def suggest(column: RecordColumn) -> Hierarchy:
     """The hierarchy that fits the values: dates, masks for codes of one length, intervals, merged rare values."""
     texts = _texts(column)
     if all(time_of(text) for text in texts):
@@ -223,7 +223,7 @@ def widths_of(numbers: Sequence[Fraction]) -> list[Fraction]:
     return [first, first * 2, first * 4] if first == unit * 5 else [first, first * 5, first * 10]
 
 
-def _texts(column: Column) -> list[str]:
+def _texts(column: RecordColumn) -> list[str]:
     """The ground values."""
     texts = [text for text in column.texts if text is not None]
     if not texts:

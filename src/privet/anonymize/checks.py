@@ -27,7 +27,7 @@ import numpy as np
 
 from privet.core.rational import rational, show
 from privet.errors import InvalidInputError
-from privet.records.microdata import Column, Microdata, read
+from privet.records.microdata import Microdata, RecordColumn, read
 from privet.sources.relation import NUMBER_TEXT
 from privet.typing import Integers, Truths
 
@@ -182,11 +182,11 @@ def _check_names(table: Microdata, names: Sequence[str], private: Sequence[str])
         raise InvalidInputError("there are no records", "check the file, its header and its delimiter", "empty")
 
 
-def _is(column: Column, text: str | None) -> Truths:
+def _is(column: RecordColumn, text: str | None) -> Truths:
     return np.array([text is not None and one == text for one in column.texts], np.bool_)[column.codes]
 
 
-def _numbers(columns: Sequence[Column], others: Sequence[Column]) -> tuple[Integers, Integers]:
+def _numbers(columns: Sequence[RecordColumn], others: Sequence[RecordColumn]) -> tuple[Integers, Integers]:
     """A number for each record of both tables, the same for records that look the same."""
     count = len(columns[0].codes)
     found: Integers = np.zeros(count + (len(others[0].codes) if others else 0), np.int64)
@@ -220,7 +220,7 @@ def _found_in(classes: Integers, others: Integers) -> Integers:
 # Sensitive values
 
 
-def _diversity(column: Column, kept: Truths, classes: Integers, sizes: Integers) -> Diversity:
+def _diversity(column: RecordColumn, kept: Truths, classes: Integers, sizes: Integers) -> Diversity:
     values = _in_order(column)
     overall = np.bincount(values) / len(values)
     pairs, counts = _counted(classes * len(overall) + values[kept], len(sizes) * len(overall))
@@ -249,7 +249,7 @@ def _counted(numbers: Integers, reach: int) -> tuple[Integers, Integers]:
     return there, counts[there]
 
 
-def _in_order(column: Column) -> Integers:
+def _in_order(column: RecordColumn) -> Integers:
     """For each record the rank of its value among those that are there: numbers by size if all are, texts otherwise,
     missing last."""
     there = np.flatnonzero(np.bincount(column.codes)).tolist()

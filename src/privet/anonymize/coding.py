@@ -18,7 +18,7 @@ import numpy as np
 from privet.anonymize.builders import number_of, plain
 from privet.core.rational import rational, show
 from privet.errors import InvalidInputError
-from privet.records.microdata import Column, Microdata, column, narrow
+from privet.records.microdata import Microdata, RecordColumn, column, narrow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -66,7 +66,7 @@ def _coded(data: Microdata, name: str, limit: Fraction, *, top: bool) -> Coded:
     texts = [value if gone else text for text, gone in zip(old.texts, beyond, strict=True)]
     new = column(name, texts)  # each code once: what it becomes
     codes = new.codes[old.codes]
-    made = Column(name, narrow(codes, len(new.texts)), new.texts)
+    made = RecordColumn(name, narrow(codes, len(new.texts)), new.texts)
     return Coded(
         data=Microdata({**data.columns, name: made}, len(data)),
         column=name,

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from privet.records.microdata import Column, Microdata
+from privet.records.microdata import Microdata, RecordColumn
 
 SEEN = 2000  # texts of a column
 MOST = 0.6  # of them must look like it
@@ -59,7 +59,7 @@ def hints(table: str, data: Microdata, treated: Sequence[str] = ()) -> Iterator[
             yield Hint(f"{table}.{column.name}", like, why)
 
 
-def by_values(column: Column) -> str | None:
+def by_values(column: RecordColumn) -> str | None:
     texts = list(islice((text.strip() for text in column.texts if text is not None and text.strip()), SEEN))
     for name, shape in SHAPES.items():
         alike = sum(map(bool, map(shape.fullmatch, texts)))

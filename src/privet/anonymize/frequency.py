@@ -134,7 +134,7 @@ def _changes(values: npt.NDArray[np.generic]) -> Truths:
     return found
 
 
-class Levels:
+class FrequencyLevels:
     """For each quasi-identifier and two of its levels, which group of the upper one holds each group of the lower."""
 
     def __init__(self, hierarchies: Sequence[Hierarchy]) -> None:

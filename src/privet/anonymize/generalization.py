@@ -20,16 +20,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from privet.anonymize.frequency import Frequencies, Levels, counted
+from privet.anonymize.frequency import Frequencies, FrequencyLevels, counted
 from privet.anonymize.hierarchy import Hierarchy
 from privet.anonymize.hierarchy_file import given_hierarchies
-from privet.anonymize.lattice import Best, Demand, Found, Lattice, Look, Progress, Search
+from privet.anonymize.lattice import Best, Demand, FoundNode, Lattice, LatticeSearch, Look, Progress
 from privet.anonymize.measures import MEASURES, measure_of, weights_of
 from privet.anonymize.models import K, Model, asked, columns_of, values_of
 from privet.anonymize.result import Anonymized, recoded
 from privet.core.rational import positive, rational, show
 from privet.errors import InvalidInputError
-from privet.records.microdata import Column, Microdata, read
+from privet.records.microdata import Microdata, RecordColumn, read
 from privet.typing import Integers
 
 MOST_NODES = 2**24  # of which bounds are held in memory
@@ -42,7 +42,7 @@ Keys = npt.NDArray[Any]  # of 32 or 64 bits
 class Quasi:
     """A quasi-identifier: its hierarchy, and the ground value of each code of its column."""
 
-    column: Column
+    column: RecordColumn
     hierarchy: Hierarchy
     ground: npt.NDArray[np.int32]
 
@@ -52,7 +52,7 @@ class Quasi:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Task:
+class GeneralizeTask:
     """What is to be anonymized, and how."""
 
     records: Microdata
@@ -101,7 +101,7 @@ def generalize(  # noqa: PLR0913  what a steward may want to say, each by name
     private = (sensitive,) if isinstance(sensitive, str) else tuple(sensitive or ())
     wanted = asked(k, l, t, models, private)
     named = tuple([quasi] if isinstance(quasi, str) else quasi or ())
-    task = Task(
+    task = GeneralizeTask(
         records=records,
         quasi=quasi_identifiers(records, named, columns_of(wanted, private), hierarchies),
         models=wanted,
@@ -112,7 +112,7 @@ def generalize(  # noqa: PLR0913  what a steward may want to say, each by name
     )
     _check_size(task)
     lattice = _lattice(task, weighted=bool(weights))
-    found = Search(lattice, patience, progress).run()
+    found = LatticeSearch(lattice, patience, progress).run()
     return _made(task, lattice, found, begun)
 
 
@@ -149,7 +149,7 @@ def quasi_identifiers(
     return tuple(_quasi(records[name], given.get(name)) for name in names)
 
 
-def _quasi(column: Column, hierarchy: Hierarchy | None) -> Quasi:
+def _quasi(column: RecordColumn, hierarchy: Hierarchy | None) -> Quasi:
     if hierarchy is None:
         from privet.anonymize.builders import suggest  # noqa: PLC0415  only where one is missing
 
@@ -169,7 +169,7 @@ def limit_of(suppress: object, records: int) -> int:
     return floor(share * records)
 
 
-def _check_size(task: Task) -> None:
+def _check_size(task: GeneralizeTask) -> None:
     """Refuse what cannot be, and what does not fit into memory."""
     least, records = max([1, *(model.k for model in task.models if isinstance(model, K))]), len(task.records)
     if least > records:
@@ -194,7 +194,7 @@ def _many(records: int) -> str:
 # The search
 
 
-def _lattice(task: Task, *, weighted: bool) -> Lattice:
+def _lattice(task: GeneralizeTask, *, weighted: bool) -> Lattice:
     """The records, counted, and what is wanted of their classes."""
     columns: list[npt.NDArray[Any]] = []
     sizes, used = [], []
@@ -218,10 +218,10 @@ def _lattice(task: Task, *, weighted: bool) -> Lattice:
     demand = Demand(task.models, task.sensitive, tuple(overall))
     weights = task.weights if weighted else []
     measure = measure_of(task.measure, task.hierarchies, _marginals(task, ground), least=demand.least, weights=weights)
-    return Lattice(ground, Levels(task.hierarchies), demand, measure, task.limit)
+    return Lattice(ground, FrequencyLevels(task.hierarchies), demand, measure, task.limit)
 
 
-def _marginals(task: Task, ground: Frequencies) -> list[Integers]:
+def _marginals(task: GeneralizeTask, ground: Frequencies) -> list[Integers]:
     """How many records have each ground value."""
     return [
         np.bincount(values, weights=ground.weights, minlength=len(one.levels[0])).astype(np.int64)
@@ -229,7 +229,7 @@ def _marginals(task: Task, ground: Frequencies) -> list[Integers]:
     ]
 
 
-def _best(task: Task, found: Found) -> Best:
+def _best(task: GeneralizeTask, found: FoundNode) -> Best:
     if found.best is not None:
         return found.best
     wanted, records = ", ".join(map(str, task.models)), len(task.records)
@@ -255,7 +255,7 @@ def _best(task: Task, found: Found) -> Best:
 # The records to ship
 
 
-def _made(task: Task, lattice: Lattice, found: Found, begun: float) -> Anonymized:
+def _made(task: GeneralizeTask, lattice: Lattice, found: FoundNode, begun: float) -> Anonymized:
     best = _best(task, found)
     look = best.look
     node = look.classes.node
@@ -285,7 +285,7 @@ def _made(task: Task, lattice: Lattice, found: Found, begun: float) -> Anonymize
     )
 
 
-def _numbered(task: Task, look: Look) -> npt.NDArray[np.int32]:
+def _numbered(task: GeneralizeTask, look: Look) -> npt.NDArray[np.int32]:
     """For each record the number of its class; -1 where it is suppressed.
 
     Keys of records and of classes are made together, value by value. Before there would be more possible keys than a
@@ -323,7 +323,7 @@ def _ranked(classes: Keys, records: Keys, radix: int) -> tuple[Keys, Keys, int]:
     return number[classes], number[records], int(number[-1]) + 1
 
 
-def _measures(task: Task, lattice: Lattice, best: Best) -> dict[str, float]:
+def _measures(task: GeneralizeTask, lattice: Lattice, best: Best) -> dict[str, float]:
     """By all measures, each quasi-identifier weighing the same but in the one that was minimized."""
     counts = _marginals(task, lattice.ground)
     found: dict[str, float] = {}

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from privet.core.rational import show
 from privet.errors import InvalidInputError
-from privet.records.microdata import Column
+from privet.records.microdata import RecordColumn
 from privet.typing import Integers
 
 Places = npt.NDArray[np.int32]
@@ -95,7 +95,7 @@ class Hierarchy:
         """How many ground values each group of a level holds."""
         return np.bincount(self.grouping(level), minlength=len(self.labels(level)))
 
-    def fitted(self, column: Column) -> tuple[Hierarchy, Places]:
+    def fitted(self, column: RecordColumn) -> tuple[Hierarchy, Places]:
         """The hierarchy for the values of a column, and the ground value of each of the column's codes.
 
         A missing value is a value of its own, called by the empty text, unless the hierarchy says otherwise. Where a

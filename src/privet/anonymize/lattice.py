@@ -28,8 +28,8 @@ from operator import le
 import numpy as np
 import numpy.typing as npt
 
-from privet.anonymize.frequency import Frequencies, Levels
-from privet.anonymize.measures import Classes, Measure, Node
+from privet.anonymize.frequency import Frequencies, FrequencyLevels
+from privet.anonymize.measures import Classes, Node, UtilityMeasure
 from privet.anonymize.models import Counts, K, Model
 from privet.typing import Integers, Truths
 
@@ -99,7 +99,7 @@ class Best:
 
 
 @dataclass(slots=True)
-class Found:
+class FoundNode:
     """How a search ended. `bound`: no node that was left out loses less, as a share of the measure's total.
     `fewest`: the least number of records that any node seen suppresses."""
 
@@ -115,9 +115,9 @@ class Lattice:
     """All nodes. `records` at the ground values; no more than `limit` may be suppressed."""
 
     ground: Frequencies
-    levels: Levels
+    levels: FrequencyLevels
     demand: Demand
-    measure: Measure
+    measure: UtilityMeasure
     limit: int
     tables: list[Frequencies] = field(init=False)
     _held: int = 0
@@ -171,7 +171,7 @@ class Lattice:
             most[failing] = np.minimum(most[failing], model.most(counts[~holds], overall))
 
 
-class Search:
+class LatticeSearch:
     """`lower` has for every node what it loses at least, as far as is known, and OUT where nothing is left to know."""
 
     def __init__(self, lattice: Lattice, seconds: float | None = None, progress: Progress | None = None) -> None:
@@ -182,7 +182,7 @@ class Search:
         self.looks = 0
         self.fewest = int(lattice.ground.weights.sum())
 
-    def run(self) -> Found:
+    def run(self) -> FoundNode:
         """The best node, or the best one found in time; the top is always looked at."""
         self.visit(tuple(height - 1 for height in self.lattice.levels.heights))
         while not self._settled(node := self._lowest()):
@@ -192,8 +192,8 @@ class Search:
             self._tell()
         return self._found(self.share, optimal=True)
 
-    def _found(self, bound: float, *, optimal: bool) -> Found:
-        return Found(self.best, bound, optimal, self.looks, self.fewest)
+    def _found(self, bound: float, *, optimal: bool) -> FoundNode:
+        return FoundNode(self.best, bound, optimal, self.looks, self.fewest)
 
     @property
     def share(self) -> float:

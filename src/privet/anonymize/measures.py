@@ -62,7 +62,7 @@ class Classes:
         return Classes(self.node, left[left > 0], self.columns, self.rows[left > 0])
 
 
-class Measure(Protocol):
+class UtilityMeasure(Protocol):
     """A loss is an int or a Fraction; divided by `total` it is at most 1. Bounds are floats of that share."""
 
     @property
@@ -300,7 +300,7 @@ def measure_of(
     *,
     least: int = 1,
     weights: Sequence[Fraction] = (),
-) -> Measure:
+) -> UtilityMeasure:
     """The measure of this name, for records with so many of each ground value, and classes of at least `least`."""
     if name not in MEASURES:
         raise InvalidInputError(

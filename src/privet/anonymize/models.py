@@ -33,7 +33,7 @@ import numpy.typing as npt
 
 from privet.core.rational import positive, rational, show, whole
 from privet.errors import InvalidInputError
-from privet.records.microdata import Codes, Column
+from privet.records.microdata import Codes, RecordColumn
 from privet.sources.relation import NUMBER_TEXT
 from privet.typing import Truths
 
@@ -338,7 +338,7 @@ def columns_of(models: Sequence[Model], sensitive: Sequence[str] = ()) -> tuple[
     return tuple(dict.fromkeys([*sensitive, *(name for name in named if name is not None)]))
 
 
-def values_of(column: Column) -> tuple[Codes, Counts]:
+def values_of(column: RecordColumn) -> tuple[Codes, Counts]:
     """Of a sensitive column: the number of each record's value, among those that some record has, in the order that an
     ordered distance means, and how many records have each. Numbers go by size if all are numbers, else all are texts;
     missing ones come last. For other models the order does not matter."""

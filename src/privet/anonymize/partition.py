@@ -31,7 +31,7 @@ from privet.anonymize.models import K, Model, asked, columns_of, values_of
 from privet.anonymize.result import Anonymized
 from privet.core.rational import show
 from privet.errors import InvalidInputError
-from privet.records.microdata import Column, Microdata, narrow, read
+from privet.records.microdata import Microdata, RecordColumn, narrow, read
 from privet.typing import Floats, Integers, Truths, Words
 
 Progress = Callable[[str, int, int], object]
@@ -260,7 +260,7 @@ def mondrian(  # noqa: PLR0913  what a steward may want to say, each by name
     part[tree.order] = np.repeat(np.arange(len(starts), dtype=np.int32), ends - starts)
     columns = {one.name: one for one in table}
     for one, new in zip(axes, released, strict=True):
-        columns[one.name] = Column(one.name, narrow(new.codes, len(new.texts))[part], new.texts)
+        columns[one.name] = RecordColumn(one.name, narrow(new.codes, len(new.texts))[part], new.texts)
     return Anonymized(
         data=Microdata(columns, len(table)),
         original=table,

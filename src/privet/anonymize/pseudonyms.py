@@ -24,7 +24,7 @@ from privet.anonymize.direct import Hint, hints
 from privet.anonymize.keys import Key
 from privet.core.rational import show
 from privet.errors import InvalidInputError
-from privet.records.microdata import Column, Microdata, narrow
+from privet.records.microdata import Microdata, RecordColumn, narrow
 
 Progress = Callable[[str, int, int], object]
 LETTERS = 32  # of a pseudonym, 4 bits each
@@ -34,7 +34,7 @@ STEP = 2**16  # ids between two signs of life
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
+class PseudonymKind:
     """What was done for one kind of ids. `chance`: an upper bound on the chance, before any key was drawn, that two of
     so many ids share a pseudonym of this length: each of the n(n-1)/2 pairs does with 16^-length, if HMAC-SHA-256 is
     a pseudorandom function."""
@@ -54,7 +54,7 @@ class Pseudonymized:
     """The tables to ship. `hints` name columns that are left and look as if they told who somebody is."""
 
     tables: Mapping[str, Microdata]
-    kinds: tuple[Kind, ...]
+    kinds: tuple[PseudonymKind, ...]
     version: int
     dropped: tuple[str, ...]
     hints: tuple[Hint, ...]
@@ -98,7 +98,7 @@ def pseudonymize(  # noqa: PLR0913  the rest is keyword-only
     is looked for in all tables. `normal`: "trim" and "case" take spaces around an id and capitals to mean nothing.
     Missing ids stay missing. If two ids would share a pseudonym, it fails, or, with `lengthen`, takes more letters."""
     _check(tables, columns, drop, length, normal)
-    made: dict[str, dict[str, Column]] = {name: dict(table.columns) for name, table in tables.items()}
+    made: dict[str, dict[str, RecordColumn]] = {name: dict(table.columns) for name, table in tables.items()}
     kinds = []
     for kind in dict.fromkeys(columns.values()):
         places = [(t, c) for t, table in tables.items() for c in columns if columns[c] == kind and c in table.columns]
@@ -108,7 +108,7 @@ def pseudonymize(  # noqa: PLR0913  the rest is keyword-only
         for (t, c), column in zip(places, used, strict=True):
             made[t][c] = _replaced(column, pseudonyms, normal, letters)
         names = tuple(f"{t}.{c}" for t, c in places)
-        kinds.append(Kind(name=kind, columns=names, ids=len(pseudonyms), length=letters))
+        kinds.append(PseudonymKind(name=kind, columns=names, ids=len(pseudonyms), length=letters))
     shipped = {
         name: Microdata({c: column for c, column in made[name].items() if c not in drop}, len(table))
         for name, table in tables.items()
@@ -196,7 +196,7 @@ def _check(
             )
 
 
-def _ids(columns: Sequence[Column], normal: Sequence[str]) -> list[str]:
+def _ids(columns: Sequence[RecordColumn], normal: Sequence[str]) -> list[str]:
     texts = (
         normalized(text, normal)
         for column in columns
@@ -206,14 +206,14 @@ def _ids(columns: Sequence[Column], normal: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(text for text in texts if text is not None))
 
 
-def _there(column: Column) -> list[bool]:
+def _there(column: RecordColumn) -> list[bool]:
     """Which texts some record has: a column may list more."""
     counts = np.bincount(column.codes, minlength=len(column.texts))
     return [bool(count) for count in counts]
 
 
 def _pseudonyms(
-    columns: Sequence[Column], kind: str, secret: bytes, normal: Sequence[str], progress: Progress
+    columns: Sequence[RecordColumn], kind: str, secret: bytes, normal: Sequence[str], progress: Progress
 ) -> dict[str, str]:
     ids = _ids(columns, normal)
     found: dict[str, str] = {}
@@ -240,7 +240,7 @@ def _long_enough(pseudonyms: Mapping[str, str], kind: str, length: int, *, lengt
     raise AssertionError("two ids with one HMAC-SHA-256")  # nobody has seen that
 
 
-def _replaced(column: Column, pseudonyms: Mapping[str, str], normal: Sequence[str], letters: int) -> Column:
+def _replaced(column: RecordColumn, pseudonyms: Mapping[str, str], normal: Sequence[str], letters: int) -> RecordColumn:
     """Listed in the order of pseudonyms, so that the order of the ids is gone."""
     there = _there(column)
     ids = [normalized(text, normal) if used else None for text, used in zip(column.texts, there, strict=True)]
@@ -250,4 +250,4 @@ def _replaced(column: Column, pseudonyms: Mapping[str, str], normal: Sequence[st
     found: tuple[str | None, ...] = (*listed, *((None,) if missing else ()))
     place = {text: number for number, text in enumerate(found)}
     lookup = np.array([place.get(text, 0) for text in texts], dtype=np.uint32)
-    return Column(column.name, narrow(lookup[column.codes], len(found)), found)
+    return RecordColumn(column.name, narrow(lookup[column.codes], len(found)), found)

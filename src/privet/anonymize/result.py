@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from privet.anonymize.models import Model, T, values_of
 from privet.core.rational import show
-from privet.records.microdata import Column, Microdata, narrow, write
+from privet.records.microdata import Microdata, RecordColumn, narrow, write
 from privet.typing import Integers, Truths
 
 SUPPRESSED = "*"
@@ -163,15 +163,15 @@ class Anonymized:
         return found
 
 
-def _at(column: Column, places: npt.NDArray[np.intp]) -> Column:
+def _at(column: RecordColumn, places: npt.NDArray[np.intp]) -> RecordColumn:
     """The column at some records, with only the texts that these have."""
     codes = column.codes[places]
     counts = np.bincount(codes, minlength=len(column.texts))
     texts = tuple(text for text, count in zip(column.texts, counts, strict=True) if count)
-    return Column(column.name, narrow((np.cumsum(counts > 0) - 1)[codes], len(texts)), texts)
+    return RecordColumn(column.name, narrow((np.cumsum(counts > 0) - 1)[codes], len(texts)), texts)
 
 
-def recoded(column: Column, texts: Sequence[str | None], gone: Truths | None = None) -> Column:
+def recoded(column: RecordColumn, texts: Sequence[str | None], gone: Truths | None = None) -> RecordColumn:
     """The column with `texts[code]` in place of each code, and "*" for the records that are gone. Only texts of
     `texts` and the star are listed, in order; the empty text is a missing value."""
     said = [text or None for text in texts]
@@ -182,4 +182,4 @@ def recoded(column: Column, texts: Sequence[str | None], gone: Truths | None = N
     codes = lookup[column.codes]
     if gone is not None:
         codes[gone] = place[SUPPRESSED]
-    return Column(column.name, codes, tuple(ordered))
+    return RecordColumn(column.name, codes, tuple(ordered))

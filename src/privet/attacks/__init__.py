@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from privet.attacks.differencing.file import queries_of as queries_of
     from privet.attacks.differencing.file import read_queries as read_queries
     from privet.attacks.differencing.queries import Noise as Noise
+    from privet.attacks.differencing.queries import PublishedQuery as PublishedQuery
     from privet.attacks.differencing.queries import Queries as Queries
-    from privet.attacks.differencing.queries import Query as Query
     from privet.attacks.differencing.queries import Secret as Secret
     from privet.attacks.differencing.queries import number as number
     from privet.attacks.differencing.queries import two_means as two_means
@@ -82,7 +82,7 @@ PLACES = {  # the solvers take a second to load, so a release with a mistake in 
     "release.planned": ("margins",),
     "subsets.predicates": ("attack_answers",),
     "differencing.queries": (
-        "Noise", "Queries", "Query", "Secret", "number", "two_means", "two_releases",
+        "Noise", "PublishedQuery", "Queries", "Secret", "number", "two_means", "two_releases",
     ),
     "differencing.file": ("queries_of", "read_queries"),
     "tables.reconstruction": ("attack_tables",),
@@ -107,7 +107,7 @@ WHERE["holds"] = "privet.records.conditions"
 WHERE["read_plink"] = "privet.records.plink"
 __all__ = [
     "Between", "Curve", "Errors", "Finding", "Findings", "Interval", "Knowledge", "Largest", "Linkage", "Mean",
-    "Noise", "Picture", "Privacy", "Quantile", "Queries", "Query", "Score", "Secret", "Share", "Smallest",
+    "Noise", "Picture", "Privacy", "PublishedQuery", "Quantile", "Queries", "Score", "Secret", "Share", "Smallest",
     "Statistic", "Strength", "Tables", "Total", "attack_anonymized", "attack_answers", "attack_counter",
     "attack_differencing", "attack_linkage", "attack_membership", "attack_pseudonyms", "attack_regimes",
     "attack_scoreboard", "attack_subsets", "attack_tables", "attack_uniqueness", "check", "holds", "margins",
@@ -117,6 +117,7 @@ __all__ = [
     "two_releases",
 ]  # fmt: skip
 RENAMED = {  # names of version 0.1
+    "Query": "PublishedQuery",
     "attack_records": "attack_anonymized",
     "differencing": "attack_differencing",
     "link": "attack_linkage",

@@ -61,7 +61,7 @@ class Score:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ShownTable:
     """Rows to show under a title, in a terminal or on a page. `text` says what they mean. With `bars` the page also
     draws them: the first column names a bar, the last one has its whole number."""
 
@@ -113,7 +113,7 @@ class Findings:
     findings: tuple[Finding, ...]
     proven: int = 0  # people of whom something is known for sure: it holds in every data set that fits
     claimed: int = 0  # people of whom something is claimed with a stated probability
-    tables: tuple[Table, ...] = ()  # repair, ranges, and what else is worth showing
+    tables: tuple[ShownTable, ...] = ()  # repair, ranges, and what else is worth showing
     pictures: tuple[Picture, ...] = ()
     score: Score | None = None
     assumptions: tuple[str, ...] = ()

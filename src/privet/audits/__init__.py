@@ -8,7 +8,7 @@ from privet.audits.channels import side_channels
 from privet.audits.claims import Claim
 from privet.audits.distances import float_sum, sensitivity
 from privet.audits.domains import Answers, Between, Domain, Pairs, People, Rows
-from privet.audits.enumerated import Bounds, exact_delta, exact_epsilon, privacy_curve
+from privet.audits.enumerated import EpsilonBounds, exact_delta, exact_epsilon, privacy_curve
 from privet.audits.floats import float_support
 from privet.audits.frequency import audit
 from privet.audits.laws import exact
@@ -18,7 +18,7 @@ from privet.audits.replay import replay
 from privet.audits.verdict import Audit, Check, Checks, Witness
 
 __all__ = [
-    "Answers", "Audit", "Between", "Bounds", "Check", "Checks", "Claim", "Domain", "NotPrivateError", "Pairs", "People",
-    "Recorder", "Rows", "Witness", "assert_private", "audit", "exact", "exact_delta", "exact_epsilon", "float_sum",
-    "float_support", "from_scores", "one_run", "privacy_curve", "replay", "sensitivity", "side_channels",
+    "Answers", "Audit", "Between", "Check", "Checks", "Claim", "Domain", "EpsilonBounds", "NotPrivateError", "Pairs",
+    "People", "Recorder", "Rows", "Witness", "assert_private", "audit", "exact", "exact_delta", "exact_epsilon",
+    "float_sum", "float_support", "from_scores", "one_run", "privacy_curve", "replay", "sensitivity", "side_channels",
 ]  # fmt: skip

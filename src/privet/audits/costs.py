@@ -31,7 +31,7 @@ HALVINGS = 80
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cost:
+class AuditCost:
     """Of one request; None: it has no such price, or nobody knows it."""
 
     epsilon: Fraction | None = None
@@ -40,21 +40,21 @@ class Cost:
     mu: float | None = None
 
 
-FREE = Cost(epsilon=Fraction(0), rho=Fraction(0), mu=0.0)
+FREE = AuditCost(epsilon=Fraction(0), rho=Fraction(0), mu=0.0)
 
 
-def pure(epsilon: Fraction) -> Cost:
+def pure(epsilon: Fraction) -> AuditCost:
     sure = float(epsilon)
     mu = 2 * NORMAL.inv_cdf(1 / (1 + math.exp(-sure))) if sure < SUREST else None
-    return Cost(epsilon=epsilon, rho=epsilon**2 / 2, mu=mu)
+    return AuditCost(epsilon=epsilon, rho=epsilon**2 / 2, mu=mu)
 
 
-def gaussian(mu_squared: Fraction) -> Cost:
+def gaussian(mu_squared: Fraction) -> AuditCost:
     """Of Gaussian noise; mu is the distance over sigma."""
-    return Cost(rho=mu_squared / 2, mu=math.sqrt(mu_squared))
+    return AuditCost(rho=mu_squared / 2, mu=math.sqrt(mu_squared))
 
 
-def together(costs: Sequence[Cost], claim: Claim) -> float:
+def together(costs: Sequence[AuditCost], claim: Claim) -> float:
     """The smallest value of the claim's parameter, at its delta, that is known to pay for all; infinity: none is."""
     if claim.parameter == "epsilon":
         return min(_basic(costs, claim.delta), _all_gaussian(costs, claim.delta))
@@ -63,7 +63,7 @@ def together(costs: Sequence[Cost], claim: Claim) -> float:
     return _mu(costs)
 
 
-def _basic(costs: Sequence[Cost], delta: Fraction) -> float:
+def _basic(costs: Sequence[AuditCost], delta: Fraction) -> float:
     """Epsilons as they are; what has none takes what is left of delta."""
     paid = float(sum((cost.epsilon for cost in costs if cost.epsilon is not None), Fraction(0)))
     left = delta - sum((cost.delta for cost in costs), Fraction(0))
@@ -76,11 +76,11 @@ def _basic(costs: Sequence[Cost], delta: Fraction) -> float:
     return paid + min(epsilon_of(mu, float(left)), rho + 2 * math.sqrt(rho * -math.log(left)))
 
 
-def _all_gaussian(costs: Sequence[Cost], delta: Fraction) -> float:
+def _all_gaussian(costs: Sequence[AuditCost], delta: Fraction) -> float:
     return epsilon_of(_mu(costs), float(delta)) if delta else math.inf
 
 
-def _mu(costs: Sequence[Cost]) -> float:
+def _mu(costs: Sequence[AuditCost]) -> float:
     return math.sqrt(_sum([None if cost.mu is None else cost.mu**2 for cost in costs]))
 
 

@@ -27,7 +27,7 @@ GUARD = 128  # bits of exp(epsilon) beyond its size
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds(Generic[Number]):
+class EpsilonBounds(Generic[Number]):
     """low <= true value <= high. `missing`: how far the shorter of the two laws falls short of 1."""
 
     low: Number
@@ -81,7 +81,7 @@ class _Direction:
 
 def exact_delta(
     p: Probabilities, q: Probabilities, epsilon: object = None, *, factor: object = None
-) -> Bounds[Fraction]:
+) -> EpsilonBounds[Fraction]:
     """The smallest delta at which laws p and q are (epsilon, delta)-close, in both directions.
 
     Give `epsilon`, or e**epsilon as a rational `factor`: then the result is exact where nothing is missing.
@@ -97,13 +97,13 @@ def exact_delta(
     return _delta(both, missing, *_exp(_epsilon(epsilon)))
 
 
-def privacy_curve(p: Probabilities, q: Probabilities, epsilons: Iterable[object]) -> list[Bounds[Fraction]]:
+def privacy_curve(p: Probabilities, q: Probabilities, epsilons: Iterable[object]) -> list[EpsilonBounds[Fraction]]:
     """`exact_delta` at each of the epsilons, in their order."""
     both, missing = directions(p, q)
     return [_delta(both, missing, *_exp(_epsilon(epsilon))) for epsilon in epsilons]
 
 
-def exact_epsilon(p: Probabilities, q: Probabilities, delta: object = 0) -> Bounds[float]:
+def exact_epsilon(p: Probabilities, q: Probabilities, delta: object = 0) -> EpsilonBounds[float]:
     """The smallest epsilon at which laws p and q are (epsilon, delta)-close, in both directions.
 
     Infinity where one law has outputs of more than delta that the other lacks. Floats, rounded outward.
@@ -112,12 +112,12 @@ def exact_epsilon(p: Probabilities, q: Probabilities, delta: object = 0) -> Boun
     both, missing = directions(p, q)
     factors = [direction.factor(number) for direction in both]
     low, high = max(low for low, _ in factors), max(high for _, high in factors)
-    return Bounds(_log(low, up=False), _log(high, up=True), missing)
+    return EpsilonBounds(_log(low, up=False), _log(high, up=True), missing)
 
 
-def _delta(both: list[_Direction], missing: Fraction, low: Fraction, high: Fraction) -> Bounds[Fraction]:
+def _delta(both: list[_Direction], missing: Fraction, low: Fraction, high: Fraction) -> EpsilonBounds[Fraction]:
     deltas = [direction.delta(low, high) for direction in both]
-    return Bounds(max(low for low, _ in deltas), max(high for _, high in deltas), missing)
+    return EpsilonBounds(max(low for low, _ in deltas), max(high for _, high in deltas), missing)
 
 
 def directions(p: Probabilities, q: Probabilities) -> tuple[list[_Direction], Fraction]:

@@ -26,9 +26,9 @@ from privet.audits.features import (
     summaries,
     whole,
 )  # fmt: skip
-from privet.audits.outputs import PLAIN, Column, Outputs, Reader
+from privet.audits.outputs import PLAIN, OutputColumn, OutputReader, Outputs
 from privet.audits.promise import outlook, promise
-from privet.audits.views import FEW, Bins, Decimals, Digits, Grid, LastBits, Sorter, Values
+from privet.audits.views import FEW, BinView, DecimalView, Digits, GridView, LastBits, Sorter, ValueView
 from privet.typing import Integers, Truths
 
 PARTS, PAIRS, CROSSED = 8, 6, 3  # parts looked at one by one, differences of two, pairs of parts taken together
@@ -85,7 +85,7 @@ Maker = Callable[[Pair], View]
 
 
 def find_events(  # noqa: PLR0913 -- draws to rank and to pick, and what for
-    rank: Pair, pick: Pair, claim: Claim, limit: int, reader: Reader, *, size: float, brief: bool
+    rank: Pair, pick: Pair, claim: Claim, limit: int, reader: OutputReader, *, size: float, brief: bool
 ) -> tuple[list[Event], float]:
     """At most `limit` events, the one that promises most first; and what a test of `size` draws is likely to give.
     A `brief` look goes without the views that seldom show anything.
@@ -221,10 +221,10 @@ def _ways(likelier: int, ranked: Integers, picked: Integers, plain: Integers) ->
 # --- which views ---
 
 
-def _makers(rank: Pair, reader: Reader, *, brief: bool) -> list[Maker]:
+def _makers(rank: Pair, reader: OutputReader, *, brief: bool) -> list[Maker]:
     """Views worth a look for outputs such as these."""
     width = reader.width
-    makers = [_maker(structure(), Values, reader)] if _varies(rank) else []
+    makers = [_maker(structure(), ValueView, reader)] if _varies(rank) else []
     few = brief and width > 1  # what shows with few draws shows in few ways
     for number, place in enumerate(_telling(rank, width, PARTS // 2 if few else PARTS)):
         makers += _of_a_column(part(place, reader), rank, reader)[: (1 if number else 3) if few else None]
@@ -232,48 +232,48 @@ def _makers(rank: Pair, reader: Reader, *, brief: bool) -> list[Maker]:
         makers += _of_a_vector(rank, reader, few=few)
     if width > 1 or _varies(rank):
         makers.append(lambda pair: _whole(pair, reader))
-    return makers or [_maker(structure(), Values, reader)]
+    return makers or [_maker(structure(), ValueView, reader)]
 
 
-def _of_a_column(feature: Feature, rank: Pair, reader: Reader) -> list[Maker]:
+def _of_a_column(feature: Feature, rank: Pair, reader: OutputReader) -> list[Maker]:
     columns = [feature.column(outputs) for outputs in rank]
-    kinds: list[type[Sorter]] = [Bins, LastBits, Values, Digits]
+    kinds: list[type[Sorter]] = [BinView, LastBits, ValueView, Digits]
     if any(column.numbers.dtype.kind == "f" for column in columns):
-        kinds += [Decimals, Grid]
+        kinds += [DecimalView, GridView]
     return [_maker(feature, kind, reader) for kind in kinds]
 
 
-def _of_a_vector(rank: Pair, reader: Reader, *, few: bool) -> list[Maker]:
-    makers = [_maker(feature, Bins, reader) for feature in summaries(reader)[: SUMMARIES if few else None]]
-    makers.append(lambda pair: _made(direction(reader, pair), Bins, pair, reader))
-    makers.append(lambda pair: _made(score(reader, pair, in_order=False), Bins, pair, reader))
+def _of_a_vector(rank: Pair, reader: OutputReader, *, few: bool) -> list[Maker]:
+    makers = [_maker(feature, BinView, reader) for feature in summaries(reader)[: SUMMARIES if few else None]]
+    makers.append(lambda pair: _made(direction(reader, pair), BinView, pair, reader))
+    makers.append(lambda pair: _made(score(reader, pair, in_order=False), BinView, pair, reader))
     pairs = list(combinations(_telling(rank, reader.width, PARTS), 2))
     for one, other in pairs[: 1 if few else PAIRS]:
         apart = difference(one, other, reader)
-        makers += [_maker(apart, Bins, reader), _maker(apart, Values, reader)]
+        makers += [_maker(apart, BinView, reader), _maker(apart, ValueView, reader)]
     if few:
         return makers
-    makers.append(lambda pair: _made(score(reader, pair, in_order=True), Bins, pair, reader))
+    makers.append(lambda pair: _made(score(reader, pair, in_order=True), BinView, pair, reader))
     return makers + [_crossing(one, other, reader) for one, other in pairs[:CROSSED]]
 
 
-def _crossing(one: int, other: int, reader: Reader) -> Maker:
-    return lambda pair: _made(_crossed(one, other, reader, pair), Values, pair, reader)
+def _crossing(one: int, other: int, reader: OutputReader) -> Maker:
+    return lambda pair: _made(_crossed(one, other, reader, pair), ValueView, pair, reader)
 
 
-def _maker(feature: Feature, kind: type[Sorter], reader: Reader) -> Maker:
+def _maker(feature: Feature, kind: type[Sorter], reader: OutputReader) -> Maker:
     return lambda pair: _made(feature, kind, pair, reader)
 
 
-def _made(feature: Feature, kind: type[Sorter], rank: Pair, reader: Reader) -> View:
+def _made(feature: Feature, kind: type[Sorter], rank: Pair, reader: OutputReader) -> View:
     first, second = (feature.column(outputs) for outputs in rank)
     return View(feature, kind(feature.words, first, second, reader))
 
 
-def _whole(rank: Pair, reader: Reader) -> View:
+def _whole(rank: Pair, reader: OutputReader) -> View:
     feature = whole(reader)
     first, second = (feature.column(outputs) for outputs in rank)
-    sorter = Values(feature.words, first, second, reader)
+    sorter = ValueView(feature.words, first, second, reader)
     sorter.name_of = examples(reader, feature, rank)
     return View(feature, sorter)
 
@@ -300,24 +300,24 @@ def _token_share(outputs: Outputs, width: int) -> np.ndarray[tuple[int], np.dtyp
     return np.zeros(width) if wide.tokens is None else (wide.tokens != PLAIN).mean(axis=0)
 
 
-def _crossed(one: int, other: int, reader: Reader, rank: Pair) -> Feature:
+def _crossed(one: int, other: int, reader: OutputReader, rank: Pair) -> Feature:
     """Two parts taken together: the square that they fall into, of few values or of intervals."""
     parts = [part(place, reader) for place in (one, other)]
     sorters = [_coarse(feature, rank, reader) for feature in parts]
 
-    def column(outputs: Outputs) -> Column:
+    def column(outputs: Outputs) -> OutputColumn:
         cells = [sorter(feature.column(outputs)) for feature, sorter in zip(parts, sorters, strict=True)]
-        return Column(cells[0] * 100_000 + cells[1])
+        return OutputColumn(cells[0] * 100_000 + cells[1])
 
     return Feature(f"the square of {reader.place(one)} and {reader.place(other)}", column)
 
 
-def _coarse(feature: Feature, rank: Pair, reader: Reader) -> Callable[[Column], Integers]:
+def _coarse(feature: Feature, rank: Pair, reader: OutputReader) -> Callable[[OutputColumn], Integers]:
     first, second = (feature.column(outputs) for outputs in rank)
-    values = Values(feature.words, first, second, reader)
+    values = ValueView(feature.words, first, second, reader)
     if values.size <= SQUARE + 6:
         return values.cells
-    bins = Bins(feature.words, first, second, reader)
+    bins = BinView(feature.words, first, second, reader)
     cells = np.sort(np.concatenate([bins.cells(first), bins.cells(second)]))
     cuts = np.unique(cells[(np.arange(1, SQUARE) * len(cells)) // SQUARE])
     return lambda column: np.searchsorted(cuts, bins.cells(column), side="right")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privet.audits.outputs import MISSING, PLAIN, Column, Numbers, Outputs, Reader
+from privet.audits.outputs import MISSING, PLAIN, Numbers, OutputColumn, OutputReader, Outputs
 from privet.typing import Floats, Words
 
 Pair = tuple[Outputs, Outputs]
@@ -27,56 +27,56 @@ class Feature:
     """A column made from outputs, and its name in words."""
 
     words: str
-    column: Callable[[Outputs], Column]
+    column: Callable[[Outputs], OutputColumn]
 
 
-def part(place: int, reader: Reader) -> Feature:
+def part(place: int, reader: OutputReader) -> Feature:
     width = reader.width
     return Feature(reader.place(place), lambda outputs: outputs.widened(width).part(place))
 
 
 def structure() -> Feature:
-    def column(outputs: Outputs) -> Column:
-        return Column(np.zeros(len(outputs), np.int64), outputs.shapes)
+    def column(outputs: Outputs) -> OutputColumn:
+        return OutputColumn(np.zeros(len(outputs), np.int64), outputs.shapes)
 
     return Feature("the structure of the output", column)
 
 
-def difference(one: int, other: int, reader: Reader) -> Feature:
+def difference(one: int, other: int, reader: OutputReader) -> Feature:
     width = reader.width
 
-    def column(outputs: Outputs) -> Column:
+    def column(outputs: Outputs) -> OutputColumn:
         a, b = (outputs.widened(width).part(place) for place in (one, other))
         with np.errstate(all="ignore"):  # of numbers that are not there
             apart = a.numbers - b.numbers
         if a.tokens is None or b.tokens is None:
-            return Column(apart)
+            return OutputColumn(apart)
         both = (a.tokens == PLAIN) & (b.tokens == PLAIN)
-        return Column(np.where(both, apart, 0), np.where(both, PLAIN, MISSING).astype(np.int32))
+        return OutputColumn(np.where(both, apart, 0), np.where(both, PLAIN, MISSING).astype(np.int32))
 
     return Feature(f"{reader.place(one)} − {reader.place(other)}", column)
 
 
-def whole(reader: Reader) -> Feature:
+def whole(reader: OutputReader) -> Feature:
     """Every output with a number of its own, the same for the same output: a linear hash of 64 bits.
 
     Two outputs that share a number would be counted as one event, which is an event too.
     """
     width = reader.width
 
-    def column(outputs: Outputs) -> Column:
+    def column(outputs: Outputs) -> OutputColumn:
         wide = outputs.widened(width)
         bits = np.ascontiguousarray(wide.numbers.astype(np.float64) + 0.0).view(np.uint64)
         found = _mixed(bits) @ _odd_weights(width, 1)
         found += outputs.shapes.astype(np.uint64) * _odd_weights(1, 3)
         if wide.tokens is not None:
             found += wide.tokens.astype(np.uint64) @ _odd_weights(width, 2)
-        return Column(found.view(np.int64))
+        return OutputColumn(found.view(np.int64))
 
     return Feature("output", column)
 
 
-def examples(reader: Reader, feature: Feature, rank: Pair) -> Callable[[int], str]:
+def examples(reader: OutputReader, feature: Feature, rank: Pair) -> Callable[[int], str]:
     """What the numbers of whole outputs stand for, in words, when somebody wants to know."""
 
     def words(number: int) -> str:
@@ -105,7 +105,7 @@ def matrix(outputs: Outputs, width: int, absent: float = 0.0) -> Floats:
     return values if wide.tokens is None else np.where(wide.tokens == PLAIN, values, absent)
 
 
-def summaries(reader: Reader) -> list[Feature]:
+def summaries(reader: OutputReader) -> list[Feature]:
     """The plain functions of a vector."""
     width = reader.width
     found: dict[str, Callable[[Outputs], Numbers]] = {
@@ -125,11 +125,11 @@ def summaries(reader: Reader) -> list[Feature]:
     return [Feature(words, _quiet(numbers)) for words, numbers in found.items()]
 
 
-def _quiet(numbers: Callable[[Outputs], Numbers]) -> Callable[[Outputs], Column]:
-    def column(outputs: Outputs) -> Column:
+def _quiet(numbers: Callable[[Outputs], Numbers]) -> Callable[[Outputs], OutputColumn]:
+    def column(outputs: Outputs) -> OutputColumn:
         with np.errstate(all="ignore"):
             values = numbers(outputs)
-        return Column(
+        return OutputColumn(
             np.nan_to_num(values, nan=0.0, posinf=np.inf, neginf=-np.inf) if values.dtype == float else values
         )
 
@@ -153,7 +153,7 @@ def _order(values: Floats) -> Numbers:
 # --- scores that are learnt ---
 
 
-def direction(reader: Reader, rank: Pair) -> Feature:
+def direction(reader: OutputReader, rank: Pair) -> Feature:
     """Fisher's linear discriminant: the weighted sum of the parts that differs most, measured in its own noise.
 
     Noise that parts share in any proportion cancels along some direction, where this looks.
@@ -175,7 +175,7 @@ def _tamed(values: Floats) -> Floats:
     return np.clip(np.nan_to_num(values), -1e50, 1e50)
 
 
-def score(reader: Reader, rank: Pair, *, in_order: bool) -> Feature:
+def score(reader: OutputReader, rank: Pair, *, in_order: bool) -> Feature:
     """Naive Bayes: the sum over the parts of log-ratios of counts in intervals. What k parts say adds up in it.
 
     `in_order` sorts the parts by size first, for outputs that come in a random order.

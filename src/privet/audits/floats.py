@@ -18,7 +18,7 @@ import numpy as np
 
 from privet.audits.canaries import read_confidence
 from privet.audits.claims import Claim
-from privet.audits.reachable import SHARES, Sampler, grades, usable
+from privet.audits.reachable import SHARES, ReachSampler, grades, usable
 from privet.audits.verdict import CONSISTENT, INCONCLUSIVE, VIOLATED, Check, Checks, down
 from privet.core.rational import positive, show, whole
 from privet.errors import InvalidInputError
@@ -294,7 +294,7 @@ def _noises(centers: Sides, scale: float, sides: Sides) -> tuple[list[_Trait], l
     return traits, others
 
 
-def _noise(sampler: Sampler, centers: Sides, scale: float) -> _Trait:
+def _noise(sampler: ReachSampler, centers: Sides, scale: float) -> _Trait:
     base = len(SHARES) + 1
 
     def cells(rows: Floats) -> Integers:

@@ -16,8 +16,8 @@ from privet.audits.claims import Claim
 from privet.audits.domains import Domain, Pairs, Rows, is_pair
 from privet.audits.outputs import MOST_COLUMNS
 from privet.audits.search import find_tracks
-from privet.audits.source import Source
-from privet.audits.stages import Clock, Found, Progress, Stages, sizes
+from privet.audits.source import AuditSource
+from privet.audits.stages import Clock, FoundStage, Progress, Stages, sizes
 from privet.audits.verdict import Audit, Witness
 from privet.core.rational import positive, rational, show, whole
 from privet.errors import InvalidInputError
@@ -53,7 +53,7 @@ def audit(  # noqa: PLR0913 -- what is audited, and settings by name
         raise InvalidInputError(
             f"progress must be callable, not {show(progress)}", "give a function (what, done, of)", "not-callable"
         )
-    source, where = Source(mechanism, batch), _domain(neighbors, domain)
+    source, where = AuditSource(mechanism, batch), _domain(neighbors, domain)
     clock, report = Clock(limit), progress or _silent
     tracks, pairs = find_tracks(where, source, claim, samples=total, clock=clock, progress=report)
     looking, tests = sizes(total)
@@ -71,7 +71,7 @@ def audit(  # noqa: PLR0913 -- what is audited, and settings by name
 
 
 def _result(  # noqa: PLR0913 -- all that is said in it
-    found: list[Found], claim: Claim, *, sure: Fraction, pairs: int, domain: Domain, seconds: float
+    found: list[FoundStage], claim: Claim, *, sure: Fraction, pairs: int, domain: Domain, seconds: float
 ) -> Audit:
     best, last = max(found, key=lambda one: one.bound).told(claim), max(found, key=lambda one: one.draws)
     rarest = claim.most(binomial.upper(0, last.draws, last.miss))
@@ -94,7 +94,7 @@ def _result(  # noqa: PLR0913 -- all that is said in it
     )
 
 
-def _witness(found: Found) -> Witness:
+def _witness(found: FoundStage) -> Witness:
     first, second = (_words(data) for data in found.track.data)
     return Witness(str(found.event), found.event.likelier, found.hits, found.draws, (first, second))
 
@@ -104,7 +104,7 @@ def _words(data: Any) -> str:
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
-def _roc(found: Found) -> tuple[tuple[float, float], ...]:
+def _roc(found: FoundStage) -> tuple[tuple[float, float], ...]:
     """Shares of the draws that a threshold takes, cell by cell, those first that speak most for the likelier one."""
     likelier, other = (np.concatenate([[0], np.cumsum(side[found.event.order])]) / found.draws for side in found.counts)
     places = np.unique(np.linspace(0, len(other) - 1, POINTS).astype(int))

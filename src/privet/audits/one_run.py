@@ -56,7 +56,7 @@ NORMAL = NormalDist()
 
 
 @dataclass(frozen=True, slots=True)
-class Guesses(Witness):
+class OneRunGuesses(Witness):
     """`hits` are right and wrong guesses, `draws` is their number."""
 
     def __str__(self) -> str:
@@ -89,7 +89,7 @@ def one_run(
         confidence=float(sure),
         ceiling=max(bound_of(claim, (len(values), size, size), miss) for size in sizes),
         rarest=1.0,
-        witness=Guesses(
+        witness=OneRunGuesses(
             "included: the {:,} highest scores, not: the {:,} lowest".format(*plans[best]),
             0,
             (right[best], sizes[best] - right[best]),

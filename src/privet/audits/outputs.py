@@ -43,7 +43,7 @@ ADDRESS = re.compile(r"0x[0-9a-fA-F]+")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Column:
+class OutputColumn:
     """One place of every draw. `tokens` is None where all are numbers."""
 
     numbers: Numbers
@@ -61,8 +61,8 @@ class Outputs:
     def __len__(self) -> int:
         return len(self.shapes)
 
-    def part(self, place: int) -> Column:
-        return Column(self.numbers[:, place], None if self.tokens is None else self.tokens[:, place])
+    def part(self, place: int) -> OutputColumn:
+        return OutputColumn(self.numbers[:, place], None if self.tokens is None else self.tokens[:, place])
 
     def rows(self, where: slice) -> Outputs:
         return Outputs(self.numbers[where], None if self.tokens is None else self.tokens[where], self.shapes[where])
@@ -105,13 +105,13 @@ class Raised:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Row:
+class OutputRow:
     """One draw out of an array of draws, still an array: of one row. Its type is the batch's and says nothing."""
 
     array: Numbers
 
 
-class Reader:
+class OutputReader:
     """Gives the same place the same column, and the same text the same token, in all draws of a pair."""
 
     def __init__(self) -> None:
@@ -136,7 +136,9 @@ class Reader:
             )
         plain = _plain(raw)
         if plain is None:
-            return self._read_each([Row(raw[n : n + 1]) for n in range(size)] if isinstance(raw, np.ndarray) else raw)
+            return self._read_each(
+                [OutputRow(raw[n : n + 1]) for n in range(size)] if isinstance(raw, np.ndarray) else raw
+            )
         self.cut |= isinstance(raw, np.ndarray) and raw.ndim == 2 and raw.shape[1] > MOST_COLUMNS
         return self._read_plain(plain)
 
@@ -257,7 +259,7 @@ def _plain(raw: Any) -> Plain | None:
     if isinstance(raw, np.ndarray):
         return _plain_array(raw)
     kinds = set(map(type, raw))
-    if kinds == {Row} and len({(row.array.shape, row.array.dtype) for row in raw}) == 1:
+    if kinds == {OutputRow} and len({(row.array.shape, row.array.dtype) for row in raw}) == 1:
         return _plain_array(np.concatenate([row.array for row in raw]))
     if kinds == {np.ndarray} and len({(part.shape, part.dtype) for part in raw}) == 1 and raw[0].ndim == 1:
         found = _plain_array(np.stack(raw))
@@ -359,7 +361,7 @@ def _flatten(value: Any, path: Path, cells: list[tuple[Path, float, str | None]]
             return _parts("[" if isinstance(value, list) else "(", value, path, cells)
         case np.ndarray():
             return _ndarray(value, path, cells)
-        case Row(batch):
+        case OutputRow(batch):
             if batch.dtype.kind not in "biufc":  # texts or objects: each has a type of its own
                 return _flatten(batch[0].tolist() if batch.ndim > 1 else batch[0], path, cells)
             _flatten(batch[0], path, cells)

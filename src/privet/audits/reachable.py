@@ -33,7 +33,7 @@ SMALL = 1 / 256  # ziggurat noise beyond it has too many layers that could have 
 
 
 @dataclass(frozen=True, slots=True)
-class Sampler:
+class ReachSampler:
     """`grade(noise, slack)`: could each row be noise of this sampler, each number being right up to its slack?
 
     The grade says how well it fits: 0 if it cannot be, 1 if only just, len(SHARES) if it is within all shares of the
@@ -58,7 +58,7 @@ def noise_of(outputs: Floats, center: Floats | float, scale: float) -> tuple[Flo
     return noise, slack
 
 
-def grades(sampler: Sampler, outputs: Floats, center: Floats | float, scale: float) -> Grades:
+def grades(sampler: ReachSampler, outputs: Floats, center: Floats | float, scale: float) -> Grades:
     """How well each row of outputs (one draw a row) fits `center` plus noise of the sampler. Its worst counts."""
     noise, slack = noise_of(outputs, center, scale)
     used = outputs.shape[1] // sampler.width * sampler.width
@@ -203,15 +203,15 @@ def _single_precision(noise: Floats, slack: Floats) -> Grades:
 
 
 SAMPLERS = (
-    Sampler("Laplace or exponential noise from one uniform double", 1, _inverse_exponential),
-    Sampler("noise in 32-bit floats", 1, _single_precision),
-    Sampler("the ziggurat of numpy's Generator", 1, _ziggurat, 16),
-    Sampler("the polar method (numpy.random.normal)", 2, _polar),
-    Sampler("Box and Muller's method with 53 bits (random.gauss)", 2, _box_muller(53)),
-    Sampler("Box and Muller's method with 32 bits", 2, _box_muller(33)),
+    ReachSampler("Laplace or exponential noise from one uniform double", 1, _inverse_exponential),
+    ReachSampler("noise in 32-bit floats", 1, _single_precision),
+    ReachSampler("the ziggurat of numpy's Generator", 1, _ziggurat, 16),
+    ReachSampler("the polar method (numpy.random.normal)", 2, _polar),
+    ReachSampler("Box and Muller's method with 53 bits (random.gauss)", 2, _box_muller(53)),
+    ReachSampler("Box and Muller's method with 32 bits", 2, _box_muller(33)),
 )
 
 
-def usable(numbers: int) -> tuple[Sampler, ...]:
+def usable(numbers: int) -> tuple[ReachSampler, ...]:
     """Samplers that outputs of so many numbers can be taken apart by."""
     return tuple(sampler for sampler in SAMPLERS if max(sampler.width, sampler.least) <= numbers)

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from privet.audits.costs import FREE, Cost, gaussian, pure
+from privet.audits.costs import FREE, AuditCost, gaussian, pure
 from privet.audits.likeness import same
 from privet.core.rational import rational, show
 from privet.errors import InvalidInputError
@@ -56,12 +56,12 @@ class Request:
                 return sum((step * step for step in steps), Fraction(0))
         return max(steps, default=Fraction(0))
 
-    def cost(self, distance: Exact) -> Cost:
+    def cost(self, distance: Exact) -> AuditCost:
         """What it costs if values are so far apart."""
         if distance == 0:
             return FREE
         if isinstance(distance, float):
-            return Cost()
+            return AuditCost()
         settings = self.settings
         match self.kind:
             case "laplace" | "geometric":
@@ -69,19 +69,25 @@ class Request:
             case "gaussian":
                 return gaussian(distance / Fraction(settings["sigma"]) ** 2)
             case "choose" | "first above":
-                return pure(Fraction(settings["epsilon"]) * distance / self.sensitivity) if self.sensitivity else Cost()
+                return (
+                    pure(Fraction(settings["epsilon"]) * distance / self.sensitivity)
+                    if self.sensitivity
+                    else AuditCost()
+                )
         return _declared_cost(settings)
 
     def __str__(self) -> str:
         return f"{self.kind}, {self.place}"
 
 
-def _declared_cost(settings: Mapping[str, Exact]) -> Cost:
+def _declared_cost(settings: Mapping[str, Exact]) -> AuditCost:
     """Of a law that only the program knows: what it says, however far the value has moved."""
     if "rho" in settings:
-        return Cost(rho=Fraction(settings["rho"]))
+        return AuditCost(rho=Fraction(settings["rho"]))
     delta = Fraction(settings["delta"])
-    return Cost(epsilon=Fraction(settings["epsilon"]), delta=delta) if delta else pure(Fraction(settings["epsilon"]))
+    return (
+        AuditCost(epsilon=Fraction(settings["epsilon"]), delta=delta) if delta else pure(Fraction(settings["epsilon"]))
+    )
 
 
 class Recorder:

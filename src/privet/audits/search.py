@@ -12,7 +12,7 @@ import numpy as np
 from privet.audits.claims import Claim
 from privet.audits.domains import DataPair, Domain
 from privet.audits.outputs import OTHER
-from privet.audits.source import Source
+from privet.audits.source import AuditSource
 from privet.audits.stages import Clock, Progress, Track, best_first, sizes
 from privet.errors import InvalidInputError
 
@@ -25,7 +25,7 @@ SURE = 4.5  # standard deviations: what a lucky pair out of hundreds does not re
 
 
 def find_tracks(  # noqa: PLR0913 -- what is searched, by whom, with what
-    domain: Domain, source: Source, claim: Claim, *, samples: int, clock: Clock, progress: Progress
+    domain: Domain, source: AuditSource, claim: Claim, *, samples: int, clock: Clock, progress: Progress
 ) -> tuple[list[Track], int]:
     """The pairs that are worth testing, best first, and how many were looked at.
 
@@ -63,7 +63,7 @@ def find_tracks(  # noqa: PLR0913 -- what is searched, by whom, with what
     return tracks[:LEFT], looked
 
 
-def _last(samples: int, source: Source, clock: Clock) -> float:
+def _last(samples: int, source: AuditSource, clock: Clock) -> float:
     """Draws that the last test may have: there is time for so many."""
     return min(samples, max(FEWEST, clock.draws(1 / 4, source.pace)))
 
@@ -79,7 +79,7 @@ def _late(clock: Clock) -> bool:
     return clock.left < (1 - SHARE / 2) * (clock.seconds or 0)
 
 
-def _first(pairs: list[DataPair], source: Source, size: int, clock: Clock) -> list[Track]:
+def _first(pairs: list[DataPair], source: AuditSource, size: int, clock: Clock) -> list[Track]:
     """A few draws of each pair, fewer if they take long; pairs that only ever raise are left out."""
     tracks: list[Track] = []
     for data in pairs:

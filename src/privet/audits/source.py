@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from privet.audits.outputs import Outputs, Raised, Reader, Row, joined
+from privet.audits.outputs import OutputReader, OutputRow, Outputs, Raised, joined
 from privet.core.rational import show
 from privet.errors import InvalidInputError
 
@@ -19,7 +19,7 @@ CELLS = 4_000_000  # numbers held at a time, while draws are counted
 REPEATED = 16  # draws that must agree for a batch to be the same batch again
 
 
-class Source:
+class AuditSource:
     """Draws from one mechanism. Knows how long a draw takes.
 
     A batch that raises, or that comes out the same twice, is not `size` independent draws; from then on the mechanism
@@ -50,14 +50,14 @@ class Source:
         yield
         self.spent += time.perf_counter() - started
 
-    def draw(self, data: Any, size: int, reader: Reader) -> Outputs:
+    def draw(self, data: Any, size: int, reader: OutputReader) -> Outputs:
         started = time.perf_counter()
         found = reader.read(self._raw(data, size), size)
         self.spent += time.perf_counter() - started
         self.drawn += size
         return found
 
-    def first(self, data: Any, size: int, reader: Reader) -> Outputs:
+    def first(self, data: Any, size: int, reader: OutputReader) -> Outputs:
         """Draws in two halves, which are compared."""
         if not self._batch or self._one_by_one:
             return self.draw(data, size, reader)
@@ -90,8 +90,8 @@ class Source:
             return Raised(type(error).__name__)
         if size:
             if np.shape(found)[:1] != (1,) if isinstance(found, np.ndarray) else not isinstance(found, list | tuple):
-                Reader().read(found, 1)  # says what is wrong
-            return Row(found) if isinstance(found, np.ndarray) else found[0]
+                OutputReader().read(found, 1)  # says what is wrong
+            return OutputRow(found) if isinstance(found, np.ndarray) else found[0]
         return found
 
 

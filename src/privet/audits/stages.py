@@ -22,9 +22,9 @@ from privet.audits import joint
 from privet.audits.claims import Claim
 from privet.audits.events import Event, View, find_events
 from privet.audits.features import Pair
-from privet.audits.outputs import Outputs, Reader, joined
+from privet.audits.outputs import OutputReader, Outputs, joined
 from privet.audits.promise import promise
-from privet.audits.source import Source
+from privet.audits.source import AuditSource
 from privet.typing import Integers
 
 FIRST, GROWTH = 1900, 3.2  # draws up to the end of the first stage; each is at least so many times larger in all
@@ -59,13 +59,13 @@ class Track:
     """One pair of neighbors, and what was drawn from them so far."""
 
     data: tuple[Any, Any]
-    reader: Reader = field(default_factory=Reader)
+    reader: OutputReader = field(default_factory=OutputReader)
     seen: tuple[list[Outputs], list[Outputs]] = field(default_factory=lambda: ([], []))
     drawn: int = 0
     events: list[Event] = field(default_factory=list)
     outlook: float = 0.0  # what a last test of it is likely to give
 
-    def look(self, source: Source, size: int) -> None:
+    def look(self, source: AuditSource, size: int) -> None:
         """Draws that are only looked at."""
         while size > 0:
             chunk = min(size, source.chunk(self.reader.width), MANY + 3 * self.drawn)  # outputs may turn out wide
@@ -119,7 +119,7 @@ def _outlook(track: Track) -> float:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Found:
+class FoundStage:
     """One event tested: the bound it gives, and its counts."""
 
     bound: float
@@ -130,7 +130,7 @@ class Found:
     counts: tuple[Integers, Integers]  # cells of the view on the likelier data set and on the other
     track: Track
 
-    def told(self, claim: Claim) -> Found:
+    def told(self, claim: Claim) -> FoundStage:
         """The same, told by what stays away, where that is what gives the bound."""
         likelier, other = (hits / self.draws for hits in self.hits)
         if not claim.absence_says_more(likelier, other):
@@ -174,15 +174,15 @@ class Stages:
     """Runs them on tracks, best first, until something is violated or everything is used up."""
 
     claim: Claim
-    source: Source
+    source: AuditSource
     clock: Clock
     miss: float
     progress: Progress
     finding: float = 0.0  # seconds that the last look for events took, for a pair
 
-    def run(self, tracks: list[Track], tests: list[int], samples: int) -> list[Found]:
+    def run(self, tracks: list[Track], tests: list[int], samples: int) -> list[FoundStage]:
         """All bounds. The last of the list is of the last stage."""
-        found: list[Found] = []
+        found: list[FoundStage] = []
         left, before = self.miss, samples - sum(tests)
         for number, planned in enumerate(tests):
             to_come = len(tests) - 1 - number
@@ -258,7 +258,7 @@ class Stages:
     def _looked(self, tracks: list[Track], to_come: int) -> int:
         return min(len(tracks), POOL[min(to_come, len(POOL) - 1)])
 
-    def _test(self, track: Track, size: int, share: float, last: bool) -> list[Found]:
+    def _test(self, track: Track, size: int, share: float, last: bool) -> list[FoundStage]:
         events = track.events[: LAST_EVENTS if last else EVENTS]
         # A batch that raises is drawn anew, once: what is wrong then has up to twice its chance, with and without it
         chances = 2 if self.source.may_start_anew else 1
@@ -275,7 +275,7 @@ class Stages:
         margin = math.sqrt(-2 * math.log(miss))
         found.sort(key=lambda one: -self._guess(one[1], size, margin))
         return [
-            Found(
+            FoundStage(
                 bound=joint.least(self.claim, *hits, size, miss), event=event, hits=hits, draws=size, miss=miss,
                 counts=both, track=track,
             )

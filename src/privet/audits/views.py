@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from privet.audits.outputs import PLAIN, Column, Numbers, Reader
+from privet.audits.outputs import PLAIN, Numbers, OutputColumn, OutputReader
 from privet.core.rational import show
 from privet.typing import Integers, Truths
 
@@ -31,7 +31,9 @@ class Sorter:
     kind = "values"
     ordered = True  # an interval of cells means something, also of those that nothing fell into
 
-    def __init__(self, words: str, first: Column, second: Column, reader: Reader | None = None) -> None:
+    def __init__(
+        self, words: str, first: OutputColumn, second: OutputColumn, reader: OutputReader | None = None
+    ) -> None:
         self.words = words
         self._reader = reader
         self._tokens = _known_tokens(first, second)
@@ -49,11 +51,11 @@ class Sorter:
     def say(self, chosen: Truths) -> list[str]:
         raise NotImplementedError
 
-    def cells(self, column: Column) -> Integers:
+    def cells(self, column: OutputColumn) -> Integers:
         with np.errstate(all="ignore"):
             return self._cells(column)
 
-    def _cells(self, column: Column) -> Integers:
+    def _cells(self, column: OutputColumn) -> Integers:
         if column.tokens is None:
             return self.sort(column.numbers)
         plain = column.tokens == PLAIN
@@ -86,7 +88,7 @@ class Sorter:
         return " or ".join(texts)
 
 
-class Values(Sorter):
+class ValueView(Sorter):
     """Numbers as they are. Rare ones share four cells: seen on the first data set only, the second, both, neither."""
 
     ordered = False
@@ -130,7 +132,7 @@ class Values(Sorter):
         return texts + ([f"{self.words} is {' or '.join(rare)}"] if rare else [])
 
 
-class Bins(Sorter):
+class BinView(Sorter):
     """Intervals edge[i - 1] <= x < edge[i] between quantiles, far tails, and the ends of what each data set gave."""
 
     kind = "intervals"
@@ -234,7 +236,7 @@ class Digits(Sorter):
         return [f"{unit} is {cells} modulo 240"]
 
 
-class Decimals(Sorter):
+class DecimalView(Sorter):
     """How many decimals a number has when it is printed; below zero, how many zeros it ends in."""
 
     kind = "number of decimals"
@@ -259,7 +261,7 @@ class Decimals(Sorter):
         return [f"{self.words} has {_listed(names)} decimals"]
 
 
-class Grid(Sorter):
+class GridView(Sorter):
     """Whether a number is a multiple of the smallest step seen on either data set: a width that depends on data."""
 
     kind = "multiples of a step"
@@ -293,7 +295,7 @@ def _step(values: Numbers) -> float:
     return step if step > 1e-9 * float(np.abs(finite).max()) else 1.0
 
 
-def _known_tokens(first: Column, second: Column) -> npt.NDArray[np.int32]:
+def _known_tokens(first: OutputColumn, second: OutputColumn) -> npt.NDArray[np.int32]:
     seen = [part.tokens for part in (first, second) if part.tokens is not None]
     if not seen:
         return np.zeros(0, np.int32)
@@ -301,7 +303,7 @@ def _known_tokens(first: Column, second: Column) -> npt.NDArray[np.int32]:
     return np.asarray(values[(values != PLAIN) & (counts >= SEEN_OF_FEW)], np.int32)
 
 
-def _plain(column: Column) -> Numbers:
+def _plain(column: OutputColumn) -> Numbers:
     return column.numbers if column.tokens is None else column.numbers[column.tokens == PLAIN]
 
 

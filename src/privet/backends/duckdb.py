@@ -19,11 +19,11 @@ import duckdb
 from privet.backends import Habits, Task, Vector, fused
 from privet.backends.cellsql import Given, given
 from privet.backends.reading import reading, unit_text
-from privet.backends.rowsql import Rows
+from privet.backends.rowsql import RowsSql
 from privet.backends.spelling import quoted
 from privet.backends.spreadsql import wanted
 from privet.backends.sqlgen import RANKED
-from privet.backends.written import Written, expected_of, write
+from privet.backends.written import WrittenTask, expected_of, write
 from privet.catalog.declarations import Table, inside
 from privet.core.cells import Keys
 from privet.core.rational import show
@@ -93,11 +93,11 @@ class DuckDb:
             _LEFT_TO_THE_PARENT.append(self._attached)
             self._begin()
 
-    def write(self, task: Task) -> Written:
+    def write(self, task: Task) -> WrittenTask:
         """The statements of a task; or raise RefusedQueryError. No data are touched."""
         return write(task, expected_of(task), kernel=self._with_kernel(task))
 
-    def exact(self, task: Task, written: Written | None = None) -> list[Vector]:
+    def exact(self, task: Task, written: WrittenTask | None = None) -> list[Vector]:
         """For every measure its value in every cell, in the order of `task.cells.keys()`, then the rest."""
         with self._asked_of(task, written) as (found, cursor):
             asked = found.rows
@@ -105,16 +105,16 @@ class DuckDb:
                 return _waited_for(cursor, lambda: portable(cursor, task, found))
             return _waited_for(cursor, lambda: fused.exact(cursor, task, asked, self._scratch_folder()))
 
-    def people(self, task: Task, written: Written | None = None) -> dict[Keys, int]:
+    def people(self, task: Task, written: WrittenTask | None = None) -> dict[Keys, int]:
         """For every key that occurs, how many units have it; each unit counts for `bounds.groups` keys at most."""
         with self._asked_of(task, written) as (found, cursor):
             keys = found.keys
-            if isinstance(keys, Rows):
+            if isinstance(keys, RowsSql):
                 return _waited_for(cursor, lambda: fused.people(cursor, task, keys, self._scratch_folder()))
             assert keys is not None  # noqa: S101  nobody asks where keys are public
             return keys.counted(_rows(cursor, keys.sql))
 
-    def habits(self, task: Task, written: Written | None = None) -> Habits:
+    def habits(self, task: Task, written: WrittenTask | None = None) -> Habits:
         """How many units have 1, 2, 3-4, 5-8, ... groups; and, of rows in their largest group, the same."""
         with self._asked_of(replace(task, habits=True), written) as (found, cursor):
             assert found.habits is not None  # noqa: S101  what `write` gives
@@ -199,7 +199,9 @@ class DuckDb:
         return True
 
     @contextmanager
-    def _asked_of(self, task: Task, written: Written | None) -> Iterator[tuple[Written, duckdb.DuckDBPyConnection]]:
+    def _asked_of(
+        self, task: Task, written: WrittenTask | None
+    ) -> Iterator[tuple[WrittenTask, duckdb.DuckDBPyConnection]]:
         """With what was written, or with what is written now if the data have other types: a column without any value
         has no type, and older vaults recorded none."""
         with self._asked(task.table, *task.beside.values()) as (raw, cursor):
@@ -328,7 +330,7 @@ def _alone(table: Table) -> Iterator[tuple[str, Table]]:
         yield table.unit, one
 
 
-def portable(cursor: duckdb.DuckDBPyConnection, task: Task, written: Written) -> list[Vector]:
+def portable(cursor: duckdb.DuckDBPyConnection, task: Task, written: WrittenTask) -> list[Vector]:
     """The answer to a task by SQL alone: one statement for all sums, and one for each value that is ranked."""
     lists, sums, cells = given(task), iter(list[list[int]]()), task.cells.count
     if written.sums is not None:

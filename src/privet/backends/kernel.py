@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from privet.backends import Task
 from privet.backends.pile import FIRST, SECOND, SHIFT, Pile, loops
-from privet.backends.rowsql import Rows
+from privet.backends.rowsql import RowsSql
 from privet.backends.tally import Tally
 from privet.core.claim import claim
 from privet.core.sensitivity import Bounds
@@ -48,7 +48,7 @@ class Fetched:
     summed: int
 
     @classmethod
-    def of(cls, rows: Rows, arrays: Mapping[str, npt.NDArray[Any]], cells: int = 2**31) -> Self:
+    def of(cls, rows: RowsSql, arrays: Mapping[str, npt.NDArray[Any]], cells: int = 2**31) -> Self:
         """Without rows that are in none of the cells: compiled loops do not look whether a number is one."""
         there = (arrays["cell"] >= 0) & (arrays["cell"] < cells)
         if not there.all():
@@ -74,7 +74,7 @@ def keys_of(secret: bytes) -> Bits:
     return np.frombuffer(hashlib.blake2b(secret, digest_size=24).digest(), np.dtype("<u8")).astype(np.uint64)
 
 
-def nothing(task: Task, rows: Rows) -> Integers:
+def nothing(task: Task, rows: RowsSql) -> Integers:
     """The totals of no rows: for each cell the rows and the units, then for each summed value its number and the two
     limbs of its sum."""
     return np.zeros((task.cells.count, 2 + 3 * rows.summed), np.int64)
@@ -88,7 +88,7 @@ class Found:
     tallies: dict[int, Tally]
 
     @classmethod
-    def none(cls, task: Task, rows: Rows) -> Self:
+    def none(cls, task: Task, rows: RowsSql) -> Self:
         ends = list(zip(rows.missing, rows.highest, strict=True))
         wanted = dict.fromkeys(rows.tallied.values())
         return cls(
@@ -105,7 +105,7 @@ class Found:
 
 
 @claim("bounding-kernel")
-def bounded(task: Task, rows: Rows, pile: Pile, labels: Bits = NONE) -> Found:
+def bounded(task: Task, rows: RowsSql, pile: Pile, labels: Bits = NONE) -> Found:
     """What bounding leaves of all rows in the pile, where each unit's rows are in one bucket. `labels` are what the
     hash sees of each cell, if cells are not public."""
     buckets, threads = pile.buckets(), min(os.cpu_count() or 1, 8)

@@ -21,7 +21,7 @@ from privet.sources import Raw
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class People:
+class PeopleSql:
     """A query with one row for each key that occurs: the key, each value in steps, and how many units have it."""
 
     sql: str
@@ -52,14 +52,14 @@ def _value(steps: int, shape: Shape) -> Value:
 
 
 @claim("people-of-keys")
-def people(task: Task, raw: Raw) -> People:
+def people(task: Task, raw: Raw) -> PeopleSql:
     """See `reference.Reference.people`."""
     layer, _ = passing_rows(task, raw, [])
     keys = ", ".join(f"k{place}" for place in range(len(task.plan.keys)))
     if task.table.unit is not None:
         groups = f"SELECT *, {key_text(task)} AS text FROM (SELECT DISTINCT u, {keys} FROM ({layer}))"
         layer = first_groups(task, raw.unit(task.table)[1], groups)
-    return People(sql=f"SELECT {keys}, count(*) FROM ({layer}) GROUP BY {keys}", shapes=tuple(key_shapes(task)))
+    return PeopleSql(sql=f"SELECT {keys}, count(*) FROM ({layer}) GROUP BY {keys}", shapes=tuple(key_shapes(task)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

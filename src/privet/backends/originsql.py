@@ -14,7 +14,7 @@ from privet.backends import Task, spelling
 from privet.backends.content import item
 from privet.backends.origins import JOIN, check_unit_wise, declared_in, tables_of, told_by
 from privet.backends.reading import is_unit, reading, same_unit, unit_text
-from privet.backends.translate import Term, Translator, confined
+from privet.backends.translate import SqlTerm, Translator, confined
 from privet.backends.whole import NARROW, Whole, clamped, constant, minus, plus, scaled
 from privet.catalog.declarations import Table
 from privet.core.claim import claim
@@ -32,10 +32,10 @@ class Layer:
     where there is no unit."""
 
     sql: str
-    columns: Mapping[str, Term]
+    columns: Mapping[str, SqlTerm]
     unit: str | None
 
-    def called(self, alias: str) -> dict[str, Term]:
+    def called(self, alias: str) -> dict[str, SqlTerm]:
         """The columns, where the SELECT has a name."""
         return {name: replace(term, sql=f"{alias}.{term.sql}") for name, term in self.columns.items()}
 
@@ -59,7 +59,7 @@ def scanned(table: Table, raw: Raw, names: Sequence[str], unread: Collection[str
         how = reading(kind, raw.types[name], _source(name), f"r{place}")
         first.append(f"{how.first} AS r{place}")
         second += [f"r{place}", *([f"{how.second} AS c{place}"] if name not in unread else [])]
-        columns[name] = Term(sql=f"c{place}", shape=shape_of_kind(kind), wide=how.wide)
+        columns[name] = SqlTerm(sql=f"c{place}", shape=shape_of_kind(kind), wide=how.wide)
     source, type_ = f"{raw.relation} AS source", None
     if table.unit is not None:
         own, type_ = raw.unit(table)
@@ -163,15 +163,15 @@ class _Layers:
         return Layer(sql=sql, columns=_named(names, terms, shapes), unit=source.unit)
 
 
-def _named(names: Sequence[str], terms: Sequence[Term], shapes: Shapes) -> dict[str, Term]:
+def _named(names: Sequence[str], terms: Sequence[SqlTerm], shapes: Shapes) -> dict[str, SqlTerm]:
     """The columns of a layer that gives these terms."""
     return {
-        name: Term(sql=f"c{place}", shape=shapes[name], wide=term.wide)
+        name: SqlTerm(sql=f"c{place}", shape=shapes[name], wide=term.wide)
         for place, (name, term) in enumerate(zip(names, terms, strict=True))
     }
 
 
-def _equal(left: Term, right: Term) -> str:
+def _equal(left: SqlTerm, right: SqlTerm) -> str:
     """Whether two columns have the same value, on whatever grids they lie."""
     same = Compare(Relation.EQUAL, Column("left"), Column("right"))
     return Translator({"left": left, "right": right}).term(same).sql
@@ -183,7 +183,7 @@ class _Sums:
     def __init__(self) -> None:
         self.found: dict[str, str] = {}
 
-    def made(self, function: Function, value: Term | None, shape: Shape) -> Term:
+    def made(self, function: Function, value: SqlTerm | None, shape: Shape) -> SqlTerm:
         """The result of an aggregate, clamped to its shape: see `origins.made_of`."""
         if value is None:
             sql = "min(1)" if function is Function.COUNT_DISTINCT else "count(*)"
@@ -193,13 +193,13 @@ class _Sums:
             return _within(Whole(sql=self._place(f"count({different}{value.sql})"), low=0, high=MOST_ROWS), shape)
         if function in (Function.MIN, Function.MAX) or value.nothing:
             extreme = "max" if function is Function.MAX else "min"
-            return Term(sql=self._place(f"{extreme}({value.sql})"), shape=shape, wide=value.wide)
+            return SqlTerm(sql=self._place(f"{extreme}({value.sql})"), shape=shape, wide=value.wide)
         if function is Function.AVG:
             return self._average(value, shape)
         total = Whole(sql=self._place(f"sum({value.sql})"), low=shape.low, high=shape.high, wide=True)
         return _within(total, shape)
 
-    def _average(self, value: Term, shape: Shape) -> Term:
+    def _average(self, value: SqlTerm, shape: Shape) -> SqlTerm:
         """(2 * sum + n) // (2 * n), of steps above the lowest value: so nothing is below 0."""
         above = minus(value.whole, constant(shape.low))
         total = Whole(sql=self._place(f"sum({above.sql})"), low=0, high=above.high * MOST_ROWS, wide=True)
@@ -212,9 +212,9 @@ class _Sums:
         return self.found.setdefault(sql, f"a{len(self.found)}")
 
 
-def _within(whole: Whole, shape: Shape) -> Term:
+def _within(whole: Whole, shape: Shape) -> SqlTerm:
     """Clamped, and as short as its shape allows."""
     inside = clamped(whole, shape.low, shape.high)
     if inside.wide and max(abs(shape.low), abs(shape.high)) < NARROW:
-        return Term(sql=f"CAST({inside.sql} AS BIGINT)", shape=shape)
-    return Term(sql=inside.sql, shape=shape, wide=inside.wide)
+        return SqlTerm(sql=f"CAST({inside.sql} AS BIGINT)", shape=shape)
+    return SqlTerm(sql=inside.sql, shape=shape, wide=inside.wide)

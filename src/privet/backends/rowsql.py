@@ -14,7 +14,7 @@ from privet.backends.content import key_shapes
 from privet.backends.reading import BITS, unit_text, unscaled
 from privet.backends.reference import used_columns
 from privet.backends.sqlgen import PEOPLE, RANKED, Statement, passing_rows
-from privet.backends.translate import Term
+from privet.backends.translate import SqlTerm
 from privet.backends.whole import NARROW
 from privet.core.claim import claim
 from privet.core.expression import Column, Expression
@@ -29,7 +29,7 @@ TALLIED = (Role.DISTINCT, *RANKED)  # measures that need the values of the rows 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rows:
+class RowsSql:
     """Columns: u, the unit; s, a hash of what it is, if `salted` (otherwise u is what it is); cell, -1 for none; x, a
     hash of what the values do not show, if `extra`; w0, w1, ... whole numbers with `missing` in place of NULL,
     which is one below the lowest, and `highest`.
@@ -57,7 +57,7 @@ class Rows:
         return "x" in self.types
 
 
-def rows(task: Task, raw: Raw) -> Rows | None:
+def rows(task: Task, raw: Raw) -> RowsSql | None:
     """How to fetch a task's rows.
 
     None if a value may need more than 62 bits. Declarations alone decide that: one person's rows must not change which
@@ -76,7 +76,7 @@ def rows(task: Task, raw: Raw) -> Rows | None:
         cell = cell_of(task)
     items = {"cell": cell, **({"x": f"hash({', '.join(hidden)})"} if hidden else {}), **carried.columns}
     sql, salted = _fetched(task, raw, layer, items)
-    return Rows(
+    return RowsSql(
         statement=Statement(sql=sql, recipes=tuple(map(carried.recipe, task.measures))),
         types={"u": np.int64, "cell": np.int32, **_hashes(salted=salted, extra=bool(hidden)), **carried.types},
         missing=tuple(carried.missing),
@@ -88,7 +88,7 @@ def rows(task: Task, raw: Raw) -> Rows | None:
 
 
 @claim("people-of-keys")
-def observed(task: Task, raw: Raw) -> Rows:
+def observed(task: Task, raw: Raw) -> RowsSql:
     """How to fetch whose rows have which key, before keys are chosen. Keys are numbered in their own order: where two
     labels collide, the lower number is kept, and which that is must not depend on who else is there."""
     layer, _ = passing_rows(task, raw, [])
@@ -97,7 +97,7 @@ def observed(task: Task, raw: Raw) -> Rows:
     keys = f"SELECT DISTINCT {', '.join(listed)} FROM ({layer})"
     keys = f"SELECT *, row_number() OVER (ORDER BY {names}) - 1 AS cell FROM ({keys})"
     sql, salted = _fetched(task, raw, _joined(task, layer, rest=False), {"cell": "cell"})
-    return Rows(
+    return RowsSql(
         statement=Statement(sql=sql, recipes=((1, 0, 0),)),
         types={"u": np.int64, "cell": np.int32, **_hashes(salted=salted, extra=False)},
         missing=(),
@@ -186,7 +186,7 @@ class _Carried:
     """The values as columns of whole numbers, each once: first those that are summed or counted. One that is only
     counted is 0 where it is there."""
 
-    def __init__(self, *, values: dict[Expression, Term], measures: Sequence[Measure]) -> None:
+    def __init__(self, *, values: dict[Expression, SqlTerm], measures: Sequence[Measure]) -> None:
         self._values = values
         self._places: dict[tuple[Expression, _Number], int] = {}
         self.columns: dict[str, str] = {}
@@ -243,7 +243,7 @@ class _Carried:
 
 
 @claim("distinct-values")
-def _number(measure: Measure, term: Term) -> _Number:
+def _number(measure: Measure, term: SqlTerm) -> _Number:
     """What a measure needs of a value. Values that are only told apart are numbers themselves where they fit; otherwise
     62 bits of their hash: two values with the same hash count as one, for everybody alike."""
     if measure.role is Role.SUM or measure.role in RANKED:

@@ -26,7 +26,7 @@ Wanted = tuple[Expression | None, int, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Values:
+class SpreadValues:
     """A query for the rows of all cells. Their cell and value are one number w, cell * span + value - low, or -1 where
     one of them is missing; n says how many rows have it, if the engine counts them. What may be too long for one number
     are two columns, cell and v: so it is where nobody knows yet how many cells there are."""
@@ -67,14 +67,14 @@ def wanted(measure: Measure) -> Wanted:
     return measure.value, measure.low, measure.high
 
 
-def values(task: Task, raw: Raw) -> dict[Wanted, Values]:
+def values(task: Task, raw: Raw) -> dict[Wanted, SpreadValues]:
     """The queries for all measures of a task that are chosen from values."""
     found = dict.fromkeys(wanted(measure) for measure in task.measures if measure.role in RANKED)
     return {one: _values(task, raw, *one) for one in found}
 
 
 @claim("clamped-at-the-sum")
-def _values(task: Task, raw: Raw, value: Expression | None, low: int, high: int) -> Values:
+def _values(task: Task, raw: Raw, value: Expression | None, low: int, high: int) -> SpreadValues:
     assert value is not None  # noqa: S101  # what `measures_of` promises
     if max(abs(low - 1), abs(high)) >= NARROW:
         raise RefusedQueryError(
@@ -93,4 +93,4 @@ def _values(task: Task, raw: Raw, value: Expression | None, low: int, high: int)
         sql = f"SELECT coalesce({number.sql}, CAST(-1 AS BIGINT)) AS w FROM ({rows})"
     if cells * span <= FEW:
         sql = f"SELECT w, count(*) AS n FROM ({sql}) GROUP BY w"
-    return Values(sql=sql, low=low, span=span)
+    return SpreadValues(sql=sql, low=low, span=span)

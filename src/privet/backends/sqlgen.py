@@ -17,7 +17,7 @@ from privet.backends.cellsql import is_raw, numbered, with_texts
 from privet.backends.originsql import origin_rows, row_text
 from privet.backends.reading import unit_text
 from privet.backends.reference import used_columns
-from privet.backends.translate import Term, Translator, confined
+from privet.backends.translate import SqlTerm, Translator, confined
 from privet.backends.whole import clamped
 from privet.core.claim import claim
 from privet.core.expression import Expression, columns_in
@@ -77,7 +77,7 @@ def kept_rows(task: Task, raw: Raw, layer: str) -> str:
 class _Sums:
     """The columns to sum, each once: a centered sum is the plain sum less the center for each value that is there."""
 
-    def __init__(self, *, values: dict[Expression, Term], unit: bool) -> None:
+    def __init__(self, *, values: dict[Expression, SqlTerm], unit: bool) -> None:
         self._values, self._unit = values, unit
         self.found: dict[str, int] = {}
 
@@ -100,7 +100,7 @@ class _Sums:
         return self.found.setdefault(sql, len(self.found))
 
 
-def passing_rows(task: Task, raw: Raw, values: Sequence[Expression]) -> tuple[str, list[Term]]:
+def passing_rows(task: Task, raw: Raw, values: Sequence[Expression]) -> tuple[str, list[SqlTerm]]:
     """A SELECT of keys k0, ... and values v0, ... of the rows that pass, and the terms of the values."""
     names, unit = used_columns(task), task.table.unit
     needed = set(columns_in([task.plan.where, values, [key.value for key in task.plan.keys if not is_raw(task, key)]]))
@@ -117,7 +117,7 @@ def passing_rows(task: Task, raw: Raw, values: Sequence[Expression]) -> tuple[st
     if unit is not None:
         listed += ["u", *(f"c{place}" for place in range(len(names)))]
     condition = f" WHERE {where.sql}" if where is not None else ""
-    named = [Term(sql=f"v{place}", shape=term.shape, wide=term.wide) for place, term in enumerate(terms)]
+    named = [SqlTerm(sql=f"v{place}", shape=term.shape, wide=term.wide) for place, term in enumerate(terms)]
     return f"SELECT {', '.join(listed or ['1 AS one'])} FROM ({rows.sql}){condition}", named
 
 

@@ -35,7 +35,7 @@ TYPES = {Form.TRUTH: "BOOLEAN", Form.WORD: "VARCHAR", Form.NOTHING: "BIGINT"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Term:
+class SqlTerm:
     """SQL of an expression and what it can be. Numbers, dates and times are BIGINT, or HUGEINT if wide."""
 
     sql: str
@@ -55,11 +55,11 @@ class Term:
 class Translator:
     """Translates over columns of known SQL and shape."""
 
-    def __init__(self, columns: Mapping[str, Term]) -> None:
+    def __init__(self, columns: Mapping[str, SqlTerm]) -> None:
         self._columns = columns
         self._shapes: Shapes = {name: term.shape for name, term in columns.items()}
 
-    def term(self, expression: Expression) -> Term:
+    def term(self, expression: Expression) -> SqlTerm:
         """The SQL of an expression that `shape_of` accepts; total, like `evaluate`."""
         shape = shape_of(expression, self._shapes)
         assert not isinstance(expression, e.Quotient)  # noqa: S101  it has no shape in rows
@@ -129,7 +129,7 @@ class Translator:
     def _joined(self, items: Sequence[Expression], word: str, empty: str) -> str:
         return f"({word.join(self._truth(item) for item in items)})" if items else empty
 
-    def _case(self, branches: Sequence[tuple[Expression, Expression]], otherwise: Expression, shape: Shape) -> Term:
+    def _case(self, branches: Sequence[tuple[Expression, Expression]], otherwise: Expression, shape: Shape) -> SqlTerm:
         *terms, last = alike([self.term(item) for item in (*(value for _, value in branches), otherwise)], shape)
         if not terms:
             return last
@@ -137,25 +137,25 @@ class Translator:
         cases = " ".join(f"WHEN {c} THEN {t.sql}" for c, t in zip(conditions, terms, strict=True))
         return _term(f"(CASE {cases} ELSE {last.sql} END)", shape, wide=last.wide)
 
-    def _chosen(self, function: str, items: Sequence[Expression], shape: Shape) -> Term:
+    def _chosen(self, function: str, items: Sequence[Expression], shape: Shape) -> SqlTerm:
         terms = alike([self.term(item) for item in items], shape)
         sql = f"{function}({', '.join(term.sql for term in terms)})" if len(terms) > 1 else terms[0].sql
         return _term(sql, shape, wide=terms[0].wide)
 
 
-def _term(sql: str, shape: Shape, *, wide: bool = False) -> Term:
-    return Term(sql=sql, shape=shape, wide=wide)
+def _term(sql: str, shape: Shape, *, wide: bool = False) -> SqlTerm:
+    return SqlTerm(sql=sql, shape=shape, wide=wide)
 
 
-def _from_whole(whole: Whole, shape: Shape) -> Term:
-    return Term(sql=whole.sql, shape=shape, wide=whole.wide)
+def _from_whole(whole: Whole, shape: Shape) -> SqlTerm:
+    return SqlTerm(sql=whole.sql, shape=shape, wide=whole.wide)
 
 
-def _null(shape: Shape) -> Term:
+def _null(shape: Shape) -> SqlTerm:
     return _term(spelling.null(TYPES.get(shape.form, "BIGINT")), shape)
 
 
-def alike(terms: Sequence[Term], shape: Shape) -> list[Term]:
+def alike(terms: Sequence[SqlTerm], shape: Shape) -> list[SqlTerm]:
     """The same values on one grid and of one SQL type, as `union` gives it."""
     real = [term for term in terms if not term.nothing]
     if shape.form is Form.NUMBER:
@@ -173,7 +173,7 @@ def alike(terms: Sequence[Term], shape: Shape) -> list[Term]:
     ]
 
 
-def _literal(value: Value) -> Term:
+def _literal(value: Value) -> SqlTerm:
     shape = shape_of_value(value)
     match value:
         case None:
@@ -186,7 +186,7 @@ def _literal(value: Value) -> Term:
             return _from_whole(constant(shape.low), shape)
 
 
-def _arithmetic(sign: e.Sign, left: Term, right: Term, shape: Shape) -> Term:
+def _arithmetic(sign: e.Sign, left: SqlTerm, right: SqlTerm, shape: Shape) -> SqlTerm:
     if left.nothing or right.nothing:
         return _null(shape)
     if sign is e.Sign.MULTIPLY:
@@ -195,7 +195,7 @@ def _arithmetic(sign: e.Sign, left: Term, right: Term, shape: Shape) -> Term:
     return _from_whole(plus(a, b) if sign is e.Sign.ADD else minus(a, b), shape)
 
 
-def _on_one_grid(left: Term, right: Term) -> tuple[Whole, Whole]:
+def _on_one_grid(left: SqlTerm, right: SqlTerm) -> tuple[Whole, Whole]:
     """In common steps. A date beside a time is its first moment."""
     if {left.shape.form, right.shape.form} == {Form.DATE, Form.TIME}:
         return _moments(left), _moments(right)
@@ -203,11 +203,11 @@ def _on_one_grid(left: Term, right: Term) -> tuple[Whole, Whole]:
     return scaled(left.whole, int(left.shape.step / step)), scaled(right.whole, int(right.shape.step / step))
 
 
-def _moments(term: Term) -> Whole:
+def _moments(term: SqlTerm) -> Whole:
     return scaled(term.whole, calendar.DAY) if term.shape.form is Form.DATE else term.whole
 
 
-def _comparison(relation: e.Relation, left: Term, right: Term, shape: Shape) -> Term:
+def _comparison(relation: e.Relation, left: SqlTerm, right: SqlTerm, shape: Shape) -> SqlTerm:
     if left.nothing or right.nothing:
         return _term(spelling.null("BOOLEAN"), shape)
     if left.shape.form not in ORDERED:
@@ -217,7 +217,7 @@ def _comparison(relation: e.Relation, left: Term, right: Term, shape: Shape) -> 
     return _term(f"({a.typed(wide)} {relation} {b.typed(wide)})", shape)
 
 
-def _listed(item: Term, values: Sequence[Value]) -> str:
+def _listed(item: SqlTerm, values: Sequence[Value]) -> str:
     """SQL's IN. What cannot be a value of the item is left out, which changes nothing but NULLs."""
     if item.nothing:
         return spelling.null("BOOLEAN")
@@ -226,7 +226,7 @@ def _listed(item: Term, values: Sequence[Value]) -> str:
     return f"(CASE WHEN {among} THEN TRUE END)" if None in values else among
 
 
-def _constant(item: Term, value: Value) -> str | None:
+def _constant(item: SqlTerm, value: Value) -> str | None:
     """A constant beside an item, in the item's steps; None if it lies between them or out of range."""
     shape = shape_of_value(value)
     if item.shape.form not in ORDERED:
@@ -237,7 +237,7 @@ def _constant(item: Term, value: Value) -> str | None:
     return str(int(place)) if place.denominator == 1 and item.shape.low <= place <= item.shape.high else None
 
 
-def _unary(expression: Expression, inner: Term, shape: Shape) -> Term:
+def _unary(expression: Expression, inner: SqlTerm, shape: Shape) -> SqlTerm:
     whole, timed = inner.whole, inner.shape.form is Form.TIME
     days = quotient(whole, calendar.DAY) if timed else whole
     match expression:
@@ -272,7 +272,7 @@ def _unary(expression: Expression, inner: Term, shape: Shape) -> Term:
             return _from_whole(whole if timed else scaled(whole, calendar.DAY), shape)
 
 
-def _shifted(moved: e.Shifted, inner: Term) -> Whole:
+def _shifted(moved: e.Shifted, inner: SqlTerm) -> Whole:
     """By months where the engine's calendar is needed; the rest is a sum. Clamped where the calendar could end."""
     whole, timed = inner.whole, inner.shape.form is Form.TIME
     extra = moved.days * calendar.DAY + moved.microseconds if timed else moved.days
@@ -283,7 +283,7 @@ def _shifted(moved: e.Shifted, inner: Term) -> Whole:
     return kept_within(plus(whole, constant(extra)) if extra else whole, *_calendar(timed=timed))
 
 
-def _local(zoned: e.Local, inner: Term) -> Whole:
+def _local(zoned: e.Local, inner: SqlTerm) -> Whole:
     return shifted_by_part(inner.whole, list(stretches(zoned, inner.shape)), *_calendar(timed=True))
 
 
@@ -292,15 +292,15 @@ def _calendar(*, timed: bool) -> tuple[int, int]:
     return inside(-LIMIT), inside(LIMIT)
 
 
-def _text(function: TextFunction, items: Sequence[Term], shape: Shape) -> Term:
+def _text(function: TextFunction, items: Sequence[SqlTerm], shape: Shape) -> SqlTerm:
     return (
         _null(shape) if shape.form is Form.NOTHING else _term(textsql.applied(function, [i.sql for i in items]), shape)
     )
 
 
-def confined(term: Term, shape: Shape) -> Term:
+def confined(term: SqlTerm, shape: Shape) -> SqlTerm:
     """A column in rows that pass the condition. The clamp changes none of them; it keeps the arithmetic total on other
     rows, should the engine compute before it filters."""
     if shape.form not in ORDERED or (term.shape.low, term.shape.high) == (shape.low, shape.high):
-        return Term(sql=term.sql, shape=shape, wide=term.wide)
+        return SqlTerm(sql=term.sql, shape=shape, wide=term.wide)
     return _from_whole(clamped(term.whole, shape.low, shape.high), shape)

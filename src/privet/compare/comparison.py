@@ -25,16 +25,16 @@ from privet.anonymize.hierarchy_file import read_hierarchies
 from privet.anonymize.result import Anonymized
 from privet.attacks.anonymized.attack import best_guesses
 from privet.attacks.anonymized.composition import fits
-from privet.attacks.anonymized.homogeneity import Classes, classes_of
+from privet.attacks.anonymized.homogeneity import SecretClasses, classes_of
 from privet.attacks.anonymized.matching_classes import Agreement, overlaps
-from privet.compare.counted import Bins, Pair, Table, bins, error, shipped_tables, stands_for, tables
+from privet.compare.counted import Pair, Table, TableBins, bins, error, shipped_tables, stands_for, tables
 from privet.compare.measured import Comparison, Measured
 from privet.compare.private import guesses, noisy_tables
 from privet.compare.ways import Way, ways
 from privet.core.rational import positive, show
 from privet.errors import InvalidInputError, PrivetError
 from privet.records import microdata
-from privet.records.microdata import Column, Microdata
+from privet.records.microdata import Microdata, RecordColumn
 from privet.stats.binomial import share
 from privet.stats.intervals import Interval, difference
 
@@ -55,7 +55,7 @@ class Trial:
     shipped: Rows
     held_out: Rows
     second: Rows
-    binned: Mapping[str, Bins]
+    binned: Mapping[str, TableBins]
     true: Mapping[Pair, Table]
     asked: Rows  # of the shipped
     control: Rows  # of those held out
@@ -177,7 +177,7 @@ def _records(trial: Trial, way: Way) -> dict[str, Any]:
     }
 
 
-def _certain(trial: Trial, way: Way, classes: Classes, agree: Agreement) -> tuple[Interval, Interval]:
+def _certain(trial: Trial, way: Way, classes: SecretClasses, agree: Agreement) -> tuple[Interval, Interval]:
     """Of people in both shipments, those for whom one value is left, by the first and by both."""
     people = len(trial.both)
     if way.ids:
@@ -245,4 +245,4 @@ def _agreement(trial: Trial, original: Microdata, shipped: Microdata) -> Agreeme
 
 
 def _some(data: Microdata, rows: Rows) -> Microdata:
-    return Microdata({one.name: Column(one.name, one.codes[rows], one.texts) for one in data}, len(rows))
+    return Microdata({one.name: RecordColumn(one.name, one.codes[rows], one.texts) for one in data}, len(rows))

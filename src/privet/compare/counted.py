@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from privet.anonymize.builders import number_of
-from privet.records.microdata import Column, Microdata
+from privet.records.microdata import Microdata, RecordColumn
 from privet.typing import Integers, Truths
 
 Table = npt.NDArray[np.float64]
@@ -23,32 +23,32 @@ SUPPRESSED = "*"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Bins:
+class TableBins:
     """The values of a column, put into few bins for the tables: bin of each code, and how many there are."""
 
     of: Integers
     count: int
 
 
-def bins(column: Column) -> Bins:
+def bins(column: RecordColumn) -> TableBins:
     """Few values a bin each; many numbers in bins of the same width; many texts in order, some a bin."""
     size = len(column.texts)
     if size <= MOST_BINS:
-        return Bins(np.arange(size), size)
+        return TableBins(np.arange(size), size)
     numbers = [None if text is None else number_of(text) for text in column.texts]
     known = [float(number) for number in numbers if number is not None]
     if len(known) >= size - 1 and max(known) > min(known):
         low, width = min(known), (max(known) - min(known)) / (MOST_BINS - 1)
         places = [MOST_BINS - 1 if number is None else int((float(number) - low) / width) for number in numbers]
-        return Bins(np.minimum(places, MOST_BINS - 1), MOST_BINS)
-    return Bins(np.arange(size) * MOST_BINS // size, MOST_BINS)
+        return TableBins(np.minimum(places, MOST_BINS - 1), MOST_BINS)
+    return TableBins(np.arange(size) * MOST_BINS // size, MOST_BINS)
 
 
 def pairs(columns: Sequence[str]) -> list[Pair]:
     return list(itertools.combinations(columns, 2))
 
 
-def tables(data: Microdata, binned: Mapping[str, Bins]) -> dict[Pair, Table]:
+def tables(data: Microdata, binned: Mapping[str, TableBins]) -> dict[Pair, Table]:
     """Of records as they are: each sums to 1."""
     places = {name: one.of[data[name].codes] for name, one in binned.items()}
     return {
@@ -60,7 +60,7 @@ def tables(data: Microdata, binned: Mapping[str, Bins]) -> dict[Pair, Table]:
     }  # fmt: skip
 
 
-def shipped_tables(original: Microdata, shipped: Microdata, binned: Mapping[str, Bins]) -> dict[Pair, Table]:
+def shipped_tables(original: Microdata, shipped: Microdata, binned: Mapping[str, TableBins]) -> dict[Pair, Table]:
     """Of what is shipped instead of these records, row by row."""
     spread = {name: _spread(original[name], shipped[name], one) for name, one in binned.items()}
     found = {}
@@ -80,7 +80,7 @@ def error(one: Mapping[Pair, Table], other: Mapping[Pair, Table]) -> float:
     return float(np.mean([np.abs(one[pair] - other[pair]).sum() / 2 for pair in one]))
 
 
-def stands_for(original: Column, shipped: Column) -> Truths:
+def stands_for(original: RecordColumn, shipped: RecordColumn) -> Truths:
     """A table: which values of the records each shipped text stood for somewhere. A star stands for all."""
     found = np.zeros((len(shipped.texts), len(original.texts)), np.bool_)
     found[shipped.codes, original.codes] = True
@@ -88,7 +88,7 @@ def stands_for(original: Column, shipped: Column) -> Truths:
     return found
 
 
-def _spread(original: Column, shipped: Column, binned: Bins) -> Table:
+def _spread(original: RecordColumn, shipped: RecordColumn, binned: TableBins) -> Table:
     """A table: how the people with a shipped text are spread over the bins."""
     over = stands_for(original, shipped).astype(np.float64)
     over /= np.maximum(over.sum(axis=1, keepdims=True), 1)

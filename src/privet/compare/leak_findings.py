@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from privet.attacks.finding import Curve, Findings, Picture, Table
+from privet.attacks.finding import Curve, Findings, Picture, ShownTable
 from privet.compare.leak_runs import Price, most_auc, most_right
 from privet.core.laws import Law
 from privet.core.unit import Neighbors
@@ -66,7 +66,7 @@ def findings_of(leak: Leak, subject: str, start: float) -> Findings:
         people=None,
         findings=(),
         pictures=(_leak_picture(leak), _error_picture(leak)),
-        tables=(Table("Leak and error", _table_text(leak), COLUMNS, _rows(leak)),),
+        tables=(ShownTable("Leak and error", _table_text(leak), COLUMNS, _rows(leak)),),
         assumptions=_assumptions(leak),
         not_tried=("Other attacks: one that is not tried may do better, up to what is possible.",),
         numbers={

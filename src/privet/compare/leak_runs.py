@@ -40,7 +40,7 @@ BEYOND = 2.0  # standard deviations of a mean over runs, either side
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Values:
+class LeakValues:
     """People x columns, in whole steps from 0 to the top of each."""
 
     names: tuple[str, ...]
@@ -91,7 +91,7 @@ def _corners(price: Price, steps: int) -> list[tuple[float, float]]:
 
 
 def membership(
-    values: Values, laws: list[Law | None], runs: int, seed: int, progress: Progress | None
+    values: LeakValues, laws: list[Law | None], runs: int, seed: int, progress: Progress | None
 ) -> list[Interval]:
     """The AUC at each law. Some people are the attacker's reference. Of the others each run publishes the sums of all
     but a third of the pool, which is everybody if they are few: who of the pool is in is drawn anew."""
@@ -116,12 +116,12 @@ def membership(
     return [roc(table[:, :watched].ravel(), table[:, watched:].ravel(), runs=(names, names)).auc for table in tables]
 
 
-def reference(values: Values) -> int:
+def reference(values: LeakValues) -> int:
     """How many people the attacker knows besides."""
     return min(values.people // 4, REFERENCE)
 
 
-def members(values: Values) -> int:
+def members(values: LeakValues) -> int:
     """How many people a release of the membership game has."""
     rest = values.people - reference(values)
     pool = min(rest, POOL)
@@ -147,7 +147,9 @@ class _Test:
         return np.asarray(weighted @ (means - self._middle) - (weighted * moved).sum(axis=1) / 2)
 
 
-def subsets(values: Values, laws: list[Law | None], runs: int, seed: int, progress: Progress | None) -> list[Interval]:
+def subsets(
+    values: LeakValues, laws: list[Law | None], runs: int, seed: int, progress: Progress | None
+) -> list[Interval]:
     """The share of secrets that is right: each run publishes sums of the secret over random halves of some people, and
     the best linear decoder guesses everybody's."""
     random = np.random.default_rng((seed, 2))
@@ -169,7 +171,7 @@ def subsets(values: Values, laws: list[Law | None], runs: int, seed: int, progre
     return [_share(np.array(found), people) for found in right]
 
 
-def subset_tops(values: Values) -> tuple[int, ...]:
+def subset_tops(values: LeakValues) -> tuple[int, ...]:
     """A person may be in every subset."""
     return (1,) * (ANSWERS * min(values.people, MOST_PEOPLE))
 

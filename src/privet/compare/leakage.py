@@ -20,10 +20,10 @@ from privet.attacks.finding import Findings
 from privet.compare.leak_findings import WORDS, Leak, Level, findings_of
 from privet.compare.leak_runs import (
     MOST_PEOPLE,
+    LeakValues,
     Price,
     Progress,
     Steps,
-    Values,
     deviation,
     law_for,
     members,
@@ -75,7 +75,7 @@ def leak(  # noqa: PLR0913  all but the data by name
 
 
 def _measured(
-    values: Values, attack: str, relation: Neighbors, prices: list[Price], how: tuple[int, int, Progress | None]
+    values: LeakValues, attack: str, relation: Neighbors, prices: list[Price], how: tuple[int, int, Progress | None]
 ) -> Leak:
     whole_table = attack == "membership"
     tops = values.tops if whole_table else subset_tops(values)
@@ -129,7 +129,7 @@ def _prices(epsilons: Sequence[object], delta: object) -> list[Price]:
     return prices
 
 
-def _values(data: object, columns: Sequence[Column]) -> Values:
+def _values(data: object, columns: Sequence[Column]) -> LeakValues:
     """People with a missing value are left out. Numbers are rounded to a thousandth of their range, and clamped."""
     wanted = [(one, None, None) if isinstance(one, str) else one for one in columns]
     names = [name for name, _, _ in wanted]
@@ -146,7 +146,7 @@ def _values(data: object, columns: Sequence[Column]) -> Values:
         raise InvalidInputError(
             f"{len(whole_rows)} people have a value in each column", f"give {FEWEST_PEOPLE} people or more", "too-few"
         )
-    return Values(names=tuple(names), steps=whole_rows, tops=(fine,) * len(names), people=len(whole_rows))
+    return LeakValues(names=tuple(names), steps=whole_rows, tops=(fine,) * len(names), people=len(whole_rows))
 
 
 def _texts(data: object, names: Sequence[str]) -> dict[str, list[str | None]]:

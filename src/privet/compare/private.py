@@ -8,10 +8,10 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from privet.compare.counted import Bins, Pair, Table, pairs
+from privet.compare.counted import Pair, Table, TableBins, pairs
 from privet.core.accountant import Budget
 from privet.core.schema import Category
-from privet.records.microdata import Column, Microdata, narrow, write
+from privet.records.microdata import Microdata, RecordColumn, narrow, write
 from privet.sources.scratch import Scratch
 from privet.typing import Integers
 from privet.vault import create
@@ -19,7 +19,7 @@ from privet.vault import create
 FINE = 10**6
 
 
-def noisy_tables(data: Microdata, binned: Mapping[str, Bins], epsilon: Fraction) -> dict[Pair, Table]:
+def noisy_tables(data: Microdata, binned: Mapping[str, TableBins], epsilon: Fraction) -> dict[Pair, Table]:
     """Every table has an equal part of epsilon; negative counts become 0, and each table sums to 1 again. What is done
     with noisy counts costs nothing more."""
     wanted = pairs(list(binned))
@@ -45,7 +45,11 @@ def noisy_tables(data: Microdata, binned: Mapping[str, Bins], epsilon: Fraction)
 
 
 def guesses(
-    noisy: Mapping[Pair, Table], people: Microdata, rows: npt.NDArray[np.intp], binned: Mapping[str, Bins], secret: str
+    noisy: Mapping[Pair, Table],
+    people: Microdata,
+    rows: npt.NDArray[np.intp],
+    binned: Mapping[str, TableBins],
+    secret: str,
 ) -> Integers:
     """The best guess of everybody's secret from the tables alone: naive Bayes, every known column by itself."""
     given = {a if b == secret else b: table.T if b == secret else table for (a, b), table in noisy.items()
@@ -59,10 +63,10 @@ def guesses(
     return np.asarray(np.argmax(scores, axis=1), np.int64)
 
 
-def _numbered(data: Microdata, binned: Mapping[str, Bins], names: Mapping[str, str]) -> Microdata:
+def _numbered(data: Microdata, binned: Mapping[str, TableBins], names: Mapping[str, str]) -> Microdata:
     """Bins in place of values."""
     columns = {
-        names[name]: Column(
+        names[name]: RecordColumn(
             names[name], narrow(one.of[data[name].codes], one.count), tuple(_bin(at) for at in range(one.count))
         )
         for name, one in binned.items()

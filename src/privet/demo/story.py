@@ -25,7 +25,7 @@ from privet.core.laws import DiscreteLaplace
 from privet.core.measures import Role
 from privet.core.mechanisms import laplace_epsilon, laplace_for
 from privet.core.schema import Boolean, Category, Integer, Kind
-from privet.demo.table_story import Table, tell_table
+from privet.demo.table_story import StoryTable, tell_table
 from privet.demo.told import page
 from privet.engine import FreshNoise
 from privet.errors import BudgetExceededError
@@ -72,7 +72,7 @@ class Week:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Exact:
+class ExactStory:
     """Both weeks published as they are, and what follows about the newcomer."""
 
     first: Week
@@ -125,10 +125,10 @@ class Private:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Story:
-    exact: Exact
+    exact: ExactStory
     uniform: Uniform
     private: Private
-    table: Table
+    table: StoryTable
 
     def numbers(self) -> dict[str, Any]:
         """Everything that the terminal prints, for a program to read."""
@@ -140,7 +140,7 @@ def tell(runs: int = RUNS) -> Story:
     """Compute the whole story; noise is fresh, so some numbers differ each time."""
     week, newcomer = hospital()
     first, second = week, [*week, newcomer]
-    exact = Exact(first=publish(first), second=publish(second), ages=fitting_ages(publish(first), publish(second)))
+    exact = ExactStory(first=publish(first), second=publish(second), ages=fitting_ages(publish(first), publish(second)))
     private = ask_the_vault(first, second, runs, exact)
     return Story(exact=exact, uniform=uniform_noise(runs, exact), private=private, table=tell_table())
 
@@ -189,7 +189,7 @@ def certainty(law: Law, healthy: int) -> Fraction:
     return (if_healthy + if_ill) / 2
 
 
-def uniform_noise(runs: int, exact: Exact) -> Uniform:
+def uniform_noise(runs: int, exact: ExactStory) -> Uniform:
     """`runs` attackers watch ten weeks each; in every other run the newcomer is ill."""
     law, healthy = uniform_law(REACH), exact.first.ill
     only_healthy, only_ill = proving(law, healthy)
@@ -210,7 +210,7 @@ def uniform_noise(runs: int, exact: Exact) -> Uniform:
     )
 
 
-def ask_the_vault(first: Sequence[Patient], second: Sequence[Patient], runs: int, exact: Exact) -> Private:
+def ask_the_vault(first: Sequence[Patient], second: Sequence[Patient], runs: int, exact: ExactStory) -> Private:
     """Both weeks and one more question, until nothing is left."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         tables = [_write(Path(folder) / f"week{number}.csv", week) for number, week in ((1, first), (2, second))]
@@ -222,7 +222,7 @@ def ask_the_vault(first: Sequence[Patient], second: Sequence[Patient], runs: int
             return _told(vault, answers, runs, exact)
 
 
-def _told(vault: Vault, answers: Sequence[Answer], runs: int, exact: Exact) -> Private:
+def _told(vault: Vault, answers: Sequence[Answer], runs: int, exact: ExactStory) -> Private:
     wards = vault.sql(BY_WARD, epsilon=PRICE).release()
     again = vault.sql(WEEKLY, epsilon=PRICE).release()
     refused = refusal(vault)

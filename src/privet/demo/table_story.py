@@ -61,7 +61,7 @@ QUESTIONS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
+class PublishedTable:
     """One row of the table; nothing but a D where too few people are in it."""
 
     group: str
@@ -80,10 +80,10 @@ class Published:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
+class StoryTable:
     """What was published, what follows from it, and what follows from the same under privacy."""
 
-    rows: tuple[Published, ...]
+    rows: tuple[PublishedTable, ...]
     people: int
     certain: int
     data_sets: int
@@ -104,7 +104,7 @@ class Table:
         return {**plain, "rows": rows, "records": people, "answers": [answer.to_json() for answer in self.answers]}
 
 
-def tell_table(neighbors: tuple[Neighbor, ...] = NEIGHBORS) -> Table:
+def tell_table(neighbors: tuple[Neighbor, ...] = NEIGHBORS) -> StoryTable:
     rows = tuple(publish(neighbors, group) for group in GROUPS)
     found = attacks.attack_tables(
         attacks.published_tables(ATTRIBUTES, [row.statistic() for row in rows], RULES), seconds=SECONDS, repair=False
@@ -112,7 +112,7 @@ def tell_table(neighbors: tuple[Neighbor, ...] = NEIGHBORS) -> Table:
     records = tuple(Neighbor(one["sex"], one["age"], one["smokes"]) for one in found.numbers["records"])
     answers = ask(neighbors)
     still, refused = attack_answers(answers)
-    return Table(
+    return StoryTable(
         rows=rows,
         people=len(neighbors),
         certain=found.proven,
@@ -126,12 +126,12 @@ def tell_table(neighbors: tuple[Neighbor, ...] = NEIGHBORS) -> Table:
     )
 
 
-def publish(neighbors: tuple[Neighbor, ...], group: str) -> Published:
+def publish(neighbors: tuple[Neighbor, ...], group: str) -> PublishedTable:
     where, belongs = GROUPS[group]
     ages = [one.age for one in neighbors if belongs(one)]
     if len(ages) < SMALL:
-        return Published(group, where, None, None, None)
-    return Published(group, where, len(ages), statistics.median(ages), round(sum(ages) / len(ages), DECIMALS))
+        return PublishedTable(group, where, None, None, None)
+    return PublishedTable(group, where, len(ages), statistics.median(ages), round(sum(ages) / len(ages), DECIMALS))
 
 
 def ask(neighbors: tuple[Neighbor, ...]) -> tuple[Answer, ...]:

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from privet.report.answer.text import Column, columns, table_lines
+from privet.report.answer.text import TextColumn, columns, table_lines
 from privet.report.terminal import Pen, fixed, percent, share_at_least, share_at_most
 
 if TYPE_CHECKING:
     from privet.answer import Answer
-    from privet.demo.story import Exact, Private, Story, Uniform
-    from privet.demo.table_story import Table
+    from privet.demo.story import ExactStory, Private, Story, Uniform
+    from privet.demo.table_story import StoryTable
 
 BAR = 30  # letters
 
@@ -44,7 +44,7 @@ def page(story: Story, picture: str, pen: Pen) -> str:
     return "\n\n".join("\n".join(lines) for lines in parts) + "\n"
 
 
-def _exact(exact: Exact, pen: Pen) -> list[str]:
+def _exact(exact: ExactStory, pen: Pen) -> list[str]:
     first, second = exact.first, exact.second
     new = second.ill - first.ill
     diagnosis = "is ill" if new else "is healthy"
@@ -62,7 +62,7 @@ def _exact(exact: Exact, pen: Pen) -> list[str]:
     ]
 
 
-def _uniform(uniform: Uniform, exact: Exact, pen: Pen) -> list[str]:
+def _uniform(uniform: Uniform, exact: ExactStory, pen: Pen) -> list[str]:
     only_healthy, only_ill = (" or ".join(map(str, x)) for x in (uniform.proves_healthy, uniform.proves_ill))
     one, every = uniform.certain_one_week, uniform.certain_all_weeks
     return [
@@ -76,7 +76,7 @@ def _uniform(uniform: Uniform, exact: Exact, pen: Pen) -> list[str]:
     ]
 
 
-def _private(private: Private, exact: Exact, pen: Pen) -> list[str]:
+def _private(private: Private, exact: ExactStory, pen: Pen) -> list[str]:
     return [
         pen.head(f"3  Differential privacy: a vault with a budget of epsilon {_number(private.budget)}"),
         f"   {private.question}   -- epsilon {_number(private.price)} a week",
@@ -92,19 +92,19 @@ def _private(private: Private, exact: Exact, pen: Pen) -> list[str]:
     ]
 
 
-def _verdict(private: Private, exact: Exact, pen: Pen) -> str:
+def _verdict(private: Private, exact: ExactStory, pen: Pen) -> str:
     right = (private.cases == exact.second.ill - exact.first.ill) + (round(private.age) in exact.ages)
     return (pen.good("both wrong"), "one of them right, by luck", "both right, by luck")[right]
 
 
 def _weeks(answers: Sequence[Answer]) -> list[str]:
     """One row a week: each answer has one row."""
-    names = Column(name="", cells=[f"week {number}" for number, _ in enumerate(answers, 1)])
+    names = TextColumn(name="", cells=[f"week {number}" for number, _ in enumerate(answers, 1)])
     return table_lines([names, *(_stacked(parts) for parts in zip(*map(columns, answers), strict=True))])
 
 
-def _stacked(parts: Sequence[Column]) -> Column:
-    return Column(
+def _stacked(parts: Sequence[TextColumn]) -> TextColumn:
+    return TextColumn(
         name=parts[0].name,
         cells=[cell for part in parts for cell in part.cells],
         intervals=[cell for part in parts for cell in part.intervals or ()],
@@ -127,15 +127,15 @@ def _budget(private: Private, pen: Pen) -> list[str]:
     ]
 
 
-def _table(table: Table, pen: Pen) -> list[str]:
+def _table(table: StoryTable, pen: Pen) -> list[str]:
     """A small table, the people it gives away, and the same under privacy."""
     shown = [row for row in table.rows if row.count is not None]
     hidden = [row.group for row in table.rows if row.count is None]
     columns_shown = [
-        Column(name="", cells=[row.group for row in shown]),
-        Column(name="people", cells=[f"{row.count:>6}" for row in shown]),
-        Column(name="median age", cells=[f"{row.median:>10g}" for row in shown]),
-        Column(name="mean age", cells=[f"{row.mean:>8.1f}" for row in shown]),
+        TextColumn(name="", cells=[row.group for row in shown]),
+        TextColumn(name="people", cells=[f"{row.count:>6}" for row in shown]),
+        TextColumn(name="median age", cells=[f"{row.median:>10g}" for row in shown]),
+        TextColumn(name="mean age", cells=[f"{row.mean:>8.1f}" for row in shown]),
     ]
     people = ", ".join(f"{one.sex} {one.age}{' smokes' if one.smokes else ''}" for one in table.records)
     fits = "Only one data set fits" if table.data_sets == 1 else f"{table.data_sets:,} data sets fit"
@@ -152,7 +152,7 @@ def _table(table: Table, pen: Pen) -> list[str]:
     ]
 
 
-def _still(table: Table, pen: Pen) -> str:
+def _still(table: StoryTable, pen: Pen) -> str:
     if table.refused:
         return f"The same attack finds {pen.good('nothing')}: no data set fits noisy numbers."
     certain = "nobody" if not table.still_certain else f"{table.still_certain} who would follow if all intervals held"

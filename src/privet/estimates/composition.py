@@ -17,7 +17,7 @@ DIGITS = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Total:
+class CompositionTotal:
     """The epsilon of k epsilon0-DP releases at a total delta, by three theorems; rounded up. Smallest is best."""
 
     basic: float
@@ -26,7 +26,7 @@ class Total:
 
 
 @claim("composition-theorems")
-def total(releases: int, epsilon: Fraction, delta: Fraction) -> Total:
+def total(releases: int, epsilon: Fraction, delta: Fraction) -> CompositionTotal:
     """Basic: k eps. Advanced: sqrt(2 k ln(1/delta)) eps + k eps (e^eps - 1). zCDP: rho = k eps^2 / 2, converted.
 
     The zCDP figure uses rho + 2 sqrt(rho ln(1/delta)); the ledger's own conversion is tighter still.
@@ -39,7 +39,7 @@ def total(releases: int, epsilon: Fraction, delta: Fraction) -> Total:
         k * eps**2 / 2 + root,
     )
     basic, advanced, zcdp = (math.nextafter(figure * (1 + 1e-12), math.inf) for figure in figures)
-    return Total(basic=basic, advanced=advanced, zcdp=zcdp)
+    return CompositionTotal(basic=basic, advanced=advanced, zcdp=zcdp)
 
 
 @claim("planner")
@@ -69,7 +69,7 @@ def for_entries(epsilon: Fraction, entries: int) -> Fraction:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class ReleasePlan:
     """What each of `releases` counts may cost, and how far 95 of 100 of them are from the truth at most."""
 
     releases: int
@@ -78,9 +78,9 @@ class Plan:
     equal_split_error: int
 
 
-def plan(budget: Budget, releases: int) -> Plan:
+def plan(budget: Budget, releases: int) -> ReleasePlan:
     """k counts (sensitivity 1) from one budget: by the filter, beside an equal split of epsilon."""
     epsilon = per_release(budget, releases)
     share = Fraction(95, 100)
     errors = [laplace_half_width(laplace_for(price, 1), share) for price in (epsilon, budget.epsilon / releases)]
-    return Plan(releases=releases, epsilon=epsilon, error=errors[0], equal_split_error=errors[1])
+    return ReleasePlan(releases=releases, epsilon=epsilon, error=errors[0], equal_split_error=errors[1])

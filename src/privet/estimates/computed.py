@@ -19,7 +19,7 @@ from privet.core.ranges import round_to, shape_of
 from privet.core.rational import show
 from privet.core.shape import Form, Shape, Shapes, need
 from privet.errors import RefusedQueryError
-from privet.estimates.moments import ZERO, Estimate, Span
+from privet.estimates.moments import ZERO, Estimate, MomentSpan
 
 ANSWERED = Shape(form=Form.NUMBER, high=1)  # it is free: only the form matters
 Known = Mapping[str, Value | Estimate]
@@ -98,13 +98,13 @@ class _UnknownError(Exception):
     """No interval can be given."""
 
 
-def _span(expression: Expression, known: Known) -> Span | None:
+def _span(expression: Expression, known: Known) -> MomentSpan | None:
     """Where the exact value lies; None if it is NULL for sure."""
 
-    def of(item: Expression) -> Span | None:
+    def of(item: Expression) -> MomentSpan | None:
         return _span(item, known)
 
-    def there(item: Expression) -> Span | None:
+    def there(item: Expression) -> MomentSpan | None:
         """Of what takes the place of NULLs, or passes them over: nothing is known where one may be NULL."""
         if any(isinstance(one, Estimate) and one.null for one in (known[name] for name in e.columns_in(item))):
             raise _UnknownError
@@ -124,46 +124,50 @@ def _span(expression: Expression, known: Known) -> Span | None:
         case e.Least(items) | e.Greatest(items):
             furthest = min if isinstance(expression, e.Least) else max
             found = [span for span in map(there, items) if span is not None]
-            return Span(furthest(span.low for span in found), furthest(span.high for span in found)) if found else None
+            return (
+                MomentSpan(furthest(span.low for span in found), furthest(span.high for span in found))
+                if found
+                else None
+            )
         case e.Absolute(item):
             span = of(item)
             return span and _absolute(span)
         case e.Rounded(rounding, item, step):
             span = of(item)
-            return span and Span(*(round_to(rounding, end / step) * step for end in (span.low, span.high)))
+            return span and MomentSpan(*(round_to(rounding, end / step) * step for end in (span.low, span.high)))
     assert isinstance(expression, e.Case)  # noqa: S101  no other one gives a number of numbers
     return _hull([of(then) for then in _possible(expression, known)])
 
 
-def _point(value: Value) -> Span | None:
+def _point(value: Value) -> MomentSpan | None:
     assert value is None or isinstance(value, Fraction)  # noqa: S101  its form was checked
-    return None if value is None else Span(value, value)
+    return None if value is None else MomentSpan(value, value)
 
 
-def _interval(item: Value | Estimate) -> Span:
+def _interval(item: Value | Estimate) -> MomentSpan:
     assert isinstance(item, Estimate)  # noqa: S101  what is known exactly is no interval
     if item.low is None or item.high is None:
         raise _UnknownError
-    return Span(item.low, item.high)
+    return MomentSpan(item.low, item.high)
 
 
-def _both(sign: e.Sign, left: Span | None, right: Span | None) -> Span | None:
+def _both(sign: e.Sign, left: MomentSpan | None, right: MomentSpan | None) -> MomentSpan | None:
     if left is None or right is None:
         return None
     return left + right if sign is e.Sign.ADD else left - right if sign is e.Sign.SUBTRACT else left * right
 
 
-def _quotient(left: Span | None, right: Span | None) -> Span | None:
+def _quotient(left: MomentSpan | None, right: MomentSpan | None) -> MomentSpan | None:
     if left is None or right is None:
         return None
     if right.low <= 0 <= right.high:
         raise _UnknownError
-    return left * Span(1 / right.high, 1 / right.low)
+    return left * MomentSpan(1 / right.high, 1 / right.low)
 
 
-def _absolute(span: Span) -> Span:
+def _absolute(span: MomentSpan) -> MomentSpan:
     ends = sorted([abs(span.low), abs(span.high)])
-    return Span(ZERO if span.low <= 0 <= span.high else ends[0], ends[1])
+    return MomentSpan(ZERO if span.low <= 0 <= span.high else ends[0], ends[1])
 
 
 def _possible(case: e.Case, known: Known) -> list[Expression]:
@@ -177,9 +181,9 @@ def _possible(case: e.Case, known: Known) -> list[Expression]:
     return [*found, case.otherwise]
 
 
-def _hull(spans: Sequence[Span | None]) -> Span | None:
+def _hull(spans: Sequence[MomentSpan | None]) -> MomentSpan | None:
     """Of all; unknown if only some of them are NULL."""
     there = [span for span in spans if span is not None]
     if there and len(there) < len(spans):
         raise _UnknownError
-    return reduce(lambda a, b: Span(min(a.low, b.low), max(a.high, b.high)), there) if there else None
+    return reduce(lambda a, b: MomentSpan(min(a.low, b.low), max(a.high, b.high)), there) if there else None

@@ -21,7 +21,7 @@ from privet.estimates.accuracy import half_width
 from privet.estimates.choosing import Selection, selection_of
 from privet.estimates.computed import computed
 from privet.estimates.levels import Group, Level, finest, groups_of
-from privet.estimates.moments import Estimate, Noisy, Span, moment
+from privet.estimates.moments import Estimate, MomentSpan, Noisy, moment
 from privet.estimates.priced import Priced
 from privet.estimates.publication import AS_RELEASED, Publication, printed, published, refitted
 
@@ -265,5 +265,5 @@ def _total(noisy: Sequence[Noisy]) -> Estimate:
     known = [span for span in others if span is not None]
     if first is None or len(known) < len(others):
         return Estimate(value=value, low=None, high=None)
-    whole = sum((Span(center, center) * span for span in known), start=first)
+    whole = sum((MomentSpan(center, center) * span for span in known), start=first)
     return Estimate(value=value, low=whole.low * step, high=whole.high * step)

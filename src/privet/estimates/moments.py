@@ -35,32 +35,32 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class MomentSpan:
     """From low to high."""
 
     low: Fraction
     high: Fraction
 
-    def __add__(self, other: Span) -> Span:
-        return Span(self.low + other.low, self.high + other.high)
+    def __add__(self, other: MomentSpan) -> MomentSpan:
+        return MomentSpan(self.low + other.low, self.high + other.high)
 
-    def __sub__(self, other: Span) -> Span:
-        return Span(self.low - other.high, self.high - other.low)
+    def __sub__(self, other: MomentSpan) -> MomentSpan:
+        return MomentSpan(self.low - other.high, self.high - other.low)
 
-    def __mul__(self, other: Span) -> Span:
+    def __mul__(self, other: MomentSpan) -> MomentSpan:
         ends = [a * b for a, b in product((self.low, self.high), (other.low, other.high))]
-        return Span(min(ends), max(ends))
+        return MomentSpan(min(ends), max(ends))
 
-    def __truediv__(self, other: Span) -> Span:
+    def __truediv__(self, other: MomentSpan) -> MomentSpan:
         """By what is above 0."""
-        return self * Span(1 / other.high, 1 / other.low)
+        return self * MomentSpan(1 / other.high, 1 / other.low)
 
-    def square(self) -> Span:
+    def square(self) -> MomentSpan:
         ends = (self.low**2, self.high**2)
-        return Span(ZERO if self.low <= 0 <= self.high else min(ends), max(ends))
+        return MomentSpan(ZERO if self.low <= 0 <= self.high else min(ends), max(ends))
 
-    def within(self, low: Fraction, high: Fraction) -> Span:
-        return Span(min(max(self.low, low), high), min(max(self.high, low), high))
+    def within(self, low: Fraction, high: Fraction) -> MomentSpan:
+        return MomentSpan(min(max(self.low, low), high), min(max(self.high, low), high))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,14 +74,14 @@ class Noisy:
     floor: int | None = None
 
     @property
-    def point(self) -> Span:
-        return Span(Fraction(self.number), Fraction(self.number))
+    def point(self) -> MomentSpan:
+        return MomentSpan(Fraction(self.number), Fraction(self.number))
 
     @property
-    def span(self) -> Span | None:
+    def span(self) -> MomentSpan | None:
         """None: there is no lower end."""
         low = low_end(self)
-        return None if low is None else Span(Fraction(low), Fraction(self.number + self.width))
+        return None if low is None else MomentSpan(Fraction(low), Fraction(self.number + self.width))
 
 
 @claim("selected-interval")
@@ -104,7 +104,7 @@ def moment(function: Function, noisy: Sequence[Noisy]) -> Estimate:
     *sums, count = noisy
     measures = [one.measure for one in sums]
     rows = max(count.number, 2 if function in SAMPLE else 1)
-    value = _moment(function, measures, [one.point for one in sums], Span(Fraction(rows), Fraction(rows)))
+    value = _moment(function, measures, [one.point for one in sums], MomentSpan(Fraction(rows), Fraction(rows)))
     whole = _whole(function, measures)
     inner = value.within(whole.low, whole.high).low
     *spans, rows_span = (one.span for one in noisy)
@@ -116,7 +116,9 @@ def moment(function: Function, noisy: Sequence[Noisy]) -> Estimate:
     return Estimate(value=inner, low=inside.low, high=inside.high, null=function is Function.CORR)
 
 
-def _moment(function: Function, measures: Sequence[Measure], sums: Sequence[Span], rows: Span) -> Span:
+def _moment(
+    function: Function, measures: Sequence[Measure], sums: Sequence[MomentSpan], rows: MomentSpan
+) -> MomentSpan:
     means = [total / rows for total in sums]
     match function:
         case Function.AVG:
@@ -134,39 +136,39 @@ def _moment(function: Function, measures: Sequence[Measure], sums: Sequence[Span
             return _root(variance) if function in ROOTS else variance
 
 
-def _variance(measure: Measure, squared: Measure, mean: Span, square: Span) -> Span:
+def _variance(measure: Measure, squared: Measure, mean: MomentSpan, square: MomentSpan) -> MomentSpan:
     """The mean square less the square of the mean, both around the middle; never below 0."""
     found = _scaled(square, squared.step, squared.center) - _scaled(mean, measure.step).square()
     return found.within(ZERO, max(found.high, ZERO))
 
 
-def _covariance(measures: Sequence[Measure], means: Sequence[Span]) -> Span:
+def _covariance(measures: Sequence[Measure], means: Sequence[MomentSpan]) -> MomentSpan:
     x, y, both = measures[:3]
     mean = _scaled(means[2], both.step, both.center)
     return mean - _scaled(means[0], x.step) * _scaled(means[1], y.step)
 
 
-def _sampled(function: Function, found: Span, rows: Span) -> Span:
+def _sampled(function: Function, found: MomentSpan, rows: MomentSpan) -> MomentSpan:
     if function not in SAMPLE:
         return found
-    one = Span(ONE, ONE)
+    one = MomentSpan(ONE, ONE)
     return found * (one + one / (rows - one))
 
 
-def _scaled(mean: Span, step: Fraction, center: int = 0) -> Span:
-    return Span((mean.low + center) * step, (mean.high + center) * step)
+def _scaled(mean: MomentSpan, step: Fraction, center: int = 0) -> MomentSpan:
+    return MomentSpan((mean.low + center) * step, (mean.high + center) * step)
 
 
-def _ratio(top: Span, square: Span) -> Span:
+def _ratio(top: MomentSpan, square: MomentSpan) -> MomentSpan:
     """top / sqrt(square); anything from -1 to 1 if that may be 0."""
     if square.low <= 0:
-        return Span(ZERO, ZERO) if square.high <= 0 else Span(-ONE, ONE)
+        return MomentSpan(ZERO, ZERO) if square.high <= 0 else MomentSpan(-ONE, ONE)
     return top / _root(square)
 
 
-def _root(square: Span) -> Span:
+def _root(square: MomentSpan) -> MomentSpan:
     """Rounded outwards, to nine digits; exact where the root is a fraction."""
-    return Span(_root_of(square.low, 0), _root_of(square.high, 1))
+    return MomentSpan(_root_of(square.low, 0), _root_of(square.high, 1))
 
 
 def _root_of(square: Fraction, up: int) -> Fraction:
@@ -176,21 +178,21 @@ def _root_of(square: Fraction, up: int) -> Fraction:
     return Fraction(root + (up if root**2 < product else 0), square.denominator * FINE)
 
 
-def _whole(function: Function, measures: Sequence[Measure]) -> Span:
+def _whole(function: Function, measures: Sequence[Measure]) -> MomentSpan:
     """Between which numbers the exact value lies, whatever the data are; of a sample it is at most twice as large."""
     first = measures[0]
     half = _half(first)
     match function:
         case Function.AVG:
-            return Span((first.low + first.center) * first.step, (first.high + first.center) * first.step)
+            return MomentSpan((first.low + first.center) * first.step, (first.high + first.center) * first.step)
         case Function.CORR:
-            return Span(-ONE, ONE)
+            return MomentSpan(-ONE, ONE)
         case Function.COVAR_POP | Function.COVAR_SAMP:
             most = half * _half(measures[1]) * (2 if function in SAMPLE else 1)
-            return Span(-most, most)
+            return MomentSpan(-most, most)
         case _:
             most = half**2 * (2 if function in SAMPLE else 1)
-            return Span(ZERO, _root_of(most, 1) if function in ROOTS else most)
+            return MomentSpan(ZERO, _root_of(most, 1) if function in ROOTS else most)
 
 
 def _half(measure: Measure) -> Fraction:

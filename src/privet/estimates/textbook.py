@@ -43,7 +43,7 @@ class Grid:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sensitivity:
+class TextbookSensitivity:
     """`bound` is attained by the two tables of `witness`; `spread` is how far apart two answers can be at all."""
 
     statistic: str
@@ -86,9 +86,9 @@ def range_of(low: object, high: object, people: object) -> Range:
 
 
 @claim("sensitivity-count")
-def count(declared: Range, neighbors: Neighbors) -> Sensitivity:
+def count(declared: Range, neighbors: Neighbors) -> TextbookSensitivity:
     """How many rows satisfy a condition; in the witness 1 says that a row does. Replacing a row changes it, too."""
-    return Sensitivity(
+    return TextbookSensitivity(
         statistic="count",
         bound=Fraction(1),
         witness=_one_at_the_top(Fraction(0), Fraction(1), declared.people, neighbors),
@@ -98,7 +98,7 @@ def count(declared: Range, neighbors: Neighbors) -> Sensitivity:
 
 
 @claim("sensitivity-sum")
-def clamped_sum(declared: Range, neighbors: Neighbors) -> Sensitivity:
+def clamped_sum(declared: Range, neighbors: Neighbors) -> TextbookSensitivity:
     """A person's whole contribution comes or goes (add-remove), or moves from one bound to the other (replace)."""
     low, high, n = declared.low, declared.high, declared.people
     if neighbors_from(neighbors) is Neighbors.REPLACE:
@@ -109,13 +109,13 @@ def clamped_sum(declared: Range, neighbors: Neighbors) -> Sensitivity:
         bound, witness = abs(far), (((far, n),), ((far, n + 1),))
         spread = n * abs(far)
     advice = "for a mean, noise the sum of (value - middle of the range)"
-    return Sensitivity(statistic="sum", bound=bound, witness=witness, spread=spread, advice=advice)
+    return TextbookSensitivity(statistic="sum", bound=bound, witness=witness, spread=spread, advice=advice)
 
 
 @claim("sensitivity-mean")
-def mean(declared: Range, neighbors: Neighbors) -> Sensitivity:
+def mean(declared: Range, neighbors: Neighbors) -> TextbookSensitivity:
     """Everybody at one bound, one at the other."""
-    return Sensitivity(
+    return TextbookSensitivity(
         statistic="mean",
         bound=declared.width / _larger(declared, neighbors),
         witness=_one_at_the_top(declared.low, declared.high, declared.people, neighbors),
@@ -126,11 +126,11 @@ def mean(declared: Range, neighbors: Neighbors) -> Sensitivity:
 
 
 @claim("sensitivity-variance")
-def variance(declared: Range, neighbors: Neighbors) -> Sensitivity:
+def variance(declared: Range, neighbors: Neighbors) -> TextbookSensitivity:
     """The population variance moves most when everybody is at one bound and one person is at the other."""
     larger = _larger(declared, neighbors)
     combine = "release count, sum and sum of squares around the middle of the range, and combine them"
-    return Sensitivity(
+    return TextbookSensitivity(
         statistic="variance",
         bound=declared.width**2 * (larger - 1) / larger**2,
         witness=_one_at_the_top(declared.low, declared.high, declared.people, neighbors),
@@ -140,7 +140,7 @@ def variance(declared: Range, neighbors: Neighbors) -> Sensitivity:
 
 
 @claim("sensitivity-median")
-def median(declared: Range, neighbors: Neighbors) -> Sensitivity:
+def median(declared: Range, neighbors: Neighbors) -> TextbookSensitivity:
     """The lower median can jump from one bound to the other, whatever n is."""
     low, high, n = declared.low, declared.high, declared.people
     lows = (n + 1) // 2 if neighbors_from(neighbors) is Neighbors.REPLACE or n % 2 == 0 else n // 2
@@ -149,7 +149,7 @@ def median(declared: Range, neighbors: Neighbors) -> Sensitivity:
         after: Table = ((low, lows - 1), (high, n - lows + 1))
     else:  # with an even n one more high person moves the middle up, with an odd n one more low person down
         after = ((low, lows + n % 2), (high, n - lows + 1 - n % 2))
-    return Sensitivity(
+    return TextbookSensitivity(
         statistic="median",
         bound=declared.width,
         witness=(before, after),
@@ -159,9 +159,9 @@ def median(declared: Range, neighbors: Neighbors) -> Sensitivity:
 
 
 @claim("sensitivity-max")
-def maximum(declared: Range, neighbors: Neighbors) -> Sensitivity:
+def maximum(declared: Range, neighbors: Neighbors) -> TextbookSensitivity:
     """The oldest patient: one person decides."""
-    return Sensitivity(
+    return TextbookSensitivity(
         statistic="max",
         bound=declared.width,
         witness=_one_at_the_top(declared.low, declared.high, declared.people, neighbors),

@@ -18,24 +18,24 @@ from privet.sql.terms import MOMENTS, NAMES, Term, number, truth
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Aggregate(Expr):
+class Aggregation(Expr):
     """One number of a group. `where` restricts it to rows that fulfill a condition, as FILTER does in SQL."""
 
     _asked: Callable[[Rows], Asked] = None  # type: ignore[assignment]  # always given
 
-    def where(self, condition: Expr) -> Aggregate:
+    def where(self, condition: Expr) -> Aggregation:
         kept = condition_of(condition, "where")
         return _aggregate(
             lambda rows: self._asked(rows).where(truth(kept._read(rows), "where")), f"{self._text}.where({kept!r})"
         )
 
 
-def _aggregate(asked: Callable[[Rows], Asked], text: str) -> Aggregate:
-    made: Aggregate = Aggregate(lambda scope: scope.aggregate(made), text, None, False, asked)
+def _aggregate(asked: Callable[[Rows], Asked], text: str) -> Aggregation:
+    made: Aggregation = Aggregation(lambda scope: scope.aggregate(made), text, None, False, asked)
     return made
 
 
-def count(what: str | Expr | None = None) -> Aggregate:
+def count(what: str | Expr | None = None) -> Aggregation:
     """Rows; with a column, those where it is not missing."""
     if what is None:
         return _aggregate(lambda _: Asked(function=Function.COUNT), "count()")
@@ -49,7 +49,7 @@ def count(what: str | Expr | None = None) -> Aggregate:
     return _aggregate(asked, f"count({_shown(what)})")
 
 
-def n_units() -> Aggregate:
+def n_units() -> Aggregation:
     """How many of those that are protected: people, or rows where each row is one."""
     return _aggregate(_units, "n_units()")
 
@@ -60,7 +60,7 @@ def _units(rows: Rows) -> Asked:
     return Asked(function=Function.COUNT_DISTINCT)
 
 
-def n_distinct(what: str | Expr) -> Aggregate:
+def n_distinct(what: str | Expr) -> Aggregation:
     """How many different values; of the column that says who somebody is, how many people."""
     item = named(what)
 
@@ -77,33 +77,33 @@ def n_distinct(what: str | Expr) -> Aggregate:
     return _aggregate(asked, f"n_distinct({_shown(what)})")
 
 
-def sum(what: str | Expr) -> Aggregate:
+def sum(what: str | Expr) -> Aggregation:
     return _of_numbers("sum", Function.SUM, what)
 
 
-def mean(what: str | Expr) -> Aggregate:
+def mean(what: str | Expr) -> Aggregation:
     return _of_numbers("mean", Function.AVG, what)
 
 
-def var(what: str | Expr, *, ddof: int = 1) -> Aggregate:
+def var(what: str | Expr, *, ddof: int = 1) -> Aggregation:
     """The variance, as of a sample; with ddof=0 as of everybody."""
     return _of_numbers("var", _spread(ddof, Function.VAR_POP, Function.VAR_SAMP), what, tail=_tail(ddof))
 
 
-def std(what: str | Expr, *, ddof: int = 1) -> Aggregate:
+def std(what: str | Expr, *, ddof: int = 1) -> Aggregation:
     return _of_numbers("std", _spread(ddof, Function.STDDEV_POP, Function.STDDEV_SAMP), what, tail=_tail(ddof))
 
 
-def min(what: str | Expr) -> Aggregate:
+def min(what: str | Expr) -> Aggregation:
     """Nearly the smallest: the one smallest value is one person's own."""
     return _of_numbers("min", Function.MIN, what)
 
 
-def max(what: str | Expr) -> Aggregate:
+def max(what: str | Expr) -> Aggregation:
     return _of_numbers("max", Function.MAX, what)
 
 
-def median(what: str | Expr) -> Aggregate:
+def median(what: str | Expr) -> Aggregation:
     item = named(what)
     return _aggregate(
         lambda rows: Asked(function=Function.QUANTILE, value=_number("median", item, rows), quantile=HALF),
@@ -111,7 +111,7 @@ def median(what: str | Expr) -> Aggregate:
     )
 
 
-def quantile(what: str | Expr, share: object) -> Aggregate:
+def quantile(what: str | Expr, share: object) -> Aggregation:
     """The value below which a share of rows lies: pv.quantile("cost", 0.9)."""
     item, part = named(what), _share(share)
 
@@ -124,23 +124,23 @@ def quantile(what: str | Expr, share: object) -> Aggregate:
     return _aggregate(asked, f"quantile({_shown(what)}, {show(share)})")
 
 
-def cov(one: str | Expr, other: str | Expr, *, ddof: int = 1) -> Aggregate:
+def cov(one: str | Expr, other: str | Expr, *, ddof: int = 1) -> Aggregation:
     return _of_two("cov", _spread(ddof, Function.COVAR_POP, Function.COVAR_SAMP), (one, other), tail=_tail(ddof))
 
 
-def corr(one: str | Expr, other: str | Expr) -> Aggregate:
+def corr(one: str | Expr, other: str | Expr) -> Aggregation:
     """Pearson's correlation."""
     return _of_two("corr", Function.CORR, (one, other))
 
 
-def _of_numbers(name: str, function: Function, what: str | Expr, tail: str = "") -> Aggregate:
+def _of_numbers(name: str, function: Function, what: str | Expr, tail: str = "") -> Aggregation:
     item = named(what)
     return _aggregate(
         lambda rows: Asked(function=function, value=_number(name, item, rows)), f"{name}({_shown(what)}{tail})"
     )
 
 
-def _of_two(name: str, function: Function, what: tuple[str | Expr, str | Expr], tail: str = "") -> Aggregate:
+def _of_two(name: str, function: Function, what: tuple[str | Expr, str | Expr], tail: str = "") -> Aggregation:
     one, other = (named(item) for item in what)
 
     def asked(rows: Rows) -> Asked:

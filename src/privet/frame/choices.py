@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from privet.frame.columns import Expr, Scope, Unfinished, condition_of, cut, expr
+from privet.frame.columns import ColumnScope, Expr, Unfinished, condition_of, cut, expr
 from privet.frame.values import NULL
 from privet.sql.terms import Term, chosen
 
@@ -35,7 +35,7 @@ class Then(Expr):
 
     @classmethod
     def of(cls, branches: tuple[tuple[Expr, Expr], ...], otherwise: Expr | None) -> Then:
-        def read(scope: Scope) -> Term:
+        def read(scope: ColumnScope) -> Term:
             pairs = [(condition._read(scope), value._read(scope)) for condition, value in branches]
             return chosen(pairs, NULL if otherwise is None else otherwise._read(scope))
 

@@ -29,7 +29,7 @@ from privet.sql.terms import (
 )  # fmt: skip
 
 if TYPE_CHECKING:
-    from privet.frame.aggregates import Aggregate
+    from privet.frame.aggregates import Aggregation
 
 LONGEST_TEXT = 300  # of an expression, for people; the expression itself may be longer
 DEEP = (
@@ -38,15 +38,15 @@ DEEP = (
 )
 
 
-class Scope(Protocol):
+class ColumnScope(Protocol):
     """What names and aggregates mean where an expression stands."""
 
     def column(self, name: str) -> Term: ...
 
-    def aggregate(self, asked: Aggregate) -> Term: ...
+    def aggregate(self, asked: Aggregation) -> Term: ...
 
 
-Read = Callable[[Scope], Term]
+Read = Callable[[ColumnScope], Term]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -152,7 +152,7 @@ class Expr:
         if low is None and high is None:
             raise InvalidInputError("clip has no end", "give low, high or both: .clip(0, 5000)", "missing-option")
 
-        def read(scope: Scope) -> Term:
+        def read(scope: ColumnScope) -> Term:
             item = self._read(scope)
             kept = item
             kinds: tuple[Any, Any] = (e.Greatest, e.Least)
@@ -210,7 +210,7 @@ class Expr:
         """Both ends belong to it."""
         ends = expr(low), expr(high)
 
-        def read(scope: Scope) -> Term:
+        def read(scope: ColumnScope) -> Term:
             item, least, most = (part._read(scope) for part in (self, *ends))
             sides = compared(e.Relation.GREATER_EQUAL, item, least), compared(e.Relation.LESS_EQUAL, item, most)
             return made(e.And(tuple(side.expression for side in sides)), Form.TRUTH, *sides)
@@ -382,7 +382,7 @@ def items_of(value: Expr, sign: str = "&") -> tuple[Expr, ...]:
     return value._items[1] if value._items is not None and value._items[0] == sign else (value,)
 
 
-def read(value: Expr, scope: Scope) -> Term:
+def read(value: Expr, scope: ColumnScope) -> Term:
     """What an expression means; deep ones are refused, not a crash."""
     try:
         return value._read(scope)
@@ -425,7 +425,7 @@ def _chained(sign: str, left: object, right: object) -> Expr:
     items = (*items_of(expr(left), sign), expr(right))
     kind: Any = e.And if sign == "&" else e.Or
 
-    def read(scope: Scope) -> Term:
+    def read(scope: ColumnScope) -> Term:
         terms = [truth(item._read(scope), sign) for item in items]
         return made(kind(tuple(term.expression for term in terms)), Form.TRUTH, *terms)
 

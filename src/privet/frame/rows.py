@@ -15,7 +15,7 @@ from privet.core.rational import show
 from privet.core.shape import shape_of_kind
 from privet.core.weights import weight_from
 from privet.errors import InvalidInputError, RefusedQueryError
-from privet.frame.aggregates import Aggregate
+from privet.frame.aggregates import Aggregation
 from privet.frame.columns import Expr, col, condition_of, expr, items_of, read
 from privet.frame.joins import How, On, beside_public, beside_units, only_units
 from privet.frame.scopes import Groups, Rows
@@ -82,7 +82,7 @@ class Frame:
         shown = ", ".join(part for part in (_listed(keys), _named(named)) if part)
         return Grouped(frame=self, keys=tuple(found), step=f".group_by({shown})")
 
-    def agg(self, *unnamed: Aggregate, **named: Aggregate) -> Summary:
+    def agg(self, *unnamed: Aggregation, **named: Aggregation) -> Summary:
         """Numbers about all rows: .agg(n=pv.count(), c=pv.mean("cost"))."""
         return Grouped(frame=self, keys=(), step="").agg(*unnamed, **named)
 
@@ -205,13 +205,13 @@ class Grouped:
     keys: Keys
     step: str
 
-    def agg(self, *unnamed: Aggregate, **named: Aggregate) -> Summary:
+    def agg(self, *unnamed: Aggregation, **named: Aggregation) -> Summary:
         """Numbers about each group, under these names: .agg(n=pv.count(), c=pv.mean("cost"))."""
         listed = [*(("", asked) for asked in unnamed), *named.items()]
         if not listed:
             raise InvalidInputError("agg asks for nothing", "write .agg(n=pv.count())", "nothing-to-do")
         for _, asked in listed:
-            if not isinstance(asked, Aggregate):
+            if not isinstance(asked, Aggregation):
                 raise _not_aggregate(asked)
         shown = ", ".join(part for part in (_listed(unnamed), _named(named)) if part)
         steps = (*self.frame.steps, *([self.step] if self.step else []), f".agg({shown})")

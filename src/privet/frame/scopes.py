@@ -17,7 +17,7 @@ from privet.sql.names import find, missing
 from privet.sql.terms import Term
 
 if TYPE_CHECKING:
-    from privet.frame.aggregates import Aggregate
+    from privet.frame.aggregates import Aggregation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +53,7 @@ class Rows:
     def column(self, name: str) -> Term:
         return self.columns[self.name_of(name)]
 
-    def aggregate(self, asked: Aggregate) -> Term:
+    def aggregate(self, asked: Aggregation) -> Term:
         raise RefusedQueryError(
             f"the aggregate {asked!r} stands where a row is asked about",
             "put aggregates into .agg(...); conditions on them into .having(...); of each unit's rows: .per_unit(...)",
@@ -80,7 +80,7 @@ class Groups:
             raise missing(name, self.draft.forms, "column")
         return Term(Column(found), self.draft.forms[found])
 
-    def aggregate(self, asked: Aggregate) -> Term:
+    def aggregate(self, asked: Aggregation) -> Term:
         what = asked._asked(self.rows)
         return Term(Column(self.draft.known_or_added(what)), form_of(what))
 

@@ -11,7 +11,7 @@ from privet.core.plan import Order, Plan, Scan
 from privet.core.rational import show, whole
 from privet.core.weights import weighted
 from privet.errors import InvalidInputError, RefusedQueryError
-from privet.frame.aggregates import Aggregate
+from privet.frame.aggregates import Aggregation
 from privet.frame.columns import Expr, condition_of, items_of, read
 from privet.frame.joins import pruned, used_in, values_of
 from privet.frame.scopes import Groups
@@ -39,7 +39,7 @@ class Summary:
 
     frame: Frame
     keys: Keys
-    aggregates: tuple[tuple[str, Aggregate], ...]
+    aggregates: tuple[tuple[str, Aggregation], ...]
     conditions: tuple[Expr, ...] = ()
     order: tuple[Order, ...] = ()
     limit: int | None = None

@@ -12,14 +12,14 @@ import zlib
 import numpy as np
 
 from privet.gallery import floats, keys, learning, maxima, noises, people, sessions, sharing, sparse, tables
-from privet.gallery.entry import Entry, Pick
+from privet.gallery.entry import GalleryEntry, Pick
 
-__all__ = ["Entry", "entries", "page"]
+__all__ = ["GalleryEntry", "entries", "page"]
 
 FAMILIES = (sparse, maxima, noises, floats, tables, keys, people, sessions, learning, sharing)
 
 
-def entries(seed: int) -> tuple[Entry, ...]:
+def entries(seed: int) -> tuple[GalleryEntry, ...]:
     """All entries, each broken one followed by its twin. The same seed picks the same parameters."""
     return tuple(
         entry

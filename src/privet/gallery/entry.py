@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from privet.audits.domains import Domain
 
 Mechanism = Callable[..., Any]
-Pair = tuple["Entry", "Entry"]
+Pair = tuple["GalleryEntry", "GalleryEntry"]
 Make = Callable[["Pick"], Pair]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class GalleryEntry:
     """A mechanism with what is claimed of it. An auditor gets `mechanism`, `claim` and `domain`, and nothing else."""
 
     name: str
@@ -36,7 +36,7 @@ def pair(name: str, claim: Claim, domain: Domain, broken: Mechanism, fixed: Mech
     """A broken mechanism and its correct twin, under one claim. What their docstrings say, the entries say."""
     right = f"{name}-fixed"
     return (
-        Entry(
+        GalleryEntry(
             name=name,
             correct=False,
             claim=claim,
@@ -45,7 +45,7 @@ def pair(name: str, claim: Claim, domain: Domain, broken: Mechanism, fixed: Mech
             says=_sentences(broken),
             twin=right,
         ),
-        Entry(
+        GalleryEntry(
             name=right,
             correct=True,
             claim=claim,

@@ -12,7 +12,7 @@ from typing import Any
 from privet.audits import audit
 from privet.core.rational import show
 from privet.errors import InvalidInputError
-from privet.gallery import Entry, entries
+from privet.gallery import GalleryEntry, entries
 
 SECONDS = 4.8  # for each entry; a broken one is mostly found in less than one
 SAMPLES = (
@@ -25,7 +25,7 @@ Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class GalleryRow:
     """What the auditor said of one entry."""
 
     name: str
@@ -50,7 +50,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
+class GalleryJob:
     """What another process needs to know: it builds the entry again, from the seed and its name."""
 
     seed: int
@@ -68,15 +68,16 @@ def run(  # noqa: PLR0913 -- settings, by name
     only: str = "",
     processes: int | None = None,
     progress: Progress | None = None,
-) -> tuple[Row, ...]:
+) -> tuple[GalleryRow, ...]:
     """Audit the entries whose names begin with `only`, several processes at a time; rows in the order of the gallery.
 
     Each has `seconds`, or as long as `samples` from each data set take; correct twins have `twin_seconds`, if given.
     """
-    names, found = _names(seed, only), dict[str, Row]()
+    names, found = _names(seed, only), dict[str, GalleryRow]()
     limits = [twin_seconds or seconds if name.endswith(TWIN) else seconds for name in names]
     jobs = [
-        Job(seed=seed, name=name, seconds=limit, samples=samples) for name, limit in zip(names, limits, strict=True)
+        GalleryJob(seed=seed, name=name, seconds=limit, samples=samples)
+        for name, limit in zip(names, limits, strict=True)
     ]
     for done, row in enumerate(_rows(jobs, processes or os.cpu_count() or 1), 1):
         found[row.name] = row
@@ -85,7 +86,7 @@ def run(  # noqa: PLR0913 -- settings, by name
     return tuple(found[name] for name in names)
 
 
-def _rows(jobs: Sequence[Job], processes: int) -> Iterator[Row]:
+def _rows(jobs: Sequence[GalleryJob], processes: int) -> Iterator[GalleryRow]:
     """As they are ready. Nothing of an entry is sent to another process but its name."""
     if processes == 1 or len(jobs) == 1:
         yield from map(audited, jobs)
@@ -107,15 +108,15 @@ def _names(seed: int, only: str) -> list[str]:
 
 
 @lru_cache(maxsize=1)
-def _built(seed: int) -> dict[str, Entry]:
+def _built(seed: int) -> dict[str, GalleryEntry]:
     return {entry.name: entry for entry in entries(seed)}
 
 
-def audited(job: Job) -> Row:
+def audited(job: GalleryJob) -> GalleryRow:
     """One call of the auditor, which sees the mechanism, the claim and the domain."""
     entry = _built(job.seed)[job.name]
     found = audit(entry.mechanism, entry.claim, domain=entry.domain, samples=job.samples, seconds=job.seconds)
-    return Row(
+    return GalleryRow(
         name=entry.name,
         correct=entry.correct,
         flagged=found.violated,

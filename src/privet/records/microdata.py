@@ -45,7 +45,7 @@ Codes = npt.NDArray[np.uint8] | npt.NDArray[np.uint16] | npt.NDArray[np.uint32]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Column:
+class RecordColumn:
     """One column: a code for each record, and the text of each code, in the order of texts, None last."""
 
     name: str
@@ -62,17 +62,17 @@ class Microdata:
     """Columns of the same length, by name, in the order of the file. `left_out`: names of columns that could not be
     read, because of their name, their type, or another of the same name."""
 
-    columns: Mapping[str, Column]
+    columns: Mapping[str, RecordColumn]
     rows: int
     left_out: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return self.rows
 
-    def __iter__(self) -> Iterator[Column]:
+    def __iter__(self) -> Iterator[RecordColumn]:
         return iter(self.columns.values())
 
-    def __getitem__(self, name: str) -> Column:
+    def __getitem__(self, name: str) -> RecordColumn:
         if name not in self.columns:
             raise InvalidInputError(
                 f"there is no column {show(name)}", f"use one of {', '.join(map(show, self.columns))}", "unknown-column"
@@ -83,7 +83,7 @@ class Microdata:
         return Microdata({name: self[name] for name in names}, self.rows)
 
 
-def column(name: str, texts: Sequence[str | None] | npt.NDArray[Any]) -> Column:
+def column(name: str, texts: Sequence[str | None] | npt.NDArray[Any]) -> RecordColumn:
     """A column from the text of each record; None is missing."""
     values = np.asarray(texts, dtype=object)
     missing = np.fromiter((value is None for value in values), dtype=np.bool_, count=len(values))
@@ -91,7 +91,7 @@ def column(name: str, texts: Sequence[str | None] | npt.NDArray[Any]) -> Column:
     codes = np.full(len(values), len(distinct), dtype=np.uint32)
     codes[~missing] = inverse
     found: tuple[str | None, ...] = (*(str(text) for text in distinct), *((None,) if missing.any() else ()))
-    return Column(name, narrow(codes, len(found)), found)
+    return RecordColumn(name, narrow(codes, len(found)), found)
 
 
 def narrow(codes: npt.NDArray[Any], size: int) -> Codes:
@@ -200,7 +200,7 @@ def _read_plain(
     return Microdata({one.name: one for one in made}, len(made[0].codes), left_out)
 
 
-def _decoded(name: str, found: Encoded, missing: Sequence[str]) -> Column:
+def _decoded(name: str, found: Encoded, missing: Sequence[str]) -> RecordColumn:
     """Texts for bytes. Spaces around them do not count."""
     plain = [text.decode().strip(" ") for text in found.texts]
     texts = [None if not text or text in missing else text for text in plain]
@@ -211,10 +211,10 @@ def _decoded(name: str, found: Encoded, missing: Sequence[str]) -> Column:
     if None in place and not (codes == place[None]).any():  # only in lines that had no text at all
         ordered.pop()
         codes = narrow(codes, len(ordered))
-    return Column(name, codes, tuple(ordered))
+    return RecordColumn(name, codes, tuple(ordered))
 
 
-def _encoded(connection: duckdb.DuckDBPyConnection, relation: str, name: str) -> Column:
+def _encoded(connection: duckdb.DuckDBPyConnection, relation: str, name: str) -> RecordColumn:
     """The codes of one column, by an ENUM of its texts."""
     value = f"CAST({quoted(name)} AS VARCHAR)"
     connection.execute("DROP TYPE IF EXISTS privet_texts")
@@ -229,7 +229,7 @@ def _encoded(connection: duckdb.DuckDBPyConnection, relation: str, name: str) ->
     ).fetchnumpy()["c"]
     if (codes == len(texts)).any():
         texts.append(None)
-    return Column(name, narrow(np.asarray(codes), len(texts)), tuple(texts))
+    return RecordColumn(name, narrow(np.asarray(codes), len(texts)), tuple(texts))
 
 
 def write(
@@ -261,7 +261,7 @@ def write(
 def _inert(data: Microdata) -> Microdata:
     """The same records, with no formula in them."""
     columns = {
-        name: Column(inert(name), one.codes, tuple(None if text is None else inert(text) for text in one.texts))
+        name: RecordColumn(inert(name), one.codes, tuple(None if text is None else inert(text) for text in one.texts))
         for name, one in data.columns.items()  # by their old names, which are all different
     }
     return Microdata(columns, data.rows)
@@ -285,9 +285,9 @@ def _write_csv(data: Microdata, path: Path, delimiter: str) -> None:
             file.write(b"".join(np.column_stack(found).ravel().tolist()))
 
 
-def _groups(columns: Sequence[Column]) -> Iterator[list[Column]]:
+def _groups(columns: Sequence[RecordColumn]) -> Iterator[list[RecordColumn]]:
     """Columns in their order, put together as long as there are few combinations."""
-    group: list[Column] = []
+    group: list[RecordColumn] = []
     for one in columns:
         if group and prod(len(each.texts) for each in [*group, one]) > COMBINATIONS:
             yield group
@@ -296,7 +296,7 @@ def _groups(columns: Sequence[Column]) -> Iterator[list[Column]]:
     yield group
 
 
-def _together(group: Sequence[Column], rows: slice) -> npt.NDArray[np.intp]:
+def _together(group: Sequence[RecordColumn], rows: slice) -> npt.NDArray[np.intp]:
     """For each of these records the number of its combination, the last column being the fastest."""
     found = np.zeros(len(group[0].codes[rows]), dtype=np.intp)
     for one in group:
@@ -331,7 +331,7 @@ def _write_parquet(data: Microdata, path: Path) -> None:
         connection.execute(f"COPY (SELECT {select} FROM records) TO {literal(str(path))} (FORMAT parquet)")
 
 
-def _looked_up(code: str, column: Column) -> str:
+def _looked_up(code: str, column: RecordColumn) -> str:
     """The text of a code, in SQL."""
     texts = ", ".join("NULL" if text is None else literal(text) for text in column.texts)
     return f"CAST([{texts}] AS VARCHAR[])[CAST({code} AS INTEGER) + 1]"

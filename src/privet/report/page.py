@@ -36,7 +36,7 @@ Cell = str | Noted | tuple[str, ...]  # a tuple is shown as tags, such as the na
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class PageText:
     paragraphs: tuple[str, ...]
 
 
@@ -46,7 +46,7 @@ class List:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class PageTable:
     """The first cell of a row names it. A `stacked` table has long texts: on a phone each row is shown as a block."""
 
     caption: str
@@ -92,7 +92,7 @@ class Beside:
     key: Key = ()
 
 
-Part = Text | List | Table | Figure | Beside
+Part = PageText | List | PageTable | Figure | Beside
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,11 +195,11 @@ def _section(section: Section) -> str:
 
 def _part(part: Part, title: str) -> str:
     match part:
-        case Text():
+        case PageText():
             return "".join(f"<p>{_safe(paragraph)}</p>" for paragraph in part.paragraphs)
         case List():
             return f"<ul>{''.join(f'<li>{_safe(item)}</li>' for item in part.items)}</ul>"
-        case Table():
+        case PageTable():
             return _table(part, title)
         case Figure():
             return _figure(part)
@@ -226,7 +226,7 @@ def _key_line(mark: Mark | Sample, words: str) -> str:
     return f'<li><span class="mark {mark}"></span>{_safe(words)}</li>'
 
 
-def _table(table: Table, title: str) -> str:
+def _table(table: PageTable, title: str) -> str:
     """Roles are written out because a stacked table is no table any more to some screen readers."""
     kinds = [_kind(cells) for cells in zip(*table.rows, strict=True)] or [""] * len(table.columns)
     head = "".join(

@@ -11,12 +11,12 @@ NARROWEST = 30  # however deep the tree is
 
 
 @dataclass(frozen=True, slots=True)
-class Branch:
+class TreeBranch:
     text: str
-    items: tuple[Branch, ...] = ()
+    items: tuple[TreeBranch, ...] = ()
 
 
-def drawn(branches: Sequence[Branch], before: str = "") -> Iterator[str]:
+def drawn(branches: Sequence[TreeBranch], before: str = "") -> Iterator[str]:
     """Line by line; `before` stands at the beginning of each."""
     for place, branch in enumerate(branches):
         last = place == len(branches) - 1

@@ -24,7 +24,7 @@ from privet.catalog.vault_file import section
 from privet.core.schema import Boolean, Category, Date, Integer, Kind, Number, Text, Timestamp
 from privet.errors import InvalidInputError
 from privet.sources import attach, connect
-from privet.sources.profile import FORMATS, Facts, facts
+from privet.sources.profile import FORMATS, ColumnFacts, facts
 from privet.sources.relation import FIRST, FLOATS, TEXT, WHOLE, unreadable
 from privet.sources.scratch import Scratch
 from privet.sources.sniff import guess, schema
@@ -50,7 +50,7 @@ PUBLIC_CHECKS = CHECKS | {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
+class DraftTable:
     """A proposal. `table()` gives the declaration, `toml()` its text for vault.toml with what to check."""
 
     proposed: Table
@@ -80,7 +80,7 @@ class Draft:
         return "\n".join([f"{self.proposed.name}: {unit} ({self.notes['unit']})", *lines])
 
 
-def describe(path: str | Path, *, name: str | None = None, public: bool = False, **options: Any) -> Draft:
+def describe(path: str | Path, *, name: str | None = None, public: bool = False, **options: Any) -> DraftTable:
     """Draft a declaration of a file. The options are those of a source, such as kind, delimiter, sheet or table.
 
     Of a table that is `public`, which everybody may read, all texts are listed."""
@@ -97,7 +97,7 @@ def describe(path: str | Path, *, name: str | None = None, public: bool = False,
         ) from None
 
 
-def _draft(connection: duckdb.DuckDBPyConnection, source: Source, path: Path, name: str, *, public: bool) -> Draft:
+def _draft(connection: duckdb.DuckDBPyConnection, source: Source, path: Path, name: str, *, public: bool) -> DraftTable:
     first, left_out = first_kinds(schema(connection, source, path))
     if not first:
         raise InvalidInputError(
@@ -109,7 +109,7 @@ def _draft(connection: duckdb.DuckDBPyConnection, source: Source, path: Path, na
     kinds = {column: _kind(column, raw.types[column], known[column], source) for column in first}
     if public:
         table = Table(name=name, source=source, unit=None, columns=kinds, public=True, key=_key(known))
-        return Draft(proposed=table, notes=_public_notes(kinds), left_out=left_out)
+        return DraftTable(proposed=table, notes=_public_notes(kinds), left_out=left_out)
     unit = _unit(known)
     if unit is not None and len(kinds) > 1:
         del kinds[unit]
@@ -124,7 +124,7 @@ def _draft(connection: duckdb.DuckDBPyConnection, source: Source, path: Path, na
     if unit is None:
         notes["unit"] = notes["rows_are_units"]
     table = Table(name=name, source=source, unit=unit, columns=kinds, max_groups=groups, max_rows_per_group=rows)
-    return Draft(proposed=table, notes=notes, left_out=left_out)
+    return DraftTable(proposed=table, notes=notes, left_out=left_out)
 
 
 def _public_notes(kinds: Mapping[str, Kind]) -> dict[str, str]:
@@ -136,7 +136,7 @@ def _public_notes(kinds: Mapping[str, Kind]) -> dict[str, str]:
     }
 
 
-def _key(known: Mapping[str, Facts]) -> tuple[str, ...]:
+def _key(known: Mapping[str, ColumnFacts]) -> tuple[str, ...]:
     """The first column with another value in each row, if there is one."""
     rows = max(fact.filled for fact in known.values())
     return next(((name,) for name, fact in known.items() if 0 < rows == fact.filled == fact.distinct), ())
@@ -173,7 +173,7 @@ def _kind_of_type(type_: str) -> Kind | None:
     return kinds.get(base)
 
 
-def _reading(source: Source, known: Mapping[str, Facts]) -> Source:
+def _reading(source: Source, known: Mapping[str, ColumnFacts]) -> Source:
     """The options for all columns: codes for "missing", the decimal mark, the form of dates. Given ones win."""
     codes = dict.fromkeys([*source.missing, *(code for fact in known.values() for code in fact.codes)])
     forms = [form for form in FORMATS if any(form in fact.fits for fact in known.values())]
@@ -183,7 +183,7 @@ def _reading(source: Source, known: Mapping[str, Facts]) -> Source:
     return replace(source, decimal=",", thousands=".") if comma and not point else source
 
 
-def _kind(name: str, type_: str, fact: Facts, source: Source) -> Kind:
+def _kind(name: str, type_: str, fact: ColumnFacts, source: Source) -> Kind:
     """What the column seems to be."""
     if type_ != "VARCHAR":
         return _typed(name, type_, fact)
@@ -201,7 +201,7 @@ def _kind(name: str, type_: str, fact: Facts, source: Source) -> Kind:
     return Text()
 
 
-def _typed(name: str, type_: str, fact: Facts) -> Kind:
+def _typed(name: str, type_: str, fact: ColumnFacts) -> Kind:
     kind = _kind_of_type(type_)
     match kind:
         case Integer() | Number():
@@ -214,7 +214,7 @@ def _typed(name: str, type_: str, fact: Facts) -> Kind:
             return Boolean()
 
 
-def _number(name: str, fact: Facts, *, is_whole: bool) -> Kind:
+def _number(name: str, fact: ColumnFacts, *, is_whole: bool) -> Kind:
     """Bounds on a fixed grid: powers of ten, ages, years."""
     if is_whole and fact.low >= 0 and fact.high <= 120 and re.search(r"(^|[^a-z])age([^a-z]|$)", name, re.IGNORECASE):
         return Integer(0, 120)
@@ -229,7 +229,7 @@ def _number(name: str, fact: Facts, *, is_whole: bool) -> Kind:
     )
 
 
-def _decades(fact: Facts) -> tuple[dt.datetime, dt.datetime]:
+def _decades(fact: ColumnFacts) -> tuple[dt.datetime, dt.datetime]:
     if fact.first is None or fact.last is None:
         return SOME_TIME
     return dt.datetime(max(1, fact.first.year // 10 * 10), 1, 1), dt.datetime(fact.last.year // 10 * 10 + 9, 12, 31)
@@ -239,7 +239,7 @@ def _days(times: tuple[dt.datetime, dt.datetime]) -> tuple[dt.date, dt.date]:
     return times[0].date(), times[1].date()
 
 
-def _unit(known: Mapping[str, Facts]) -> str | None:
+def _unit(known: Mapping[str, ColumnFacts]) -> str | None:
     """A column whose name says that it names somebody; words for people count more than "id"."""
     named = [name for name, fact in known.items() if fact.distinct > 1 and ID_NAME.search(name)]
     return min(named, key=lambda name: not re.search(PERSON, name, re.IGNORECASE), default=None)

@@ -37,7 +37,7 @@ HINT = "check the name"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class FilePart:
     """Files whose columns have the same types, as something to write after FROM: for each wanted column its type, None
     where there is none."""
 
@@ -56,14 +56,14 @@ def view(connection: duckdb.DuckDBPyConnection, table: Table, path: Path) -> Raw
     return Raw(relation=relation, types=types, files=files)
 
 
-def check_types(table: Table, parts: Sequence[Part]) -> None:
+def check_types(table: Table, parts: Sequence[FilePart]) -> None:
     names = [column.source for column in wanted(table)]
     for part in parts:
         found = {name: type_ for name, type_ in zip(names, part.types, strict=True) if type_ is not None}
         check_recorded(table, found, f"of {show(part.example)} " if part.example else "")
 
 
-def types_of(table: Table, parts: Sequence[Part]) -> dict[str, str]:
+def types_of(table: Table, parts: Sequence[FilePart]) -> dict[str, str]:
     """The types to record."""
     found: dict[str, set[str]] = {column.source: set() for column in wanted(table)}
     for part in parts:
@@ -74,7 +74,7 @@ def types_of(table: Table, parts: Sequence[Part]) -> dict[str, str]:
 
 
 @claim("ids-stay-different")
-def selected(table: Table, parts: Sequence[Part]) -> tuple[str, dict[str, str]]:
+def selected(table: Table, parts: Sequence[FilePart]) -> tuple[str, dict[str, str]]:
     """All parts, one below the other. Where their types differ each is turned into text by itself, before it meets the
     others: nobody's row decides how the rows of others are read."""
     columns, types = wanted(table), dict[str, str]()
@@ -97,7 +97,9 @@ def _read(table: Table, column: Wanted, type_: str | None) -> tuple[str, str | N
     return read(table, column, Given(sql=quoted(column.source), type=type_))
 
 
-def find_parts(connection: duckdb.DuckDBPyConnection, table: Table, path: Path) -> tuple[list[Part], tuple[Path, ...]]:
+def find_parts(
+    connection: duckdb.DuckDBPyConnection, table: Table, path: Path
+) -> tuple[list[FilePart], tuple[Path, ...]]:
     """What to read, by the types of its columns, and the files that are opened whenever it is read."""
     origin, files = open_in_place(connection, table.source, path)
     names, parts = _by_type(connection, table, files) if len(files) > 1 else ([], [])
@@ -106,12 +108,12 @@ def find_parts(connection: duckdb.DuckDBPyConnection, table: Table, path: Path) 
         return parts, files
     columns = described(connection, f"FROM {origin}")  # a file may still lack a column: there it is NULL
     places = positions(table, [name for name, _ in columns], HINT)
-    return [Part(origin=origin, types=tuple(columns[place][1] for place in places), example="")], files
+    return [FilePart(origin=origin, types=tuple(columns[place][1] for place in places), example="")], files
 
 
 def _by_type(
     connection: duckdb.DuckDBPyConnection, table: Table, files: Sequence[Path]
-) -> tuple[list[str], list[Part]]:
+) -> tuple[list[str], list[FilePart]]:
     """The names of all columns, and the files that agree about the wanted ones. Case does not count, as in SQL."""
     names: dict[str, str] = {}
     found: dict[tuple[str | None, ...], list[Path]] = {}
@@ -121,7 +123,7 @@ def _by_type(
         names = {name.casefold(): name for name, _ in columns} | names
         found.setdefault(tuple(types.get(column.source.casefold()) for column in wanted(table)), []).append(file)
     return list(names.values()), [
-        Part(origin=_parquet(table.source, tuple(alike)), types=types, example=alike[0].name)
+        FilePart(origin=_parquet(table.source, tuple(alike)), types=types, example=alike[0].name)
         for types, alike in found.items()
     ]
 

@@ -34,7 +34,7 @@ PATTERNS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
+class ColumnFacts:
     """`fits` names patterns of all values, or of all but one text; `some` those of at least one value."""
 
     filled: int
@@ -51,7 +51,7 @@ class Facts:
 
 def facts(
     connection: duckdb.DuckDBPyConnection, relation: str, column: str, type_: str, *, public: bool = False
-) -> Facts:
+) -> ColumnFacts:
     """Facts about one column of a raw relation. Of a public table rare texts may be listed, too."""
     if type_ == "VARCHAR":
         return _of_texts(connection, relation, quoted(column), public=public)
@@ -61,7 +61,7 @@ def facts(
         connection,
         f"SELECT count({quoted(column)}), approx_count_distinct({quoted(column)}), {_range(sql, time)} FROM {relation}",
     )
-    return Facts(filled=row[0], distinct=row[1], low=row[2] or 0, high=row[3] or 0, first=row[4], last=row[5])
+    return ColumnFacts(filled=row[0], distinct=row[1], low=row[2] or 0, high=row[3] or 0, first=row[4], last=row[5])
 
 
 def _range(number: str, time: str) -> str:
@@ -71,7 +71,7 @@ def _range(number: str, time: str) -> str:
     )
 
 
-def _of_texts(connection: duckdb.DuckDBPyConnection, relation: str, column: str, *, public: bool) -> Facts:
+def _of_texts(connection: duckdb.DuckDBPyConnection, relation: str, column: str, *, public: bool) -> ColumnFacts:
     often, most, spread = (1, MOST_PUBLIC, 1) if public else (OFTEN, MOST_CATEGORIES, 2)
     connection.execute(
         f"CREATE OR REPLACE TEMP TABLE {VALUES} AS SELECT trim({column}, ' ') AS q, count(*) AS n "
@@ -95,7 +95,7 @@ def _of_texts(connection: duckdb.DuckDBPyConnection, relation: str, column: str,
     loose = ("number", "comma")  # one other text may be a code for "missing"
     common = connection.execute(f"SELECT q FROM {VALUES} WHERE n >= {often} ORDER BY q LIMIT {most + 1}").fetchall()
     listable = len(common) <= most and distinct <= spread * most  # else most of the texts are names of some kind
-    return Facts(
+    return ColumnFacts(
         filled=filled, distinct=distinct, low=low or 0, high=high or 0, first=first, last=last, some=frozenset(some),
         fits=frozenset(name for name, count in some.items() if distinct - count <= (name in loose)),
         codes=tuple(code for code in CODES if (code,) in seen), common=tuple(value for (value,) in common if listable),

@@ -36,7 +36,7 @@ HOW = "ask SELECT keys, COUNT(*), SUM(x) or AVG(x) FROM table WHERE condition GR
 ONE_SELECT = "ask in several queries, and put the answers together: that is free"
 
 
-class Reading(DuckDB):
+class SqlReading(DuckDB):
     """DuckDB's words, with backticks for names as in Spark and BigQuery."""
 
     class Tokenizer(DuckDB.Tokenizer):
@@ -55,7 +55,7 @@ class Reading(DuckDB):
         }
 
 
-_DIALECT = Reading()
+_DIALECT = SqlReading()
 _NAMES = {TokenType.VAR, TokenType.IDENTIFIER}
 _TYPES = {
     TokenType.TINYINT, TokenType.SMALLINT, TokenType.INT, TokenType.BIGINT, TokenType.INT128, TokenType.UTINYINT,

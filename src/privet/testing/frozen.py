@@ -43,7 +43,7 @@ Values = dict[Hashable, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class FrozenQuery:
     """One request for noise: the exact value of each cell, and what was released for it."""
 
     law: Law
@@ -57,8 +57,8 @@ class _Source:
 
     query: Query
     common: frozenset[Keys] | None  # keys that both tables have
-    earlier: Sequence[Asked] | None = None
-    asked: list[Asked] = field(default_factory=list)
+    earlier: Sequence[FrozenQuery] | None = None
+    asked: list[FrozenQuery] = field(default_factory=list)
     waiting: list[Values] = field(default_factory=list)  # vectors that will get noise, in this order
     stray: bool = False  # noise was asked for that belongs to no vector
 
@@ -83,13 +83,13 @@ class _Source:
                 noisy[label] = self._hidden()
             else:
                 noisy[label] = before.get(label, value + extra)
-        self.asked.append(Asked(law=law, values=values, noisy=noisy))
+        self.asked.append(FrozenQuery(law=law, values=values, noisy=noisy))
         return np.array([noisy[label] - value for label, value in values.items()], dtype=object)
 
     def choose(self, spread: Spread, measure: Measure, law: Choice) -> int:
         before = self._before()
         chosen = int(before.get(0, FreshNoise().choose(spread, measure, law)))
-        self.asked.append(Asked(law=law, values={0: spread}, noisy={0: chosen}))
+        self.asked.append(FrozenQuery(law=law, values={0: spread}, noisy={0: chosen}))
         return chosen
 
     def _before(self) -> Values:
@@ -126,7 +126,7 @@ class _Watched:
 class _Released:
     """One release, as everybody sees it, and what went on inside."""
 
-    asked: Sequence[Asked]
+    asked: Sequence[FrozenQuery]
     stray: bool
     answer: object  # with the digest of the ledger taken out
     failed: bool
@@ -215,7 +215,9 @@ def _before(query: Query) -> list[object]:
     return [query.explain(), query.cost, query.error, query.request, query.priced.parts]
 
 
-def _release(query: Query, key: bytes, common: frozenset[Keys] | None, earlier: Sequence[Asked] | None) -> _Released:
+def _release(
+    query: Query, key: bytes, common: frozenset[Keys] | None, earlier: Sequence[FrozenQuery] | None
+) -> _Released:
     source = _Source(query=query, common=common, earlier=earlier)
     watched: Any = _Watched(query.gate.backend, source)
     gate = replace(query.gate, backend=watched, noise=source, secret=lambda: key)
@@ -251,7 +253,7 @@ def _compare(query: Query, one: _Released, two: _Released, found: _Found) -> Non
         _check_distance(part, a, b, found)
 
 
-def _labels(asked: Asked) -> list[Hashable]:
+def _labels(asked: FrozenQuery) -> list[Hashable]:
     """Of keys that are not public only some are in both tables."""
     return [label for label in asked.values if not isinstance(label, tuple)]
 
@@ -286,7 +288,7 @@ def _cells(query: Query, released: _Released) -> int:
     return shown.count(True) + cells.rest
 
 
-def _matched(query: Query, one: _Released, two: _Released) -> list[tuple[Part, list[Asked], list[Asked]]]:
+def _matched(query: Query, one: _Released, two: _Released) -> list[tuple[Part, list[FrozenQuery], list[FrozenQuery]]]:
     """For every part its requests on both tables, if both have them all."""
     made, start = [], 0
     for part in _in_order(query):
@@ -296,7 +298,7 @@ def _matched(query: Query, one: _Released, two: _Released) -> list[tuple[Part, l
     return [(part, a, b) for part, a, b in made if len(a) == len(b)]
 
 
-def _check_distance(part: Part, one: Sequence[Asked], two: Sequence[Asked], found: _Found) -> None:
+def _check_distance(part: Part, one: Sequence[FrozenQuery], two: Sequence[FrozenQuery], found: _Found) -> None:
     steps = [_apart(part, a, b, label) for a, b in zip(one, two, strict=True) for label in {**a.values, **b.values}]
     far = (sum(steps), sum(step * step for step in steps), max(steps, default=0), sum(step != 0 for step in steps))
     for name, size in zip(LIMITS, far, strict=True):
@@ -306,7 +308,7 @@ def _check_distance(part: Part, one: Sequence[Asked], two: Sequence[Asked], foun
             found.note("distance", f"{words}; {limit} is paid for")
 
 
-def _apart(part: Part, one: Asked, two: Asked, label: Hashable) -> int:
+def _apart(part: Part, one: FrozenQuery, two: FrozenQuery, label: Hashable) -> int:
     if isinstance(part.law, Choice):
         return _losses_apart(part.measure, part.law, one.values[label], two.values[label])
     return abs(int(one.values.get(label, 0)) - int(two.values.get(label, 0)))

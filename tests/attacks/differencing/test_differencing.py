@@ -20,8 +20,8 @@ from privet.attacks.differencing import determined
 from privet.attacks.differencing.determined import classes_of, settle
 from privet.attacks.differencing.difference import NO_TIME, attack_differencing
 from privet.attacks.differencing.file import queries_of, read_queries
-from privet.attacks.differencing.noisy import Estimate, Law, ceiling, estimates, has_it, pooled_rate
-from privet.attacks.differencing.queries import Noise, Queries, Query, Secret, number, two_means, two_releases
+from privet.attacks.differencing.noisy import Law, NoisyEstimate, ceiling, estimates, has_it, pooled_rate
+from privet.attacks.differencing.queries import Noise, PublishedQuery, Queries, Secret, number, two_means, two_releases
 from privet.attacks.differencing.words import number_text
 from privet.attacks.finding import Findings, Strength
 from privet.attacks.promise import Privacy, privacy
@@ -73,11 +73,11 @@ def small_queries(draw: st.DrawFn) -> Queries:
             size, measure = sum(people[name] for name in members), "mean"
             bounds = Between(*(None if side is None else side / size for side in (bounds.low, bounds.high)))
         queries.append((f"q{at}", members, measure, bounds))
-    parts = tuple(Query(name=n, members=m, measure=k, value=v) for n, m, k, v in queries)  # type: ignore[arg-type]
+    parts = tuple(PublishedQuery(name=n, members=m, measure=k, value=v) for n, m, k, v in queries)  # type: ignore[arg-type]
     return _unchecked(people, secret, parts)
 
 
-def _unchecked(people: dict[str, int], secret: Secret, parts: tuple[Query, ...]) -> Queries:
+def _unchecked(people: dict[str, int], secret: Secret, parts: tuple[PublishedQuery, ...]) -> Queries:
     made = object.__new__(Queries)
     given = {"people": people, "secret": secret, "queries": parts, "privacy": None, "subject": "x"}
     for name, value in given.items():
@@ -97,7 +97,7 @@ def possible(queries: Queries) -> list[dict[str, tuple[Fraction, ...]]]:
     return found
 
 
-def _fits(query: Query, each: Mapping[str, tuple[Fraction, ...]]) -> bool:
+def _fits(query: PublishedQuery, each: Mapping[str, tuple[Fraction, ...]]) -> bool:
     values = [value for name in query.members for value in each[name]]
     said = sum(values, Fraction(0)) / (len(values) if query.measure == "mean" else 1)
     low, high = query.value.low, query.value.high
@@ -278,7 +278,7 @@ def random_release(people: int, queries: int, top: int) -> tuple[Queries, dict[s
     names = [f"p{at}" for at in range(people)]
     secret = Secret() if top == 1 else number("pay", 0, top)
     parts = tuple(
-        Query(
+        PublishedQuery(
             name=f"q{at}", members=tuple(itertools.compress(names, row)), measure="sum",
             value=Between(Fraction(int(values[row].sum())), Fraction(int(values[row].sum()))),
         )
@@ -479,7 +479,9 @@ def test_normal_confidence_is_calibrated() -> None:
     """Claims of 95 % and more are right that often: four standard deviations below would come up once in 30,000."""
     chance, rate = np.random.default_rng(5), Fraction(3, 10)
     real = chance.random(4000) < float(rate)
-    shares = [has_it(Estimate(float(value), Law((), 0.4), (0,)), rate) for value in real + chance.normal(0, 0.4, 4000)]
+    shares = [
+        has_it(NoisyEstimate(float(value), Law((), 0.4), (0,)), rate) for value in real + chance.normal(0, 0.4, 4000)
+    ]
     sure = [(one >= 0.5) == truth for one, truth in zip(shares, real, strict=True) if max(one, 1 - one) >= 0.95]
     assert len(sure) > 2000
     assert sum(sure) / len(sure) > 0.95 - 4 * math.sqrt(0.05 * 0.95 / len(sure))

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from privet.attacks.linkage.axis import Axis, axis
+from privet.attacks.linkage.axis import LinkAxis, axis
 from privet.attacks.linkage.values import as_days, as_numbers, is_free, joined, plain
-from privet.records.microdata import Column, column
+from privet.records.microdata import RecordColumn, column
 
 NOTHING = (None, "", "*", "*****", "  ")
 
 
-def codes(one: Column) -> dict[str | None, int]:
+def codes(one: RecordColumn) -> dict[str | None, int]:
     return {text: code for code, text in enumerate(one.texts)}
 
 
@@ -155,7 +155,7 @@ def test_a_label_that_skips_ground_values_has_pieces() -> None:
     assert both.released.pieces
 
 
-def slow_chance(both: Axis, code: int) -> float:
+def slow_chance(both: LinkAxis, code: int) -> float:
     there = [place for place in range(len(both.known.low)) if not both.known.free[place]]
     people = both.known.people
     agree = sum(int(people[p]) for p in there if both.overlap(np.array([code]), np.array([p]))[0])

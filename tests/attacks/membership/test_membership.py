@@ -16,9 +16,9 @@ from scipy.stats import betabinom
 import privet as pv
 from privet.attacks import attack_membership
 from privet.attacks.finding import Findings
-from privet.attacks.membership.files import People
+from privet.attacks.membership.files import PeopleTable
 from privet.attacks.membership.findings import OFF
-from privet.attacks.membership.likelihoods import Model, Population, Published, model
+from privet.attacks.membership.likelihoods import LikelihoodModel, Population, PublishedMeans, model
 from privet.attacks.membership.members import p_values, scores
 from privet.attacks.membership.trade_off import under
 from privet.attacks.membership.trial import trial
@@ -144,7 +144,7 @@ def test_the_ratio_of_counts_is_that_of_two_beta_binomials() -> None:
     for count in range(1, size):
         usual = Population(kind="yes or no", means=np.array([seen / known]), deviations=np.ones(1), people=float(known))
         ready = model(
-            Published(means=np.array([count / size]), sizes=np.array([float(size)]), noise=np.zeros(1)),
+            PublishedMeans(means=np.array([count / size]), sizes=np.array([float(size)]), noise=np.zeros(1)),
             usual, "likelihood", whiten=False,
         )  # fmt: skip
         for x in (0, 1):
@@ -169,7 +169,7 @@ def test_whitening_is_the_dense_likelihood_ratio() -> None:
     noise = draw.uniform(0, 0.3, 5)
     usual = Population(kind="numbers", means=np.zeros(5), deviations=spread, people=8.0, sample=sample / spread)
     means = draw.normal(0, 0.3, 5)
-    ready = model(Published(means=means, sizes=np.full(5, 20.0), noise=noise), usual, "likelihood", whiten=True)
+    ready = model(PublishedMeans(means=means, sizes=np.full(5, 20.0), noise=noise), usual, "likelihood", whiten=True)
     shrunk = shrinkage(sample / spread)
     cov = shrunk * np.eye(5) + (1 - shrunk) * (sample / spread).T @ (sample / spread) / 8
     people = draw.normal(0, 1, (3, 5))
@@ -322,7 +322,7 @@ def test_the_noise_of_a_trial_does_not_tell_who_was_drawn() -> None:
     """One person alone has two copies: in the study, in the reference or elsewhere, the noise is for two."""
     values = np.random.default_rng(3).integers(0, 2, (40, 3)).astype(np.float64)
     values[7, 1] = 2
-    data = People(people=tuple(map(str, range(40))), attributes=("a", "b", "c"), values=values)
+    data = PeopleTable(people=tuple(map(str, range(40))), attributes=("a", "b", "c"), values=values)
     scales: list[object] = []
 
     def draw(scale: object, size: int) -> object:
@@ -476,8 +476,8 @@ def test_on_answers_of_a_vault_at_epsilon_1(tmp_path: Path) -> None:
 # A trial on one's own data
 
 
-def people(values: Floats) -> People:
-    return People(
+def people(values: Floats) -> PeopleTable:
+    return PeopleTable(
         people=tuple(f"p{place}" for place in range(len(values))),
         attributes=tuple(f"a{place}" for place in range(values.shape[1])),
         values=values,
@@ -578,8 +578,10 @@ def test_few_people_and_members_by_name() -> None:
 
 def test_a_model_with_a_population_that_is_known() -> None:
     usual = Population(kind="numbers", means=np.zeros(1), deviations=np.ones(1), people=math.inf)
-    ready = model(Published(means=np.ones(1), sizes=np.ones(1), noise=np.ones(1)), usual, "likelihood", whiten=False)
-    assert isinstance(ready, Model)
+    ready = model(
+        PublishedMeans(means=np.ones(1), sizes=np.ones(1), noise=np.ones(1)), usual, "likelihood", whiten=False
+    )
+    assert isinstance(ready, LikelihoodModel)
     assert ready.scores(np.array([[1.0]]))[0] == pytest.approx((1 - 0) / 4)  # (1^2 - 0^2) / 2 over the variance 1 + 1
 
 
@@ -589,7 +591,7 @@ def test_hapmap() -> None:
     (path,) = (Path(str(DATA)) / "hapmap3").glob("*.bed")
     data = read_plink(path)
     values = np.where(data.counts < 0, np.nan, data.counts).astype(np.float64)
-    found = trial(People(people=data.people, attributes=data.snps, values=values), size=100, seed=1).numbers
+    found = trial(PeopleTable(people=data.people, attributes=data.snps, values=values), size=100, seed=1).numbers
     assert found["auc"] > 0.95
     assert found["control_low"] <= 0.5 <= found["control_high"]
     assert found["whitened"]

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from privet.attacks.proofs.certificate import (  # fmt: skip
     DENIAL,
     Branch,
-    Claim,
     Leaf,
     Nobody,
     Proof,
-    Row,
+    ProofClaim,
+    ProofRow,
     System,
     check,
     fits,
@@ -45,7 +45,7 @@ def solutions(system: System) -> Iterator[tuple[int, ...]]:
             yield values
 
 
-def true(system: System, claim: Claim) -> bool:
+def true(system: System, claim: ProofClaim) -> bool:
     return all(sum(weight * values[at] for at, weight in claim.terms) >= claim.least for values in solutions(system))
 
 
@@ -63,7 +63,7 @@ def systems(draw: st.DrawFn) -> System:
     for _ in range(draw(st.integers(0, 3))):
         bound = draw(st.integers(-6, 6))
         ends = draw(st.sampled_from([(bound, bound), (bound, None), (None, bound), (bound, bound + 2), (None, None)]))
-        rows.append(Row(draw(terms(size)), *ends))
+        rows.append(ProofRow(draw(terms(size)), *ends))
     return System(low, high, tuple(rows))
 
 
@@ -86,17 +86,17 @@ def test_no_false_claim_is_accepted_in_thousands_of_tries() -> None:
         high = tuple(a + chance.randint(0, 2) for a in low)
         rows = tuple(_drawn_row(chance, size) for _ in range(chance.randint(1, 2)))
         system = System(low, high, rows)
-        claim = Claim(tuple((at, chance.choice((-1, 1, 2))) for at in range(size)), chance.randint(-2, 3))
+        claim = ProofClaim(tuple((at, chance.choice((-1, 1, 2))) for at in range(size)), chance.randint(-2, 3))
         if check(system, claim, _drawn_proof(chance, 2)):
             accepted += 1
             assert true(system, claim)
     assert accepted > 200
 
 
-def _drawn_row(chance: random.Random, size: int) -> Row:
+def _drawn_row(chance: random.Random, size: int) -> ProofRow:
     bound = chance.randint(-3, 3)
     low, high = chance.choice(((bound, bound), (bound, None), (None, bound)))
-    return Row(tuple((at, chance.randint(-2, 2)) for at in range(size)), low, high)
+    return ProofRow(tuple((at, chance.randint(-2, 2)) for at in range(size)), low, high)
 
 
 def _drawn_proof(chance: random.Random, depth: int) -> Proof:
@@ -111,7 +111,7 @@ def _drawn_proof(chance: random.Random, depth: int) -> Proof:
 @given(st.data())
 def test_no_false_claim_is_accepted_whatever_the_proof(data: st.DataObject) -> None:
     system = data.draw(systems())
-    claim = Claim(data.draw(terms(len(system.low))), data.draw(st.integers(-4, 4)))
+    claim = ProofClaim(data.draw(terms(len(system.low))), data.draw(st.integers(-4, 4)))
     proof = data.draw(proofs())
     if check(system, claim, proof):
         event("accepted")
@@ -126,7 +126,7 @@ def test_no_false_claim_is_accepted_from_a_proof_of_another(data: st.DataObject)
     assume(all(a <= b for a, b in zip(system.low, system.high, strict=True)))
     aim = data.draw(terms(len(system.low)))
     totals = [sum(weight * values[at] for at, weight in aim) for values in solutions(system)]
-    claim = Claim(aim, min(totals)) if totals else Claim((), 1)
+    claim = ProofClaim(aim, min(totals)) if totals else ProofClaim((), 1)
     proof = Prover(system).prove(claim, Work(60))
     if proof is None:
         event("no proof found")
@@ -134,7 +134,7 @@ def test_no_false_claim_is_accepted_from_a_proof_of_another(data: st.DataObject)
     assert check(system, claim, proof)
     assert true(system, claim)
     wrong = _damaged(proof, data)
-    other = Claim(claim.terms, claim.least + data.draw(st.integers(0, 1)))
+    other = ProofClaim(claim.terms, claim.least + data.draw(st.integers(0, 1)))
     if check(system, other, wrong):
         event("damaged and accepted")
         assert true(system, other)
@@ -156,14 +156,14 @@ def _damaged(proof: Proof, data: st.DataObject) -> Proof:
     )
 
 
-AT_LEAST_3 = System((0, 0), (9, 9), (Row(((0, 1), (1, 1)), 7, 7, "sum"), Row(((1, 1),), None, 4, "second")))
-THREE = Claim(((0, 1),), 3)
+AT_LEAST_3 = System((0, 0), (9, 9), (ProofRow(((0, 1), (1, 1)), 7, 7, "sum"), ProofRow(((1, 1),), None, 4, "second")))
+THREE = ProofClaim(((0, 1),), 3)
 PROOF = Leaf(((0, 1), (1, -1), (DENIAL, -1)))
 
 
 def test_a_right_proof_is_accepted_and_no_stronger_claim() -> None:
     assert check(AT_LEAST_3, THREE, PROOF)
-    assert not check(AT_LEAST_3, Claim(((0, 1),), 4), PROOF)
+    assert not check(AT_LEAST_3, ProofClaim(((0, 1),), 4), PROOF)
     assert fits(AT_LEAST_3, (3, 4))  # the bound is reached: 3 is the most that can be claimed
 
 
@@ -193,42 +193,42 @@ def test_a_wrong_proof_is_refused(proof: Proof) -> None:
 def test_an_empty_half_needs_no_reason() -> None:
     assert check(AT_LEAST_3, THREE, Branch(0, -1, Leaf(()), PROOF))
     assert check(AT_LEAST_3, THREE, Branch(0, 9, PROOF, Leaf(())))
-    assert check(System((1,), (0,), ()), Claim(((0, 1),), 99), Leaf(()))
+    assert check(System((1,), (0,), ()), ProofClaim(((0, 1),), 99), Leaf(()))
 
 
 @pytest.mark.parametrize("half", [Fraction(1, 2), 0.5])
 def test_a_branch_must_not_jump_over_a_whole_number(half: Any) -> None:
     """x <= 1/2 or x >= 3/2 leaves out 1, the only solution."""
-    system = System((0,), (2,), (Row(((0, 1),), 1, 1),))
-    nothing = Claim((), 1)
+    system = System((0,), (2,), (ProofRow(((0, 1),), 1, 1),))
+    nothing = ProofClaim((), 1)
     assert not check(system, nothing, Branch(0, half, Leaf(((0, 1),)), Leaf(((0, -1),))))
 
 
 def test_weights_are_whole_numbers() -> None:
     """In floating point 1e16 + 1 is 1e16, and a true denial would look contradictory."""
-    system = System((0, 0), (1, 1), (Row(((0, 1), (1, 1)), 1, 1),))
+    system = System((0, 0), (1, 1), (ProofRow(((0, 1), (1, 1)), 1, 1),))
     weights: Any = ((0, 1e16), (DENIAL, -1e16))
-    assert not check(system, Claim(((0, 1),), 1), Leaf(weights))
+    assert not check(system, ProofClaim(((0, 1),), 1), Leaf(weights))
     assert not check(AT_LEAST_3, THREE, Leaf(((0, 1.0), (1, -1.0), (DENIAL, -1.0))))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("at", [2, -1, 10**30])
 def test_a_claim_about_no_variable_is_refused(at: int) -> None:
-    claim = Claim(((at, 1),), 0)
+    claim = ProofClaim(((at, 1),), 0)
     assert not check(AT_LEAST_3, claim, Leaf(((DENIAL, -1),)))
 
 
 def test_a_deep_proof_is_checked_without_recursion() -> None:
     levels = 5000
-    system = System((0,), (levels,), (Row(((0, 1),), levels, None),))
+    system = System((0,), (levels,), (ProofRow(((0, 1),), levels, None),))
     proof: Proof = Leaf(((DENIAL, -1),))
     for value in range(levels - 1, -1, -1):
         proof = Branch(0, value, Leaf(((0, 1),)), proof)
-    claim = Claim(((0, 1),), levels)
+    claim = ProofClaim(((0, 1),), levels)
     assert check(system, claim, proof)
     assert len(leaves(proof)) == levels + 1
     assert rows_used(proof) == (0,)
-    assert not check(system, Claim(((0, 1),), levels + 1), proof)
+    assert not check(system, ProofClaim(((0, 1),), levels + 1), proof)
 
 
 @settings(max_examples=150)
@@ -249,14 +249,14 @@ def test_steps_keep_every_solution(system: System, data: st.DataObject) -> None:
 
 def test_a_sum_of_nothing_with_negative_numbers_does_not_mean_nobody() -> None:
     """x = -1, y = 1 adds up to 0, and neither is 0."""
-    system = System((-1, 0), (1, 1), (Row(((0, 1), (1, 1)), 0, 0),))
+    system = System((-1, 0), (1, 1), (ProofRow(((0, 1), (1, 1)), 0, 0),))
     step = Nobody((0, 1), Leaf(((0, -1), (DENIAL, -1))))
     assert check(system, step.claim(), step.proof)
     assert narrowed(system, [step]) is None
 
 
 def test_steps_build_on_each_other() -> None:
-    system = System((0, 0), (3, 3), (Row(((0, 1),), None, 0, "a"), Row(((0, -1), (1, 1)), None, 0, "b")))
+    system = System((0, 0), (3, 3), (ProofRow(((0, 1),), None, 0, "a"), ProofRow(((0, -1), (1, 1)), None, 0, "b")))
     first, second = Nobody((0,), Leaf(((0, -1), (DENIAL, -1)))), Nobody((1,), Leaf(((1, -1), (DENIAL, -1))))
     after = narrowed(system, [first, second])
     assert after is not None

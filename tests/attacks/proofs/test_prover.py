@@ -12,7 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from privet.attacks.proofs import prover as prover_module
-from privet.attacks.proofs.certificate import Branch, Claim, Leaf, Row, System, check, fits
+from privet.attacks.proofs.certificate import Branch, Leaf, ProofClaim, ProofRow, System, check, fits
 from privet.attacks.proofs.prover import Prover
 from privet.attacks.proofs.solver import Outcome, Solved, Solver, impossible, smallest_cover
 from privet.attacks.proofs.work import Work
@@ -20,10 +20,10 @@ from privet.attacks.tables import certain as certain_module
 from privet.attacks.tables.certain import Certain, Search, silent
 
 SECONDS = 60
-NOTHING = Claim((), 1)
-UNEVEN = System((0, 0), (2, 2), (Row(((0, 2), (1, 2)), 3, 3),))  # twice a whole number is not 3
-HALF = System((0, 0, 0), (1, 1, 1), (Row(((0, 2), (1, 2), (2, 1)), 3, 3),))  # the third is 1, by parity only
-SUM = System((0, 0), (5, 5), (Row(((0, 1), (1, 1)), 7, 7),))  # each at least 2
+NOTHING = ProofClaim((), 1)
+UNEVEN = System((0, 0), (2, 2), (ProofRow(((0, 2), (1, 2)), 3, 3),))  # twice a whole number is not 3
+HALF = System((0, 0, 0), (1, 1, 1), (ProofRow(((0, 2), (1, 2), (2, 1)), 3, 3),))  # the third is 1, by parity only
+SUM = System((0, 0), (5, 5), (ProofRow(((0, 1), (1, 1)), 7, 7),))  # each at least 2
 
 
 def solutions(system: System) -> Iterator[tuple[int, ...]]:
@@ -38,7 +38,7 @@ def systems(draw: st.DrawFn) -> System:
     for _ in range(draw(st.integers(1, 3))):
         terms = tuple((at, weight) for at in range(size) if (weight := draw(st.integers(-2, 3))))
         bound = draw(st.integers(-2, 8))
-        rows.append(Row(terms, *draw(st.sampled_from([(bound, bound), (bound, None), (None, bound)]))))
+        rows.append(ProofRow(terms, *draw(st.sampled_from([(bound, bound), (bound, None), (None, bound)]))))
     return System((0,) * size, tuple(draw(st.integers(0, 3)) for _ in range(size)), tuple(rows))
 
 
@@ -57,14 +57,14 @@ def test_what_is_proven_is_true_and_what_is_true_is_proven(system: System, data:
         terms = tuple((at, weight) for at in range(len(system.low)) if (weight := data.draw(st.integers(-2, 2))))
         assume(terms)
         least = min(sum(weight * values[at] for at, weight in terms) for values in every)
-        right = prover.prove(Claim(terms, least), Work(SECONDS))
+        right = prover.prove(ProofClaim(terms, least), Work(SECONDS))
         assert right is not None
-        assert check(system, Claim(terms, least), right)
-        assert prover.prove(Claim(terms, least + 1), Work(SECONDS)) is None
+        assert check(system, ProofClaim(terms, least), right)
+        assert prover.prove(ProofClaim(terms, least + 1), Work(SECONDS)) is None
         bound = prover.lowest(terms, Work(SECONDS))
         assert bound is not None
         assert bound[0] <= least
-        assert check(system, Claim(terms, bound[0]), bound[1])
+        assert check(system, ProofClaim(terms, bound[0]), bound[1])
     assert all(fits(system, values) for values in prover.seen)
 
 
@@ -81,8 +81,8 @@ def test_both_solvers_agree_with_trying_everything(system: System) -> None:
     if first.values is not None:
         assert first.values[0] == min(values[0] for values in every)
     least = min((values[0] for values in every), default=1)
-    assert impossible(system, Claim(((0, 1),), least), Work(SECONDS))
-    assert impossible(system, Claim(((0, 1),), least + 1), Work(SECONDS)) == (not every)
+    assert impossible(system, ProofClaim(((0, 1),), least), Work(SECONDS))
+    assert impossible(system, ProofClaim(((0, 1),), least + 1), Work(SECONDS)) == (not every)
 
 
 def test_a_tight_bound_is_reached() -> None:
@@ -96,7 +96,7 @@ def test_a_tight_bound_is_reached() -> None:
 
 def test_where_no_linear_program_helps_branches_do() -> None:
     prover = Prover(HALF)
-    claim = Claim(((2, 1),), 1)
+    claim = ProofClaim(((2, 1),), 1)
     assert prover.at_least(claim, Work(SECONDS)) is None
     proof = prover.prove(claim, Work(SECONDS))
     assert isinstance(proof, Branch)
@@ -106,44 +106,44 @@ def test_where_no_linear_program_helps_branches_do() -> None:
 
 def test_claims_with_a_negative_bound_do_not_spoil_later_ones() -> None:
     prover = Prover(HALF)
-    assert prover.prove(Claim(((0, -1), (1, -1)), -1), Work(SECONDS)) is not None  # needs branches
-    assert prover.prove(Claim(((0, -1), (1, -1)), 0), Work(SECONDS)) is None
-    assert prover.prove(Claim(((2, 1),), 1), Work(SECONDS)) is not None
+    assert prover.prove(ProofClaim(((0, -1), (1, -1)), -1), Work(SECONDS)) is not None  # needs branches
+    assert prover.prove(ProofClaim(((0, -1), (1, -1)), 0), Work(SECONDS)) is None
+    assert prover.prove(ProofClaim(((2, 1),), 1), Work(SECONDS)) is not None
 
 
 def test_nobody_narrows_all_that_follows() -> None:
-    prover = Prover(System((0, 0), (5, 5), (Row(((0, 1), (1, 1)), 3, None),)))
-    assert prover.prove(Claim(((0, 1),), 3), Work(SECONDS)) is None
+    prover = Prover(System((0, 0), (5, 5), (ProofRow(((0, 1), (1, 1)), 3, None),)))
+    assert prover.prove(ProofClaim(((0, 1),), 3), Work(SECONDS)) is None
     prover.nobody((1,))
-    assert prover.prove(Claim(((0, 1),), 3), Work(SECONDS)) is not None
+    assert prover.prove(ProofClaim(((0, 1),), 3), Work(SECONDS)) is not None
     assert prover.system.high == (5, 0)
 
 
 @pytest.mark.parametrize("remembers", [True, False])
 def test_a_point_that_denies_the_claim_is_kept_if_it_is_a_solution(remembers: bool) -> None:
     prover = Prover(SUM, remembers=remembers)
-    assert prover.at_least(Claim(((0, 1),), 3), Work(SECONDS)) is None
+    assert prover.at_least(ProofClaim(((0, 1),), 3), Work(SECONDS)) is None
     assert prover.seen == ([(2, 5)] if remembers else [])
-    third = Prover(System((0, 0), (5, 5), (Row(((0, 3), (1, 1)), 4, 4), Row(((1, 1),), None, 0))))
-    assert third.at_least(Claim(((0, 1),), 3), Work(SECONDS)) is None  # 4/3 is no solution
+    third = Prover(System((0, 0), (5, 5), (ProofRow(((0, 3), (1, 1)), 4, 4), ProofRow(((1, 1),), None, 0))))
+    assert third.at_least(ProofClaim(((0, 1),), 3), Work(SECONDS)) is None  # 4/3 is no solution
     assert third.seen == []
 
 
 def test_an_impossible_system_has_no_lowest_point() -> None:
-    none = System((0,), (1,), (Row(((0, 1),), 5, None),))
+    none = System((0,), (1,), (ProofRow(((0, 1),), 5, None),))
     assert Prover(none).lowest(((0, 1),), Work(SECONDS)) is None
-    assert Prover(none).at_least(Claim(((0, 1),), 1), Work(SECONDS)) is None
-    assert Prover(none).prove(Claim(((0, 1),), 1), Work(SECONDS)) is not None
+    assert Prover(none).at_least(ProofClaim(((0, 1),), 1), Work(SECONDS)) is None
+    assert Prover(none).prove(ProofClaim(((0, 1),), 1), Work(SECONDS)) is not None
     empty = System((1,), (0,), ())
     assert Prover(empty).prove(NOTHING, Work(SECONDS)) == Leaf(())
 
 
 def test_a_row_whose_ends_cross_is_a_contradiction() -> None:
-    crossed = System((0,), (5,), (Row(((0, 1),), 3, 2),))  # such as a count of exactly 2.5
+    crossed = System((0,), (5,), (ProofRow(((0, 1),), 3, 2),))  # such as a count of exactly 2.5
     proof = Prover(crossed).prove(NOTHING, Work(SECONDS))
     assert proof is not None
     assert check(crossed, NOTHING, proof)
-    assert Prover(crossed).at_least(Claim(((0, 1),), 1), Work(SECONDS)) is None
+    assert Prover(crossed).at_least(ProofClaim(((0, 1),), 1), Work(SECONDS)) is None
 
 
 def test_too_many_branches_prove_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,7 +152,7 @@ def test_too_many_branches_prove_nothing(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_weights_that_the_checker_refuses_prove_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    infeasible = System((0,), (1,), (Row(((0, 1),), 5, None),))
+    infeasible = System((0,), (1,), (ProofRow(((0, 1),), 5, None),))
     monkeypatch.setattr(prover_module, "_leaves", lambda _dual: iter([Leaf(((0, -1),))]))
     assert Prover(infeasible).prove(NOTHING, Work(SECONDS)) is None
     assert Prover(SUM).lowest(((0, 1),), Work(SECONDS)) is None
@@ -161,8 +161,8 @@ def test_weights_that_the_checker_refuses_prove_nothing(monkeypatch: pytest.Monk
 def test_large_numbers_are_rounded_and_checked() -> None:
     """Floats cannot hold these: a proof is either right or not given."""
     big = 10**15
-    system = System((0, 0), (9, 9), (Row(((0, big + 1), (1, big)), 3 * big + 1, 3 * big + 1),))
-    for claim in (Claim(((0, 1),), 1), Claim(((0, 1),), 2), Claim(((1, 1),), 2)):
+    system = System((0, 0), (9, 9), (ProofRow(((0, big + 1), (1, big)), 3 * big + 1, 3 * big + 1),))
+    for claim in (ProofClaim(((0, 1),), 1), ProofClaim(((0, 1),), 2), ProofClaim(((1, 1),), 2)):
         proof = Prover(system).prove(claim, Work(SECONDS))
         assert proof is None or all(values[claim.terms[0][0]] >= claim.least for values in solutions(system))
 
@@ -200,8 +200,8 @@ def test_every_solver_says_what_it_used(system: System) -> None:
     for ask in (
         lambda work: Solver(system).solve(work),
         lambda work: Solver(system).every(work, 10),
-        lambda work: Prover(system).at_least(Claim(((0, 1),), 1), work),
-        lambda work: impossible(system, Claim(((0, 1),), 1), work),
+        lambda work: Prover(system).at_least(ProofClaim(((0, 1),), 1), work),
+        lambda work: impossible(system, ProofClaim(((0, 1),), 1), work),
         lambda work: smallest_cover([frozenset("ab"), frozenset("bc")], work),
     ):
         spent = []
@@ -217,7 +217,9 @@ def test_the_same_is_found_every_time_and_costs_the_same() -> None:
     """Fewer steps than are needed: where the work ends does not depend on the machine."""
     rng = random.Random(5)
     rows = tuple(
-        Row(tuple((at, rng.randint(1, 9)) for at in sorted(rng.sample(range(40), 12))), total, total + 1, f"r{number}")
+        ProofRow(
+            tuple((at, rng.randint(1, 9)) for at in sorted(rng.sample(range(40), 12))), total, total + 1, f"r{number}"
+        )
         for number, total in enumerate(rng.randint(200, 300) for _ in range(25))
     )
     hard = System((0,) * 40, (9,) * 40, rows)

@@ -21,7 +21,7 @@ from privet.attacks.finding import Strength
 from privet.attacks.pseudonyms import loops, search
 from privet.attacks.pseudonyms.formats import LADDER, NAMED, Format, formats_of, space
 from privet.attacks.pseudonyms.reversal import attack_pseudonyms
-from privet.attacks.pseudonyms.schemes import BITS, Reading, Scheme, algorithms, by_chance, recognized
+from privet.attacks.pseudonyms.schemes import BITS, HashReading, Scheme, algorithms, by_chance, recognized
 from privet.attacks.pseudonyms.search import Sweep, Targets
 from privet.attacks.pseudonyms.search_plan import duration
 from privet.attacks.pseudonyms.words import doubt, explained
@@ -47,7 +47,7 @@ def swept(ids: list[bytes], scheme: Scheme, wanted: list[bytes], *, compiled: bo
         hmac.digest(scheme.key, one, scheme.algorithm) if scheme.key is not None
         else naive(scheme.algorithm, before + one + after) for one in wanted
     ]  # fmt: skip
-    reading = Reading("hex", 2 * len(digests[0]))
+    reading = HashReading("hex", 2 * len(digests[0]))
     sweep = Sweep.of(Format("list", (tuple(ids),)), scheme, Targets.of(reading, [d.hex() for d in digests]))
     assert (sweep.compiled is not None) == compiled
     return [one for _, one in sweep.swept(0, len(ids))]
@@ -224,7 +224,7 @@ def test_what_is_no_hash(texts: list[str]) -> None:
 
 
 def test_a_hash_that_is_declared() -> None:
-    reading = Reading("hex", 32)
+    reading = HashReading("hex", 32)
     assert algorithms(reading, "SHA-256") == (("sha256",),)
     for wrong in ("sha77", "crc32"):
         with pytest.raises(InvalidInputError):
@@ -381,7 +381,7 @@ def test_the_map_of_bits_never_says_no_to_what_is_wanted() -> None:
     random = np.random.default_rng(1)
     for count in (1, 1000, 50_000):
         texts = [bytes(row).hex() for row in random.integers(0, 256, (count, 16), dtype=np.uint8)]
-        targets = Targets.of(Reading("hex", 32), texts)
+        targets = Targets.of(HashReading("hex", 32), texts)
         table = (targets.bitmap, targets.shift, targets.wanted, targets.mask)
         assert all(loops.listed(np.uint64(int(text[:16], 16)), table) for text in texts[:1000])
 

@@ -22,7 +22,7 @@ LOSSES = [box.Squares(), absolute.Bent(0.7), absolute.Bent(2.0, np.linspace(0, 1
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_slopes_are_those_of_the_losses_and_bend_by_at_most_one(loss: descent.Loss) -> None:
+def test_slopes_are_those_of_the_losses_and_bend_by_at_most_one(loss: descent.DescentLoss) -> None:
     at = np.linspace(-4, 4, 60) + 1e-3
     step = 1e-6
     assert np.allclose((loss.each(at + step) - loss.each(at - step)) / 2 / step, loss.slope(at), atol=1e-5)
@@ -37,7 +37,7 @@ def test_slopes_are_those_of_the_losses_and_bend_by_at_most_one(loss: descent.Lo
 def test_the_projection_satisfies_its_conditions(people: int, seed: int, stretch: float) -> None:
     """At the answer the slope of the quadratic is 0 inside, not negative at 0 and not positive at the top."""
     random = np.random.default_rng(seed)
-    measure = descent.Measure(diagonal=random.uniform(0.1, 3, people), ray=stretch * random.normal(size=people))
+    measure = descent.DescentMeasure(diagonal=random.uniform(0.1, 3, people), ray=stretch * random.normal(size=people))
     there, gradient = random.normal(size=people), random.normal(size=people) * random.choice([0.1, 10, 1000])
     top = random.integers(1, 4, people).astype(float)
     point = descent._projected(there, gradient, measure, top)
@@ -51,7 +51,7 @@ def test_the_projection_satisfies_its_conditions(people: int, seed: int, stretch
 def test_a_projection_may_run_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is in the box even then, and the next step goes on from there."""
     monkeypatch.setattr(descent, "PIECES", 1)
-    measure = descent.Measure(diagonal=np.ones(3), ray=np.array([5.0, -1, 2]))
+    measure = descent.DescentMeasure(diagonal=np.ones(3), ray=np.array([5.0, -1, 2]))
     point = descent._projected(np.zeros(3), np.array([-9.0, 1, -0.5]), measure, np.ones(3))
     assert point.tolist() == [1.0, 0.0, 0.5]
 
@@ -64,7 +64,7 @@ def test_box_least_squares_is_what_a_solver_finds(matrix: Matrix) -> None:
     _, answers = made(matrix, Errors("normal", 2.0), seed=1)
     asked = checked.question(matrix, answers)
     best = lsq_linear(whole(matrix), answers, (0, 1), tol=1e-13).cost
-    search = descent.Search.of(matrix, asked, None)
+    search = descent.DescentSearch.of(matrix, asked, None)
     for rounds in (1, 7, 40, descent.ROUNDS):
         found = search.minimum(box.Squares(), rounds=rounds)
         above = float(box.Squares().each(found.residuals).sum()) - best
@@ -185,7 +185,7 @@ def test_no_bound_below_the_certificate_is_possible(seed: int) -> None:
     random = np.random.default_rng(seed)
     matrix = Packed.of(np.vstack([np.eye(5), random.integers(0, 2, (10, 5)) | [1, 0, 0, 0, 0]]))
     answers = random.uniform(-2, 6, 15)
-    search = descent.Search.of(matrix, checked.question(matrix, answers), None)
+    search = descent.DescentSearch.of(matrix, checked.question(matrix, answers), None)
     best = least_largest(matrix, answers)
     assert chebyshev.least(search, random.normal(size=15)) <= best + 1e-9
     near = search.minimum(chebyshev.Dead(0.95 * best))

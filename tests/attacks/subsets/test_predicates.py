@@ -210,11 +210,11 @@ def test_what_a_promise_allows_is_the_best_test_under_its_curve(rate: float, del
 def test_guesses_of_a_decoder_that_cannot_tell_how_sure_it_is() -> None:
     from dataclasses import replace  # noqa: PLC0415
 
-    from privet.attacks.subsets.predicates import Asked  # noqa: PLC0415
+    from privet.attacks.subsets.predicates import PredicateQueries  # noqa: PLC0415
 
     shown = public_of([{"w": "a"}, {"w": "a"}, {"w": "b"}], None)
     found = posterior_mean(Looked.of(np.array([[1, 0]], np.uint8), np.array([2.0]), 0.5, shown.top), None)
-    asked = Asked(
+    asked = PredicateQueries(
         public=shown, questions=1, examples=("x",), decoded=replace(found, right=None), stated=None, rate=0.5, ended=""
     )
     guesses, sure, chance = people_guessed(asked)

@@ -14,7 +14,7 @@ from privet.attacks import Errors, Strength, attack_subsets, check, simulate
 from privet.attacks.subsets.findings import findings_of
 from privet.attacks.subsets.made import Made
 from privet.attacks.subsets.score import calibration, scored, shuffled
-from privet.attacks.subsets.sums import Known, attacked, secrets_of, sums_of
+from privet.attacks.subsets.sums import KnownBits, attacked, secrets_of, sums_of
 from privet.errors import InvalidInputError
 
 KEYS = {"recovered", "forecast", "decoder", "people", "queries", "alpha", "errors", "baseline", "most_wrong"}
@@ -134,7 +134,7 @@ def test_errors_that_were_stated_too_small_make_nobody_sure(people: int, stated:
 
 def test_what_fits_nothing_is_called_no_better_than_a_coin() -> None:
     made = simulate(60, 4, 0.1, seed=5)
-    known = Known(errors=made.errors, rate=None, truth=made.secrets, control=None)
+    known = KnownBits(errors=made.errors, rate=None, truth=made.secrets, control=None)
     found = attacked(sums_of(made.queries, made.answers, None, "made"), known, "auto", None)
     assert findings_of(found).claimed > 50
     told = findings_of(replace(found, doubted=True, unfit=True))

@@ -17,7 +17,7 @@ from support.table_oracle import every_data_set
 from privet.attacks.proofs.solver import Outcome, Solver
 from privet.attacks.proofs.work import Work
 from privet.attacks.release import domain as domain_module
-from privet.attacks.release.domain import Domain, value_text, values_text
+from privet.attacks.release.domain import ReleaseDomain, value_text, values_text
 from privet.attacks.release.statistics import (
     Between,
     Largest,
@@ -31,7 +31,7 @@ from privet.attacks.release.statistics import (
     Total,
 )
 from privet.attacks.tables import encode as encode_module
-from privet.attacks.tables.encode import Encoded, encode, kinds_of
+from privet.attacks.tables.encode import EncodedTables, encode, kinds_of
 from privet.core.expression import And, Column, In, Literal, Or
 from privet.errors import InvalidInputError
 
@@ -48,7 +48,7 @@ def total(number: object, *measures: Measure) -> Statistic:
     return Statistic(name="total", count=exactly(number), measures=measures)
 
 
-def data_sets(encoded: Encoded) -> Counter[tuple[int, ...]]:
+def data_sets(encoded: EncodedTables) -> Counter[tuple[int, ...]]:
     """How often each choice of counts by kind is a solution, whatever the helpers are."""
     solver = Solver(encoded.system)
     found, complete = solver.every(Work(60), 5000)
@@ -56,7 +56,7 @@ def data_sets(encoded: Encoded) -> Counter[tuple[int, ...]]:
     return Counter(values[: len(encoded.kinds)] for values in found)
 
 
-def expected(tables: Tables, encoded: Encoded) -> set[tuple[int, ...]]:
+def expected(tables: Tables, encoded: EncodedTables) -> set[tuple[int, ...]]:
     names = encoded.domain.names
     kind_of = {
         tuple(encoded.domain.attributes[n][encoded.domain.codes(n)[at]] for n in names): kind
@@ -204,7 +204,7 @@ CONDITIONS = [
 def test_a_domain_lists_what_the_rules_allow(rule: Any) -> None:
     from privet.core.evaluate import evaluate  # noqa: PLC0415
 
-    made = Domain(BOTH, [rule])
+    made = ReleaseDomain(BOTH, [rule])
     every = [dict(zip(BOTH, row, strict=True)) for row in itertools.product(*BOTH.values())]
     allowed = [record for record in every if evaluate(rule, record)]
     listed = [{n: BOTH[n][made.codes(n)[at]] for n in made.names} for at in range(made.size)]
@@ -219,7 +219,7 @@ def test_a_domain_lists_what_the_rules_allow(rule: Any) -> None:
 @given(st.lists(st.lists(st.integers(0, 2), min_size=6, max_size=6), max_size=3), st.booleans())
 def test_groups_agree_in_all_columns(columns: list[list[int]], collide: bool) -> None:
     """Also where two groups happen to be mixed to the same number."""
-    made = Domain(BOTH)
+    made = ReleaseDomain(BOTH)
     arrays = [np.array(column) for column in columns]
     with pytest.MonkeyPatch.context() as patch:
         if collide:

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from privet.attacks.anonymized.composition import Fit, Pair, fits, pairs
-from privet.attacks.anonymized.homogeneity import Classes, certain_without, classes_of, homogeneous, recheck
+from privet.attacks.anonymized.homogeneity import SecretClasses, certain_without, classes_of, homogeneous, recheck
 from privet.attacks.anonymized.matching_classes import (
     Agreement,
     agreement,
@@ -35,7 +35,7 @@ from privet.attacks.anonymized.matching_classes import (
 )
 from privet.attacks.anonymized.words import told
 from privet.attacks.finding import Findings, Score
-from privet.attacks.linkage.axis import Levels, read_levels
+from privet.attacks.linkage.axis import AxisLevels, read_levels
 from privet.attacks.linkage.values import plain
 from privet.errors import InvalidInputError
 from privet.records import microdata
@@ -51,12 +51,12 @@ SEED = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Attacked:
+class AttackedRecords:
     """What was found, as numbers; `records_words` says it."""
 
     subject: str
     others: tuple[str, ...]
-    releases: tuple[Classes, ...]
+    releases: tuple[SecretClasses, ...]
     certain: Integers  # classes, the largest first
     overlapping: Integers  # homogeneous classes that somebody of another class may be taken for
     without: list[int]  # people certain with 0, 1, ... values ruled out
@@ -79,7 +79,7 @@ def attack_anonymized(  # noqa: PLR0913  the rest is keyword-only
     truth: object = None,
     population: object = None,
     known: object = None,
-    hierarchies: Mapping[str, Levels] | str | os.PathLike[str] | None = None,
+    hierarchies: Mapping[str, AxisLevels] | str | os.PathLike[str] | None = None,
     suppressed: str = "*",
 ) -> Findings:
     """`also`: further releases with people of this one. `truth`: the original records of these people. `population`:
@@ -99,7 +99,7 @@ def attack_anonymized(  # noqa: PLR0913  the rest is keyword-only
     fitting = [] if sought is None else fits(releases, sought, np.arange(len(sought)), hierarchies=levels)
     _recheck(releases, alike[:MOST_CLASSES], sought, fitting, levels)
     guess = _Guess(first, alike, levels)
-    found = Attacked(
+    found = AttackedRecords(
         subject=_name(released),
         others=tuple(map(_name, also)),
         releases=tuple(releases),
@@ -119,11 +119,11 @@ def attack_anonymized(  # noqa: PLR0913  the rest is keyword-only
 
 
 def _recheck(
-    releases: Sequence[Classes],
+    releases: Sequence[SecretClasses],
     alike: Integers,
     sought: Microdata | None,
     fitting: Sequence[Fit],
-    levels: Mapping[str, Levels],
+    levels: Mapping[str, AxisLevels],
 ) -> None:
     """What is called a proof is found a second time, record by record, by code that has nothing in common with the
     first: one value in a class, one value in all releases for somebody."""
@@ -136,7 +136,7 @@ def _recheck(
         raise AssertionError("two ways to count the same records differ")
 
 
-def _in_all(releases: Sequence[Classes], left: Sequence[set[str | None]]) -> set[str]:
+def _in_all(releases: Sequence[SecretClasses], left: Sequence[set[str | None]]) -> set[str]:
     """Of the values left by the first release that has none missing, those that no other excludes; as plain texts."""
     regions = readable([text for one in releases for text in one.values])
 
@@ -154,7 +154,7 @@ def _in_all(releases: Sequence[Classes], left: Sequence[set[str | None]]) -> set
 
 
 def best_guesses(
-    classes: Classes, people: Microdata, rows: npt.NDArray[np.intp], agree: Agreement | None = None
+    classes: SecretClasses, people: Microdata, rows: npt.NDArray[np.intp], agree: Agreement | None = None
 ) -> Integers:
     """For each of these people the most frequent value, as its number, of the classes they may be in; where there are
     none, the most frequent of all."""
@@ -171,9 +171,9 @@ def best_guesses(
 class _Guess:
     """Guesses about people by the classes that they fit, and how many fitted none."""
 
-    classes: Classes
+    classes: SecretClasses
     certain: Integers
-    levels: Mapping[str, Levels]
+    levels: Mapping[str, AxisLevels]
     unfitting: int = 0
 
     def compared(self, people: Microdata) -> tuple[Interval, Interval, int, int]:
@@ -222,7 +222,7 @@ def _score(guess: _Guess, truth: Microdata | None, population: Microdata | None)
     )
 
 
-def _overall(classes: Classes) -> int:
+def _overall(classes: SecretClasses) -> int:
     there = np.array([text is not None for text in classes.values], np.bool_)
     if not there.any():
         raise InvalidInputError(

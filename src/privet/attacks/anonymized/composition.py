@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from privet.attacks.anonymized.homogeneity import Classes
+from privet.attacks.anonymized.homogeneity import SecretClasses
 from privet.attacks.anonymized.matching_classes import (
     Agreement,
+    ClassMatch,
     Hierarchies,
-    Told,
     agreement,
     candidates,
     in_parts,
@@ -62,7 +62,7 @@ class Pair:
 
 
 def fits(
-    releases: Sequence[Classes],
+    releases: Sequence[SecretClasses],
     people: Microdata,
     rows: npt.NDArray[np.intp],
     agree: Sequence[Agreement] | None = None,
@@ -74,7 +74,7 @@ def fits(
     if agree is None:
         told = [agreement(one, people, hierarchies) for one in releases]
     else:
-        told = [Told(one, np.zeros(len(people), np.bool_)) for one in agree]
+        told = [ClassMatch(one, np.zeros(len(people), np.bool_)) for one in agree]
     tables = [possible(one, people, rows, place, one_told) for one, one_told in zip(releases, told, strict=True)]
     together = _together(names, tables)
     return [
@@ -84,7 +84,7 @@ def fits(
 
 
 def possible(
-    classes: Classes, people: Microdata, rows: npt.NDArray[np.intp], place: Mapping[str, int], told: Told
+    classes: SecretClasses, people: Microdata, rows: npt.NDArray[np.intp], place: Mapping[str, int], told: ClassMatch
 ) -> Truths:
     """A table of people and values, and behind them a column for a missing one: whether a class that fits has it. Whom
     no class fits is one of the suppressed, if there are any; whom little is known of may be."""
@@ -103,7 +103,9 @@ def possible(
     return np.concatenate(parts)
 
 
-def pairs(first: Classes, second: Classes, most: int, hierarchies: Hierarchies | None = None) -> tuple[list[Pair], int]:
+def pairs(
+    first: SecretClasses, second: SecretClasses, most: int, hierarchies: Hierarchies | None = None
+) -> tuple[list[Pair], int]:
     """Pairs of classes that somebody may be in both of, and that have one value in common although each has several.
     At most so many of them, and how many there are."""
     rows = min(len(first.sizes), max(1, MOST_PAIRS // max(1, len(second.sizes))))
@@ -126,7 +128,7 @@ def pairs(first: Classes, second: Classes, most: int, hierarchies: Hierarchies |
     return listed, len(found)
 
 
-def _names(releases: Sequence[Classes]) -> tuple[list[str], dict[str, int]]:
+def _names(releases: Sequence[SecretClasses]) -> tuple[list[str], dict[str, int]]:
     """All values of all releases, and the number of each plain text: Flu and flu are one."""
     found = {plain(text): text for one in reversed(releases) for text in one.values if text is not None}
     listed = sorted(found)
@@ -159,7 +161,7 @@ def _together(names: Sequence[str], tables: Sequence[Truths]) -> Truths:
     return np.where(alone[:, None], tables[0], found) if len(tables) > 1 else tables[0]
 
 
-def _table(classes: Classes, place: Mapping[str, int]) -> Truths:
+def _table(classes: SecretClasses, place: Mapping[str, int]) -> Truths:
     numbers = np.array([-1 if text is None else place[plain(text)] for text in classes.values], np.int64)
     there = numbers[classes.pair_value] >= 0
     found = np.zeros((len(classes.sizes), len(place)), np.bool_)

@@ -22,7 +22,7 @@ SUPPRESSED = "*"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Classes:
+class SecretClasses:
     """`members`: the class of each record, -1 if it is suppressed. `codes`: for each class the code of each quasi-
     identifier. A pair is a class and a sensitive value that it has: `pair_class`, `pair_value`, `pair_count`."""
 
@@ -84,7 +84,7 @@ class Classes:
         }
 
 
-def classes_of(data: Microdata, quasi: Sequence[str], sensitive: str, suppressed: str = SUPPRESSED) -> Classes:
+def classes_of(data: Microdata, quasi: Sequence[str], sensitive: str, suppressed: str = SUPPRESSED) -> SecretClasses:
     """Records with the same quasi-identifiers are a class; those with a star in each of them are suppressed."""
     _check(data, quasi, sensitive)
     columns = [data[name] for name in quasi]
@@ -103,7 +103,7 @@ def classes_of(data: Microdata, quasi: Sequence[str], sensitive: str, suppressed
     values = data[sensitive]
     pairs, counts = np.unique(numbers * len(values.texts) + values.codes[there], return_counts=True)
     rows = there[first]
-    return Classes(
+    return SecretClasses(
         data=data,
         quasi=tuple(quasi),
         sensitive=sensitive,
@@ -116,13 +116,13 @@ def classes_of(data: Microdata, quasi: Sequence[str], sensitive: str, suppressed
     )
 
 
-def homogeneous(classes: Classes) -> Integers:
+def homogeneous(classes: SecretClasses) -> Integers:
     """Classes in which everybody has the same value, which is there: the largest first."""
     alike = np.flatnonzero((classes.distinct == 1) & ~classes.unknown)
     return alike[np.argsort(-classes.sizes[alike], kind="stable")]
 
 
-def certain_without(classes: Classes, left: Integers, most: int) -> list[int]:
+def certain_without(classes: SecretClasses, left: Integers, most: int) -> list[int]:
     """How many people are certain once so many values, 0, 1, ... `most`, other than their own are ruled out; `left` is
     how many values are left for whoever looks like each class (see `matching_classes.reach`).
 
@@ -143,7 +143,7 @@ class Skew:
     overall: float
 
 
-def skews(classes: Classes, most: int) -> list[Skew]:
+def skews(classes: SecretClasses, most: int) -> list[Skew]:
     """The largest gains of belief, in classes of more than one value."""
     inside = classes.pair_count / classes.sizes[classes.pair_class]
     overall = classes.shares[classes.pair_value]
@@ -160,7 +160,7 @@ def skews(classes: Classes, most: int) -> list[Skew]:
     ]  # fmt: skip
 
 
-def distance(classes: Classes) -> float:
+def distance(classes: SecretClasses) -> float:
     """The largest distance of a class from all records: half the sum of |share inside - share overall|."""
     inside = classes.pair_count / classes.sizes[classes.pair_class]
     overall = classes.shares[classes.pair_value]
@@ -169,7 +169,7 @@ def distance(classes: Classes) -> float:
     return float(np.max((added + 1.0) / 2, initial=0.0))
 
 
-def recheck(classes: Classes, number: int) -> bool:
+def recheck(classes: SecretClasses, number: int) -> bool:
     """Whether everybody in the class has one value, by going through the records once more: shares no line of code
     with the counting above."""
     rows = np.arange(len(classes.data))
@@ -179,7 +179,7 @@ def recheck(classes: Classes, number: int) -> bool:
     return len(rows) == classes.sizes[number] and len(seen) == 1 and None not in seen
 
 
-def _first_of_most(classes: Classes, counts: Integers) -> Integers:
+def _first_of_most(classes: SecretClasses, counts: Integers) -> Integers:
     there = np.array([text is not None for text in classes.values], np.bool_)[classes.pair_value]
     order = np.lexsort((classes.pair_value, -counts, classes.pair_class))
     order = order[there[order]]

@@ -8,19 +8,19 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from privet.attacks.anonymized.homogeneity import Classes, homogeneous
-from privet.attacks.linkage.axis import Levels, of_levels
+from privet.attacks.anonymized.homogeneity import SecretClasses, homogeneous
+from privet.attacks.linkage.axis import AxisLevels, of_levels
 from privet.attacks.linkage.values import Point, Region, is_free, plain, regions_of
 from privet.records.microdata import Microdata
 from privet.typing import Floats, Integers, Truths
 
 Agreement = Mapping[str, Truths]  # by column: whether a text of a person and a text of a release agree
-Hierarchies = Mapping[str, Levels]
+Hierarchies = Mapping[str, AxisLevels]
 AT_A_TIME = 2**24  # cells of a table of people and classes
 MANY = np.iinfo(np.int64).max  # values: a missing one may be any
 
 
-def readable(texts: Sequence[str | None], hierarchy: Levels | None = None) -> dict[str, Region]:
+def readable(texts: Sequence[str | None], hierarchy: AxisLevels | None = None) -> dict[str, Region]:
     """What each plain text says. Those that say nothing, and those that cannot be read, such as `old` among numbers or
     a word that no level of the hierarchy has, are left out: they may be anything."""
     spoken = [text for text in texts if text is not None and not is_free(text)]
@@ -31,7 +31,7 @@ def readable(texts: Sequence[str | None], hierarchy: Levels | None = None) -> di
     return {text: region for text, region in found.items() if region[0][0][0] != float("inf")}
 
 
-def overlaps(one: Sequence[str | None], other: Sequence[str | None], hierarchy: Levels | None = None) -> Truths:
+def overlaps(one: Sequence[str | None], other: Sequence[str | None], hierarchy: AxisLevels | None = None) -> Truths:
     """A table: whether a value of the one column and a value of the other can be the same person's. Points of all
     regions are numbered in their order, so that thousands of them are compared at once."""
     regions = readable((*one, *other), hierarchy)
@@ -48,7 +48,7 @@ def overlaps(one: Sequence[str | None], other: Sequence[str | None], hierarchy: 
     return found
 
 
-class Told(NamedTuple):
+class ClassMatch(NamedTuple):
     """`agree`: by column, which texts agree. `loose`: of whom too little is known to say which class they would be in:
     something is missing or cannot be read, or is a range that no text of the release spells. Such a person may be one
     of the suppressed although a class fits, too."""
@@ -57,7 +57,7 @@ class Told(NamedTuple):
     loose: Truths
 
 
-def agreement(classes: Classes, people: Microdata, hierarchies: Hierarchies | None = None) -> Told:
+def agreement(classes: SecretClasses, people: Microdata, hierarchies: Hierarchies | None = None) -> ClassMatch:
     """A word that fits no word of the release may be meant by any of them: who knows whether a baker is a craftsman."""
     agree, loose = {}, np.zeros(len(people), np.bool_)
     for name in classes.quasi:
@@ -73,14 +73,14 @@ def agreement(classes: Classes, people: Microdata, hierarchies: Hierarchies | No
         exact = [text is not None and (plain(text) in spelled or _is_point(regions.get(plain(text)))) for text in ours]
         loose |= (unread | ~np.array(exact, np.bool_))[people[name].codes]
         agree[name] = table
-    return Told(agree, loose)
+    return ClassMatch(agree, loose)
 
 
 def _is_point(region: Region | None) -> bool:
     return region is not None and len(region) == 1 and region[0][0] == region[0][1]
 
 
-def candidates(classes: Classes, people: Microdata, rows: npt.NDArray[np.intp], agree: Agreement) -> Truths:
+def candidates(classes: SecretClasses, people: Microdata, rows: npt.NDArray[np.intp], agree: Agreement) -> Truths:
     """A table: for each of these people, which classes they may be in."""
     found = np.ones((len(rows), len(classes.sizes)), np.bool_)
     for place, name in enumerate(classes.quasi):
@@ -90,7 +90,7 @@ def candidates(classes: Classes, people: Microdata, rows: npt.NDArray[np.intp], 
 
 
 def left_over(
-    classes: Classes, people: Microdata, person: int, hierarchies: Hierarchies | None = None
+    classes: SecretClasses, people: Microdata, person: int, hierarchies: Hierarchies | None = None
 ) -> set[str | None]:
     """The values of all records that somebody may have, one text and one record after the other: shares no line of
     code with the tables above but the reading of a text, and says whether they were right."""
@@ -117,7 +117,7 @@ def left_over(
     return seen if seen and sure else seen | gone
 
 
-def reach(classes: Classes, most: int, hierarchies: Hierarchies | None = None) -> Integers:
+def reach(classes: SecretClasses, most: int, hierarchies: Hierarchies | None = None) -> Integers:
     """How many values are left for whoever looks like each class: those of the class, and of all classes that somebody
     may be in who is taken for one of its members, as 20-29 and 25-34 overlap. Counted where the class itself has at
     most so many; MANY if one is missing."""
@@ -137,20 +137,20 @@ def reach(classes: Classes, most: int, hierarchies: Hierarchies | None = None) -
     return found
 
 
-def certain_classes(classes: Classes, left: Integers) -> Integers:
+def certain_classes(classes: SecretClasses, left: Integers) -> Integers:
     """Homogeneous classes, the largest first, but those that somebody may be taken for a member of who is in another
     class, with another value."""
     alike = homogeneous(classes)
     return np.asarray(alike[left[alike] == 1])
 
 
-def in_parts(classes: Classes, rows: npt.NDArray[np.intp]) -> list[npt.NDArray[np.intp]]:
+def in_parts(classes: SecretClasses, rows: npt.NDArray[np.intp]) -> list[npt.NDArray[np.intp]]:
     """People a few at a time, so that the table of candidates stays small."""
     step = max(1, AT_A_TIME // max(1, len(classes.sizes)))
     return [rows[start : start + step] for start in range(0, len(rows), step)]
 
 
-def value_counts(classes: Classes, found: Truths) -> Floats:
+def value_counts(classes: SecretClasses, found: Truths) -> Floats:
     """For each person, how many people of the candidate classes have each value."""
     table = np.zeros((len(classes.sizes), len(classes.values)), np.float64)
     table[classes.pair_class, classes.pair_value] = classes.pair_count

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from privet.attacks.anonymized.homogeneity import Classes, distance, skews
-from privet.attacks.finding import Finding, Findings, Strength, Table
+from privet.attacks.anonymized.homogeneity import SecretClasses, distance, skews
+from privet.attacks.finding import Finding, Findings, ShownTable, Strength
 
 if TYPE_CHECKING:
-    from privet.attacks.anonymized.attack import Attacked
+    from privet.attacks.anonymized.attack import AttackedRecords
     from privet.attacks.anonymized.composition import Fit, Pair
 
 MOST_LISTED = 200
@@ -20,7 +20,7 @@ LEAD = (
 )
 
 
-def told(found: Attacked, scored_by_truth: bool, seconds: float) -> Findings:
+def told(found: AttackedRecords, scored_by_truth: bool, seconds: float) -> Findings:
     first = found.releases[0]
     people = len(first.data) if found.known is None else len(found.known)
     sure = [fit for fit in found.fits if fit.sure]
@@ -50,7 +50,7 @@ def told(found: Attacked, scored_by_truth: bool, seconds: float) -> Findings:
     )
 
 
-def _headline(found: Attacked, people: int, certain: int) -> str:
+def _headline(found: AttackedRecords, people: int, certain: int) -> str:
     word = "person" if people == 1 else "people"
     what = f"{certain:,} of {people:,} {word} {'is' if certain == 1 else 'are'} certain"
     if found.known is not None:
@@ -62,7 +62,7 @@ def _headline(found: Attacked, people: int, certain: int) -> str:
     return f"{what} without being told apart" if certain else f"Nobody of {people:,} {word} is certain"
 
 
-def _class(classes: Classes, number: int) -> Finding:
+def _class(classes: SecretClasses, number: int) -> Finding:
     ((value, size),) = classes.values_of(number).items()
     label = classes.label(number)
     who = f"All {size:,} people" if size > 1 else "The one person"
@@ -77,7 +77,7 @@ def _class(classes: Classes, number: int) -> Finding:
     )
 
 
-def _person(found: Attacked, fit: Fit) -> Finding:
+def _person(found: AttackedRecords, fit: Fit) -> Finding:
     assert found.known is not None  # noqa: S101  for the type checker: there are fits of people who are known only
     first, people = found.releases[0], found.known
     label = {
@@ -95,7 +95,7 @@ def _person(found: Attacked, fit: Fit) -> Finding:
     )
 
 
-def _pair(found: Attacked, pair: Pair) -> Finding:
+def _pair(found: AttackedRecords, pair: Pair) -> Finding:
     first, second = found.releases[:2]
     one, other = first.label(pair.first), second.label(pair.second)
     name = first.sensitive
@@ -118,7 +118,7 @@ def _both(one: str, other: str) -> str:
     return one if one == other else f"{one} and {other}"
 
 
-def _values(classes: Classes, number: int) -> str:
+def _values(classes: SecretClasses, number: int) -> str:
     return ", ".join(str(value) for value in classes.values_of(number))
 
 
@@ -126,14 +126,14 @@ def _words(label: Mapping[str, str]) -> str:
     return ", ".join(f"{name} {text or '(missing)'}" for name, text in label.items())
 
 
-def _tables(found: Attacked) -> list[Table]:
+def _tables(found: AttackedRecords) -> list[ShownTable]:
     first = found.releases[0]
     people = int(first.sizes.sum())
     rows = tuple(
         (f"{number}", f"{count:,}", f"{count / max(1, people) * 100:.1f} %")
         for number, count in enumerate(found.without)
     )
-    known = Table(
+    known = ShownTable(
         "Who can rule out values",
         f"A class with d values is certain for who can rule out d - 1 of them: a man has no breast cancer, and the"
         f" attacker's own value may be one. Of {people:,} people in classes.",
@@ -153,14 +153,16 @@ def _tables(found: Attacked) -> list[Table]:
             for one in worst
         )  # fmt: skip
         tables.append(
-            Table("Skewed classes", text, ("class", first.sensitive, "in the class", "in all records", "people"), cells)
+            ShownTable(
+                "Skewed classes", text, ("class", first.sensitive, "in the class", "in all records", "people"), cells
+            )
         )
     if found.fits:
         tables.append(_left(found))
     return tables
 
 
-def _sizes(classes: Classes) -> Table:
+def _sizes(classes: SecretClasses) -> ShownTable:
     sizes, gone = classes.sizes, classes.suppressed
     rows = (
         ("classes", f"{len(sizes):,}"),
@@ -169,10 +171,10 @@ def _sizes(classes: Classes) -> Table:
         ("classes with one value of " + classes.sensitive, f"{int((classes.distinct == 1).sum()):,}"),
         ("suppressed records", f"{gone:,}"),
     )
-    return Table("The released table", "", ("what", "number"), rows)
+    return ShownTable("The released table", "", ("what", "number"), rows)
 
 
-def _left(found: Attacked) -> Table:
+def _left(found: AttackedRecords) -> ShownTable:
     """People who are looked for, by how many values are left for them."""
     alone, together = ([len(side) for side in sides] for sides in zip(
         *((fit.alone, fit.values) for fit in found.fits), strict=True
@@ -182,10 +184,10 @@ def _left(found: Attacked) -> Table:
         ("none: not in it" if n == 0 else str(n), f"{alone.count(n):,}", f"{together.count(n):,}") for n in numbers
     )
     text = "How many values fit the people who are looked for, in the first release and in all of them together."
-    return Table("Values left", text, ("values left", "first release", "all releases"), rows)
+    return ShownTable("Values left", text, ("values left", "first release", "all releases"), rows)
 
 
-def _assumptions(found: Attacked, scored_by_truth: bool) -> list[str]:
+def _assumptions(found: AttackedRecords, scored_by_truth: bool) -> list[str]:
     first = found.releases[0]
     listed = [
         "A row is one person. The people asked about are in the table, and their quasi-identifiers are right in it.",
@@ -228,7 +230,7 @@ def _assumptions(found: Attacked, scored_by_truth: bool) -> list[str]:
     return listed
 
 
-def _numbers(found: Attacked) -> dict[str, Any]:
+def _numbers(found: AttackedRecords) -> dict[str, Any]:
     first = found.releases[0]
     return {
         "records": len(first.data),

@@ -16,7 +16,7 @@ from math import lcm
 import numpy as np
 
 from privet.attacks.differencing.queries import Queries
-from privet.attacks.proofs.certificate import DENIAL, Claim, Leaf, Proof, Row, System, check, fits, rows_used
+from privet.attacks.proofs.certificate import DENIAL, Leaf, Proof, ProofClaim, ProofRow, System, check, fits, rows_used
 from privet.attacks.proofs.prover import Prover
 from privet.attacks.proofs.rowspace import Combination, Combinations, Matrix, row_space
 from privet.attacks.proofs.solver import Outcome, Solver, Values
@@ -33,7 +33,7 @@ MOST_CLASHING = 60  # answers among which the fewest that clash are looked for
 
 
 @dataclass(frozen=True, slots=True)
-class Classes:
+class AlikeClasses:
     """`matrix` has a row for each query and a column for each class; `places` are the rows without noise."""
 
     names: tuple[tuple[str, ...], ...]
@@ -47,12 +47,12 @@ class Classes:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownSum:
     """Claims about a system with their proofs: what the checker needs. `rows` are those that the proofs rest on, and
     `evidence` the queries that said them."""
 
     system: System
-    claims: tuple[tuple[Claim, Proof], ...]
+    claims: tuple[tuple[ProofClaim, Proof], ...]
     rows: tuple[int, ...]
     evidence: tuple[str, ...]
 
@@ -60,18 +60,18 @@ class Shown:
         return all(check(self.system, claim, proof) for claim, proof in self.claims)
 
 
-def shown(system: System, *claims: tuple[Claim, Proof]) -> Shown:
+def shown(system: System, *claims: tuple[ProofClaim, Proof]) -> ShownSum:
     rows = tuple(sorted({row for _, proof in claims for row in rows_used(proof)}))
-    return Shown(system, claims, rows, tuple(system.rows[row].source for row in rows))
+    return ShownSum(system, claims, rows, tuple(system.rows[row].source for row in rows))
 
 
 @dataclass(frozen=True, slots=True)
-class Range:
+class SecretRange:
     """The sum of a class lies between low and high. A combination, if there is one, is over the rows of the system."""
 
     low: int
     high: int
-    shown: Shown
+    shown: ShownSum
     combination: Combination | None = None
 
 
@@ -80,14 +80,14 @@ class Settled:
     """`ranges` by class. `exists` says that some values of everybody fit all answers: without that nothing is proven.
     `unsettled` are the classes for which time or proofs ran out."""
 
-    classes: Classes
+    classes: AlikeClasses
     system: System
-    ranges: dict[int, Range]
+    ranges: dict[int, SecretRange]
     exists: bool
     unsettled: tuple[int, ...]
 
 
-def classes_of(queries: Queries) -> Classes:
+def classes_of(queries: Queries) -> AlikeClasses:
     names = list(queries.people)
     place = {name: at for at, name in enumerate(names)}
     wide = np.zeros((len(queries.queries), len(names)), dtype=np.int64)
@@ -98,7 +98,7 @@ def classes_of(queries: Queries) -> Classes:
         together.setdefault(wide[:, column].tobytes(), []).append(column)
     groups = list(together.values())
     control = np.zeros((len(wide), 1), dtype=np.int64)
-    return Classes(
+    return AlikeClasses(
         (*(tuple(names[at] for at in group) for group in groups), ()),
         (*(sum(queries.people[names[at]] for at in group) for group in groups), 1),
         np.hstack([wide[:, [group[0] for group in groups]], control]),
@@ -106,14 +106,14 @@ def classes_of(queries: Queries) -> Classes:
     )
 
 
-def system_of(queries: Queries, classes: Classes) -> System:
+def system_of(queries: Queries, classes: AlikeClasses) -> System:
     rows = []
     for place in classes.places:
         query = queries.queries[place]
         steps = queries.steps(query)
         low, high = (None if bound is None else int(bound) for bound in (steps.low, steps.high))
         terms = tuple((int(at), 1) for at in np.flatnonzero(classes.matrix[place]))
-        rows.append(Row(terms, low, high, query.name, query.measure))
+        rows.append(ProofRow(terms, low, high, query.name, query.measure))
     top = queries.secret.top
     return System((0,) * len(classes.sizes), tuple(size * top for size in classes.sizes), tuple(rows))
 
@@ -132,8 +132,8 @@ def settle(queries: Queries, work: Work, progress: Progress = silent) -> Settled
 
 
 class _Search:
-    def __init__(self, classes: Classes, system: System, boolean: bool, work: Work, progress: Progress) -> None:
-        self.ranges: dict[int, Range] = {}
+    def __init__(self, classes: AlikeClasses, system: System, boolean: bool, work: Work, progress: Progress) -> None:
+        self.ranges: dict[int, SecretRange] = {}
         self.unsettled: list[int] = []
         self._classes, self._system, self._boolean = classes, system, boolean
         self._work, self._progress = work, progress
@@ -182,12 +182,12 @@ class _Search:
         claims = []
         for sign in (1, -1):
             signed = tuple((row, sign * weight) for row, weight in weights)
-            claims.append((Claim(((column, sign),), sign * int(value)), Leaf((*signed, (DENIAL, -scale)))))
+            claims.append((ProofClaim(((column, sign),), sign * int(value)), Leaf((*signed, (DENIAL, -scale)))))
         self._keep(column, int(value), int(value), shown(self._system, *claims), over_rows)
 
-    def _keep(self, column: int, low: int, high: int, proven: Shown, combination: Combination | None = None) -> None:
+    def _keep(self, column: int, low: int, high: int, proven: ShownSum, combination: Combination | None = None) -> None:
         assert proven.holds()  # noqa: S101  every proof was checked when it was found; this is the last look
-        self.ranges[column] = Range(low, high, proven, combination)
+        self.ranges[column] = SecretRange(low, high, proven, combination)
 
     # Some values that fit
 
@@ -233,17 +233,17 @@ class _Search:
             leaf = self._rounded_proof(claim)
             if leaf is not None:
                 together = shown(self._system, (claim, leaf))
-                self.ranges |= {at: Range(values[at], values[at], together) for at in ends}
+                self.ranges |= {at: SecretRange(values[at], values[at], together) for at in ends}
         for done, column in enumerate(column for column in left if column not in self.ranges):
             if not self._work.left:
                 return
             self._progress("people", done, len(left))
-            claims = [Claim(((column, sign),), sign * values[column]) for sign in (1, -1)]
+            claims = [ProofClaim(((column, sign),), sign * values[column]) for sign in (1, -1)]
             proofs = [(claim, leaf) for claim in claims if (leaf := self._rounded_proof(claim)) is not None]
             if len(proofs) == len(claims):
-                self.ranges[column] = Range(values[column], values[column], shown(self._system, *proofs))
+                self.ranges[column] = SecretRange(values[column], values[column], shown(self._system, *proofs))
 
-    def _rounded_proof(self, claim: Claim) -> Leaf | None:
+    def _rounded_proof(self, claim: ProofClaim) -> Leaf | None:
         """Weights in floating point, rounded: whole numbers within bounds can be proven by weights that nearly fit."""
         wanted = np.zeros(len(self._system.low))
         for column, sign in claim.terms:
@@ -280,7 +280,7 @@ class _Search:
         self._seen += self._prover.seen
         if leaf is not None:
             together = shown(self._system, (claim, leaf))
-            self.ranges |= {at: Range(self._seen[0][at], self._seen[0][at], together) for at in ends}
+            self.ranges |= {at: SecretRange(self._seen[0][at], self._seen[0][at], together) for at in ends}
 
     def _end(self, column: int) -> int | None:
         """The value of a class in all solutions seen so far, if it is one that says something about everybody in it."""
@@ -309,11 +309,11 @@ class _Search:
             self.unsettled.append(column)
         self._keep(column, low, high, shown(self._system, *claims))
 
-    def _least(self, column: int, sign: int) -> tuple[Claim, Proof] | None:
+    def _least(self, column: int, sign: int) -> tuple[ProofClaim, Proof] | None:
         """The least that the class (or minus the class) can be, proven; None if that was not possible in time."""
         terms = ((column, sign),)
         end = self._system.low[column] if sign > 0 else -self._system.high[column]
-        claim = Claim(terms, min(sign * seen[column] for seen in self._seen))
+        claim = ProofClaim(terms, min(sign * seen[column] for seen in self._seen))
         if claim.least == end:
             return claim, Leaf(((DENIAL, -1),))
         if not self._work.left:
@@ -327,14 +327,14 @@ class _Search:
                 self._seen.append(solved.values)
             if solved.outcome is not Outcome.SOLVED:
                 return None
-            claim = Claim(terms, min(sign * seen[column] for seen in self._seen))
+            claim = ProofClaim(terms, min(sign * seen[column] for seen in self._seen))
             proof = self._prover.prove(claim, self._work)
         return None if proof is None else (claim, proof)
 
 
-def _at_their_ends(columns: Sequence[int], values: Values) -> Claim:
+def _at_their_ends(columns: Sequence[int], values: Values) -> ProofClaim:
     """Each is 0 or as high as it can be: only then is the sum of the high less that of the low ones the highest."""
-    return Claim(tuple((at, 1 if values[at] else -1) for at in columns), sum(values[at] for at in columns))
+    return ProofClaim(tuple((at, 1 if values[at] else -1) for at in columns), sum(values[at] for at in columns))
 
 
 # Answers that clash
@@ -349,7 +349,7 @@ def _clash(names: Iterable[str]) -> InvalidInputError:
 
 def _fewest(system: System, work: Work) -> list[str]:
     """Answers that clash, none of which can be left out; all that the contradiction rests on if time runs out."""
-    proof = Prover(system).prove(Claim((), 1), work.part(0.5))
+    proof = Prover(system).prove(ProofClaim((), 1), work.part(0.5))
     rows = [system.rows[number] for number in rows_used(proof)] if proof is not None else list(system.rows)
     if len(rows) > MOST_CLASHING:
         return [row.source for row in rows]

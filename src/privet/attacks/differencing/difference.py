@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor
 
-from privet.attacks.differencing.determined import Range, Settled, settle
-from privet.attacks.differencing.noisy import CERTAINTY, Estimate, ceiling, estimates, has_it, pooled_rate
+from privet.attacks.differencing.determined import SecretRange, Settled, settle
+from privet.attacks.differencing.noisy import CERTAINTY, NoisyEstimate, ceiling, estimates, has_it, pooled_rate
 from privet.attacks.differencing.queries import Queries
 from privet.attacks.differencing.score import Guess, score
 from privet.attacks.differencing.words import number_text, range_claim, reasoning, value_claim, who
-from privet.attacks.finding import Finding, Findings, Strength, Table
+from privet.attacks.finding import Finding, Findings, ShownTable, Strength
 from privet.attacks.proofs.work import Work
 from privet.attacks.tables.certain import Progress, silent
 
@@ -26,7 +26,7 @@ NO_TIME = "Time ran out before it was clear that all answers can be true togethe
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class PersonEstimate:
     """What is claimed of one person in a class. `value` is the best guess in the secret's units, with `confidence`;
     `before` is the confidence of a guess without the release."""
 
@@ -91,7 +91,7 @@ def attack_differencing(
 # What is known of one person
 
 
-def _same(queries: Queries, settled: Settled, column: int, found: Range) -> int | None:
+def _same(queries: Queries, settled: Settled, column: int, found: SecretRange) -> int | None:
     """The steps that everybody in the class has: one person's, or the end of the range if all of them are there."""
     size, top = settled.classes.sizes[column], queries.secret.top
     if found.low != found.high or (size > 1 and found.low not in (0, size * top)):
@@ -99,20 +99,20 @@ def _same(queries: Queries, settled: Settled, column: int, found: Range) -> int 
     return found.low // size
 
 
-def _known(queries: Queries, settled: Settled, found: Range) -> bool:
+def _known(queries: Queries, settled: Settled, found: SecretRange) -> bool:
     """Whether it follows from what the attacker knew before."""
     known = [queries.queries[place].known for place in settled.classes.places]
     return any(known) and bool(found.shown.rows) and all(known[row] for row in found.shown.rows)
 
 
-def _side(queries: Queries, settled: Settled, column: int, found: Range) -> tuple[Fraction, Fraction] | None:
+def _side(queries: Queries, settled: Settled, column: int, found: SecretRange) -> tuple[Fraction, Fraction] | None:
     """A narrow range of everybody in the class."""
     size, top, secret = settled.classes.sizes[column], queries.secret.top, queries.secret
     low, high = max(0, found.low - (size - 1) * top), min(top, found.high)
     return (secret.value(low), secret.value(high)) if high - low <= NARROW * top else None
 
 
-def _guessed(queries: Queries, found: Mapping[int, Estimate]) -> dict[int, tuple[Estimate, Told]]:
+def _guessed(queries: Queries, found: Mapping[int, NoisyEstimate]) -> dict[int, tuple[NoisyEstimate, PersonEstimate]]:
     if not queries.secret.boolean:
         return {at: (estimate, _interval(queries, estimate)) for at, estimate in found.items()}
     rate = pooled_rate(queries) if found else Fraction(1, 2)
@@ -123,11 +123,11 @@ def _guessed(queries: Queries, found: Mapping[int, Estimate]) -> dict[int, tuple
         yes = chance >= 0.5
         value = Fraction(yes)
         confidence = min(chance if yes else 1 - chance, caps[yes])
-        guesses[at] = (estimate, Told(value, value, value, confidence, float(max(rate, 1 - rate))))
+        guesses[at] = (estimate, PersonEstimate(value, value, value, confidence, float(max(rate, 1 - rate))))
     return guesses
 
 
-def _interval(queries: Queries, estimate: Estimate) -> Told:
+def _interval(queries: Queries, estimate: NoisyEstimate) -> PersonEstimate:
     """Where the number lies with 95 %; if that is not narrow, nothing is claimed."""
     secret, width = queries.secret, estimate.law.halfwidth()
     low = max(0, floor((Fraction(estimate.value - width) - secret.low) / secret.step))
@@ -136,7 +136,7 @@ def _interval(queries: Queries, estimate: Estimate) -> Told:
     nearest = min(max(round((Fraction(estimate.value) - secret.low) / secret.step), low), high)
     share = Fraction(high - low + 1, secret.top + 1)
     confidence = min(CERTAINTY, ceiling(share, queries.privacy)) if high - low <= NARROW * secret.top else 0.0
-    return Told(secret.value(low), secret.value(high), secret.value(nearest), confidence, float(share))
+    return PersonEstimate(secret.value(low), secret.value(high), secret.value(nearest), confidence, float(share))
 
 
 # Findings
@@ -171,7 +171,9 @@ def _range_finding(queries: Queries, settled: Settled, column: int, low: Fractio
     )
 
 
-def _likely_finding(queries: Queries, settled: Settled, column: int, estimate: Estimate, told: Told) -> Finding:
+def _likely_finding(
+    queries: Queries, settled: Settled, column: int, estimate: NoisyEstimate, told: PersonEstimate
+) -> Finding:
     secret, name = queries.secret, who(settled.classes, column)
     if secret.boolean:
         value = "yes" if told.value else "no"
@@ -199,7 +201,7 @@ def _worst_first(narrow: Mapping[int, tuple[Fraction, Fraction]]) -> list[int]:
     return sorted(narrow, key=lambda at: narrow[at][1] - narrow[at][0])
 
 
-def _surest_first(likely: Mapping[int, Told]) -> list[int]:
+def _surest_first(likely: Mapping[int, PersonEstimate]) -> list[int]:
     return sorted(likely, key=lambda at: -likely[at].confidence)
 
 
@@ -208,7 +210,7 @@ def _guesses(
     settled: Settled,
     exact: Mapping[int, int],
     narrow: Mapping[int, tuple[Fraction, Fraction]],
-    guessed: Mapping[int, tuple[Estimate, Told]],
+    guessed: Mapping[int, tuple[NoisyEstimate, PersonEstimate]],
 ) -> dict[str, Guess]:
     """By person, for the score."""
     secret = queries.secret
@@ -242,12 +244,14 @@ def _headline(settled: Settled, people: int, certain: int, narrow: int, likely: 
     return ", ".join([first, *more])
 
 
-def _tables(queries: Queries, settled: Settled, guessed: Mapping[int, tuple[Estimate, Told]]) -> list[Table]:
+def _tables(
+    queries: Queries, settled: Settled, guessed: Mapping[int, tuple[NoisyEstimate, PersonEstimate]]
+) -> list[ShownTable]:
     tables = []
     if not settled.exists and settled.ranges:
         names = [who(settled.classes, at) for at in settled.ranges]
         text = f"If all answers are true, arithmetic gives the sums of {len(names):,} classes of people."
-        tables.append(Table("Not claimed", text, ("people",), tuple((name,) for name in names)))
+        tables.append(ShownTable("Not claimed", text, ("people",), tuple((name,) for name in names)))
     if queries.secret.boolean and guessed:
         rows = sorted(guessed.items(), key=lambda item: -item[1][1].confidence)
         cells = tuple(
@@ -256,7 +260,9 @@ def _tables(queries: Queries, settled: Settled, guessed: Mapping[int, tuple[Esti
             for at, (_, told) in rows
         )  # fmt: skip
         text = f"Only those with at least {CERTAINTY:.0%} count as known up to noise."
-        tables.append(Table("Best guesses", text, ("name", queries.secret.name, "right", "without the answers"), cells))
+        tables.append(
+            ShownTable("Best guesses", text, ("name", queries.secret.name, "right", "without the answers"), cells)
+        )
     return tables
 
 

@@ -13,7 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from privet.attacks.differencing.queries import Measure, Noise, Queries, Query, Secret, answered, number
+from privet.attacks.differencing.queries import Measure, Noise, PublishedQuery, Queries, Secret, answered, number
 from privet.attacks.promise import Privacy, privacy
 from privet.attacks.release.published import at, mapping, only, sequence
 from privet.attacks.release.sheet_cells import Cell, number_of, open_sheet
@@ -30,7 +30,7 @@ MEASURES: tuple[Measure, ...] = ("count", "sum", "mean")
 
 
 @dataclass(frozen=True, slots=True)
-class People:
+class PeopleFile:
     """Names with sizes; where they come from a file, also what anybody can see of each."""
 
     sizes: dict[str, int]
@@ -115,7 +115,7 @@ def _secret(given: Mapping[str, Any]) -> Secret:
 # People
 
 
-def _people(document: Mapping[str, Any], folder: Path) -> People:
+def _people(document: Mapping[str, Any], folder: Path) -> PeopleFile:
     given = document.get("people")
     with at("people"):
         if isinstance(given, str):
@@ -128,10 +128,10 @@ def _people(document: Mapping[str, Any], folder: Path) -> People:
         for name, size in mapping(given, "people").items():
             check_name(name, "a person or group")
             sizes[name] = whole(size, f"the size of {show(name)}", 1)
-        return People(sizes)
+        return PeopleFile(sizes)
 
 
-def _from_file(name: str, document: Mapping[str, Any], folder: Path) -> People:
+def _from_file(name: str, document: Mapping[str, Any], folder: Path) -> PeopleFile:
     """One row a person, with names in the first row."""
     rows = open_sheet({"file": name, "delimiter": document.get("delimiter", ",")}, folder, None).rows
     filled = [row for row in rows if any(row)]
@@ -162,7 +162,7 @@ def _from_file(name: str, document: Mapping[str, Any], folder: Path) -> People:
     }
     known = {column: tuple(dict.fromkeys(v for v in values if v is not None)) for column, values in columns.items()}
     conditions = Conditions({column: values or ("",) for column, values in known.items()})
-    return People(dict.fromkeys(names, 1), records, conditions)
+    return PeopleFile(dict.fromkeys(names, 1), records, conditions)
 
 
 def _names(cells: Sequence[Cell], file: str) -> list[str]:
@@ -191,7 +191,7 @@ def _column(cells: Sequence[Cell]) -> list[Value]:
 # Queries
 
 
-def _query(entry: Any, place: int, people: People, secret: Secret) -> Query:
+def _query(entry: Any, place: int, people: PeopleFile, secret: Secret) -> PublishedQuery:
     name = entry.get("name") if isinstance(entry, Mapping) else None
     with at(f"query {show(name)}" if isinstance(name, str) else f"query number {place}"):
         given = mapping(entry, "it")
@@ -212,7 +212,7 @@ def _query(entry: Any, place: int, people: People, secret: Secret) -> Query:
         if not isinstance(known, bool):
             raise InvalidInputError(f"known is {show(known)}", "write known = true, or leave it out", "wrong-type")
         members = _members(given, people)
-        return Query(name=called, members=members, measure=measure, value=value, noise=noise, known=known)
+        return PublishedQuery(name=called, members=members, measure=measure, value=value, noise=noise, known=known)
 
 
 def _noise(given: Mapping[str, Any]) -> Noise:
@@ -225,7 +225,7 @@ def _noise(given: Mapping[str, Any]) -> Noise:
     return Noise("normal" if word == "sd" else "laplace", positive(scale, word))
 
 
-def _members(given: Mapping[str, Any], people: People) -> tuple[str, ...]:
+def _members(given: Mapping[str, Any], people: PeopleFile) -> tuple[str, ...]:
     said = [key for key in WHO if key in given]
     if len(said) > 1:
         raise InvalidInputError(

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from privet.attacks.differencing.determined import Classes
+from privet.attacks.differencing.determined import AlikeClasses
 from privet.attacks.differencing.queries import Queries
 from privet.attacks.promise import Privacy
 from privet.typing import Floats
@@ -63,7 +63,7 @@ class Law:
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class NoisyEstimate:
     """Of the secret of one person, in the secret's own units. `rows` are the queries used."""
 
     value: float
@@ -71,7 +71,7 @@ class Estimate:
     rows: tuple[int, ...]
 
 
-def estimates(queries: Queries, classes: Classes, known: Mapping[int, int]) -> dict[int, Estimate]:
+def estimates(queries: Queries, classes: AlikeClasses, known: Mapping[int, int]) -> dict[int, NoisyEstimate]:
     """By class, for those of one person of whom an unbiased estimate exists. `known` are sums of classes in steps."""
     noisy = [row for row, query in enumerate(queries.queries) if query.noise is not None]
     if not noisy:
@@ -94,7 +94,7 @@ def estimates(queries: Queries, classes: Classes, known: Mapping[int, int]) -> d
         others = np.linalg.lstsq(fixed.T, rest, rcond=None)[0]
         exact = [classes.places[at] for at in np.flatnonzero(np.abs(others) > CLOSE) if at < len(classes.places)]
         used = [noisy[at] for at in np.flatnonzero(weights)]
-        found[column] = Estimate(
+        found[column] = NoisyEstimate(
             float(weights @ answers + others @ sums), _law(queries, noisy, weights * factors), tuple(exact + used)
         )
     return found
@@ -106,7 +106,7 @@ def _reached(wanted: Floats, inverse: Floats, scaled: Floats) -> bool:
     )
 
 
-def _fixed(queries: Queries, classes: Classes, known: Mapping[int, int]) -> tuple[Floats, Floats]:
+def _fixed(queries: Queries, classes: AlikeClasses, known: Mapping[int, int]) -> tuple[Floats, Floats]:
     """Exact equations and their sums in the secret's units. A rounded answer says nothing here: its row is 0."""
     rows, sums = [], []
     for place in classes.places:
@@ -152,7 +152,7 @@ def _law(queries: Queries, noisy: list[int], weights: Floats) -> Law:
     return Law(tuple(laplace), float(np.sqrt(normal)))
 
 
-def has_it(estimate: Estimate, rate: Fraction) -> float:
+def has_it(estimate: NoisyEstimate, rate: Fraction) -> float:
     """The probability that the secret is 1 and not 0, for somebody of whom that share was to be expected."""
     zero, one = estimate.law.density(np.array([estimate.value, estimate.value - 1]))
     share = float(rate)

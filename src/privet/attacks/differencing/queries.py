@@ -51,7 +51,7 @@ class Noise:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Query:
+class PublishedQuery:
     """A number published about the members: how many have the secret, or the sum or mean of it. With noise, `value` is
     the noisy number."""
 
@@ -69,7 +69,7 @@ class Queries:
 
     people: Mapping[str, int]
     secret: Secret
-    queries: tuple[Query, ...]
+    queries: tuple[PublishedQuery, ...]
     privacy: Privacy | None = None
     subject: str = "queries"
 
@@ -91,10 +91,10 @@ class Queries:
                 )
             seen.add(query.name)
 
-    def size(self, query: Query) -> int:
+    def size(self, query: PublishedQuery) -> int:
         return sum(self.people[name] for name in query.members)
 
-    def steps(self, query: Query) -> Between:
+    def steps(self, query: PublishedQuery) -> Between:
         """What the answer says about the sum of the members' steps above low, in whole numbers."""
         size = self.size(query)
         factor = size if query.measure == "mean" else 1
@@ -106,7 +106,7 @@ class Queries:
         return Between(None if low is None else Fraction(ceil(low)), None if high is None else Fraction(floor(high)))
 
 
-def _check(query: Query, queries: Queries) -> None:
+def _check(query: PublishedQuery, queries: Queries) -> None:
     place = f"query {show(query.name)}"
     for name in query.members:
         if name not in queries.people:
@@ -221,7 +221,7 @@ def _two(
     others = (f"the {stayed:,} others",) if stayed else ()
     people |= dict.fromkeys(others, stayed)
     queries = (
-        Query(name=name, members=others + members, measure=measure, value=answered(measure, value, secret))
+        PublishedQuery(name=name, members=others + members, measure=measure, value=answered(measure, value, secret))
         for (name, measure, value, _), members in zip(told, (left, joined), strict=True)
     )
     return Queries(people=people, secret=secret, queries=tuple(queries), subject="two releases")

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 from math import lcm
 
-from privet.attacks.differencing.determined import Classes, Range
-from privet.attacks.differencing.queries import Queries, Query, Secret
-from privet.attacks.proofs.certificate import DENIAL, Branch, Leaf, Row, leaves
+from privet.attacks.differencing.determined import AlikeClasses, SecretRange
+from privet.attacks.differencing.queries import PublishedQuery, Queries, Secret
+from privet.attacks.proofs.certificate import DENIAL, Branch, Leaf, ProofRow, leaves
 
 MOST_NAMES = 3
 MOST_TERMS = 8  # of an arithmetic that somebody would read
@@ -30,13 +30,13 @@ def number_text(value: Fraction) -> str:
     return f"{'-' if value < 0 else ''}{whole:,}.{digits:0{decimals}}"
 
 
-def who(classes: Classes, column: int) -> str:
+def who(classes: AlikeClasses, column: int) -> str:
     names = classes.names[column]
     shown = ", ".join(names[:MOST_NAMES])
     return shown if len(names) <= MOST_NAMES else f"{shown} and {len(names) - MOST_NAMES:,} more"
 
 
-def value_claim(classes: Classes, column: int, secret: Secret, steps: int) -> str:
+def value_claim(classes: AlikeClasses, column: int, secret: Secret, steps: int) -> str:
     """What is so of everybody in a class."""
     size, name = classes.sizes[column], who(classes, column)
     if not secret.boolean:
@@ -47,13 +47,13 @@ def value_claim(classes: Classes, column: int, secret: Secret, steps: int) -> st
     return f"{f'All {size:,}' if steps else f'None of {size:,}'} people ({name}) have {secret.name}"
 
 
-def range_claim(classes: Classes, column: int, secret: Secret, low: Fraction, high: Fraction) -> str:
+def range_claim(classes: AlikeClasses, column: int, secret: Secret, low: Fraction, high: Fraction) -> str:
     size, name = classes.sizes[column], who(classes, column)
     owner = name if size == 1 else f"Each of {size:,} people ({name})"
     return f"{owner}: {secret.name} is from {number_text(low)} to {number_text(high)}"
 
 
-def reasoning(queries: Queries, classes: Classes, found: Range) -> str:
+def reasoning(queries: Queries, classes: AlikeClasses, found: SecretRange) -> str:
     """The arithmetic, or the bounds, in one line; nothing if nobody would read it."""
     if found.combination is not None:
         return _arithmetic(queries, classes, found)
@@ -68,7 +68,7 @@ def reasoning(queries: Queries, classes: Classes, found: Range) -> str:
     return "; ".join(dict.fromkeys(parts))
 
 
-def _arithmetic(queries: Queries, classes: Classes, found: Range) -> str:
+def _arithmetic(queries: Queries, classes: AlikeClasses, found: SecretRange) -> str:
     """after − before = 5 − 4 = 1"""
     assert found.combination is not None  # noqa: S101
     weights = sorted(found.combination.weights, key=lambda item: item[1] < 0)
@@ -93,7 +93,7 @@ def _signed(whole: Sequence[int], texts: Sequence[str], scale: int) -> str:
     return line if scale == 1 else f"({line}) / {scale}"
 
 
-def _sum(queries: Queries, row: Row, query: Query) -> tuple[Fraction, str]:
+def _sum(queries: Queries, row: ProofRow, query: PublishedQuery) -> tuple[Fraction, str]:
     """The sum that an exact answer says, and how to write it: a mean times its people."""
     size = queries.size(query)
     total = size * queries.secret.low + (row.low or 0) * queries.secret.step
@@ -102,7 +102,7 @@ def _sum(queries: Queries, row: Row, query: Query) -> tuple[Fraction, str]:
     return total, number_text(total)
 
 
-def _bounds(queries: Queries, found: Range, leaf: Leaf) -> list[str]:
+def _bounds(queries: Queries, found: SecretRange, leaf: Leaf) -> list[str]:
     parts = []
     asked = {query.name: query for query in queries.queries}
     for number, weight in leaf.weights:

@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from privet.attacks.finding import Findings
-from privet.attacks.linkage.axis import Axis, Levels, axis, read_levels
+from privet.attacks.linkage.axis import AxisLevels, LinkAxis, axis, read_levels
 from privet.attacks.linkage.guess import Guesses, guesses
 from privet.attacks.linkage.join import Join, classes
-from privet.attacks.linkage.weights import Candidates, Chances, Progress, candidates, estimated
+from privet.attacks.linkage.weights import Candidates, LinkChances, Progress, candidates, estimated
 from privet.core.rational import show
 from privet.errors import InvalidInputError
-from privet.records.microdata import Column, Microdata, read, write
+from privet.records.microdata import Microdata, RecordColumn, read, write
 from privet.typing import Integers, Truths
 
 if TYPE_CHECKING:
@@ -38,13 +38,13 @@ PRECISION = 0.95
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Setting:
+class LinkSetting:
     """What is compared with what. `truth` is never seen by the attack, only by its score."""
 
     released: Microdata
     known: Microdata
     shared: Mapping[str, str]  # released column: known column
-    hierarchies: Mapping[str, Levels]
+    hierarchies: Mapping[str, AxisLevels]
     truth: tuple[str, str] | None
     precision: float
     errors: bool
@@ -56,10 +56,10 @@ class Setting:
 class Linked:
     """What the attack thinks: guesses, and what they rest on."""
 
-    axes: Sequence[Axis]
+    axes: Sequence[LinkAxis]
     join: Join
     found: Candidates
-    chances: Chances
+    chances: LinkChances
     guesses: Guesses
 
     def claimed(self, precision: float) -> Truths:
@@ -114,7 +114,7 @@ def attack_linkage(  # noqa: PLR0913  options of one attack
     *,
     on: Shared | None = None,
     truth: tuple[str, str] | str | None = None,
-    hierarchies: Mapping[str, Levels] | str | os.PathLike[str] | None = None,
+    hierarchies: Mapping[str, AxisLevels] | str | os.PathLike[str] | None = None,
     precision: float = PRECISION,
     errors: bool = True,
     one_to_one: bool = False,
@@ -140,7 +140,7 @@ def attack_linkage(  # noqa: PLR0913  options of one attack
     tables = read(released), read(known)
     ids = (truth, truth) if isinstance(truth, str) else truth
     shared = shared_columns(*tables, on, ids)
-    setting = Setting(
+    setting = LinkSetting(
         released=tables[0],
         known=tables[1],
         shared=shared,
@@ -160,7 +160,7 @@ def _name(data: object) -> str:
     return Path(data).name if isinstance(data, str | os.PathLike) else "the released table"
 
 
-def attack(setting: Setting, progress: Progress) -> Linked:
+def attack(setting: LinkSetting, progress: Progress) -> Linked:
     """The attack itself: sees the shared columns and nothing else."""
     ours, theirs = list(setting.shared), list(setting.shared.values())
     axes = []
@@ -216,4 +216,4 @@ def without(data: Microdata, rows: Integers) -> Microdata:
     """The same table without these rows."""
     keep = np.ones(len(data), np.bool_)
     keep[rows] = False
-    return Microdata({one.name: Column(one.name, one.codes[keep], one.texts) for one in data}, int(keep.sum()))
+    return Microdata({one.name: RecordColumn(one.name, one.codes[keep], one.texts) for one in data}, int(keep.sum()))

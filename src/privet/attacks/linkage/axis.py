@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from privet.attacks.linkage.values import Interval, Point, Region, is_free, plain, regions_of
-from privet.records.microdata import Column
+from privet.records.microdata import RecordColumn
 from privet.typing import Floats, Integers, Truths
 
 
-class Levels(Protocol):
+class AxisLevels(Protocol):
     """What is needed of a hierarchy: for each level the generalization of each ground value."""
 
     @property
@@ -23,7 +23,7 @@ class Levels(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Side:
+class AxisSide:
     """For each text of a column: from where to where it reaches, whether it says nothing, and its pieces if there are
     several (their hull is then `low` to `high`). `people` is how many records have it."""
 
@@ -35,13 +35,13 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Axis:
+class LinkAxis:
     """A released and a known column. `texts` are the plain texts of both sides where they are plain texts throughout,
     which may be misspelled; otherwise None."""
 
     name: str
-    released: Side
-    known: Side
+    released: AxisSide
+    known: AxisSide
     texts: tuple[npt.NDArray[np.str_], npt.NDArray[np.str_]] | None
 
     def overlap(self, released: Integers, known: Integers) -> Truths:
@@ -103,14 +103,14 @@ class Axis:
         return number[: len(ours.low)], number[len(ours.low) :]
 
 
-def axis(released: Column, known: Column, hierarchy: Levels | None = None) -> Axis:
+def axis(released: RecordColumn, known: RecordColumn, hierarchy: AxisLevels | None = None) -> LinkAxis:
     texts = [text for column in (released, known) for text in column.texts if not is_free(text)]
     spoken = [text for text in texts if text is not None]
     regions = of_levels(hierarchy, spoken) if hierarchy is not None else regions_of(spoken)
     places = _places(regions.values())
     simple = all(len(region) == 1 and region[0][0] == region[0][1] for region in regions.values())
     lettered = simple and any(isinstance(region[0][0][0], tuple) for region in regions.values())
-    return Axis(
+    return LinkAxis(
         name=released.name,
         released=_side(released, regions, places),
         known=_side(known, regions, places),
@@ -118,11 +118,11 @@ def axis(released: Column, known: Column, hierarchy: Levels | None = None) -> Ax
     )
 
 
-def _listed(column: Column) -> npt.NDArray[np.str_]:
+def _listed(column: RecordColumn) -> npt.NDArray[np.str_]:
     return np.array(["" if text is None else plain(text) for text in column.texts], dtype=np.str_)
 
 
-def of_levels(hierarchy: Levels, texts: Sequence[str]) -> dict[str, Region]:
+def of_levels(hierarchy: AxisLevels, texts: Sequence[str]) -> dict[str, Region]:
     """Ground values in the order of their generalizations, the coarsest first: what has one label is one interval. A
     text that no level has stands behind them, by itself."""
     rows = sorted(range(len(hierarchy.levels[0])), key=lambda row: [level[row] for level in hierarchy.levels[::-1]])
@@ -154,7 +154,7 @@ def _places(regions: Iterable[Region]) -> dict[Point, int]:
     return {end: place for place, end in enumerate(sorted(ends))}
 
 
-def _side(column: Column, regions: dict[str, Region], places: dict[Point, int]) -> Side:
+def _side(column: RecordColumn, regions: dict[str, Region], places: dict[Point, int]) -> AxisSide:
     free = np.array([is_free(text) for text in column.texts], np.bool_)
     found = [() if is_free(text) else regions[plain(str(text))] for text in column.texts]
     several = {
@@ -165,12 +165,14 @@ def _side(column: Column, regions: dict[str, Region], places: dict[Point, int]) 
     low = [places[region[0][0]] if region else -1 for region in found]
     high = [places[region[-1][1]] if region else -2 for region in found]
     people = np.bincount(column.codes, minlength=len(column.texts))
-    return Side(low=np.array(low, np.int64), high=np.array(high, np.int64), free=free, pieces=several, people=people)
+    return AxisSide(
+        low=np.array(low, np.int64), high=np.array(high, np.int64), free=free, pieces=several, people=people
+    )
 
 
 def read_levels(
-    hierarchies: Mapping[str, Levels] | str | os.PathLike[str] | None, columns: Sequence[str]
-) -> Mapping[str, Levels]:
+    hierarchies: Mapping[str, AxisLevels] | str | os.PathLike[str] | None, columns: Sequence[str]
+) -> Mapping[str, AxisLevels]:
     """Those of a folder, or as they are."""
     if not isinstance(hierarchies, str | os.PathLike):
         return hierarchies or {}

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from privet.attacks.linkage.axis import Axis
-from privet.attacks.linkage.join import KEYS, Classes
+from privet.attacks.linkage.axis import LinkAxis
+from privet.attacks.linkage.join import KEYS, JoinClasses
 from privet.attacks.linkage.names import SIMILAR, letters, similarity
 from privet.typing import Floats, Integers
 
@@ -29,8 +29,8 @@ class Excess:
     """For each class of records, by the axis that disagrees, or AGREE: what the chance of a stranger is multiplied
     with. Each is found once, when it is asked for."""
 
-    released: Classes
-    axes: Sequence[Axis]
+    released: JoinClasses
+    axes: Sequence[LinkAxis]
     chance: Sequence[Floats]  # for each axis the chance of each released text
     _found: dict[int, Floats] = field(init=False, default_factory=dict)
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from privet.attacks.finding import Finding, Findings, Strength, Table
-from privet.attacks.linkage.attack import Linked, Setting
+from privet.attacks.finding import Finding, Findings, ShownTable, Strength
+from privet.attacks.linkage.attack import Linked, LinkSetting
 from privet.attacks.linkage.score import Scored, scored
 from privet.attacks.linkage.weights import Progress
-from privet.records.microdata import Column, Microdata, narrow
+from privet.records.microdata import Microdata, RecordColumn, narrow
 from privet.stats.intervals import Interval
 from privet.typing import Integers, Truths
 
@@ -37,7 +37,7 @@ NOT_TRIED = (
 )
 
 
-def findings_of(setting: Setting, linked: Linked, progress: Progress, start: float) -> Findings:
+def findings_of(setting: LinkSetting, linked: Linked, progress: Progress, start: float) -> Findings:
     claimed = linked.claimed(setting.precision)
     score = scored(setting, linked, progress)
     skipped = linked.found.skipped
@@ -79,7 +79,7 @@ def _percent(value: float) -> str:
     return f"{tenths:g} %"
 
 
-def _worst(setting: Setting, linked: Linked, claimed: Truths) -> tuple[Finding, ...]:
+def _worst(setting: LinkSetting, linked: Linked, claimed: Truths) -> tuple[Finding, ...]:
     """The surest first; among equals those whose values are the rarest."""
     rows = np.flatnonzero(claimed)
     rarity = _fitting_by_chance(linked)[linked.join.released.of[rows]]
@@ -97,7 +97,7 @@ def _fitting_by_chance(linked: Linked) -> np.ndarray[Any, np.dtype[np.float64]]:
     return np.asarray(np.exp(log) * (int(theirs.people.sum()) - 1))
 
 
-def _finding(setting: Setting, linked: Linked, row: int, by_chance: float) -> Finding:
+def _finding(setting: LinkSetting, linked: Linked, row: int, by_chance: float) -> Finding:
     person = int(linked.guesses.person[row])
     hidden = set() if setting.truth is None else set(setting.truth)
     shared = set(setting.shared.values())
@@ -116,17 +116,17 @@ def _finding(setting: Setting, linked: Linked, row: int, by_chance: float) -> Fi
     )
 
 
-def _text(column: Column, row: int) -> str:
+def _text(column: RecordColumn, row: int) -> str:
     text = column.texts[int(column.codes[row])]
     return "(missing)" if text is None else text
 
 
-def _tables(setting: Setting, linked: Linked, claimed: Truths, score: Scored | None) -> list[Table]:
+def _tables(setting: LinkSetting, linked: Linked, claimed: Truths, score: Scored | None) -> list[ShownTable]:
     parts = [_groups(linked), _columns(linked, claimed), _given_away(setting, linked)]
     return [*(part for part in parts if part is not None), *([] if score is None else [_control(score)])]
 
 
-def _groups(linked: Linked) -> Table:
+def _groups(linked: Linked) -> ShownTable:
     fitting = linked.guesses.fitting
     counts = [("nobody", int((fitting == 0).sum()))]
     for low, high in GROUPS:
@@ -134,7 +134,7 @@ def _groups(linked: Linked) -> Table:
         name = f"{low:,}" if low == high else f"{low:,} to {high:,}" if high else f"{low:,} or more"
         counts.append((f"one of {name}", int(inside.sum())))
     counts[1] = ("one person", counts[1][1])
-    return Table(
+    return ShownTable(
         "How many known people fit a record",
         "A record that fits several people hides its person among them, and only among them.",
         ("it may be", "records"),
@@ -143,7 +143,7 @@ def _groups(linked: Linked) -> Table:
     )
 
 
-def _columns(linked: Linked, claimed: Truths) -> Table | None:
+def _columns(linked: Linked, claimed: Truths) -> ShownTable | None:
     """Seen in the release alone: who is no longer alone in it without a column."""
     if not claimed.any() or len(linked.axes) < 2:
         return None
@@ -154,7 +154,7 @@ def _columns(linked: Linked, claimed: Truths) -> Table | None:
         same = np.unique(np.delete(codes, at, axis=1), axis=0, return_inverse=True)[1]
         size = np.bincount(same, people)[same]
         rows.append((axis.name, int((size[places] > 1).sum())))
-    return Table(
+    return ShownTable(
         "What made them unique",
         "So many of the linked records would share all other values with another record if this column were left out.",
         ("column", "no longer alone"),
@@ -162,7 +162,7 @@ def _columns(linked: Linked, claimed: Truths) -> Table | None:
     )
 
 
-def _given_away(setting: Setting, linked: Linked) -> Table | None:
+def _given_away(setting: LinkSetting, linked: Linked) -> ShownTable | None:
     """A group whose records all say the same gives it away of each of its people, without any link."""
     hidden = set() if setting.truth is None else {setting.truth[0]}
     names = [name for name in setting.released.columns if name not in setting.shared and name not in hidden]
@@ -175,7 +175,7 @@ def _given_away(setting: Setting, linked: Linked) -> Table | None:
             rows.append((name, f"{number:,}"))
     if not rows:
         return None
-    return Table(
+    return ShownTable(
         "What a group gives away",
         "These records are in a group of two or more that look alike and all have the same value here: whoever is known"
         " to be in the release, and fits the group, has this value. No link is needed.",
@@ -197,13 +197,13 @@ def _same_value(place: Integers, codes: Integers, size: int) -> Truths:
     return np.asarray(low == high)
 
 
-def _control(score: Scored) -> Table:
+def _control(score: Scored) -> ShownTable:
     rows = (
         ("claims that are right", score.right, score.claimed, score.precision),
         ("records that can be linked, and were", score.found, score.unique, score.recall),
         ("people not in the release, but claimed", score.false, score.held_out, score.control),
     )
-    return Table(
+    return ShownTable(
         "Main run and control",
         "Can be linked: fits one known person only, whom no other record fits. For the control some known people's"
         " records were taken out of the release, and the attack was run again. Intervals are 95 % (Clopper and"
@@ -217,7 +217,7 @@ def _range(part: Interval) -> str:
     return f"{_percent(part.low)} to {_percent(part.high)}"
 
 
-def _numbers(setting: Setting, linked: Linked, claimed: Truths, score: Scored | None) -> dict[str, Any]:
+def _numbers(setting: LinkSetting, linked: Linked, claimed: Truths, score: Scored | None) -> dict[str, Any]:
     fitting = linked.guesses.fitting
     common = {
         "records": len(setting.released),
@@ -238,7 +238,7 @@ def _numbers(setting: Setting, linked: Linked, claimed: Truths, score: Scored | 
     return common | told | {"right": score.right, "held_out": score.held_out, "falsely_claimed": score.false}
 
 
-def matches_of(setting: Setting, linked: Linked) -> Microdata:
+def matches_of(setting: LinkSetting, linked: Linked) -> Microdata:
     """A row for each released record. The guess is a row number of the known table, from 1 on, or missing."""
     best = linked.guesses
     claimed = linked.claimed(setting.precision)
@@ -249,18 +249,18 @@ def matches_of(setting: Setting, linked: Linked) -> Microdata:
         _rounded("probability", best.probability),
         _rounded("nobody", best.nobody),
         _numbered("people_who_fit", best.fitting),
-        Column("verdict", narrow(verdict, 3), ("linked", "one of several", "not linked")),
+        RecordColumn("verdict", narrow(verdict, 3), ("linked", "one of several", "not linked")),
     )
     return Microdata({one.name: one for one in columns}, len(claimed))
 
 
-def _numbered(name: str, numbers: Integers, missing: int | None = None) -> Column:
+def _numbered(name: str, numbers: Integers, missing: int | None = None) -> RecordColumn:
     distinct, codes = np.unique(numbers, return_inverse=True)
     texts = tuple(None if one == missing else str(one) for one in distinct.tolist())
-    return Column(name, narrow(codes, len(texts)), texts)
+    return RecordColumn(name, narrow(codes, len(texts)), texts)
 
 
-def _rounded(name: str, shares: np.ndarray[Any, np.dtype[np.float64]]) -> Column:
+def _rounded(name: str, shares: np.ndarray[Any, np.dtype[np.float64]]) -> RecordColumn:
     """To four digits, downward, so that nothing likely looks sure."""
     distinct, codes = np.unique(np.floor(shares * 10_000).astype(np.int64), return_inverse=True)
-    return Column(name, narrow(codes, len(distinct)), tuple(f"{one / 10_000:.4f}" for one in distinct.tolist()))
+    return RecordColumn(name, narrow(codes, len(distinct)), tuple(f"{one / 10_000:.4f}" for one in distinct.tolist()))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privet.attacks.linkage.join import Classes, Join
+from privet.attacks.linkage.join import Join, JoinClasses
 from privet.attacks.linkage.weights import Candidates
 from privet.errors import InvalidInputError
 from privet.typing import Floats, Integers, Truths
@@ -52,7 +52,7 @@ def guesses(join: Join, found: Candidates, chance: Floats, *, one_to_one: bool) 
     )
 
 
-def _members(side: Classes) -> tuple[Integers, Integers]:
+def _members(side: JoinClasses) -> tuple[Integers, Integers]:
     """Records sorted by class, in random order within a class (always the same one), and where each class starts. The
     order of a file is no knowledge: two tables of the same people are often sorted alike."""
     shuffled = np.random.default_rng(0).permutation(len(side.of))
@@ -89,7 +89,7 @@ def _all_at_once(join: Join, found: Candidates, chance: Floats) -> tuple[Integer
     return guess, probability
 
 
-def _handed_out(side: Classes, place: Integers, flow: Integers) -> Integers:
+def _handed_out(side: JoinClasses, place: Integers, flow: Integers) -> Integers:
     """So many members of each class named, no one twice."""
     rows, starts = _members(side)
     order = np.argsort(place, kind="stable")

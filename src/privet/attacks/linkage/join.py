@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privet.attacks.linkage.axis import Axis
+from privet.attacks.linkage.axis import LinkAxis
 from privet.records.microdata import Microdata
 from privet.typing import Integers, Truths
 
@@ -27,7 +27,7 @@ KEYS = 2**62
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Classes:
+class JoinClasses:
     """Records with the same values: `codes` has a row a class, a column an axis; `of` is the class of each record."""
 
     codes: Integers
@@ -38,7 +38,7 @@ class Classes:
         return len(self.people)
 
 
-def classes(data: Microdata, names: Sequence[str]) -> Classes:
+def classes(data: Microdata, names: Sequence[str]) -> JoinClasses:
     key, size = np.zeros(len(data), np.int64), 1
     for name in names:
         column = data[name]
@@ -49,11 +49,11 @@ def classes(data: Microdata, names: Sequence[str]) -> Classes:
         size *= max(len(column.texts), 1)
     _, first, of, people = np.unique(key, return_index=True, return_inverse=True, return_counts=True)
     codes = np.stack([data[name].codes[first].astype(np.int64) for name in names], axis=1)
-    return Classes(codes=codes, of=of, people=people)
+    return JoinClasses(codes=codes, of=of, people=people)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Joined:
+class LinkJoin:
     """Consistent pairs of classes. `crowded` released classes have more than can be listed."""
 
     released: Integers
@@ -64,7 +64,7 @@ class Joined:
 class Join:
     """Two tables of classes on the same axes. What is prepared once serves several joins."""
 
-    def __init__(self, axes: Sequence[Axis], released: Classes, known: Classes) -> None:
+    def __init__(self, axes: Sequence[LinkAxis], released: JoinClasses, known: JoinClasses) -> None:
         self.axes, self.released, self.known = axes, released, known
         blocks = [axis.blocks() for axis in axes]
         self._blocks = (
@@ -73,7 +73,7 @@ class Join:
         )
         self._free = tuple(blocks < 0 for blocks in self._blocks)
 
-    def all_agree(self) -> Joined:
+    def all_agree(self) -> LinkJoin:
         """Pairs that overlap on every axis. A class that says nothing at all is crowded without a look."""
         found: list[Pairs] = []
         crowded: Truths = np.asarray(self._free[0].all(axis=1), np.bool_)
@@ -82,7 +82,7 @@ class Join:
             found += self._joined(rows[~crowded[rows]], others, columns, crowded, room)
         one, other = _together(found)
         fine = ~crowded[one]
-        return Joined(released=one[fine], known=other[fine], crowded=crowded)
+        return LinkJoin(released=one[fine], known=other[fine], crowded=crowded)
 
     def all_but(self, left_out: int, keys: Pairs | None = None) -> Pairs | None:
         """Pairs that disagree on one axis and overlap on the others, for classes that have a value there. With `keys`

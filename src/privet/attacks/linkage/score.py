@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from privet.attacks.finding import Score
-from privet.attacks.linkage.attack import Linked, Setting, attack, without
+from privet.attacks.linkage.attack import Linked, LinkSetting, attack, without
 from privet.attacks.linkage.weights import Progress
 from privet.errors import InvalidInputError
 from privet.stats.binomial import share
@@ -35,7 +35,7 @@ class Scored:
     control: Interval
 
 
-def scored(setting: Setting, linked: Linked, progress: Progress) -> Scored | None:
+def scored(setting: LinkSetting, linked: Linked, progress: Progress) -> Scored | None:
     if setting.truth is None:
         return None
     ids, names = setting.released[setting.truth[0]].listed(), setting.known[setting.truth[1]].listed()
@@ -76,7 +76,7 @@ def _given(ids: Texts) -> Truths:
     return np.fromiter((one is not None for one in ids), np.bool_, len(ids))
 
 
-def _control(setting: Setting, ids: Texts, names: Texts, there: Truths, progress: Progress) -> tuple[int, int]:
+def _control(setting: LinkSetting, ids: Texts, names: Texts, there: Truths, progress: Progress) -> tuple[int, int]:
     """Some known people lose their records, the attack is run again, and those of them who are claimed are counted."""
     present = np.unique(ids[there].astype(str))
     number = min(max(round(HELD_OUT * len(present)), 1), MOST_HELD_OUT)

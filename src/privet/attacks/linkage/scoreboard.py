@@ -29,7 +29,7 @@ from privet.attacks.finding import Findings
 from privet.attacks.linkage.values import as_days, plain
 from privet.core.rational import show
 from privet.errors import InvalidInputError
-from privet.records.microdata import Column, Microdata, read
+from privet.records.microdata import Microdata, RecordColumn, read
 from privet.typing import Floats, Integers, Truths
 
 Progress = Callable[[str, int, int], object]
@@ -123,15 +123,17 @@ def attack_scoreboard(  # noqa: PLR0913  columns and options of one attack
     threshold = quantile(held, rate)
     ranking = ranked(events, given, widths, tell)
     name = Path(released).name if isinstance(released, str | os.PathLike) else "the released table"
-    setting = Setting(
+    setting = ScoreboardSetting(
         table=table, known=known, person=person, item=item, target=whose, truth=truth, rate=rate, subject=name
     )
-    result = Result(events=events, points=given, ranking=ranking, threshold=threshold, decoys=held, spare=spare)
+    result = ScoreboardResult(
+        events=events, points=given, ranking=ranking, threshold=threshold, decoys=held, spare=spare
+    )
     return findings_of(setting, result, start)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Setting:
+class ScoreboardSetting:
     table: Microdata
     known: Microdata
     person: str
@@ -143,7 +145,7 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Result:
+class ScoreboardResult:
     """`decoys` set the threshold; `spare` ones, of other people, show what it is worth."""
 
     events: Events
@@ -194,7 +196,7 @@ def events_of(data: Microdata, names: Names) -> Events:
     )
 
 
-def points_of(data: Microdata, items: Column, names: Names) -> Points:
+def points_of(data: Microdata, items: RecordColumn, names: Names) -> Points:
     there = _told(data[names.who])
     if not there.any():
         raise InvalidInputError("no point has a target", "say of whom each point is known", "missing-value")
@@ -210,7 +212,7 @@ def points_of(data: Microdata, items: Column, names: Names) -> Points:
     )
 
 
-def _told(column: Column) -> Truths:
+def _told(column: RecordColumn) -> Truths:
     return np.array([text is not None for text in column.texts], np.bool_)[column.codes]
 
 

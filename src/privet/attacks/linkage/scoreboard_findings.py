@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from privet.attacks.finding import Finding, Findings, Score, Strength, Table
-from privet.attacks.linkage.scoreboard import Result, Setting
+from privet.attacks.finding import Finding, Findings, Score, ShownTable, Strength
+from privet.attacks.linkage.scoreboard import ScoreboardResult, ScoreboardSetting
 from privet.errors import InvalidInputError
 from privet.stats.binomial import share
 from privet.stats.intervals import exactly
@@ -30,7 +30,7 @@ NOT_TRIED = (
 )
 
 
-def findings_of(setting: Setting, result: Result, start: float) -> Findings:
+def findings_of(setting: ScoreboardSetting, result: ScoreboardResult, start: float) -> Findings:
     matched = result.ranking.eccentricity > result.threshold
     names, targets = _people(setting), _targets(setting)
     score, right = _scored(setting, result, matched, names)
@@ -56,19 +56,21 @@ def findings_of(setting: Setting, result: Result, start: float) -> Findings:
     )
 
 
-def _people(setting: Setting) -> list[str]:
+def _people(setting: ScoreboardSetting) -> list[str]:
     """The name of each person, in the order of their numbers."""
     column, items = setting.table[setting.person], setting.table[setting.item]
     there = np.array([text is not None for text in items.texts], np.bool_)[items.codes]
     return [str(column.texts[code]) for code in np.unique(column.codes[there]) if column.texts[code] is not None]
 
 
-def _targets(setting: Setting) -> list[str]:
+def _targets(setting: ScoreboardSetting) -> list[str]:
     column = setting.known[setting.target]
     return [str(column.texts[code]) for code in np.unique(column.codes) if column.texts[code] is not None]
 
 
-def _finding(setting: Setting, result: Result, row: int, names: list[str], targets: list[str]) -> Finding:
+def _finding(
+    setting: ScoreboardSetting, result: ScoreboardResult, row: int, names: list[str], targets: list[str]
+) -> Finding:
     ranking, points = result.ranking, result.points
     texts = setting.table[setting.item].texts
     mine = points.item[points.target == row]
@@ -85,7 +87,7 @@ def _finding(setting: Setting, result: Result, row: int, names: list[str], targe
 
 
 def _scored(
-    setting: Setting, result: Result, matched: np.ndarray[Any, np.dtype[np.bool_]], names: list[str]
+    setting: ScoreboardSetting, result: ScoreboardResult, matched: np.ndarray[Any, np.dtype[np.bool_]], names: list[str]
 ) -> tuple[Score | None, np.ndarray[Any, np.dtype[np.bool_]] | None]:
     """Success is of targets who are in the table; control of those who are not: a match of one of them is false."""
     if setting.truth is None:
@@ -108,7 +110,7 @@ def _scored(
     return score, right
 
 
-def _truth(setting: Setting, names: list[str]) -> Integers:
+def _truth(setting: ScoreboardSetting, names: list[str]) -> Integers:
     """The number of the person whom each target is, or -1."""
     column, target = setting.known[str(setting.truth)], setting.known[setting.target]
     numbers = {name: number for number, name in enumerate(names)}
@@ -118,11 +120,11 @@ def _truth(setting: Setting, names: list[str]) -> Integers:
     return np.asarray(real[column.codes[there][first]])
 
 
-def _control(setting: Setting, result: Result) -> Table:
+def _control(setting: ScoreboardSetting, result: ScoreboardResult) -> ShownTable:
     spare = result.spare
     part = share(int((spare > result.threshold).sum()), len(spare))
     row = ("spare decoys that are matched", f"{int((spare > result.threshold).sum()):,}", f"{len(spare):,}")
-    return Table(
+    return ShownTable(
         "Control: people who are not in the table",
         f"Decoys are people of the table, scored against it without their own rows. {len(result.decoys):,} of them set"
         f" the threshold, so that a false match has a chance of {setting.rate:.3g} at most; others show that it holds.",
@@ -132,8 +134,8 @@ def _control(setting: Setting, result: Result) -> Table:
 
 
 def _numbers(
-    setting: Setting,
-    result: Result,
+    setting: ScoreboardSetting,
+    result: ScoreboardResult,
     matched: np.ndarray[Any, np.dtype[np.bool_]],
     right: np.ndarray[Any, np.dtype[np.bool_]] | None,
 ) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from privet.attacks.finding import Findings, Table
+from privet.attacks.finding import Findings, ShownTable
 from privet.attacks.linkage.join import classes
 from privet.core.rational import show
 from privet.errors import InvalidInputError
@@ -119,7 +119,7 @@ def _of_sets(table: Microdata, columns: list[str], most: int, run: Run) -> Findi
         proven=every,
         findings=(),
         tables=(
-            Table(
+            ShownTable(
                 "Which columns make records unique",
                 f"The {SHOWN} worst sets of each size, the smallest sets first. Exact counts.",
                 ("columns known", "how many", "unique records", "share"),
@@ -188,7 +188,7 @@ def _of_points(columns: list[str], people: int, rows: list[Row], run: Run) -> Fi
         proven=unique,
         findings=(),
         tables=(
-            Table(
+            ShownTable(
                 "How many points are enough",
                 f"Of people drawn at random, with so many of their points ({', '.join(columns)}) or more. Intervals are"
                 " 95 % (Clopper and Pearson).",

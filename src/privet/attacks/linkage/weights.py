@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from privet.attacks.linkage.axis import Axis
+from privet.attacks.linkage.axis import LinkAxis
 from privet.attacks.linkage.excess import AGREE, Excess
 from privet.attacks.linkage.join import Join, Pairs
 from privet.attacks.linkage.matching import Messages
@@ -61,7 +61,7 @@ class Candidates:
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class Chances:
+class LinkChances:
     """What is estimated: how many people are in both tables, and for each axis how often its value agrees, and how
     often it is similar, for one and the same person."""
 
@@ -125,7 +125,7 @@ def _ends(join: Join, at: int, texts: tuple[Texts, Texts], part: slice) -> Pairs
     return number[: len(ours)][join.released.codes[:, at]], number[len(ours) :][join.known.codes[:, at]]
 
 
-def _judged(axis: Axis, join: Join, at: int, pairs: Pairs) -> tuple[Integers, Integers, Integers, Integers]:
+def _judged(axis: LinkAxis, join: Join, at: int, pairs: Pairs) -> tuple[Integers, Integers, Integers, Integers]:
     """Texts that look alike are marked; of an axis that would have given too many, only these are kept."""
     if axis.texts is None or not len(pairs[0]):
         return _marked(pairs, at, 0)
@@ -136,7 +136,7 @@ def _judged(axis: Axis, join: Join, at: int, pairs: Pairs) -> tuple[Integers, In
     return _marked(pairs, at, alike[place].astype(np.int64))
 
 
-class Weights:
+class LinkWeights:
     """The weights of candidates, given what is estimated. Candidates that tell of the same axes and have the same one
     wrong are of one pattern: what is estimated enters by pattern, so a round costs one look-up a candidate."""
 
@@ -163,13 +163,13 @@ class Weights:
         self._wrong, self._similar = (rest >> 1) - 1, (rest & 1) > 0
         self._told = told_bits > 0  # a row a pattern, a column an axis
 
-    def odds(self, chances: Chances) -> float:
+    def odds(self, chances: LinkChances) -> float:
         """Of a record and a person of whom nothing is known: how many pairs are of one person, against how many are
         of two who are each in one table only. That is the prior weight if people fall into classes by a Poisson law."""
         alone = (self._records - chances.both) * (self._people - chances.both)
         return chances.both / alone
 
-    def of(self, chances: Chances) -> Floats:
+    def of(self, chances: LinkChances) -> Floats:
         agrees, similar = np.array(chances.agrees), np.array(chances.similar)
         right = self._told & (self._wrong[:, None] != np.arange(len(agrees)))
         by_pattern = np.log(self.odds(chances)) + (right * np.log(agrees)).sum(axis=1)
@@ -178,7 +178,7 @@ class Weights:
         by_pattern[wrong] += unlike[wrong, self._wrong[wrong]]
         return np.asarray(np.exp(np.minimum(self._log + by_pattern[self._pattern], 300.0)))
 
-    def learned(self, pairs: Floats, both: float) -> Chances:
+    def learned(self, pairs: Floats, both: float) -> LinkChances:
         """`pairs` is how many pairs of one person each candidate is thought to have."""
         sums = np.bincount(self._pattern, pairs, len(self._wrong))
         agrees, similar = [], []
@@ -189,10 +189,10 @@ class Weights:
             similar.append(min(max(alike / total, 1e-4), 0.3))
             agrees.append(min(max(1 - float(sums[wrong].sum()) / total, LEAST_M), MOST_M))
         most = min(self._records, self._people) - 0.5
-        return Chances(both=min(max(both, 0.5), most), agrees=agrees, similar=similar)
+        return LinkChances(both=min(max(both, 0.5), most), agrees=agrees, similar=similar)
 
 
-def similar_by_chance(axis: Axis) -> float:
+def similar_by_chance(axis: LinkAxis) -> float:
     """The share of similar texts among pairs of a record and a person drawn at random, always the same ones."""
     if axis.texts is None:
         return TINY
@@ -211,11 +211,11 @@ def similar_by_chance(axis: Axis) -> float:
     return float(count[(alike >= SIMILAR) & ~equal].sum() + 0.5) / DRAWS
 
 
-def estimated(join: Join, found: Candidates, progress: Progress) -> tuple[Candidates, Floats, Chances]:
+def estimated(join: Join, found: Candidates, progress: Progress) -> tuple[Candidates, Floats, LinkChances]:
     """The candidates that count, the probability of each pair of a record and a person of their classes, and what was
     estimated on the way."""
     ours, theirs = (side.people.astype(np.float64) for side in (join.released, join.known))
-    chances = Chances(
+    chances = LinkChances(
         both=max(min(ours.sum(), theirs.sum()) / 2, 0.25),
         agrees=[FIRST_M] * len(join.axes),
         similar=[FIRST_SIMILAR] * len(join.axes),
@@ -234,11 +234,11 @@ def estimated(join: Join, found: Candidates, progress: Progress) -> tuple[Candid
 
 
 def _learned(
-    join: Join, found: Candidates, chances: Chances, excess: Excess, progress: Progress
-) -> tuple[Messages, Weights, Chances]:
+    join: Join, found: Candidates, chances: LinkChances, excess: Excess, progress: Progress
+) -> tuple[Messages, LinkWeights, LinkChances]:
     """Expectation: how likely each pair is. Maximization: the chances that make this most likely. Until they settle."""
     ours, theirs = (side.people.astype(np.float64) for side in (join.released, join.known))
-    weights = Weights(join, found, excess)
+    weights = LinkWeights(join, found, excess)
     messages = Messages(found.released, found.known, ours, theirs, int(join.released.people[found.crowded].sum()))
     pairs = ours[found.released] * theirs[found.known]
     speed, rising, most = 0.5, True, float(min(ours.sum(), theirs.sum()))
@@ -264,12 +264,12 @@ def _farther(before: float, after: float, most: float, speed: float) -> float:
     return min(max(most * odds / (1 + odds), 0.5 * min(most, 1.0)), most - 0.5)
 
 
-def _counting(join: Join, found: Candidates, explained: Floats, chances: Chances, excess: Excess) -> Candidates:
+def _counting(join: Join, found: Candidates, explained: Floats, chances: LinkChances, excess: Excess) -> Candidates:
     """Without pairs with a wrong value that do not count: their record is explained by people who fit it, or they are
     next to nothing beside another pair of the same record."""
     left = explained[found.released] < EXPLAINED
     found = found.only((found.wrong < 0) | left)
-    weight = Weights(join, found, excess).of(chances)
+    weight = LinkWeights(join, found, excess).of(chances)
     best = np.zeros(len(join.released))
     np.maximum.at(best, found.released, weight)
     return found.only((found.wrong < 0) | (weight >= NEGLIGIBLE * best[found.released]))

@@ -11,7 +11,7 @@ import numpy as np
 
 from privet.core.rational import show
 from privet.errors import InvalidInputError
-from privet.records.microdata import Column, Microdata, read
+from privet.records.microdata import Microdata, RecordColumn, read
 from privet.records.plink import ENDINGS, read_plink
 from privet.typing import Floats
 
@@ -20,7 +20,7 @@ MOST_GENOTYPES = 10**8  # numbers of 8 bytes, of which several copies are made: 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class People:
+class PeopleTable:
     """A row a person, a column an attribute; NaN is missing."""
 
     people: tuple[str, ...]
@@ -61,20 +61,20 @@ def statistics_of(path: Path) -> Statistics:
 population_of = statistics_of
 
 
-def people_of(path: Path, name: str) -> People:
+def people_of(path: Path, name: str) -> PeopleTable:
     """PLINK files by their ending; any other is a table, in which the column `name` says who is who, if it is there."""
     if path.suffix.lower() in ENDINGS:
         data = read_plink(path, most=MOST_GENOTYPES)
         values = data.counts.astype(np.float64)
         values[data.counts < 0] = np.nan
-        return People(people=data.people, attributes=_once(data.snps, "SNP"), values=values)
+        return PeopleTable(people=data.people, attributes=_once(data.snps, "SNP"), values=values)
     table = read(path)
     columns = [column for column in table if column.name != name]
     if not columns or not len(table):
         raise InvalidInputError(
             f"{path.name} has no people with attributes", "give a row a person, a column an attribute", "empty"
         )
-    return People(
+    return PeopleTable(
         people=_names(table, name),
         attributes=tuple(column.name for column in columns),
         values=np.column_stack([_floats(column) for column in columns]),
@@ -87,7 +87,7 @@ def _names(table: Microdata, name: str) -> tuple[str, ...]:
     return _once(_texts(table[name], name), "person")
 
 
-def in_order(people: People, names: Sequence[str]) -> Floats:
+def in_order(people: PeopleTable, names: Sequence[str]) -> Floats:
     """Their values of these attributes."""
     return np.asarray(people.values[:, _places(people.attributes, names, "people")])
 
@@ -138,13 +138,13 @@ def _once(names: tuple[str, ...], what: str) -> tuple[str, ...]:
     return names
 
 
-def _texts(column: Column, what: str) -> tuple[str, ...]:
+def _texts(column: RecordColumn, what: str) -> tuple[str, ...]:
     if None in column.texts:
         raise InvalidInputError(f"a {what} is missing", "name every one", "missing-name")
     return tuple(str(text) for text in column.listed())
 
 
-def _floats(column: Column) -> Floats:
+def _floats(column: RecordColumn) -> Floats:
     try:
         numbers = [math.nan if text is None else float(text) for text in column.texts]
     except ValueError:

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from privet.attacks.finding import Finding, Findings, Score, Strength, Table
+from privet.attacks.finding import Finding, Findings, Score, ShownTable, Strength
 from privet.attacks.membership.likelihoods import RATE
-from privet.attacks.membership.members import Result
+from privet.attacks.membership.members import MembershipResult
 from privet.attacks.membership.trade_off import bound_at, picture, under
 from privet.stats.intervals import Interval, exactly
 from privet.stats.roc import Roc
@@ -35,7 +35,7 @@ NOT_TRIED = (
 )
 
 
-def findings_of(result: Result, subject: str, start: float) -> Findings:
+def findings_of(result: MembershipResult, subject: str, start: float) -> Findings:
     sure = _sure(result)
     claimed = (result.p_values <= _rate(result) + 1e-12) & (sure >= SURE) & _high_enough(result) & (not result.alike)
     order = [int(place) for place in np.argsort(-result.scores, kind="stable") if claimed[place]]
@@ -60,12 +60,12 @@ def findings_of(result: Result, subject: str, start: float) -> Findings:
     )
 
 
-def _rate(result: Result) -> float:
+def _rate(result: MembershipResult) -> float:
     """Of false alarms: with few people who are out a p-value cannot get lower."""
     return max(RATE, 1 / (result.calibration + 1))
 
 
-def _sure(result: Result) -> Floats:
+def _sure(result: MembershipResult) -> Floats:
     """The chance that somebody is in, if it was one half before. P-values come in steps, and each has the chance of one
     step for people who are out. With b the share of people in with just this p-value, by the forecast and at most what
     a promise allows, it is b / (b + step). (All those with this p-value or a lower one are in more often than that.)"""
@@ -77,17 +77,17 @@ def _sure(result: Result) -> Floats:
     return np.array([said[p] / (said[p] + step) for p in result.p_values.tolist()])
 
 
-def _high_enough(result: Result) -> Any:
+def _high_enough(result: MembershipResult) -> Any:
     """Whoever scores less than half of what members should score is more likely out, however few others score as high:
     such as where the means are of other people than was said, and nobody is in. (But for errors of the forecast.)"""
     return result.beyond >= result.forecast.shift / math.sqrt(result.forecast.outside) / 2 - SPARE
 
 
-def _found_up_to(result: Result, p: float) -> float:
+def _found_up_to(result: MembershipResult, p: float) -> float:
     return 0.0 if p < 1e-12 else 1.0 if p > 1 - 1e-12 else result.forecast.found_at(p)
 
 
-def _steps(result: Result) -> int:
+def _steps(result: MembershipResult) -> int:
     """People outside are compared with people inside the same number of people: one out and another one in."""
     return 2 if result.privacy is not None and result.privacy.neighbors == "add-remove" else 1
 
@@ -96,7 +96,7 @@ def _in_a_hundred(rate: float) -> str:
     return f"one false alarm in {round(1 / rate):,}"
 
 
-def _headline(result: Result, claimed: np.ndarray[Any, np.dtype[np.bool_]]) -> str:
+def _headline(result: MembershipResult, claimed: np.ndarray[Any, np.dtype[np.bool_]]) -> str:
     if result.target is not None:
         place = result.target
         verdict = (
@@ -121,7 +121,7 @@ def _headline(result: Result, claimed: np.ndarray[Any, np.dtype[np.bool_]]) -> s
     return f"{at}, {found:,} of {members:,} members {'is' if found == 1 else 'are'} found"
 
 
-def _finding(result: Result, place: int, sure: float | None) -> Finding:
+def _finding(result: MembershipResult, place: int, sure: float | None) -> Finding:
     p = float(result.p_values[place])
     as_high = round(p * (result.calibration + 1)) - 1
     who = "made-up people" if result.made else "people who are out"
@@ -149,18 +149,18 @@ def _score(curve: Roc, claimed: np.ndarray[Any, Any], members: Any) -> Score:
     )
 
 
-def _picture(result: Result, curve: Roc) -> Any:
+def _picture(result: MembershipResult, curve: Roc) -> Any:
     return picture(curve, result.privacy, "People in the data and others, told apart", steps=_steps(result))
 
 
-def _tables(result: Result) -> list[Table]:
+def _tables(result: MembershipResult) -> list[ShownTable]:
     tables = [_forecast(result)]
     if result.curve is not None:
         tables = [_rates(result.curve), *tables, _controls(result, result.curve)]
     return tables
 
 
-def _rates(curve: Roc) -> Table:
+def _rates(curve: Roc) -> ShownTable:
     rows = [("AUC", f"{curve.auc.value:.4f}", f"{curve.auc.low:.4f} to {curve.auc.high:.4f}", "")]
     for rate in RATES:
         found, alarms = curve.tpr_at(rate), curve.alarms_at(rate)
@@ -168,7 +168,7 @@ def _rates(curve: Roc) -> Table:
             (f"found at {100 * rate:g} % false alarms", _percent(found.value), _between(found), _between(alarms))
         )
     rows.append(("largest advantage", _percent(curve.largest_advantage.value), _between(curve.largest_advantage), ""))
-    return Table(
+    return ShownTable(
         "How well people in the data are told from others",
         "AUC: the chance that somebody in the data scores higher than somebody who is not. Advantage: people found less"
         " false alarms, at the best threshold. Intervals are 95 % ones, for this release and more people like these.",
@@ -177,7 +177,7 @@ def _rates(curve: Roc) -> Table:
     )
 
 
-def _forecast(result: Result) -> Table:
+def _forecast(result: MembershipResult) -> ShownTable:
     ways = [("attributes taken for independent", result.plain_forecast, result.plain_curve)]
     if result.model.whitened:
         ways.append(("whitened", result.forecast, result.curve))
@@ -186,7 +186,7 @@ def _forecast(result: Result) -> Table:
          "not known" if seen is None else f"{seen.auc.value:.3f}")
         for name, said, seen in ways
     )  # fmt: skip
-    return Table(
+    return ShownTable(
         "Forecast",
         f"Before anybody was scored: {len(result.model.published.means):,} attributes tell as much as this number of"
         " independent ones would. Whitening takes out what attributes repeat, such as neighboring SNPs and origin.",
@@ -195,14 +195,14 @@ def _forecast(result: Result) -> Table:
     )
 
 
-def _controls(result: Result, curve: Roc) -> Table:
+def _controls(result: MembershipResult, curve: Roc) -> ShownTable:
     rows = [
         ("people outside who are found, at 1 %", _percent(curve.alarms_at(RATE).value), _between(curve.alarms_at(RATE)))
     ]
     if result.control is not None:
         auc = result.control
         rows.append(("AUC on means of other people", f"{auc.value:.3f}", f"{auc.low:.3f} to {auc.high:.3f}"))
-    return Table(
+    return ShownTable(
         "Controls",
         "People in neither the data nor the reference; and the same attack on means of other people, where nobody who"
         " is asked about can be found, so that the AUC should be .5." + (OFF if _is_off(result.control) else ""),
@@ -223,7 +223,7 @@ def _between(interval: Interval) -> str:
     return f"{_percent(interval.low)} to {_percent(interval.high)}"
 
 
-def _assumptions(result: Result) -> list[str]:
+def _assumptions(result: MembershipResult) -> list[str]:
     usual, published = result.model.population, result.model.published
     told = [
         f"The published means are of {result.model.size:,.0f} people"
@@ -253,7 +253,7 @@ def _assumptions(result: Result) -> list[str]:
     return told
 
 
-def _numbers(result: Result) -> dict[str, Any]:
+def _numbers(result: MembershipResult) -> dict[str, Any]:
     numbers: dict[str, Any] = {
         "test": result.model.test,
         "whitened": result.model.whitened,

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from privet.attacks.membership.likelihoods import Kind, Population, Published
+from privet.attacks.membership.likelihoods import Kind, Population, PublishedMeans
 from privet.core.rational import show
 from privet.errors import InvalidInputError
 from privet.typing import Floats, Truths
@@ -150,7 +150,7 @@ def _deviations(sample: Floats) -> Floats:
 
 def published_of(
     statistics: npt.ArrayLike, size: npt.ArrayLike | None, noise: npt.ArrayLike, usual: Population
-) -> tuple[Published, Population, Truths]:
+) -> tuple[PublishedMeans, Population, Truths]:
     """Also which attributes are of use: published (not NaN), known of the population, not the same for everybody."""
     means = _numbers(statistics, "statistics")
     if means.shape != usual.means.shape:
@@ -184,7 +184,7 @@ def published_of(
         deviations=usual.deviations[used],
         sample=None if usual.sample is None else usual.sample[:, used],
     )
-    return Published(means=means[used], sizes=sizes[used], noise=errors[used]), fewer, used
+    return PublishedMeans(means=means[used], sizes=sizes[used], noise=errors[used]), fewer, used
 
 
 def _spread(value: npt.ArrayLike, means: Floats, what: str, least: float) -> Floats:
@@ -202,7 +202,7 @@ def _spread(value: npt.ArrayLike, means: Floats, what: str, least: float) -> Flo
     return np.broadcast_to(given, means.shape).astype(np.float64)
 
 
-def size_from(published: Published, usual: Population) -> Published:
+def size_from(published: PublishedMeans, usual: Population) -> PublishedMeans:
     """How many people there were, from how far their means are from the usual: on average sqrt(v / n), besides noise
     and the error of the reference sample."""
     far = ((published.means - usual.means) ** 2 - published.noise**2) / usual.deviations**2

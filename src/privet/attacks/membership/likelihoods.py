@@ -33,7 +33,7 @@ RATE = 0.01  # false alarms at which people count as found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Published:
+class PublishedMeans:
     """Of each attribute the mean, of how many people, and the standard deviation of the noise in it."""
 
     means: Floats
@@ -63,10 +63,10 @@ class Population:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Model:
+class LikelihoodModel:
     """A test that is ready to score people."""
 
-    published: Published
+    published: PublishedMeans
     population: Population
     test: Test
     weights: Weights
@@ -90,7 +90,7 @@ class Model:
         return np.sign(units) * self.population.deviations if self.test == "Homer" else self.weights.times(units)
 
 
-def model(published: Published, population: Population, test: Test, *, whiten: bool) -> Model:
+def model(published: PublishedMeans, population: Population, test: Test, *, whiten: bool) -> LikelihoodModel:
     """`whiten` needs a sample of the population."""
     noise = (published.noise / population.deviations) ** 2
     share = 1 / published.sizes + 1 / (population.people + 1)
@@ -98,15 +98,15 @@ def model(published: Published, population: Population, test: Test, *, whiten: b
         weights = whitened(population.sample, float(share.mean()), noise)
     else:
         weights = Weights(base=share + noise)
-    return Model(published=published, population=population, test=test, weights=weights, whitened=whiten)
+    return LikelihoodModel(published=published, population=population, test=test, weights=weights, whitened=whiten)
 
 
-def _homer(model: Model, people: Floats) -> Floats:
+def _homer(model: LikelihoodModel, people: Floats) -> Floats:
     near, far = np.abs(people - model.published.means), np.abs(people - model.population.means)
     return np.asarray(np.nansum(far - near, axis=1))
 
 
-def _counted(model: Model, people: Floats) -> Floats:
+def _counted(model: LikelihoodModel, people: Floats) -> Floats:
     """Genotypes are two draws each. A person with something that nobody in the study has cannot be in; a quarter of a
     person has it instead, since files have mistakes."""
     top, population = model.population.top, model.population
@@ -120,7 +120,7 @@ def _counted(model: Model, people: Floats) -> Floats:
     return np.asarray(np.nan_to_num(people) @ yes + np.nan_to_num(top - people) @ no)
 
 
-def _normal(model: Model, units: Floats) -> Floats:
+def _normal(model: LikelihoodModel, units: Floats) -> Floats:
     """With p unknown but for N reference people and the person, whose mean p~ is (N p^ + x) / (N + 1), the published q
     is normal around p~, or around p~ + (x - p~) / n for somebody who is in, with covariance V / n + V / (N + 1) + noise
     in both cases up to a share of 1 / n. So the log ratio is
@@ -161,7 +161,7 @@ class Expected:
         return normal.cdf((self.shift + normal.inv_cdf(rate) * math.sqrt(self.outside)) / math.sqrt(self.inside))
 
 
-def expected(model: Model, others: Floats) -> Expected:
+def expected(model: LikelihoodModel, others: Floats) -> Expected:
     """From people who are neither in the release nor in the reference sample (rows of units).
 
     A score is f(x) (q - p), with f linear but for Homer's. For people who are out it varies by chance: q - p is a mean

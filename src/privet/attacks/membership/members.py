@@ -31,7 +31,16 @@ from privet.attacks.membership.input import (
     size_from,
     truth_of,
 )
-from privet.attacks.membership.likelihoods import TESTS, Expected, Model, Population, Published, Test, expected, model
+from privet.attacks.membership.likelihoods import (
+    TESTS,
+    Expected,
+    LikelihoodModel,
+    Population,
+    PublishedMeans,
+    Test,
+    expected,
+    model,
+)
 from privet.attacks.promise import Privacy
 from privet.errors import InvalidInputError
 from privet.stats.intervals import Interval
@@ -55,14 +64,14 @@ DEPENDENT, DEVIATIONS = 1.2, 6  # times the chance of likeness, and beyond chanc
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Result:
+class MembershipResult:
     """`calibration` people are out; a p-value is the share of them that scores as high. `made`: they are made up.
     `plain`: the same attack with attributes taken for independent. `stand_in`: what is usual is what the people asked
     about have. `sized`: the number of people in the data was estimated. `alike`: people asked about are more alike than
     people made up with independent attributes, so these do not say how somebody who is out scores. `beyond`: how far a
     score is above those of people who are out, in their standard deviations."""
 
-    model: Model
+    model: LikelihoodModel
     forecast: Expected
     plain_forecast: Expected
     scores: Floats
@@ -126,13 +135,13 @@ def attack_membership(  # noqa: PLR0913  what is known, and how to use it
     return findings_of(result, subject, start)
 
 
-def _attacked(ready: Model, rows: Floats, inside: Truths | None, others: Floats | None) -> Result:
+def _attacked(ready: LikelihoodModel, rows: Floats, inside: Truths | None, others: Floats | None) -> MembershipResult:
     plain = ready if not ready.whitened else model(ready.published, ready.population, ready.test, whiten=False)
     out = _made(ready.population) if others is None else others
     units = ready.population.units(out)
     scores, theirs = ready.scores(rows), ready.scores(out)
     curve = _curve(scores, inside)
-    return Result(
+    return MembershipResult(
         model=ready,
         forecast=expected(ready, units),
         plain_forecast=expected(plain, units),
@@ -177,7 +186,7 @@ def p_values(scores: Floats, out: Floats) -> Floats:
     return np.asarray((higher + 1) / (len(out) + 1), np.float64)
 
 
-def _with_gaps(ready: Model, rows: Floats, out: Floats, found: Floats) -> Floats:
+def _with_gaps(ready: LikelihoodModel, rows: Floats, out: Floats, found: Floats) -> Floats:
     """Somebody of whom much is missing scores as people do of whom little is known, which is higher than people who are
     out: little speaks against them. So such a person is compared with people of whom the same is missing."""
     usual = float(np.median(np.isnan(out).mean(axis=1)))
@@ -243,7 +252,7 @@ def _made(usual: Population) -> Floats:
     return draw.binomial(usual.top, usual.means / usual.top, (count, len(usual.means))).astype(np.float64)
 
 
-def _whitens(whiten: bool | Literal["auto"], published: Published, usual: Population, test: Test) -> bool:
+def _whitens(whiten: bool | Literal["auto"], published: PublishedMeans, usual: Population, test: Test) -> bool:
     """Where it is for us to choose: fit both on half of the sample, and see which should tell more on the other half.
     The people who calibrate have no part in it."""
     if whiten != "auto":
@@ -260,7 +269,7 @@ def _curve(scores: Floats, inside: Truths | None) -> Roc | None:
     return None if inside is None else roc(scores[inside], scores[~inside])
 
 
-def _control(ready: Model, rows: Floats, inside: Truths) -> Interval | None:
+def _control(ready: LikelihoodModel, rows: Floats, inside: Truths) -> Interval | None:
     """The AUC of the same attack on means of other people: half of those who are out. Nobody asked about is among them,
     so members and the other half must look alike. The mean over some halves, with the mean of their intervals: that is
     no narrower than one of them and moves less."""

@@ -8,7 +8,7 @@ from dataclasses import asdict
 
 import numpy as np
 
-from privet.attacks.finding import Findings, Score, Table
+from privet.attacks.finding import Findings, Score, ShownTable
 from privet.attacks.membership.reductions import NOBODY, Guessed
 from privet.attacks.membership.trade_off import picture
 from privet.stats.binomial import share
@@ -58,7 +58,7 @@ def of_membership(inside: Floats, outside: Floats, chance: float, subject: str, 
         people=None,
         findings=(),
         pictures=(picture(curve, None, "How well the reconstruction tells who is in the data"),),
-        tables=(Table("What follows from a reconstruction", "", ("what", "seen", "what follows"), rows),),
+        tables=(ShownTable("What follows from a reconstruction", "", ("what", "seen", "what follows"), rows),),
         score=score,
         assumptions=ASSUMED_MEMBERSHIP,
         not_tried=NOT_TRIED_MEMBERSHIP,
@@ -131,14 +131,14 @@ def _places(values: Sequence[Hashable], secrets: Sequence[Hashable]) -> Integers
     return np.array([place[secret] for secret in secrets], np.int64)
 
 
-def _counts(found: Guessed, control: Guessed, mine: Integers, theirs: Integers) -> Table:
+def _counts(found: Guessed, control: Guessed, mine: Integers, theirs: Integers) -> ShownTable:
     rows = []
     for name, guess, true in (("in the data", found, mine), ("not in the data (control)", control, theirs)):
         said, of = guess.places, len(true)
         parts = (said == true, (said != true) & (said != NOBODY), said == NOBODY)
         shares = [share(int(part.sum()), of) for part in parts]
         rows.append((name, f"{of:,}", *map(_percent, shares)))
-    return Table(
+    return ShownTable(
         "What the tests say of people in the data and of others",
         "⊥ is the right answer for people who are not in the data. Intervals are 95 % ones.",
         ("people", "number", "secret right", "secret wrong", "⊥"),

@@ -29,7 +29,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from privet.attacks.finding import Curve, Findings, Picture, Table
+from privet.attacks.finding import Curve, Findings, Picture, ShownTable
 from privet.attacks.membership.regimes_made import MEMBERS, SECRETS, membership_aucs, recovered_shares
 from privet.attacks.promise import Privacy, privacy
 from privet.core.accountant import Budget
@@ -222,7 +222,7 @@ def _sentence(limits: dict[str, float]) -> str:
     return " ".join([*parts, f"The sampling error is {limits['sampling']:.2g}.", *needed, rest])
 
 
-def _limits_table(limits: dict[str, float]) -> Table:
+def _limits_table(limits: dict[str, float]) -> ShownTable:
     laws = {
         "sampling": ("sampling error", "1 / (2 √n)"),
         "membership": ("membership, below", "about √d / (2n)"),
@@ -235,7 +235,7 @@ def _limits_table(limits: dict[str, float]) -> Table:
         (*laws[name], f"{size:.3g}" if size else "not even 0", f"{size / most:.3g} times" if most else "–")
         for name, size in limits.items()
     ]
-    return Table(
+    return ShownTable(
         "With these numbers",
         _sentence(limits),
         ("what", "law", "error of a mean", "of what stops both"),
@@ -243,7 +243,7 @@ def _limits_table(limits: dict[str, float]) -> Table:
     )
 
 
-def _points_table(people: int, statistics: int, points: Sequence[Point]) -> Table:
+def _points_table(people: int, statistics: int, points: Sequence[Point]) -> ShownTable:
     own = [point for point in points if point.statistics == statistics]
     near = own or [point for point in points if point.statistics == people]
     rows = [
@@ -253,7 +253,7 @@ def _points_table(people: int, statistics: int, points: Sequence[Point]) -> Tabl
         )
         for point in near
     ]  # fmt: skip
-    return Table(
+    return ShownTable(
         f"The attacks on made data, {near[0].statistics:,} means",
         ""
         if own

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from privet.attacks.finding import Findings
-from privet.attacks.membership.files import People, Progress
+from privet.attacks.membership.files import PeopleTable, Progress
 from privet.attacks.membership.input import rows_of
 from privet.attacks.membership.members import attack_membership
 from privet.attacks.promise import Privacy
@@ -22,7 +22,7 @@ Draw = Callable[[object, int], object]  # whole numbers of noise, by scale and h
 
 
 def trial(  # noqa: PLR0913  a study, and how to attack it
-    data: People,
+    data: PeopleTable,
     *,
     size: int,
     seed: int = 1,

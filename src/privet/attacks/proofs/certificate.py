@@ -17,7 +17,7 @@ Terms = tuple[tuple[int, int], ...]  # (variable, coefficient)
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ProofRow:
     """low <= sum of coefficient times variable <= high; None is no bound. `source` is the statistic that says so, and
     `part` which number of it."""
 
@@ -34,18 +34,18 @@ class System:
 
     low: tuple[int, ...]
     high: tuple[int, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[ProofRow, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class ProofClaim:
     """The sum of the terms is at least `least` in every solution. Without terms and with 1: there is no solution."""
 
     terms: Terms
     least: int
 
-    def denied(self) -> Row:
-        return Row(self.terms, None, self.least - 1)
+    def denied(self) -> ProofRow:
+        return ProofRow(self.terms, None, self.least - 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +73,8 @@ class Nobody:
     variables: tuple[int, ...]
     proof: Proof
 
-    def claim(self) -> Claim:
-        return Claim(tuple((at, -1) for at in self.variables), 0)
+    def claim(self) -> ProofClaim:
+        return ProofClaim(tuple((at, -1) for at in self.variables), 0)
 
 
 @claim("nobody-steps")
@@ -95,7 +95,7 @@ def without(system: System, variables: Sequence[int]) -> System:
 
 
 @claim("proof-certificate")
-def check(system: System, claim: Claim, proof: Proof) -> bool:
+def check(system: System, claim: ProofClaim, proof: Proof) -> bool:
     """Whether the proof shows that the claim holds in every solution of the system."""
     if not all(0 <= at < len(system.low) for at, _ in claim.terms):
         return False
@@ -118,7 +118,9 @@ def _empty(low: Sequence[int], high: Sequence[int]) -> bool:
     return any(least > most for least, most in zip(low, high, strict=True))
 
 
-def _contradicts(rows: Sequence[Row], denial: Row, leaf: Leaf, low: Sequence[int], high: Sequence[int]) -> bool:
+def _contradicts(
+    rows: Sequence[ProofRow], denial: ProofRow, leaf: Leaf, low: Sequence[int], high: Sequence[int]
+) -> bool:
     """The weighted sum is at least `needed` by the rows, and at most `reached` inside the box: less is impossible."""
     needed = 0
     for number, weight in leaf.weights:
@@ -132,13 +134,13 @@ def _contradicts(rows: Sequence[Row], denial: Row, leaf: Leaf, low: Sequence[int
     return reached < needed
 
 
-def _row(rows: Sequence[Row], denial: Row, number: int) -> Row | None:
+def _row(rows: Sequence[ProofRow], denial: ProofRow, number: int) -> ProofRow | None:
     if number == DENIAL:
         return denial
     return rows[number] if 0 <= number < len(rows) else None
 
 
-def weighted(rows: Sequence[Row], denial: Row, leaf: Leaf) -> dict[int, int]:
+def weighted(rows: Sequence[ProofRow], denial: ProofRow, leaf: Leaf) -> dict[int, int]:
     """The coefficient of each variable in the weighted sum of rows. Where it is positive, the proof needs a high."""
     total = dict[int, int]()
     for number, weight in leaf.weights:
@@ -174,6 +176,6 @@ def fits(system: System, values: Sequence[int]) -> bool:
     return inside and all(_holds(row, values) for row in system.rows)
 
 
-def _holds(row: Row, values: Sequence[int]) -> bool:
+def _holds(row: ProofRow, values: Sequence[int]) -> bool:
     total = sum(coefficient * values[at] for at, coefficient in row.terms)
     return (row.low is None or row.low <= total) and (row.high is None or total <= row.high)

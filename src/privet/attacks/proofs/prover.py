@@ -15,10 +15,10 @@ from ortools.linear_solver import pywraplp
 from privet.attacks.proofs.certificate import (
     DENIAL,
     Branch,
-    Claim,
     Leaf,
     Proof,
-    Row,
+    ProofClaim,
+    ProofRow,
     System,
     Terms,
     check,
@@ -50,7 +50,7 @@ class Prover:
         self._lowest.nobody(variables)
         self._elastic = None
 
-    def at_least(self, claim: Claim, work: Work) -> Leaf | None:
+    def at_least(self, claim: ProofClaim, work: Work) -> Leaf | None:
         """A proof by one linear program."""
         value = self._lowest.minimize(claim.terms, work)
         if value is None:
@@ -68,7 +68,7 @@ class Prover:
         if value is None:
             return None
         least = math.ceil(value - 1e-6)
-        leaf = self.at_least(Claim(terms, least), work)
+        leaf = self.at_least(ProofClaim(terms, least), work)
         return None if leaf is None else (least, leaf)
 
     def _remember(self, point: Sequence[float]) -> None:
@@ -78,7 +78,7 @@ class Prover:
         ):
             self.seen.append(values)
 
-    def prove(self, claim: Claim, work: Work) -> Proof | None:
+    def prove(self, claim: ProofClaim, work: Work) -> Proof | None:
         """A proof that the checker accepts, or None."""
         if claim.terms:
             leaf = self.at_least(claim, work)
@@ -90,7 +90,7 @@ class Prover:
         proof = self._closed(claim, work)
         return proof if proof is not None and check(self.system, claim, proof) else None
 
-    def _closed(self, claim: Claim, work: Work) -> Proof | None:
+    def _closed(self, claim: ProofClaim, work: Work) -> Proof | None:
         """Depth first. A stack of decisions, each with the half that is done."""
         path: list[tuple[int, int, bool, Proof | None]] = []  # variable, value, in the upper half, proof of the lower
         for _ in range(MOST_NODES):
@@ -112,7 +112,7 @@ class Prover:
         return None
 
     def _leaf_or_split(
-        self, claim: Claim, path: Sequence[tuple[int, int, bool, Proof | None]], work: Work
+        self, claim: ProofClaim, path: Sequence[tuple[int, int, bool, Proof | None]], work: Work
     ) -> Leaf | tuple[int, int] | None:
         low, high = list(self.system.low), list(self.system.high)
         for variable, value, upper, _ in path:
@@ -179,7 +179,7 @@ class _Program:
             self._solver.Objective().SetCoefficient(self._slack, 1)
         self._solver.Objective().SetMinimization()
 
-    def _add(self, row: Row) -> list[Any]:
+    def _add(self, row: ProofRow) -> list[Any]:
         """An elastic row with two ends becomes two rows, so that each can be missed; so does one whose ends cross."""
         endless = self._solver.infinity()
         low, high = -endless if row.low is None else row.low, endless if row.high is None else row.high
@@ -200,7 +200,7 @@ class _Program:
         for at in variables:
             self._variables[at].SetBounds(0, 0)
 
-    def deny(self, claim: Claim) -> None:
+    def deny(self, claim: ProofClaim) -> None:
         if self._denial is not None:
             self._denial.Clear()  # of its terms; a bound below 0 would then be missed for ever
             self._denial.SetBounds(-self._solver.infinity(), self._solver.infinity())

@@ -10,7 +10,7 @@ from typing import Any
 from ortools.linear_solver import pywraplp
 from ortools.sat.python import cp_model
 
-from privet.attacks.proofs.certificate import Claim, System, Terms, fits
+from privet.attacks.proofs.certificate import ProofClaim, System, Terms, fits
 from privet.attacks.proofs.work import Work
 
 Values = tuple[int, ...]
@@ -99,7 +99,7 @@ def _limited(work: Work) -> cp_model.CpSolver:
     return solver
 
 
-def impossible(system: System, claim: Claim, work: Work) -> bool:
+def impossible(system: System, claim: ProofClaim, work: Work) -> bool:
     """Whether a second solver (SCIP) also finds no solution in which the claim is false."""
     solver = pywraplp.Solver.CreateSolver("SCIP")
     endless = solver.infinity()

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from privet.attacks.finding import Table
+from privet.attacks.finding import ShownTable
 from privet.attacks.proofs.prover import Prover
 from privet.attacks.proofs.solver import smallest_cover
 from privet.attacks.proofs.work import Work
@@ -62,7 +62,7 @@ class Repairs:
             "at_least": self.at_least,
         }
 
-    def shown(self) -> tuple[Table, ...]:
+    def shown(self) -> tuple[ShownTable, ...]:
         rows = tuple(
             (one.left_out[0], str(self.certain - one.certain), str(one.certain)) for one in self.single[:SHOWN]
         )
@@ -71,20 +71,24 @@ class Repairs:
             text += " Time ran out before all were tried."
         columns = ("left out", "protected", "still certain")
         tables = tuple((name, str(self.certain - certain), str(certain)) for name, certain in self.tables)
-        whole = [Table("Leave out one table", "A whole table left out.", columns, tables)] if tables else []
-        return (*whole, Table("Leave out one statistic", text, columns, rows), self._smallest_table())
+        whole = [ShownTable("Leave out one table", "A whole table left out.", columns, tables)] if tables else []
+        return (*whole, ShownTable("Leave out one statistic", text, columns, rows), self._smallest_table())
 
-    def _smallest_table(self) -> Table:
+    def _smallest_table(self) -> ShownTable:
         title = "Smallest repair"
         if self.smallest is None and self.at_least is None:
-            return Table(title, "Somebody is certain by the totals of everybody alone: publish those rounded, or not.")
+            return ShownTable(
+                title, "Somebody is certain by the totals of everybody alone: publish those rounded, or not."
+            )
         if self.smallest is None:
-            return Table(title, f"Not found in the time given; at least {self.at_least} statistics must be left out.")
+            return ShownTable(
+                title, f"Not found in the time given; at least {self.at_least} statistics must be left out."
+            )
         number = len(self.smallest.left_out)
         what = f"{number} statistic{'s' if number > 1 else ''}"
         sure = "no smaller choice does" if self.is_smallest else f"at least {self.at_least} are needed"
         text = f"Leaving out {what} protects everybody: nobody is certain then ({sure})."
-        return Table(title, text, ("leave out",), tuple((name,) for name in self.smallest.left_out))
+        return ShownTable(title, text, ("leave out",), tuple((name,) for name in self.smallest.left_out))
 
 
 def best_repairs(found: Reconstruction, work: Work, progress: Progress) -> Repairs:

@@ -16,8 +16,8 @@ from privet.attacks.proofs.work import Work
 from privet.attacks.pseudonyms.formats import Format, space
 from privet.attacks.pseudonyms.schemes import Scheme, by_chance
 from privet.attacks.pseudonyms.search import Sweep
-from privet.attacks.pseudonyms.search_plan import Forecast, Plan, forecast_of, planned
-from privet.attacks.pseudonyms.words import CERTAIN_BITS, Found, Reversed, told
+from privet.attacks.pseudonyms.search_plan import SearchForecast, SearchPlan, forecast_of, planned
+from privet.attacks.pseudonyms.words import CERTAIN_BITS, FoundIds, Reversed, told
 from privet.core.rational import show
 from privet.errors import InvalidInputError
 
@@ -37,7 +37,7 @@ def attack_pseudonyms(  # noqa: PLR0913  the rest is keyword-only
     secret_bits: int | None = None,
     seconds: float = 60,
     progress: Progress | None = None,
-    forecast: Callable[[Forecast], object] | None = None,
+    forecast: Callable[[SearchForecast], object] | None = None,
 ) -> Reversed:
     """The ids behind a column of hashes. `data` is a file, a data frame or records, or the pseudonyms themselves.
 
@@ -55,15 +55,15 @@ def attack_pseudonyms(  # noqa: PLR0913  the rest is keyword-only
     ahead = forecast_of(plan)
     if forecast is not None:
         forecast(ahead)
-    found, work = Found(), Work(seconds)
+    found, work = FoundIds(), Work(seconds)
     if secret_bits is None:
         found = _search(plan, work, progress or (lambda *_: None))
     return told(plan, ahead, found, secret_bits=secret_bits, seconds=work.took)
 
 
-def _search(plan: Plan, work: Work, progress: Progress) -> Found:
+def _search(plan: SearchPlan, work: Work, progress: Progress) -> FoundIds:
     """Likely schemes in all formats, then the others; once a scheme is settled, it alone; if none is, the best."""
-    found = Found()
+    found = FoundIds()
     for some in plan.rounds:
         for format in plan.formats:
             for scheme in some if found.scheme is None else (found.scheme,):
@@ -84,7 +84,7 @@ def _search(plan: Plan, work: Work, progress: Progress) -> Found:
 
 
 def _sweep(  # noqa: PLR0913, PLR0917
-    plan: Plan, found: Found, scheme: Scheme, format: Format, work: Work, progress: Progress
+    plan: SearchPlan, found: FoundIds, scheme: Scheme, format: Format, work: Work, progress: Progress
 ) -> None:
     of, names = space(plan.formats) * len(plan.schemes), plan.pseudonyms_sought
     tell = _teller(progress, f"hashing {format.text}, {len(found.candidates):,} of {names:,} found", found, of)
@@ -96,19 +96,19 @@ def _sweep(  # noqa: PLR0913, PLR0917
         found.scheme = scheme
 
 
-def _teller(progress: Progress, what: str, found: Found, of: int) -> Callable[[int], object]:
+def _teller(progress: Progress, what: str, found: FoundIds, of: int) -> Callable[[int], object]:
     before = found.hashed
     return lambda done: progress(what, before + done, of)
 
 
-def _settled(plan: Plan, found: Found, scheme: Scheme) -> bool:
+def _settled(plan: SearchPlan, found: FoundIds, scheme: Scheme) -> bool:
     """Whether no other scheme need be tried. With salts the same text may be read in two ways: 4209 is the id 09 after
     the salt 42, and the id 42 before the salt 09; so one that explains few pseudonyms waits for a better one."""
     hits = found.hits.get(scheme, ())
     return _possible(plan, found, scheme) and (not scheme.salt or 2 * len(hits) >= plan.pseudonyms_sought)
 
 
-def _possible(plan: Plan, found: Found, scheme: Scheme) -> bool:
+def _possible(plan: SearchPlan, found: FoundIds, scheme: Scheme) -> bool:
     """Whether so many hits can hardly be chance, however many schemes are tried."""
     real = sum(number not in plan.decoys for number, _, _ in found.hits.get(scheme, ()))
     chance = by_chance(real, space(plan.formats), plan.pseudonyms_sought, plan.targets.reading.bits)

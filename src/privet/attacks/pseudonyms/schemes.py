@@ -32,7 +32,7 @@ BASE64 = re.compile(r"([A-Za-z0-9+/_-]+)(=*)")
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class HashReading:
     """How the pseudonyms are written: so many letters of hex or base64."""
 
     alphabet: Literal["hex", "base64"]
@@ -64,7 +64,7 @@ class Reading:
         return f"{self.letters} letters of {self.alphabet}, {self.bits} bits"
 
 
-def recognized(texts: Sequence[str], name: str = "the column") -> Reading:
+def recognized(texts: Sequence[str], name: str = "the column") -> HashReading:
     """How nearly all of these distinct texts are written, or why they are no hashes."""
     if not texts:
         raise InvalidInputError(f"{name} has no values", "name a column with pseudonyms", "missing-value")
@@ -80,9 +80,9 @@ def recognized(texts: Sequence[str], name: str = "the column") -> Reading:
                 f"{name} holds plain numbers, not hashes", "name a column with pseudonyms", "not-hashes"
             )
         if alphabet == "hex":
-            return Reading("hex", length)
+            return HashReading("hex", length)
         if 8 * (6 * length // 8) in BITS.values() and re.search("[A-Z].*[a-z]|[a-z].*[A-Z]", together):
-            return Reading("base64", length)
+            return HashReading("base64", length)
     raise InvalidInputError(
         f"{name} does not look like hashes: they are hexadecimal or base64 texts of one length, {SHORTEST} or more",
         f"name a column such as those of {', '.join(list(BITS)[:3])}",
@@ -124,7 +124,7 @@ def plain_digest(algorithm: str, text: bytes) -> bytes:
     return hashlib.new(name, text, usedforsecurity=False).digest()
 
 
-def algorithms(reading: Reading, declared: str | None = None) -> tuple[tuple[str, ...], ...]:
+def algorithms(reading: HashReading, declared: str | None = None) -> tuple[tuple[str, ...], ...]:
     """Hashes of this length first; apart from them rare ones, and longer ones that may have been cut."""
     if declared is not None:
         name = declared.lower().replace("sha-", "sha")

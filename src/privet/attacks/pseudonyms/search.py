@@ -16,7 +16,7 @@ import numpy as np
 
 from privet.attacks.proofs.work import Work
 from privet.attacks.pseudonyms.formats import Format
-from privet.attacks.pseudonyms.schemes import BITS, Reading, Scheme, plain_digest
+from privet.attacks.pseudonyms.schemes import BITS, HashReading, Scheme, plain_digest
 from privet.typing import Words
 
 Progress = Callable[[str, int, int], object]
@@ -33,7 +33,7 @@ MOST_BITS = 27  # the map of bits takes at most 16 MB
 class Targets:
     """The pseudonyms to look for: a sorted array of their first bits, and a map of bits that says no to most."""
 
-    reading: Reading
+    reading: HashReading
     numbers: Mapping[str, int]  # pseudonym as the reading spells it -> its number
     wanted: Words
     bitmap: Words
@@ -41,7 +41,7 @@ class Targets:
     mask: np.uint64
 
     @classmethod
-    def of(cls, reading: Reading, normal: Iterable[str]) -> Targets:
+    def of(cls, reading: HashReading, normal: Iterable[str]) -> Targets:
         numbers = {text: number for number, text in enumerate(dict.fromkeys(normal))}
         bits = min(64, reading.bits)
         mask = np.uint64(2**64 - 2 ** (64 - bits))

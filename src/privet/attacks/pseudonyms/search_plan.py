@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from privet.attacks.pseudonyms.formats import Format, formats_of, space
-from privet.attacks.pseudonyms.schemes import Reading, Scheme, algorithms, recognized, salted, schemes
+from privet.attacks.pseudonyms.schemes import HashReading, Scheme, algorithms, recognized, salted, schemes
 from privet.attacks.pseudonyms.search import Sweep, Targets
 from privet.errors import InvalidInputError
 from privet.records import microdata
@@ -29,12 +29,12 @@ class Pseudonyms:
 
     name: str
     counts: Mapping[str, int]
-    reading: Reading
+    reading: HashReading
     others: int  # distinct values that look different
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Forecast:
+class SearchForecast:
     """What it takes to try everything, before anything was tried."""
 
     pseudonyms: int
@@ -55,7 +55,7 @@ class Forecast:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Plan:
+class SearchPlan:
     """What to try."""
 
     subject: str
@@ -83,7 +83,7 @@ def planned(  # noqa: PLR0913, PLR0917
     salt: str | bytes | None,
     key: bytes | None,
     salts: str | None,
-) -> Plan:
+) -> SearchPlan:
     if sum(one is not None for one in (salt, key, salts)) > 1:
         raise InvalidInputError(
             "a salt, a key and salts to try exclude each other", "give one of them", "contradictory-options"
@@ -101,7 +101,7 @@ def planned(  # noqa: PLR0913, PLR0917
     normal = [text for one in pseudonyms.counts if (text := reading.normal(one)) is not None]
     targets = Targets.of(reading, [*normal, *_decoys(reading, len(normal))])
     real = set(normal)
-    return Plan(
+    return SearchPlan(
         subject=os.path.basename(data) if isinstance(data, str | os.PathLike) else "the column",  # noqa: PTH119
         pseudonyms=pseudonyms,
         formats=formats_of(formats),
@@ -126,12 +126,12 @@ def pseudonyms_of(data: object, column: str | None) -> Pseudonyms:
     return Pseudonyms(name=values.name, counts=hashes, reading=reading, others=len(texts) - len(hashes))
 
 
-def forecast_of(plan: Plan) -> Forecast:
+def forecast_of(plan: SearchPlan) -> SearchForecast:
     """How fast it goes is measured, on the largest format."""
     ids, first = space(plan.formats), plan.rounds[0]
     largest = max(plan.formats, key=lambda format: format.size)
     rate = Sweep.of(largest, first[0], plan.targets).rate()
-    return Forecast(
+    return SearchForecast(
         pseudonyms=plan.pseudonyms_sought,
         reading=str(plan.pseudonyms.reading),
         schemes=(*map(str, first[:MOST_NAMED]), *(["more"] if len(first) > MOST_NAMED else [])),
@@ -156,7 +156,7 @@ def _salts(salts: str | None) -> Iterator[bytes]:
         yield from format.ids(0, format.size)
 
 
-def _decoys(reading: Reading, count: int) -> Iterator[str]:
+def _decoys(reading: HashReading, count: int) -> Iterator[str]:
     """Random digests: nobody has them, so whoever is found behind one was found by chance."""
     for _ in range(min(count, DECOYS)):
         yield reading.spelled(hashlib.shake_128(secrets.token_bytes(32)).digest(64))

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from privet.attacks.finding import Finding, Findings, Strength, Table
+from privet.attacks.finding import Finding, Findings, ShownTable, Strength
 from privet.attacks.pseudonyms.formats import Format, space
 from privet.attacks.pseudonyms.schemes import Scheme
-from privet.attacks.pseudonyms.search_plan import Forecast, Plan, duration
+from privet.attacks.pseudonyms.search_plan import SearchForecast, SearchPlan, duration
 from privet.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ LEAKS = (
 
 
 @dataclass(slots=True)
-class Found:
+class FoundIds:
     """What a search has so far: for each scheme its hits (number of the pseudonym, id, format)."""
 
     scheme: Scheme | None = None  # the one that was used, once that is settled
@@ -60,7 +60,7 @@ class Reversed:
     verdict: str
     ids: Mapping[str, str]
     scheme: Scheme | None
-    forecast: Forecast
+    forecast: SearchForecast
     findings: Findings
 
     def report(self, path: str | Path) -> Path:
@@ -81,7 +81,9 @@ class Reversed:
         return self.findings._repr_html_()
 
 
-def told(plan: Plan, ahead: Forecast, found: Found, *, secret_bits: int | None, seconds: float) -> Reversed:
+def told(
+    plan: SearchPlan, ahead: SearchForecast, found: FoundIds, *, secret_bits: int | None, seconds: float
+) -> Reversed:
     if secret_bits is not None and secret_bits < 1:
         raise InvalidInputError(
             f"a key of {secret_bits} bits is no key", "give such as secret_bits=256", "not-positive"
@@ -142,7 +144,7 @@ def _shown(one: bytes) -> str:
     return one.decode(errors="replace")
 
 
-def _headline(plan: Plan, reversed: int, verdict: str, *, surely: bool) -> str:
+def _headline(plan: SearchPlan, reversed: int, verdict: str, *, surely: bool) -> str:
     total = len(plan.pseudonyms.counts)
     of = f"of {total:,} {'pseudonym' if total == 1 else 'pseudonyms'}"
     if verdict == NOT_REVERSIBLE:
@@ -153,7 +155,7 @@ def _headline(plan: Plan, reversed: int, verdict: str, *, surely: bool) -> str:
 
 
 def _findings(
-    plan: Plan, found: Found, candidates: Mapping[str, Mapping[bytes, str]], doubts: Sequence[float]
+    plan: SearchPlan, found: FoundIds, candidates: Mapping[str, Mapping[bytes, str]], doubts: Sequence[float]
 ) -> list[Finding]:
     """Whose pseudonym is there most often comes first; those with several candidates last. `doubts`: that none of 1, 2,
     ... candidates is right."""
@@ -184,18 +186,18 @@ def _short(text: str) -> str:
 
 
 def _tables(
-    plan: Plan,
-    ahead: Forecast,
+    plan: SearchPlan,
+    ahead: SearchForecast,
     candidates: Mapping[str, Mapping[bytes, str]],
     secret_bits: int | None,
-) -> list[Table]:
+) -> list[ShownTable]:
     by_format = Counter(next(iter(ids.values())) for ids in candidates.values())
     rows = tuple(
         (format.text, f"{format.size:,}", duration(format.size / ahead.rate), f"{by_format[format.text]:,}")
         for format in plan.formats
     )
     text = f"{ahead.rate / 1e6:.1f} million hashes a second on this machine, with {ahead.schemes[0]}."
-    space_table = Table("The ids that there can be", text, ("format", "ids", "time for all", "found"), rows)
+    space_table = ShownTable("The ids that there can be", text, ("format", "ids", "time for all", "found"), rows)
     if secret_bits is not None:
         return [_key_table(ahead, secret_bits), _leak_table(plan)]
     if candidates:
@@ -203,7 +205,7 @@ def _tables(
     return [space_table, _key_table(ahead, ENOUGH), _leak_table(plan)]
 
 
-def _key_table(ahead: Forecast, bits: int) -> Table:
+def _key_table(ahead: SearchForecast, bits: int) -> ShownTable:
     """A key is tried on one pseudonym whose id is known: then each costs one hash."""
     log10 = bits * math.log10(2) - math.log10(ahead.rate * 3600 * 24 * 365.25)
     years = f"10^{log10:.0f} years" if log10 > 6 else duration(10**log10 * 3600 * 24 * 365.25)
@@ -212,10 +214,10 @@ def _key_table(ahead: Forecast, bits: int) -> Table:
         f"If a key of {bits} bits was used (HMAC), there is no list of ids to hash without it: even who knows one id"
         f" with its pseudonym must try up to 2^{bits} keys, which takes {years} at this speed. {enough}."
     )
-    return Table("A key that nobody knows", text)
+    return ShownTable("A key that nobody knows", text)
 
 
-def _leak_table(plan: Plan) -> Table:
+def _leak_table(plan: SearchPlan) -> ShownTable:
     counts = sorted(plan.pseudonyms.counts.values(), reverse=True)
     often = sum(count > 1 for count in counts)
     alone = sum(number == 1 for number in Counter(counts).values())
@@ -227,10 +229,10 @@ def _leak_table(plan: Plan) -> Table:
     text = (
         f"Equal ids stay equal, so whoever knows somebody's number of records may know the pseudonym. {' '.join(LEAKS)}"
     )
-    return Table("What still leaks", text, ("what", "number"), rows)
+    return ShownTable("What still leaks", text, ("what", "number"), rows)
 
 
-def _assumptions(plan: Plan, found: Found, decoys: int, by_chance: float) -> list[str]:
+def _assumptions(plan: SearchPlan, found: FoundIds, decoys: int, by_chance: float) -> list[str]:
     listed = [
         "Ids are of the formats listed." if plan.declared else "Ids are of one of the formats that were guessed.",
         "Every hit was hashed again with Python's own hashlib, and agrees in all letters of the pseudonym.",
@@ -247,7 +249,7 @@ def _assumptions(plan: Plan, found: Found, decoys: int, by_chance: float) -> lis
     return listed
 
 
-def _not_tried(plan: Plan, found: Found, candidates: Mapping[str, Any]) -> list[str]:
+def _not_tried(plan: SearchPlan, found: FoundIds, candidates: Mapping[str, Any]) -> list[str]:
     listed = ["Other formats of ids, and ids with letters that the formats do not have."]
     if found.stopped:
         listed.append(f"The work ran out after {found.hashed:,} hashes: give it more seconds.")
@@ -257,7 +259,13 @@ def _not_tried(plan: Plan, found: Found, candidates: Mapping[str, Any]) -> list[
 
 
 def _numbers(  # noqa: PLR0913, PLR0917
-    plan: Plan, ahead: Forecast, found: Found, single: Mapping[str, str], verdict: str, decoys: int, ambiguous: int
+    plan: SearchPlan,
+    ahead: SearchForecast,
+    found: FoundIds,
+    single: Mapping[str, str],
+    verdict: str,
+    decoys: int,
+    ambiguous: int,
 ) -> dict[str, Any]:
     return {
         "verdict": verdict,

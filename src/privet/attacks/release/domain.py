@@ -21,7 +21,7 @@ Mask = npt.NDArray[np.bool_]
 Codes = npt.NDArray[np.int64]
 
 
-class Domain:
+class ReleaseDomain:
     """Every combination of attribute values that the rules allow, one after the other."""
 
     def __init__(self, attributes: Mapping[str, tuple[Value, ...]], rules: Iterable[Expression] = ()) -> None:

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privet.attacks.finding import Finding, Findings, Strength, Table
+from privet.attacks.finding import Finding, Findings, ShownTable, Strength
 from privet.attacks.subsets.decoders.problem import Errors
 from privet.attacks.subsets.findings import errors_words
 from privet.attacks.subsets.score import SURE, calibration, scored
@@ -63,7 +63,7 @@ class Steps:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Found:
+class FoundSteps:
     """`means`: how many of each step's people are expected to have added 1."""
 
     steps: Steps
@@ -101,7 +101,7 @@ def attack_counter(  # noqa: PLR0913  what is published, what is known, and the 
     tell(f"forecast: {100 * expected:.1f} % right", 0, 1)
     tell("decoding", 0, 1)
     means, share = mixed(steps, errors, rates)
-    found = Found(steps=steps, errors=errors, rate=share, means=means, forecast=expected)
+    found = FoundSteps(steps=steps, errors=errors, rate=share, means=means, forecast=expected)
     return _findings(found, known, subject, time.perf_counter() - start)
 
 
@@ -309,7 +309,7 @@ def _made_noise(errors: Errors, number: int, draw: np.random.Generator) -> Float
             return draw.uniform(-errors.size, errors.size, number)
 
 
-def _findings(found: Found, truth: Guesses | None, subject: str, seconds: float) -> Findings:
+def _findings(found: FoundSteps, truth: Guesses | None, subject: str, seconds: float) -> Findings:
     steps, errors, expected = found.steps, found.errors, found.forecast
     chance = np.clip((found.means / steps.sizes)[steps.step_of], 0, 1)
     guesses, confidence = (chance > 0.5).astype(np.int8), np.maximum(chance, 1 - chance)
@@ -356,12 +356,12 @@ def _finding(name: str, bit: int, confidence: float) -> Finding:
     return Finding(claim=f"{name} {said}", strength=Strength.CONFIDENCE, confidence=confidence)
 
 
-def _expected(steps: Steps, errors: Errors, expected: float) -> Table:
+def _expected(steps: Steps, errors: Errors, expected: float) -> ShownTable:
     rows: tuple[tuple[str, ...], ...] = (
         ("forward-backward", f"{100 * expected:.1f} %", "made counters, decoded in the same way"),
     )
     many = f" Several people arrive before a count ({len(steps.counts):,} counts): only their sum can be told."
-    return Table(
+    return ShownTable(
         "What was to be expected",
         f"The share of {len(steps.names):,} people who are guessed right from counts {errors_words(errors)}."
         + (many if len(steps.counts) < len(steps.names) else ""),

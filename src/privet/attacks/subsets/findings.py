@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from privet.attacks.finding import Curve, Finding, Findings, Picture, Score, Strength, Table
+from privet.attacks.finding import Curve, Finding, Findings, Picture, Score, ShownTable, Strength
 from privet.attacks.subsets.decoders.problem import Errors, Forecast
 from privet.attacks.subsets.proof import Certified, proofs, sources
 from privet.attacks.subsets.score import SURE, calibration, scored
-from privet.attacks.subsets.sums import Attacked
+from privet.attacks.subsets.sums import AttackedSums
 
 MOST_LISTED = 1000
 SPREAD = tuple(2.0 ** (step / 2) for step in range(-8, 9))  # of the alphas of the picture, times this one
@@ -36,7 +36,7 @@ LAWS = {
 }
 
 
-def findings_of(attacked: Attacked) -> Findings:
+def findings_of(attacked: AttackedSums) -> Findings:
     decoded, sums = attacked.decoded, attacked.sums
     proven = {} if attacked.stated is None else proofs(sums, attacked.stated, decoded.bits)
     guesses, confidence = decoded.bits.astype(np.int8), attacked.confidence.copy()
@@ -71,7 +71,7 @@ def findings_of(attacked: Attacked) -> Findings:
     )
 
 
-def headline(attacked: Attacked, score: Score | None) -> str:
+def headline(attacked: AttackedSums, score: Score | None) -> str:
     people = len(attacked.sums.names)
     if score is None or attacked.truth is None:
         share = 100 * float(attacked.confidence.mean())
@@ -84,7 +84,7 @@ def errors_words(errors: Errors) -> str:
     return LAWS[errors.law].format(size=errors.size, share=errors.share)
 
 
-def _people(attacked: Attacked, proven: dict[int, Certified]) -> tuple[Finding, ...]:
+def _people(attacked: AttackedSums, proven: dict[int, Certified]) -> tuple[Finding, ...]:
     """Proofs first, then the surest guesses."""
     confidence, decoded = attacked.confidence, attacked.decoded
     likely = np.flatnonzero(confidence >= SURE)
@@ -101,9 +101,9 @@ def _people(attacked: Attacked, proven: dict[int, Certified]) -> tuple[Finding, 
     )
 
 
-def _expected(attacked: Attacked) -> Table:
+def _expected(attacked: AttackedSums) -> ShownTable:
     used = attacked.decoded.decoder
-    return Table(
+    return ShownTable(
         "What was to be expected",
         "The share of people whose secret each decoder gets right, before any answer is looked at:"
         f" {attacked.sums.matrix.shape[0]:,} answers about {len(attacked.sums.names):,} people,"
@@ -117,7 +117,7 @@ def _forecast(one: Forecast) -> tuple[str, str, str]:
     return one.decoder, f"{100 * one.recovered:.1f} %", one.why
 
 
-def _doubt(attacked: Attacked) -> Table:
+def _doubt(attacked: AttackedSums) -> ShownTable:
     stated, seen = attacked.stated, attacked.decoded.errors
     said = "of everybody's secret that are near to the answers" if stated is None else errors_words(stated)
     taken = (
@@ -125,23 +125,23 @@ def _doubt(attacked: Attacked) -> Table:
         if attacked.unfit
         else f"What follows takes the answers as sums {errors_words(seen)}, as the residuals look."
     )
-    return Table(
+    return ShownTable(
         "The answers do not fit what was said of them",
         f"No guesses were found that fit sums {said}. {taken} Are the errors larger than stated, do they depend on each"
         " other or on the query, or is somebody else in the sums?",
     )
 
 
-def _wrong(attacked: Attacked) -> Table:
+def _wrong(attacked: AttackedSums) -> ShownTable:
     most = attacked.decoded.most_wrong
-    return Table(
+    return ShownTable(
         "What can be wrong at most",
         f"If no answer is off by more than {attacked.decoded.errors.size:.4g}, at most {most:,} of these secrets are"
         " wrong, whatever the data are.",
     )
 
 
-def curve(attacked: Attacked) -> Picture:
+def curve(attacked: AttackedSums) -> Picture:
     """How the guesses fare with smaller and larger errors, as expected, and where this attack stands."""
     from privet.attacks.subsets.decoders.evolution import forecast  # noqa: PLC0415  brings numba
 
@@ -167,18 +167,18 @@ def curve(attacked: Attacked) -> Picture:
     )
 
 
-def _right(attacked: Attacked) -> float:
+def _right(attacked: AttackedSums) -> float:
     if attacked.truth is None:
         return float(attacked.confidence.mean())
     known = attacked.truth >= 0
     return float((attacked.decoded.bits == attacked.truth)[known].mean())
 
 
-def alpha_of(attacked: Attacked) -> float:
+def alpha_of(attacked: AttackedSums) -> float:
     return attacked.decoded.errors.size / math.sqrt(len(attacked.sums.names))
 
 
-def _numbers(attacked: Attacked, score: Score | None, proven: int, sure: int) -> dict[str, Any]:
+def _numbers(attacked: AttackedSums, score: Score | None, proven: int, sure: int) -> dict[str, Any]:
     decoded, forecast = attacked.decoded, attacked.forecast
     rows, people = attacked.sums.matrix.shape
     return {

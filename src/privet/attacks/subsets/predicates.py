@@ -112,7 +112,7 @@ def _exclusive(texts: Sequence[str]) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Asked:
+class PredicateQueries:
     """What was asked, what came of it, and why no more was asked."""
 
     public: Public
@@ -125,7 +125,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Told:
+class PredicateResult:
     """Beside the answers."""
 
     secret: str
@@ -170,7 +170,7 @@ def attack_answers(  # noqa: PLR0913  who is asked, about whom, what is promised
             f"a rate of {rate:g} leaves nothing to guess", "give a share between 0 and 1", "out-of-range"
         )
     asked = _Asker(answer, secret, public, progress or (lambda *_: None)).run(most, seed, errors, rate)
-    told = Told(secret=secret, truth=known, privacy=privacy, subject=subject)
+    told = PredicateResult(secret=secret, truth=known, privacy=privacy, subject=subject)
     return findings_of(asked, told, time.perf_counter() - start)
 
 
@@ -185,7 +185,9 @@ class _Asker:
         self._numbers: list[float] = []
         self._examples: list[str] = []
 
-    def run(self, most: int, seed: int, errors: Errors | Callable[[], Errors] | None, rate: float | None) -> Asked:
+    def run(
+        self, most: int, seed: int, errors: Errors | Callable[[], Errors] | None, rate: float | None
+    ) -> PredicateQueries:
         """In rounds; after each it is decided whether to go on."""
         draw = np.random.default_rng(seed)
         ends = sorted({min(round(many * len(self._public.top)) + 1, most) for many in ROUNDS} | {most})
@@ -200,7 +202,7 @@ class _Asker:
                 ended = f"after {len(self._rows):,} answers the guesses were sure enough"
                 break
             ended = f"{most:,} questions were asked, as many as were allowed"
-        return Asked(
+        return PredicateQueries(
             public=self._public,
             questions=len(self._rows),
             examples=tuple(self._examples),
@@ -368,7 +370,7 @@ def _names(data: Microdata, wanted: str | None) -> tuple[str, ...]:
     return tuple(str(text) for text in unlike[0].listed())
 
 
-def people_guessed(asked: Asked) -> tuple[Guesses, Floats, Floats]:
+def people_guessed(asked: PredicateQueries) -> tuple[Guesses, Floats, Floats]:
     """For everybody the guess, how sure it is, and the chance of a 1: in a class of s people of whom k are expected to
     have it, k/s."""
     public, found = asked.public, asked.decoded

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from privet.attacks.finding import Finding, Findings, Picture, Score, Strength, Table
+from privet.attacks.finding import Finding, Findings, Picture, Score, ShownTable, Strength
 from privet.attacks.membership.trade_off import picture
 from privet.attacks.promise import Privacy
 from privet.attacks.subsets.findings import LEAD, MOST_LISTED, errors_words
-from privet.attacks.subsets.predicates import Asked, Told, people_guessed
+from privet.attacks.subsets.predicates import PredicateQueries, PredicateResult, people_guessed
 from privet.attacks.subsets.score import SURE, calibration, scored
 from privet.attacks.subsets.sums import Guesses
 from privet.interpret import meaning
@@ -28,7 +28,7 @@ NOT_TRIED = (
 )
 
 
-def findings_of(asked: Asked, told: Told, seconds: float) -> Findings:
+def findings_of(asked: PredicateQueries, told: PredicateResult, seconds: float) -> Findings:
     guesses, sure, chance = people_guessed(asked)
     names, truth, privacy = asked.public.names, told.truth, told.privacy
     score = None if truth is None else scored(guesses, sure, truth, None)
@@ -69,7 +69,7 @@ def _finding(name: str, secret: str, bit: int, confidence: float) -> Finding:
     )
 
 
-def _questions(asked: Asked) -> Table:
+def _questions(asked: PredicateQueries) -> ShownTable:
     classes, people = len(asked.public.top), len(asked.public.names)
     few = (
         " These are fewer answers than classes: many data sets fit them, and guesses lean on how many have it in all."
@@ -87,7 +87,7 @@ def _questions(asked: Asked) -> Table:
         if asked.stated is not None and asked.stated != asked.decoded.errors
         else ""
     )
-    return Table(
+    return ShownTable(
         "What was asked",
         f"{asked.questions:,} questions about {people:,} people; {asked.ended}.{alike}{few}{doubt}",
         ("question", "decoder", "classes", "questions"),
@@ -106,7 +106,7 @@ def allowed(privacy: Privacy, rate: float) -> float:
     return max(float(bound.best_guess), most + float(bound.effective_delta) * (1 - most))
 
 
-def _promise(privacy: Privacy | None, truth: Guesses | None, score: Score | None) -> tuple[Table, ...]:
+def _promise(privacy: Privacy | None, truth: Guesses | None, score: Score | None) -> tuple[ShownTable, ...]:
     if privacy is None or truth is None or score is None:
         return ()
     rows = [
@@ -116,7 +116,7 @@ def _promise(privacy: Privacy | None, truth: Guesses | None, score: Score | None
     most = allowed(privacy, _share_of(truth))
     shown = tuple((what, *(f"{100 * number:.1f} %" for number in numbers)) for what, *numbers in rows)
     return (
-        Table(
+        ShownTable(
             "What the promise allows",
             f"Under epsilon {float(privacy.epsilon):g}, delta {float(privacy.delta):g} ({privacy.neighbors}) for all"
             f" answers together no guess at a person's secret is expected to be right in more than {100 * most:.1f} %"
@@ -155,7 +155,7 @@ def _pictures(
 
 
 def _numbers(
-    asked: Asked, sure: Floats, truth: Guesses | None, score: Score | None, privacy: Privacy | None
+    asked: PredicateQueries, sure: Floats, truth: Guesses | None, score: Score | None, privacy: Privacy | None
 ) -> dict[str, Any]:
     told = asked.decoded.errors
     return {

@@ -10,12 +10,12 @@ import math
 
 import numpy as np
 
-from privet.attacks.proofs.certificate import Claim, Proof, Row, System, rows_used
+from privet.attacks.proofs.certificate import Proof, ProofClaim, ProofRow, System, rows_used
 from privet.attacks.proofs.work import Work
 from privet.attacks.subsets.decoders.problem import Bits, Errors
 from privet.attacks.subsets.sums import Sums
 
-Certified = tuple[System, Claim, Proof]
+Certified = tuple[System, ProofClaim, Proof]
 MOST_PEOPLE = 64  # a linear program each
 FEW = 16  # for whom a proof may split into cases
 MOST_CELLS = 1 << 14  # of queries and people in it; more queries than that are left out of the proofs
@@ -38,7 +38,7 @@ def proofs(sums: Sums, errors: Errors, bits: Bits) -> dict[int, Certified]:
     prover, work = Prover(system), Work(SECONDS)
     found: dict[int, Certified] = {}
     for place, bit in enumerate(bits):
-        claim = Claim(((place, 1),), 1) if bit else Claim(((place, -1),), 0)
+        claim = ProofClaim(((place, 1),), 1) if bit else ProofClaim(((place, -1),), 0)
         proof = prover.prove(claim, work) if people <= FEW else prover.at_least(claim, work)
         if proof is not None:
             found[place] = (system, claim, proof)
@@ -59,7 +59,7 @@ def system_of(sums: Sums, size: float) -> System:
         low=(0,) * people,
         high=(1,) * people,
         rows=tuple(
-            Row(
+            ProofRow(
                 tuple((int(at), 1) for at in np.flatnonzero(members[row])),
                 math.ceil(answer - size - ROUNDED),
                 math.floor(answer + size + ROUNDED),

@@ -41,7 +41,7 @@ class Sums:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Known:
+class KnownBits:
     """Beside the sums, as it was given."""
 
     errors: Errors | None
@@ -51,7 +51,7 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Attacked:
+class AttackedSums:
     """What an attack on sums came to, before it is put into words."""
 
     sums: Sums
@@ -110,11 +110,11 @@ def attack_subsets(  # noqa: PLR0913  what is known, what is guessed, and the tr
 
     sums = sums_of(queries, answers, names, subject)
     check_errors(errors)
-    known = Known(errors=errors, rate=rate, truth=truth, control=control)
+    known = KnownBits(errors=errors, rate=rate, truth=truth, control=control)
     return findings_of(attacked(sums, known, decoder, progress))
 
 
-def attacked(sums: Sums, given: Known, decoder: str, progress: Progress | None) -> Attacked:
+def attacked(sums: Sums, given: KnownBits, decoder: str, progress: Progress | None) -> AttackedSums:
     """Where the guesses do not fit the errors, they are made again without what was stated, and without a rate that all
     answers together seem to show: nobody's guess is to look sure because the noise was thought to be small, or because
     all answers are too large."""
@@ -128,7 +128,7 @@ def attacked(sums: Sums, given: Known, decoder: str, progress: Progress | None) 
     return replace(found, truth=truth, control=control, seconds=time.perf_counter() - start)
 
 
-def _fits(found: Attacked) -> bool:
+def _fits(found: AttackedSums) -> bool:
     from privet.attacks.subsets.decoders.residuals import fits  # noqa: PLC0415  brings numba
 
     errors = found.decoded.errors if found.stated is None else found.stated
@@ -137,7 +137,7 @@ def _fits(found: Attacked) -> bool:
     return fits(found.sums.matrix, found.sums.answers, found.decoded, found.confidence, errors)
 
 
-def _decoded(sums: Sums, given: Known, decoder: str, progress: Progress | None) -> Attacked:
+def _decoded(sums: Sums, given: KnownBits, decoder: str, progress: Progress | None) -> AttackedSums:
     from privet.attacks.subsets.decoders.choice import decode  # noqa: PLC0415  brings numba
 
     tell = progress or (lambda *_: None)
@@ -146,7 +146,7 @@ def _decoded(sums: Sums, given: Known, decoder: str, progress: Progress | None) 
     for one in told:
         tell(forecast_words(one), 0, 1)
     found = decode(sums.matrix, sums.answers, errors, decoder=decoder, rate=share, progress=progress)
-    return Attacked(
+    return AttackedSums(
         sums=sums,
         decoded=found,
         forecasts=told or expected(sums.matrix, found.errors, share, decoder, progress),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from privet.attacks.proofs.certificate import Claim, Proof, System
+from privet.attacks.proofs.certificate import Proof, ProofClaim, System
 from privet.attacks.proofs.prover import Prover
 from privet.attacks.proofs.solver import Outcome, Solver, Values, impossible
 from privet.attacks.proofs.work import Work
@@ -28,8 +28,8 @@ class Certain:
     def rank(self) -> tuple[int, int]:
         return self.count, self.kind
 
-    def claim(self) -> Claim:
-        return Claim(((self.kind, 1),), self.count)
+    def claim(self) -> ProofClaim:
+        return ProofClaim(((self.kind, 1),), self.count)
 
 
 class Search:

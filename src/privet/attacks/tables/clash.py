@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from privet.attacks.proofs.certificate import Claim, System, only, rows_used
+from privet.attacks.proofs.certificate import ProofClaim, System, only, rows_used
 from privet.attacks.proofs.prover import Prover
 from privet.attacks.proofs.solver import Outcome, Solver
 from privet.attacks.proofs.work import Work
 from privet.attacks.release.statistics import Tables
-from privet.attacks.tables.encode import Encoded, encode, kinds_of
+from privet.attacks.tables.encode import EncodedTables, encode, kinds_of
 from privet.errors import InvalidInputError
 
-NO_SOLUTION = Claim((), 1)
+NO_SOLUTION = ProofClaim((), 1)
 MOST_NAMES = 6
 ROOM = 1000
 
@@ -31,7 +31,7 @@ def clash(tables: Tables, work: Work) -> InvalidInputError:
     )
 
 
-def _roomy(encoded: Encoded, tables: Tables) -> System:
+def _roomy(encoded: EncodedTables, tables: Tables) -> System:
     """The box must not speak for a statistic: there is room for many more people than it counts."""
     counts = [int(s.count.high) for s in tables.statistics if s.count is not None and s.count.high is not None]
     system, kinds = encoded.system, len(encoded.kinds)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from privet.attacks.finding import Finding, Strength
-from privet.attacks.proofs.certificate import Claim, Proof, Terms
+from privet.attacks.proofs.certificate import Proof, ProofClaim, Terms
 from privet.attacks.proofs.prover import Prover
 from privet.attacks.proofs.work import Work
 from privet.attacks.release.domain import value_text
@@ -20,11 +20,11 @@ from privet.core.rational import show
 from privet.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from privet.attacks.tables.encode import Encoded
+    from privet.attacks.tables.encode import EncodedTables
     from privet.attacks.tables.reconstruction import Reconstruction
 
 
-Proofs = tuple[tuple[Claim, Proof], ...]
+Proofs = tuple[tuple[ProofClaim, Proof], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ def _size(prover: Prover, group: _Group, work: Work) -> Proofs | None:
     """That there are as many people in the group as in the first data set: neither fewer, nor more."""
     proofs = []
     for sign in (1, -1):
-        claim = Claim(tuple((kind, sign) for kind in group.kinds), sign * group.people)
+        claim = ProofClaim(tuple((kind, sign) for kind in group.kinds), sign * group.people)
         proof = prover.at_least(claim, work)
         if proof is None:
             return None
@@ -115,7 +115,7 @@ def _fact(prover: Prover, found: Reconstruction, group: _Group, name: str, work:
     for code, value in enumerate(encoded.domain.attributes[name]):
         having = [kind for kind in group.kinds if _codes(encoded, kind, name) == [code]]
         if all(sum(values[kind] for kind in having) == group.people for values in found.solutions):
-            claim = Claim(tuple((kind, 1) for kind in having), group.people)
+            claim = ProofClaim(tuple((kind, 1) for kind in having), group.people)
             proof = prover.prove(claim, work.part(0.1))
             if proof is not None:
                 return _Fact(name, value_text(value), ((claim, proof),))
@@ -125,11 +125,11 @@ def _fact(prover: Prover, found: Reconstruction, group: _Group, name: str, work:
     return None
 
 
-def _codes(encoded: Encoded, kind: int, name: str) -> list[int]:
+def _codes(encoded: EncodedTables, kind: int, name: str) -> list[int]:
     return [int(code) for code in np.unique(encoded.domain.codes(name)[encoded.kinds[kind]])]
 
 
-def _range(prover: Prover, encoded: Encoded, group: _Group, name: str, work: Work) -> _Fact | None:
+def _range(prover: Prover, encoded: EncodedTables, group: _Group, name: str, work: Work) -> _Fact | None:
     """The ends between which the only person's number lies, if they are narrower than what was declared."""
     numbers = encoded.domain.numbers(name)
     scale = math.lcm(*(number.denominator for number in numbers))
@@ -143,7 +143,7 @@ def _range(prover: Prover, encoded: Encoded, group: _Group, name: str, work: Wor
         if bound is None:
             return None
         ends.append(Fraction(sign * bound[0], scale))
-        proofs.append((Claim(terms, bound[0]), bound[1]))
+        proofs.append((ProofClaim(terms, bound[0]), bound[1]))
     if ends[0] <= min(numbers) and ends[1] >= max(numbers):
         return None
     words = value_text(ends[0]) if ends[0] == ends[1] else f"{value_text(ends[0])} to {value_text(ends[1])}"

@@ -15,8 +15,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from privet.attacks.proofs.certificate import Row, System, Terms, without
-from privet.attacks.release.domain import Codes, Domain, Mask
+from privet.attacks.proofs.certificate import ProofRow, System, Terms, without
+from privet.attacks.release.domain import Codes, Mask, ReleaseDomain
 from privet.attacks.release.statistics import (
     Between,
     Largest,
@@ -40,10 +40,10 @@ _Numbers = list[tuple[int, Fraction]]  # (kind, value)
 
 
 @dataclass(frozen=True, slots=True)
-class Encoded:
+class EncodedTables:
     """The first variables count the people of each kind; the others help. `unused` says what was left out."""
 
-    domain: Domain
+    domain: ReleaseDomain
     kinds: tuple[Codes, ...]  # the records of each kind, which no statistic tells apart
     system: System
     members: dict[str, tuple[int, ...]]  # the kinds that a statistic is about
@@ -60,7 +60,7 @@ class Encoded:
 class Kinds:
     """The records that the statistics tell apart, group by group."""
 
-    domain: Domain
+    domain: ReleaseDomain
     groups: tuple[Codes, ...]
     masks: dict[str, Mask]  # by statistic, over all records
 
@@ -74,7 +74,7 @@ def kinds_of(tables: Tables) -> Kinds:
         )
     mentioned = _mentioned(tables)
     attributes = {name: values for name, values in tables.attributes.items() if name in mentioned}
-    domain = Domain(attributes, tables.rules.values())
+    domain = ReleaseDomain(attributes, tables.rules.values())
     if not domain.size:
         raise InvalidInputError(
             "the rules allow no record at all", "correct the rules: nobody fits them together", "contradiction"
@@ -103,7 +103,7 @@ def _mentioned(tables: Tables) -> set[str]:
 
 
 @claim("tables-as-rows")
-def encode(tables: Tables, kinds: Kinds, *, helpers: bool = True, gone: frozenset[int] = frozenset()) -> Encoded:
+def encode(tables: Tables, kinds: Kinds, *, helpers: bool = True, gone: frozenset[int] = frozenset()) -> EncodedTables:
     """All statistics about these kinds. Without helpers: only what needs no further variables, which is less. Kinds
     that are gone are known to have nobody: they stay in the rows, so that it can be seen where that matters."""
     first = np.array([group[0] for group in kinds.groups])
@@ -116,10 +116,10 @@ def encode(tables: Tables, kinds: Kinds, *, helpers: bool = True, gone: frozense
     leaning = {one.name: sized[members[one.name]].name for one in tables.statistics if members[one.name] in sized}
     system, limit = writer.finished(tables.statistics, members)
     system = without(system, tuple(gone))
-    return Encoded(kinds.domain, kinds.groups, system, members, leaning, limit, tuple(writer.unused))
+    return EncodedTables(kinds.domain, kinds.groups, system, members, leaning, limit, tuple(writer.unused))
 
 
-def compact(encoded: Encoded, gone: frozenset[int]) -> Encoded:
+def compact(encoded: EncodedTables, gone: frozenset[int]) -> EncodedTables:
     """The same without the kinds that are gone. The rows keep their numbers."""
     system = encoded.system
     left = [at for at in range(len(system.low)) if at not in gone]
@@ -134,7 +134,7 @@ def compact(encoded: Encoded, gone: frozenset[int]) -> Encoded:
     return replace(encoded, kinds=kinds, system=small, members=members)
 
 
-def _columns(tables: Tables, domain: Domain, masks: dict[str, Mask]) -> list[Codes]:
+def _columns(tables: Tables, domain: ReleaseDomain, masks: dict[str, Mask]) -> list[Codes]:
     """What the statistics look at: who is in a group, and there the value of what is summed or ranked."""
     columns = []
     for statistic in tables.statistics:
@@ -152,11 +152,11 @@ def _columns(tables: Tables, domain: Domain, masks: dict[str, Mask]) -> list[Cod
 class _Writer:
     """Collects rows and helping variables. `first` is one record of each kind."""
 
-    domain: Domain
+    domain: ReleaseDomain
     first: Codes
     gone: frozenset[int]
     helping: bool
-    rows: list[Row] = field(default_factory=list)
+    rows: list[ProofRow] = field(default_factory=list)
     helpers: list[int] = field(default_factory=list)  # the high of each
     unused: list[str] = field(default_factory=list)
 
@@ -186,7 +186,7 @@ class _Writer:
     def _somebody(self, statistic: Statistic, ones: Terms) -> None:
         """A group with a mean, a rank, a least or a largest number is not empty."""
         if statistic.count is None or (statistic.count.low or 0) < 1:
-            self.rows.append(Row(ones, 1, None, statistic.name, "published"))
+            self.rows.append(ProofRow(ones, 1, None, statistic.name, "published"))
 
     def _row(self, terms: Sequence[tuple[int, Fraction | int]], value: Between, source: str, part: str) -> None:
         """Scaled so that all coefficients are whole and share no factor; the bounds are then turned inwards."""
@@ -196,7 +196,7 @@ class _Writer:
         low = None if value.low is None else math.ceil(value.low * lcm / gcd)
         high = None if value.high is None else math.floor(value.high * lcm / gcd)
         if (low, high) != (None, None):
-            self.rows.append(Row(tuple((at, c // gcd) for at, c in whole), low, high, source, part))
+            self.rows.append(ProofRow(tuple((at, c // gcd) for at, c in whole), low, high, source, part))
 
     def _weighted(self, attribute: str, places: Codes) -> _Numbers:
         numbers, codes = self.domain.numbers(attribute), self.domain.codes(attribute)[self.first[places]]
@@ -217,25 +217,25 @@ class _Writer:
             if end is not None:
                 terms = [(at, (at in inside) - end) for at in whole.tolist()]
                 self._row(terms, bound, statistic.name, "percent")
-        self.rows.append(Row(tuple((at, 1) for at in whole.tolist()), 1, None, statistic.name, "percent"))
+        self.rows.append(ProofRow(tuple((at, 1) for at in whole.tolist()), 1, None, statistic.name, "percent"))
 
     def _ranked(self, said: tuple[str, str], numbers: _Numbers, rank: int, value: Between) -> None:
         """The rank-th smallest number lies in a range: not too many are below it, and enough are not above it."""
         if value.low is not None:
             below = tuple((at, 1) for at, number in numbers if number < value.low)
-            self.rows.append(Row(below, None, rank - 1, *said))
+            self.rows.append(ProofRow(below, None, rank - 1, *said))
         if value.high is not None:
             upto = tuple((at, 1) for at, number in numbers if number <= value.high)
-            self.rows.append(Row(upto, rank, None, *said))
+            self.rows.append(ProofRow(upto, rank, None, *said))
 
     def _largest(self, statistic: Statistic, attribute: str, value: Between, places: Codes) -> None:
         numbers = self._weighted(attribute, places)
         if value.high is not None:
             above = tuple((at, 1) for at, number in numbers if number > value.high)
-            self.rows.append(Row(above, None, 0, statistic.name, f"max {attribute}"))
+            self.rows.append(ProofRow(above, None, 0, statistic.name, f"max {attribute}"))
         if value.low is not None:
             reach = tuple((at, 1) for at, number in numbers if number >= value.low)
-            self.rows.append(Row(reach, 1, None, statistic.name, f"max {attribute}"))
+            self.rows.append(ProofRow(reach, 1, None, statistic.name, f"max {attribute}"))
 
     def _quantile(self, statistic: Statistic, measure: Quantile, places: Codes, size: int | None) -> None:
         part = "median" if measure.level == Fraction(1, 2) else f"quantile {float(measure.level):g}"
@@ -264,7 +264,7 @@ class _Writer:
         lower, upper = ([self._at_most(count, r, size, said) for count in counts] for r in (rank, rank + 1))
         for lists in (lower, upper):
             for here, there in itertools.pairwise(lists):
-                self.rows.append(Row(((there, 1), (here, -1)), 0, None, *said))
+                self.rows.append(ProofRow(((there, 1), (here, -1)), 0, None, *said))
         steps = [b - a for a, b in itertools.pairwise(values)]
         terms = [(helper, -(1 - weight) * step) for helper, step in zip(lower, steps, strict=True)]
         terms += [(helper, -weight * step) for helper, step in zip(upper, steps, strict=True)]
@@ -281,11 +281,11 @@ class _Writer:
         for place, value in enumerate(values[:-1]):
             before = [other for other, number in enumerate(values[:-1]) if number < total - value]
             if values[-1] < total - value:  # the upper would be too large
-                self.rows.append(Row(((lower[place], 1),), None, 0, *said))
+                self.rows.append(ProofRow(((lower[place], 1),), None, 0, *said))
             elif before:
-                self.rows.append(Row(((lower[place], 1), (upper[before[-1]], 1)), 1, 1, *said))
+                self.rows.append(ProofRow(((lower[place], 1), (upper[before[-1]], 1)), 1, 1, *said))
             else:
-                self.rows.append(Row(((lower[place], 1),), 1, None, *said))
+                self.rows.append(ProofRow(((lower[place], 1),), 1, None, *said))
 
     def _cumulative(self, said: tuple[str, str], numbers: _Numbers, size: int) -> tuple[list[Fraction], list[int]]:
         """The values that can occur, and helpers that count how many people are at most each but the last."""
@@ -297,15 +297,15 @@ class _Writer:
         for counted in upto[: len(values) - 1]:
             helper = self._helper(size)
             before = ((helpers[-1], -1),) if helpers else ()
-            self.rows.append(Row(((helper, 1), *before, *((at, -1) for at in counted)), 0, 0, *said))
+            self.rows.append(ProofRow(((helper, 1), *before, *((at, -1) for at in counted)), 0, 0, *said))
             helpers.append(helper)
         return values, helpers
 
     def _at_most(self, count: int, rank: int, size: int, said: tuple[str, str]) -> int:
         """A helper that is 1 exactly when at least `rank` of `size` people are counted."""
         helper = self._helper(1)
-        self.rows.append(Row(((count, 1), (helper, -rank)), 0, None, *said))
-        self.rows.append(Row(((count, 1), (helper, -(size - rank + 1))), None, rank - 1, *said))
+        self.rows.append(ProofRow(((count, 1), (helper, -rank)), 0, None, *said))
+        self.rows.append(ProofRow(((count, 1), (helper, -(size - rank + 1))), None, rank - 1, *said))
         return helper
 
     def _helper(self, high: int) -> int:

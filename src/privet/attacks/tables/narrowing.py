@@ -10,11 +10,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from privet.attacks.proofs.certificate import Claim, Leaf, Nobody, Proof, Row, leaves, narrowed, rows_used, weighted
+from privet.attacks.proofs.certificate import (
+    Leaf,
+    Nobody,
+    Proof,
+    ProofClaim,
+    ProofRow,
+    leaves,
+    narrowed,
+    rows_used,
+    weighted,
+)
 from privet.attacks.proofs.prover import Prover
 from privet.attacks.proofs.work import Work
 from privet.attacks.release.statistics import Share, Tables
-from privet.attacks.tables.encode import Encoded, Kinds, compact, encode
+from privet.attacks.tables.encode import EncodedTables, Kinds, compact, encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,19 +32,19 @@ class Prepared:
     """The steps are proven about `coarse`. `whole` has all statistics and all kinds, those that are gone with nobody in
     them; `encoded` is the same without them, row by row."""
 
-    coarse: Encoded
+    coarse: EncodedTables
     steps: tuple[Nobody, ...]
-    whole: Encoded
-    encoded: Encoded
+    whole: EncodedTables
+    encoded: EncodedTables
     places: tuple[int, ...]  # of the variables of `encoded` in `whole`
 
-    def sources(self, claim: Claim, proof: Proof | None, nobody: Iterable[int] = ()) -> frozenset[str]:
+    def sources(self, claim: ProofClaim, proof: Proof | None, nobody: Iterable[int] = ()) -> frozenset[str]:
         """The statistics that a claim about `encoded` rests on, those of the steps that it needs included. `nobody` are
         kinds of `whole` that are gone, which the claim is about, too."""
         rows = self.whole.system.rows
         if proof is None:
             return frozenset(row.source for row in rows)
-        moved = Claim(tuple((self.places[at], weight) for at, weight in claim.terms), claim.least)
+        moved = ProofClaim(tuple((self.places[at], weight) for at, weight in claim.terms), claim.least)
         by = {at: number for number, step in enumerate(self.steps) for at in step.variables}
         first = self._steps_used(rows, moved, proof, by) | self._steps_behind_helpers(proof, by)
         first.update(by[at] for at in nobody)
@@ -56,7 +66,7 @@ class Prepared:
         groups = {row.source for row in rows if any(at >= kinds for at, _ in row.terms)}
         return {by[at] for name in groups for at in self.whole.members[name] if at in by}
 
-    def _steps_used(self, rows: Sequence[Row], claim: Claim, proof: Proof, by: Mapping[int, int]) -> set[int]:
+    def _steps_used(self, rows: Sequence[ProofRow], claim: ProofClaim, proof: Proof, by: Mapping[int, int]) -> set[int]:
         """The steps without which the weighted sum could be larger."""
         totals = [weighted(rows, claim.denied(), leaf) for leaf in leaves(proof)]
         return {by[at] for total in totals for at, weight in total.items() if weight > 0 and at in by}
@@ -75,7 +85,7 @@ def prepare(tables: Tables, kinds: Kinds, work: Work, like: Prepared | None = No
     return Prepared(coarse, tuple(steps), whole, compact(whole, gone), places)
 
 
-def _again(like: Prepared, coarse: Encoded) -> list[Nobody]:
+def _again(like: Prepared, coarse: EncodedTables) -> list[Nobody]:
     """The steps of another release whose proofs hold here too."""
     number = {row: place for place, row in enumerate(coarse.system.rows)}
     system, steps = coarse.system, list[Nobody]()
@@ -91,7 +101,7 @@ def _again(like: Prepared, coarse: Encoded) -> list[Nobody]:
     return steps
 
 
-def _steps(coarse: Encoded, attributes: Sequence[str], known: Sequence[Nobody], work: Work) -> list[Nobody]:
+def _steps(coarse: EncodedTables, attributes: Sequence[str], known: Sequence[Nobody], work: Work) -> list[Nobody]:
     steps, gone = list(known), {at for step in known for at in step.variables}
     prover = Prover(coarse.system, remembers=False)
     prover.nobody(tuple(gone))
@@ -115,11 +125,11 @@ def _ranked(tables: Tables) -> list[str]:
     return list(dict.fromkeys(measure.attribute for measure in measures if not isinstance(measure, Share)))
 
 
-def _groups(encoded: Encoded) -> list[tuple[int, ...]]:
+def _groups(encoded: EncodedTables) -> list[tuple[int, ...]]:
     return [group for group in dict.fromkeys(encoded.members.values()) if group]
 
 
-def _ordered(encoded: Encoded, group: Sequence[int], attribute: str) -> list[list[int]]:
+def _ordered(encoded: EncodedTables, group: Sequence[int], attribute: str) -> list[list[int]]:
     """The kinds of a group by their value, smallest first."""
     codes, numbers = encoded.domain.codes(attribute), encoded.domain.numbers(attribute)
     by_value: dict[object, list[int]] = {}
@@ -135,7 +145,7 @@ def _longest(prover: Prover, levels: Sequence[Sequence[int]], work: Work) -> Nob
     while low < high and work.left:
         middle = (low + high + 1) // 2 if best else 1  # mostly not even the first can be shown
         variables = tuple(at for level in levels[:middle] for at in level)
-        leaf = prover.at_least(Claim(tuple((at, -1) for at in variables), 0), work)
+        leaf = prover.at_least(ProofClaim(tuple((at, -1) for at in variables), 0), work)
         if leaf is not None:
             best, low = Nobody(variables, leaf), middle
         else:

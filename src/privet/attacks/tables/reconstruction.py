@@ -21,7 +21,7 @@ from privet.attacks.release.statistics import Knowledge, Tables
 from privet.attacks.tables.certain import Certain, Progress, Search, silent
 from privet.attacks.tables.clash import clash
 from privet.attacks.tables.disclosure import disclosed
-from privet.attacks.tables.encode import Encoded, kinds_of
+from privet.attacks.tables.encode import EncodedTables, kinds_of
 from privet.attacks.tables.narrowing import Prepared, prepare
 from privet.attacks.tables.scoring import scored
 from privet.attacks.tables.suppressed import suppressed
@@ -45,7 +45,7 @@ class Reconstruction:
     seconds: float
 
     @property
-    def encoded(self) -> Encoded:
+    def encoded(self) -> EncodedTables:
         return self.prepared.encoded
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from privet.attacks.finding import Table
+from privet.attacks.finding import ShownTable
 from privet.attacks.proofs.certificate import Terms
 from privet.attacks.proofs.prover import Prover
 from privet.attacks.proofs.work import Work
@@ -24,7 +24,7 @@ def certain_range(prover: Prover, terms: Terms, work: Work) -> Range | None:
     return None if low is None or high is None else (low[0], -high[0])
 
 
-def suppressed(found: Reconstruction, work: Work) -> Table | None:
+def suppressed(found: Reconstruction, work: Work) -> ShownTable | None:
     """How many people there are in cells that were not published exactly."""
     hidden = [one for one in found.tables.statistics if one.count is not None and one.count.low != one.count.high]
     if not hidden:
@@ -38,7 +38,7 @@ def suppressed(found: Reconstruction, work: Work) -> Table | None:
             undone = "yes" if between[0] == between[1] else ""
             rows.append((statistic.name, _published(statistic), _words(between), undone))
     text = "What the other cells prove about counts that were suppressed or rounded."
-    return Table("Suppressed and rounded counts", text, ("cell", "published", "in truth", "undone"), tuple(rows))
+    return ShownTable("Suppressed and rounded counts", text, ("cell", "published", "in truth", "undone"), tuple(rows))
 
 
 def _published(statistic: Statistic) -> str:

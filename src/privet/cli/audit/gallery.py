@@ -10,7 +10,7 @@ from privet.cli.verb import Verb, counting, json_option, pen, print_json
 from privet.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from privet.gallery.run import Row
+    from privet.gallery.run import GalleryRow
 
 NOT_AS_IT_SHOULD_BE = 1  # the exit code if a broken mechanism was missed, or a correct one flagged
 
@@ -40,7 +40,7 @@ def _gallery(options: argparse.Namespace) -> int:
     return 0 if all(row.right for row in rows) else NOT_AS_IT_SHOULD_BE
 
 
-def _counts(rows: Sequence[Row]) -> dict[str, int]:
+def _counts(rows: Sequence[GalleryRow]) -> dict[str, int]:
     broken = [row for row in rows if not row.correct]
     correct = [row for row in rows if row.correct]
     return {
@@ -51,7 +51,7 @@ def _counts(rows: Sequence[Row]) -> dict[str, int]:
     }
 
 
-def _table(rows: Sequence[Row]) -> str:
+def _table(rows: Sequence[GalleryRow]) -> str:
     """A line a mechanism, and one that counts them."""
     from privet.audits.verdict import down  # noqa: PLC0415
 
@@ -66,11 +66,11 @@ def _table(rows: Sequence[Row]) -> str:
     return "\n".join([*marked, "", _sentence(rows)])
 
 
-def _marked(row: Row, line: str) -> str:
+def _marked(row: GalleryRow, line: str) -> str:
     return line if row.right else pen().bad(line)
 
 
-def _sentence(rows: Sequence[Row]) -> str:
+def _sentence(rows: Sequence[GalleryRow]) -> str:
     n = _counts(rows)
     words = (
         f"{n['caught']} of {n['broken']} broken mechanisms caught, "

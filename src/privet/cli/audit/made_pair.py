@@ -32,7 +32,7 @@ Columns = dict[str, list[object]]
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class PairSide:
     """One of the vaults, with what is in it in words."""
 
     vault: Vault
@@ -40,7 +40,7 @@ class Side:
 
 
 @contextlib.contextmanager
-def made_pairs(vault: Vault, asked: str) -> Iterator[list[tuple[Side, Side]]]:
+def made_pairs(vault: Vault, asked: str) -> Iterator[list[tuple[PairSide, PairSide]]]:
     """Neighbors, until the end of the block; every pair has vaults of its own. `asked`: what a question is about."""
     with TemporaryDirectory(prefix="privet-audit-", dir=_quick_folder()) as name, contextlib.ExitStack() as open_vaults:
         pairs = []
@@ -58,7 +58,7 @@ def _quick_folder() -> str | None:
     return str(MEMORY) if os.access(MEMORY, os.W_OK) else None
 
 
-def _side(vault: Vault, asked: str, folder: Path, number: int) -> Side:
+def _side(vault: Vault, asked: str, folder: Path, number: int) -> PairSide:
     folder.mkdir()
     made = create(
         folder / "made.privet",
@@ -77,7 +77,7 @@ def _side(vault: Vault, asked: str, folder: Path, number: int) -> Side:
             columns = {name: [*values, *own[name]] for name, values in columns.items()}
         write_columns(folder / f"{place}.csv", plain, columns)
         made.declare(plain)
-    return Side(made, _words(rows, number))
+    return PairSide(made, _words(rows, number))
 
 
 def _words(rows: int, number: int) -> str:

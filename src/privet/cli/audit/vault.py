@@ -17,7 +17,7 @@ from privet.report.terminal import one_line
 
 if TYPE_CHECKING:
     from privet.audits import Check, Checks, Claim
-    from privet.cli.audit.made_pair import Side
+    from privet.cli.audit.made_pair import PairSide
     from privet.query import Query
     from privet.vault import Vault
 
@@ -32,7 +32,7 @@ NOT_TESTED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AuditedQuery:
     """The question of one side."""
 
     query: Query
@@ -79,8 +79,8 @@ def _run(options: argparse.Namespace) -> int:
     return show(Checks(subject=subject, checks=tuple(checks), not_tested=NOT_TESTED), options)
 
 
-def _of(side: Side, options: argparse.Namespace) -> Asked:
-    return Asked(_asked(side.vault, options), side.words)
+def _of(side: PairSide, options: argparse.Namespace) -> AuditedQuery:
+    return AuditedQuery(_asked(side.vault, options), side.words)
 
 
 def _asked(vault: Vault, options: argparse.Namespace) -> Query:
@@ -93,7 +93,9 @@ def _asked(vault: Vault, options: argparse.Namespace) -> Query:
     )
 
 
-def _checks(pairs: Sequence[tuple[Asked, Asked]], options: argparse.Namespace, progress: Any) -> list[Check]:
+def _checks(
+    pairs: Sequence[tuple[AuditedQuery, AuditedQuery]], options: argparse.Namespace, progress: Any
+) -> list[Check]:
     """Grey box on all pairs; black box and side channels on the one whose numbers are furthest apart."""
     from privet import testing  # noqa: PLC0415
 
@@ -128,7 +130,9 @@ def _claim(query: Query) -> Claim | None:
     return None if cost.rho_delta else Claim(rho=cost.rho)
 
 
-def _black_box(pair: tuple[Asked, Asked], claim: Claim | None, options: argparse.Namespace, progress: Any) -> Check:
+def _black_box(
+    pair: tuple[AuditedQuery, AuditedQuery], claim: Claim | None, options: argparse.Namespace, progress: Any
+) -> Check:
     """What is released, counted: many draws of the noise on the exact numbers, or else some real releases."""
     from privet.audits import Check, audit  # noqa: PLC0415
 
@@ -146,7 +150,7 @@ def _black_box(pair: tuple[Asked, Asked], claim: Claim | None, options: argparse
     return Check(name=name, verdict=found.verdict.split(maxsplit=1)[0], says=str(found), figures=figures)
 
 
-def _releases(pair: tuple[Asked, Asked], options: argparse.Namespace) -> int:
+def _releases(pair: tuple[AuditedQuery, AuditedQuery], options: argparse.Namespace) -> int:
     """As many of each side as fit into the time, going by the first two; not fewer than say anything."""
     started = time.perf_counter()
     for side in pair:
@@ -155,12 +159,12 @@ def _releases(pair: tuple[Asked, Asked], options: argparse.Namespace) -> int:
     return max(LEAST_RELEASES, min(fitting, int(options.releases)))
 
 
-def _released(side: Asked) -> object:
+def _released(side: AuditedQuery) -> object:
     answer = side.query.release(fresh=True)
     return answer.noisy, tuple(map(str, answer.priced.cells.keys()))
 
 
-def _last_step(pair: tuple[Asked, Asked]) -> Callable[[Asked, int], Any] | None:
+def _last_step(pair: tuple[AuditedQuery, AuditedQuery]) -> Callable[[AuditedQuery, int], Any] | None:
     """Noise on what the second side adds to the numbers of the first, where it adds anything; None if there is more to
     a release than adding noise. Numbers that do not move have noise of their own, and tell nothing."""
     import numpy as np  # noqa: PLC0415
@@ -174,7 +178,7 @@ def _last_step(pair: tuple[Asked, Asked]) -> Callable[[Asked, int], Any] | None:
     if max(abs(step) for _, step in moves) >= FARTHEST:
         return None
 
-    def drawn(side: Asked, size: int) -> Any:
+    def drawn(side: AuditedQuery, size: int) -> Any:
         noise = FreshNoise()
         columns = [noise.draw(law, size) + (step if side is pair[1] else 0) for law, step in moves]  # type: ignore[arg-type]
         return np.stack(columns, axis=1)
@@ -182,7 +186,7 @@ def _last_step(pair: tuple[Asked, Asked]) -> Callable[[Asked, int], Any] | None:
     return drawn
 
 
-def _moved(pair: tuple[Asked, Asked]) -> Fraction:
+def _moved(pair: tuple[AuditedQuery, AuditedQuery]) -> Fraction:
     """How much of what is paid for the numbers of the two sides move: the most of all parts."""
     parts = pair[0].query.priced.parts
     shares = [
@@ -191,7 +195,7 @@ def _moved(pair: tuple[Asked, Asked]) -> Fraction:
     return max(shares)
 
 
-def _steps(pair: tuple[Asked, Asked]) -> list[list[int]]:
+def _steps(pair: tuple[AuditedQuery, AuditedQuery]) -> list[list[int]]:
     """For every part how far each number moves; of a choice, whether what it is made from differs."""
     from privet.testing import exact  # noqa: PLC0415
 

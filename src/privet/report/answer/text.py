@@ -44,7 +44,7 @@ STYLE = """\
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
+class TextColumn:
     """One column of the answer as text. Keys have no intervals."""
 
     name: str
@@ -72,7 +72,7 @@ def html(answer: Answer) -> str:
     return f'<div class="privet-answer">{inside}</div>'
 
 
-def _notes(answer: Answer, shown: Sequence[Column]) -> list[str]:
+def _notes(answer: Answer, shown: Sequence[TextColumn]) -> list[str]:
     """What to know besides the numbers."""
     again = ["Answered again from the ledger, free of charge."] if answer.replayed else []
     digest = answer.receipt.digest[:SHOWN_DIGEST]
@@ -168,7 +168,7 @@ def _amount(name: str, amount: Amount, delta: Fraction) -> str:
     return f"{name} {ceiling(amount, 6)}" + (f" with delta {ceiling(delta)}" if delta else "")
 
 
-def columns(answer: Answer) -> list[Column]:
+def columns(answer: Answer) -> list[TextColumn]:
     """Every output as text, row by row."""
     rows = answer.leveled()
     lines = [row.line for row in rows]
@@ -208,11 +208,11 @@ def group_text(row: Row, key: str) -> str:
     return key_text(plain(row.line[key])) if key in row.level else EVERY
 
 
-def _key_column(name: str, rows: Sequence[Row]) -> Column:
-    return Column(name=one_line(name), cells=[group_text(row, name) for row in rows])
+def _key_column(name: str, rows: Sequence[Row]) -> TextColumn:
+    return TextColumn(name=one_line(name), cells=[group_text(row, name) for row in rows])
 
 
-def _value_column(name: str, lines: Sequence[Line], step: Fraction | None) -> Column:
+def _value_column(name: str, lines: Sequence[Line], step: Fraction | None) -> TextColumn:
     """`step` is that of a count, a sum or a quantile; an average has none."""
     items = [line[name] for line in lines]
     found = [item for item in items if isinstance(item, Estimate)]
@@ -221,7 +221,7 @@ def _value_column(name: str, lines: Sequence[Line], step: Fraction | None) -> Co
     decimals = min([max(widths, default=6), *([] if step is None else [step_decimals(step)])])
     cells = [fixed(item.value, decimals) if isinstance(item, Estimate) else NO_VALUE for item in items]
     around = [_around(item, decimals, step) if isinstance(item, Estimate) else "" for item in items]
-    return Column(name=one_line(name), cells=cells, intervals=around)
+    return TextColumn(name=one_line(name), cells=cells, intervals=around)
 
 
 def _around(item: Estimate, decimals: int, step: Fraction | None) -> str:
@@ -242,14 +242,14 @@ def _brackets(low: Fraction, high: Fraction, decimals: int) -> str:
     return f"[{fixed(low, decimals, math.floor)} to {fixed(high, decimals, math.ceil)}]"
 
 
-def table_lines(shown: Sequence[Column], pen: Pen = PLAIN) -> list[str]:
+def table_lines(shown: Sequence[TextColumn], pen: Pen = PLAIN) -> list[str]:
     """Aligned columns, headings first."""
     blocks = [_block(column) for column in shown]
     head, *rows = ["  ".join(cells).rstrip() for cells in zip(*blocks, strict=True)]
     return [pen.head(head), *rows]
 
 
-def _block(column: Column) -> list[str]:
+def _block(column: TextColumn) -> list[str]:
     """The lines of one column, heading first, all equally wide."""
     if column.intervals is None:
         width = max(map(terminal_width, [column.name, *column.cells]))
@@ -266,7 +266,7 @@ def _padded(line: str, width: int, *, right: bool = False) -> str:
     return spaces + line if right else line + spaces
 
 
-def _html_cell(column: Column, row: int) -> str:
+def _html_cell(column: TextColumn, row: int) -> str:
     cell = markup.escape(column.cells[row])
     if column.intervals is None:
         return f"<td>{cell}</td>"

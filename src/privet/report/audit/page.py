@@ -21,7 +21,7 @@ from privet.report.audit.words import (
     word,
     work,
 )
-from privet.report.page import Cell, List, Noted, Part, Report, Section, Table, Text, Verdict
+from privet.report.page import Cell, List, Noted, PageTable, PageText, Part, Report, Section, Verdict
 from privet.report.terminal import percent
 
 if TYPE_CHECKING:
@@ -48,13 +48,13 @@ def _audit(audit: Audit) -> Report:
     from privet.report.audit.chart import bars_figure, roc_figures  # noqa: PLC0415  brings Altair
 
     meaning = in_words(audit)
-    levels: tuple[Part, ...] = (bars_figure(audit), *([Text((meaning,))] if meaning else []))
+    levels: tuple[Part, ...] = (bars_figure(audit), *([PageText((meaning,))] if meaning else []))
     counts: list[Part] = [_counts(audit)] if counted(audit) else []
-    box: list[Part] = [Text((BOX,))] if counted(audit) else []
+    box: list[Part] = [PageText((BOX,))] if counted(audit) else []
     sections = (
         Section(f"How large is {audit.claim.parameter}?", levels),
-        Section("The witness", (Text((_event(audit),)), *counts)),
-        Section("Can the two data sets be told apart?", (Text((CURVE,)), roc_figures(audit), *box)),
+        Section("The witness", (PageText((_event(audit),)), *counts)),
+        Section("Can the two data sets be told apart?", (PageText((CURVE,)), roc_figures(audit), *box)),
         Section("What was tested", (List(tuple(work(audit))),)),
         Section("What was not tested", (List(tuple(limits(audit))),)),
         _words(word(audit.verdict)),
@@ -72,7 +72,7 @@ def _event(audit: Audit) -> str:
     return f"The event that tells most: {audit.witness.event}" if counted(audit) else f"{audit.witness}."
 
 
-def _counts(audit: Audit) -> Table:
+def _counts(audit: Audit) -> PageTable:
     columns = ("Data set", "Came up", "Of draws", "Share", "Probability")
     rows = tuple(
         (
@@ -85,7 +85,7 @@ def _counts(audit: Audit) -> Table:
         for place, one in enumerate(chances(audit))
     )
     caption = f"How often it came up. Both probabilities lie in these ranges with confidence {audit.confidence:.10g}."
-    return Table(caption, columns, rows, stacked=True)
+    return PageTable(caption, columns, rows, stacked=True)
 
 
 def _named(audit: Audit, place: int) -> Cell:
@@ -94,13 +94,13 @@ def _named(audit: Audit, place: int) -> Cell:
 
 
 def _words(verdict: str) -> Section:
-    return Section("What the verdict means", (Text((VERDICTS[verdict],)),))
+    return Section("What the verdict means", (PageText((VERDICTS[verdict],)),))
 
 
 def _checks(checks: Checks) -> Report:
     rows = tuple(_row(check) for check in checks.checks)
-    table = Table("What was checked", ("Check", "Verdict", "What was found", "Numbers"), rows, stacked=True)
-    left = List(checks.not_tested) if checks.not_tested else Text((NOTHING_LEFT_OUT,))
+    table = PageTable("What was checked", ("Check", "Verdict", "What was found", "Numbers"), rows, stacked=True)
+    left = List(checks.not_tested) if checks.not_tested else PageText((NOTHING_LEFT_OUT,))
     used = List(tuple(VERDICTS[verdict] for verdict in dict.fromkeys(check.verdict for check in checks.checks)))
     return Report(
         title=f"Checks of {checks.subject}",

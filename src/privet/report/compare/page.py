@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from privet.report.charts import svg
 from privet.report.compare.chart import plans_chart
 from privet.report.compare.words import COLUMNS, MEANING, ONLY, headline, problems, row, setting, worst
-from privet.report.page import Figure, List, Part, Report, Section, Table, Text
+from privet.report.page import Figure, List, PageTable, PageText, Part, Report, Section
 from privet.report.terminal import percent, seconds_words
 
 if TYPE_CHECKING:
@@ -48,9 +48,9 @@ def _figure(found: Comparison) -> Figure:
     return Figure(svg(plans_chart(found)), alt, f"{caption} Circle: {key[0][1]}. Diamonds: {key[1][1]}.")
 
 
-def _table(found: Comparison, caption: str, places: tuple[int, ...]) -> Table:
+def _table(found: Comparison, caption: str, places: tuple[int, ...]) -> PageTable:
     rows = tuple(tuple(cells[place] for place in places) for cells in map(row, found.ways))
-    return Table(caption, tuple(COLUMNS[place] for place in places), rows)
+    return PageTable(caption, tuple(COLUMNS[place] for place in places), rows)
 
 
 def _how(found: Comparison) -> tuple[Part, ...]:
@@ -58,4 +58,4 @@ def _how(found: Comparison) -> tuple[Part, ...]:
         "A random half of the records was held out before anything was made. Where a guess is as good for them as for"
         " the people in the release, it is knowledge about people like these, and no leak."
     )
-    return Text((setting(found), held_out)), List(MEANING)
+    return PageText((setting(found), held_out)), List(MEANING)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from privet.report.answer.text import Column, table_lines
+from privet.report.answer.text import TextColumn, table_lines
 from privet.report.terminal import Pen, percent, seconds_words, wrapped
 
 if TYPE_CHECKING:
@@ -76,7 +76,8 @@ def setting(found: Comparison) -> str:
 def text_of(found: Comparison, pen: Pen) -> str:
     rows = [row(way) for way in found.ways]
     columns = [
-        Column(name=name, cells=[cells[place].split(" (")[0] for cells in rows]) for place, name in enumerate(COLUMNS)
+        TextColumn(name=name, cells=[cells[place].split(" (")[0] for cells in rows])
+        for place, name in enumerate(COLUMNS)
     ]  # fmt: skip
     half = len(COLUMNS) // 2 + 1
     blocks = [

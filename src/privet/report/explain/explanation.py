@@ -36,7 +36,7 @@ DIGITS = 10**6  # a square root is shown to a millionth, rounded up
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Noise:
+class NoiseFacts:
     """One noisy number a group, in its own unit: how far one unit moves all groups together, and the noise on each."""
 
     role: Role
@@ -54,7 +54,7 @@ class Outlook:
     name: str
     call: str
     function: Function
-    noises: tuple[Noise, ...]
+    noises: tuple[NoiseFacts, ...]
     low: Fraction  # of the number that one row adds, or of an average
     high: Fraction
     error: Fraction | None = None
@@ -68,7 +68,7 @@ class Outlook:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Total:
+class TotalFacts:
     """Rows that are sums over groups: by which keys, of how many groups each (None: that is not known before), and how
     far its counts and sums may be off."""
 
@@ -105,7 +105,7 @@ class Explanation:
     """`largest` is the price that still fits, as text such as "epsilon=0.1", and how much further off it would be."""
 
     outlooks: tuple[Outlook, ...]
-    totals: tuple[Total, ...]
+    totals: tuple[TotalFacts, ...]
     chosen: Chosen | None  # None: noisy numbers choose no rows
     cells: int | None  # None: they are chosen from the data
     threshold: int | None  # from how many units on, about
@@ -177,7 +177,7 @@ def mechanism_of(part: Part) -> str:
     return f"{LAPLACE if isinstance(part.law, DiscreteLaplace) else GAUSSIAN} noise"
 
 
-def _totals(asked: Priced) -> tuple[Total, ...]:
+def _totals(asked: Priced) -> tuple[TotalFacts, ...]:
     read = asked
     found = []
     for level in levels_of(read.plan):
@@ -192,7 +192,7 @@ def _totals(asked: Priced) -> tuple[Total, ...]:
                     if recipe.aggregate.function in SINGLE
                 ]
             )
-            found.append(Total(level=level, cells=cells, errors=tuple(errors)))
+            found.append(TotalFacts(level=level, cells=cells, errors=tuple(errors)))
     return tuple(found)
 
 
@@ -244,16 +244,16 @@ def _average_error(outlook: Outlook, rows: int) -> Fraction | None:
     return error if error < outlook.high - outlook.low else None
 
 
-def _most_off(outlook: Outlook, total: Noise, count: Noise) -> Fraction:
+def _most_off(outlook: Outlook, total: NoiseFacts, count: NoiseFacts) -> Fraction:
     return total.error + (outlook.high - outlook.low) / 2 * count.error
 
 
-def _noise(part: Part, share: Fraction) -> Noise:
+def _noise(part: Part, share: Fraction) -> NoiseFacts:
     step, law, far = part.measure.step, part.law, part.sensitivity
     if isinstance(law, Choice):
         unit = parts_of_a_row(part.measure)
         moved, off = Fraction(far.l1, unit), Fraction(rows_off(part.measure, law, share))
-        return Noise(
+        return NoiseFacts(
             role=part.measure.role, sensitivity=moved, mechanism=FLIP if law.flip else CHOICE, scale=law.rate, error=off
         )
     error = half_width(law, share) * step
@@ -261,7 +261,7 @@ def _noise(part: Part, share: Fraction) -> Noise:
         mechanism, sensitivity, scale = LAPLACE, Fraction(far.l1), law.scale
     else:
         mechanism, sensitivity, scale = GAUSSIAN, _root(Fraction(far.l2_squared)), _root(law.variance)
-    return Noise(
+    return NoiseFacts(
         role=part.measure.role, sensitivity=sensitivity * step, mechanism=mechanism, scale=scale * step, error=error
     )
 

@@ -18,38 +18,38 @@ from privet.estimates.priced import Outline, Priced
 from privet.report.explain.explanation import mechanism_of
 from privet.report.explain.plan_words import call, constant, inside, origin_tree, words_of
 from privet.report.terminal import one_line, percent
-from privet.report.tree import Branch
+from privet.report.tree import TreeBranch
 
 LONGEST = 400  # letters of a condition
 
 
-def tree(asked: Priced) -> list[Branch]:
+def tree(asked: Priced) -> list[TreeBranch]:
     """From the rows to the answer."""
     read = asked
     plan = read.plan
-    where = [] if plan.where is None else [Branch(f"only rows where {short(inside(plan.where))}")]
+    where = [] if plan.where is None else [TreeBranch(f"only rows where {short(inside(plan.where))}")]
     released = tuple(_part(number, part, asked.loss) for number, part in enumerate(asked.parts, 1))
     return [
         origin_tree(origin_of(plan)),
         *where,
         _groups(asked),
-        Branch("noisy numbers of each group: nothing else is released", released),
-        Branch("made of them, free of charge", tuple(_made(read))),
+        TreeBranch("noisy numbers of each group: nothing else is released", released),
+        TreeBranch("made of them, free of charge", tuple(_made(read))),
     ]
 
 
-def _groups(asked: Priced) -> Branch:
+def _groups(asked: Priced) -> TreeBranch:
     """Those that are declared, or those that have enough people."""
     read = asked
     plan = read.plan
     if not plan.keys:
-        return Branch("one group of all rows")
+        return TreeBranch("one group of all rows")
     keys = short(", ".join(map(_key, finest(plan), (words_of(key.value) for key in plan.keys))))
     missing = any(None in domain for domain in read.cells.domains)
-    items = (Branch("rows whose group is missing are a group of their own"),) if missing else ()
+    items = (TreeBranch("rows whose group is missing are a group of their own"),) if missing else ()
     if not read.cells.private:
-        return Branch(f"{read.cells.count:,} groups by {keys}", items)
-    return Branch(f"the groups by {keys} that have about {asked.parts[-1].threshold:,} units or more", items)
+        return TreeBranch(f"{read.cells.count:,} groups by {keys}", items)
+    return TreeBranch(f"the groups by {keys} that have about {asked.parts[-1].threshold:,} units or more", items)
 
 
 def _key(name: str, value: str) -> str:
@@ -57,9 +57,9 @@ def _key(name: str, value: str) -> str:
     return shown if shown == value else f"{shown} = {value}"
 
 
-def _part(number: int, part: Part, whole: Loss) -> Branch:
+def _part(number: int, part: Part, whole: Loss) -> TreeBranch:
     share = _share(part.loss, whole)
-    return Branch(
+    return TreeBranch(
         f"[{number}] {short(measure_words(part.measure))}: {percent(share)} of the price, {mechanism_of(part)}"
     )
 
@@ -95,27 +95,27 @@ def measure_words(measure: Measure) -> str:
             assert_never(measure.role)
 
 
-def _made(read: Outline) -> Iterator[Branch]:
+def _made(read: Outline) -> Iterator[TreeBranch]:
     plan = read.plan
     for recipe in read.recipes:
         numbers = " and ".join(f"[{number + 1}]" for number in sorted(recipe.measures))
-        yield Branch(f"{one_line(recipe.aggregate.name)} = {short(call(recipe.aggregate))}, from {numbers}")
+        yield TreeBranch(f"{one_line(recipe.aggregate.name)} = {short(call(recipe.aggregate))}, from {numbers}")
     totals = [level for level in levels_of(plan) if level != finest(plan)]
     if totals:
-        yield Branch(f"totals {and_(map(level_words, totals))}: sums over groups, so that parts add up")
+        yield TreeBranch(f"totals {and_(map(level_words, totals))}: sums over groups, so that parts add up")
     if totals and len(totals) == len(levels_of(plan)):
-        yield Branch("only these totals are shown, not their parts")
+        yield TreeBranch("only these totals are shown, not their parts")
     for column in plan.computed:
         used = [one_line(name) for name in dict.fromkeys(columns_in(column.value))]
-        yield Branch(
+        yield TreeBranch(
             f"{one_line(column.name)} = {short(inside(column.value))}" + (f", from {and_(used)}" if used else "")
         )
     yield from _sifted(plan)
 
 
-def _sifted(plan: Plan) -> Iterator[Branch]:
+def _sifted(plan: Plan) -> Iterator[TreeBranch]:
     if plan.having is not None or plan.order or plan.limit is not None:
-        yield Branch("HAVING, ORDER BY and LIMIT: they look at published numbers only")
+        yield TreeBranch("HAVING, ORDER BY and LIMIT: they look at published numbers only")
 
 
 def level_words(level: Level) -> str:

@@ -13,7 +13,7 @@ from privet.core.expression import Expression, Value
 from privet.core.plan import Aggregate, Function, Joined, Origin, PerUnit, Scan
 from privet.report.explain.function_words import words_of_function
 from privet.report.terminal import one_line
-from privet.report.tree import Branch
+from privet.report.tree import TreeBranch
 
 MIDDLE = Fraction(1, 2)
 SHOWN_VALUES = 8  # of a long list of constants
@@ -87,23 +87,23 @@ def inside(expression: Expression) -> str:
     return words[1:-1] if words.startswith("(") and not isinstance(expression, e.Column) else words
 
 
-def origin_tree(origin: Origin) -> Branch:
+def origin_tree(origin: Origin) -> TreeBranch:
     """What a question is asked of."""
     match origin:
         case Scan():
-            return Branch(f"rows of {one_line(origin.table)}")
+            return TreeBranch(f"rows of {one_line(origin.table)}")
         case Joined():
             right = origin_tree(origin.right)
             right = right if origin.by_unit else replace(right, text=f"{right.text}, a public table")
-            return Branch(
+            return TreeBranch(
                 "rows put side by side: each one of the first with those of the second that match",
-                (origin_tree(origin.left), right, *map(Branch, _match(origin))),
+                (origin_tree(origin.left), right, *map(TreeBranch, _match(origin))),
             )
         case PerUnit():
             keys = ", ".join(f"{one_line(key.name)} = {words_of(key.value)}" for key in origin.keys)
-            where = () if origin.where is None else (Branch(f"only rows where {inside(origin.where)}"),)
-            made = tuple(Branch(f"{one_line(one.name)} = {call(one)}") for one in origin.aggregates)
-            return Branch(
+            where = () if origin.where is None else (TreeBranch(f"only rows where {inside(origin.where)}"),)
+            made = tuple(TreeBranch(f"{one_line(one.name)} = {call(one)}") for one in origin.aggregates)
+            return TreeBranch(
                 f"one row for each unit{f' and {keys}' if keys else ''}, made of its own rows",
                 (origin_tree(origin.source), *where, *made),
             )

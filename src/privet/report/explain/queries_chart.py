@@ -8,14 +8,14 @@ from fractions import Fraction
 import altair as alt
 
 from privet.core.accountant import Budget
-from privet.estimates.composition import Plan, plan
+from privet.estimates.composition import ReleasePlan, plan
 from privet.report.charts import PAPER, house_style
 
 LARGEST = 10_000
 OURS, SPLIT = "#0072B2", "#D55E00"
 
 
-def plans(budget: Budget, largest: int = LARGEST) -> list[Plan]:
+def plans(budget: Budget, largest: int = LARGEST) -> list[ReleasePlan]:
     """Plans for 1, 2, 3, 5, 10, 20, 30, 50, 100, ... counts."""
     steps = [k * 10**decade for decade in range(math.ceil(math.log10(largest)) + 1) for k in (1, 2, 3, 5)]
     return [plan(budget, k) for k in steps if k <= largest]

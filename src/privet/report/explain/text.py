@@ -14,7 +14,15 @@ from privet.core.sensitivity import Bounds
 from privet.core.unit import Neighbors
 from privet.estimates.computed import divides
 from privet.report.answer.text import price_words
-from privet.report.explain.explanation import Chosen, Explanation, Noise, Outlook, Standing, Total, explanation
+from privet.report.explain.explanation import (
+    Chosen,
+    Explanation,
+    NoiseFacts,
+    Outlook,
+    Standing,
+    TotalFacts,
+    explanation,
+)
 from privet.report.explain.plan_tree import and_, level_words, tree
 from privet.report.terminal import Pen, ceiling, decimals_for, fixed, floor, one_line
 from privet.report.tree import drawn
@@ -71,7 +79,7 @@ def _noises(query: Query, facts: Explanation) -> list[str]:
     return [*lines, *([] if facts.chosen is None else _chosen(facts.chosen))]
 
 
-def _total(total: Total) -> list[str]:
+def _total(total: TotalFacts) -> list[str]:
     """Noise of several groups partly cancels out: a total is off by less than all of them together."""
     if total.cells is None:
         return [f"   a total {level_words(total.level)}: how far off it is depends on how many groups are shown"]
@@ -143,7 +151,7 @@ def _ranked(name: str, outlook: Outlook, unit: str) -> list[str]:
     ]
 
 
-def _moves(noise: Noise, unit: str) -> str:
+def _moves(noise: NoiseFacts, unit: str) -> str:
     word = "scale" if noise.mechanism == "discrete Laplace" else "sigma"
     together = "in all groups together" if word == "scale" else "(root of the sum of squares over all groups)"
     return (

@@ -9,7 +9,7 @@ from privet.report.page import Figure
 from privet.report.terminal import percent
 
 if TYPE_CHECKING:
-    from privet.attacks.finding import Score, Table
+    from privet.attacks.finding import Score, ShownTable
     from privet.stats.intervals import Interval
 
 MOST_MARKS = 400
@@ -73,7 +73,7 @@ def score_figure(score: Score) -> Figure:
     return Figure(svg(score_chart(score)), f"best guess right, {alt}", caption)
 
 
-def bars_figure(table: Table) -> Figure:
+def bars_figure(table: ShownTable) -> Figure:
     """One bar a row: the first column names it, the last one is its length."""
     from privet.report.charts import svg  # noqa: PLC0415  brings Altair
 
@@ -81,7 +81,7 @@ def bars_figure(table: Table) -> Figure:
     return Figure(svg(bars_chart(table)), f"{table.columns[-1]} by {table.columns[0]}, {alt}", table.title)
 
 
-def bars_chart(table: Table) -> Any:
+def bars_chart(table: ShownTable) -> Any:
     import altair as alt  # noqa: PLC0415  only a page needs it
 
     from privet.report.charts import HEALTHY, PAPER, house_style  # noqa: PLC0415

@@ -17,7 +17,7 @@ from privet.report.findings.words import (
     title,
     used,
 )
-from privet.report.page import Cell, List, Noted, Part, Report, Section, Table, Text, Verdict
+from privet.report.page import Cell, List, Noted, PageTable, PageText, Part, Report, Section, Verdict
 from privet.report.terminal import seconds_words
 
 if TYPE_CHECKING:
@@ -74,8 +74,8 @@ def _records(found: tuple[f.Finding, ...]) -> Section:
     rows = tuple(_record(finding, names, many=many)[: len(columns)] for finding in shown)
     left = len(found) - len(shown)
     caption = f"The worst {len(shown)} of {len(found):,} findings" if left else "All findings, the worst first"
-    rest = (Text((f"{more(left, 'findings').capitalize()}: to_json() and to_pandas() have all.",)),) if left else ()
-    return Section("Worst records", (Table(caption, columns, rows, stacked=True), *rest))
+    rest = (PageText((f"{more(left, 'findings').capitalize()}: to_json() and to_pandas() have all.",)),) if left else ()
+    return Section("Worst records", (PageTable(caption, columns, rows, stacked=True), *rest))
 
 
 def _shared_attributes(shown: tuple[f.Finding, ...]) -> tuple[str, ...]:
@@ -96,27 +96,27 @@ def _record(finding: f.Finding, names: tuple[str, ...], *, many: bool) -> tuple[
 
 def _picture(picture: f.Picture) -> Section:
     figure = picture_figure(picture)
-    parts: list[Part] = [Text((picture.text,))] if picture.text else []
-    return Section(picture.title, (*parts, figure or Text(("There is nothing to draw.",))))
+    parts: list[Part] = [PageText((picture.text,))] if picture.text else []
+    return Section(picture.title, (*parts, figure or PageText(("There is nothing to draw.",))))
 
 
-def _table(table: f.Table) -> Section:
-    parts: list[Part] = [Text((table.text,))] if table.text else []
+def _table(table: f.ShownTable) -> Section:
+    parts: list[Part] = [PageText((table.text,))] if table.text else []
     if table.bars and table.rows:
         parts.append(bars_figure(table))
     if table.columns:
-        parts.append(Table(table.title, table.columns, table.rows[:MOST_ROWS]))
+        parts.append(PageTable(table.title, table.columns, table.rows[:MOST_ROWS]))
         left = more(len(table.rows) - MOST_ROWS, "rows")
-        parts += [Text((f"{left.capitalize()}.",))] if left else []
+        parts += [PageText((f"{left.capitalize()}.",))] if left else []
     return Section(table.title, tuple(parts))
 
 
 def _score(score: f.Score) -> Section:
-    return Section("Compared with the truth", (Text((" ".join(score_sentences(score)),)), score_figure(score)))
+    return Section("Compared with the truth", (PageText((" ".join(score_sentences(score)),)), score_figure(score)))
 
 
 def _list(heading: str, items: tuple[str, ...], otherwise: str) -> Section:
-    return Section(heading, (List(items) if items else Text((otherwise,)),))
+    return Section(heading, (List(items) if items else PageText((otherwise,)),))
 
 
 def _proven(findings: f.Findings) -> Section:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from privet.report.answer.text import Column, table_lines
+from privet.report.answer.text import TextColumn, table_lines
 from privet.report.findings.words import MEANING, NOT_STATED, lead, more, score_sentences, sureness, title, used
 from privet.report.meaning.text import number_of_people
 from privet.report.page import is_number
@@ -79,7 +79,7 @@ def _picture(picture: f.Picture, pen: Pen) -> list[str]:
     return [*map(pen.head, wrapped(picture.title)), *wrapped(picture.text or picture.alt, MARGIN, MARGIN)]
 
 
-def _table(table: f.Table, pen: Pen) -> list[str]:
+def _table(table: f.ShownTable, pen: Pen) -> list[str]:
     heading = [pen.head(line) for line in wrapped(table.title)]
     text = wrapped(table.text, MARGIN, MARGIN) if table.text else []
     if not table.columns:
@@ -101,8 +101,8 @@ def _rows(columns: Sequence[str], rows: Sequence[Sequence[str]], pen: Pen) -> li
     ]
 
 
-def _column(name: str, cells: Sequence[str]) -> Column:
+def _column(name: str, cells: Sequence[str]) -> TextColumn:
     """Numbers end below each other."""
     name, texts = one_line(name), [one_line(cell) for cell in cells]
     room = max(map(terminal_width, [name, *texts])) if all(map(is_number, texts)) else 0
-    return Column(name=name, cells=[text.rjust(room) for text in texts])
+    return TextColumn(name=name, cells=[text.rjust(room) for text in texts])

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from privet.attacks.subsets.decoders import checked
-from privet.attacks.subsets.decoders.descent import Minimum, Progress, Search
+from privet.attacks.subsets.decoders.descent import DescentSearch, Minimum, Progress
 from privet.attacks.subsets.decoders.problem import Decoded, Errors, Matrix
 from privet.typing import Floats
 
@@ -49,7 +49,7 @@ def decode(
 ) -> Decoded:
     """Without `errors` their size is the one that residuals show, and how many are wild is counted."""
     asked = checked.question(matrix, answers, top)
-    search = Search.of(matrix, asked, progress)
+    search = DescentSearch.of(matrix, asked, progress)
     if errors is None:
         found, size = _estimated(search)
     else:
@@ -69,7 +69,7 @@ def decode(
     )
 
 
-def _estimated(search: Search) -> tuple[Minimum, float]:
+def _estimated(search: DescentSearch) -> tuple[Minimum, float]:
     """Fits and sizes in turn. The first size is too large, as a fit that wild answers pull has large residuals."""
     size = max(NORMAL * float(np.median(np.abs(search.answers - search.matrix.times(search.top / 2)))), TINY)
     found = search.minimum(Bent(size))
@@ -80,7 +80,7 @@ def _estimated(search: Search) -> tuple[Minimum, float]:
             return found, size
 
 
-def _without_wild(search: Search, found: Minimum, size: float) -> Minimum:
+def _without_wild(search: DescentSearch, found: Minimum, size: float) -> Minimum:
     """Residuals hold the errors of the fit, too: nobody is left out who is within reach of their own spread."""
     reach = WILD * max(size, NORMAL * float(np.median(np.abs(found.residuals))))
     used = (np.abs(found.residuals) <= reach).astype(np.float64)

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from privet.attacks.subsets.decoders import checked
-from privet.attacks.subsets.decoders.descent import Minimum, Progress, Search
+from privet.attacks.subsets.decoders.descent import DescentSearch, Minimum, Progress
 from privet.attacks.subsets.decoders.problem import Decoded, Errors, Matrix
 from privet.typing import Floats
 
@@ -37,7 +37,7 @@ def decode(  # noqa: PLR0913  what every decoder takes
 ) -> Decoded:
     """`alike` says that all queries are random in the same way, which is what the probabilities `right` rest on."""
     asked = checked.question(matrix, answers, top)
-    found = Search.of(matrix, asked, progress).minimum(Squares())
+    found = DescentSearch.of(matrix, asked, progress).minimum(Squares())
     return Decoded(
         decoder=NAME,
         values=found.values,

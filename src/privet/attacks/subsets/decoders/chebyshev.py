@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from privet.attacks.subsets.decoders import checked
-from privet.attacks.subsets.decoders.descent import Minimum, Progress, Search
+from privet.attacks.subsets.decoders.descent import DescentSearch, Minimum, Progress
 from privet.attacks.subsets.decoders.problem import Decoded, Errors, Matrix
 from privet.core.claim import claim
 from privet.typing import Floats
@@ -57,7 +57,7 @@ def decode(
     """If the bound that `errors` states is impossible, `converged` is false and the errors given back have the smallest
     bound that was reached. Without a stated bound it is the smallest possible one, within NEAR of it."""
     asked = checked.question(matrix, answers, top)
-    search = Search.of(matrix, asked, progress)
+    search = DescentSearch.of(matrix, asked, progress)
     if errors is None or errors.law not in ("bounded", "exact"):
         found, held = _smallest(search)
         law = Errors("bounded", _largest(found)) if errors is None else errors
@@ -78,7 +78,7 @@ def decode(
     )
 
 
-def _within(search: Search, bound: float) -> tuple[Minimum, bool]:
+def _within(search: DescentSearch, bound: float) -> tuple[Minimum, bool]:
     """The smallest dead zone that keeps all residuals within the bound, and whether there is one."""
     limit = (1 + CLOSE) * bound
     found = _minimum(search, 0.0, limit)
@@ -91,7 +91,7 @@ def _within(search: Search, bound: float) -> tuple[Minimum, bool]:
     return replace(found, rounds=rounds), _largest(found) <= limit
 
 
-def _smallest(search: Search, start: Minimum | None = None) -> tuple[Minimum, bool]:
+def _smallest(search: DescentSearch, start: Minimum | None = None) -> tuple[Minimum, bool]:
     """The interval from what is certified to what is reached, cut until it is short."""
     best = _minimum(search, 0.0, 0.0) if start is None else start
     low, rounds = least(search, best.slopes), best.rounds
@@ -111,7 +111,7 @@ def _largest(found: Minimum) -> float:
     return float(np.abs(found.residuals).max())
 
 
-def _minimum(search: Search, zone: float, limit: float, before: Minimum | None = None) -> Minimum:
+def _minimum(search: DescentSearch, zone: float, limit: float, before: Minimum | None = None) -> Minimum:
     return search.minimum(
         Dead(zone),
         start=None if before is None else before.values,
@@ -121,7 +121,7 @@ def _minimum(search: Search, zone: float, limit: float, before: Minimum | None =
 
 
 @claim("least-error")
-def least(search: Search, slopes: Floats) -> float:
+def least(search: DescentSearch, slopes: Floats) -> float:
     """No smaller bound on all errors is possible: the certificate above."""
     weight = float(np.abs(slopes).sum())
     if weight == 0:

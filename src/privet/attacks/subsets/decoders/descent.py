@@ -39,7 +39,7 @@ LARGEST = 4.0
 PIECES = 100  # steps from one straight piece to another
 
 
-class Loss(Protocol):
+class DescentLoss(Protocol):
     """Convex, one for each residual; the slope changes by at most as much as the residual."""
 
     def each(self, residuals: Floats) -> Floats: ...
@@ -48,7 +48,7 @@ class Loss(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measure:
+class DescentMeasure:
     """diagonal + ray ray': not less than A'A in any direction."""
 
     diagonal: Floats
@@ -84,7 +84,7 @@ class _Point:
         )
 
 
-def measured(matrix: Matrix, weights: Floats) -> Measure:
+def measured(matrix: Matrix, weights: Floats) -> DescentMeasure:
     """`weights` are above 0, one a person: how much is asked about each, such as sums of squares of the columns."""
     root = np.sqrt(weights)
 
@@ -95,7 +95,7 @@ def measured(matrix: Matrix, weights: Floats) -> Measure:
     start = np.random.default_rng(0).standard_normal(len(root))
     others, _ = _power(lambda vector: curvature(vector) - largest * ray * float(ray @ vector), start)
     least = max(others, 1e-6 * largest)
-    return Measure(diagonal=SPARE * least * weights, ray=np.sqrt(largest) * ray * root)
+    return DescentMeasure(diagonal=SPARE * least * weights, ray=np.sqrt(largest) * ray * root)
 
 
 def _power(product: Callable[[Floats], Floats], start: Floats) -> tuple[float, Floats]:
@@ -111,23 +111,23 @@ def _power(product: Callable[[Floats], Floats], start: Floats) -> tuple[float, F
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Search:
+class DescentSearch:
     """One problem: residuals are what the matrix makes of the values, less the answers."""
 
     matrix: Matrix
     answers: Floats
     top: Floats
-    measure: Measure
+    measure: DescentMeasure
     progress: Progress | None
 
     @classmethod
-    def of(cls, matrix: Matrix, asked: Question, progress: Progress | None) -> Search:
+    def of(cls, matrix: Matrix, asked: Question, progress: Progress | None) -> DescentSearch:
         measure = measured(matrix, asked.weights)
         return cls(matrix=matrix, answers=asked.answers, top=asked.top, measure=measure, progress=progress)
 
     def minimum(
         self,
-        loss: Loss,
+        loss: DescentLoss,
         *,
         start: Floats | None = None,
         enough: Callable[[Floats], bool] | None = None,
@@ -154,14 +154,14 @@ class Search:
                     return found
         return replace(found, converged=False)
 
-    def _certified(self, loss: Loss, point: _Point, rounds: int) -> Minimum:
+    def _certified(self, loss: DescentLoss, point: _Point, rounds: int) -> Minimum:
         residuals = point.sums - self.answers
         slopes = loss.slope(residuals)
         gradient = self.matrix.back(slopes)
         gap = float(np.maximum(gradient * point.values, gradient * (point.values - self.top)).sum())
         return Minimum(values=point.values, residuals=residuals, slopes=slopes, gap=gap, rounds=rounds, converged=True)
 
-    def _stepped(self, loss: Loss, there: _Point, scale: float) -> tuple[_Point, float]:
+    def _stepped(self, loss: DescentLoss, there: _Point, scale: float) -> tuple[_Point, float]:
         """A gradient step, as long as the losses between here and there are bent less than the measure says."""
         residuals = there.sums - self.answers
         slopes, losses = loss.slope(residuals), loss.each(residuals)
@@ -175,7 +175,7 @@ class Search:
             scale *= SHORTER
 
 
-def _projected(there: Floats, gradient: Floats, measure: Measure, top: Floats) -> Floats:
+def _projected(there: Floats, gradient: Floats, measure: DescentMeasure, top: Floats) -> Floats:
     """The x in the box with the smallest g x + (x - there)' M (x - there) / 2. With s = ray (x - there), each person's
     x is there - (g + ray s) / diagonal, cut off at 0 and top. The function s - ray (x(s) - there) rises, in straight
     pieces, and is 0 at the answer: Newton's steps, kept between what is known to be too low and too high."""
