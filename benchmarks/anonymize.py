@@ -34,7 +34,7 @@ from peers.sampler import Process
 from privet.anonymize.generalization import generalize
 from privet.anonymize.hierarchy import Hierarchy
 from privet.anonymize.hierarchy_file import read_hierarchies
-from privet.anonymize.partition import mondrian
+from privet.anonymize.mondrian_cuts import mondrian
 from privet.records.microdata import Microdata, RecordColumn, column, narrow, read, write
 
 QUASI = ["sex", "age", "race", "marital-status", "education", "native-country", "workclass", "occupation"]

@@ -19,11 +19,11 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from privet.anonymize.keys import Key
+from privet.anonymize.key_file import Key
 from privet.anonymize.pseudonyms import pseudonymize
 from privet.attacks.pseudonyms.formats import formats_of
+from privet.attacks.pseudonyms.hash_search import Sweep, Targets
 from privet.attacks.pseudonyms.schemes import BITS, RFC2104, HashReading, Scheme
-from privet.attacks.pseudonyms.search import Sweep, Targets
 from privet.records import microdata
 
 ROOT = Path(__file__).resolve().parent.parent

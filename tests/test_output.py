@@ -15,7 +15,7 @@ import pytest
 from privet import cli, output
 from privet.anonymize import builders
 from privet.anonymize.hierarchy_file import write_hierarchy
-from privet.anonymize.keys import Key
+from privet.anonymize.key_file import Key
 from privet.errors import InvalidInputError
 from privet.records import microdata
 

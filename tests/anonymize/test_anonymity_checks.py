@@ -19,7 +19,7 @@ from privet.anonymize.coding import bottom_code, top_code
 from privet.anonymize.generalization import generalize
 from privet.anonymize.hierarchy import of_rows
 from privet.anonymize.models import T
-from privet.anonymize.partition import mondrian
+from privet.anonymize.mondrian_cuts import mondrian
 from privet.errors import InvalidInputError
 from privet.records.microdata import Microdata, RecordColumn, column
 

@@ -14,13 +14,13 @@ import pytest
 from support import anonymity_oracle as oracle
 from support.anonymity_oracle import Made
 
-from privet.anonymize import frequency, generalization, lattice
+from privet.anonymize import counting, generalization, lattice
 from privet.anonymize.generalization import GeneralizeTask, generalize, limit_of, quasi_identifiers
 from privet.anonymize.hierarchy import Hierarchy
 from privet.anonymize.lattice import Lattice, LatticeSearch
-from privet.anonymize.measures import MEASURES
 from privet.anonymize.models import DistinctL, EntropyL, K, RecursiveL, T, columns_of
 from privet.anonymize.result import Anonymized
+from privet.anonymize.utility import MEASURES
 from privet.errors import InvalidInputError
 from privet.records.microdata import Microdata, RecordColumn, read
 
@@ -292,12 +292,12 @@ def test_many_values_that_fit_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
         hierarchies[name] = Hierarchy(name, (ground, tuple(value[-1] for value in ground), ("*",) * len(ground)))
     wanted = generalize(data, list(data), hierarchies=hierarchies, k=3, suppress=0.2)
     for name, value in {"DIRECT": 64, "DENSE": 1}.items():
-        monkeypatch.setattr(generalization if name == "DIRECT" else frequency, name, value)
+        monkeypatch.setattr(generalization if name == "DIRECT" else counting, name, value)
     made = generalize(data, list(data), hierarchies=hierarchies, k=3, suppress=0.2)
     assert made.node == wanted.node
     assert made.classes.tolist() == wanted.classes.tolist()
     for small in (2**20, 2**30):
-        monkeypatch.setattr(frequency, "LARGEST", small)
+        monkeypatch.setattr(counting, "LARGEST", small)
         made = generalize(data, list(data), hierarchies=hierarchies, k=3, suppress=0.2)
         assert made.node == wanted.node
         assert sorted(made.sizes) == sorted(wanted.sizes)

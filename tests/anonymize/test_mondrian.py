@@ -23,7 +23,7 @@ from privet.anonymize.checks import check
 from privet.anonymize.hierarchy import Hierarchy, of_rows
 from privet.anonymize.hierarchy_file import write_hierarchy
 from privet.anonymize.models import EntropyL, RecursiveL, T
-from privet.anonymize.partition import mondrian
+from privet.anonymize.mondrian_cuts import mondrian
 from privet.anonymize.result import Anonymized
 from privet.errors import InvalidInputError
 from privet.records.microdata import Microdata, column
@@ -198,7 +198,7 @@ def test_many_values_are_counted_in_pieces(monkeypatch: pytest.MonkeyPatch) -> N
     made = people(300)
     whole = mondrian(made, QUASI, l=2, sensitive=["sick"])
     assert mondrian(made, QUASI, sensitive="sick").sensitive == ("sick",)  # named only, so that it is told
-    monkeypatch.setattr("privet.anonymize.partition.AT_A_TIME", 5)
+    monkeypatch.setattr("privet.anonymize.mondrian_cuts.AT_A_TIME", 5)
     assert np.array_equal(mondrian(made, QUASI, l=2, sensitive=["sick"]).classes, whole.classes)
 
 
@@ -334,7 +334,7 @@ def test_the_loops_without_a_compiler_do_the_same() -> None:
 
 
 def test_loops_load_late() -> None:
-    code = "import sys, privet.anonymize.partition; print('numba' in sys.modules)"
+    code = "import sys, privet.anonymize.mondrian_cuts; print('numba' in sys.modules)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout == "False\n"
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from privet import cli
 from privet.anonymize import pseudonyms
 from privet.anonymize.direct import by_name, by_values
-from privet.anonymize.keys import Key, warnings_about
+from privet.anonymize.key_file import Key, warnings_about
 from privet.anonymize.pseudonyms import PseudonymKind, mapping, pseudonym, pseudonymize
 from privet.attacks.pseudonyms.reversal import attack_pseudonyms
 from privet.errors import InvalidInputError

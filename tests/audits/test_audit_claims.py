@@ -15,7 +15,7 @@ from scipy import stats
 
 from privet.audits import Claim, audit, exact_epsilon, joint
 from privet.audits.claims import ORDERS
-from privet.audits.promise import promise
+from privet.audits.outlook import promise
 from privet.errors import InvalidInputError
 from privet.stats import binomial
 

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privet.audits import Claim, audit, frequency, outputs
+from privet.audits import Claim, audit, counted, outputs
 from privet.audits.events import _whole, find_events
 from privet.audits.outputs import MISSING, OTHER, OutputColumn, OutputReader, Outputs, Raised, joined
 from privet.audits.views import BinView, DecimalView, Digits, GridView, LastBits, Sorter, ValueView
@@ -333,9 +333,9 @@ def test_numbers_that_are_not_there_are_no_trouble() -> None:
 
 def test_what_is_cut_off_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """At 40 parts instead of 4,096: what is looked at for each of them would only take time."""
-    assert outputs.MOST_COLUMNS == frequency.MOST_COLUMNS == 4096
+    assert outputs.MOST_COLUMNS == counted.MOST_COLUMNS == 4096
     monkeypatch.setattr(outputs, "MOST_COLUMNS", 40)
-    monkeypatch.setattr(frequency, "MOST_COLUMNS", 40)
+    monkeypatch.setattr(counted, "MOST_COLUMNS", 40)
 
     def wide(_: int, size: int) -> Any:
         return np.random.default_rng().integers(0, 2, (size, 41))

@@ -16,7 +16,7 @@ import pytest
 from scipy import stats
 
 from privet.audits import Checks, Claim, float_support
-from privet.audits.floats import _bit_words, _decimal_words, _grid
+from privet.audits.float_form import _bit_words, _decimal_words, _grid
 from privet.audits.reachable import SAMPLERS, ReachSampler, grades, noise_of, numpy_widths, usable, ziggurat_widths
 from privet.errors import InvalidInputError
 

@@ -29,7 +29,7 @@ from support import nasty
 from support.fuzz_sensitivity import DEFINED
 from support.processes import surroundings
 
-from privet.backends import reading, reference, rowsql, sqlgen, values
+from privet.backends import readable, reading, reference, rowsql, sqlgen
 from privet.backends.content import canonical
 from privet.backends.duckdb import _LEFT_TO_THE_PARENT, DuckDb
 from privet.backends.reference import Reference, _passing, bounded
@@ -132,7 +132,7 @@ def test_every_nasty_value_is_read_as_defined(store: nasty.Store, kind: Kind) ->
             f"SELECT CAST({how.second} AS VARCHAR) FROM (SELECT i, {how.first} AS r FROM stored) ORDER BY i"
         ).fetchall()
         for value, (text,) in zip(given_values, found, strict=True):
-            meant = values.read(value, kind)
+            meant = readable.read(value, kind)
             assert nasty.fits(meant, shape)
             assert text == canonical(meant, shape), (type_, value)
 
@@ -176,10 +176,10 @@ def test_the_text_of_a_number_is_read_exactly(store: nasty.Store, kind: Integer 
     found = store.connection.execute(
         f"SELECT {how.second} FROM (SELECT i, {how.first} AS r FROM stored) ORDER BY i"
     ).fetchall()
-    exact = (step / 2 * Fraction(10) ** values.decimals(kind).places).denominator == 1
+    exact = (step / 2 * Fraction(10) ** readable.decimals(kind).places).denominator == 1
     read = 0
     for text, (steps,) in zip(texts, found, strict=True):
-        meant = values.read(text, kind)
+        meant = readable.read(text, kind)
         assert steps == (None if meant is None else meant / step), text
         if meant is not None:
             read += 1
@@ -198,7 +198,7 @@ def test_doubles_just_beyond_a_wide_range_are_clamped(store: nasty.Store) -> Non
     found = store.connection.execute(
         f"SELECT {how.second} FROM (SELECT i, {how.first} AS r FROM stored) ORDER BY i"
     ).fetchall()
-    meant = [None if number is None else values.read(number, kind) for number in numbers]
+    meant = [None if number is None else readable.read(number, kind) for number in numbers]
     assert [steps for (steps,) in found] == [None if value is None else value * 2 for value in meant]
     assert found[0] == (2 * 10**25,)
     assert found[1] == (-2 * 10**25,)
@@ -212,37 +212,37 @@ def test_units_of_64_bits_without_a_sign_are_different_numbers(store: nasty.Stor
 
 
 def test_decimals_do_not_pass_through_doubles() -> None:
-    assert values.read("0.145", Number(0, 1, step="0.01")) == Fraction("0.15")
-    assert values.read("9007199254740993", Integer(0, 10**16)) == 9007199254740993
-    assert values.read("-0.145", Number(-1, 1, step="0.01")) == Fraction("-0.14")  # halves upward
-    assert values.read("0.14" + "9" * 5000, Number(0, 1, step="0.01")) == Fraction("0.15")
-    assert values.read("0.145", Number(0, 1, step="1e-30")) == Fraction("0.145")
+    assert readable.read("0.145", Number(0, 1, step="0.01")) == Fraction("0.15")
+    assert readable.read("9007199254740993", Integer(0, 10**16)) == 9007199254740993
+    assert readable.read("-0.145", Number(-1, 1, step="0.01")) == Fraction("-0.14")  # halves upward
+    assert readable.read("0.14" + "9" * 5000, Number(0, 1, step="0.01")) == Fraction("0.15")
+    assert readable.read("0.145", Number(0, 1, step="1e-30")) == Fraction("0.145")
 
 
 def test_what_values_mean() -> None:
     money = Number(0, 5000, step="0.01")
-    assert values.read("1e3", money) == 1000
-    assert values.read(" 12.345 ", money) == Fraction("12.35")
-    assert values.read(float("inf"), money) == values.read("1e999", money) == values.read(10**50, money) == 5000
-    assert values.read(Decimal("0.005"), money) == Fraction(1, 100)
-    assert values.read(True, Integer(0, 5)) == 1
+    assert readable.read("1e3", money) == 1000
+    assert readable.read(" 12.345 ", money) == Fraction("12.35")
+    assert readable.read(float("inf"), money) == readable.read("1e999", money) == readable.read(10**50, money) == 5000
+    assert readable.read(Decimal("0.005"), money) == Fraction(1, 100)
+    assert readable.read(True, Integer(0, 5)) == 1
     for nothing in (None, float("nan"), "1_000", "NaN", "１２", b"1", Decimal("NaN"), Decimal("Infinity"), [1], 1j):
-        assert values.read(nothing, money) is None
-    assert values.read(
+        assert readable.read(nothing, money) is None
+    assert readable.read(
         dt.datetime(2020, 1, 1, 1, tzinfo=dt.timezone(dt.timedelta(hours=2))), Date("2000-01-01", "2030-01-01")
     ) == dt.date(2019, 12, 31)
     early = dt.datetime(1, 1, 1, tzinfo=dt.timezone(dt.timedelta(hours=2)))  # before the year 1 in UTC
     for kind in (Date("0001-01-01", "2030-01-01"), Timestamp("0001-01-01", "2030-01-01")):
-        assert values.read(early, kind) is None
-        assert values.read(pd.NaT, kind) is None
-        assert values.read(5, kind) is None
-    assert values.read(dt.date(2020, 1, 1), Timestamp("2000-01-01", "2030-01-01")) == dt.datetime(2020, 1, 1)
-    assert values.read(1.0, Boolean()) is True
-    assert values.read(float("nan"), Boolean()) is None
-    assert values.read(2, Boolean()) is None
-    assert values.read(b"x", Boolean()) is None
-    assert values.read(dt.datetime(2020, 1, 1), Text()) is None
-    assert values.read(False, Category(["false"])) == "false"
+        assert readable.read(early, kind) is None
+        assert readable.read(pd.NaT, kind) is None
+        assert readable.read(5, kind) is None
+    assert readable.read(dt.date(2020, 1, 1), Timestamp("2000-01-01", "2030-01-01")) == dt.datetime(2020, 1, 1)
+    assert readable.read(1.0, Boolean()) is True
+    assert readable.read(float("nan"), Boolean()) is None
+    assert readable.read(2, Boolean()) is None
+    assert readable.read(b"x", Boolean()) is None
+    assert readable.read(dt.datetime(2020, 1, 1), Text()) is None
+    assert readable.read(False, Category(["false"])) == "false"
 
 
 @settings(max_examples=150)
@@ -261,7 +261,7 @@ def test_what_values_mean() -> None:
 )
 def test_reading_never_fails_and_stays_in_the_declared_range(value: object) -> None:
     for kind in KINDS:
-        assert nasty.fits(values.read(value, kind), shape_of_kind(kind))
+        assert nasty.fits(readable.read(value, kind), shape_of_kind(kind))
 
 
 # Whole numbers that cannot overflow
@@ -491,7 +491,9 @@ def test_values_lie_in_their_shapes() -> None:
         rng = Random(seed)
         made = nasty.random_table(rng)
         declared = {name: shape_of_kind(kind) for name, kind in made.table.columns.items()}
-        rows = [{name: values.read(raw[name], kind) for name, kind in made.table.columns.items()} for raw in made.rows]
+        rows = [
+            {name: readable.read(raw[name], kind) for name, kind in made.table.columns.items()} for raw in made.rows
+        ]
         for _ in range(6):
             found = nasty.random_expression(rng, declared)
             assert all(nasty.fits(evaluate(found, row), shape_of(found, declared)) for row in rows), (seed, found)
@@ -563,8 +565,8 @@ def test_a_missing_clamp_is_noticed(store: nasty.Store, monkeypatch: pytest.Monk
 
 
 def test_a_reference_without_clamp_is_noticed(store: nasty.Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(values, "min", lambda *items: items[0], raising=False)
-    monkeypatch.setattr(values, "max", lambda *items: items[0], raising=False)
+    monkeypatch.setattr(readable, "min", lambda *items: items[0], raising=False)
+    monkeypatch.setattr(readable, "max", lambda *items: items[0], raising=False)
     assert next(wrong_plans(store, SEEDS), None)
 
 
@@ -594,7 +596,7 @@ def test_wrong_range_propagation_is_noticed(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def _read(table: Table, rows: list[nasty.Row]) -> list[dict[str, Any]]:
-    return [{name: values.read(row[name], kind) for name, kind in table.columns.items()} for row in rows]
+    return [{name: readable.read(row[name], kind) for name, kind in table.columns.items()} for row in rows]
 
 
 def test_counting_null_is_noticed(store: nasty.Store, monkeypatch: pytest.MonkeyPatch) -> None:

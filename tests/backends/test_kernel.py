@@ -29,7 +29,7 @@ from support.fit import FALSE_ALARM
 from support.kernel_versions import choose
 from support.processes import run_plain
 
-from privet.backends import Task, kernel, loops, pile, rowsql, written
+from privet.backends import Task, kernel, kernel_loops, pile, rowsql, written
 from privet.backends import duckdb as engine
 from privet.backends.duckdb import DuckDb
 from privet.backends.fused import exact as fused_exact
@@ -477,7 +477,7 @@ def test_both_versions_mix_alike_and_lose_nothing() -> None:
     numbers = rng.integers(0, 2**64, 1000, np.uint64)
     for key in (0, 1, 2**64 - 1, *rng.integers(0, 2**64, 3, np.uint64)):
         mixed = kernel.mixed(numbers, np.uint64(key))
-        assert mixed.tolist() == [int(loops.mixed(number, np.uint64(key))) for number in numbers]
+        assert mixed.tolist() == [int(kernel_loops.mixed(number, np.uint64(key))) for number in numbers]
         assert len(set(mixed.tolist())) == 1000
 
 
@@ -495,8 +495,8 @@ def test_loops_load_late() -> None:
 
 def test_without_a_compiler_numpy_does_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "numba", None)
-    monkeypatch.delitem(sys.modules, "privet.backends.loops")
-    monkeypatch.delattr("privet.backends.loops")
+    monkeypatch.delitem(sys.modules, "privet.backends.kernel_loops")
+    monkeypatch.delattr("privet.backends.kernel_loops")
     monkeypatch.delitem(sys.modules, "privet.machine_code")
     pile.loops.cache_clear()
     try:
@@ -514,7 +514,7 @@ def test_loops_without_a_folder_to_keep_them_in(monkeypatch: pytest.MonkeyPatch)
         return real(*given, **rest)
 
     monkeypatch.setattr(numba, "njit", njit)
-    found = loops.compiled(lambda x: x + 1)
+    found = kernel_loops.compiled(lambda x: x + 1)
     monkeypatch.undo()
     assert found(2) == 3
 
@@ -549,9 +549,9 @@ def test_ties_fall_to_the_values() -> None:
     for count in (4, 40):
         for seed in range(5):
             rows = np.random.default_rng(seed).permutation(count).astype(np.int32)
-            loops.sort(key.copy(), rows, 0, count, cell, values, 2)
+            kernel_loops.sort(key.copy(), rows, 0, count, cell, values, 2)
             assert values[:, rows].T.tolist() == sorted(values[:, :count].T.tolist())
-            loops.sort(key.copy(), rows, 0, count, np.arange(40, dtype=np.int32), values, 2)
+            kernel_loops.sort(key.copy(), rows, 0, count, np.arange(40, dtype=np.int32), values, 2)
             assert rows.tolist() == list(range(count))  # the cell comes first
 
 

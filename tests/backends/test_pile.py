@@ -228,9 +228,9 @@ def test_compiled_loops_are_used_where_there_are_many_rows(there: bool, monkeypa
     """In one question, or in several one after the other."""
     monkeypatch.setattr(pile, "loops", lambda: None)
     if there:
-        monkeypatch.setitem(sys.modules, "privet.backends.loops", sys)
+        monkeypatch.setitem(sys.modules, "privet.backends.kernel_loops", sys)
     else:
-        monkeypatch.delitem(sys.modules, "privet.backends.loops", raising=False)
+        monkeypatch.delitem(sys.modules, "privet.backends.kernel_loops", raising=False)
     unit = np.zeros(pile.WORTH_A_START, np.int64)
 
     def used(rows: int) -> bool:

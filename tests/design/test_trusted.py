@@ -91,7 +91,7 @@ def test_a_file_has_the_fence_that_names_it_or_that_of_its_room() -> None:
     assert not LIST.known("privet.cli")
     assert not LIST.known("privet.core.nothing")
     assert LIST.tests_of("noise/fast.py") == ["package", "fast_words"]
-    assert LIST.tests_of("backends/loops.py") == LIST.tests["backends/"]
+    assert LIST.tests_of("backends/kernel_loops.py") == LIST.tests["backends/"]
 
 
 def test_lines_of_parts() -> None:
@@ -190,7 +190,7 @@ def test_the_trace_sees_threads_and_compiled_loops(vault: Vault) -> None:
         every_release.compiled(vault)
     assert {
         "privet.backends.kernel",
-        "privet.backends.loops",
+        "privet.backends.kernel_loops",
         "privet.ledger.transaction",
         "privet.noise.fast",
     } <= found

@@ -26,7 +26,7 @@ from privet.core.schema import Category, Date, Integer, Kind, Number
 from privet.errors import InvalidInputError, PrivetError, RefusedQueryError
 from privet.frame import Frame, Summary, frame_of
 from privet.frame.columns import Expr
-from privet.frame.rows import LONGEST_NOTE, Grouped
+from privet.frame.frames import LONGEST_NOTE, Grouped
 from privet.sql import plan_of
 from privet.vault.in_memory import TEMPORARY
 

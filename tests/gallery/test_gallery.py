@@ -26,7 +26,18 @@ from privet.cli.audit import gallery as audit_gallery
 from privet.core.laws import DiscreteGaussian
 from privet.errors import InvalidInputError
 from privet.estimates.calibration import gaussian_delta
-from privet.gallery import GalleryEntry, draws, floats, keys, learning, maxima, run, sessions, sparse, tables
+from privet.gallery import (
+    GalleryEntry,
+    draws,
+    float_noise,
+    key_choices,
+    learning,
+    maxima,
+    run,
+    sessions,
+    sparse,
+    tables,
+)
 from privet.gallery.entry import Pick
 from privet.report.terminal import Pen
 
@@ -288,18 +299,18 @@ def test_a_gaussian_twin_has_its_delta(name: str, monkeypatch: pytest.MonkeyPatc
         asked.append(sigma)
         return np.zeros(size, np.int64)
 
-    monkeypatch.setattr(floats, "discrete_gaussian", none)
+    monkeypatch.setattr(float_noise, "discrete_gaussian", none)
     apart = max(abs(twin.mechanism(a, 1)[0] - twin.mechanism(b, 1)[0]) for a, b in pairs(twin, 400))
-    assert 1 <= apart <= floats.MOVES / floats.STEPS
+    assert 1 <= apart <= float_noise.MOVES / float_noise.STEPS
     law = DiscreteGaussian(asked[0] ** 2)
     assert len(set(asked)) == 1
-    assert gaussian_delta(law, floats.MOVES, Fraction(twin.claim.value)) <= twin.claim.delta
+    assert gaussian_delta(law, float_noise.MOVES, Fraction(twin.claim.value)) <= twin.claim.delta
 
 
 def test_a_lone_key_is_shown_with_probability_delta_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
     twin = ENTRIES["group-by-without-threshold-fixed"]
     for x in range(60):
-        monkeypatch.setattr(keys, "discrete_laplace", lambda _scale, size, x=x: np.full(size, x))
+        monkeypatch.setattr(key_choices, "discrete_laplace", lambda _scale, size, x=x: np.full(size, x))
         if twin.mechanism(["Aar"]):
             break
     ratio = math.exp(-float(twin.claim.value))

@@ -19,7 +19,7 @@ from privet.core.partition import LONGEST_PART, Partition
 from privet.core.unit import Neighbors
 from privet.errors import BudgetExceededError, InvalidInputError, LedgerError, TamperedError
 from privet.ledger import Charge, Kind, Policy
-from privet.ledger.parts import Said, called, charge_from, charge_text, counted, partition_from, partition_text
+from privet.ledger.part_accounts import Said, called, charge_from, charge_text, counted, partition_from, partition_text
 from privet.ledger.schema import DIVIDED, FORMAT
 from privet.ledger.sqlite import SqliteLedger, create, restore
 from privet.ledger.sqlite import open as open_ledger

@@ -21,8 +21,8 @@ from privet.core.shape import Form, shape_of_kind
 from privet.errors import RefusedQueryError
 from privet.sql import TableFacts, plan_of
 from privet.sql.constants import number_of
-from privet.sql.known import MOST_SELECTS
-from privet.sql.names import MOST_TABLES
+from privet.sql.known_tables import MOST_SELECTS
+from privet.sql.scopes import MOST_TABLES
 
 PAGE = (ROOT / "docs" / "sql.md").read_text()
 ARGUMENTS = {function: 1 for function in Function if function not in (Function.COUNT, Function.COUNT_DISTINCT)}

@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from privet.anonymize.hierarchy_file import read_hierarchies as read_hierarchies
     from privet.anonymize.hierarchy_file import read_hierarchy as read_hierarchy
     from privet.anonymize.hierarchy_file import write_hierarchy as write_hierarchy
-    from privet.anonymize.keys import Key as Key
+    from privet.anonymize.key_file import Key as Key
     from privet.anonymize.models import DistinctL as DistinctL
     from privet.anonymize.models import EntropyL as EntropyL
     from privet.anonymize.models import K as K
     from privet.anonymize.models import RecursiveL as RecursiveL
     from privet.anonymize.models import T as T
-    from privet.anonymize.partition import mondrian as mondrian
+    from privet.anonymize.mondrian_cuts import mondrian as mondrian
     from privet.anonymize.pseudonyms import Pseudonymized as Pseudonymized
     from privet.anonymize.pseudonyms import mapping as mapping
     from privet.anonymize.pseudonyms import pseudonymize as pseudonymize
@@ -46,9 +46,9 @@ PLACES = {  # no place has the name of something in it: importing it would hide 
     "generalization": ("generalize",),
     "hierarchy": ("Hierarchy",),
     "hierarchy_file": ("read_hierarchies", "read_hierarchy", "write_hierarchy"),
-    "keys": ("Key",),
+    "key_file": ("Key",),
     "models": ("DistinctL", "EntropyL", "K", "RecursiveL", "T"),
-    "partition": ("mondrian",),
+    "mondrian_cuts": ("mondrian",),
     "pseudonyms": ("Pseudonymized", "mapping", "pseudonymize"),
     "result": ("Anonymized",),
 }

@@ -20,13 +20,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from privet.anonymize.frequency import Frequencies, FrequencyLevels, counted
+from privet.anonymize.counting import Frequencies, FrequencyLevels, counted
 from privet.anonymize.hierarchy import Hierarchy
 from privet.anonymize.hierarchy_file import given_hierarchies
 from privet.anonymize.lattice import Best, Demand, FoundNode, Lattice, LatticeSearch, Look, Progress
-from privet.anonymize.measures import MEASURES, measure_of, weights_of
 from privet.anonymize.models import K, Model, asked, columns_of, values_of
 from privet.anonymize.result import Anonymized, recoded
+from privet.anonymize.utility import MEASURES, measure_of, weights_of
 from privet.core.rational import positive, rational, show
 from privet.errors import InvalidInputError
 from privet.records.microdata import Microdata, RecordColumn, read

@@ -28,9 +28,9 @@ from operator import le
 import numpy as np
 import numpy.typing as npt
 
-from privet.anonymize.frequency import Frequencies, FrequencyLevels
-from privet.anonymize.measures import Classes, Node, UtilityMeasure
+from privet.anonymize.counting import Frequencies, FrequencyLevels
 from privet.anonymize.models import Counts, K, Model
+from privet.anonymize.utility import Classes, Node, UtilityMeasure
 from privet.typing import Integers, Truths
 
 Progress = Callable[[str, int, int], object]

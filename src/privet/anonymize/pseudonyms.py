@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from privet.anonymize.direct import Hint, hints
-from privet.anonymize.keys import Key
+from privet.anonymize.key_file import Key
 from privet.core.rational import show
 from privet.errors import InvalidInputError
 from privet.records.microdata import Microdata, RecordColumn, narrow

@@ -10,7 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from privet.attacks.anonymized.attack import attack_anonymized as attack_anonymized
+    from privet.attacks.anonymized.equivalence import attack_anonymized as attack_anonymized
     from privet.attacks.differencing.difference import attack_differencing as attack_differencing
     from privet.attacks.differencing.file import queries_of as queries_of
     from privet.attacks.differencing.file import read_queries as read_queries
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from privet.attacks.finding import Picture as Picture
     from privet.attacks.finding import Score as Score
     from privet.attacks.finding import Strength as Strength
-    from privet.attacks.linkage.attack import Linkage as Linkage
-    from privet.attacks.linkage.attack import attack_linkage as attack_linkage
+    from privet.attacks.linkage.linking import Linkage as Linkage
+    from privet.attacks.linkage.linking import attack_linkage as attack_linkage
     from privet.attacks.linkage.scoreboard import attack_scoreboard as attack_scoreboard
     from privet.attacks.linkage.uniqueness import attack_uniqueness as attack_uniqueness
     from privet.attacks.membership.members import attack_membership as attack_membership
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from privet.attacks.subsets.file import read_subsets as read_subsets
     from privet.attacks.subsets.made import simulate as simulate
     from privet.attacks.subsets.predicates import attack_answers as attack_answers
-    from privet.attacks.subsets.sums import attack_subsets as attack_subsets
+    from privet.attacks.subsets.subset_sums import attack_subsets as attack_subsets
     from privet.attacks.tables.reconstruction import attack_tables as attack_tables
     from privet.attacks.tables.scoring import read_records as read_records
     from privet.attacks.tables.scoring import records_of as records_of
@@ -77,7 +77,7 @@ PLACES = {  # the solvers take a second to load, so a release with a mistake in 
     "differencing.difference": ("attack_differencing",),
     "membership.regimes": ("attack_regimes",),
     "finding": ("Curve", "Finding", "Findings", "Picture", "Score", "Strength"),
-    "linkage.attack": ("Linkage", "attack_linkage"),
+    "linkage.linking": ("Linkage", "attack_linkage"),
     "membership.members": ("attack_membership",),
     "release.planned": ("margins",),
     "subsets.predicates": ("attack_answers",),
@@ -86,7 +86,7 @@ PLACES = {  # the solvers take a second to load, so a release with a mistake in 
     ),
     "differencing.file": ("queries_of", "read_queries"),
     "tables.reconstruction": ("attack_tables",),
-    "anonymized.attack": ("attack_anonymized",),
+    "anonymized.equivalence": ("attack_anonymized",),
     "membership.reductions": ("membership_by_reconstruction", "reconstruction_by_membership"),
     "release.statistics": (
         "Between", "Knowledge", "Largest", "Mean", "Quantile", "Share", "Smallest", "Statistic", "Tables", "Total",
@@ -97,7 +97,7 @@ PLACES = {  # the solvers take a second to load, so a release with a mistake in 
     "linkage.scoreboard": ("attack_scoreboard",),
     "subsets.file": ("read_errors", "read_secrets", "read_subsets"),
     "subsets.made": ("simulate",),
-    "subsets.sums": ("attack_subsets",),
+    "subsets.subset_sums": ("attack_subsets",),
     "linkage.uniqueness": ("attack_uniqueness",),
 }  # fmt: skip
 WHERE = {name: f"privet.attacks.{place}" for place, names in PLACES.items() for name in names}

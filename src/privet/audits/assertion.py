@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from privet.audits.claims import Claim
-from privet.audits.frequency import audit
+from privet.audits.counted import audit
 from privet.audits.verdict import INCONCLUSIVE, Audit
 
 SAMPLES = 100_000  # a few seconds for a function of some microseconds, and an epsilon of up to 8 can be shown

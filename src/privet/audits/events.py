@@ -26,8 +26,8 @@ from privet.audits.features import (
     summaries,
     whole,
 )  # fmt: skip
+from privet.audits.outlook import outlook, promise
 from privet.audits.outputs import PLAIN, OutputColumn, OutputReader, Outputs
-from privet.audits.promise import outlook, promise
 from privet.audits.views import FEW, BinView, DecimalView, Digits, GridView, LastBits, Sorter, ValueView
 from privet.typing import Integers, Truths
 

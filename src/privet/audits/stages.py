@@ -22,8 +22,8 @@ from privet.audits import joint
 from privet.audits.claims import Claim
 from privet.audits.events import Event, View, find_events
 from privet.audits.features import Pair
+from privet.audits.outlook import promise
 from privet.audits.outputs import OutputReader, Outputs, joined
-from privet.audits.promise import promise
 from privet.audits.source import AuditSource
 from privet.typing import Integers
 

@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import assert_never
 
 from privet.backends import Task
-from privet.backends.values import text_of
+from privet.backends.readable import text_of
 from privet.core import calendar
 from privet.core.cells import Keys
 from privet.core.claim import claim

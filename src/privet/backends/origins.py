@@ -13,7 +13,7 @@ from typing import Any, assert_never
 
 from privet.backends import Task
 from privet.backends.content import digest, identity, item, items, unit_text
-from privet.backends.values import is_nobody, read
+from privet.backends.readable import is_nobody, read
 from privet.catalog.declarations import Table, limit_of
 from privet.core.cells import Keys
 from privet.core.claim import claim

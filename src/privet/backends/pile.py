@@ -40,7 +40,7 @@ FIRST, SECOND, SHIFT = np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC
 def loops() -> ModuleType | None:
     """The compiled loops, if there is a compiler for them."""
     try:
-        from privet.backends import loops as found  # noqa: PLC0415  slow to import
+        from privet.backends import kernel_loops as found  # noqa: PLC0415  slow to import
     except ImportError:
         return None
     return found
@@ -48,7 +48,9 @@ def loops() -> ModuleType | None:
 
 def worth() -> int:
     """Rows from which on compiled loops are worth it. Who has asked about many rows will ask again."""
-    return WORTH_A_CALL if "privet.backends.loops" in sys.modules else max(WORTH_A_CALL, WORTH_A_START - Pile.slow)
+    return (
+        WORTH_A_CALL if "privet.backends.kernel_loops" in sys.modules else max(WORTH_A_CALL, WORTH_A_START - Pile.slow)
+    )
 
 
 class Pile:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import assert_never
 
-from privet.backends import spelling, values
+from privet.backends import readable, spelling
 from privet.backends.whole import Whole, clamped, constant, rounded
 from privet.core.claim import claim
 from privet.core.expression import Rounding
@@ -99,7 +99,7 @@ def _unit_name(type_: str, raw: str) -> str:
 
 def is_unit(type_: str, raw: str) -> str:
     """NULL is nobody, and so are floats that are no number or too large, see `values.is_nobody`."""
-    return f"abs({raw}) < {spelling.double(values.TELLS_APART)}" if type_ in FLOATS else f"{raw} IS NOT NULL"
+    return f"abs({raw}) < {spelling.double(readable.TELLS_APART)}" if type_ in FLOATS else f"{raw} IS NOT NULL"
 
 
 def _in_calendar(type_: str, raw: str) -> str:
@@ -110,7 +110,7 @@ def _in_calendar(type_: str, raw: str) -> str:
 
 def _matched(raw: str, pattern: str, *, strip: bool) -> tuple[str, str]:
     """(condition, text) for texts that a pattern describes."""
-    inner = f"trim({raw}, {spelling.text(values.SPACES)})" if strip else raw
+    inner = f"trim({raw}, {spelling.text(readable.SPACES)})" if strip else raw
     return f"regexp_full_match({inner}, {spelling.text(pattern)})", inner
 
 
@@ -118,7 +118,7 @@ def _number(kind: Integer | Number, type_: str, raw: str, name: str) -> Reading:
     if type_ in FLOATS:
         return _from_double(kind, f"CAST({raw} AS DOUBLE)", name)
     if type_ == "VARCHAR":
-        rule = values.decimals(kind)
+        rule = readable.decimals(kind)
         return _from_whole(kind, _written(rule, raw), name, 1 / Fraction(10) ** rule.places)
     whole, digits = unscaled(type_, raw)
     if whole is None:
@@ -127,11 +127,11 @@ def _number(kind: Integer | Number, type_: str, raw: str, name: str) -> Reading:
 
 
 @claim("texts-are-read-exactly")
-def _written(rule: values.Decimals, raw: str) -> Whole:
+def _written(rule: readable.Decimals, raw: str) -> Whole:
     """A text as a whole number of the last decimal that counts. Short ones, which most are, by the engine's own cast:
     with a power of ten behind them they are whole numbers, which it reads exactly. Others by their digits."""
-    matches, inner = _matched(raw, values.NUMBER, strip=True)
-    type_, before = "HUGEINT" if rule.digits > values.NARROW else "BIGINT", rule.digits - rule.places
+    matches, inner = _matched(raw, readable.NUMBER, strip=True)
+    type_, before = "HUGEINT" if rule.digits > readable.NARROW else "BIGINT", rule.digits - rule.places
     cases = [f"WHEN {matches} THEN {_by_digits(rule, inner, type_)}"]
     if 0 < rule.places < rule.digits:
         short = rf"[+-]?([0-9]{{1,{before}}}(\.[0-9]{{0,{rule.places}}})?|\.[0-9]{{1,{rule.places}}})"
@@ -141,10 +141,10 @@ def _written(rule: values.Decimals, raw: str) -> Whole:
         cases.insert(0, f"WHEN {fits} THEN TRY_CAST({raw} || 'e{rule.places}' AS {type_})")
         cases.insert(1, f"WHEN {cut} THEN TRY_CAST({begin} || 'e{rule.places}' AS {type_})")
     most = 10**rule.digits
-    return Whole(sql=f"CASE {' '.join(cases)} END", low=-most - 1, high=most, wide=rule.digits > values.NARROW)
+    return Whole(sql=f"CASE {' '.join(cases)} END", low=-most - 1, high=most, wide=rule.digits > readable.NARROW)
 
 
-def _by_digits(rule: values.Decimals, text: str, type_: str) -> str:
+def _by_digits(rule: readable.Decimals, text: str, type_: str) -> str:
     """The first digits of a number's text, rounded down: of a negative one that loses any but zeros, one more.
 
     A lambda over a list of one item is the engine's way to compute a piece once: `d` are the digits from the first that
@@ -166,7 +166,7 @@ def _by_digits(rule: values.Decimals, text: str, type_: str) -> str:
 
 def _from_double(kind: Integer | Number, first: str, name: str) -> Reading:
     """Between the bounds by arithmetic, beyond them the bound. In DuckDB NaN is above everything: it is asked first."""
-    rule, (low, high) = values.doubles(kind), kind.steps
+    rule, (low, high) = readable.doubles(kind), kind.steps
     least, most = constant(low), constant(high)
     ends = rule.steps(rule.low), rule.steps(rule.high)
     wide = least.wide or most.wide
@@ -232,8 +232,8 @@ def _truth(type_: str, raw: str, name: str) -> Reading:
     if type_ == "BOOLEAN":
         return Reading(first=raw, second=name)
     if type_ == "VARCHAR":
-        yes, _ = _matched(raw, values.TRUE, strip=True)
-        no, _ = _matched(raw, values.FALSE, strip=True)
+        yes, _ = _matched(raw, readable.TRUE, strip=True)
+        no, _ = _matched(raw, readable.FALSE, strip=True)
         return Reading(first=f"CASE WHEN {yes} THEN TRUE WHEN {no} THEN FALSE END", second=name)
     if type_ in FLOATS:
         return Reading(first=raw, second=f"CASE WHEN {name} = 0 THEN FALSE WHEN {name} = 1 THEN TRUE END")
@@ -250,7 +250,7 @@ def _day(kind: Date, type_: str, raw: str, name: str) -> Reading:
         case "TIMESTAMP":
             first = f"CASE WHEN {_in_calendar(type_, raw)} THEN CAST({raw} AS DATE) END"
         case "VARCHAR":
-            matches, inner = _matched(raw, values.DAY, strip=False)
+            matches, inner = _matched(raw, readable.DAY, strip=False)
             first = f"CASE WHEN {matches} THEN TRY_CAST({inner} AS DATE) END"
         case _:
             return Reading(first=spelling.null("BIGINT"), second=name)
@@ -264,7 +264,7 @@ def _time(kind: Timestamp, type_: str, raw: str, name: str) -> Reading:
         case "DATE":
             first = f"CASE WHEN {_in_calendar(type_, raw)} THEN CAST({raw} AS TIMESTAMP) END"
         case "VARCHAR":
-            matches, inner = _matched(raw, values.TIME, strip=False)
+            matches, inner = _matched(raw, readable.TIME, strip=False)
             first = f"CASE WHEN {matches} THEN TRY_CAST({inner} AS TIMESTAMP) END"
         case _:
             return Reading(first=spelling.null("BIGINT"), second=name)

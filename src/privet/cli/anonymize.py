@@ -272,7 +272,7 @@ def _made(plan: _Plan, options: argparse.Namespace, progress: Any) -> Anonymized
         "sensitive": plan.sensitive, "hierarchies": plan.hierarchies, "progress": progress,
     }  # fmt: skip
     if options.method == "mondrian":
-        from privet.anonymize.partition import mondrian  # noqa: PLC0415
+        from privet.anonymize.mondrian_cuts import mondrian  # noqa: PLC0415
 
         return mondrian(plan.data, plan.quasi, strict=not options.relaxed, **asked)
     from privet.anonymize.generalization import generalize  # noqa: PLC0415

@@ -19,7 +19,7 @@ from privet.errors import InvalidInputError
 from privet.output import check_free, new_output, spreadsheet_safe
 
 if TYPE_CHECKING:
-    from privet.anonymize.keys import Key
+    from privet.anonymize.key_file import Key
     from privet.records.microdata import Microdata
 
 ENDINGS = (".csv", ".parquet")
@@ -64,7 +64,7 @@ def _pseudonymize(options: argparse.Namespace) -> None:
             "two files would have the same name", "give --key, --out and --mapping different names", "would-overwrite"
         )
     from privet.anonymize import pseudonyms  # noqa: PLC0415
-    from privet.anonymize.keys import warnings_about  # noqa: PLC0415
+    from privet.anonymize.key_file import warnings_about  # noqa: PLC0415
     from privet.records import microdata  # noqa: PLC0415  brings NumPy and DuckDB
 
     columns, normal = _kinds(options.columns), [*["trim"] * options.trim, *["case"] * options.fold]
@@ -137,7 +137,7 @@ def _places(files: Sequence[Path], out: Path) -> Mapping[str, Path]:
 
 def _key(path: Path, *, rotate: bool) -> tuple[Key, bool]:
     """The key, and whether it is still to be written."""
-    from privet.anonymize.keys import Key  # noqa: PLC0415
+    from privet.anonymize.key_file import Key  # noqa: PLC0415
 
     if not path.exists():
         if rotate:

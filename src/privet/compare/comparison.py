@@ -23,10 +23,10 @@ import numpy.typing as npt
 from privet.anonymize.hierarchy import Hierarchy
 from privet.anonymize.hierarchy_file import read_hierarchies
 from privet.anonymize.result import Anonymized
-from privet.attacks.anonymized.attack import best_guesses
-from privet.attacks.anonymized.composition import fits
+from privet.attacks.anonymized.equivalence import best_guesses
 from privet.attacks.anonymized.homogeneity import SecretClasses, classes_of
 from privet.attacks.anonymized.matching_classes import Agreement, overlaps
+from privet.attacks.anonymized.two_releases import fits
 from privet.compare.counted import Pair, Table, TableBins, bins, error, shipped_tables, stands_for, tables
 from privet.compare.measured import Comparison, Measured
 from privet.compare.private import guesses, noisy_tables

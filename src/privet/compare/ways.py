@@ -10,7 +10,7 @@ from typing import Any
 
 from privet.anonymize.generalization import generalize
 from privet.anonymize.hierarchy import Hierarchy
-from privet.anonymize.partition import mondrian
+from privet.anonymize.mondrian_cuts import mondrian
 from privet.anonymize.result import Anonymized
 from privet.records.microdata import Microdata
 

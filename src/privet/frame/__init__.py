@@ -6,7 +6,7 @@ is the one that SQL has for the same question. docs/frames.md is the page for an
 
 from __future__ import annotations
 
-from privet.frame.rows import Frame, frame_of
+from privet.frame.frames import Frame, frame_of
 from privet.frame.summary import Summary
 
 __all__ = ["Frame", "Summary", "frame_of"]

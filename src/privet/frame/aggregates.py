@@ -11,8 +11,8 @@ from privet.core.rational import rational, show, whole
 from privet.core.shape import Form
 from privet.errors import InvalidInputError, RefusedQueryError
 from privet.frame.columns import Expr, condition_of, named
-from privet.frame.scopes import Rows
-from privet.frame.values import written
+from privet.frame.row_scopes import Rows
+from privet.frame.value_methods import written
 from privet.sql.aggregates import FINEST, HALF, Asked
 from privet.sql.terms import MOMENTS, NAMES, Term, number, truth
 

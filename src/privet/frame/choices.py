@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from privet.frame.columns import ColumnScope, Expr, Unfinished, condition_of, cut, expr
-from privet.frame.values import NULL
+from privet.frame.value_methods import NULL
 from privet.sql.terms import Term, chosen
 
 

@@ -11,7 +11,7 @@ from privet.core import expression as e
 from privet.core.rational import show, whole
 from privet.core.shape import Form
 from privet.errors import InvalidInputError, RefusedQueryError
-from privet.frame.values import CASTS, NULL, cast, constant, divided, is_missing, negated, rest, written
+from privet.frame.value_methods import CASTS, NULL, cast, constant, divided, is_missing, negated, rest, written
 from privet.sql.rules import FINEST, rounded
 from privet.sql.terms import (
     Term,

@@ -16,12 +16,12 @@ from privet.core.plan import Aggregate, Function, Joined, Origin, PerUnit, Scan
 from privet.core.rational import show
 from privet.core.shape import Form
 from privet.errors import InvalidInputError, RefusedQueryError
-from privet.frame.values import negated
+from privet.frame.value_methods import negated
 from privet.records.conditions import columns_of
 from privet.sql.terms import NAMES, Term
 
 if TYPE_CHECKING:
-    from privet.frame.rows import Frame
+    from privet.frame.frames import Frame
 
 How = Literal["inner", "left", "semi", "anti"]
 On = str | Sequence[str] | Mapping[str, str]

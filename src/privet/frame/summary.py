@@ -14,16 +14,16 @@ from privet.errors import InvalidInputError, RefusedQueryError
 from privet.frame.aggregates import Aggregation
 from privet.frame.columns import Expr, condition_of, items_of, read
 from privet.frame.joins import pruned, used_in, values_of
-from privet.frame.scopes import Groups
-from privet.frame.values import written
+from privet.frame.row_scopes import Groups
+from privet.frame.value_methods import written
 from privet.records.conditions import columns_of
 from privet.sql.draft import Draft
-from privet.sql.names import find, missing
+from privet.sql.scopes import find, missing
 from privet.sql.terms import Term, truth, weight_of
 
 if TYPE_CHECKING:
     from privet.answer import Answer
-    from privet.frame.rows import Frame
+    from privet.frame.frames import Frame
     from privet.query import Query
     from privet.report.terminal import Pen
     from privet.suggest import Suggestion

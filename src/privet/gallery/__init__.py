@@ -11,12 +11,12 @@ import zlib
 
 import numpy as np
 
-from privet.gallery import floats, keys, learning, maxima, noises, people, sessions, sharing, sparse, tables
+from privet.gallery import float_noise, key_choices, learning, maxima, noises, people, sessions, sharing, sparse, tables
 from privet.gallery.entry import GalleryEntry, Pick
 
 __all__ = ["GalleryEntry", "entries", "page"]
 
-FAMILIES = (sparse, maxima, noises, floats, tables, keys, people, sessions, learning, sharing)
+FAMILIES = (sparse, maxima, noises, float_noise, tables, key_choices, people, sessions, learning, sharing)
 
 
 def entries(seed: int) -> tuple[GalleryEntry, ...]:

@@ -14,7 +14,7 @@ from privet.core.loss import Loss
 from privet.core.unit import Neighbors
 from privet.ledger import ATTEMPTS, Entry, Kind, Policy, Terms
 from privet.ledger.account import budget_from, budget_text
-from privet.ledger.parts import charge_from
+from privet.ledger.part_accounts import charge_from
 from privet.ledger.schema import ENTRY, FORMAT
 
 START = "0" * 64  # the head before the first entry

@@ -41,7 +41,7 @@ from privet.ledger.connection import (
     replaced,
     structure,
 )
-from privet.ledger.parts import called, charge_from, counted
+from privet.ledger.part_accounts import called, charge_from, counted
 from privet.ledger.schema import ENTRY
 from privet.ledger.transaction import Transaction, check_key, partition_in, rows_of
 from privet.ledger.units import caps, writable

@@ -21,7 +21,7 @@ from privet.ledger import FAILURES_ALLOWED, Charge, Kind, Policy, Receipt, Terms
 from privet.ledger.account import ROW, Account, account_from, budget_text, granted
 from privet.ledger.chain import START, digest, exact_from, exact_text
 from privet.ledger.connection import is_divided
-from privet.ledger.parts import Said, called, charge_from, charge_text, counted, partition_from, partition_text
+from privet.ledger.part_accounts import Said, called, charge_from, charge_text, counted, partition_from, partition_text
 from privet.ledger.refusal import Short, refusal
 from privet.ledger.schema import ALL, DIVIDED, ENTRY, REPEATABLE
 from privet.ledger.units import LARGEST, Units, caps

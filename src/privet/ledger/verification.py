@@ -16,7 +16,7 @@ from privet.ledger import Kind, Policy, Receipt
 from privet.ledger.account import ROW, UNITS, Account, budget_from, granted
 from privet.ledger.chain import START, digest, exact_from, terms_from
 from privet.ledger.connection import fresh_structure, is_divided, structure
-from privet.ledger.parts import charge_from, counted, partition_from
+from privet.ledger.part_accounts import charge_from, counted, partition_from
 from privet.ledger.schema import ALL, REPEATABLE
 from privet.ledger.units import Units, caps
 

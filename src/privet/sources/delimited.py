@@ -24,7 +24,7 @@ import duckdb
 
 from privet.catalog.declarations import Source, Table
 from privet.errors import InvalidInputError
-from privet.sources.records import QUOTED, Records
+from privet.sources.csv_records import QUOTED, Records
 from privet.sources.relation import Given, Raw, positions, projection, relation_name, spelled, text, unreadable
 from privet.sources.rows import insert
 

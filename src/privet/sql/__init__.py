@@ -12,10 +12,10 @@ from contextlib import suppress
 from privet.core.plan import Plan
 from privet.core.schema import Kind
 from privet.errors import RefusedQueryError
-from privet.sql.known import Facts, Known, TableFacts
+from privet.sql.known_tables import Facts, Known, TableFacts
 from privet.sql.places import place_of
-from privet.sql.query import plan_from
 from privet.sql.subqueries import rows_of
+from privet.sql.whole_query import plan_from
 from privet.sql.words import TOO_DEEP, tokens_of, tree_of
 
 __all__ = ["Facts", "TableFacts", "plan_of"]

@@ -14,8 +14,8 @@ from privet.core.plan import Function
 from privet.core.rational import show
 from privet.core.shape import Form
 from privet.errors import RefusedQueryError
-from privet.sql.names import Scope
 from privet.sql.registry import Read, given, not_understood, written
+from privet.sql.scopes import Scope
 from privet.sql.terms import MOMENTS, NAMES, Term, chosen, literal, number, truth
 
 ONE_NUMBER = {

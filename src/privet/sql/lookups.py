@@ -15,9 +15,9 @@ from privet.core.plan import Aggregate, Function, Joined, Origin, PerUnit, canon
 from privet.core.shape import Form
 from privet.errors import RefusedQueryError
 from privet.sql.inline import both, renamed, there
-from privet.sql.known import Rows
-from privet.sql.names import Scope, short
+from privet.sql.known_tables import Rows
 from privet.sql.registry import Read
+from privet.sql.scopes import Scope, short
 from privet.sql.terms import Term, made
 
 FOUND = "found"  # how many rows of a unit were

@@ -15,11 +15,11 @@ from privet.sql.aggregates import Aggregates, is_aggregate
 from privet.sql.constants import whole_of
 from privet.sql.draft import Draft
 from privet.sql.inline import both
-from privet.sql.known import Known, Rows
+from privet.sql.known_tables import Known, Rows
 from privet.sql.lookups import has_rows, in_rows
-from privet.sql.names import Scope, find
 from privet.sql.places import at
 from privet.sql.registry import Read, given, reading, written
+from privet.sql.scopes import Scope, find
 from privet.sql.terms import Term, arithmetic, literal, made, number, truth
 
 FARTHEST = 10**12  # rows

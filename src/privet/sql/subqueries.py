@@ -11,11 +11,11 @@ from privet.core.origin import tables_in
 from privet.core.plan import PerUnit
 from privet.core.rational import show
 from privet.errors import RefusedQueryError
-from privet.sql.known import Known, Rows, cte_names
-from privet.sql.names import Item, Scope, short
-from privet.sql.origins import scope_of
+from privet.sql.from_clause import scope_of
+from privet.sql.known_tables import Known, Rows, cte_names
 from privet.sql.places import at
 from privet.sql.registry import written
+from privet.sql.scopes import Item, Scope, short
 from privet.sql.select import Select, has_aggregates, only
 from privet.sql.terms import Term
 

@@ -11,7 +11,7 @@ from privet.core.expression import Extracted, Field, Literal, Period, Relation, 
 from privet.core.rational import show
 from privet.core.shape import Form
 from privet.errors import RefusedQueryError
-from privet.sql import texts  # noqa: F401  # its rules are registered by being read
+from privet.sql import text_functions  # noqa: F401  # its rules are registered by being read
 from privet.sql.constants import date_of, number_of, whole_of
 from privet.sql.named import named
 from privet.sql.registry import Make, Read, rule, written

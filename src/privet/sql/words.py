@@ -22,7 +22,7 @@ from privet.core.rational import show
 from privet.errors import RefusedQueryError
 from privet.sql import functions
 from privet.sql.aggregates import SPELLINGS
-from privet.sql.origins import KINDS
+from privet.sql.from_clause import KINDS
 from privet.sql.places import at, point
 
 LONGEST = 64 * 1024  # characters

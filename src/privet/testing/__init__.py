@@ -6,7 +6,7 @@ Such a vault is for ever labelled NOT PRIVATE. Nothing here works on any other.
 from __future__ import annotations
 
 from privet.testing.asked import side_channels
+from privet.testing.exact_vectors import Exact, ExactPart, exact
 from privet.testing.frozen import replay
-from privet.testing.vectors import Exact, ExactPart, exact
 
 __all__ = ["Exact", "ExactPart", "exact", "replay", "side_channels"]

@@ -34,7 +34,7 @@ from privet.engine import FreshNoise
 from privet.errors import InvalidInputError
 from privet.ledger import Entry, Receipt
 from privet.query import Query
-from privet.testing.vectors import check_testing
+from privet.testing.exact_vectors import check_testing
 
 CLOSE = 1e-9  # relative; what is computed here in floats may be off by much less
 LIMITS = ("l1", "l2_squared", "linf", "touched")

@@ -13,11 +13,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from privet import cli
-from privet.attacks.anonymized import attack, composition
-from privet.attacks.anonymized.attack import attack_anonymized
-from privet.attacks.anonymized.composition import fits, pairs
+from privet.attacks.anonymized import equivalence, two_releases
+from privet.attacks.anonymized.equivalence import attack_anonymized
 from privet.attacks.anonymized.homogeneity import certain_without, classes_of, distance, homogeneous, recheck, skews
 from privet.attacks.anonymized.matching_classes import MANY, certain_classes, left_over, overlaps, reach
+from privet.attacks.anonymized.two_releases import fits, pairs
 from privet.attacks.finding import Strength
 from privet.errors import InvalidInputError
 from privet.records import microdata
@@ -125,7 +125,7 @@ def test_classes_are_counted_right(rows: list[tuple[str | None, ...]]) -> None:
 
 
 def test_two_counts_that_differ_stop_the_attack(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attack, "certain_classes", lambda classes, _: np.arange(len(classes.sizes)))
+    monkeypatch.setattr(equivalence, "certain_classes", lambda classes, _: np.arange(len(classes.sizes)))
     with pytest.raises(AssertionError, match="differ"):
         attack_anonymized(A, QUASI, "condition")
 
@@ -213,7 +213,7 @@ def test_a_leak_is_more_than_the_control() -> None:
 
 
 def test_many_people_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attack, "SCORED", 50)
+    monkeypatch.setattr(equivalence, "SCORED", 50)
     inside = people(5, 200, linked=True)
     found = attack_anonymized(inside, ["age"], "ill", truth=inside)
     assert found.score is not None
@@ -231,7 +231,7 @@ def test_missing_values_and_suppressed_records() -> None:
 
 
 def test_what_an_anonymization_gives_back_can_be_attacked() -> None:
-    from privet.anonymize.partition import mondrian  # noqa: PLC0415
+    from privet.anonymize.mondrian_cuts import mondrian  # noqa: PLC0415
 
     made = mondrian(people(1, 60, linked=True), ["age"], k=5, sensitive="ill")
     assert attack_anonymized(made, ["age"], "ill").people == 60
@@ -351,7 +351,7 @@ def test_values_that_are_ranges_do_not_exclude_each_other() -> None:
 
 
 def test_too_many_ranges_to_compare_leave_everything_possible(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(composition, "MOST_VALUES", 2)
+    monkeypatch.setattr(two_releases, "MOST_VALUES", 2)
     one, other = [("a", "1", "20-30"), ("a", "1", "40-50")], [("a", "1", "40-50"), ("a", "1", "60-70")]
     assert len(left(one, {"zip": "a", "age": 1}, also=[frame(other)])) == 3
 

@@ -14,7 +14,7 @@ from support.made_linkage import Pair, pair, table
 
 from privet.attacks import Linkage, attack_linkage
 from privet.attacks.finding import Strength
-from privet.attacks.linkage import weights
+from privet.attacks.linkage import evidence
 from privet.errors import InvalidInputError
 from privet.records.microdata import Microdata, column
 from privet.report.findings.page import page_of
@@ -79,7 +79,7 @@ def test_where_tables_overlap_in_part_the_claims_keep_their_precision(released: 
 
 
 def test_a_search_that_is_cut_short_is_not_too_sure(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(weights, "ROUNDS", 1)
+    monkeypatch.setattr(evidence, "ROUNDS", 1)
     made = pair(1500, zips=4000)
     found = attack_linkage(made.released, made.known, on=SHARED)
     claims, true = right(found, made)

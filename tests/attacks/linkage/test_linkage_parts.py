@@ -14,13 +14,13 @@ from support.made_linkage import table
 from privet.attacks.linkage import guess, rings
 from privet.attacks.linkage import join as linkage_join
 from privet.attacks.linkage.axis import axis
+from privet.attacks.linkage.evidence import Candidates, candidates, similar_by_chance
 from privet.attacks.linkage.excess import AGREE, Excess, alike
 from privet.attacks.linkage.guess import assigned
 from privet.attacks.linkage.join import Join, classes
 from privet.attacks.linkage.matching import Messages
-from privet.attacks.linkage.names import LONGEST, letters, similarity
+from privet.attacks.linkage.name_likeness import LONGEST, letters, similarity
 from privet.attacks.linkage.rings import held
-from privet.attacks.linkage.weights import Candidates, candidates, similar_by_chance
 from privet.errors import InvalidInputError
 from privet.records.microdata import Microdata, column
 

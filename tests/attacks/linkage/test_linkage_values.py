@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from privet.attacks.linkage.axis import LinkAxis, axis
-from privet.attacks.linkage.values import as_days, as_numbers, is_free, joined, plain
+from privet.attacks.linkage.value_kinds import as_days, as_numbers, is_free, joined, plain
 from privet.records.microdata import RecordColumn, column
 
 NOTHING = (None, "", "*", "*****", "  ")

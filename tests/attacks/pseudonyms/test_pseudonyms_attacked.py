@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 from support.processes import run_plain
 
 from privet.attacks.finding import Strength
-from privet.attacks.pseudonyms import loops, search
+from privet.attacks.pseudonyms import hash_loops, hash_search
 from privet.attacks.pseudonyms.formats import LADDER, NAMED, Format, formats_of, space
+from privet.attacks.pseudonyms.hash_search import Sweep, Targets
 from privet.attacks.pseudonyms.reversal import attack_pseudonyms
 from privet.attacks.pseudonyms.schemes import BITS, HashReading, Scheme, algorithms, by_chance, recognized
-from privet.attacks.pseudonyms.search import Sweep, Targets
 from privet.attacks.pseudonyms.search_plan import duration
 from privet.attacks.pseudonyms.words import doubt, explained
 from privet.errors import InvalidInputError
@@ -58,7 +58,7 @@ def swept(ids: list[bytes], scheme: Scheme, wanted: list[bytes], *, compiled: bo
 
 @pytest.mark.parametrize("name", COMPILED)
 def test_compiled_hashes_are_those_of_the_library_for_every_length(name: str) -> None:
-    most = {"sha384": 111, "sha512": 111, "crc32": 143}.get(name, search.RATES.get(name, 56) - 1)
+    most = {"sha384": 111, "sha512": 111, "crc32": 143}.get(name, hash_search.RATES.get(name, 56) - 1)
     random = Random(1)
     ids = [random.randbytes(size) for size in [*range(1, most + 1), *range(most, 0, -1)]]  # shorter after longer, too
     assert swept(ids, Scheme(algorithm=name), ids) == ids
@@ -109,11 +109,11 @@ def test_the_loops_without_a_compiler_do_the_same() -> None:
 
 def test_without_numba_or_with_bytes_in_another_order(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "byteorder", "big")
-    assert search.loops() is None
+    assert hash_search.loops() is None
     monkeypatch.undo()
-    monkeypatch.setitem(sys.modules, "privet.attacks.pseudonyms.loops", None)
-    monkeypatch.delattr("privet.attacks.pseudonyms.loops")
-    assert search.loops() is None
+    monkeypatch.setitem(sys.modules, "privet.attacks.pseudonyms.hash_loops", None)
+    monkeypatch.delattr("privet.attacks.pseudonyms.hash_loops")
+    assert hash_search.loops() is None
     made = [naive("md5", b"0427").hex()]
     assert attack_pseudonyms(made, formats="9999").ids == {made[0]: "0427"}
 
@@ -383,7 +383,7 @@ def test_the_map_of_bits_never_says_no_to_what_is_wanted() -> None:
         texts = [bytes(row).hex() for row in random.integers(0, 256, (count, 16), dtype=np.uint8)]
         targets = Targets.of(HashReading("hex", 32), texts)
         table = (targets.bitmap, targets.shift, targets.wanted, targets.mask)
-        assert all(loops.listed(np.uint64(int(text[:16], 16)), table) for text in texts[:1000])
+        assert all(hash_loops.listed(np.uint64(int(text[:16], 16)), table) for text in texts[:1000])
 
 
 def test_a_short_hash_of_ids_that_were_not_tried_is_not_certain() -> None:

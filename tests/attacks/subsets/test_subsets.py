@@ -14,7 +14,7 @@ from privet.attacks import Errors, Strength, attack_subsets, check, simulate
 from privet.attacks.subsets.findings import findings_of
 from privet.attacks.subsets.made import Made
 from privet.attacks.subsets.score import calibration, scored, shuffled
-from privet.attacks.subsets.sums import KnownBits, attacked, secrets_of, sums_of
+from privet.attacks.subsets.subset_sums import KnownBits, attacked, secrets_of, sums_of
 from privet.errors import InvalidInputError
 
 KEYS = {"recovered", "forecast", "decoder", "people", "queries", "alpha", "errors", "baseline", "most_wrong"}

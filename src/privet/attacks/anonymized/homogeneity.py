@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from privet.attacks.linkage.values import is_free
+from privet.attacks.linkage.value_kinds import is_free
 from privet.core.rational import show
 from privet.errors import InvalidInputError
 from privet.records.microdata import Microdata

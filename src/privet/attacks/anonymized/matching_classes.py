@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from privet.attacks.anonymized.homogeneity import SecretClasses, homogeneous
 from privet.attacks.linkage.axis import AxisLevels, of_levels
-from privet.attacks.linkage.values import Point, Region, is_free, plain, regions_of
+from privet.attacks.linkage.value_kinds import Point, Region, is_free, plain, regions_of
 from privet.records.microdata import Microdata
 from privet.typing import Floats, Integers, Truths
 

@@ -9,8 +9,8 @@ from privet.attacks.anonymized.homogeneity import SecretClasses, distance, skews
 from privet.attacks.finding import Finding, Findings, ShownTable, Strength
 
 if TYPE_CHECKING:
-    from privet.attacks.anonymized.attack import AttackedRecords
-    from privet.attacks.anonymized.composition import Fit, Pair
+    from privet.attacks.anonymized.equivalence import AttackedRecords
+    from privet.attacks.anonymized.two_releases import Fit, Pair
 
 MOST_LISTED = 200
 MOST_SKEWS = 10

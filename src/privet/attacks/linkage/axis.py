@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from privet.attacks.linkage.values import Interval, Point, Region, is_free, plain, regions_of
+from privet.attacks.linkage.value_kinds import Interval, Point, Region, is_free, plain, regions_of
 from privet.records.microdata import RecordColumn
 from privet.typing import Floats, Integers, Truths
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from privet.attacks.linkage.axis import LinkAxis
 from privet.attacks.linkage.join import KEYS, JoinClasses
-from privet.attacks.linkage.names import SIMILAR, letters, similarity
+from privet.attacks.linkage.name_likeness import SIMILAR, letters, similarity
 from privet.typing import Floats, Integers
 
 AGREE = -1  # no axis is wrong

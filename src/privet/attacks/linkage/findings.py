@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from privet.attacks.finding import Finding, Findings, ShownTable, Strength
-from privet.attacks.linkage.attack import Linked, LinkSetting
+from privet.attacks.linkage.evidence import Progress
+from privet.attacks.linkage.linking import Linked, LinkSetting
 from privet.attacks.linkage.score import Scored, scored
-from privet.attacks.linkage.weights import Progress
 from privet.records.microdata import Microdata, RecordColumn, narrow
 from privet.stats.intervals import Interval
 from privet.typing import Integers, Truths

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from privet.attacks.linkage.evidence import Candidates
 from privet.attacks.linkage.join import Join, JoinClasses
-from privet.attacks.linkage.weights import Candidates
 from privet.errors import InvalidInputError
 from privet.typing import Floats, Integers, Truths
 

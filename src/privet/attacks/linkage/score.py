@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from privet.attacks.finding import Score
-from privet.attacks.linkage.attack import Linked, LinkSetting, attack, without
-from privet.attacks.linkage.weights import Progress
+from privet.attacks.linkage.evidence import Progress
+from privet.attacks.linkage.linking import Linked, LinkSetting, attack, without
 from privet.errors import InvalidInputError
 from privet.stats.binomial import share
 from privet.stats.intervals import Interval, exactly

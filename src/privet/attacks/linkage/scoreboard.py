@@ -26,7 +26,7 @@ from pathlib import Path
 import numpy as np
 
 from privet.attacks.finding import Findings
-from privet.attacks.linkage.values import as_days, plain
+from privet.attacks.linkage.value_kinds import as_days, plain
 from privet.core.rational import show
 from privet.errors import InvalidInputError
 from privet.records.microdata import Microdata, RecordColumn, read

@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable
 
 from privet.attacks.proofs.work import Work
 from privet.attacks.pseudonyms.formats import Format, space
+from privet.attacks.pseudonyms.hash_search import Sweep
 from privet.attacks.pseudonyms.schemes import Scheme, by_chance
-from privet.attacks.pseudonyms.search import Sweep
 from privet.attacks.pseudonyms.search_plan import SearchForecast, SearchPlan, forecast_of, planned
 from privet.attacks.pseudonyms.words import CERTAIN_BITS, FoundIds, Reversed, told
 from privet.core.rational import show

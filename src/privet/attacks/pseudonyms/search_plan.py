@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from privet.attacks.pseudonyms.formats import Format, formats_of, space
+from privet.attacks.pseudonyms.hash_search import Sweep, Targets
 from privet.attacks.pseudonyms.schemes import HashReading, Scheme, algorithms, recognized, salted, schemes
-from privet.attacks.pseudonyms.search import Sweep, Targets
 from privet.errors import InvalidInputError
 from privet.records import microdata
 

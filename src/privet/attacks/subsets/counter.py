@@ -25,7 +25,7 @@ from privet.attacks.finding import Finding, Findings, ShownTable, Strength
 from privet.attacks.subsets.decoders.problem import Errors
 from privet.attacks.subsets.findings import errors_words
 from privet.attacks.subsets.score import SURE, calibration, scored
-from privet.attacks.subsets.sums import Guesses, answers_of, check_errors, secrets_of, variance_of
+from privet.attacks.subsets.subset_sums import Guesses, answers_of, check_errors, secrets_of, variance_of
 from privet.core.claim import claim
 from privet.errors import InvalidInputError
 from privet.typing import Floats, Integers

@@ -17,7 +17,7 @@ from typing import get_args
 import numpy as np
 
 from privet.attacks.subsets.decoders.problem import Errors, Law
-from privet.attacks.subsets.sums import Sums, check_errors, matrix_of, sums_of
+from privet.attacks.subsets.subset_sums import Sums, check_errors, matrix_of, sums_of
 from privet.core.rational import show
 from privet.errors import InvalidInputError
 

@@ -11,7 +11,7 @@ from privet.attacks.finding import Curve, Finding, Findings, Picture, Score, Sho
 from privet.attacks.subsets.decoders.problem import Errors, Forecast
 from privet.attacks.subsets.proof import Certified, proofs, sources
 from privet.attacks.subsets.score import SURE, calibration, scored
-from privet.attacks.subsets.sums import AttackedSums
+from privet.attacks.subsets.subset_sums import AttackedSums
 
 MOST_LISTED = 1000
 SPREAD = tuple(2.0 ** (step / 2) for step in range(-8, 9))  # of the alphas of the picture, times this one

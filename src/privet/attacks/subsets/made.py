@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from privet.attacks.subsets.decoders.problem import Errors, Law, Matrix
-from privet.attacks.subsets.sums import Guesses
+from privet.attacks.subsets.subset_sums import Guesses
 from privet.errors import InvalidInputError
 from privet.typing import Floats
 

@@ -28,7 +28,7 @@ from privet.attacks.finding import Findings
 from privet.attacks.promise import Privacy
 from privet.attacks.subsets.decoders.problem import Decoded, Errors
 from privet.attacks.subsets.predicates_mean import UNKNOWN, Looked, fitting, judged, posterior_mean
-from privet.attacks.subsets.sums import Guesses, check_errors, secrets_of, variance_of
+from privet.attacks.subsets.subset_sums import Guesses, check_errors, secrets_of, variance_of
 from privet.core.rational import show
 from privet.errors import InvalidInputError, PrivetError
 from privet.records.microdata import Microdata, column, read

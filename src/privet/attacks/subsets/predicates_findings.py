@@ -13,7 +13,7 @@ from privet.attacks.promise import Privacy
 from privet.attacks.subsets.findings import LEAD, MOST_LISTED, errors_words
 from privet.attacks.subsets.predicates import PredicateQueries, PredicateResult, people_guessed
 from privet.attacks.subsets.score import SURE, calibration, scored
-from privet.attacks.subsets.sums import Guesses
+from privet.attacks.subsets.subset_sums import Guesses
 from privet.interpret import meaning
 from privet.stats.roc import roc
 from privet.typing import Floats

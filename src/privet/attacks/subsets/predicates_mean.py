@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from privet.attacks.subsets.decoders.normal import cdf
 from privet.attacks.subsets.decoders.problem import Decoded, Errors
-from privet.attacks.subsets.sums import variance_of
+from privet.attacks.subsets.subset_sums import variance_of
 from privet.typing import Floats, Integers
 
 Members = npt.NDArray[np.uint8]

@@ -13,7 +13,7 @@ import numpy as np
 from privet.attacks.proofs.certificate import Proof, ProofClaim, ProofRow, System, rows_used
 from privet.attacks.proofs.work import Work
 from privet.attacks.subsets.decoders.problem import Bits, Errors
-from privet.attacks.subsets.sums import Sums
+from privet.attacks.subsets.subset_sums import Sums
 
 Certified = tuple[System, ProofClaim, Proof]
 MOST_PEOPLE = 64  # a linear program each

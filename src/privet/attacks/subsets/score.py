@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from privet.attacks.finding import Curve, Picture, Score
-from privet.attacks.subsets.sums import Guesses
+from privet.attacks.subsets.subset_sums import Guesses
 from privet.stats.binomial import share
 from privet.typing import Floats
 

@@ -6,14 +6,14 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from privet.cli.attack import linkage, membership, pseudonyms, records, regimes, release, subsets
+from privet.cli.attack import anonymized, linkage, membership, pseudonyms, regimes, release, subsets
 from privet.cli.attack.result import check, result_options, seconds_option, show
 from privet.cli.verb import Verb, counting, kinds_of
 from privet.errors import InvalidInputError
 
 SOMEBODY = 1  # the exit code of a preflight that found somebody
 KINDS: dict[str, Verb] = {  # a file a kind of attack; each has a mapping of its own
-    **release.KINDS, **linkage.KINDS, **pseudonyms.KINDS, **records.KINDS,
+    **release.KINDS, **linkage.KINDS, **pseudonyms.KINDS, **anonymized.KINDS,
     **membership.KINDS, **regimes.KINDS, **subsets.KINDS,
 }  # fmt: skip
 

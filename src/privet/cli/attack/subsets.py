@@ -93,7 +93,7 @@ def forecasts_first(progress: Callable[[str, int, int], None], *, told: bool) ->
 
 def _file(options: argparse.Namespace, progress: Callable[[str, int, int], None]) -> Findings:
     from privet.attacks.subsets.file import read_errors, read_secrets, read_subsets  # noqa: PLC0415
-    from privet.attacks.subsets.sums import attack_subsets  # noqa: PLC0415  brings NumPy
+    from privet.attacks.subsets.subset_sums import attack_subsets  # noqa: PLC0415  brings NumPy
 
     errors = None if options.noise is None else read_errors(options.noise)
     sums = read_subsets(options.file, options.members)
@@ -119,7 +119,7 @@ def _simulated(options: argparse.Namespace, progress: Callable[[str, int, int], 
         )
     alpha = options.alpha if options.error is None else options.error / math.sqrt(max(people, 1))
     from privet.attacks.subsets.made import simulate  # noqa: PLC0415
-    from privet.attacks.subsets.sums import attack_subsets  # noqa: PLC0415  brings NumPy
+    from privet.attacks.subsets.subset_sums import attack_subsets  # noqa: PLC0415  brings NumPy
 
     progress("making", 0, 1)
     made = simulate(

@@ -15,7 +15,7 @@ from privet.audits import joint
 from privet.audits.claims import Claim
 from privet.audits.domains import Domain, Pairs, Rows, is_pair
 from privet.audits.outputs import MOST_COLUMNS
-from privet.audits.search import find_tracks
+from privet.audits.pair_search import find_tracks
 from privet.audits.source import AuditSource
 from privet.audits.stages import Clock, FoundStage, Progress, Stages, sizes
 from privet.audits.verdict import Audit, Witness

@@ -30,7 +30,7 @@ def _options(command: argparse.ArgumentParser) -> None:
 
 def _attack(options: argparse.Namespace) -> None:
     check(options)
-    from privet.attacks.anonymized.attack import attack_anonymized  # noqa: PLC0415  brings NumPy and DuckDB
+    from privet.attacks.anonymized.equivalence import attack_anonymized  # noqa: PLC0415  brings NumPy and DuckDB
 
     with working("attacking the table"):
         found = attack_anonymized(

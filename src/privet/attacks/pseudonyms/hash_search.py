@@ -57,7 +57,7 @@ def loops() -> ModuleType | None:
     if sys.byteorder != "little":
         return None
     try:
-        from privet.attacks.pseudonyms import loops as reversal_loops  # noqa: PLC0415  slow to import
+        from privet.attacks.pseudonyms import hash_loops as reversal_loops  # noqa: PLC0415  slow to import
     except ImportError:
         return None
     return reversal_loops

@@ -17,10 +17,10 @@ from privet.core.plan import Aggregate, Function, Joined, Origin, PerUnit
 from privet.core.rational import show
 from privet.errors import RefusedQueryError
 from privet.sql.inline import both, of_nothing, renamed, there, where_true
-from privet.sql.known import Known, Rows
-from privet.sql.names import Item, Scope, find, missing, short
+from privet.sql.known_tables import Known, Rows
 from privet.sql.places import at
 from privet.sql.registry import Read, given, reading
+from privet.sql.scopes import Item, Scope, find, missing, short
 from privet.sql.terms import Term, truth
 
 KINDS = {

@@ -17,14 +17,14 @@ from privet.core.weights import weighted
 from privet.errors import RefusedQueryError
 from privet.sql.aggregates import is_aggregate
 from privet.sql.constants import whole_of
+from privet.sql.from_clause import scope_of
 from privet.sql.inline import changed
-from privet.sql.known import Known
+from privet.sql.known_tables import Known
 from privet.sql.levels import is_rolled, levels_of
-from privet.sql.names import Scope
-from privet.sql.origins import scope_of
 from privet.sql.places import at
 from privet.sql.prune import Used, pruned
 from privet.sql.registry import given, written
+from privet.sql.scopes import Scope
 from privet.sql.select import FARTHEST, Select, has_aggregates, only
 from privet.sql.subqueries import with_names
 from privet.sql.terms import Term, weight_of

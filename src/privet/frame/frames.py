@@ -18,9 +18,9 @@ from privet.errors import InvalidInputError, RefusedQueryError
 from privet.frame.aggregates import Aggregation
 from privet.frame.columns import Expr, col, condition_of, expr, items_of, read
 from privet.frame.joins import How, On, beside_public, beside_units, only_units
-from privet.frame.scopes import Groups, Rows
+from privet.frame.row_scopes import Groups, Rows
 from privet.frame.summary import Keys, Summary, named_keys, together
-from privet.frame.values import written
+from privet.frame.value_methods import written
 from privet.sql.draft import Draft
 from privet.sql.terms import Term, truth
 

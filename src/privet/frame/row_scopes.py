@@ -13,7 +13,7 @@ from privet.core.shape import Form
 from privet.errors import RefusedQueryError
 from privet.sql.aggregates import Asked
 from privet.sql.draft import Draft
-from privet.sql.names import find, missing
+from privet.sql.scopes import find, missing
 from privet.sql.terms import Term
 
 if TYPE_CHECKING:

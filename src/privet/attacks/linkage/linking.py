@@ -22,9 +22,9 @@ import numpy as np
 
 from privet.attacks.finding import Findings
 from privet.attacks.linkage.axis import AxisLevels, LinkAxis, axis, read_levels
+from privet.attacks.linkage.evidence import Candidates, LinkChances, Progress, candidates, estimated
 from privet.attacks.linkage.guess import Guesses, guesses
 from privet.attacks.linkage.join import Join, classes
-from privet.attacks.linkage.weights import Candidates, LinkChances, Progress, candidates, estimated
 from privet.core.rational import show
 from privet.errors import InvalidInputError
 from privet.records.microdata import Microdata, RecordColumn, read, write

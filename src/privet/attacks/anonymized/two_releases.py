@@ -25,7 +25,7 @@ from privet.attacks.anonymized.matching_classes import (
     readable,
     value_counts,
 )
-from privet.attacks.linkage.values import plain
+from privet.attacks.linkage.value_kinds import plain
 from privet.records.microdata import Microdata
 from privet.typing import Truths
 

@@ -22,7 +22,7 @@ from privet.attacks.linkage.axis import LinkAxis
 from privet.attacks.linkage.excess import AGREE, Excess
 from privet.attacks.linkage.join import Join, Pairs
 from privet.attacks.linkage.matching import Messages
-from privet.attacks.linkage.names import SIMILAR, letters, similarity
+from privet.attacks.linkage.name_likeness import SIMILAR, letters, similarity
 from privet.attacks.linkage.rings import held
 from privet.typing import Floats, Integers, Truths
 

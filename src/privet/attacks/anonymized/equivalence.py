@@ -20,7 +20,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from privet.attacks.anonymized.composition import Fit, Pair, fits, pairs
 from privet.attacks.anonymized.homogeneity import SecretClasses, certain_without, classes_of, homogeneous, recheck
 from privet.attacks.anonymized.matching_classes import (
     Agreement,
@@ -33,10 +32,11 @@ from privet.attacks.anonymized.matching_classes import (
     readable,
     value_counts,
 )
+from privet.attacks.anonymized.two_releases import Fit, Pair, fits, pairs
 from privet.attacks.anonymized.words import told
 from privet.attacks.finding import Findings, Score
 from privet.attacks.linkage.axis import AxisLevels, read_levels
-from privet.attacks.linkage.values import plain
+from privet.attacks.linkage.value_kinds import plain
 from privet.errors import InvalidInputError
 from privet.records import microdata
 from privet.records.microdata import Microdata

@@ -13,7 +13,7 @@ from privet.core.origin import tables_in
 from privet.core.plan import Origin
 from privet.core.rational import show
 from privet.errors import RefusedQueryError
-from privet.sql.known import Known, Rows
+from privet.sql.known_tables import Known, Rows
 from privet.sql.terms import Term
 
 MOST_LISTED = 12

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from privet.anonymize.hierarchy import Hierarchy
-from privet.anonymize.measures import Classes, Node
+from privet.anonymize.utility import Classes, Node
 from privet.typing import Integers, Truths
 
 Places = npt.NDArray[np.integer]
