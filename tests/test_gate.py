@@ -14,7 +14,7 @@ import pytest
 import privet as pv
 from privet import query as queries
 from privet import recheck
-from privet.core import keys, loss, measures, parts
+from privet.core import loss, measures, parts
 from privet.estimates import priced, pricing
 from privet.ledger.units import writable
 from privet.query import Query
@@ -77,8 +77,8 @@ PLANTED: dict[str, Plant] = {
     "calibration: Gaussian": _changed(parts, "gaussian_for_rho", _narrow),
     "calibration: ranks": _changed(parts, "choice_for", lambda found: (_narrow(found[0]), found[1])),
     "calibration: ranks by rho": _changed(parts, "choice_for_rho", lambda found: (_narrow(found[0]), found[1])),
-    "calibration: noise on keys": _changed(keys, "laplace_for", _narrow),
-    "calibration: threshold of keys": _changed(keys, "key_threshold", lambda found: found - 2),
+    "calibration: noise on keys": _changed(parts, "laplace_for", _narrow),
+    "calibration: threshold of keys": _changed(parts, "key_threshold", lambda found: found - 2),
     "calibration: from rho to epsilon": _changed(pricing, "rho_cap", lambda found: 4 * found),
     "limits: more rows than were priced": lambda patch: patch.setattr(Query, "task", _more_rows(Query.task)),
     "centering: ends of half the width": lambda patch: patch.setattr(measures, "_sum", _narrow_sum(measures._sum)),

@@ -23,10 +23,9 @@ import pytest
 
 from privet import cli, recheck
 from privet.core.accountant import rho_cap
-from privet.core.keys import keys_for
 from privet.core.loss import Loss
 from privet.core.measures import CHOSEN, KEYS, Measure, Role
-from privet.core.parts import Setting, sensitivity_of
+from privet.core.parts import Setting, keys_for, sensitivity_of
 from privet.core.ranks import choice_for, choice_for_rho
 from privet.core.sensitivity import Bounds
 from privet.core.unit import Neighbors

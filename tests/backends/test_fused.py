@@ -41,9 +41,9 @@ from support.visits import (
     visits,
 )
 
-from privet.backends import Task, fused, kernel, pile, rowsql, tally
+from privet.backends import Task, fused, kernel, pile, rowsql
+from privet.backends.kernel import Tally
 from privet.backends.reference import Reference
-from privet.backends.tally import Tally
 from privet.core.cells import Keys
 from privet.core.expression import Column, Literal
 from privet.core.measures import Role
@@ -163,7 +163,7 @@ def test_all_versions_keep_the_same_in_any_order(store: nasty.Store) -> None:
                 choose(patch, version)
                 patch.setattr(pile, "BLOCK", block)
                 patch.setattr(pile, "HELD", held)
-                patch.setattr(tally, "MANY", many)
+                patch.setattr(kernel, "MANY", many)
                 answer = answered(store, task, rng.sample(rows, len(rows)))
                 found.append((answer, counted(store, before, Raw(relation="stored", types=TYPES))))
         assert all(one == found[0] for one in found)
@@ -447,7 +447,7 @@ def test_somebody_everywhere_counts_for_some_keys(store: nasty.Store) -> None:
 @pytest.mark.parametrize("many", [1, 50, 2**20])
 @pytest.mark.parametrize(("low", "high"), [(-5, 5), (-(2**61), 2**61), (3, 3)])
 def test_a_tally_counts(many: int, low: int, high: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tally, "MANY", many)
+    monkeypatch.setattr(kernel, "MANY", many)
     rng = Random(many)
     near = sorted({low - 1, low, min(low + 1, high), high, (low + high) // 2})
     tallies, right = [Tally(4, low, high) for _ in range(3)], [Counter[int]() for _ in range(4)]

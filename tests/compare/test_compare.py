@@ -20,8 +20,7 @@ from privet.compare.private import guesses, noisy_tables
 from privet.errors import InvalidInputError
 from privet.records import microdata
 from privet.records.microdata import Microdata, RecordColumn
-from privet.report.compare.chart import _labels, plans_chart
-from privet.report.compare.page import page_of
+from privet.report.compare.page import _labels, page_of, plans_chart
 from privet.report.compare.words import MEANING, ONLY, headline, row, setting
 from privet.stats.intervals import Interval
 

@@ -66,7 +66,7 @@ from privet.errors import RefusedQueryError
 from privet.records.conditions import columns_of
 from privet.report.explain.plan_words import words_of
 from privet.sql import plan_of
-from privet.sql.zones import rules_of
+from privet.sql.spans import rules_of
 
 X = Column("x")
 HOUR = 3_600_000_000

@@ -20,11 +20,10 @@ from privet.backends import Spread, Task
 from privet.core.accountant import Budget
 from privet.core.cells import Keys, in_order, keys_from, plain_keys
 from privet.core.expression import Column
-from privet.core.keys import keys_for, keys_sensitivity
 from privet.core.laws import Choice, DiscreteGaussian, DiscreteLaplace, Law
 from privet.core.measures import KEYS
 from privet.core.mechanisms import key_threshold
-from privet.core.parts import Gauge, Part, Setting, priced
+from privet.core.parts import Gauge, Part, Setting, keys_for, keys_sensitivity, priced
 from privet.core.plan import Aggregate, Function
 from privet.core.sensitivity import Bounds
 from privet.core.unit import Neighbors

@@ -27,8 +27,8 @@ from hypothesis import strategies as st
 from privet.catalog.declarations import Source, Table
 from privet.core.schema import Boolean, Category, Date, Integer, Kind, Number, Text, Timestamp
 from privet.errors import InvalidInputError
-from privet.sources import Raw, attach, connect, csv_records, delimited, harden
-from privet.sources.csv_records import Records
+from privet.sources import Raw, attach, connect, delimited, harden
+from privet.sources.delimited import Records
 from privet.sources.frames import schema
 from privet.sources.rows import PIECE, as_text
 
@@ -157,7 +157,7 @@ def test_a_long_record_is_one_record(connection: duckdb.DuckDBPyConnection, tmp_
 def test_a_record_beyond_the_limit_is_no_row_and_its_rest_neither(
     record: str, connection: duckdb.DuckDBPyConnection, tmp_path: Path
 ) -> None:
-    long = record.format("x" * csv_records.LONGEST, "p1,2\n" * 10)
+    long = record.format("x" * delimited.LONGEST, "p1,2\n" * 10)
     read = read_csv(connection, tmp_path, f"a,b\n0,0\n{long}\n3,4\n")
     assert read == [("0", "0"), ("3", "4")][: 1 if record.count('"') % 2 else 2]
 
@@ -189,7 +189,7 @@ def csv_module(text: str, delimiter: str, longest: int) -> list[list[str]]:
 @example('a,"b""c"', ",", 5)
 def test_records_mean_what_the_csv_module_says(text: str, delimiter: str, longest: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(csv_records, "LONGEST", longest)
+        patch.setattr(delimited, "LONGEST", longest)
         made = Records(io.StringIO(text, newline=""), delimiter)
         found = [[field.strip(" ") for field in row] for row in made]
         assert found == csv_module(text, delimiter, longest)

@@ -14,7 +14,7 @@ from privet.core.origin import origin_of
 from privet.core.plan import Aggregate, Function, Joined, Origin, PerUnit, Plan, Scan
 from privet.core.schema import Boolean, Category, Date, Integer, Kind, Number, Text, Timestamp
 from privet.errors import RefusedQueryError
-from privet.report.explain.function_words import words_of_function
+from privet.report.explain.plan_words import words_of_function
 from privet.sql import TableFacts
 
 VISITS: dict[str, Kind] = {

@@ -30,7 +30,7 @@ from privet.audits.verdict import CONSISTENT, VIOLATED
 from privet.backends.duckdb import DuckDb
 from privet.backends.origins import check_unit_wise
 from privet.backends.reference import Reference
-from privet.core import keys, parts
+from privet.core import parts
 from privet.core.laws import DiscreteLaplace
 from privet.core.loss import pure
 from privet.core.mechanisms import key_threshold
@@ -275,7 +275,7 @@ def test_noise_for_nothing(tables: Tables, monkeypatch: pytest.MonkeyPatch) -> N
 def test_a_threshold_that_is_too_low(tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
     """Delta for each key, where a person has two; under replace, without what the second person adds."""
     with monkeypatch.context() as patch:
-        patch.setattr(keys, "key_threshold", lambda law, delta, _: key_threshold(law, delta, 1))
+        patch.setattr(parts, "key_threshold", lambda law, delta, _: key_threshold(law, delta, 1))
         found = replayed(patch, tables("lone keys"))
     assert verdict(found, "price") == VIOLATED
     assert "does not hide the keys of one person" in says(found, "price")
@@ -283,7 +283,7 @@ def test_a_threshold_that_is_too_low(tables: Tables, monkeypatch: pytest.MonkeyP
     vaults = [tables.vault(shape, rows) for rows in (shape.first, shape.second)]
     first, second = (vault.sql(shape.text, epsilon=1, delta="0.01") for vault in vaults)
     assert pv.testing.replay(first, second, runs=1).verdict == CONSISTENT
-    monkeypatch.setattr(keys, "key_threshold", lambda law, delta, _: key_threshold(law, 10 * delta, 1))
+    monkeypatch.setattr(parts, "key_threshold", lambda law, delta, _: key_threshold(law, 10 * delta, 1))
     first, second = (vault.sql(shape.text, epsilon=1, delta="0.01") for vault in vaults)
     assert verdict(replayed(monkeypatch, (first, second)), "price") == VIOLATED
 

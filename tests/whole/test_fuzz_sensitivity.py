@@ -21,7 +21,7 @@ from privet.backends.duckdb import DuckDb
 from privet.backends.whole import Whole
 from privet.catalog import declarations
 from privet.catalog.vault_file import Table
-from privet.core import keys, measures, narrow, parts, ranges
+from privet.core import measures, narrow, parts, ranges
 from privet.core.expression import Arithmetic, Sign
 from privet.core.measures import ROWS, Measure, Role
 from privet.core.plan import Function, Plan
@@ -418,13 +418,13 @@ def test_a_rest_that_is_not_bounded_again_is_found(monkeypatch: pytest.MonkeyPat
 
 def test_a_threshold_for_one_key_alone_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """A unit that brings k new keys has k chances that one is shown."""
-    real = keys.key_threshold
-    monkeypatch.setattr(keys, "key_threshold", lambda law, delta, _: real(law, delta, 1))
+    real = parts.key_threshold
+    monkeypatch.setattr(parts, "key_threshold", lambda law, delta, _: real(law, delta, 1))
     assert caught("price", about=of_private_keys)
 
 
 def test_a_threshold_for_a_removal_where_a_unit_is_replaced_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = keys.keys_for
+    real = parts.keys_for
 
     def cheap(epsilon: Any, delta: Any, bounds: Any) -> Any:
         law, threshold, loss = real(epsilon, delta, replace(bounds, neighbors=Neighbors.ADD_REMOVE))

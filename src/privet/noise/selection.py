@@ -1,7 +1,7 @@
 """TRUSTED: private choices, in exact arithmetic.
 
-docs/claims.md has the proofs; tests/noise/test_selection.py enumerates the output probabilities. How long a choice takes
-does not depend on the scores, except where a decision is closer than floats can tell: about n in 2**30 choices among
+docs/claims.md has the proofs; test_selection.py enumerates the output probabilities. How long a choice takes does not
+depend on the scores, except where a decision is closer than floats can tell: about n in 2**30 choices among
 n candidates. Scores and tested values are data, so errors never quote them.
 """
 

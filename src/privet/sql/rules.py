@@ -12,8 +12,7 @@ from privet.core.ranges import HIGHEST
 from privet.core.shape import Form
 from privet.errors import RefusedQueryError
 from privet.sql.constants import number_of, whole_of
-from privet.sql.named import named
-from privet.sql.registry import Make, Read, rule, written
+from privet.sql.registry import Make, Read, named, rule, written
 from privet.sql.terms import (
     Term,
     alike,

@@ -11,8 +11,7 @@ from privet.core import texts
 from privet.core.shape import Form
 from privet.errors import RefusedQueryError
 from privet.sql.constants import whole_of
-from privet.sql.named import named
-from privet.sql.registry import Make, Read, rule
+from privet.sql.registry import Make, Read, named, rule
 from privet.sql.terms import Term, folded, made, needed
 
 _SIDES = {"LEADING": e.Side.START, "TRAILING": e.Side.END}

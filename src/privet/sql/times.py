@@ -13,8 +13,7 @@ from privet.core.shape import Form
 from privet.errors import RefusedQueryError
 from privet.sql import text_functions  # noqa: F401  # its rules are registered by being read
 from privet.sql.constants import date_of, number_of, whole_of
-from privet.sql.named import named
-from privet.sql.registry import Make, Read, rule, written
+from privet.sql.registry import Make, Read, named, rule, written
 from privet.sql.rules import FINEST, rounded
 from privet.sql.spans import as_day
 from privet.sql.terms import Term, as_time, chosen, compared, folded, literal, moment, number

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+from typing import assert_never
 
 from sqlglot import exp
 
 from privet.core.expression import Arithmetic, Column, Expression, Quotient, Sign, columns_in
 from privet.core.narrow import narrowed
 from privet.core.origin import shapes_of, tables_in
-from privet.core.plan import Computed, Function, Order, Origin, Plan, Scan
+from privet.core.plan import Computed, Function, Joined, Order, Origin, PerUnit, Plan, Scan
 from privet.core.ranges import shape_of
 from privet.core.rational import show
 from privet.core.shape import Form, Shape, Shapes, need, shape_of_kind
@@ -20,14 +23,98 @@ from privet.sql.constants import whole_of
 from privet.sql.from_clause import scope_of
 from privet.sql.inline import changed
 from privet.sql.known_tables import Known
-from privet.sql.levels import is_rolled, levels_of
 from privet.sql.places import at
-from privet.sql.prune import Used, pruned
 from privet.sql.registry import given, written
 from privet.sql.scopes import Scope
 from privet.sql.select import FARTHEST, Select, has_aggregates, only
 from privet.sql.subqueries import with_names
 from privet.sql.terms import Term, weight_of
+
+Used = dict[str, set[str]]  # columns by table
+
+
+def pruned(origin: Origin, needed: Collection[str], used: Used) -> Origin:
+    """The same rows with no other columns than the needed ones. `used` is told what is read of each table."""
+    match origin:
+        case Scan():
+            used.setdefault(origin.table, set()).update(needed)
+            return origin
+        case Joined():
+            names = tuple((name, here) for name, here in origin.names if here in needed)
+            inside = {here for _, here in origin.names}
+            left = {name for name in needed if name not in inside} | {mine for mine, _ in origin.on}
+            right = {name for name, _ in names} | {yours for _, yours in origin.on}
+            return replace(
+                origin, left=pruned(origin.left, left, used), right=pruned(origin.right, right, used), names=names
+            )
+        case PerUnit():
+            kept = tuple(aggregate for aggregate in origin.aggregates if aggregate.name in needed)
+            parts = (origin.where, tuple(key.value for key in origin.keys), kept)
+            return replace(origin, source=pruned(origin.source, set(columns_in(parts)), used), aggregates=kept)
+        case _:
+            assert_never(origin)
+
+
+MOST_LEVELS = 64
+Level = tuple[exp.Expr, ...]
+ROLLED = (exp.Rollup, exp.Cube, exp.GroupingSets)
+
+
+def is_rolled(group: exp.Expr) -> bool:
+    """Is there more than one grouping?"""
+    return any(isinstance(node, ROLLED) for node in group.expressions) or bool(_trailing(group))
+
+
+def levels_of(group: exp.Expr) -> list[Level]:
+    """Every grouping: each way of taking one from each item, since GROUP BY a, ROLLUP (b) has a in all of them."""
+    trailing = _trailing(group)
+    if trailing:
+        (kind,) = trailing
+        return _checked(_sets(type(kind), [_nodes(node) for node in group.expressions]))
+    found: list[Level] = [()]
+    for node in group.expressions:
+        found = _checked([(*level, *more) for level in found for more in _levels(node)])
+    return found
+
+
+def _trailing(group: exp.Expr) -> list[exp.Expr]:
+    """WITH ROLLUP, WITH CUBE."""
+    return [*(group.args.get("rollup") or []), *(group.args.get("cube") or [])]
+
+
+def _levels(node: exp.Expr) -> list[Level]:
+    if isinstance(node, exp.GroupingSets):
+        return _checked([level for item in node.expressions for level in _levels(item)])
+    if isinstance(node, exp.Rollup | exp.Cube):
+        return _sets(type(node), [_nodes(item) for item in node.expressions])
+    return [_nodes(node)]
+
+
+def _nodes(node: exp.Expr) -> Level:
+    return tuple(node.expressions) if isinstance(node, exp.Tuple) else (node.unnest(),)
+
+
+def _sets(kind: type[exp.Expr], items: Sequence[Level]) -> list[Level]:
+    """ROLLUP leaves items out from the end, CUBE in all ways."""
+    if len(items) > MOST_LEVELS or (kind is exp.Cube and 2 ** len(items) > MOST_LEVELS):
+        return _checked([()] * (MOST_LEVELS + 1))
+    sizes = range(len(items), -1, -1)
+    if kind is exp.Cube:
+        kept = [chosen for size in sizes for chosen in itertools.combinations(items, size)]
+    else:
+        kept = [tuple(items[:size]) for size in sizes]
+    return [tuple(itertools.chain.from_iterable(chosen)) for chosen in kept]
+
+
+def _checked(levels: list[Level]) -> list[Level]:
+    if len(levels) > MOST_LEVELS:
+        raise RefusedQueryError(
+            f"GROUP BY asks for more than {MOST_LEVELS} groupings",
+            "list those you need: GROUPING SETS ((a, b), (a), ())",
+            "too-many",
+        )
+    return levels
+
 
 ANSWERED = Shape(form=Form.NUMBER, high=1)  # HAVING is free: only the forms matter there
 WHAT = "ask for COUNT(*), SUM(x) or AVG(x)"

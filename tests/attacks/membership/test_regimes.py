@@ -24,12 +24,13 @@ from privet.attacks.membership.regimes import (
     gaussian_error,
     laplace_error,
     membership_auc,
+    membership_aucs,
     membership_error,
     reconstruction_error,
     recovered_share,
+    recovered_shares,
     sampling_error,
 )
-from privet.attacks.membership.regimes_made import membership_aucs, recovered_shares
 from privet.core.accountant import Budget
 from privet.errors import InvalidInputError
 from privet.report.findings.page import page_of

@@ -21,9 +21,8 @@ from privet.attacks.protect import repair as repair_module
 from privet.attacks.release.statistics import Between, Knowledge, Mean, Quantile, Share, Statistic, Tables, Total
 from privet.attacks.tables import reconstruction as reconstruction_module
 from privet.attacks.tables.certain import Certain
-from privet.attacks.tables.clash import MOST_NAMES
 from privet.attacks.tables.disclosure import disclosed
-from privet.attacks.tables.reconstruction import Reconstruction, solve
+from privet.attacks.tables.reconstruction import MOST_NAMES, Reconstruction, solve
 from privet.attacks.tables.suppressed import certain_range
 from privet.core.evaluate import evaluate
 from privet.core.expression import And, Literal
