@@ -143,7 +143,7 @@ def read_confidence(claim: object, confidence: object) -> Fraction:
     if not Fraction(1, 2) <= sure < 1:
         raise InvalidInputError(
             f"confidence must be at least 0.5 and below 1, not {show(confidence)}",
-            "give confidence such as 0.99",
+            "for example confidence=0.99",
             "out-of-range",
         )
     return sure

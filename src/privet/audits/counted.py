@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from privet.audits import joint
+from privet.audits.canaries import read_confidence
 from privet.audits.claims import Claim
 from privet.audits.domains import Domain, Pairs, Rows, is_pair
 from privet.audits.outputs import MOST_COLUMNS
@@ -19,7 +20,7 @@ from privet.audits.pair_search import find_tracks
 from privet.audits.source import AuditSource
 from privet.audits.stages import Clock, FoundStage, Progress, Stages, sizes
 from privet.audits.verdict import Audit, Witness
-from privet.core.rational import positive, rational, show, whole
+from privet.core.rational import positive, show, whole
 from privet.errors import InvalidInputError
 from privet.stats import binomial
 
@@ -149,16 +150,6 @@ def _domain(neighbors: Any, domain: Domain | None) -> Domain:
 
 
 def _check(claim: object, samples: object, confidence: object, seconds: object) -> tuple[Fraction, int, float | None]:
-    if not isinstance(claim, Claim):
-        raise InvalidInputError(
-            f"claim must be a Claim, not {show(claim)}", "write pv.audits.Claim(epsilon=1)", "wrong-type"
-        )
-    sure = rational(confidence, "confidence")
-    if not Fraction(1, 2) <= sure < 1:
-        raise InvalidInputError(
-            f"confidence must be at least 0.5 and below 1, not {show(confidence)}",
-            "give confidence such as 0.999999",
-            "out-of-range",
-        )
+    sure = read_confidence(claim, confidence)
     limit = None if seconds is None else float(positive(seconds, "seconds"))
     return sure, whole(samples, "samples", FEWEST_SAMPLES), limit

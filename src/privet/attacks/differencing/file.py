@@ -5,16 +5,15 @@ docs/attacks/differencing.md has the format.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from privet.attacks.differencing.queries import Measure, Noise, PublishedQuery, Queries, Secret, answered, number
 from privet.attacks.promise import Privacy, privacy
+from privet.attacks.release.file import document_of
 from privet.attacks.release.published import at, mapping, only, sequence
 from privet.attacks.release.sheet_cells import Cell, number_of, open_sheet
 from privet.attacks.release.statistics import Between
@@ -40,22 +39,7 @@ class PeopleFile:
 
 def read_queries(path: Path | str) -> Queries:
     path = Path(path)
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError):
-        raise InvalidInputError(
-            f"{path.name} cannot be read", "check that the file is there, in UTF-8", "unreadable-file"
-        ) from None
-    with at(path.name):
-        try:
-            document = tomllib.loads(text, parse_float=Decimal)  # 50440.0 keeps its decimals
-        except (tomllib.TOMLDecodeError, ArithmeticError, RecursionError, ValueError) as error:
-            raise InvalidInputError(f"this is not TOML: {error}", "correct that place", "wrong-format") from None
-        for key, wanted, written in (("format", 1, "1"), ("kind", "queries", '"queries"')):
-            if document.get(key) != wanted:
-                raise InvalidInputError(
-                    f"{key} is {show(document.get(key))}", f"write {key} = {written}", "unsupported-format"
-                )
+    with document_of(path, "queries") as document:
         return replace(queries_of(document, path.parent), subject=path.name)
 
 

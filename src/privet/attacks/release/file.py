@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from decimal import Decimal
 from fractions import Fraction
 from math import lcm
@@ -28,6 +29,13 @@ MOST_VALUES = 10**6  # of one attribute
 def read_tables(path: Path | str, workbook: Path | None = None) -> Tables:
     """What a release file says. `workbook` has the sheets it names: an Excel file, or a folder of CSV files."""
     path = Path(path)
+    with document_of(path, "tables") as document:
+        return tables_of(document, path.parent, workbook)
+
+
+@contextmanager
+def document_of(path: Path, kind: str) -> Iterator[Mapping[str, Any]]:
+    """What a release file of this kind says. Whatever is refused inside is refused in the name of the file."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError):
@@ -39,12 +47,12 @@ def read_tables(path: Path | str, workbook: Path | None = None) -> Tables:
             document = tomllib.loads(text, parse_float=Decimal)  # 38.0 keeps its decimals
         except (tomllib.TOMLDecodeError, ArithmeticError, RecursionError, ValueError) as error:
             raise InvalidInputError(f"this is not TOML: {error}", "correct that place", "wrong-format") from None
-        for key, wanted, written in (("format", FORMAT, "1"), ("kind", "tables", '"tables"')):
+        for key, wanted, written in (("format", FORMAT, "1"), ("kind", kind, f'"{kind}"')):
             if document.get(key) != wanted:
                 raise InvalidInputError(
                     f"{key} is {show(document.get(key))}", f"write {key} = {written}", "unsupported-format"
                 )
-        return tables_of(document, path.parent, workbook)
+        yield document
 
 
 def published_tables(
