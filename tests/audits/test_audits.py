@@ -6,7 +6,6 @@ margins of four standard deviations or more.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable
 from fractions import Fraction
@@ -458,18 +457,16 @@ def test_results_read_well() -> None:
 
 
 def test_results_as_json() -> None:
-    data = json.loads(result(1.5).to_json())
-    assert data["privet"] == 1
-    assert data["kind"] == "audit"
-    assert data["result"]["verdict"] == "violated"
-    assert data["result"]["witness"] == {
+    data = result(1.5).to_json()
+    assert data["verdict"] == "violated"
+    assert data["witness"] == {
         "event": "output is 4",
         "likelier": 1,
         "hits": [1234, 0],
         "draws": 3000,
         "neighbors": ["", ""],
     }
-    assert data["result"]["claim"] == {"epsilon": 1.0, "delta": 0.0}
+    assert data["claim"] == {"epsilon": 1.0, "delta": 0.0}
 
 
 def odd_once() -> Callable[[int, int], Any]:
@@ -493,9 +490,8 @@ def test_checks_of_one_subject() -> None:
     assert str(found).splitlines() == [
         "violated: s", "  consistent   a: 3 of 3", "  violated     c: 4 of 3", "  not tested   time",
     ]  # fmt: skip
-    data = json.loads(found.to_json())
-    assert data["kind"] == "checks"
-    assert data["result"]["checks"][1] == {"name": "c", "verdict": "violated", "says": "4 of 3", "figures": {}}
+    data = found.to_json()
+    assert data["checks"][1] == {"name": "c", "verdict": "violated", "says": "4 of 3", "figures": {}}
 
 
 def test_a_discrete_gaussian_is_bounded_within_5_percent() -> None:

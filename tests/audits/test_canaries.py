@@ -94,7 +94,7 @@ def test_ties_and_unequal_sizes() -> None:
     assert found.witness.hits == (300, 0)
     assert (found.witness.draws, found.witness.other_draws) == (400, 250)
     assert found.samples == 250
-    assert json.loads(found.to_json())["result"]["witness"]["neighbors"] == ["with the canary", "without it"]
+    assert found.to_json()["witness"]["neighbors"] == ["with the canary", "without it"]
     nothing = from_scores([0.0] * 20, [0.0] * 20, Claim(epsilon=1))
     assert nothing.lower_bound == 0
     assert not nothing.violated
@@ -240,7 +240,7 @@ def test_one_run_breaks_false_claims_and_keeps_true_ones() -> None:
         assert isinstance(found.witness, OneRunGuesses)
         assert sum(found.witness.hits) == found.witness.draws
         assert "guesses were right (included: the " in str(found)
-        assert json.loads(found.to_json())["kind"] == "audit"
+        assert json.loads(json.dumps(found.to_json(), allow_nan=False))
     for true in (Claim(mu=3), Claim(rho=Fraction(9, 2)), Claim(epsilon=9, delta=1e-3)):
         assert not one_run(scores, coins, true).violated
 

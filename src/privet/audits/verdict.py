@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -139,9 +138,9 @@ class Audit(Drawn):
             f"a probability below {self.rarest:.1e} would not have been seen ({work})."
         )
 
-    def to_json(self) -> str:
+    def to_json(self) -> dict[str, Any]:
         claimed = {self.claim.parameter: float(self.claim.value)}
-        result = {
+        return {
             "verdict": self.verdict,
             "violated": self.violated,
             "claim": claimed | ({"delta": float(self.claim.delta)} if self.claim.parameter == "epsilon" else {}),
@@ -162,7 +161,6 @@ class Audit(Drawn):
             "seconds": self.seconds,
             "not_tested": list(self.not_tested),
         }
-        return json.dumps({"privet": 1, "kind": "audit", "result": result}, ensure_ascii=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,8 +196,8 @@ class Checks(Shown):
         lines += [f"  not tested   {words}" for words in self.not_tested]
         return "\n".join(lines)
 
-    def to_json(self) -> str:
-        result = {
+    def to_json(self) -> dict[str, Any]:
+        return {
             "verdict": self.verdict,
             "violated": self.violated,
             "subject": self.subject,
@@ -209,7 +207,6 @@ class Checks(Shown):
             ],
             "not_tested": list(self.not_tested),
         }
-        return json.dumps({"privet": 1, "kind": "checks", "result": result}, ensure_ascii=False)
 
 
 def down(value: float, digits: int) -> str:

@@ -122,7 +122,7 @@ def step_decimals(step: Fraction) -> int:
 
 
 def plain_numbers(value: Any) -> Any:
-    """Fractions as floats, all the way down: for JSON."""
+    """Fractions as floats, all the way down: for JSON, which has no infinity ("inf")."""
     match value:
         case dict():
             return {key: plain_numbers(item) for key, item in value.items()}
@@ -130,6 +130,8 @@ def plain_numbers(value: Any) -> Any:
             return [plain_numbers(item) for item in value]
         case Fraction():
             return float(value)
+        case float() if not math.isfinite(value):
+            return str(value)
         case _:
             return value
 

@@ -6,8 +6,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from privet.cli.verb import check_report, json_option, pen
-from privet.report.terminal import one_line
+from privet.cli.verb import check_report, json_option, pen, print_json
+from privet.report.terminal import one_line, plain_numbers
 
 if TYPE_CHECKING:
     from privet.audits import Audit, Checks, Claim
@@ -51,7 +51,7 @@ def show(found: Audit | Checks, options: argparse.Namespace) -> int:
     if options.out is not None:
         found.report(options.out)
     if options.json:
-        print(found.to_json())
+        print_json("checks" if hasattr(found, "checks") else "audit", plain_numbers(found.to_json()))
     else:
         print(found.text(pen()))
         if options.out is not None:
