@@ -10,6 +10,7 @@ import pytest
 
 import privet as pv
 from privet.attacks import Between, Mean, Tables, Total, attack_tables, tables_of_answers
+from privet.attacks.release.statistics import EVERYBODY
 from privet.vault import Vault
 
 ATTRIBUTES = {"ward": ("A", "B"), "age": tuple(Fraction(n) for n in range(100))}
@@ -68,7 +69,7 @@ def test_where_and_no_groups(vault: Vault) -> None:
     assert tables.statistics[1].name == "answer 1, row 1: n of everybody"
     assert tables.confidence == Fraction(9, 10)
     everybody = read(vault, "SELECT COUNT(*) AS n FROM t")
-    assert everybody.statistics[1].where == pv.attacks.release.EVERYBODY
+    assert everybody.statistics[1].where == EVERYBODY
 
 
 def test_groups_that_are_not_shown_are_not_used(vault: Vault) -> None:
