@@ -27,14 +27,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.proof)
         if function_of(item.nodeid) in slow_functions():
             item.add_marker(pytest.mark.slow)
-        room = room_of(item.nodeid)
-        marked = {mark.name for mark in item.iter_markers()}
-        if (
-            room is not None
-            and room.trusted
-            and "proof" not in marked
-            and ("counted" in marked or "slow" not in marked)
-        ):
+        room, marked = room_of(item.nodeid), {mark.name for mark in item.iter_markers()}
+        trusted = room is not None and room.trusted
+        if trusted and "proof" not in marked and ("counted" in marked or "slow" not in marked):
             item.add_marker(pytest.mark.covered)
 
 

@@ -1,4 +1,4 @@
-"""The tiers leave nothing out: every file has a room, every tier its command, and what a run says adds up."""
+"""The tiers leave nothing out: every folder has a room, every tier its command, and what a run says adds up."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from support.processor_time import (
     STARTING,
     Meter,
     budget,
+    folder_of,
     found_slow,
     left_out,
     room_of,
@@ -29,17 +30,17 @@ from support.processor_time import (
 ROOMS, TIERS = budget()
 
 
-def test_every_file_is_in_one_room() -> None:
-    for path in sorted(TESTS.rglob("test_*.py")):
-        assert len([room for room in ROOMS if room.holds(path.name)]) == 1, f"{path.name} in tests/budget.toml"
-    assert room_of("tests/test_ledger.py::test_one[a/b]") is room_of("tests/test_ledger_parts.py")
+def test_every_folder_is_in_one_room() -> None:
+    there = {folder_of(path.relative_to(ROOT).as_posix()) for path in TESTS.rglob("test_*.py")}
+    assert sorted(there) == sorted(folder for room in ROOMS for folder in room.folders)
+
+
+def test_a_test_has_the_room_of_its_folder() -> None:
+    assert room_of("tests/ledger/test_ledger.py::test_one[a/b]") is room_of("tests/ledger/test_other.py")
+    assert folder_of("tests/attacks/tables/test_encode.py::test_one") == "attacks"
+    assert folder_of("tests/test_engine.py::test_one") == "."
     assert room_of("elsewhere/test_nothing_of_ours.py::test_one") is None
-
-
-def test_every_pattern_has_a_file() -> None:
-    for room in ROOMS:
-        for pattern in room.files:
-            assert list(TESTS.rglob(f"test_{pattern}.py")), f"{room.name}: {pattern}"
+    assert room_of("test_nothing_of_ours.py::test_one") is None
 
 
 def test_the_makefile_runs_the_tiers_as_they_are_written_down() -> None:
@@ -109,21 +110,22 @@ class Item:
 
 
 def test_planted_bugs_are_proofs_by_their_names() -> None:
-    items = [Item("tests/test_ledger.py::test_a_bug_is_noticed"), Item("tests/test_cli.py::test_a_bug_is_noticed")]
+    items = [Item(f"tests/{room}/test_one.py::test_a_bug_is_noticed") for room in ("ledger", "cli")]
     pytest_collection_modifyitems(items)  # type: ignore[arg-type]
     assert [item.marks for item in items] == [["proof"], ["proof"]]
 
 
 def test_lines_are_counted_by_tests_of_trusted_rooms_that_are_quick_or_needed() -> None:
     marks = [(), ("slow",), ("slow", "counted"), ("proof",)]
-    items = [Item("tests/test_ledger.py::test_one", *given) for given in marks]
-    items += [Item("tests/test_cli.py::test_one")]
+    items = [Item("tests/ledger/test_ledger.py::test_one", *given) for given in marks]
+    items += [Item("tests/cli/test_cli.py::test_one")]
     pytest_collection_modifyitems(items)  # type: ignore[arg-type]
     assert ["covered" in item.marks for item in items] == [True, False, True, False, False]
 
 
 def test_what_is_over_its_budget_is_named() -> None:
-    tests = {f"tests/test_ledger.py::test_{n}": 6.0 for n in range(100)} | {"tests/test_new.py::test_one": 60.0}
+    tests = {f"tests/ledger/test_ledger.py::test_{n}": 6.0 for n in range(100)}
+    tests |= {"tests/new/test_new.py::test_one": 60.0}
     lines = table(tests, 30.0, "not proof")
     assert lines[0] == "minutes of processor time (budget)"
     assert next(line for line in lines if "ledger" in line).endswith("OVER")

@@ -139,7 +139,8 @@ def test_numbers_are_short_but_say_enough() -> None:
     assert [decimals_for(Fraction(x)) for x in ("0.013", "1", "12", "1e400", "1e-400")] == [3, 1, 0, 0, 12]
     assert [step_decimals(Fraction(x)) for x in ("1", "0.01", "5", "1/3")] == [0, 2, 0, 12]
     assert floor(Fraction(2, 3)) == "0.666"
-    assert plain_numbers({"a": [Fraction(1, 2), (1, "x")], "b": None}) == {"a": [0.5, [1, "x"]], "b": None}
+    given = {"a": [Fraction(1, 2), (1, "x")], "b": None, "c": math.inf}
+    assert plain_numbers(given) == {"a": [0.5, [1, "x"]], "b": None, "c": "inf"}
 
 
 def test_an_interval_of_no_width_keeps_its_decimals() -> None:

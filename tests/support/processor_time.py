@@ -16,7 +16,6 @@ import tomllib
 from collections import defaultdict
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path, PurePath
 
@@ -34,22 +33,16 @@ LEFT_OUT = "tests left out"
 STARTING = "start-up and collection"
 NO_ROOM = "in no room"
 IN_COVER = " and not covered"  # what CI adds to `make test`
-LONG, LONG_IN_ALL = (
-    0.5,
-    2.0,
-)  # seconds of one test, and of all tests of one function, that are too many for `make quick`
+LONG = 0.5  # seconds of one test that are too many for `make quick`
+LONG_IN_ALL = 2.0  # the same for all tests of one function
 
 
 @dataclass(frozen=True, slots=True)
 class Room:
     name: str
     minutes: float
-    files: tuple[str, ...]
+    folders: tuple[str, ...]
     trusted: bool = False
-
-    def holds(self, nodeid: str) -> bool:
-        stem = PurePath(nodeid.partition("::")[0]).stem
-        return any(fnmatchcase(stem, f"test_{pattern}") for pattern in self.files)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +55,24 @@ class Tier:
 @cache
 def budget() -> tuple[tuple[Room, ...], tuple[Tier, ...]]:
     read = tomllib.loads(BUDGET.read_text(encoding="utf-8"))
-    rooms = (Room(name, **{**given, "files": tuple(given["files"])}) for name, given in read["rooms"].items())
+    rooms = (Room(name, **{**given, "folders": tuple(given["folders"])}) for name, given in read["rooms"].items())
     return tuple(rooms), tuple(Tier(name, **given) for name, given in read["tiers"].items())
 
 
 def room_of(nodeid: str) -> Room | None:
-    return next((room for room in budget()[0] if room.holds(nodeid)), None)
+    """The room of tests/attacks/tables/test_encode.py::test_one is that of the folder `attacks`."""
+    folder = folder_of(nodeid)
+    return next((room for room in budget()[0] if folder in room.folders), None)
+
+
+def folder_of(nodeid: str) -> str | None:
+    """The folder in tests/ that a test stands in; `.` if it stands directly there."""
+    match nodeid.partition("::")[0].split("/"):
+        case ["tests", _]:
+            return "."
+        case ["tests", folder, *_]:
+            return folder
+    return None
 
 
 def function_of(nodeid: str) -> str:

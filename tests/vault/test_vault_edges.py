@@ -123,13 +123,13 @@ KILLED = """
 import os, sys
 from pathlib import Path
 import privet as pv
-from privet import catalog
+from privet.catalog import vault_file
 from privet.ledger import anchor, connection
 stage = sys.argv[2]
 def dies(*_, **__):
     os._exit(9)
 places = {
-    "before the declarations": (catalog, "write"), "during the declarations": (catalog, "_sync_folder"),
+    "before the declarations": (vault_file, "write"), "during the declarations": (vault_file, "_sync_folder"),
     "before the ledger": (connection, "_reserve"), "inside the ledger": (connection, "sync_folder"),
     "before the anchor": (anchor, "create"), "before the name": (Path, "replace"),
 }
