@@ -531,8 +531,8 @@ assert list(t.wrong_bounds(exact, store, t.SOME_TYPES)) == []
 t.test_one_person_with_some_rows(store, exact)
 t.test_rows_in_no_cell_are_dropped(True)
 t.test_ties_fall_to_the_values()
-patch.setattr(t.loops, "mixed", lambda number, key: number)  # one to one
-patch.setattr(t.loops, "spread", lambda number, key: np.uint64(0))  # everything collides
+patch.setattr(t.kernel_loops, "mixed", lambda number, key: number)  # one to one
+patch.setattr(t.kernel_loops, "spread", lambda number, key: np.uint64(0))  # everything collides
 assert list(t.wrong_bounds(exact, store, t.SOME_TYPES)) == []
 """
 
