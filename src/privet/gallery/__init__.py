@@ -41,7 +41,8 @@ def page() -> str:
         "`benchmarks/gallery.py` runs many seeds.",
     ]
     for family in FAMILIES:
-        lines += ["", f"## {family.__name__.rpartition('.')[2].replace('_', ' ').capitalize()}", "", (family.__doc__ or "").strip()]
+        title = family.__name__.rpartition(".")[2].replace("_", " ").capitalize()
+        lines += ["", f"## {title}", "", (family.__doc__ or "").strip()]
         lines += ["", "| mechanism | what is wrong | its twin |", "|---|---|---|"]
         made = [make(Pick(np.random.default_rng(0))) for make in family.ITEMS]
         lines += [f"| {broken.name} | {broken.says} | {fixed.says} |" for broken, fixed in made]

@@ -98,7 +98,7 @@ for place in ("before", "after"):
     assert t.swept(ids, Scheme(algorithm="sha1", salt=b"12", place=place), ids) == ids
 assert t.swept(ids, Scheme(algorithm="sha1", key=b"key"), ids) == ids
 fmt, = t.formats_of("9A")
-sweep = t.Sweep.of(fmt, Scheme(algorithm="md5"), t.Targets.of(t.Reading("hex", 32), ["0" * 32]))
+sweep = t.Sweep.of(fmt, Scheme(algorithm="md5"), t.Targets.of(t.HashReading("hex", 32), ["0" * 32]))
 assert sweep.swept(0, 260) == []
 """
 
