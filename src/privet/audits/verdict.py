@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from privet.report.terminal import Pen
 
 
+# How people meet the result of an audit: a page, a terminal, a notebook, a picture.
+
+
 class Shown:
     """What `Audit` and `Checks` share. The room `report` is loaded when something is shown."""
 

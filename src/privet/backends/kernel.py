@@ -24,6 +24,8 @@ from privet.core.claim import claim
 from privet.core.sensitivity import Bounds
 from privet.typing import Integers, Truths
 
+# Which values the rows that are kept have in each cell, and how often: for DISTINCT, quantiles, MIN and MAX.
+
 MANY = 2**20  # pairs that are put together at a time
 
 

@@ -17,6 +17,8 @@ from privet.core.sensitivity import Bounds, Sensitivity, sensitivity
 from privet.core.unit import Neighbors
 from privet.errors import RefusedQueryError
 
+# Keys that are not public: which are shown is a release of its own, with a price and a delta.
+
 ROUNDING = Fraction(1, 2**64)
 
 

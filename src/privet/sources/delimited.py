@@ -26,6 +26,11 @@ from privet.errors import InvalidInputError
 from privet.sources.relation import Given, Raw, positions, projection, relation_name, spelled, text, unreadable
 from privet.sources.rows import insert
 
+# The records of a CSV file, one at a time. A record ends where its quotes say, however long it is.
+#
+# Python's csv module defines what a record means, and the tests compare. It is not used for reading: in a field beyond
+# its limit, which the whole process shares, it stops, and would read the rest of that field as rows of other people.
+
 LONGEST = 1 << 24  # characters of a record; a longer one is read to its end and is not a row
 QUOTED = '"(?:[^"]++|"")*+'  # a quoted field without its last quote
 

@@ -24,6 +24,10 @@ from privet.sql.registry import Read, given, reading, written
 from privet.sql.scopes import Scope, find, short
 from privet.sql.terms import Term, arithmetic, literal, made, number, truth
 
+# IN (SELECT ...) and EXISTS: is a unit, or a value, among the rows of another table?
+#
+# A unit is looked up by an outer join with one row for each unit that has such rows; the condition is that one exists.
+
 FOUND = "found"  # how many rows of a unit were
 
 

@@ -22,6 +22,8 @@ from privet.sql.constants import whole_of
 from privet.sql.registry import Make, Read, named, rule, written
 from privet.sql.terms import Term, arithmetic, as_time, folded, literal, moment, needed
 
+# The rules of time zones: how far clocks were ahead of UTC, and when that changed.
+
 FIRST, LAST = dt.datetime(1900, 1, 1, tzinfo=dt.UTC), dt.datetime(2100, 1, 1, tzinfo=dt.UTC)
 STRIDE = dt.timedelta(days=2)  # the closest two changes of any zone are nearly four days apart
 SECOND = dt.timedelta(seconds=1)

@@ -30,6 +30,8 @@ from privet.sql.select import FARTHEST, Select, has_aggregates, only
 from privet.sql.subqueries import with_names
 from privet.sql.terms import Term, weight_of
 
+# What of an origin is used: columns that nobody asks for are not read, and their declarations do not matter.
+
 Used = dict[str, set[str]]  # columns by table
 
 
@@ -54,6 +56,8 @@ def pruned(origin: Origin, needed: Collection[str], used: Used) -> Origin:
         case _:
             assert_never(origin)
 
+
+# ROLLUP, CUBE and GROUPING SETS: which groupings are asked for, finest first as they are written.
 
 MOST_LEVELS = 64
 Level = tuple[exp.Expr, ...]

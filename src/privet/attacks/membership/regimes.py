@@ -37,6 +37,12 @@ from privet.core.rational import whole
 from privet.errors import InvalidInputError
 from privet.stats.roc import roc
 
+# Attacks that are really run, on simulated data, for the picture of error regimes.
+#
+# People have yes/no attributes with rates of 1/2, independent of each other. A release is d means with independent
+# normal errors of a given size. How well the attacks do depends on d / n and on error x sqrt(n) only, so a large number
+# of people is simulated by a smaller one with the same two.
+
 MEMBERS, SECRETS = 2000, 400  # people at most, for the one attack and the other
 SEEN = 250  # people inside whose scores are looked at, and as many outside
 

@@ -14,6 +14,11 @@ from privet.attacks.subsets.decoders.problem import Bits, Errors, Forecast
 from privet.attacks.subsets.score import SURE, calibration, scored
 from privet.attacks.subsets.subset_sums import AttackedSums, Sums
 
+# Bits that are the same in every data set that fits the answers, each with a certificate that the small checker takes.
+#
+# Only where an answer says for sure what cannot be: exact ones, and those with a largest error. A bit is a whole number
+# from 0 to 1, an answer y with errors up to E a row between y - E and y + E, and the claim that the bit is 1 or 0.
+
 Certified = tuple[System, ProofClaim, Proof]
 MOST_PEOPLE = 64  # a linear program each
 FEW = 16  # for whom a proof may split into cases

@@ -26,6 +26,8 @@ from privet.attacks.tables.scoring import scored
 from privet.attacks.tables.suppressed import suppressed
 from privet.errors import InvalidInputError
 
+# Why no data set fits: a few statistics that cannot all be true.
+
 NO_SOLUTION = ProofClaim((), 1)
 MOST_NAMES = 6
 ROOM = 1000

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from privet.compare.measured import Comparison
 
 
+# A picture of ways to ship records: how wrong their tables are, against how many people are certain.
+
 WIDTH, HEIGHT = 620, 380
 LETTER, LINE = 7.5, 17.0  # pixels that a label takes, a letter and in height
 

@@ -15,6 +15,8 @@ from privet.core.rational import show
 from privet.report.terminal import one_line
 from privet.report.tree import TreeBranch
 
+# Functions of one value in words close to SQL, with the words of that value inside.
+
 OneValue = (
     e.Modulo | e.Power | e.Shifted | e.Local | e.Written | e.Recased | e.Trimmed | e.Length | e.Sliced
     | e.Replaced | e.Piece | e.Like
