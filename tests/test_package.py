@@ -6,11 +6,13 @@ import subprocess
 import sys
 from decimal import Decimal
 from fractions import Fraction
+from types import ModuleType
 
 import numpy as np
 import pytest
 
 import privet as pv
+from privet import attacks, cli, compare
 from privet.core.laws import DiscreteLaplace
 from privet.errors import InvalidInputError, NoiseOverflowError, PrivetError
 from privet.noise.fast import LARGEST_POOL, MAX_SCALE, Sampler, sampler
@@ -155,3 +157,30 @@ def test_rooms_load_when_asked_for() -> None:
     assert pv.__getattr__("errors") is pv.errors
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         pv.__getattr__("nothing")
+
+
+OLD_NAMES = [
+    *((attacks, old, new) for old, new in attacks.RENAMED.items()),
+    (pv, "plans", "privet.compare"),
+    (compare, "compare", "compare_releases"),
+]
+
+
+@pytest.mark.parametrize(("room", "old", "new"), OLD_NAMES, ids=[old for _, old, _ in OLD_NAMES])
+def test_old_names_say_what_they_are_now(room: ModuleType, old: str, new: str) -> None:
+    with pytest.raises(AttributeError, match=f"renamed to {new}$"):
+        room.__getattr__(old)
+    if room is attacks:
+        assert callable(getattr(room, new))
+
+
+@pytest.mark.parametrize(("verb", "old"), list(cli.RENAMED))
+def test_old_commands_say_what_they_are_now(verb: str, old: str, capsys: pytest.CaptureFixture[str]) -> None:
+    new = cli.RENAMED[verb, old]
+    assert cli.main([verb, old, "anything"]) == 2
+    assert (
+        capsys.readouterr().err == f"privet: `privet {verb} {old}` was renamed\n  remedy: run `privet {verb} {new}`\n"
+    )
+    with pytest.raises(SystemExit) as stop:
+        cli.main([verb, new, "--help"])
+    assert stop.value.code == 0

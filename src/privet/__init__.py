@@ -73,6 +73,8 @@ def __getattr__(name: str) -> Any:
         return getattr(importlib.import_module(f"privet.{PLACES[name]}"), name)
     if name in ROOMS:
         return importlib.import_module(f"privet.{name}")
+    if name == "plans":  # its name in version 0.1
+        raise AttributeError("privet.plans was renamed to privet.compare", name=name)
     raise AttributeError(f"module 'privet' has no attribute '{name}'")
 
 
