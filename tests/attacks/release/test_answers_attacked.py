@@ -88,3 +88,16 @@ def test_nobody_is_certain_however_narrow_the_intervals(vault: Vault) -> None:
     assert found.proven == 0
     assert found.numbers["proven"] == 3  # two in A, one in B
     assert found.headline == "Nobody is certain, since the numbers are noisy; 3 would follow if all intervals held"
+
+
+@pytest.mark.parametrize(("share", "claimed"), [("0.97", 3), ("0.9", 0)])
+def test_what_follows_from_noisy_numbers_is_never_proven(tmp_path: Path, share: str, claimed: int) -> None:
+    """It is claimed where all intervals together hold with 90 % or more: two of 97 % do, two of 90 % do not."""
+    with pv.create(tmp_path / "w.privet", budget=pv.Budget(200)) as made:
+        made.add_table("t", {"ward": ["A", "A", "B"]}, unit=None, columns={"ward": pv.Category(["A", "B"])})
+        answer = made.sql("SELECT ward, COUNT(*) AS n FROM t GROUP BY ward", epsilon=150).release()
+    found = attack_tables(tables_of_answers([answer], {"ward": ("A", "B")}, share, most=9))
+    assert (found.proven, found.claimed) == (0, claimed)
+    assert found.headline.startswith("Nobody is certain, since the numbers are noisy; 3 would follow")
+    assert ("Certain means" in str(found)) is False
+    assert ("Claimed means" in str(found)) is bool(claimed)

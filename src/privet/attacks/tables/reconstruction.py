@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from privet.attacks.finding import Finding, Findings, Strength
 from privet.attacks.proofs.certificate import DENIAL, Leaf, ProofClaim, System, check, narrowed, only, rows_used
@@ -25,6 +26,12 @@ from privet.attacks.tables.narrowing import Prepared, prepare
 from privet.attacks.tables.scoring import scored
 from privet.attacks.tables.suppressed import suppressed
 from privet.errors import InvalidInputError
+
+SURE = Fraction(9, 10)  # what follows from noisy numbers is claimed of people from this probability on
+LEAD_NOISY = (
+    "Claimed means: it is so in every data set that fits, if every noisy number lies in its interval. The probability"
+    " of that stands beside each claim."
+)
 
 # Why no data set fits: a few statistics that cannot all be true.
 
@@ -177,13 +184,14 @@ def attack_tables(  # noqa: PLR0913  what a user may want to say, by name
     hidden = suppressed(found, work)
     known = disclosed(found, knowledge, work)
     repairs = best_repairs(found, work, progress) if repair and found.certain else None
+    claims = tables.confidence is not None and tables.confidence >= SURE
     return Findings(
         attack="tables",
         subject=subject,
         headline=headline(found, known),
         people=found.people if found.number_known else None,
         proven=found.proven if tables.confidence is None else 0,
-        claimed=0 if tables.confidence is None else found.proven,
+        claimed=found.proven if claims else 0,
         findings=(*_findings(found, repairs), *known),
         tables=(*(repairs.shown() if repairs else ()), *((hidden,) if hidden else ())),
         score=scored(found, knowledge),
@@ -193,6 +201,8 @@ def attack_tables(  # noqa: PLR0913  what a user may want to say, by name
         | {"disclosed": sum(finding.people for finding in known)}
         | ({"repair": repairs.numbers()} if repairs else {}),
         seconds=found.seconds,
+        word="claimed" if claims else "certain",
+        lead=LEAD_NOISY if claims and found.proven else "",
     )
 
 
