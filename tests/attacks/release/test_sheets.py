@@ -13,7 +13,7 @@ import openpyxl
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from python_calamine import CalamineWorkbook
 from support.places import EXAMPLES
@@ -515,6 +515,7 @@ CELLS = st.lists(st.lists(WORDS | st.integers(-3, 3), min_size=2, max_size=2), m
 
 
 @given(st.sampled_from(SHEET_KEYS), ANYTHING, CELLS)
+@example("rows", [[]], [])
 def test_any_mapping_is_read_or_refused(key: str, value: Any, cells: Rows) -> None:
     frame = pd.DataFrame([*FOUR[1:], *cells], columns=["sex", "n"])
     try:

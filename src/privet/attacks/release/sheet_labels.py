@@ -64,7 +64,7 @@ class Labels:
         """The name under which labels can be asked for."""
         known = {*self._reader.attributes, *self._said}
         same = [other for other in known if isinstance(name, str) and folded(other) == folded(name)]
-        if name in known and isinstance(name, str):
+        if isinstance(name, str) and name in known:
             return name
         if len(same) == 1:
             return same[0]
