@@ -101,13 +101,13 @@ mutate: $(READY)
 $(BASE): requirements.lock pyproject.toml
 	@echo "building .venv (once)"
 	@$(call environment,.venv)
-	@$(call install,.venv) --require-hashes -r requirements.lock
+	@$(call install,.venv) --no-deps --require-hashes -r requirements.lock
 	@$(call install,.venv) --no-deps --no-build-isolation -e .
 	@touch $(BASE)
 
 # What contributors install on top of that.
 $(READY): $(BASE) requirements-dev.lock
-	@$(call install,.venv) --require-hashes -r requirements-dev.lock
+	@$(call install,.venv) --no-deps --require-hashes -r requirements-dev.lock
 	@touch $(READY)
 
 # Installs the built wheel as a user does, into an empty environment with the base dependencies. Then runs the demo and
@@ -116,7 +116,7 @@ wheel: $(READY)
 	rm -rf dist
 	$(BIN)/python -m hatchling build --target wheel
 	$(BIN)/uv venv --quiet --clear --python $(BIN)/python .venv-wheel
-	$(BIN)/uv pip install --quiet --python .venv-wheel/bin/python --require-hashes -r requirements.lock
+	$(BIN)/uv pip install --quiet --python .venv-wheel/bin/python --no-deps --require-hashes -r requirements.lock
 	$(BIN)/uv pip install --quiet --python .venv-wheel/bin/python --no-deps dist/*.whl
 	.venv-wheel/bin/privet demo
 	.venv-wheel/bin/python tests/support/readme.py
