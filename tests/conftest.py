@@ -5,13 +5,24 @@ from __future__ import annotations
 import os
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 from support.processor_time import Meter, function_of, room_of, slow_functions
 
 IN_CI = os.environ.get("CI") == "true"
 
-settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=300, database=None)
+# The same examples in every run. Hypothesis also tries constants of the modules that happen to be loaded,
+# which depends on the tests that ran before in the same process; and it fails a test whose examples take long to draw.
+settings.register_profile(
+    "repeatable",
+    derandomize=True,
+    deadline=None,
+    max_examples=300,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("repeatable")
+providers.is_local_module_file = lambda _path: False  # tests/design/test_repeatable.py fails if this does nothing
 
 
 def pytest_configure(config: pytest.Config) -> None:
