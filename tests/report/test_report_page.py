@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.made_findings import NASTY, SAMPLES, block, likely, nasty, nobody, thousand
 from support.page_reader import Reader
+from support.refusals import raises_code
 
 from privet import __version__
 from privet.attacks.finding import Finding, Findings, Score, ShownTable, Strength
@@ -350,18 +351,18 @@ def test_writing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "problem"),
     [
-        ("report.pdf", "a report is an HTML file"),
-        ("report", "a report is an HTML file"),
-        (f"{NASTY}.txt", "a report is an HTML file"),
-        ("missing/report.html", "No such file"),
-        ("folder.html", "was not written by Privet"),
-        ("nul\0l.html", "no file can have this name"),
-        ("half\ud800.html", "no file can have this name"),
+        ("report.pdf", "wrong-ending: HTML"),
+        ("report", "wrong-ending: HTML"),
+        (f"{NASTY}.txt", "wrong-ending: HTML"),
+        ("missing/report.html", "cannot-write: such"),
+        ("folder.html", "file-exists"),
+        ("nul\0l.html", "cannot-write"),
+        ("half\ud800.html", "cannot-write"),
     ],
 )
 def test_a_file_that_cannot_be_written_is_one_clear_line(name: str, problem: str, tmp_path: Path) -> None:
     (tmp_path / "folder.html").mkdir()
-    with pytest.raises(InvalidInputError, match=problem) as caught:
+    with raises_code(InvalidInputError, problem) as caught:
         block().report(tmp_path / name)
     assert caught.value.problem.isprintable()
     assert caught.value.remedy
