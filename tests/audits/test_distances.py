@@ -122,7 +122,7 @@ def test_orders_of_records_without_an_order_and_of_arrays() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"norm": "l3"}, "unknown-choice: norm … 1 … 2"),
+        ({"norm": "l3"}, "unknown-choice: norm … l1 … l2"),
         ({"order": "some"}, "unknown-choice: 'fixed' … 'any'"),
         ({"declared": 0}, "not-positive: declared … above 0"),
         ({"neighbors": 3}, "wrong-shape: neighbors"),

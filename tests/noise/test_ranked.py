@@ -427,7 +427,7 @@ def test_bad_cells_are_refused_without_a_word_about_them() -> None:
         (many, many),
     ]
     for values, counts in refused:
-        with raises_code(InvalidInputError, "wrong-shape: 64") as caught:
+        with raises_code(InvalidInputError, "wrong-shape: int64") as caught:
             choose_by_rank(values, counts, loss, Choice(HALF))
         assert "67" not in str(caught.value)
 
