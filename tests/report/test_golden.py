@@ -21,7 +21,6 @@ from privet.attacks.finding import Findings
 from privet.attacks.pseudonyms.hash_search import Sweep
 from privet.audits import Audit, Checks
 from privet.compare import Comparison, Measured
-from privet.compare.leakage import leak, made
 from privet.report.answer.text import html
 from privet.report.audit.page import page_of as page_of_audit
 from privet.report.budget_text import budget_text
@@ -122,16 +121,11 @@ def counter() -> Findings:
     return attacks.attack_counter(np.cumsum(arrived), errors=attacks.Errors("exact"), rate=0.5, truth=arrived)
 
 
-def leaks() -> Findings:
-    people = made(40, 20)
-    return leak(people, columns=list(people), epsilons=[1, 100], runs=40)
-
-
 ATTACKS: dict[str, Callable[[], Findings]] = {
     "attack-tables": tables, "attack-differencing": differencing, "attack-anonymized": anonymized,
     "attack-linkage": linkage, "attack-scoreboard": scoreboard, "attack-uniqueness": uniqueness,
     "attack-pseudonyms": pseudonyms, "attack-membership": membership, "attack-regimes": regimes,
-    "attack-subsets": subsets, "attack-counter": counter, "attack-leak": leaks,
+    "attack-subsets": subsets, "attack-counter": counter,
     "findings-all": block, "findings-some": likely, "findings-none": nobody,
 }  # fmt: skip
 
