@@ -321,7 +321,7 @@ def test_command_overwrites_nothing(files: Path, capsys: pytest.CaptureFixture[s
     assert run(files, "--columns", "visit") == 0
     capsys.readouterr()
     rotated = command(files, "--columns", "visit", "--rotate", "--mapping", mapping_place, out="three")
-    expect_code("cannot-write: m.csv", refused(rotated, capsys))
+    expect_code("cannot-write: nowhere", refused(rotated, capsys))
 
 
 def test_a_sign_of_life() -> None:

@@ -276,7 +276,7 @@ def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert json.loads(capsys.readouterr().out)["result"]["known"][0]["together"] == ["AIDS"]
     assert cli.main([*words, "--out", str(tmp_path / "r.html")]) == 0
     assert "4 of 12 people are certain" in capsys.readouterr().out
-    expect_code("--known cannot be read", refused([*words, "--known", "13012"], capsys))
+    expect_code("syntax-error: --known … 13012", refused([*words, "--known", "13012"], capsys))
 
 
 # What must not be called certain
