@@ -171,9 +171,7 @@ def check(  # noqa: PLR0913  each by name
 
 def _check_names(table: Microdata, names: Sequence[str], private: Sequence[str]) -> None:
     if not names:
-        raise InvalidInputError(
-            "no quasi-identifier is named", 'say which columns tell who it is: ["age", "sex"]', "missing-name"
-        )
+        raise InvalidInputError("no quasi-identifier is named", 'for example quasi=["age", "sex"]', "missing-name")
     for name in (*names, *private):
         table[name]  # is there
         if [*names, *private].count(name) > 1:

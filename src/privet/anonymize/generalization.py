@@ -129,21 +129,15 @@ def quasi_identifiers(
     if not len(records):
         raise InvalidInputError("there are no records", "check the file", "empty")
     if not names:
-        raise InvalidInputError(
-            "no quasi-identifier is named", 'say which columns tell who it is: ["age", "sex"]', "missing-name"
-        )
+        raise InvalidInputError("no quasi-identifier is named", 'for example quasi=["age", "sex"]', "missing-name")
     twice = {name for name in names if list(names).count(name) > 1}
     if twice:
-        raise InvalidInputError(
-            f"quasi-identifier {show(min(twice))} is named twice", "name each column once", "duplicate-name"
-        )
+        raise InvalidInputError(f"quasi-identifier {show(min(twice))} is named twice", "name it once", "duplicate-name")
     for name in sensitive:
         records[name]  # or it is not there
         if name in names:
             raise InvalidInputError(
-                f"column {show(name)} is both sensitive and a quasi-identifier",
-                "let it be one of the two",
-                "duplicate-name",
+                f"column {show(name)} is both sensitive and a quasi-identifier", "choose one of them", "duplicate-name"
             )
     given = given_hierarchies(hierarchies, names)
     return tuple(_quasi(records[name], given.get(name)) for name in names)
@@ -162,9 +156,7 @@ def limit_of(suppress: object, records: int) -> int:
     share = rational(suppress, "suppress")
     if not 0 <= share <= 1:
         raise InvalidInputError(
-            f"suppress must be from 0 to 1, not {show(suppress)}",
-            "give a share of the records, such as 0.05",
-            "out-of-range",
+            f"suppress must be from 0 to 1, not {show(suppress)}", "for example 0.05 of the records", "out-of-range"
         )
     return floor(share * records)
 
@@ -174,9 +166,7 @@ def _check_size(task: GeneralizeTask) -> None:
     least, records = max([1, *(model.k for model in task.models if isinstance(model, K))]), len(task.records)
     if least > records:
         raise InvalidInputError(
-            f"k={least} is more than the {_many(records)}",
-            f"give a k of at most {records}, or more records",
-            "too-large",
+            f"k={least} is more than the {_many(records)}", f"give k up to {records}, or more records", "too-large"
         )
     nodes = prod(one.height for one in task.hierarchies)
     if nodes > MOST_NODES:
@@ -235,9 +225,7 @@ def _best(task: GeneralizeTask, found: FoundNode) -> Best:
     wanted, records = ", ".join(map(str, task.models)), len(task.records)
     within = f"{wanted} with at most {task.limit:,} of {_many(records)} suppressed"
     if not found.optimal:
-        raise InvalidInputError(
-            f"no choice of levels was found in time for {within}", "give more seconds", "out-of-time"
-        )
+        raise InvalidInputError(f"no choice of levels was found in time for {within}", "raise seconds", "out-of-time")
     if found.fewest == records:
         raise InvalidInputError(
             f"no choice of levels that was tried keeps any record under {wanted}",

@@ -38,9 +38,7 @@ def read_hierarchy(path: str | os.PathLike[str], name: str | None = None, **opti
             rows, unclosed = _rows(place, source)  # a semicolon is what is used, unless it does not fit
     except (OSError, EOFError, UnicodeError, zlib.error):
         raise InvalidInputError(
-            f"the hierarchy {show(place.name)} cannot be read",
-            "check that the file is there, and its encoding",
-            "unreadable-file",
+            f"the hierarchy {show(place.name)} cannot be read", "check its path and its encoding", "unreadable-file"
         ) from None
     if unclosed:
         raise InvalidInputError(
@@ -90,9 +88,7 @@ def read_hierarchies(folder: str | os.PathLike[str], columns: Collection[str] | 
     """
     place = Path(folder)
     if not place.is_dir():
-        raise InvalidInputError(
-            f"there is no folder {show(str(folder))}", "check the path of the hierarchies", "folder-missing"
-        )
+        raise InvalidInputError(f"there is no folder {show(str(folder))}", "check the path", "folder-missing")
     files = [path for path in sorted(place.iterdir()) if NAMED.fullmatch(path.name) and path.name[0] != "."]
     files = [path for path in files if MARK in path.name.lower()] or files
     found: dict[str, Path] = {}

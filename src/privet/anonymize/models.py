@@ -249,9 +249,7 @@ class T:
 
     def __post_init__(self) -> None:
         if not 0 <= rational(self.t, "t") <= 1:
-            raise InvalidInputError(
-                f"t must be from 0 to 1, not {show(self.t)}", "give t as a share such as 0.2", "out-of-range"
-            )
+            raise InvalidInputError(f"t must be from 0 to 1, not {show(self.t)}", "for example t=0.2", "out-of-range")
 
     def holds(self, counts: Counts, overall: Counts) -> Truths:
         up, down = rational(self.t, "t").as_integer_ratio()

@@ -296,9 +296,7 @@ def _rows(table: Microdata, axes: Sequence[Axis], sensitive: Sequence[str]) -> n
 
 def _check(table: Microdata, quasi: Sequence[str], sensitive: Sequence[str]) -> None:
     if not quasi:
-        raise InvalidInputError(
-            "there is no quasi-identifier", "name the columns that others may know of a person", "missing-name"
-        )
+        raise InvalidInputError("there is no quasi-identifier", "name the columns that others may know", "missing-name")
     if len(quasi) > MOST_AXES:
         raise InvalidInputError(f"there are {len(quasi)} quasi-identifiers", f"name {MOST_AXES} or fewer", "too-many")
     for name in (*quasi, *sensitive):
@@ -320,9 +318,7 @@ def _feasible(records: int, k: int, checks: Sequence[_Check]) -> None:
         for model in check.models:
             if not model.holds(check.overall[None, :], check.overall)[0]:
                 raise InvalidInputError(
-                    f"not even all records together keep {model}",
-                    "ask for less: a smaller l, or a larger c",
-                    "unreachable-model",
+                    f"not even all records together keep {model}", "give a smaller l or a larger c", "unreachable-model"
                 )
 
 

@@ -223,9 +223,7 @@ def _text(options: argparse.Namespace) -> str:
     try:
         return sys.stdin.read()
     except UnicodeDecodeError:
-        raise InvalidInputError(
-            "stdin is not text that can be read", "send the question as UTF-8", "not-utf8"
-        ) from None
+        raise InvalidInputError("stdin is not text that can be read", "send the query as UTF-8", "not-utf8") from None
 
 
 def _wanted(given: list[str] | None, option: str) -> Mapping[str, Any] | str | None:

@@ -181,9 +181,7 @@ def read_text(path: Path, what: str) -> str:
             f"cannot read {path}: {error.strerror}", f"name the file that has {what}", "unreadable-file"
         ) from None
     except UnicodeDecodeError:
-        raise InvalidInputError(
-            f"{path} is not in UTF-8", f"save the file that has {what} as UTF-8", "not-utf8"
-        ) from None
+        raise InvalidInputError(f"{path} is not in UTF-8", f"save the file with {what} as UTF-8", "not-utf8") from None
 
 
 @contextmanager

@@ -68,9 +68,7 @@ def leak(  # noqa: PLR0913  all but the data by name
     if attack not in WORDS:
         raise InvalidInputError(f"there is no attack {show(attack)}", "write membership or subsets", "unknown-choice")
     if attack == "subsets" and values.tops != (1,):
-        raise InvalidInputError(
-            "the attack on subset sums is about one yes or no", "name one such column", "not-binary"
-        )
+        raise InvalidInputError("the attack on subset sums is about one yes or no", "name one column", "not-binary")
     return findings_of(_measured(values, attack, relation, prices, (repeated, seed, progress)), _subject(data), start)
 
 

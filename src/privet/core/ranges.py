@@ -243,9 +243,7 @@ def _modulo(inner: Shape, divisor: Fraction) -> Shape:
 def _power(inner: Shape, exponent: int) -> Shape:
     if not 1 <= exponent <= HIGHEST:
         raise RefusedQueryError(
-            "a power needs a small whole exponent",
-            f"write POWER(x, 2) with an exponent from 1 to {HIGHEST}",
-            "out-of-range",
+            "a power needs a small whole exponent", f"use an exponent from 1 to {HIGHEST}", "out-of-range"
         )
     ends = sorted([inner.low**exponent, inner.high**exponent])
     low = 0 if exponent % 2 == 0 and inner.low <= 0 <= inner.high else ends[0]

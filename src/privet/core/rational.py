@@ -95,9 +95,7 @@ def show(value: object) -> str:
 def _decimal(value: object, name: str) -> Decimal:
     text = str(value)  # for a float the shortest decimal that reads back as the same float
     if len(text) > MAX_DIGITS:
-        raise InvalidInputError(
-            f"{name} has {len(text)} characters", f"give {name} with at most {MAX_DIGITS} digits", "too-long"
-        )
+        raise InvalidInputError(f"{name} has {len(text)} characters", f"give at most {MAX_DIGITS} digits", "too-long")
     try:
         number = Decimal(text)
     except InvalidOperation:
@@ -106,9 +104,7 @@ def _decimal(value: object, name: str) -> Decimal:
         raise _not_a_number(value, name, "not-finite")
     if number and abs(number.adjusted()) > MAX_DIGITS:
         raise InvalidInputError(
-            f"{name} is too extreme: {show(value)}",
-            f"give {name} between 1e-{MAX_DIGITS} and 1e{MAX_DIGITS}",
-            "out-of-range",
+            f"{name} is too extreme: {show(value)}", f"give one from 1e-{MAX_DIGITS} to 1e{MAX_DIGITS}", "out-of-range"
         )
     return number
 

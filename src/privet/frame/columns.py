@@ -135,9 +135,7 @@ class Expr:
         """To so many decimals; halves are rounded upwards."""
         places = whole(decimals, "decimals")
         if abs(places) > FINEST:
-            raise InvalidInputError(
-                f"decimals is {show(places)}", f"give decimals from -{FINEST} to {FINEST}", "out-of-range"
-            )
+            raise InvalidInputError(f"decimals is {show(places)}", f"choose from -{FINEST} to {FINEST}", "out-of-range")
         return _one(f"{self._inner}.round({places})", self, lambda item: rounded(e.Rounding.NEAREST, item, places))
 
     def floor(self) -> Expr:
@@ -333,9 +331,7 @@ class Moments(Unfinished):
 def col(name: str) -> Expr:
     """A column of the frame that gets this expression."""
     if not isinstance(name, str):
-        raise InvalidInputError(
-            f"a column is named by a text, not {show(name)}", 'write such as pv.col("age")', "wrong-type"
-        )
+        raise InvalidInputError(f"a column is named by a text, not {show(name)}", 'write pv.col("age")', "wrong-type")
     return Expr(lambda scope: scope.column(name), cut(f"col({written(name)})"))
 
 
@@ -354,9 +350,7 @@ def expr(value: object) -> Expr:
         return value
     if isinstance(value, Unfinished):
         raise InvalidInputError(
-            "an expression is not complete",
-            'write pv.when(c).then(x), or a part such as pv.col("day").dt.year',
-            "wrong-type",
+            "an expression is not complete", 'write pv.when(c).then(x) or pv.col("day").dt.year', "wrong-type"
         )
     term = constant(value)
     return Expr(lambda _: term, cut(written(value)))

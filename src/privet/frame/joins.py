@@ -139,9 +139,7 @@ def _plain(left: Frame, mine: object, right: Frame, yours: object) -> tuple[str,
 
 def _matched(frame: Frame, name: object) -> Term:
     if not isinstance(name, str):
-        raise InvalidInputError(
-            f"a column is named by a text, not {show(name)}", 'give such as on="ward"', "wrong-type"
-        )
+        raise InvalidInputError(f"a column is named by a text, not {show(name)}", 'for example on="ward"', "wrong-type")
     term = frame.rows.column(name)
     if not isinstance(term.expression, Column):
         raise RefusedQueryError(f"{show(name)} is computed", "match columns as they were declared", "computed-column")
@@ -202,9 +200,7 @@ class _Sides:
         for name, term in self.right.columns.items():
             if evaluate(term.expression, nothing) is not None:
                 raise RefusedQueryError(
-                    f"{show(name)} would have a value where nothing matches",
-                    "compute it after the join",
-                    "computed-column",
+                    f"{show(name)} would have a value where nothing matches", "compute it afterwards", "computed-column"
                 )
 
     def _new_columns(self) -> dict[str, Term]:

@@ -145,9 +145,7 @@ def _check_whole(raw: Raw, name: str) -> None:
     """Every field is in its column."""
     if raw.unclosed:
         raise InvalidInputError(
-            f"{name} ends inside a quoted field",
-            "close the quote: it takes in every record behind it",
-            "unclosed-quote",
+            f"{name} ends inside a quoted field", "close the quote: it takes in all later records", "unclosed-quote"
         )
     if raw.ragged:
         many = "1 record has" if raw.ragged == 1 else f"{raw.ragged:,} records have"
@@ -173,9 +171,7 @@ def _table(
                 "not-supported" if name in left_out else "unknown-column",
             )
     if not names:
-        raise InvalidInputError(
-            "there is no column to read", "check the header, the delimiter and the encoding", "empty"
-        )
+        raise InvalidInputError("there is no column to read", "check the header, delimiter and encoding", "empty")
     lost = tuple(name for name, _ in found if name not in kinds) if columns is None else ()
     return Table(name=NAME, source=source, unit=None, columns={name: kinds[name] for name in names}), lost
 

@@ -100,9 +100,7 @@ def describe(path: str | Path, *, name: str | None = None, public: bool = False,
 def _draft(connection: duckdb.DuckDBPyConnection, source: Source, path: Path, name: str, *, public: bool) -> DraftTable:
     first, left_out = first_kinds(schema(connection, source, path))
     if not first:
-        raise InvalidInputError(
-            "no column can be declared", "check the header, the delimiter and the encoding", "empty"
-        )
+        raise InvalidInputError("no column can be declared", "check the header, delimiter and encoding", "empty")
     raw = attach(connection, Table(name=name, source=source, unit=None, columns=first), path.parent, {})
     known = {column: facts(connection, raw.relation, column, raw.types[column], public=public) for column in first}
     source = _reading(replace(source, path=portable(path, Path.cwd())), known)

@@ -49,9 +49,7 @@ def has_rows(scope: Scope, rows: Rows) -> Term:
     """Does the unit have a row there?"""
     if not rows.units:
         raise RefusedQueryError(
-            "the sub-query does not give the unit",
-            "select the column that says whose a row is, and nothing else",
-            "not-per-unit",
+            "the sub-query does not give the unit", "select the unit's column, and nothing else", "not-per-unit"
         )
     count = (Aggregate(name=FOUND, function=Function.COUNT),)
     right: PerUnit

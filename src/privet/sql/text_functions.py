@@ -85,9 +85,7 @@ def _substring(read: Read, node: exp.Substring) -> Term:
     length = _place(read(node.args["length"]), what) if node.args.get("length") else None
     if start < 1 or (length is not None and length < 0):
         raise RefusedQueryError(
-            "SUBSTRING counts from 1",
-            "write SUBSTRING(x, 1, 3); RIGHT(x, 3) counts from the end of the text",
-            "out-of-range",
+            "SUBSTRING counts from 1", "write SUBSTRING(x, 1, 3); RIGHT(x, 3) counts from the end", "out-of-range"
         )
     return _sliced(read(node.this), start - 1, None if length is None else start - 1 + length, "SUBSTRING")
 

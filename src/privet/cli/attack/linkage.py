@@ -36,9 +36,7 @@ def pairs_of(text: str, option: str) -> dict[str, str]:
         one, sign, other = (piece.strip() for piece in part.partition("="))
         if not one or (sign and not other):
             raise InvalidInputError(
-                f"{option} {text} is not a list of columns",
-                f"write, for example, {option} zip=postcode,sex",
-                "syntax-error",
+                f"{option} {text} is not a list of columns", f"for example {option} zip=postcode,sex", "syntax-error"
             )
         found[one] = other or one
     return found
@@ -51,9 +49,7 @@ def _linkage(options: argparse.Namespace) -> None:
     on, truth = pairs_of(options.on, "--on"), list(pairs_of(options.truth, "--truth").items())
     if len(truth) > 1:
         raise InvalidInputError(
-            "--truth must name one column of ids",
-            "write, for example, --truth id, or --truth id=person",
-            "syntax-error",
+            "--truth must name one column of ids", "for example --truth id, or --truth id=person", "syntax-error"
         )
     from privet import attacks  # noqa: PLC0415  brings NumPy and DuckDB
 
@@ -121,9 +117,7 @@ def _uniqueness(options: argparse.Namespace) -> None:
     points = [part.strip() for part in options.points.split(",") if part.strip()]
     if not points or not all(part.isascii() and part.isdigit() for part in points):
         raise InvalidInputError(
-            f"--points {options.points} is not a list of numbers",
-            "write, for example, --points 1,2,3,4",
-            "syntax-error",
+            f"--points {options.points} is not a list of numbers", "for example --points 1,2,3,4", "syntax-error"
         )
     from privet import attacks  # noqa: PLC0415
 

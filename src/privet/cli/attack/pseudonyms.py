@@ -63,9 +63,7 @@ def _key(path: Path) -> bytes:
         return bytes.fromhex(read_text(path, "the key of HMAC").strip())
     except ValueError:
         raise InvalidInputError(
-            f"{path} is not a key in hexadecimal",
-            "write the key in hexadecimal digits, for example 00ff1e…",
-            "wrong-format",
+            f"{path} is not a key in hexadecimal", "write the key in hexadecimal, for example 00ff1e…", "wrong-format"
         ) from None
 
 

@@ -92,9 +92,7 @@ def _own_function(value: object, module: ModuleType) -> bool:
 def _neighbors(options: argparse.Namespace) -> Any:
     if options.neighbors is not None and options.domain is not None:
         raise InvalidInputError(
-            "--neighbors and --domain exclude each other",
-            "give two data sets, or where to search",
-            "contradictory-options",
+            "--neighbors and --domain exclude each other", "give two data sets or a domain", "contradictory-options"
         )
     if options.replace and options.domain is None:
         raise InvalidInputError(
