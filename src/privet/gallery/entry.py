@@ -29,32 +29,16 @@ class GalleryEntry:
     mechanism: Mechanism
     domain: Domain
     says: str  # what is wrong with it, or why it is right
-    twin: str  # the name of the entry that is right where this is wrong, or the other way round
 
 
 def pair(name: str, claim: Claim, domain: Domain, broken: Mechanism, fixed: Mechanism) -> Pair:
     """A broken mechanism and its correct twin, under one claim. What their docstrings say, the entries say."""
-    right = f"{name}-fixed"
-    return (
-        GalleryEntry(
-            name=name,
-            correct=False,
-            claim=claim,
-            mechanism=broken,
-            domain=domain,
-            says=_sentences(broken),
-            twin=right,
-        ),
-        GalleryEntry(
-            name=right,
-            correct=True,
-            claim=claim,
-            mechanism=fixed,
-            domain=domain,
-            says=_sentences(fixed),
-            twin=name,
-        ),
-    )
+
+    def entry(name: str, mechanism: Mechanism, *, correct: bool) -> GalleryEntry:
+        says = _sentences(mechanism)
+        return GalleryEntry(name=name, correct=correct, claim=claim, mechanism=mechanism, domain=domain, says=says)
+
+    return entry(name, broken, correct=False), entry(f"{name}-fixed", fixed, correct=True)
 
 
 def _sentences(mechanism: Mechanism) -> str:
