@@ -11,7 +11,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from privet.cli.verb import Verb, check_table, counting, json_option, pen, print_json, spreadsheet_option
+from privet.cli.verb import Verb, check_seconds, check_table, counting, json_option, pen, print_json, spreadsheet_option
 from privet.core.rational import show
 from privet.errors import InvalidInputError
 
@@ -113,10 +113,7 @@ def _check(options: argparse.Namespace) -> None:
     if out is not None:
         _check_apart(out, options)
         check_table(out)
-    if options.seconds is not None and not options.seconds > 0:
-        raise InvalidInputError(
-            f"seconds must be above 0, not {options.seconds:g}", "for example --seconds 60", "not-positive"
-        )
+    check_seconds(options.seconds)
     if options.relaxed and options.method != "mondrian":
         raise InvalidInputError(
             "--relaxed goes with --method mondrian", "leave it out, or change the method", "unneeded-option"

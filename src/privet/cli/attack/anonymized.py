@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from privet.cli.attack.result import check, result_options, show
-from privet.cli.verb import Verb, working
+from privet.cli.attack.result import check, show
+from privet.cli.verb import Verb, result_options, working
 from privet.errors import InvalidInputError
 
 

@@ -6,8 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from privet.cli.attack.result import check, result_options, seconds_option, show
-from privet.cli.verb import Verb, check_table, counting, read_text, spreadsheet_option
+from privet.cli.attack.result import check, seconds_option, show
+from privet.cli.verb import Verb, check_table, counting, read_text, result_options, spreadsheet_option
 from privet.errors import InvalidInputError
 
 

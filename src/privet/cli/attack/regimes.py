@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from privet.cli.attack.result import check, result_options, show
-from privet.cli.verb import Verb, counting
+from privet.cli.attack.result import check, show
+from privet.cli.verb import Verb, counting, result_options
 from privet.errors import InvalidInputError
 
 RANGE = 3  # parts of name:low:high

@@ -9,8 +9,8 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from privet.cli.attack.result import check, result_options, seconds_option, show
-from privet.cli.verb import Verb, counting, print_json
+from privet.cli.attack.result import check, seconds_option, show
+from privet.cli.verb import Verb, counting, print_json, result_options
 from privet.errors import InvalidInputError
 
 if TYPE_CHECKING:

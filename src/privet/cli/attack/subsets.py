@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from privet.cli.attack.result import check, result_options, show
-from privet.cli.verb import Verb, counting, opened
+from privet.cli.attack.result import check, show
+from privet.cli.verb import Verb, counting, opened, result_options
 from privet.errors import InvalidInputError
 
 if TYPE_CHECKING:

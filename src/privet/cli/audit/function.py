@@ -11,8 +11,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from privet.cli.audit.result import EXIT_CODES, check_out, claim_of, claim_options, given, result_options, show
-from privet.cli.verb import Verb, counting
+from privet.cli.audit.result import EXIT_CODES, claim_of, claim_options, given, show
+from privet.cli.verb import Verb, check_report, counting, result_options
 from privet.core.rational import show as shown
 from privet.errors import InvalidInputError
 from privet.report.terminal import one_line
@@ -40,7 +40,7 @@ def _options(command: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    check_out(options)
+    check_report(options.out)
     claim, neighbors = claim_of(options), _neighbors(options)
     mechanism = load(options.function)
     from privet.audits import audit  # noqa: PLC0415  brings NumPy
