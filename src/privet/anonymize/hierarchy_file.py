@@ -104,9 +104,7 @@ def read_hierarchies(folder: str | os.PathLike[str], columns: Collection[str] | 
             found[name] = path
     if not files:
         raise InvalidInputError(
-            f"there is no hierarchy in {show(str(folder))}",
-            "name the files such as age.csv or data_hierarchy_age.csv",
-            "missing-file",
+            f"there is no hierarchy in {show(str(folder))}", "name each file after its column: age.csv", "missing-file"
         )
     return {name: read_hierarchy(path, name) for name, path in found.items()}
 

@@ -67,9 +67,7 @@ class Key:
             made = {int(one["version"]): str(one.get("made", "")) for one in said["keys"]}
         except OSError as error:
             raise InvalidInputError(
-                f"cannot read the key file {place}: {error.strerror}",
-                "name a key file, or a new one to be made",
-                "unreadable-file",
+                f"cannot read the key file {place}: {error.strerror}", "name a key file or a new one", "unreadable-file"
             ) from None
         except (UnicodeDecodeError, tomllib.TOMLDecodeError, KeyError, TypeError, ValueError):
             raise _no_keys(place) from None  # without a word of what is in it

@@ -310,9 +310,7 @@ def asked(
     """All models that the arguments of an anonymization name: l and t are for each sensitive column."""
     if (l is not None or t is not None) and not sensitive:
         raise InvalidInputError(
-            f"{'l' if l is not None else 't'} needs a sensitive column",
-            'say which, such as sensitive="disease"',
-            "missing-name",
+            f"{'l' if l is not None else 't'} needs a sensitive column", 'give sensitive="disease"', "missing-name"
         )
     found: list[Model] = [] if k is None else [K(k)]
     if l is not None:

@@ -181,9 +181,7 @@ def _check(
         raise InvalidInputError(f"{show(both[0])} is to be replaced and dropped", "choose one", "duplicate-name")
     if not FEWEST <= length <= MOST:
         raise InvalidInputError(
-            f"a pseudonym cannot have {length} letters",
-            f"give a length from {FEWEST} to {MOST}; {LETTERS} is usual",
-            "out-of-range",
+            f"a pseudonym cannot have {length} letters", f"give {FEWEST} to {MOST} ({LETTERS} is usual)", "out-of-range"
         )
     for name in normal:
         if name not in NORMAL:

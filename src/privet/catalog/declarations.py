@@ -310,9 +310,7 @@ def _check_table(table: Table) -> None:
 def _check_types(types: object) -> None:
     if not isinstance(types, Mapping) or not all(isinstance(part, str) for item in types.items() for part in item):
         raise InvalidInputError(
-            f"types must name the type of each column, not {show(types)}",
-            "leave types out: updating the table writes it",
-            "wrong-type",
+            f"types must name the type of each column, not {show(types)}", "leave types out", "wrong-type"
         )
 
 
@@ -368,9 +366,7 @@ def _check_column(name: object, kind: object) -> None:
 def check_name(name: object, what: str) -> None:
     if not isinstance(name, str) or not name.strip() or name != name.strip() or len(name) > LONGEST_NAME:
         raise InvalidInputError(
-            f"{show(name)} cannot name {what}",
-            f"use 1 to {LONGEST_NAME} characters, without spaces at the ends",
-            "invalid-name",
+            f"{show(name)} cannot name {what}", f"use 1 to {LONGEST_NAME} characters, no outer spaces", "invalid-name"
         )
     if any(unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp") for letter in name):
         raise InvalidInputError(

@@ -213,9 +213,7 @@ def _check_encoding(path: Path, encoding: str) -> None:
         raise unreadable() from None
     except UnicodeError:
         raise InvalidInputError(
-            f"{path.name} is not in {encoding}",
-            "give its encoding, for example --encoding cp1252, or leave the option out",
-            "wrong-encoding",
+            f"{path.name} is not in {encoding}", "for example --encoding cp1252, or leave it out", "wrong-encoding"
         ) from None
 
 
@@ -244,9 +242,7 @@ def _models(options: argparse.Namespace, sensitive: Sequence[str]) -> list[Model
     if options.recursive_l is not None:
         c, comma, l = options.recursive_l.rpartition(",")  # noqa: E741  their names in the field
         if not comma or not l.strip().isdecimal():
-            raise InvalidInputError(
-                f"{show(options.recursive_l)} is not C,L", "write, for example, --recursive-l 3,2", "syntax-error"
-            )
+            raise InvalidInputError(f"{show(options.recursive_l)} is not C,L", "for example 3,2", "syntax-error")
         found += [RecursiveL(c.strip(), int(l), name) for name in sensitive]
     return found
 

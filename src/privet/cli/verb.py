@@ -179,9 +179,7 @@ def _explained(path: Path, option: str) -> Iterator[None]:
         yield
     except OSError as error:
         raise InvalidInputError(
-            f"cannot write {path}: {error.strerror}",
-            f"name a file in a folder that you may write to: {option} FOLDER/{path.name}",
-            "cannot-write",
+            f"cannot write {path}: {error.strerror}", f"give {option} a file where you may write", "cannot-write"
         ) from None
 
 

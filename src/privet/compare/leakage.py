@@ -175,9 +175,7 @@ def _step(name: str, text: str | None, low: object, high: object, fine: int) -> 
     if low is None:
         if text.lower() not in YES | NO:
             raise InvalidInputError(
-                f"column {show(name)} is not yes or no",
-                f"give its range, such as {name}:0:100, or name another one",
-                "not-binary",
+                f"column {show(name)} is not yes or no", f"give a range, {name}:0:100, or another column", "not-binary"
             )
         return fine if text.lower() in YES else 0
     bottom, top = rational(low, f"the lowest {name}"), rational(high, f"the highest {name}")

@@ -58,9 +58,7 @@ def _growth(function: texts.TextFunction, items: Sequence[Shape]) -> int:
         growth *= max(1, -(-len(function.new) // len(function.old)))
     if growth > MOST_GROWTH:
         raise RefusedQueryError(
-            f"a text could get more than {MOST_GROWTH} times longer",
-            "replace by shorter texts, and join fewer of them",
-            "too-long",
+            f"a text could get more than {MOST_GROWTH} times longer", "use shorter texts, or join fewer", "too-long"
         )
     return max(1, growth)
 

@@ -144,11 +144,7 @@ def _comparison(relation: e.Relation, left: Shape, right: Shape) -> Shape:
             f"{left.form} cannot be compared with {right.form}", "compare values of the same kind", "type-mismatch"
         )
     if relation not in (e.Relation.EQUAL, e.Relation.UNEQUAL) and not pair <= set(ORDERED):
-        raise RefusedQueryError(
-            f"{relation} is not defined for {min(pair)}",
-            "use = , <> or IN, or compare numbers, dates or times",
-            "unsupported-type",
-        )
+        raise RefusedQueryError(f"{relation} is not defined for {min(pair)}", "use =, <> or IN", "unsupported-type")
     if pair == {Form.NUMBER} and Form.NOTHING not in (left.form, right.form):
         on_one_grid([left, right])
     return replace(TRUTH, null=left.null or right.null)

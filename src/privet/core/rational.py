@@ -57,9 +57,7 @@ def below_one(value: object, name: str) -> Fraction:
     number = rational(value, name)
     if not 0 <= number < 1:
         raise InvalidInputError(
-            f"{name} must be at least 0 and below 1, not {show(value)}",
-            f"give {name}=0, or a small one such as 1e-9",
-            "out-of-range",
+            f"{name} must be at least 0 and below 1, not {show(value)}", "for example 0 or 1e-9", "out-of-range"
         )
     return number
 

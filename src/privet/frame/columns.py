@@ -224,9 +224,7 @@ class Expr:
         listed = [constant(value) for value in values]
         if not listed or NULL in listed:
             raise RefusedQueryError(
-                "isin has an empty list, or None in it",
-                "list values; for what is missing add | x.is_null()",
-                "null-comparison",
+                "isin has an empty list, or None in it", "list values, and add | x.is_null()", "null-comparison"
             )
 
         def one_of(item: Term) -> Term:
@@ -255,9 +253,7 @@ class Expr:
         name = CASTS.get(kind, "") if isinstance(kind, type) else str(kind)
         if name not in CASTS.values():
             raise InvalidInputError(
-                f"there is no cast to {show(kind)}",
-                f"cast to one of {', '.join(sorted(CASTS.values()))}",
-                "unsupported-type",
+                f"there is no cast to {show(kind)}", f"use {', '.join(sorted(CASTS.values()))}", "unsupported-type"
             )
         return _one(f'{self._inner}.cast("{name}")', self, lambda item: cast(item, name))
 
@@ -364,9 +360,7 @@ def named(value: object) -> Expr:
 def condition_of(value: object, what: str) -> Expr:
     if not isinstance(value, Expr):
         raise InvalidInputError(
-            f"{what} needs a condition, not {show(value)}",
-            'write such as pv.col("age") > 60; columns stand in pv.col',
-            "not-a-condition",
+            f"{what} needs a condition, not {show(value)}", 'for example pv.col("age") > 60', "not-a-condition"
         )
     return value
 

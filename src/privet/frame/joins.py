@@ -39,9 +39,7 @@ def beside_public(left: Frame, right: Frame, on: On, how: str) -> Parts:
         )
     pairs = _pairs(left, right, on)
     if not pairs:
-        raise InvalidInputError(
-            "join has no column to match", 'say which are equal: .join(wards, on="ward")', "missing-join-condition"
-        )
+        raise InvalidInputError("join has no column to match", 'for example on="ward"', "missing-join-condition")
     told_apart = bool(table.key) and set(table.key) <= {yours for _, yours in pairs}
     if left.declaration.unit is None and not told_apart:
         raise RefusedQueryError(
@@ -80,9 +78,7 @@ def only_units(left: Frame, right: Frame, on: On, *, there: bool) -> Parts:
 def _check_private(left: Frame) -> None:
     if left.declaration.public:
         raise RefusedQueryError(
-            f"table {show(left.table)} is public",
-            'begin with the private one: vault.table("visits").join(...)',
-            "private-table-needed",
+            f"table {show(left.table)} is public", "begin with the private one", "private-table-needed"
         )
 
 
@@ -192,9 +188,7 @@ class _Sides:
         """Where nothing matches, all columns of the right are missing; what is computed from them must be, too."""
         if self.right.conditions:
             raise RefusedQueryError(
-                "the right side of a left join has a filter",
-                "filter after the join, or before per_unit",
-                "unsupported-join",
+                "the right side of a left join has a filter", "filter after it, or before per_unit", "unsupported-join"
             )
         nothing = dict.fromkeys(names_of(self.right.origin, self.right.tables))
         for name, term in self.right.columns.items():

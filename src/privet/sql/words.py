@@ -165,9 +165,7 @@ def _tokens(text: str) -> list[Token]:
         raise RefusedQueryError("the query is not a text", "give SQL as a str", "wrong-type")
     if len(text) > LONGEST:
         raise RefusedQueryError(
-            f"the query has {len(text):,} characters",
-            f"write it with at most {LONGEST:,}; use BETWEEN for long lists",
-            "too-long",
+            f"the query has {len(text):,} characters", f"use at most {LONGEST:,}, and BETWEEN for lists", "too-long"
         )
     if not text.isprintable() and re.search("[\x00\ud800-\udfff]", text):
         raise RefusedQueryError(

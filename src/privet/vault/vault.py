@@ -191,9 +191,7 @@ class Vault:
         """Give a table that lives in memory its data frame again. The declarations and the version stay."""
         table = self.declaration(name)
         if table.source.kind != "memory":
-            raise InvalidInputError(
-                f"table {show(name)} is read from a file", "use update_table to change its data", "not-supported"
-            )
+            raise InvalidInputError(f"table {show(name)} is read from a file", "use update_table", "not-supported")
         with self._tried(table, data):
             pass
 
@@ -431,9 +429,7 @@ class Vault:
     def _check_unchanged(self) -> None:
         if vault_file.read(self.folder / DECLARATIONS) != self._catalog:
             raise InvalidInputError(
-                f"{DECLARATIONS} was changed since this vault was opened",
-                "open the vault again, then change it",
-                "declaration-changed",
+                f"{DECLARATIONS} was changed since this vault was opened", "open the vault again", "declaration-changed"
             )
 
     @contextmanager

@@ -216,8 +216,6 @@ def _members(given: Mapping[str, Any], people: PeopleFile) -> tuple[str, ...]:
             return tuple(names[place - 1] for place in places)
         case _:
             if people.conditions is None:
-                raise InvalidInputError(
-                    "where needs a file of people", 'write people = "people.csv", or of = [...]', "missing-option"
-                )
+                raise InvalidInputError("where needs a file of people", 'write people = "people.csv"', "missing-option")
             condition = people.conditions.read(given["where"])
             return tuple(name for name, record in people.records.items() if holds(condition, record))

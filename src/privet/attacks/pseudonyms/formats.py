@@ -170,9 +170,7 @@ def _days(word: str, rest: Sequence[str]) -> Slot:
         )
     first, last = (int(years[1]), int(years[2])) if years else DAYS
     if not 1 <= first <= last:
-        raise InvalidInputError(
-            f"the years of {show(word)} run backward", "write such as date:YYYYMMDD:1920-2010", "reversed-range"
-        )
+        raise InvalidInputError(f"the years of {show(word)} run backward", "for example 1920-2010", "reversed-range")
     return tuple(
         order.replace("YYYY", f"{year:04}").replace("MM", f"{month:02}").replace("DD", f"{day:02}").encode()
         for year in range(first, last + 1)

@@ -48,9 +48,7 @@ def _linkage(options: argparse.Namespace) -> None:
         check_table(options.matches, "--matches")
     on, truth = pairs_of(options.on, "--on"), list(pairs_of(options.truth, "--truth").items())
     if len(truth) > 1:
-        raise InvalidInputError(
-            "--truth must name one column of ids", "for example --truth id, or --truth id=person", "syntax-error"
-        )
+        raise InvalidInputError("--truth must name one column of ids", "for example --truth id=person", "syntax-error")
     from privet import attacks  # noqa: PLC0415  brings NumPy and DuckDB
 
     with counting() as progress:

@@ -95,9 +95,7 @@ def _neighbors(options: argparse.Namespace) -> Any:
             "--neighbors and --domain exclude each other", "give two data sets or a domain", "contradictory-options"
         )
     if options.replace and options.domain is None:
-        raise InvalidInputError(
-            "--replace goes with --domain", "leave it out, or give such as --domain rows:0,1", "unneeded-option"
-        )
+        raise InvalidInputError("--replace goes with --domain", "leave it out, or give --domain", "unneeded-option")
     if options.neighbors is not None:
         return tuple(map(_data, options.neighbors))
     return "search" if options.domain is None else domain_of(options.domain, replace=options.replace)
@@ -108,9 +106,7 @@ def _data(text: str) -> Any:
         return json.loads(text)
     except json.JSONDecodeError as error:
         raise InvalidInputError(
-            f"{shown(text)} is not JSON: {error.msg} at letter {error.pos + 1}",
-            "write such as '[1, 0, 2.5]' or '3'",
-            "syntax-error",
+            f"{shown(text)} is not JSON: {error.msg} at letter {error.pos + 1}", "for example '[1, 0]'", "syntax-error"
         ) from None
 
 
