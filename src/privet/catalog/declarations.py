@@ -173,7 +173,9 @@ class Catalog:
         if not isinstance(kind, Category):
             usable = [name for name, other in register.columns.items() if isinstance(other, Category)]
             raise InvalidInputError(
-                f"table {show(table)} has no category {show(column)}", f"use {listed(usable)}", "unknown-column"
+                f"table {show(table)} has no category {show(column)}",
+                f"divide by one of {listed(usable)}",
+                "unknown-column",
             )
         partition = Partition(table=table, column=column, parts=kind.values, register=register.digest)
         check_partition(partition, self.neighbors)

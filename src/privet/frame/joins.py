@@ -194,7 +194,9 @@ class _Sides:
         for name, term in self.right.columns.items():
             if evaluate(term.expression, nothing) is not None:
                 raise RefusedQueryError(
-                    f"{show(name)} would have a value where nothing matches", "compute it afterwards", "computed-column"
+                    f"{show(name)} would have a value where nothing matches",
+                    "compute it after the join",
+                    "computed-column",
                 )
 
     def _new_columns(self) -> dict[str, Term]:
