@@ -24,7 +24,7 @@ from privet.anonymize.counting import Frequencies, FrequencyLevels, counted
 from privet.anonymize.hierarchy import Hierarchy
 from privet.anonymize.hierarchy_file import given_hierarchies
 from privet.anonymize.lattice import Best, Demand, FoundNode, Lattice, LatticeSearch, Look, Progress
-from privet.anonymize.models import K, Model, asked, columns_of, values_of
+from privet.anonymize.models import K, Model, asked, check_k, columns_of, many_records, values_of
 from privet.anonymize.result import Anonymized, recoded
 from privet.anonymize.utility import MEASURES, measure_of, weights_of
 from privet.core.rational import positive, rational, show
@@ -164,10 +164,7 @@ def limit_of(suppress: object, records: int) -> int:
 def _check_size(task: GeneralizeTask) -> None:
     """Refuse what cannot be, and what does not fit into memory."""
     least, records = max([1, *(model.k for model in task.models if isinstance(model, K))]), len(task.records)
-    if least > records:
-        raise InvalidInputError(
-            f"k={least} is more than the {_many(records)}", f"give k up to {records}, or more records", "too-large"
-        )
+    check_k(least, records)
     nodes = prod(one.height for one in task.hierarchies)
     if nodes > MOST_NODES:
         raise InvalidInputError(
@@ -175,10 +172,6 @@ def _check_size(task: GeneralizeTask) -> None:
             "give fewer quasi-identifiers or hierarchies with fewer levels, or use mondrian",
             "too-many",
         )
-
-
-def _many(records: int) -> str:
-    return "1 record" if records == 1 else f"{records:,} records"
 
 
 # The search
@@ -223,7 +216,7 @@ def _best(task: GeneralizeTask, found: FoundNode) -> Best:
     if found.best is not None:
         return found.best
     wanted, records = ", ".join(map(str, task.models)), len(task.records)
-    within = f"{wanted} with at most {task.limit:,} of {_many(records)} suppressed"
+    within = f"{wanted} with at most {task.limit:,} of {many_records(records)} suppressed"
     if not found.optimal:
         raise InvalidInputError(f"no choice of levels was found in time for {within}", "raise seconds", "out-of-time")
     if found.fewest == records:
