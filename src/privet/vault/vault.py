@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, replace
 from pathlib import Path
-from types import EllipsisType, TracebackType
+from types import EllipsisType
 from typing import TYPE_CHECKING, Any, Self
 
 from privet.backends.duckdb import DuckDb
@@ -356,9 +356,7 @@ class Vault:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def __repr__(self) -> str:
