@@ -245,9 +245,9 @@ def mondrian(  # noqa: PLR0913  what a steward may want to say, each by name
     private = (sensitive,) if isinstance(sensitive, str) else tuple(sensitive or ())
     wanted = asked(k, l, t, models, private)
     private, names = columns_of(wanted, private), (quasi,) if isinstance(quasi, str) else tuple(quasi or ())
-    check_names(table, names, private)
     if len(names) > MOST_AXES:
         raise InvalidInputError(f"there are {len(names)} quasi-identifiers", f"name {MOST_AXES} or fewer", "too-many")
+    check_names(table, names, private)
     given = given_hierarchies(hierarchies, names)
     axes = tuple(axis(table[name], given.get(name)) for name in names)
     checks = _checks(table, wanted, private, len(axes))

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,16 +30,17 @@ class GalleryEntry:
     mechanism: Mechanism
     domain: Domain
     says: str  # what is wrong with it, or why it is right
+    twin: str  # the name of the entry that is right where this is wrong, or the other way round
 
 
 def pair(name: str, claim: Claim, domain: Domain, broken: Mechanism, fixed: Mechanism) -> Pair:
     """A broken mechanism and its correct twin, under one claim. What their docstrings say, the entries say."""
-
-    def entry(name: str, mechanism: Mechanism, *, correct: bool) -> GalleryEntry:
-        says = _sentences(mechanism)
-        return GalleryEntry(name=name, correct=correct, claim=claim, mechanism=mechanism, domain=domain, says=says)
-
-    return entry(name, broken, correct=False), entry(f"{name}-fixed", fixed, correct=True)
+    right = f"{name}-fixed"
+    make = partial(GalleryEntry, claim=claim, domain=domain)
+    return (
+        make(name=name, correct=False, mechanism=broken, says=_sentences(broken), twin=right),
+        make(name=right, correct=True, mechanism=fixed, says=_sentences(fixed), twin=name),
+    )
 
 
 def _sentences(mechanism: Mechanism) -> str:
