@@ -74,7 +74,9 @@ class Frame:
     def group_by(self, *keys: str | Expr, **named: Expr) -> Grouped:
         """By columns, or by expressions under names: .group_by("ward", decade=pv.col("age") // 10)."""
         if not keys and not named:
-            raise InvalidInputError("group_by has no key", 'write .group_by("ward"), or only .agg(...)', "missing-name")
+            raise InvalidInputError(
+                "group_by has no key", 'write .group_by("ward"), or .agg(...) alone for all rows', "missing-name"
+            )
         found = [self._key(key) for key in keys]
         found += [(name, read(expr(value), self.rows)) for name, value in named.items()]
         shown = ", ".join(part for part in (_listed(keys), _named(named)) if part)

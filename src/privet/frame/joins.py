@@ -188,7 +188,9 @@ class _Sides:
         """Where nothing matches, all columns of the right are missing; what is computed from them must be, too."""
         if self.right.conditions:
             raise RefusedQueryError(
-                "the right side of a left join has a filter", "filter after it, or before per_unit", "unsupported-join"
+                "the right side of a left join has a filter",
+                "filter after the join, or before per_unit",
+                "unsupported-join",
             )
         nothing = dict.fromkeys(names_of(self.right.origin, self.right.tables))
         for name, term in self.right.columns.items():
