@@ -135,4 +135,6 @@ def _check_verb(words: Sequence[str]) -> None:
 
 
 def _no_verb(_options: argparse.Namespace) -> NoReturn:
-    raise InvalidInputError("no command was given", "try `privet demo` or `privet --help`", "nothing-to-do")
+    raise InvalidInputError(
+        "no command was given", "try `privet demo`, or `privet --help` for all commands", "nothing-to-do"
+    )

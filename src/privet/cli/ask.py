@@ -200,7 +200,9 @@ def _suggest(options: argparse.Namespace) -> None:
 def _text(options: argparse.Namespace) -> str:
     if (options.sql is None) == (options.file is None):
         raise InvalidInputError(
-            "exactly one question is needed", 'give "SELECT ..." in quotes, or --file q.sql, or -', "not-exactly-one"
+            "exactly one question is needed",
+            'give "SELECT COUNT(*) AS n FROM visits" in quotes, or --file q.sql, or -',
+            "not-exactly-one",
         )
     if options.file is not None:
         return verb.read_text(options.file, "the question")
@@ -209,7 +211,9 @@ def _text(options: argparse.Namespace) -> str:
     try:
         return sys.stdin.read()
     except UnicodeDecodeError:
-        raise InvalidInputError("stdin is not text that can be read", "send the query as UTF-8", "not-utf8") from None
+        raise InvalidInputError(
+            "stdin is not text that can be read", "send the question as UTF-8", "not-utf8"
+        ) from None
 
 
 def _wanted(given: list[str] | None, option: str) -> Mapping[str, Any] | str | None:
@@ -221,7 +225,9 @@ def _wanted(given: list[str] | None, option: str) -> Mapping[str, Any] | str | N
     pairs = [text.rpartition("=") for text in given]
     if any(not name for name, _, _ in pairs) or len({name for name, _, _ in pairs}) < len(pairs):
         raise InvalidInputError(
-            f"{option} was given twice for the same number", "give it once, or n=50 for each name", "duplicate-name"
+            f"{option} was given twice for the same number",
+            f"give {option} 50 once, or {option} n=50 for each name",
+            "duplicate-name",
         )
     return {name: number for name, _, number in pairs}
 

@@ -36,7 +36,9 @@ def _budget(options: argparse.Namespace) -> None:
 
     if (options.grant is None) != (options.epsilon is None) or (options.grant is None and options.delta is not None):
         raise InvalidInputError(
-            "a grant has a name and an epsilon", "give --grant NAME --epsilon E [--delta D] together", "missing-option"
+            "a grant has a name and an epsilon",
+            "give --grant NAME --epsilon E [--delta D], all together",
+            "missing-option",
         )
     with opened(options.vault) as vault:
         if options.grant is not None:
@@ -87,7 +89,9 @@ def _opened(options: argparse.Namespace) -> SqliteLedger:
 def _path(options: argparse.Namespace) -> Path:
     folder = Path(options.vault)
     if not folder.is_dir():
-        raise InvalidInputError(f"{show(str(folder))} is not a vault", "give the path of a vault", "vault-missing")
+        raise InvalidInputError(
+            f"{show(str(folder))} is not a vault", "give the path of a vault folder", "vault-missing"
+        )
     return folder / "ledger.sqlite"
 
 

@@ -183,11 +183,15 @@ def _from_draft(path: Path, vault: Vault) -> Table:
         tomllib.loads(text)  # by itself, so that a line number in the error is that of the file
         declared = parse(f'format = 1\nneighbors = "{vault.terms.neighbors}"\n{text}')
     except tomllib.TOMLDecodeError as error:
-        raise InvalidInputError(f"{path} is not TOML: {error}", "correct the file there", "wrong-format") from None
+        raise InvalidInputError(
+            f"{path} is not TOML: {error}", "correct the file at that place", "wrong-format"
+        ) from None
     except InvalidInputError as error:
         raise InvalidInputError(f"{path}: {error.problem}", error.remedy, error.code) from None
     if len(declared.tables) != 1:
-        raise InvalidInputError(f"{path} has {len(declared.tables)} tables", "keep the one to add", "not-exactly-one")
+        raise InvalidInputError(
+            f"{path} has {len(declared.tables)} tables", "keep only the table to add", "not-exactly-one"
+        )
     return next(iter(declared.tables.values()))
 
 

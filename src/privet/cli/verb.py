@@ -179,7 +179,9 @@ def _explained(path: Path, option: str) -> Iterator[None]:
         yield
     except OSError as error:
         raise InvalidInputError(
-            f"cannot write {path}: {error.strerror}", f"give {option} a file where you may write", "cannot-write"
+            f"cannot write {path}: {error.strerror}",
+            f"name a file in a folder that you may write to: {option} FOLDER/{path.name}",
+            "cannot-write",
         ) from None
 
 
@@ -191,7 +193,9 @@ def read_text(path: Path, what: str) -> str:
             f"cannot read {path}: {error.strerror}", f"name the file that has {what}", "unreadable-file"
         ) from None
     except UnicodeDecodeError:
-        raise InvalidInputError(f"{path} is not in UTF-8", f"save the file with {what} as UTF-8", "not-utf8") from None
+        raise InvalidInputError(
+            f"{path} is not in UTF-8", f"save the file that has {what} as UTF-8", "not-utf8"
+        ) from None
 
 
 @contextmanager

@@ -57,7 +57,9 @@ def below_one(value: object, name: str) -> Fraction:
     number = rational(value, name)
     if not 0 <= number < 1:
         raise InvalidInputError(
-            f"{name} must be at least 0 and below 1, not {show(value)}", "for example 0 or 1e-9", "out-of-range"
+            f"{name} must be at least 0 and below 1, not {show(value)}",
+            f"give {name}=0, or a small one such as 1e-9",
+            "out-of-range",
         )
     return number
 
@@ -93,7 +95,9 @@ def show(value: object) -> str:
 def _decimal(value: object, name: str) -> Decimal:
     text = str(value)  # for a float the shortest decimal that reads back as the same float
     if len(text) > MAX_DIGITS:
-        raise InvalidInputError(f"{name} has {len(text)} characters", f"give at most {MAX_DIGITS} digits", "too-long")
+        raise InvalidInputError(
+            f"{name} has {len(text)} characters", f"give {name} with at most {MAX_DIGITS} digits", "too-long"
+        )
     try:
         number = Decimal(text)
     except InvalidOperation:
@@ -102,7 +106,9 @@ def _decimal(value: object, name: str) -> Decimal:
         raise _not_a_number(value, name, "not-finite")
     if number and abs(number.adjusted()) > MAX_DIGITS:
         raise InvalidInputError(
-            f"{name} is too extreme: {show(value)}", f"give one from 1e-{MAX_DIGITS} to 1e{MAX_DIGITS}", "out-of-range"
+            f"{name} is too extreme: {show(value)}",
+            f"give {name} between 1e-{MAX_DIGITS} and 1e{MAX_DIGITS}",
+            "out-of-range",
         )
     return number
 
