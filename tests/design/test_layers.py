@@ -63,7 +63,7 @@ REFUSED = {
     "frame/frames.py": ("from privet.sources import files", "files and frames are read where data are held"),
     "frame/value_methods.py": ("import duckdb", "the embedded engine is known to what reads records"),
     "attacks/subsets/decoders/box.py": ("from privet.core import loss", "decoders know numbers"),
-    "attacks/subsets/decoders/dense.py": ("from privet import sql", "SQL is read by the fronts only"),
+    "attacks/subsets/decoders/packed.py": ("from privet import sql", "SQL is read by the fronts only"),
     "audits/listed_laws.py": ("from privet.report import budget_text", "rooms without a vault reach none"),
     "audits/views.py": ("from privet import gallery", "the gallery of broken mechanisms is opened by"),
     "records/microdata.py": ("from privet.gallery import noises", "records that an owner holds get no noise"),

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, optimize, stats
+from support.dense import Dense
 from support.refusals import raises_code
 
 from privet.attacks.subsets.decoders import Errors, amp, error_laws, evolution, normal
-from privet.attacks.subsets.decoders.dense import Dense
 from privet.attacks.subsets.decoders.intervals_of_people import Ranges
 from privet.attacks.subsets.decoders.listed import Sparse
 from privet.attacks.subsets.decoders.packed import Packed

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from support.dense import Dense
 from support.made_sums import made, ranges, right, subsets, uneven
 from support.refusals import expect_code, raises_code
 
 from privet.attacks.subsets.decoders import Errors, amp, chebyshev, choice, evolution, expected, known, residuals
-from privet.attacks.subsets.decoders.dense import Dense
 from privet.attacks.subsets.decoders.listed import Sparse
 from privet.attacks.subsets.decoders.packed import Packed
 from privet.errors import InvalidInputError

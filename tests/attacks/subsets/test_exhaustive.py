@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.dense import Dense
 from support.processes import run_plain
 from support.refusals import raises_code
 
 from privet.attacks.subsets.decoders import Errors, chebyshev, exhaustive
-from privet.attacks.subsets.decoders.dense import Dense
 from privet.attacks.subsets.decoders.packed import Packed
 from privet.errors import InvalidInputError
 from privet.typing import Floats
@@ -161,8 +161,8 @@ def test_what_cannot_be_tried() -> None:
 PLAIN = """
 import numpy as np
 from privet.attacks.subsets.decoders import Errors, exhaustive
-from privet.attacks.subsets.decoders.dense import Dense
-matrix = Dense(np.random.default_rng(0).integers(0, 2, (70, 4)))
+from privet.attacks.subsets.decoders.packed import Packed
+matrix = Packed.of(np.random.default_rng(0).integers(0, 2, (70, 4)))
 answers = matrix.times(np.array([1.0, 0, 0, 1])) + 0.25
 assert exhaustive.decode(matrix, answers, Errors("bounded", 0.3)).bits.tolist() == [1, 0, 0, 1]
 assert exhaustive.decode(matrix, answers).errors.size == 0.25

@@ -16,7 +16,6 @@ from support.processes import run_plain
 from support.refusals import raises_code
 
 from privet.attacks.subsets.decoders import Matrix, packed
-from privet.attacks.subsets.decoders.dense import Dense
 from privet.attacks.subsets.decoders.intervals_of_people import Ranges
 from privet.attacks.subsets.decoders.listed import Sparse
 from privet.attacks.subsets.decoders.packed import Packed
@@ -52,7 +51,6 @@ def test_packed_and_sparse_are_the_plain_table(rows: int, people: int, seed: int
     agree(Packed.of(plain), plain, seed)
     agree(Packed.of(plain.astype(bool)), plain, seed)
     agree(Sparse.of([np.flatnonzero(row)[::-1] for row in plain], people), plain, seed)
-    agree(Dense(plain), plain, seed)
 
 
 @settings(max_examples=60)
@@ -61,13 +59,6 @@ def test_ranges_are_the_plain_table(rows: int, people: int, seed: int) -> None:
     bounds = np.sort(np.random.default_rng(seed).integers(0, people + 1, (rows, 2)), axis=1)
     plain = np.array([[start <= j < end for j in range(people)] for start, end in bounds]).reshape(rows, people)
     agree(Ranges(bounds[:, 0], bounds[:, 1], people), plain.astype(np.int64), seed)
-
-
-def test_coefficients_of_all_kinds() -> None:
-    plain = np.random.default_rng(1).normal(size=(7, 4))
-    values = np.arange(4.0)
-    assert (Dense(plain).times(values) == plain @ values).all()
-    assert (Dense(plain.tolist()).back(np.ones(7)) == np.ones(7) @ plain).all()
 
 
 @pytest.mark.parametrize("people", [1, 63, 64, 65, 200])
@@ -122,8 +113,7 @@ def test_large_tables_are_packed_in_pieces(monkeypatch: pytest.MonkeyPatch) -> N
         (lambda: Packed.random(1, -3, seed=1), "negative: 1 rows … of -3 people"),
         (lambda: Packed.random(2, 3, seed=1).times(np.ones(2)), "wrong-length: array … 2 … for 3 people"),
         (lambda: Packed.random(2, 3, seed=1).back(np.ones(3)), "wrong-length: 3 … for 2 answers"),
-        (lambda: Dense([[0.0, np.inf]]), "not-finite: infinite … missing numbers"),
-        (lambda: Dense([[0.0, 1.0]]).times(np.ones((2, 1))), "wrong-length: shape … 1 … for 2 people"),
+        (lambda: Packed.of([[0, 1]]).times(np.ones((2, 1))), "wrong-length: shape … 1 … for 2 people"),
         (lambda: Sparse.of([[0], [0.5]], 3), "not-a-list: 1"),
         (lambda: Sparse.of([[[0]]], 3), "not-a-list: 0"),
         (lambda: Sparse.of([[0], [2, 3]], 3), "unknown-person: 1 … person 3"),

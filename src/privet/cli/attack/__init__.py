@@ -7,8 +7,8 @@ import argparse
 from pathlib import Path
 
 from privet.cli.attack import anonymized, linkage, membership, pseudonyms, regimes, release, subsets
-from privet.cli.attack.result import check, result_options, seconds_option, show
-from privet.cli.verb import Verb, counting, kinds_of
+from privet.cli.attack.result import check, seconds_option, show
+from privet.cli.verb import Verb, counting, kinds_of, result_options
 from privet.errors import InvalidInputError
 
 SOMEBODY = 1  # the exit code of a preflight that found somebody
