@@ -6,8 +6,6 @@ one that is no number, a person with many rows or alone in a group. Such pairs c
 
 from __future__ import annotations
 
-import math
-import numbers
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, islice, permutations, product, zip_longest
@@ -15,6 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from privet.audits.values import Between, Listed, fields, read_values
 from privet.core.rational import show, whole
 from privet.errors import InvalidInputError
 
@@ -36,68 +35,6 @@ class Domain(Protocol):
     def __str__(self) -> str: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Between:
-    """Every number from `low` to `high`."""
-
-    low: float
-    high: float
-
-    def __post_init__(self) -> None:
-        if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high):
-            raise InvalidInputError(
-                f"Between needs two numbers that rise, not {show(self.low)} and {show(self.high)}",
-                "write Between(0, 1)",
-                "reversed-range",
-            )
-
-    def __str__(self) -> str:
-        return f"from {self.low:g} to {self.high:g}"
-
-    def corners(self) -> list[float]:
-        inside = [0.0] if self.low < 0 < self.high else []
-        return [self.high, self.low, *inside, (self.low + self.high) / 2, self.low + (self.high - self.low) / 3]
-
-    def draw(self, generator: np.random.Generator) -> float:
-        return float(generator.uniform(self.low, self.high))
-
-
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """A few records, of any type."""
-
-    records: tuple[Any, ...]
-
-    def __str__(self) -> str:
-        return f"{len(self.records)} different ones"
-
-    def corners(self) -> list[Any]:
-        """The largest and smallest in every field, those that are no ordinary number, then the others."""
-        found: list[int] = []
-        width = max(len(_fields(record)) for record in self.records)
-        for field in range(width):
-            known = [
-                (_fields(record)[field], n) for n, record in enumerate(self.records) if len(_fields(record)) > field
-            ]
-            plain = [(value, n) for value, n in known if _finite(value)]
-            found += [max(plain)[1], min(plain)[1]] if plain else []
-            found += [n for value, n in known if isinstance(value, float) and not math.isfinite(value)][:2]
-            found += [n for value, n in known if value is None][:1]
-        order = dict.fromkeys([*found, *range(len(self.records))])
-        return [self.records[n] for n in order]
-
-    def draw(self, generator: np.random.Generator) -> Any:
-        return self.records[generator.integers(len(self.records))]
-
-
-def _fields(record: Any) -> tuple[Any, ...]:
-    return tuple(record) if isinstance(record, tuple | list) else (record,)
-
-
-def _finite(value: Any) -> bool:
-    return isinstance(value, numbers.Real) and math.isfinite(value)
-
-
 @dataclass(frozen=True, slots=True, init=False)
 class Rows:
     """Lists of records, each one of `values`; neighbors differ in one record.
@@ -110,7 +47,7 @@ class Rows:
     most: int
 
     def __init__(self, values: object, *, neighbors: str = ADD_REMOVE, most: int = 8) -> None:
-        object.__setattr__(self, "values", _values(values))
+        object.__setattr__(self, "values", read_values(values))
         object.__setattr__(self, "neighbors", _relation(neighbors))
         object.__setattr__(self, "most", whole(most, "most", 1))
 
@@ -188,7 +125,7 @@ class People:
     most_rows: int
 
     def __init__(self, values: object, *, neighbors: str = ADD_REMOVE, most_rows: int = 8) -> None:
-        object.__setattr__(self, "values", _values(values))
+        object.__setattr__(self, "values", read_values(values))
         object.__setattr__(self, "neighbors", _relation(neighbors))
         object.__setattr__(self, "most_rows", whole(most_rows, "most_rows", 1))
 
@@ -241,7 +178,7 @@ def _crowd(records: Sequence[Any]) -> list[tuple[Any, ...]]:
 
 
 def _rows(person: int, records: Sequence[Any]) -> list[tuple[Any, ...]]:
-    return [(person, *_fields(record)) for record in records]
+    return [(person, *fields(record)) for record in records]
 
 
 def _with(crowd: list[tuple[Any, ...]], own: Sequence[Any], first: bool = False) -> list[tuple[Any, ...]]:
@@ -366,18 +303,6 @@ def _mixed(structured: Iterator[DataPair], random: Iterator[DataPair]) -> Iterat
 
 def is_pair(value: object) -> bool:
     return isinstance(value, tuple | list) and len(value) == 2
-
-
-def _values(values: object) -> Between | Listed:
-    if isinstance(values, Between):
-        return values
-    if not isinstance(values, list | tuple | range) or not len(values):
-        raise InvalidInputError(
-            f"values must be a list of records, or Between(low, high), not {show(values)}",
-            "write Rows([0, 1]) or Rows(Between(0, 100))",
-            "not-a-list",
-        )
-    return Listed(tuple(values))
 
 
 def _relation(neighbors: object) -> str:
