@@ -20,6 +20,7 @@ import numpy as np
 
 from privet.audits import joint
 from privet.audits.claims import Claim
+from privet.audits.coarse import Grid, learn
 from privet.audits.events import Event, View, find_events
 from privet.audits.features import Pair
 from privet.audits.outlook import promise
@@ -64,15 +65,26 @@ class Track:
     drawn: int = 0
     events: list[Event] = field(default_factory=list)
     outlook: float = 0.0  # what a last test of it is likely to give
+    coarse: bool = False  # whether outputs are rounded
+    grid: Grid | None = None
+    compared: int = 0  # events, so far
 
     def look(self, source: AuditSource, size: int) -> None:
         """Draws that are only looked at."""
         while size > 0:
             chunk = min(size, source.chunk(self.reader.width), MANY + 3 * self.drawn)  # outputs may turn out wide
-            draw = source.draw if self.drawn else source.first
-            self.keep([draw(data, chunk, self.reader) for data in self.data])
+            self.keep(self.draw(source, chunk))
             self.drawn += chunk
             size -= chunk
+
+    def draw(self, source: AuditSource, size: int) -> list[Outputs]:
+        """Fresh draws on both data sets."""
+        draw = source.draw if self.drawn else source.first
+        draws = [draw(data, size, self.reader) for data in self.data]
+        if not self.coarse:
+            return draws
+        self.grid = self.grid or learn(draws, self.reader)
+        return [self.grid.rounded(outputs) for outputs in draws]
 
     def keep(self, draws: list[Outputs]) -> None:
         for seen, outputs in zip(self.seen, draws, strict=True):
@@ -83,7 +95,8 @@ class Track:
     def find(self, claim: Claim, limit: int, size: float, *, brief: bool = False) -> None:
         """Events that look best on all draws so far, where the last test will have `size` draws."""
         rank, pick = self._halves()
-        self.events, self.outlook = find_events(rank, pick, claim, limit, self.reader, size=size, brief=brief)
+        self.events, self.outlook, compared = find_events(rank, pick, claim, limit, self.reader, size=size, brief=brief)
+        self.compared += compared
 
     @property
     def promised(self) -> float:
@@ -91,10 +104,20 @@ class Track:
 
     def sure(self, claim: Claim, margin: float) -> bool:
         """Whether an event, on the draws that it was picked on, goes beyond the claim by a wide margin."""
-        _, pick = self._halves()
+        return self._beyond(self._halves()[1], claim, margin)
+
+    def confirmed(self, source: AuditSource, claim: Claim, size: int, margin: float) -> bool:
+        """The same on fresh draws, to which no event owes anything."""
+        draws = self.draw(source, size)
+        found = self._beyond((draws[0], draws[1]), claim, margin)
+        self.keep(draws)
+        self.drawn += size
+        return found
+
+    def _beyond(self, draws: Pair, claim: Claim, margin: float) -> bool:
         for event in self.events:
-            hits = [event.view.counts(pick[side])[event.chosen].sum() for side in (event.likelier, 1 - event.likelier)]
-            if promise(claim, np.array([hits[0]]), np.array([hits[1]]), len(pick[0]), margin)[0] > claim.value:
+            hits = [event.view.counts(draws[side])[event.chosen].sum() for side in (event.likelier, 1 - event.likelier)]
+            if promise(claim, np.array([hits[0]]), np.array([hits[1]]), len(draws[0]), margin)[0] > claim.value:
                 return True
         return False
 
@@ -291,7 +314,7 @@ class Stages:
         done = 0
         while done < size:
             chunk = min(size - done, self.source.chunk(track.reader.width), self._patient())
-            draws = [self.source.draw(data, chunk, track.reader) for data in track.data]
+            draws = track.draw(self.source, chunk)
             with self.source.counting():
                 for view in views:
                     found = [view.counts(outputs) for outputs in draws]

@@ -12,6 +12,8 @@ import numpy as np
 from privet.core.rational import show
 from privet.errors import InvalidInputError
 
+PROBES = 8  # values of a range that are tried beside its ends
+
 
 @dataclass(frozen=True, slots=True)
 class Between:
@@ -34,6 +36,14 @@ class Between:
     def corners(self) -> list[float]:
         inside = [0.0] if self.low < 0 < self.high else []
         return [self.high, self.low, *inside, (self.low + self.high) / 2, self.low + (self.high - self.low) / 3]
+
+    def listed(self) -> tuple[float, ...]:
+        """Nothing is listed."""
+        return ()
+
+    def probes(self) -> tuple[float, ...]:
+        """Some that lie evenly; there is no end of them."""
+        return tuple(self.low + (self.high - self.low) * (place + 0.5) / PROBES for place in range(PROBES))
 
     def draw(self, generator: np.random.Generator) -> float:
         return float(generator.uniform(self.low, self.high))
@@ -60,6 +70,13 @@ class Listed:
             found += [n for value, n in known if value is None][:1]
         order = dict.fromkeys([*found, *range(len(self.records))])
         return [self.records[n] for n in order]
+
+    def listed(self) -> tuple[Any, ...]:
+        return self.records
+
+    def probes(self) -> tuple[Any, ...]:
+        """All of them."""
+        return self.records
 
     def draw(self, generator: np.random.Generator) -> Any:
         return self.records[generator.integers(len(self.records))]
