@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import privet as pv
-from privet.audits import Between, Claim, NotPrivateError, People, Rows, assert_private, audit
+from privet.audits import Audit, Between, Claim, NotPrivateError, People, Rows, assert_private, audit
 from privet.audits.coarse import BITS, Grid, learn, to_grid
 from privet.audits.coverage import Tried, is_plain, round_sizes_to, sizes_to, spans
 from privet.audits.outputs import OutputReader
@@ -222,6 +222,20 @@ def test_little_memory_keeps_the_best_candidates(monkeypatch: pytest.MonkeyPatch
     assert fine.tried is not None
     assert fine.tried.complete
     assert fine.tried.events > fine.pairs > 200
+
+
+# --- the clock ---
+
+
+def test_without_seconds_nothing_depends_on_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    def once(tick: float) -> Audit:
+        clock = itertools.count()
+        monkeypatch.setattr(time, "perf_counter", lambda: tick * next(clock))
+        draw = np.random.default_rng(5)
+        return audit(lambda data, size: len(data) + draw.geometric(0.4, size), Claim(1), samples=60_000)
+
+    quick, slow = (once(tick).to_json() | {"seconds": 0} for tick in (1e-9, 5.0))
+    assert quick == slow
 
 
 # --- bits of floats ---

@@ -51,7 +51,7 @@ def audit(  # noqa: PLR0913 -- what is audited, and settings by name
     `mechanism(data)` returns one output of any kind; `mechanism(data, size)` returns `size` independent ones.
     `neighbors`: a pair of data sets, a list of pairs, a domain, or "search" with a `domain` (by default lists of 0s and
     1s, of which one record comes or goes). Stops at the first violation, or when `samples` a data set or `seconds` are
-    used up. The bound is true with chance `confidence`. `batch` says
+    used up. Without `seconds` nothing depends on the clock. The bound is true with chance `confidence`. `batch` says
     whether the mechanism takes a size, where its signature does not tell; `progress(what, done, of)` is called on the
     way.
 

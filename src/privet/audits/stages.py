@@ -38,7 +38,9 @@ RANKS = 50_000  # of these, at most, that rank cells; the rest picks events
 BREADTH = (1, 1, 2, 3)  # pairs of neighbors that are tested in the last stage, the one before it, and so on
 POOL = (2, 3, 6, 8, 16)  # pairs that are looked at before that, with a third as many draws as the test will have
 PATIENCE = 0.5  # seconds between two looks at the clock
+UNTIMED = 200_000  # draws between two signs of progress, where there is no clock
 MANY = 1000
+SMALL = 20_000  # draws, of a mechanism that gives many in one call
 FEWEST = 200  # draws that are worth a test
 FINDING = 0.25  # of the time left, for pairs beyond those that are tested
 LIMIT = 2.0  # times the seconds given, after which a stage is dropped
@@ -209,7 +211,7 @@ class Stages:
         left, before = self.miss, samples - sum(tests)
         for number, planned in enumerate(tests):
             to_come = len(tests) - 1 - number
-            if to_come and self._quick(planned, tracks, to_come):
+            if to_come and self._quick(planned, tracks, to_come, len(tests)):
                 before += planned
                 continue
             size, stop = self._size(planned, tracks, to_come, samples - tracks[0].drawn)
@@ -257,8 +259,14 @@ class Stages:
         self.finding = (self.clock.spent - started - (self.source.spent - drawing)) / len(looked)
         return ranking
 
-    def _quick(self, planned: int, tracks: list[Track], to_come: int) -> bool:
-        """Whether drawing takes less time than to find events in what was drawn; then a larger stage tells more."""
+    def _quick(self, planned: int, tracks: list[Track], to_come: int, stages: int) -> bool:
+        """Whether drawing takes less time than to find events in what was drawn; then a larger stage tells more.
+
+        Where the user gave no seconds, nothing depends on the clock: then all stages but the first are too small that
+        have few draws, if many are drawn in one call.
+        """
+        if self.clock.seconds is None:
+            return to_come < stages - 1 and planned < SMALL and self.source.may_start_anew
         return self.finding * self._looked(tracks, to_come) > self._takes(tracks, to_come) * planned
 
     def _size(self, planned: int, tracks: list[Track], to_come: int, rest: int) -> tuple[int, bool]:
@@ -328,4 +336,7 @@ class Stages:
         return counts
 
     def _patient(self) -> int:
+        """Draws between two looks at the clock. Where nobody looks, the same number on every machine."""
+        if self.clock.seconds is None:
+            return UNTIMED if self.source.may_start_anew else UNTIMED // 20
         return max(1, int(PATIENCE / max(self.source.pace, 1e-9)))
