@@ -59,6 +59,7 @@ REFUSED = {
     "attacks/linkage/scoreboard.py": ("from privet.noise import fast", "noise is drawn by the gate"),
     "attacks/linkage/linking.py": ("from privet.catalog import vault_file", "declared tables are known to"),
     "attacks/proofs/certificate.py": ("import ortools", "the checker of proofs reads nothing but"),
+    "attacks/finding.py": ("from privet import audits", "attacks are functions of a release"),
     "frame/frames.py": ("from privet.sources import files", "files and frames are read where data are held"),
     "frame/value_methods.py": ("import duckdb", "the embedded engine is known to what reads records"),
     "attacks/subsets/decoders/box.py": ("from privet.core import loss", "decoders know numbers"),

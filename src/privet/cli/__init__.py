@@ -44,9 +44,11 @@ VERBS: dict[str, Verb] = {
 GROUPS = {  # in this order in `privet --help`
     "start here": ("demo", "meaning"),
     "attack a release before somebody else does": ("attack", "preflight"),
-    "answer questions under differential privacy": (
-        "init", "describe", "add", "update", "partition", "check", "dummy", "suggest", "explain", "query", "budget",
-        "ledger", "recheck",
+    "answer questions under differential privacy, for the owner": (
+        "init", "describe", "add", "update", "partition", "check", "dummy", "ledger",
+    ),
+    "answer questions under differential privacy, for the analyst": (
+        "suggest", "explain", "query", "budget", "recheck",
     ),
     "audit the guarantee": ("audit",),
     "ship records with less in them": ("anonymize", "pseudonymize", "compare"),
