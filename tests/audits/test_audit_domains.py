@@ -150,7 +150,7 @@ def test_the_pair_that_tells_is_found() -> None:
     assert found.violated
     assert 5 in [len(eval(words)) for words in found.witness.neighbors]
     assert found.tried is not None
-    assert found.pairs > 2 * found.tried.raised > 20
+    assert found.pairs > found.tried.raised > 20
     listed = audit(mechanism, Claim(1), [([], [1]), ([1] * 4, [1] * 5)], samples=20_000)
     assert listed.violated
     assert listed.pairs == 2
