@@ -34,6 +34,9 @@ def right(data, size):
 def wrong(data, size):
     return sum(data) + np.random.default_rng().integers(-3, 4, size)
 
+def floats(data, size):
+    return sum(data) + np.random.default_rng().laplace(0, 1, size)
+
 def number(data, size):
     return data + pv.noise.discrete_laplace(1, size)
 
@@ -67,7 +70,24 @@ PAIR = ["--neighbors", "[1, 1]", "[1]", "--samples", "20000"]
 def test_a_claim_that_holds(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["audit", "function", f"{file}:right", "--epsilon", "1", *PAIR]) == 0
     text = capsys.readouterr().out
-    assert text.startswith("Nothing contradicts the claim of epsilon 1\n")
+    assert text.startswith("Nothing contradicts the claim of epsilon 1 on the pair given\n")
+    assert "What was not tested" in text
+
+
+def test_what_was_tried_and_what_was_not(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["audit", "function", f"{file}:right", "--epsilon", "1", "--domain", "rows:0,1", "--samples", "2000"]
+    assert cli.main([*words, "--most", "4"]) == 0
+    assert "(all 2 values, sizes up to 4)" in capsys.readouterr().out
+    assert cli.main([*words, "--pairs", "3", "--json"]) == 3
+    assert json.loads(capsys.readouterr().out)["result"]["tried"]["pairs"] == 3
+
+
+def test_bits_of_floats_are_ignored_when_asked(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["audit", "function", f"{file}:floats", "--epsilon", "1", "--neighbors", "[0]", "[1]", "--samples", "5000"]
+    assert cli.main(words) == 1
+    assert "last bits of floating-point numbers" in " ".join(capsys.readouterr().out.split())
+    assert cli.main([*words, "--ignore-float-bits"]) == 0
+    assert "last bits of floating-point numbers ignored" in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_claim_that_is_false_for_a_program(file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -118,6 +138,9 @@ def test_neighbors_are_searched(
         ("{file}:right", ["--neighbors", "[1", "[1]"], "syntax-error: '[1' … JSON"),
         ("{file}:right", [*PAIR, "--domain", "rows:0,1"], "contradictory-options: --neighbors … --domain"),
         ("{file}:right", [*PAIR, "--replace"], "unneeded-option: --replace … --domain"),
+        ("{file}:right", [*PAIR, "--most", "9"], "unneeded-option: --most … --domain"),
+        ("{file}:right", ["--domain", "answers:2", "--most", "9"], "unknown-choice: 'answers:2'"),
+        ("{file}:right", [*PAIR, "--pairs", "0"], "too-small: pairs"),
         ("{file}:right", ["--domain", "lines:1"], "unknown-choice: 'lines:1'"),
         ("{file}:right", ["--domain", "answers:2", "--replace"], "unknown-choice: 'answers:2'"),
         ("{file}:right", ["--domain", "rows:"], "unknown-choice: 'rows:'"),

@@ -8,13 +8,14 @@ from privet.audits.channels import side_channels
 from privet.audits.claims import Claim
 from privet.audits.counted import audit
 from privet.audits.distances import float_sum, sensitivity
-from privet.audits.domains import Answers, Between, Domain, Pairs, People, Rows
+from privet.audits.domains import Answers, Domain, Pairs, People, Rows
 from privet.audits.enumerated import EpsilonBounds, exact_delta, exact_epsilon, privacy_curve
 from privet.audits.float_form import float_support
 from privet.audits.listed_laws import exact
 from privet.audits.one_run import one_run
 from privet.audits.recorder import Recorder
 from privet.audits.replay import replay
+from privet.audits.values import Between
 from privet.audits.verdict import Audit, Check, Checks, Witness
 
 __all__ = [

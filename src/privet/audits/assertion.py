@@ -43,7 +43,7 @@ def assert_private(  # noqa: PLR0913  the claim and the settings of an audit, ea
 
     The second is a failure too: a test that cannot fail would be trusted for nothing. Give more `samples`, or
     allow_inconclusive=True. It depends on the claim and on the settings, not on luck. `settings` are those of
-    `privet.audits.audit`: domain, seconds, confidence, batch.
+    `privet.audits.audit`: domain, seconds, confidence, batch, pairs, ignore_float_bits.
     """
     __tracebackhide__ = True  # pytest shows the line of the test, and none of ours
     found = audit(mechanism, Claim(epsilon, delta, rho=rho, mu=mu), neighbors, samples=samples, **settings)
@@ -54,5 +54,6 @@ def assert_private(  # noqa: PLR0913  the claim and the settings of an audit, ea
 
 
 def _message(found: Audit, *, undecided: bool) -> str:
-    more = " A test that cannot fail counts as failed, unless allow_inconclusive=True." if undecided else ""
+    why = "A test that cannot fail counts as failed" if found.complete else "What was not tried counts as failed"
+    more = f" {why}, unless allow_inconclusive=True." if undecided else ""
     return "\n".join(textwrap.wrap(f"{found}{more}", WIDTH, break_long_words=False, break_on_hyphens=False))

@@ -2,25 +2,28 @@
 
 Wrong sensitivities show at the ends: nobody and one person, everybody alike, one record at the far end of the range or
 one that is no number, a person with many rows or alone in a group. Such pairs come first, then random ones without end.
+A value that is listed may be the only one that is handled wrongly, and a rule may start at a number of people: `cover`
+tries every listed value, alone and among others, and sizes that double.
 """
 
 from __future__ import annotations
 
-import math
-import numbers
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations, islice, permutations, product, zip_longest
+from itertools import combinations, cycle, islice, permutations, product, zip_longest
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from privet.audits.coverage import LARGEST, USUAL, Tried, changed, round_sizes_to, sizes_to
+from privet.audits.values import Between, Listed, fields, read_values
 from privet.core.rational import show, whole
 from privet.errors import InvalidInputError
 
 CORNERS = 6  # records that are tried in every place
 LENGTHS = 9
 HEAD = 24  # pairs before the first random one
+CORE = 48  # and before those that cover all values and sizes
 ADD_REMOVE, REPLACE = "add-remove", "replace"
 
 Data = Any
@@ -36,89 +39,67 @@ class Domain(Protocol):
     def __str__(self) -> str: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Between:
-    """Every number from `low` to `high`."""
+@runtime_checkable
+class Coverable(Protocol):
+    """A domain that knows which pairs try everything that it lists, and what some pairs have tried."""
 
-    low: float
-    high: float
+    def cover(self) -> Iterator[DataPair]: ...
 
-    def __post_init__(self) -> None:
-        if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high):
-            raise InvalidInputError(
-                f"Between needs two numbers that rise, not {show(self.low)} and {show(self.high)}",
-                "write Between(0, 1)",
-                "reversed-range",
-            )
-
-    def __str__(self) -> str:
-        return f"from {self.low:g} to {self.high:g}"
-
-    def corners(self) -> list[float]:
-        inside = [0.0] if self.low < 0 < self.high else []
-        return [self.high, self.low, *inside, (self.low + self.high) / 2, self.low + (self.high - self.low) / 3]
-
-    def draw(self, generator: np.random.Generator) -> float:
-        return float(generator.uniform(self.low, self.high))
-
-
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """A few records, of any type."""
-
-    records: tuple[Any, ...]
-
-    def __str__(self) -> str:
-        return f"{len(self.records)} different ones"
-
-    def corners(self) -> list[Any]:
-        """The largest and smallest in every field, those that are no ordinary number, then the others."""
-        found: list[int] = []
-        width = max(len(_fields(record)) for record in self.records)
-        for field in range(width):
-            known = [
-                (_fields(record)[field], n) for n, record in enumerate(self.records) if len(_fields(record)) > field
-            ]
-            plain = [(value, n) for value, n in known if _finite(value)]
-            found += [max(plain)[1], min(plain)[1]] if plain else []
-            found += [n for value, n in known if isinstance(value, float) and not math.isfinite(value)][:2]
-            found += [n for value, n in known if value is None][:1]
-        order = dict.fromkeys([*found, *range(len(self.records))])
-        return [self.records[n] for n in order]
-
-    def draw(self, generator: np.random.Generator) -> Any:
-        return self.records[generator.integers(len(self.records))]
-
-
-def _fields(record: Any) -> tuple[Any, ...]:
-    return tuple(record) if isinstance(record, tuple | list) else (record,)
-
-
-def _finite(value: Any) -> bool:
-    return isinstance(value, numbers.Real) and math.isfinite(value)
+    def tally(self, looked: Sequence[DataPair]) -> Tried: ...
 
 
 @dataclass(frozen=True, slots=True, init=False)
 class Rows:
     """Lists of records, each one of `values`; neighbors differ in one record.
 
-    `values`: a list of records of any type, or Between(low, high). Lists have up to `most` records.
+    `values`: a list of records of any type, or Between(low, high). Lists have up to `most` records; if it is not given,
+    mostly up to 8, and sizes double up to 64.
     """
 
     values: Between | Listed
     neighbors: str
     most: int
+    usual: int  # records of most data sets
 
-    def __init__(self, values: object, *, neighbors: str = ADD_REMOVE, most: int = 8) -> None:
-        object.__setattr__(self, "values", _values(values))
+    def __init__(self, values: object, *, neighbors: str = ADD_REMOVE, most: int | None = None) -> None:
+        object.__setattr__(self, "values", read_values(values))
         object.__setattr__(self, "neighbors", _relation(neighbors))
-        object.__setattr__(self, "most", whole(most, "most", 1))
+        object.__setattr__(self, "most", LARGEST if most is None else whole(most, "most", 1))
+        object.__setattr__(self, "usual", USUAL if most is None else self.most)
 
     def __str__(self) -> str:
         return f"lists of up to {self.most} records ({self.values}), {self.neighbors}"
 
     def pairs(self, generator: np.random.Generator) -> Iterator[DataPair]:
-        return _mixed(self._structured(), self._random(generator))
+        return _mixed(self._structured(), self._random(generator), self.cover())
+
+    def cover(self) -> Iterator[DataPair]:
+        """Every size that is tried, then every listed value: alone, and among others."""
+        corners = self.values.corners()[:CORNERS]
+        first, low = corners[0], corners[min(1, len(corners) - 1)]
+        for size in sizes_to(self.most):
+            yield self._one_more([corners[-1]] * (size - 1), first, low)
+            yield self._one_more(list(islice(cycle(corners), size - 1)), low, first)
+        for size in round_sizes_to(self.most):
+            yield self._one_more([corners[-1]] * (size - 1), first, low)
+        crowd = list(islice(cycle(corners), min(self.usual, USUAL) - 1))
+        for base, others in (([], (low, first)), (crowd, (first, low))):
+            for value in self.values.probes():
+                yield self._one_more(base, value, others[repr(value) == repr(others[0])])
+
+    @staticmethod
+    def key(value: Any) -> str:
+        """The value as it appears in a record, in words."""
+        return repr(value)
+
+    def _one_more(self, base: list[Any], one: Any, other: Any) -> DataPair:
+        """Somebody with `one` comes; under "replace", in the place of somebody with `other`."""
+        return (base if self.neighbors == ADD_REMOVE else [*base, other]), [*base, one]
+
+    def tally(self, looked: Sequence[DataPair]) -> Tried:
+        sizes = tuple(sorted({max(len(one), len(other)) for one, other in looked}))
+        moved = set().union(*(changed(one, other) for one, other in looked))
+        return _tally(self, len(looked), moved, sizes, "records")
 
     def _structured(self) -> Iterator[DataPair]:
         corners = self.values.corners()[:CORNERS]
@@ -132,7 +113,7 @@ class Rows:
                     yield [one, *base], [other, *base]
             return
         with_one = [
-            ([base], one) for base, one in permutations(corners[:4], 2) if self.most > 1
+            ([base], one) for base, one in permutations(corners[:4], 2) if self.usual > 1
         ]  # who comes may outweigh who is there
         with_many = list(product(bases[1:6], corners[:2]))
         turns = [turn for both in zip_longest(with_many, with_one) for turn in both if turn]
@@ -146,11 +127,11 @@ class Rows:
 
     def _lengths(self, corners: Sequence[Any]) -> list[list[Any]]:
         """From nobody to all: a rule may hold from a certain number on."""
-        return [[corners[-1]] * number for number in range(2, self.most - 1, 1 + self.most // LENGTHS)]
+        return [[corners[-1]] * number for number in range(2, self.usual - 1, 1 + self.usual // LENGTHS)]
 
     def _bases(self, corners: Sequence[Any]) -> Iterator[list[Any]]:
         """What everybody else has: nothing, one record, all the same, two kinds one after the other, all kinds."""
-        first, last, rest = corners[0], corners[min(1, len(corners) - 1)], self.most - 1
+        first, last, rest = corners[0], corners[min(1, len(corners) - 1)], self.usual - 1
         yield []
         lists = [[last] * rest, [first] * rest, [first] * (rest // 2) + [last] * (rest - rest // 2)]
         lists += [[last] * (rest // 2) + [first] * (rest - rest // 2), [last], [first], list(corners)[:rest]]
@@ -170,7 +151,7 @@ class Rows:
             return self.values.draw(generator)
 
         while True:
-            base = [record() for _ in range(generator.integers(self.most))]
+            base = [record() for _ in range(generator.integers(self.usual))]
             place = int(generator.integers(len(base) + 1))
             one = [*base[:place], record(), *base[place:]]
             yield (base if self.neighbors == ADD_REMOVE else [*base[:place], record(), *base[place:]]), one
@@ -180,23 +161,56 @@ class Rows:
 class People:
     """Lists of rows (person, *record), each record one of `values`; neighbors differ in all rows of one person.
 
-    A person has up to `most_rows` rows. Under "replace" the person keeps the name and has other rows.
+    A person has up to `most_rows` rows. Under "replace" the person keeps the name and has other rows. The number of
+    people doubles up to `most`.
     """
 
     values: Between | Listed
     neighbors: str
     most_rows: int
+    most: int
 
-    def __init__(self, values: object, *, neighbors: str = ADD_REMOVE, most_rows: int = 8) -> None:
-        object.__setattr__(self, "values", _values(values))
+    def __init__(self, values: object, *, neighbors: str = ADD_REMOVE, most_rows: int = 8, most: int = LARGEST) -> None:
+        object.__setattr__(self, "values", read_values(values))
         object.__setattr__(self, "neighbors", _relation(neighbors))
         object.__setattr__(self, "most_rows", whole(most_rows, "most_rows", 1))
+        object.__setattr__(self, "most", whole(most, "most", 1))
 
     def __str__(self) -> str:
-        return f"rows of people with up to {self.most_rows} rows each ({self.values}), {self.neighbors}"
+        rows = f"up to {self.most_rows} rows each"
+        return f"rows of up to {self.most} people with {rows} ({self.values}), {self.neighbors}"
 
     def pairs(self, generator: np.random.Generator) -> Iterator[DataPair]:
-        return _mixed(self._structured(), self._random(generator))
+        return _mixed(self._structured(), self._random(generator), self.cover())
+
+    def cover(self) -> Iterator[DataPair]:
+        """Every number of people that is tried, then every listed value: alone, and among others."""
+        corners = self.values.corners()[:CORNERS]
+        first, low = corners[0], corners[min(1, len(corners) - 1)]
+        for size in sizes_to(self.most):
+            yield self._one_more([corners[-1]] * (size - 1), [first] * self.most_rows, [low])
+            yield self._one_more(list(islice(cycle(corners), size - 1)), [low], [first])
+        for size in round_sizes_to(self.most):
+            yield self._one_more([corners[-1]] * (size - 1), [first], [low])
+        crowd = list(islice(cycle(corners), min(self.most, USUAL) - 1))
+        for base, others, rows in (([], (low, first), 1), (crowd, (first, low), self.most_rows)):
+            for value in self.values.probes():
+                yield self._one_more(base, [value] * rows, [others[repr(value) == repr(others[0])]])
+
+    @staticmethod
+    def key(value: Any) -> str:
+        """The value as it appears in a row after the person, in words."""
+        return repr(fields(value))
+
+    def _one_more(self, records: Sequence[Any], own: Sequence[Any], other: Sequence[Any]) -> DataPair:
+        """Person 0 comes with rows of their own; under "replace", has other ones."""
+        crowd = _crowd(records)
+        return (crowd if self.neighbors == ADD_REMOVE else _with(crowd, other)), _with(crowd, own)
+
+    def tally(self, looked: Sequence[DataPair]) -> Tried:
+        sizes = tuple(sorted({len({row[0] for data in pair for row in data}) for pair in looked}))
+        moved = set().union(*(changed((row[1:] for row in one), (row[1:] for row in other)) for one, other in looked))
+        return _tally(self, len(looked), moved, sizes, "people")
 
     def _structured(self) -> Iterator[DataPair]:
         corners = self.values.corners()[:CORNERS]
@@ -241,7 +255,7 @@ def _crowd(records: Sequence[Any]) -> list[tuple[Any, ...]]:
 
 
 def _rows(person: int, records: Sequence[Any]) -> list[tuple[Any, ...]]:
-    return [(person, *_fields(record)) for record in records]
+    return [(person, *fields(record)) for record in records]
 
 
 def _with(crowd: list[tuple[Any, ...]], own: Sequence[Any], first: bool = False) -> list[tuple[Any, ...]]:
@@ -286,7 +300,14 @@ class Answers:
         return f"{self.length} {kind} from {self.low:g} to {self.high:g}, each changed by up to {self.change:g} {how}"
 
     def pairs(self, generator: np.random.Generator) -> Iterator[DataPair]:
-        return _mixed(self._structured(), self._random(generator))
+        return _mixed(self._structured(), self._random(generator), iter(()))
+
+    def cover(self) -> Iterator[DataPair]:
+        """Nothing is listed here."""
+        return iter(())
+
+    def tally(self, looked: Sequence[DataPair]) -> Tried:
+        return Tried(pairs=len(looked))
 
     def _structured(self) -> Iterator[DataPair]:
         moves = list(self._moves())
@@ -354,30 +375,36 @@ class Pairs:
     def pairs(self, generator: np.random.Generator) -> Iterator[DataPair]:  # noqa: ARG002 -- nothing is left to chance
         return iter(self.listed)
 
+    def cover(self) -> Iterator[DataPair]:
+        """All of them: they were given."""
+        return iter(self.listed)
 
-def _mixed(structured: Iterator[DataPair], random: Iterator[DataPair]) -> Iterator[DataPair]:
-    """The best of what is known to break things; then more of it and chance, in turns; then chance for ever."""
+    def tally(self, looked: Sequence[DataPair]) -> Tried:
+        return Tried(pairs=len(looked), given=len(self.listed))
+
+
+def _mixed(structured: Iterator[DataPair], random: Iterator[DataPair], cover: Iterator[DataPair]) -> Iterator[DataPair]:
+    """The best of what is known to break things; then more of it and chance, in turns; after the first of these all
+    that covers the domain; then chance forever."""
     yield from islice(structured, HEAD)
-    for pair in structured:
-        yield pair
-        yield next(random)
+    turns = (pair for known in structured for pair in (known, next(random)))
+    yield from islice(turns, CORE - HEAD)
+    yield from cover
+    yield from turns
     yield from random
+
+
+def _tally(domain: Rows | People, pairs: int, moved: set[str], sizes: tuple[int, ...], noun: str) -> Tried:
+    """A single value cannot be replaced by another one: then to have it is all that can be tried."""
+    everything = {domain.key(value) for value in domain.values.listed()}
+    tried = everything if len(everything) == 1 else everything & moved if everything else moved
+    return Tried(
+        pairs=pairs, values=len(tried), listed=len(everything) or None, sizes=sizes, largest=domain.most, noun=noun
+    )
 
 
 def is_pair(value: object) -> bool:
     return isinstance(value, tuple | list) and len(value) == 2
-
-
-def _values(values: object) -> Between | Listed:
-    if isinstance(values, Between):
-        return values
-    if not isinstance(values, list | tuple | range) or not len(values):
-        raise InvalidInputError(
-            f"values must be a list of records, or Between(low, high), not {show(values)}",
-            "write Rows([0, 1]) or Rows(Between(0, 100))",
-            "not-a-list",
-        )
-    return Listed(tuple(values))
 
 
 def _relation(neighbors: object) -> str:

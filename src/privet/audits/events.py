@@ -86,9 +86,9 @@ Maker = Callable[[Pair], View]
 
 def find_events(  # noqa: PLR0913 -- draws to rank and to pick, and what for
     rank: Pair, pick: Pair, claim: Claim, limit: int, reader: OutputReader, *, size: float, brief: bool
-) -> tuple[list[Event], float]:
-    """At most `limit` events, the one that promises most first; and what a test of `size` draws is likely to give.
-    A `brief` look goes without the views that seldom show anything.
+) -> tuple[list[Event], float, int]:
+    """At most `limit` events, the one that promises most first; what a test of `size` draws is likely to give; and how
+    many events were compared. A `brief` look goes without the views that seldom show anything.
 
     Some of them are safe and some are daring: a rare event promises nothing before there are many draws. Plain ones
     are among them, since a set put together of many cells owes part of its promise to luck.
@@ -101,7 +101,8 @@ def find_events(  # noqa: PLR0913 -- draws to rank and to pick, and what for
         for best in _best_of(maker(rank), rank, pick, claim, size):
             found.setdefault(best.key, best)  # same counts, same event; the first reads better
     events = [best.event() for best in _varied(list(found.values()), limit)]
-    return sorted(events, key=lambda event: -event.promised), max(best.outlook for best in found.values())
+    outlook_ = max(best.outlook for best in found.values())
+    return sorted(events, key=lambda event: -event.promised), outlook_, len(found)
 
 
 def _varied(found: list[_Best], limit: int) -> list[_Best]:

@@ -154,6 +154,14 @@ class OutputReader:
             return "missing" if number == MISSING else "another text"
         return next(text for text, known in self._tokens.items() if known == number)
 
+    def known(self, text: str) -> int:
+        """The token of a text; one that nothing has, if it never came up."""
+        return self._tokens.get(text, -1)
+
+    def decimals(self) -> list[int]:
+        """Columns that say how many decimals a number in a text has."""
+        return [number for path, number in self._columns.items() if path and str(path[-1]).startswith("the decimals")]
+
     def words(self, outputs: Outputs, row: int) -> str:
         """One draw in words."""
         wide = outputs.widened(self.width)

@@ -20,6 +20,7 @@ import numpy as np
 
 from privet.audits import joint
 from privet.audits.claims import Claim
+from privet.audits.coarse import Grid, learn
 from privet.audits.events import Event, View, find_events
 from privet.audits.features import Pair
 from privet.audits.outlook import promise
@@ -37,7 +38,9 @@ RANKS = 50_000  # of these, at most, that rank cells; the rest picks events
 BREADTH = (1, 1, 2, 3)  # pairs of neighbors that are tested in the last stage, the one before it, and so on
 POOL = (2, 3, 6, 8, 16)  # pairs that are looked at before that, with a third as many draws as the test will have
 PATIENCE = 0.5  # seconds between two looks at the clock
+UNTIMED = 200_000  # draws between two signs of progress, where there is no clock
 MANY = 1000
+SMALL = 20_000  # draws, of a mechanism that gives many in one call
 FEWEST = 200  # draws that are worth a test
 FINDING = 0.25  # of the time left, for pairs beyond those that are tested
 LIMIT = 2.0  # times the seconds given, after which a stage is dropped
@@ -64,15 +67,26 @@ class Track:
     drawn: int = 0
     events: list[Event] = field(default_factory=list)
     outlook: float = 0.0  # what a last test of it is likely to give
+    coarse: bool = False  # whether outputs are rounded
+    grid: Grid | None = None
+    compared: int = 0  # events, so far
 
     def look(self, source: AuditSource, size: int) -> None:
         """Draws that are only looked at."""
         while size > 0:
             chunk = min(size, source.chunk(self.reader.width), MANY + 3 * self.drawn)  # outputs may turn out wide
-            draw = source.draw if self.drawn else source.first
-            self.keep([draw(data, chunk, self.reader) for data in self.data])
+            self.keep(self.draw(source, chunk))
             self.drawn += chunk
             size -= chunk
+
+    def draw(self, source: AuditSource, size: int) -> list[Outputs]:
+        """Fresh draws on both data sets."""
+        draw = source.draw if self.drawn else source.first
+        draws = [draw(data, size, self.reader) for data in self.data]
+        if not self.coarse:
+            return draws
+        self.grid = self.grid or learn(draws, self.reader)
+        return [self.grid.rounded(outputs) for outputs in draws]
 
     def keep(self, draws: list[Outputs]) -> None:
         for seen, outputs in zip(self.seen, draws, strict=True):
@@ -83,7 +97,8 @@ class Track:
     def find(self, claim: Claim, limit: int, size: float, *, brief: bool = False) -> None:
         """Events that look best on all draws so far, where the last test will have `size` draws."""
         rank, pick = self._halves()
-        self.events, self.outlook = find_events(rank, pick, claim, limit, self.reader, size=size, brief=brief)
+        self.events, self.outlook, compared = find_events(rank, pick, claim, limit, self.reader, size=size, brief=brief)
+        self.compared += compared
 
     @property
     def promised(self) -> float:
@@ -91,10 +106,20 @@ class Track:
 
     def sure(self, claim: Claim, margin: float) -> bool:
         """Whether an event, on the draws that it was picked on, goes beyond the claim by a wide margin."""
-        _, pick = self._halves()
+        return self._beyond(self._halves()[1], claim, margin)
+
+    def confirmed(self, source: AuditSource, claim: Claim, size: int, margin: float) -> bool:
+        """The same on fresh draws, to which no event owes anything."""
+        draws = self.draw(source, size)
+        found = self._beyond((draws[0], draws[1]), claim, margin)
+        self.keep(draws)
+        self.drawn += size
+        return found
+
+    def _beyond(self, draws: Pair, claim: Claim, margin: float) -> bool:
         for event in self.events:
-            hits = [event.view.counts(pick[side])[event.chosen].sum() for side in (event.likelier, 1 - event.likelier)]
-            if promise(claim, np.array([hits[0]]), np.array([hits[1]]), len(pick[0]), margin)[0] > claim.value:
+            hits = [event.view.counts(draws[side])[event.chosen].sum() for side in (event.likelier, 1 - event.likelier)]
+            if promise(claim, np.array([hits[0]]), np.array([hits[1]]), len(draws[0]), margin)[0] > claim.value:
                 return True
         return False
 
@@ -186,7 +211,7 @@ class Stages:
         left, before = self.miss, samples - sum(tests)
         for number, planned in enumerate(tests):
             to_come = len(tests) - 1 - number
-            if to_come and self._quick(planned, tracks, to_come):
+            if to_come and self._quick(planned, tracks, to_come, len(tests)):
                 before += planned
                 continue
             size, stop = self._size(planned, tracks, to_come, samples - tracks[0].drawn)
@@ -234,8 +259,14 @@ class Stages:
         self.finding = (self.clock.spent - started - (self.source.spent - drawing)) / len(looked)
         return ranking
 
-    def _quick(self, planned: int, tracks: list[Track], to_come: int) -> bool:
-        """Whether drawing takes less time than to find events in what was drawn; then a larger stage tells more."""
+    def _quick(self, planned: int, tracks: list[Track], to_come: int, stages: int) -> bool:
+        """Whether drawing takes less time than to find events in what was drawn; then a larger stage tells more.
+
+        Where the user gave no seconds, nothing depends on the clock: then all stages but the first are too small that
+        have few draws, if many are drawn in one call.
+        """
+        if self.clock.seconds is None:
+            return to_come < stages - 1 and planned < SMALL and self.source.may_start_anew
         return self.finding * self._looked(tracks, to_come) > self._takes(tracks, to_come) * planned
 
     def _size(self, planned: int, tracks: list[Track], to_come: int, rest: int) -> tuple[int, bool]:
@@ -291,7 +322,7 @@ class Stages:
         done = 0
         while done < size:
             chunk = min(size - done, self.source.chunk(track.reader.width), self._patient())
-            draws = [self.source.draw(data, chunk, track.reader) for data in track.data]
+            draws = track.draw(self.source, chunk)
             with self.source.counting():
                 for view in views:
                     found = [view.counts(outputs) for outputs in draws]
@@ -305,4 +336,7 @@ class Stages:
         return counts
 
     def _patient(self) -> int:
+        """Draws between two looks at the clock. Where nobody looks, the same number on every machine."""
+        if self.clock.seconds is None:
+            return UNTIMED if self.source.may_start_anew else UNTIMED // 20
         return max(1, int(PATIENCE / max(self.source.pace, 1e-9)))

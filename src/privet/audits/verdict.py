@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from privet.audits.claims import Claim
+from privet.audits.coverage import Tried
 
 if TYPE_CHECKING:
     import altair as alt
@@ -62,6 +63,8 @@ class Drawn(Shown):
 
 
 VIOLATED, INCONCLUSIVE, CONSISTENT = "violated", "inconclusive", "consistent"
+IGNORE_BITS = "To look for other mistakes, ignore such bits: ignore_float_bits=True, or --ignore-float-bits."
+MORE_PAIRS = "Allow more pairs (pairs=10000, or --pairs 10000) and more seconds, or list fewer values."
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +108,14 @@ class Audit(Drawn):
     pairs: int = 1  # of neighbors that were looked at
     roc: tuple[tuple[float, float], ...] = ()
     not_tested: tuple[str, ...] = ()
+    tried: Tried | None = None  # where neighbors were searched for, or given
+    float_bits: str = ""  # a sentence, if the witness is made of the last bits of floating-point numbers
+    rounded: str = ""  # how outputs were rounded, if bits were to be ignored
+
+    @property
+    def complete(self) -> bool:
+        """Whether all values, sizes and pairs were tried that the user asked for."""
+        return self.tried is None or self.tried.complete
 
     @property
     def violated(self) -> bool:
@@ -114,9 +125,15 @@ class Audit(Drawn):
     def verdict(self) -> str:
         if self.violated:
             return VIOLATED
-        if self.ceiling <= self.claim.value:
+        if self.ceiling <= self.claim.value or not self.complete:
             return INCONCLUSIVE
-        return f"{CONSISTENT} up to {down(self.ceiling, 2)}"
+        return f"{CONSISTENT} up to {down(self.ceiling, 2)}{self.where}"
+
+    @property
+    def where(self) -> str:
+        """What limits the verdict: " on the 64 pairs tried (all 2 values, sizes up to 64)"."""
+        ignored = ", last bits of floating-point numbers ignored" if self.rounded else ""
+        return (f" on {self.tried}" if self.tried else "") + ignored
 
     def __str__(self) -> str:
         name = self.claim.parameter
@@ -125,8 +142,10 @@ class Audit(Drawn):
         work = f"{self.samples:,} draws a data set{tried}, {self.seconds:.1f} s"
         ceiling = down(self.ceiling, 2)
         if self.violated:
+            bits = f"{self.float_bits} {IGNORE_BITS} " if self.float_bits else ""
+            rounded = f"Outputs were rounded before: {self.rounded}. " if self.rounded else ""
             return (
-                f"violated: the claim of {self.claim} is false; {found}. "
+                f"violated: the claim of {self.claim} is false; {found}. {bits}{rounded}"
                 f"This audit could have shown {name} up to {ceiling}, so the truth may be worse ({work})."
             )
         if self.ceiling <= self.claim.value:
@@ -135,8 +154,14 @@ class Audit(Drawn):
                 f"of {self.claim}; {found}. Take more samples ({work})."
             )
         looked = "this pair of data sets" if self.pairs == 1 else f"{self.pairs:,} pairs of data sets"
+        if not self.complete:
+            left = "; ".join(self.tried.left_out()) if self.tried else ""
+            return (
+                f"inconclusive: nothing seen contradicts the claim of {self.claim}{self.where}, but not all was tried "
+                f"that the domain lists; {found}. Not tried: {left}. {MORE_PAIRS} ({work})."
+            )
         return (
-            f"consistent up to {ceiling}: nothing seen contradicts the claim of {self.claim}; {found}. "
+            f"consistent up to {ceiling}{self.where}: nothing seen contradicts the claim of {self.claim}; {found}. "
             f"This is not a proof: only {looked} and a few events were tried, and a leak in outputs with "
             f"a probability below {self.rarest:.1e} would not have been seen ({work})."
         )
@@ -163,6 +188,9 @@ class Audit(Drawn):
             "samples": self.samples,
             "seconds": self.seconds,
             "not_tested": list(self.not_tested),
+            "tried": self.tried.to_json() if self.tried else None,
+            "float_bits": self.float_bits,
+            "rounded": self.rounded,
         }
 
 

@@ -221,6 +221,11 @@ class Digits(Sorter):
         self._decimals = next((d for d in range(DIGITS) if np.array_equal(np.round(both, d), both)), None)
         return 16 if self._decimals is None else 240
 
+    @property
+    def of_doubles(self) -> bool:
+        """Whether it looks at bits as they are stored, not at decimals."""
+        return self._decimals is None
+
     def sort(self, numbers: Numbers) -> Integers:
         if self._decimals is None:
             return np.asarray(numbers.astype(np.float64).view(np.int64) & 15, np.int64)

@@ -33,9 +33,14 @@ def _options(command: argparse.ArgumentParser) -> None:
     )
     data.add_argument("--domain", help=f"search neighbors there: {DOMAINS}")
     data.add_argument("--replace", action="store_true", help="in --domain: another record, not one more or less")
+    data.add_argument("--most", type=int, metavar="N", help="in --domain: data sets of up to N records or people (64)")
+    command.add_argument("--pairs", type=int, metavar="N", help="look at up to N pairs of data sets (1000)")
     command.add_argument("--samples", type=int, metavar="N", help="draws from each data set (500000)")
     command.add_argument("--seconds", type=float, metavar="S", help="stop after that long")
     command.add_argument("--confidence", help="that the bound is true (0.999999)")
+    command.add_argument(
+        "--ignore-float-bits", action="store_true", help="round outputs first, to see mistakes beside floating point"
+    )
     result_options(command)
 
 
@@ -45,7 +50,7 @@ def _run(options: argparse.Namespace) -> int:
     mechanism = load(options.function)
     from privet.audits import audit  # noqa: PLC0415  brings NumPy
 
-    settings = given(options, "samples", "seconds", "confidence")
+    settings = given(options, "samples", "seconds", "confidence", "pairs", "ignore_float_bits")
     with counting() as progress:
         found = audit(mechanism, claim, neighbors, progress=progress, **settings)
     return show(found, options)
@@ -96,9 +101,11 @@ def _neighbors(options: argparse.Namespace) -> Any:
         )
     if options.replace and options.domain is None:
         raise InvalidInputError("--replace goes with --domain", "leave it out, or give --domain", "unneeded-option")
+    if options.most is not None and options.domain is None:
+        raise InvalidInputError("--most goes with --domain", "leave it out, or give --domain", "unneeded-option")
     if options.neighbors is not None:
         return tuple(map(_data, options.neighbors))
-    return "search" if options.domain is None else domain_of(options.domain, replace=options.replace)
+    return "search" if options.domain is None else domain_of(options.domain, replace=options.replace, most=options.most)
 
 
 def _data(text: str) -> Any:
@@ -110,7 +117,7 @@ def _data(text: str) -> Any:
         ) from None
 
 
-def domain_of(text: str, *, replace: bool) -> Domain:
+def domain_of(text: str, *, replace: bool, most: int | None = None) -> Domain:
     """Such as rows:0,1 or rows:0..10 or people:a,b or answers:5."""
     from privet import audits  # noqa: PLC0415  brings NumPy
 
@@ -118,10 +125,10 @@ def domain_of(text: str, *, replace: bool) -> Domain:
     relation: Any = "replace" if replace else "add-remove"
     match kind:
         case "rows" if rest:
-            return audits.Rows(_values(rest), neighbors=relation)
+            return audits.Rows(_values(rest), neighbors=relation, most=most)
         case "people" if rest:
-            return audits.People(_values(rest), neighbors=relation)
-        case "answers" if rest.isdecimal() and not replace:
+            return audits.People(_values(rest), neighbors=relation, **({} if most is None else {"most": most}))
+        case "answers" if rest.isdecimal() and not replace and most is None:
             return audits.Answers(int(rest))
         case _:
             raise InvalidInputError(f"there is no domain {shown(text)}", f"use one of {DOMAINS}", "unknown-choice")

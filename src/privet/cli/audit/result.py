@@ -17,7 +17,7 @@ exit codes:
   0    consistent: nothing contradicts the claim, which is no proof of it
   1    violated: the claim is false
   2    bad input
-  3    inconclusive: this audit could not have contradicted the claim"""
+  3    inconclusive: this audit could not have contradicted the claim, or did not try all that was listed"""
 
 
 def claim_options(command: argparse.ArgumentParser) -> None:

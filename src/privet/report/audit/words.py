@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from privet.audits.verdict import Witness
+from privet.audits.verdict import IGNORE_BITS, MORE_PAIRS, Witness
 from privet.report.terminal import ceiling, floor, seconds_words, share_at_least, share_at_most
 from privet.stats import binomial
 
@@ -22,7 +22,8 @@ FALSE_ALARMS = 0.05
 NOTHING_LEFT_OUT = "Nothing is stated. That does not mean that everything was tested."
 VERDICTS = {
     "violated": "Violated: the claim is false. Where draws decided, the chance that they misled the audit is stated.",
-    "inconclusive": "Inconclusive: the audit could not have seen a violation, so that none was seen says nothing.",
+    "inconclusive": "Inconclusive: the audit could not have seen a violation, or did not try all that was listed. "
+    "That none was seen says nothing.",
     "consistent": "Consistent: nothing seen contradicts the claim. That is no proof of it.",
 }
 
@@ -60,9 +61,11 @@ def headline(audit: Audit) -> str:
         case "violated":
             return f"The claim of {claimed(audit.claim)} is false"
         case "inconclusive":
-            return "Not decided: too few draws to contradict the claim"
+            if audit.complete:
+                return "Not decided: too few draws to contradict the claim"
+            return "Not decided: not everything was tried that was listed"
         case _:
-            return f"Nothing contradicts the claim of {claimed(audit.claim)}"
+            return f"Nothing contradicts the claim of {claimed(audit.claim)}{audit.where}"
 
 
 def lead(audit: Audit) -> str:
@@ -73,7 +76,11 @@ def lead(audit: Audit) -> str:
             return (
                 f"One person's data show more than was promised: {name} is at least {least}, where {value} is claimed. "
                 f"The chance that the draws misled this audit is at most {odds(audit.confidence)}."
+                + (f" {audit.float_bits} {IGNORE_BITS}" if audit.float_bits else "")
             )
+        case "inconclusive" if not audit.complete and audit.tried is not None:
+            left = "; ".join(audit.tried.left_out())
+            return f"Nothing seen contradicts the claim{audit.where}. Not tried: {left}. {MORE_PAIRS}"
         case "inconclusive":
             return (
                 f"Whatever the mechanism does, so few draws can show {name} up to {most} only, and {value} is claimed. "
@@ -142,6 +149,8 @@ def work(audit: Audit) -> list[str]:
     return [
         f"Method: {audit.method}.",
         f"{_amount(audit)}, in {seconds_words(audit.seconds)}.",
+        *([] if audit.tried is None else [f"Tried: {audit.tried}; {audit.tried.events:,} sets of outputs compared."]),
+        *([f"Last bits ignored: {audit.rounded}."] if audit.rounded else []),
         f"The bound holds with confidence {audit.confidence:.10g}: "
         f"a false alarm has a chance of at most {odds(audit.confidence)}.",
     ]
