@@ -13,10 +13,13 @@ from typing import TypeVar
 
 import pytest
 
+from support.places import ROOT
+
 from privet import cli
 from privet.errors import PrivetError
 
 E = TypeVar("E", bound=PrivetError)
+LISTED = set(re.findall(r"^\| `([a-z0-9-]+)` \|", (ROOT / "docs/reference/errors.md").read_text(), re.MULTILINE))
 
 
 def raises_code(kind: type[E] | tuple[type[E], ...], expected: str) -> pytest.RaisesExc[E]:
@@ -29,6 +32,7 @@ def expect_code(expected: str, error: PrivetError) -> bool:
     codes, _, facts = expected.partition(": ")
     said = f"{error.problem}\n{error.remedy}"  # without the place, which quotes what the user wrote
     assert error.code in codes.split("|"), f"the code is {error.code}, not {codes}: {said}"
+    assert error.code in LISTED, f"{error.code} is not on the page of errors"
     missing = [fact for fact in facts.split(" … ") if not _whole(fact).search(said)]
     assert not missing, f"{missing} is not in: {said}"
     assert error.problem, "there is no problem"
