@@ -100,7 +100,6 @@ def test_files_of_each_kind(folder: Path, capsys: pytest.CaptureFixture[str]) ->
         ("answer,a,b\n1,1\n", "row 2 of"),
         ("answer,a,b\n1,1,x\n2,1,1\n", "is no number"),
         ("answer,a,b\n1,1,3\n2,1,1\n", "not 0 or 1"),
-        ("answer,a,b\n1,1,0\n", "fewer than 2 people"),
         ("answer,a,b\n1,1,0\n1,0,0\n", "query 2 asks about nobody"),
         ("answer,a,b\ninf,1,0\n1,0,1\n", "is no number"),
         ("a\x00b\n", "no rows"),
