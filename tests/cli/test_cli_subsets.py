@@ -100,7 +100,6 @@ def test_files_of_each_kind(folder: Path, capsys: pytest.CaptureFixture[str]) ->
         ("answer,a,b\n1,1\n", "wrong-length: 2"),
         ("answer,a,b\n1,1,x\n2,1,1\n", "not-a-number: no number"),
         ("answer,a,b\n1,1,3\n2,1,1\n", "not-binary: 0 … 1"),
-        ("answer,a,b\n1,1,0\n", "too-few: than 2 people"),
         ("answer,a,b\n1,1,0\n1,0,0\n", "empty: 2 asks"),
         ("answer,a,b\ninf,1,0\n1,0,1\n", "not-a-number: no number"),
         ("a\x00b\n", "empty: rows"),

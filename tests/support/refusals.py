@@ -13,10 +13,9 @@ from typing import TypeVar
 
 import pytest
 
-from support.places import ROOT
-
 from privet import cli
 from privet.errors import PrivetError
+from support.places import ROOT
 
 E = TypeVar("E", bound=PrivetError)
 LISTED = set(re.findall(r"^\| `([a-z0-9-]+)` \|", (ROOT / "docs/reference/errors.md").read_text(), re.MULTILINE))

@@ -4,14 +4,14 @@ Shmatikov ("Robust De-anonymization of Large Sparse Datasets", 2008), which foun
     found = attack_scoreboard("ratings.csv", "points.csv", person="user", item="movie", value="stars", date="day")
 
 Every person in the table has a score: for each known point that the person has too, 1 / log(support of the item), times
-how alike value and date are. The best is named only if it stands out: (best - second) / standard deviation of all
-scores, the eccentricity, must be above a threshold. Otherwise the verdict is "no match".
+how alike value and date are. The best is named only if it stands out: the eccentricity must be above a threshold.
+Otherwise the verdict is "no match". The eccentricity is (best - second) / standard deviation of all scores, where the
+best is counted without the one point that speaks most for it (the paper counts it with this point): a wrong point that
+only one person has makes that person stand out, but no second point agrees.
 
-The threshold comes from decoys: people of the table whose points are scored against the table without them, so every
-match would be false. If a target who is not in the table is like a decoy, the chance of a false match is at most the
-rate that was asked for: with D decoys the threshold is the ceil((1 - rate) * (D + 1))-th smallest of their
-eccentricities, which one more decoy exceeds with chance rate at most, as all orders are equally likely (the rank
-argument of conformal prediction: Vovk, Gammerman and Shafer 2005, proposition 2.4).
+The threshold comes from simulated strangers: people of the table whose points, some of them wrong, are scored against
+the table without them, so every match would be false. `scoreboard_decoys` says which points are wrong, and how the
+threshold follows.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -31,6 +32,9 @@ from privet.core.rational import show
 from privet.errors import InvalidInputError
 from privet.records.microdata import Microdata, RecordColumn, read
 from privet.typing import Floats, Integers, Truths
+
+if TYPE_CHECKING:
+    from privet.attacks.linkage.scoreboard_decoys import Strangers
 
 Progress = Callable[[str, int, int], object]
 RATE, DECOYS = 0.01, 1000
@@ -63,7 +67,12 @@ class Events:
     @property
     def weight(self) -> Floats:
         """Of each item: what few people have tells more."""
-        return np.asarray(1 / np.log(np.maximum(np.diff(self.starts), 2)))
+        return weights(np.diff(self.starts))
+
+
+def weights(support: Integers) -> Floats:
+    """Of items that so many rows have."""
+    return np.asarray(1 / np.log(np.maximum(support, 2)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -105,8 +114,10 @@ def attack_scoreboard(  # noqa: PLR0913  columns and options of one attack
     """`released` has a row for each person and item; `points` a row for each thing known of a target, in columns of the
     same names (`target` says whose it is, by default the column `person`). `truth` names a column of `points` with the
     person whom the target really is, empty if not in the table: for the score only. `rate` is the share of people who
-    are not in the table for whom a match may be claimed; `widths`: how far off a value and a date (in days) may be."""
-    from privet.attacks.linkage.scoreboard_findings import findings_of  # noqa: PLC0415  it knows this file
+    are not in the table for whom a match may be claimed; `widths`: how far off a value and a date (in days) may be;
+    `decoys`: how many strangers are simulated for each law of wrong points."""
+    from privet.attacks.linkage.scoreboard_decoys import simulate_strangers  # noqa: PLC0415  it knows this file
+    from privet.attacks.linkage.scoreboard_findings import findings_of  # noqa: PLC0415  so does this one
 
     start = time.perf_counter()
     tell = progress or (lambda *_: None)
@@ -119,16 +130,13 @@ def attack_scoreboard(  # noqa: PLR0913  columns and options of one attack
     names = Names(who=person, item=item, value=value, date=date)
     events = events_of(table, names)
     given = points_of(known, table[item], replace(names, who=whose))
-    held, spare = decoy_rankings(events, given, decoys, widths, tell)
-    threshold = quantile(held, rate)
     ranking = ranked(events, given, widths, tell)
+    strangers = simulate_strangers(events, given, ranking, decoys, rate, widths, tell)
     name = Path(released).name if isinstance(released, str | os.PathLike) else "the released table"
     setting = ScoreboardSetting(
         table=table, known=known, person=person, item=item, target=whose, truth=truth, rate=rate, subject=name
     )
-    result = ScoreboardResult(
-        events=events, points=given, ranking=ranking, threshold=threshold, decoys=held, spare=spare
-    )
+    result = ScoreboardResult(events=events, points=given, ranking=ranking, strangers=strangers)
     return findings_of(setting, result, start)
 
 
@@ -146,14 +154,10 @@ class ScoreboardSetting:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ScoreboardResult:
-    """`decoys` set the threshold; `spare` ones, of other people, show what it is worth."""
-
     events: Events
     points: Points
     ranking: Ranking
-    threshold: float
-    decoys: Floats
-    spare: Floats
+    strangers: Strangers
 
 
 def check(rate: float, widths: tuple[float, float], decoys: int) -> None:
@@ -249,26 +253,42 @@ def ranked(
     progress: Progress,
     hidden: Integers | None = None,
 ) -> Ranking:
-    """The best of each target. A person in `hidden`, one for each target, is left out of the table for it."""
+    """The best of each target. A person in `hidden`, one for each target, is left out of the table for it: as a person,
+    and in how many rows have an item."""
     parts = []
     each = max(CELLS // events.people, 1)
     order = np.argsort(points.target, kind="stable")
     ends = np.searchsorted(points.target[order], np.arange(points.targets + 1))
+    worth = _worth(events, points, hidden)
     for first in range(0, points.targets, each):
         progress("scoring", first, points.targets)
         last = min(first + each, points.targets)
-        scores = _scores(events, points, order[ends[first] : ends[last]], (first, last), widths)
-        parts.append(_best(scores, None if hidden is None else hidden[first:last]))
+        gains = _gains(events, points, order[ends[first] : ends[last]], first, widths, worth)
+        parts.append(_best(gains, (last - first, events.people), None if hidden is None else hidden[first:last]))
     return Ranking(
         **{name: np.concatenate([getattr(part, name) for part in parts])
            for name in ("best", "score", "second", "eccentricity")}
     )  # fmt: skip
 
 
-def _scores(
-    events: Events, points: Points, some: Integers, targets: tuple[int, int], widths: tuple[float, float]
-) -> Floats:
-    """A row for each of these targets, a column for each person."""
+def held(events: Events, person: Integers, item: Integers) -> Integers:
+    """How many rows each of these people has with this item; none where either is -1."""
+    width = len(events.starts)
+    keys = np.sort(events.person * width + events.item)
+    wanted = np.where((person >= 0) & (item >= 0), person * width + item, -1)
+    return np.searchsorted(keys, wanted, side="right") - np.searchsorted(keys, wanted, side="left")
+
+
+def _worth(events: Events, points: Points, hidden: Integers | None) -> Floats:
+    """Of each point: the weight of its item, in the table without the hidden person."""
+    support = np.diff(events.starts)[points.item]
+    return weights(support if hidden is None else support - held(events, hidden[points.target], points.item))
+
+
+def _gains(  # noqa: PLR0913, PLR0917  two tables, and how they are compared
+    events: Events, points: Points, some: Integers, first: int, widths: tuple[float, float], worth: Floats
+) -> tuple[Integers, Floats]:
+    """For each of these points and each person with its item: the place in targets x people, and what it adds."""
     some = some[points.item[some] >= 0]
     item = points.item[some]
     start, count = events.starts[item], events.starts[item + 1] - events.starts[item]
@@ -276,10 +296,7 @@ def _scores(
     event = np.repeat(start, count) + np.arange(len(point)) - np.repeat(np.cumsum(count) - count, count)
     alike = _alike(points.value[point], events.value[event], widths[0])
     alike = (alike + _alike(points.date[point], events.date[event], widths[1])) / 2
-    gain = events.weight[points.item[point]] * alike
-    cell = (points.target[point] - targets[0]) * events.people + events.person[event]
-    size = (targets[1] - targets[0]) * events.people
-    return np.bincount(cell, gain, size).astype(np.float64, copy=False).reshape(-1, events.people)
+    return (points.target[point] - first) * events.people + events.person[event], worth[point] * alike
 
 
 def _alike(one: Floats, other: Floats, width: float) -> Floats:
@@ -287,8 +304,11 @@ def _alike(one: Floats, other: Floats, width: float) -> Floats:
     return np.exp(-np.nan_to_num(np.abs(one - other)) / width)
 
 
-def _best(scores: Floats, hidden: Integers | None) -> Ranking:
-    rows = np.arange(len(scores))
+def _best(gains: tuple[Integers, Floats], shape: tuple[int, int], hidden: Integers | None) -> Ranking:
+    """By a table of scores with a row for each target and a column for each person."""
+    cell, gain = gains
+    scores = np.bincount(cell, gain, shape[0] * shape[1]).astype(np.float64, copy=False).reshape(shape)
+    rows = np.arange(shape[0])
     if hidden is not None:
         scores[rows, hidden] = np.nan
     best = np.nanargmax(scores, axis=1)
@@ -296,38 +316,15 @@ def _best(scores: Floats, hidden: Integers | None) -> Ranking:
     spread = np.nanstd(scores, axis=1)
     scores[rows, best] = -1.0
     second = np.nanmax(scores, axis=1)
-    out = np.divide(score - second, spread, out=np.zeros(len(rows)), where=spread > 0)
+    without = score - _largest(cell, gain, rows * shape[1] + best)
+    out = np.divide(without - second, spread, out=np.zeros(len(rows)), where=spread > 0)
     return Ranking(best=np.where(score > 0, best, NOBODY), score=score, second=second, eccentricity=out)
 
 
-def decoy_rankings(
-    events: Events, points: Points, decoys: int, widths: tuple[float, float], progress: Progress
-) -> tuple[Floats, Floats]:
-    """Eccentricities of people who are not in the table: for the threshold, and to check it. These are other people if
-    there are enough, or else the same people with points drawn anew. A decoy has as many points as some target, drawn
-    from what the person did. The draws are always the same."""
-    draw = np.random.default_rng(0)
-    half = min(decoys, events.people)
-    who = np.resize(draw.permutation(events.people), 2 * half)
-    sizes = draw.choice(np.bincount(points.target, minlength=points.targets), len(who))
-    order = np.argsort(events.person, kind="stable")
-    ends = np.searchsorted(events.person[order], np.arange(events.people + 1))
-    rows = [
-        draw.permutation(order[ends[person] : ends[person + 1]])[:size] for person, size in zip(who, sizes, strict=True)
-    ]
-    event = np.concatenate(rows)
-    made = Points(
-        target=np.repeat(np.arange(len(who)), [len(row) for row in rows]),
-        item=events.item[event],
-        value=events.value[event],
-        date=events.date[event],
-        targets=len(who),
-    )
-    found = ranked(events, made, widths, lambda _, done, of: progress("scoring decoys", done, of), hidden=who)
-    return found.eccentricity[:half], found.eccentricity[half:]
-
-
-def quantile(decoys: Floats, rate: float) -> float:
-    """What a new decoy exceeds with chance `rate` at most; nothing if there are too few decoys to tell."""
-    place = math.ceil((1 - rate) * (len(decoys) + 1) - 1e-9)
-    return math.inf if place > len(decoys) else float(np.sort(decoys)[place - 1])
+def _largest(cell: Integers, gain: Floats, places: Integers) -> Floats:
+    """Of what is added at each of these places, which ascend; 0 where nothing is."""
+    at = np.minimum(np.searchsorted(places, cell), len(places) - 1)
+    here = places[at] == cell
+    most = np.zeros(len(places))
+    np.maximum.at(most, at[here], gain[here])
+    return most

@@ -9,29 +9,32 @@ import numpy as np
 
 from privet.attacks.finding import Finding, Findings, Score, ShownTable, Strength
 from privet.attacks.linkage.scoreboard import ScoreboardResult, ScoreboardSetting
+from privet.attacks.linkage.scoreboard_decoys import TRUE, Family, fewest
 from privet.errors import InvalidInputError
 from privet.stats.binomial import share
 from privet.stats.intervals import exactly
-from privet.typing import Integers
+from privet.typing import Floats, Integers
 
 MOST_LISTED = 1000
 LEAD = (
-    "Matched means: of all people in the table one fits what is known far better than the next, by more than people who"
-    " are not in the table ever do but for the rate that is stated. The others have the verdict: no match."
+    "Matched means: of all people in the table one fits what is known far better than the next, even without the point"
+    " that speaks most for this one, and by more than for people who are not in the table, except for the rate that is"
+    " stated. The others have the verdict: no match."
 )
 ASSUMED = (
     "A row of the table is what one person did; the same name in it is the same person.",
-    "Somebody who is not in the table looks like one of its people with the own rows taken out, and what is known of a"
-    " target was not picked to look like somebody else.",
+    "Somebody who is not in the table looks like one of its people with the own rows taken out. At most half of what is"
+    " known of a target is wrong, and wrong points follow one of the laws that the control names.",
 )
 NOT_TRIED = (
+    "Wrong points that were picked to look like somebody else, and targets of whom more than half is wrong.",
     "Several targets at once, so that nobody is matched twice.",
     "What follows from items that go together, or from the times of day.",
 )
 
 
 def findings_of(setting: ScoreboardSetting, result: ScoreboardResult, start: float) -> Findings:
-    matched = result.ranking.eccentricity > result.threshold
+    matched = result.ranking.eccentricity > result.strangers.threshold
     names, targets = _people(setting), _targets(setting)
     score, right = _scored(setting, result, matched, names)
     claims = int(matched.sum())
@@ -41,7 +44,7 @@ def findings_of(setting: ScoreboardSetting, result: ScoreboardResult, start: flo
     return Findings(
         attack="scoreboard",
         subject=setting.subject,
-        headline=f"{claims:,} of {len(matched):,} people are found by what is known of them{rightly}",
+        headline=_headline(setting, result, claims) + rightly,
         people=len(matched),
         claimed=claims,
         findings=tuple(_finding(setting, result, int(row), names, targets) for row in order),
@@ -54,6 +57,15 @@ def findings_of(setting: ScoreboardSetting, result: ScoreboardResult, start: flo
         word="matched",
         lead=LEAD,
     )
+
+
+def _headline(setting: ScoreboardSetting, result: ScoreboardResult, claims: int) -> str:
+    if np.isinf(result.strangers.threshold):
+        return (
+            f"Nobody can be matched at a rate of {setting.rate:.3g}: {len(result.strangers.spare):,} simulated"
+            f" strangers are too few, {fewest(setting.rate):,} are needed. That is no sign of safety"
+        )
+    return f"{claims:,} of {len(result.ranking.best):,} people are found by what is known of them"
 
 
 def _people(setting: ScoreboardSetting) -> list[str]:
@@ -81,8 +93,8 @@ def _finding(
         claim=f"target {targets[row]} is {setting.person} {names[place]}",
         strength=Strength.CONFIDENCE,
         evidence=tuple(f"{setting.item} {texts[one]}" for one in shared),
-        reasoning=f"score {ranking.score[row]:.2f}, the next {ranking.second[row]:.2f}:"
-        f" {ranking.eccentricity[row]:.1f} standard deviations, above {result.threshold:.1f}",
+        reasoning=f"score {ranking.score[row]:.2f}, the next {ranking.second[row]:.2f}: without the strongest point"
+        f" {ranking.eccentricity[row]:.1f} standard deviations, above {result.strangers.threshold:.1f}",
     )
 
 
@@ -121,16 +133,32 @@ def _truth(setting: ScoreboardSetting, names: list[str]) -> Integers:
 
 
 def _control(setting: ScoreboardSetting, result: ScoreboardResult) -> ShownTable:
-    spare = result.spare
-    part = share(int((spare > result.threshold).sum()), len(spare))
-    row = ("spare decoys that are matched", f"{int((spare > result.threshold).sum()):,}", f"{len(spare):,}")
+    """A row for each law and share of wrong points; fresh strangers of the worst one stand last."""
+    strangers = result.strangers
+    limit, worst = strangers.threshold, strangers.worst
+    rows = [_row(_law(one), one.eccentricity, limit, one.needed) for one in strangers.families]
+    rows.append(_row(f"fresh strangers: {_law(worst)}", strangers.spare, limit, None))
     return ShownTable(
         "Control: people who are not in the table",
-        f"Decoys are people of the table, scored against it without their own rows. {len(result.decoys):,} of them set"
-        f" the threshold, so that a false match has a chance of {setting.rate:.3g} at most; others show that it holds.",
-        ("what", "number", "of", "share", "interval"),
-        ((*row, f"{100 * part.value:.2f} %", f"{100 * part.low:.2f} % to {100 * part.high:.2f} %"),),
+        "Strangers are people of the table, scored against it without their own rows; some of their points are wrong,"
+        " by each of these laws. The threshold is the largest that one of them needs to match at most"
+        f" {100 * setting.rate:.3g} % of such strangers (with 95 % confidence):"
+        + (" none, there are too few." if np.isinf(limit) else f" {limit:.2f}, for {_law(worst)}."),
+        ("wrong points", "threshold needed", "matched", "of", "share", "interval"),
+        tuple(rows),
     )
+
+
+def _law(family: Family) -> str:
+    return TRUE if family.law == TRUE else f"{100 * family.share:.0f} % wrong, {family.law}"
+
+
+def _row(name: str, found: Floats, limit: float, needed: float | None) -> tuple[str, ...]:
+    hits = int((found > limit).sum())
+    part = share(hits, len(found))
+    told = "" if needed is None else "cannot be told" if np.isinf(needed) else f"{needed:.2f}"
+    between = f"{100 * part.low:.2f} % to {100 * part.high:.2f} %"
+    return name, told, f"{hits:,}", f"{len(found):,}", f"{100 * part.value:.2f} %", between
 
 
 def _numbers(
@@ -139,15 +167,27 @@ def _numbers(
     matched: np.ndarray[Any, np.dtype[np.bool_]],
     right: np.ndarray[Any, np.dtype[np.bool_]] | None,
 ) -> dict[str, Any]:
-    false = share(int((result.spare > result.threshold).sum()), len(result.spare))
+    strangers = result.strangers
+    limit = strangers.threshold
+    false = share(int((strangers.spare > limit).sum()), len(strangers.spare))
     common = {
         "targets": len(matched),
         "matched": int(matched.sum()),
         "no_match": int((~matched).sum()),
         "table_people": result.events.people,
         "rate": setting.rate,
-        "threshold": None if np.isinf(result.threshold) else result.threshold,
-        "decoys": len(result.decoys),
+        "threshold": None if np.isinf(limit) else limit,
+        "decoys": len(strangers.spare),
+        "laws": [
+            {
+                "law": one.law,
+                "wrong": one.share,
+                "threshold": None if np.isinf(one.needed) else one.needed,
+                "matched": float((one.eccentricity > limit).mean()),
+            }
+            for one in strangers.families
+        ],
+        "worst_law": _law(strangers.worst),
         "control": {"value": false.value, "low": false.low, "high": false.high},
     }
     return common if right is None else common | {"right": int((matched & right).sum())}

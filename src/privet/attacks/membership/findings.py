@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 
 from privet.attacks.finding import Finding, Findings, Score, ShownTable, Strength
+from privet.attacks.membership.forecast import Expected
 from privet.attacks.membership.likelihoods import RATE
 from privet.attacks.membership.members import MembershipResult
 from privet.attacks.membership.trade_off import bound_at, picture, under
+from privet.stats.binomial import upper
 from privet.stats.intervals import Interval, exactly
 from privet.stats.roc import Roc
 from privet.typing import Floats
@@ -20,6 +22,7 @@ MOST_LISTED = 1000
 RATES = (0.001, 0.01, 0.05)
 SURE = 0.9
 SPARE = 3.0  # standard deviations
+MISS = 0.1  # with which the rate of false alarms may be above its bound
 LEAD = (
     "Claimed means: at most one in {of:,} of the people who are {who} scores as high, and people who are in do so"
     " often enough that this person is in with 90 % or more, if in and out were equally likely before. Nobody's"
@@ -29,6 +32,10 @@ OFF = (
     " It is not: people who are in differ from the others in more than being in, such as by origin, or the others are"
     " among those who say what is usual. The AUC seen is not that of this attack alone."
 )
+NOT_VALID = (
+    " There is no forecast here: the made-up people have independent attributes, and those of the people asked about"
+    " depend on each other. Give reference people who are not in the data."
+)
 NOT_TRIED = (
     "Several people at once, such as a family, whose evidence adds up.",
     "Statistics besides means: variances, p-values, regressions, a second study with some of the same people.",
@@ -37,7 +44,8 @@ NOT_TRIED = (
 
 def findings_of(result: MembershipResult, subject: str, start: float) -> Findings:
     sure = _sure(result)
-    claimed = (result.p_values <= _rate(result) + 1e-12) & (sure >= SURE) & _high_enough(result) & (not result.alike)
+    enough = (sure >= SURE) & (_sure_at_worst(result) >= SURE) & _high_enough(result)
+    claimed = (result.p_values <= _rate(result) + 1e-12) & enough & (not result.alike)
     order = [int(place) for place in np.argsort(-result.scores, kind="stable") if claimed[place]]
     shown = order[:MOST_LISTED] if result.target is None else [result.target]
     pictures = () if result.curve is None else (_picture(result, result.curve),)
@@ -56,7 +64,7 @@ def findings_of(result: MembershipResult, subject: str, start: float) -> Finding
         numbers=_numbers(result),
         seconds=time.perf_counter() - start,
         word="claimed",
-        lead=LEAD.format(of=round(1 / _rate(result)), who="made up" if result.made else "known to be out"),
+        lead=LEAD.format(of=round(1 / _rate(result)), who=_who(result)),
     )
 
 
@@ -75,6 +83,17 @@ def _sure(result: MembershipResult) -> Floats:
         p: min(_found_up_to(result, p) - _found_up_to(result, p - step), most) for p in set(result.p_values.tolist())
     }
     return np.array([said[p] / (said[p] + step) for p in result.p_values.tolist()])
+
+
+def _sure_at_worst(result: MembershipResult) -> Floats:
+    """The same, if as many people who are out score as high as those who are known to be out leave open (with 90 %):
+    that nobody of 13 does says little."""
+    said = {}
+    for p in set(result.p_values.tolist()):
+        alarms = upper(round(p * (result.calibration + 1)) - 1, result.calibration, MISS)
+        found = _found_up_to(result, p)
+        said[p] = found / (found + alarms)
+    return np.array([said[p] for p in result.p_values.tolist()])
 
 
 def _high_enough(result: MembershipResult) -> Any:
@@ -182,17 +201,31 @@ def _forecast(result: MembershipResult) -> ShownTable:
     if result.model.whitened:
         ways.append(("whitened", result.forecast, result.curve))
     rows = tuple(
-        (name, f"{said.attributes:,.0f}", f"{said.auc:.3f}", _percent(said.found_at(RATE)),
-         "not known" if seen is None else f"{seen.auc.value:.3f}")
+        (name, *_said(result, said), "not known" if seen is None else f"{seen.auc.value:.3f}")
         for name, said, seen in ways
-    )  # fmt: skip
+    )
     return ShownTable(
         "Forecast",
-        f"Before anybody was scored: {len(result.model.published.means):,} attributes tell as much as this number of"
-        " independent ones would. Whitening takes out what attributes repeat, such as neighboring SNPs and origin.",
-        ("weights", "independent attributes", "AUC", f"found at {100 * RATE:g} % false alarms", "AUC seen"),
+        f"Before anybody asked about was scored: {len(result.model.published.means):,} attributes tell as much as this"
+        " number of independent ones would. Whitening takes out what attributes repeat, such as neighboring SNPs and"
+        f" origin. The test was run on {result.calibration:,} people who are {_who(result)}, as they are and as if each"
+        " were in; the interval has the AUC of the people asked about in it with 95 %."
+        + (NOT_VALID if result.alike else ""),
+        ("weights", "independent attributes", "AUC", "interval", f"found at {100 * RATE:g} % false alarms", "AUC seen"),
         rows,
     )
+
+
+def _who(result: MembershipResult) -> str:
+    return "made up" if result.made else "known to be out"
+
+
+def _said(result: MembershipResult, said: Expected) -> tuple[str, str, str, str]:
+    if result.alike:
+        return ("cannot be told",) * 4
+    auc = said.auc
+    between = f"{auc.low:.3f} to {auc.high:.3f}"
+    return f"{said.attributes:,.0f}", f"{auc.value:.3f}", between, _percent(said.found_at(RATE))
 
 
 def _controls(result: MembershipResult, curve: Roc) -> ShownTable:
@@ -258,12 +291,14 @@ def _numbers(result: MembershipResult) -> dict[str, Any]:
         "test": result.model.test,
         "whitened": result.model.whitened,
         "attributes": len(result.model.published.means),
-        "effective_attributes": result.forecast.attributes,
+        "effective_attributes": None if result.alike else result.forecast.attributes,
         "size": result.model.size,
         "calibration": result.calibration,
-        "forecast": result.forecast.auc,
-        "forecast_tpr": result.forecast.found_at(RATE),
-        "plain_forecast": result.plain_forecast.auc,
+        "forecast": None if result.alike else result.forecast.auc.value,
+        "forecast_low": None if result.alike else result.forecast.auc.low,
+        "forecast_high": None if result.alike else result.forecast.auc.high,
+        "forecast_tpr": None if result.alike else result.forecast.found_at(RATE),
+        "plain_forecast": None if result.alike else result.plain_forecast.auc.value,
         "p_values": result.p_values.tolist(),
         "alike": result.alike,
     }

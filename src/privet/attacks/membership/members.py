@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from privet.attacks.finding import Findings
+from privet.attacks.membership.forecast import Expected, expected, separation
 from privet.attacks.membership.input import (
     asked_about,
     one_of,
@@ -33,12 +34,10 @@ from privet.attacks.membership.input import (
 )
 from privet.attacks.membership.likelihoods import (
     TESTS,
-    Expected,
     LikelihoodModel,
     Population,
     PublishedMeans,
     Test,
-    expected,
     model,
 )
 from privet.attacks.promise import Privacy
@@ -138,13 +137,13 @@ def attack_membership(  # noqa: PLR0913  what is known, and how to use it
 def _attacked(ready: LikelihoodModel, rows: Floats, inside: Truths | None, others: Floats | None) -> MembershipResult:
     plain = ready if not ready.whitened else model(ready.published, ready.population, ready.test, whiten=False)
     out = _made(ready.population) if others is None else others
-    units = ready.population.units(out)
+    asked = _asked(ready, len(rows), inside)
     scores, theirs = ready.scores(rows), ready.scores(out)
     curve = _curve(scores, inside)
     return MembershipResult(
         model=ready,
-        forecast=expected(ready, units),
-        plain_forecast=expected(plain, units),
+        forecast=expected(ready, out, asked),
+        plain_forecast=expected(plain, out, asked),
         scores=scores,
         p_values=_with_gaps(ready, rows, out, p_values(scores, theirs)),
         beyond=(scores - theirs.mean()) / max(float(theirs.std()), TINY),
@@ -156,6 +155,14 @@ def _attacked(ready: LikelihoodModel, rows: Floats, inside: Truths | None, other
         control=None if inside is None else _control(ready, rows, inside),
         alike=others is None and too_much_alike(ready.population.units(rows)),
     )
+
+
+def _asked(ready: LikelihoodModel, people: int, inside: Truths | None) -> tuple[int, int]:
+    """How many people in and out the result is about; where it is not known, as if half of them were in."""
+    if inside is not None:
+        return int(inside.sum()), int((~inside).sum())
+    half = min(round(ready.size), people // 2)
+    return half, people - half
 
 
 def scores(  # noqa: PLR0913  as the attack
@@ -261,7 +268,7 @@ def _whitens(whiten: bool | Literal["auto"], published: PublishedMeans, usual: P
         return False
     half = len(usual.sample) // 2
     fitted = replace(usual, sample=usual.sample[:half], people=float(half))
-    found = [expected(model(published, fitted, test, whiten=way), usual.sample[half:]) for way in (False, True)]
+    found = [separation(model(published, fitted, test, whiten=way), usual.sample[half:]) for way in (False, True)]
     return found[1].apart > GAIN * found[0].apart
 
 

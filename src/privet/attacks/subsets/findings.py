@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from privet.attacks.proofs.work import Work
 from privet.attacks.subsets.decoders.problem import Bits, Errors, Forecast
 from privet.attacks.subsets.score import SURE, calibration, scored
 from privet.attacks.subsets.subset_sums import AttackedSums, Sums
+from privet.typing import Floats
 
 # Bits that are the same in every data set that fits the answers, each with a certificate that the small checker takes.
 #
@@ -33,13 +35,16 @@ def proofs(sums: Sums, errors: Errors, bits: Bits) -> dict[int, Certified]:
     people = len(sums.names)
     if errors.law not in ("exact", "bounded") or people > MOST_PEOPLE:
         return {}
-    far = np.abs(sums.matrix.times(bits.astype(np.float64)) - sums.answers)
-    if far.max() > errors.size + ROUNDED:
-        return {}
     from privet.attacks.proofs.prover import Prover  # noqa: PLC0415  brings OR-Tools
 
-    system = system_of(sums, errors.size)
-    prover, work = Prover(system), Work(SECONDS)
+    system, work = system_of(sums, errors.size), Work(SECONDS)
+    far = np.abs(sums.matrix.times(bits.astype(np.float64)) - sums.answers)
+    if far.max() > errors.size + ROUNDED:
+        others = _that_fit(system, work) if sums.matrix.shape[0] < people else None
+        if others is None:
+            return {}
+        bits = others
+    prover = Prover(system)
     found: dict[int, Certified] = {}
     for place, bit in enumerate(bits):
         claim = ProofClaim(((place, 1),), 1) if bit else ProofClaim(((place, -1),), 0)
@@ -47,6 +52,22 @@ def proofs(sums: Sums, errors: Errors, bits: Bits) -> dict[int, Certified]:
         if proof is not None:
             found[place] = (system, claim, proof)
     return found
+
+
+def _that_fit(system: System, work: Work) -> Bits | None:
+    """Some data set that fits, where the guesses together are none."""
+    from privet.attacks.proofs.solver import Solver  # noqa: PLC0415  brings OR-Tools
+
+    values = Solver(system).solve(work).values
+    return None if values is None else np.array(values, np.uint8)
+
+
+def proven_bits(bits: Bits, proven: dict[int, Certified]) -> Bits:
+    """The guesses, with what is proven in their place."""
+    told = bits.copy()
+    for place, (_, claim, _) in proven.items():
+        told[place] = claim.terms[0][1] == 1
+    return told
 
 
 def sources(proof: Certified) -> tuple[str, ...]:
@@ -75,6 +96,7 @@ def system_of(sums: Sums, size: float) -> System:
 
 
 MOST_LISTED = 1000
+LITTLE = 0.01  # above a blind guess: as good as none
 SPREAD = tuple(2.0 ** (step / 2) for step in range(-8, 9))  # of the alphas of the picture, times this one
 LEAD = (
     f"Found means: the guess about this person is right with a probability of {100 * SURE:.0f} % or more, if the"
@@ -100,9 +122,12 @@ LAWS = {
 def findings_of(attacked: AttackedSums) -> Findings:
     decoded, sums = attacked.decoded, attacked.sums
     proven = {} if attacked.stated is None else proofs(sums, attacked.stated, decoded.bits)
+    decoded = replace(decoded, bits=proven_bits(decoded.bits, proven))
+    attacked = replace(attacked, decoded=decoded)
     guesses, confidence = decoded.bits.astype(np.int8), attacked.confidence.copy()
     confidence[list(proven)] = 1.0
-    score, pictures = None, [curve(attacked)]
+    few = sums.matrix.shape[0] < len(sums.names)
+    score, pictures = None, [] if few else [curve(attacked)]
     if attacked.truth is not None:
         score = scored(guesses, confidence, attacked.truth, attacked.control)
         drawn = calibration(guesses, confidence, attacked.truth)
@@ -111,14 +136,14 @@ def findings_of(attacked: AttackedSums) -> Findings:
     return Findings(
         attack="subsets",
         subject=sums.subject,
-        headline=headline(attacked, score),
+        headline=_headline_of_few(attacked, confidence) if few else headline(attacked, score),
         people=len(sums.names),
         proven=len(proven),
         claimed=sure,
         findings=_people(attacked, proven),
         tables=(
             *([_doubt(attacked)] if attacked.doubted else []),
-            _expected(attacked),
+            _few(attacked, confidence) if few else _expected(attacked),
             *([_wrong(attacked)] if decoded.most_wrong is not None else []),
         ),
         pictures=tuple(pictures),
@@ -139,6 +164,37 @@ def headline(attacked: AttackedSums, score: Score | None) -> str:
         return f"The guesses are expected to be right for about {share:.1f} % of {people:,} people"
     known = int((attacked.truth >= 0).sum())
     return f"{round(score.success.value * known):,} of {known:,} people's secrets are right"
+
+
+def _headline_of_few(attacked: AttackedSums, confidence: Floats) -> str:
+    """What was found, and that it is not all there is."""
+    rows, people = attacked.sums.matrix.shape
+    sure = int((confidence >= SURE).sum())
+    verb = "is" if sure == 1 else "are"
+    return f"{sure:,} of {people:,} people {verb} found; {rows:,} answers are too few to tell about the others"
+
+
+def _few(attacked: AttackedSums, confidence: Floats) -> ShownTable:
+    from privet.attacks.subsets.fewer import determined  # noqa: PLC0415  it knows this file
+
+    rows, people = attacked.sums.matrix.shape
+    blind = max(attacked.rate, 1 - attacked.rate)
+    sure, little = int((confidence >= SURE).sum()), int((confidence <= blind + LITTLE).sum())
+    fixed = determined(attacked)
+    lines = [
+        ("determined by the row space of the queries", "cannot be told" if fixed is None else f"{fixed:,}"),
+        (f"guess right with {100 * SURE:.0f} % or more", f"{sure:,}"),
+        ("guess better than a blind one, less sure", f"{people - sure - little:,}"),
+        ("cannot be told", f"{little:,}"),
+    ]
+    return ShownTable(
+        "Fewer answers than people",
+        f"{rows:,} answers about {people:,} people: many data sets fit them, so there is no forecast. Each guess has"
+        " the probability that it has if everybody is as likely to have a 1 and errors are as stated. Those who cannot"
+        " be told are not safe: more answers may tell.",
+        ("people", "number"),
+        tuple(lines),
+    )
 
 
 def errors_words(errors: Errors) -> str:

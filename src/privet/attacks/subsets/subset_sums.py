@@ -3,9 +3,10 @@
     found = attack_subsets(queries, answers, errors=Errors("normal", 31), truth=secrets)
     made = simulate(16_000, 4, 0.25)                     # a data set to try it on
 
-`queries` says who is in which sum: an array of 0 and 1 with a row a query and a column a person, a list with the
-numbers (from 0) of the people in each query, or a Matrix of `decoders`. `errors` says how far off answers are; without
-it that is read off the residuals. What is to be expected of each decoder is told before anything is decoded.
+`queries` says who is in which sum: an array of 0 and 1 with a row a query and a column a person, a sparse matrix of
+SciPy, a list with the numbers (from 0) of the people in each query, or a Matrix of `decoders`. `errors` says how far
+off answers are; without it that is read off the residuals. What is to be expected of each decoder is told before
+anything is decoded. Fewer answers than people: see `fewer`.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ from privet.typing import Floats
 Progress = Callable[[str, int, int], object]
 Guesses = npt.NDArray[np.int8]  # 0 or 1 for everybody; -1: not told
 UNSURE = 0.94  # below what is called sure
+MULTIPLE = 1e-9  # of a step: how far a multiple of it may be off
+TOO_SURE = 0.02  # how much larger than the forecast the mean probability of guesses from rounded answers may be
 LEAST_RATE = 0.01  # a share of people with the secret that is read off the answers is never less, nor 1 less it more
 
 
@@ -71,6 +74,17 @@ class AttackedSums:
         return next((one for one in self.forecasts if one.decoder == self.decoded.decoder), None)
 
     @property
+    def _rounded_away(self) -> bool:
+        """Whether a decoder that takes errors of rounding for chance is surer than rounded answers let it be."""
+        if (
+            self.forecast is None
+            or self.decoded.right is None
+            or not as_rounded(self.decoded.errors, self.sums.answers).step
+        ):
+            return False
+        return float(self.decoded.right.mean()) > self.forecast.recovered + TOO_SURE
+
+    @property
     def confidence(self) -> Floats:
         """How likely each bit is right. Where every data set was tried, the share of those that fit and have it: these
         are equally likely, if all errors up to a bound that was stated are. Where a decoder cannot tell one bit from
@@ -78,7 +92,7 @@ class AttackedSums:
         decoded, people = self.decoded, len(self.sums.names)
         if self.unfit:
             return np.full(people, 0.5)
-        if decoded.right is not None:
+        if decoded.right is not None and not self._rounded_away:
             return decoded.right
         told = decoded.errors.size == 0 and self.sums.answers.any()  # what fits without errors speaks for itself
         guessed = (self.doubted or self.stated is None) and not told
@@ -119,9 +133,12 @@ def attacked(sums: Sums, given: KnownBits, decoder: str, progress: Progress | No
     answers together seem to show: nobody's guess is to look sure because the noise was thought to be small, or because
     all answers are too large."""
     start = time.perf_counter()
+    from privet.attacks.subsets.fewer import attacked_few  # noqa: PLC0415  it knows this file
+
     truth, control = (secrets_of(getattr(given, what), sums.names, what) for what in ("truth", "control"))
-    found = _decoded(sums, given, decoder, progress)
-    if not _fits(found):
+    few = sums.matrix.shape[0] < sums.matrix.shape[1]
+    found = attacked_few(sums, given) if few else _decoded(sums, given, decoder, progress)
+    if not few and not _fits(found):
         again = replace(given, errors=None, rate=0.5 if given.rate is None else given.rate)
         found = replace(_decoded(sums, again, decoder, progress), doubted=True)
         found = replace(found, unfit=not _fits(found), stated=given.errors)
@@ -142,14 +159,14 @@ def _decoded(sums: Sums, given: KnownBits, decoder: str, progress: Progress | No
 
     tell = progress or (lambda *_: None)
     errors, share = given.errors, rate_of(sums, given.rate)
-    told = () if errors is None else expected(sums.matrix, errors, share, decoder, progress)
+    told = () if errors is None else expected(sums, errors, share, decoder, progress)
     for one in told:
         tell(forecast_words(one), 0, 1)
     found = decode(sums.matrix, sums.answers, errors, decoder=decoder, rate=share, progress=progress)
     return AttackedSums(
         sums=sums,
         decoded=found,
-        forecasts=told or expected(sums.matrix, found.errors, share, decoder, progress),
+        forecasts=told or expected(sums, found.errors, share, decoder, progress),
         rate=share,
         stated=errors,
         doubted=False,
@@ -160,16 +177,40 @@ def _decoded(sums: Sums, given: KnownBits, decoder: str, progress: Progress | No
     )
 
 
-def expected(
-    matrix: Matrix, errors: Errors, rate: float, decoder: str, progress: Progress | None
-) -> tuple[Forecast, ...]:
+def expected(sums: Sums, errors: Errors, rate: float, decoder: str, progress: Progress | None) -> tuple[Forecast, ...]:
     """Of every decoder that suits, or of the one that was asked for: most of the others would be decoded in vain."""
     from privet.attacks.subsets.decoders import choice  # noqa: PLC0415  brings numba
     from privet.attacks.subsets.decoders.expected import forecast  # noqa: PLC0415
 
+    law = as_rounded(errors, sums.answers)
+    share = _rate_of_rounded(sums, law.step, rate) if law.step else rate
     if decoder == choice.AUTO:
-        return choice.forecasts(matrix, errors, rate=rate, progress=progress)
-    return (forecast(decoder, matrix, errors, rate=rate, progress=progress),)
+        return choice.forecasts(sums.matrix, law, rate=share, progress=progress)
+    return (forecast(decoder, sums.matrix, law, rate=share, progress=progress),)
+
+
+def _rate_of_rounded(sums: Sums, step: float, rate: float) -> float:
+    """The share of ones with which rounded sums have the mean of the answers: where sums lie between two multiples of
+    the step decides how much rounding tells."""
+    people = len(sums.names)
+    order = np.random.default_rng(people).permutation(people)
+    low, high = 0, people
+    while high - low > 1:
+        middle = (low + high) // 2
+        secrets = np.zeros(people)
+        secrets[order[:middle]] = 1
+        mean = float((step * np.rint(sums.matrix.times(secrets) / step)).mean())
+        low, high = (middle, high) if mean < float(sums.answers.mean()) else (low, middle)
+    return high / people if 0 < high < people else rate
+
+
+def as_rounded(errors: Errors, answers: Floats) -> Errors:
+    """Bounded errors of answers that are all multiples of twice the bound are those of rounding to it."""
+    step = 2 * errors.size
+    if errors.law != "bounded" or not step:
+        return errors
+    off = np.abs(answers - step * np.rint(answers / step))
+    return replace(errors, step=step) if (off <= MULTIPLE * step).all() else errors
 
 
 def forecast_words(one: Forecast) -> str:
@@ -197,12 +238,6 @@ def sums_of(queries: object, answers: object, names: Sequence[str] | None, subje
             f"two people have the name {show(twice)}", "give everybody a name of its own", "duplicate-name"
         )
     numbers = answers_of(answers, rows)
-    if rows < columns:
-        raise InvalidInputError(
-            f"{rows:,} answers are fewer than {columns:,} people: many data sets fit them",
-            "collect at least as many answers as there are people",
-            "too-few",
-        )
     check_rows(matrix)
     return Sums(matrix=matrix, answers=numbers, names=called, subject=subject)
 
@@ -212,6 +247,8 @@ def matrix_of(queries: object, people: int | None) -> Matrix:
         return queries  # type: ignore[return-value]
     if isinstance(queries, np.ndarray):
         return _of_array(queries)
+    if all(hasattr(queries, name) for name in ("tocsr", "shape", "nnz")):
+        return _of_scipy(queries)
     if isinstance(queries, Sequence) and not isinstance(queries, str):
         return _of_lists(queries, people)
     raise InvalidInputError(
@@ -233,6 +270,26 @@ def _of_array(array: npt.NDArray[Any]) -> Matrix:
             "queries have numbers that are not 0 or 1", "say 1 for who is in the sum and 0 for who is not", "not-binary"
         )
     return Packed.of(array)
+
+
+def _of_scipy(given: Any) -> Matrix:
+    """A sparse matrix or array of SciPy, which need not be installed. An entry that is said twice is added up there."""
+    from privet.attacks.subsets.decoders.listed import Sparse  # noqa: PLC0415  brings numba
+
+    rows = given.tocsr().copy()
+    if len(rows.shape) != 2 or 0 in rows.shape:
+        raise InvalidInputError(
+            f"queries are a sparse matrix of shape {rows.shape}",
+            "give a row a query and a column a person",
+            "wrong-shape",
+        )
+    rows.sum_duplicates()
+    rows.eliminate_zeros()
+    if rows.dtype.kind not in "biuf" or not np.isin(rows.data, (1,)).all():
+        raise InvalidInputError(
+            "queries have numbers that are not 0 or 1", "say 1 for who is in the sum and 0 for who is not", "not-binary"
+        )
+    return Sparse(rows.indptr.astype(np.int64), rows.indices.astype(np.int32), int(rows.shape[1]))
 
 
 def _of_lists(lists: Sequence[Any], people: int | None) -> Matrix:

@@ -39,12 +39,14 @@ class Errors:
 
     `size` is the standard deviation of a normal error, the scale of Laplace, the largest error there is of a bounded
     one (whatever its law), and of outliers the standard deviation of all the others; `share` of the answers are
-    outliers, about which nothing is known.
+    outliers, about which nothing is known. `step` is not 0 where bounded errors are those of rounding to multiples of
+    it: such an error is no chance, but follows from the sum.
     """
 
     law: Law
     size: float = 0.0
     share: float = 0.0
+    step: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
