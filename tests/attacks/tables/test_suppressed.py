@@ -8,15 +8,15 @@ from fractions import Fraction
 import pytest
 from support.made_releases import equal, exactly, hidden, solved
 from support.places import EXAMPLES
-from support.random_tables import Truth, random_system
+from support.random_tables import random_system
+from support.table_disclosures import Compared
 
 from privet.attacks import attack_tables, published_tables, read_tables
 from privet.attacks.finding import Findings
-from privet.attacks.proofs.certificate import check
 from privet.attacks.proofs.prover import Prover
 from privet.attacks.proofs.work import Work
 from privet.attacks.release.statistics import Between, Mark, Statistic, Tables
-from privet.attacks.tables.decide import Decider
+from privet.attacks.tables.decide import Answer, Decided, Decider
 from privet.attacks.tables.suppressed import shown, suppressed
 
 TOTAL = Statistic(name="total", count=exactly(3))
@@ -46,27 +46,23 @@ def test_ranges_of_hidden_counts() -> None:
     assert hidden(release(women(exactly(1)))) == ()
 
 
-def compare(truth: Truth) -> int:
-    """Every bound is the exact one, with a certificate or by two solvers."""
-    found = solved(truth.tables)
-    decider = Decider(found)
-    cells = suppressed(found, decider, Work(60))
-    for cell in cells:
-        people = truth.people(truth.groups[cell.statistic.name])
-        assert not cell.open
-        assert (cell.low, cell.high) == (people.min(), people.max()), cell.statistic.name
-        assert cell.undone == (len(set(people.tolist())) == 1)
-        assert all(one.proof is None or check(found.lifted(), one.claim, one.proof) for one in cell.shown)
-    return len(cells)
-
-
 def test_bounds_are_those_of_every_data_set() -> None:
-    assert sum(compare(random_system(seed)) for seed in range(60)) > 100
+    compared = [Compared(random_system(seed)).bounds() for seed in range(60)]
+    assert [one.wrong for one in compared if one.wrong] == []
+    assert sum(one.cells for one in compared) > 100
 
 
 @pytest.mark.proof
 def test_bounds_of_300_systems() -> None:
-    assert sum(compare(random_system(seed)) for seed in range(1000, 1300)) > 500
+    compared = [Compared(random_system(seed)).bounds() for seed in range(1000, 1300)]
+    assert [one.wrong for one in compared if one.wrong] == []
+    assert sum(one.cells for one in compared) > 500
+
+
+def test_bounds_that_nobody_tightened_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The comparison fails if the bounds are those of the first data set that was met."""
+    monkeypatch.setattr(Decider, "decide", lambda _self, claim, _work: Decided(claim, Answer.HOLDS))
+    assert any(Compared(random_system(seed), limit=1).bounds().wrong for seed in range(60))
 
 
 def two_by_two(corner: object, beside: object, below: object = 6) -> Findings:
