@@ -70,6 +70,7 @@ evidence: $(READY) bench peers mutate rest
 	$(BIN)/python benchmarks/gallery.py --seeds 20 --twin-seconds 1.6 --processor-time --json docs/evidence/gallery.json
 	$(BIN)/python benchmarks/certified.py --json docs/evidence/certified.json
 	$(BIN)/python benchmarks/tables.py --json docs/evidence/tables.json
+	$(BIN)/python benchmarks/table_disclosures.py --json docs/evidence/table-disclosures.json
 	$(BIN)/python benchmarks/subsets.py --json docs/evidence/subsets.json
 	$(BIN)/python benchmarks/membership.py --json docs/evidence/membership.json
 

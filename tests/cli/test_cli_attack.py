@@ -204,6 +204,23 @@ def test_an_undone_complementary_cell_that_no_rule_hides_is_listed_and_no_alarm(
     assert "Complementary suppressed counts" in text
 
 
+def test_an_empty_cell_that_can_be_computed_is_red_if_the_rule_would_hide_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Ward C has one of q: 29 - 14 - 14. The empty cell of ward B is nobody, and no alarm."""
+    folder = tmp_path / "book"
+    folder.mkdir()
+    (tmp_path / "book.toml").write_text(CROSS)
+    rows = ("ward,p,q,r,Total", "A,7,5,4,16", "B,18,,18,36", "C,14,,14,29", "Total,39,6,36,81")
+    (folder / "T.csv").write_text("\n".join(rows))
+    assert cli.main(["preflight", str(folder), "--json"]) == 1
+    result = json.loads(capsys.readouterr().out)["result"]
+    assert {cell["cell"]: (cell["low"], cell["alarm"]) for cell in result["cells"]} == {
+        "T C3 (ward B, ill q)": (0, False), "T C4 (ward C, ill q)": (1, True),
+    }  # fmt: skip
+    assert result["undone"] == 1
+
+
 def test_the_verdict_names_what_limits_it() -> None:
     result = {"alarm": "neutral", "limits": ["2 people not decided"], "learned_if_present": 0}
     assert attack._verdict(result) == "preflight: not decided (2 people not decided); try --seconds with more"

@@ -137,7 +137,7 @@ class _Table:
                 with at(coordinate(row, place)):
                     statistic = self._statistic(row, place, said, _Group((*labels, *more)))
                 if statistic is not None:
-                    found = True
+                    found = found or statistic.mark != "empty"
                     yield statistic
         if not found:
             raise InvalidInputError(
@@ -273,7 +273,7 @@ class _Table:
             count = self.reader.count(bounds)[0] if bounds else ANY
             return replace(empty, count=count, mark=kind)
         if cell == "":
-            return None
+            return replace(empty, count=ANY, mark="empty") if said.measure == "count" else None
         percent = said.measure == "percent" and isinstance(cell, str)
         number = number_of(str(cell).removesuffix("%").strip() if percent else cell, self.point)
         if number is None:

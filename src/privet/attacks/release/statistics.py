@@ -10,7 +10,7 @@ from typing import Literal as Choice
 from privet.core.expression import Expression, Literal, Value
 
 EVERYBODY = Literal(True)
-Mark = Choice["", "primary", "complementary", "rounded"]  # "": suppressed, and nothing is said about why
+Mark = Choice["", "primary", "complementary", "rounded", "empty"]  # "": suppressed, and nothing is said about why
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ Measure = Total | Mean | Quantile | Smallest | Largest | Share
 class Statistic:
     """What was published about the records for which `where` is true. Its name is unique in a release; `table` names
     the table that it is a cell of, if it is one. `mark` says why a count is not exact: it was suppressed (by the rule,
-    or to protect other cells), or rounded."""
+    or to protect other cells), rounded, or its cell was left empty."""
 
     name: str
     table: str = ""

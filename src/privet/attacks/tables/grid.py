@@ -46,7 +46,8 @@ class Grid:
             for name, values in self._domain.attributes.items()
         }
         codes = [self._classes[name][self._domain.codes(name)] for name in self.names]
-        first = np.array([group[0] for group in self._domain.groups(codes)])
+        sizes = tuple(int(column.max(initial=0)) + 1 for column in codes)
+        _, first = np.unique(np.ravel_multi_index(tuple(codes), sizes), return_index=True)
         self.codes = {name: column[first] for name, column in zip(self.names, codes, strict=True)}
         labels = np.full(self._domain.size, -1, dtype=np.int64)
         for kind, group in enumerate(found.encoded.kinds):

@@ -57,7 +57,7 @@ class Outcome:
         return sum(cell.alarm for cell in self.cells if (cell.mark == "rounded") == rounded)
 
     def counts(self) -> dict[str, int]:
-        spared = sum(cell.undone and not cell.alarm for cell in self.cells)
+        spared = sum(cell.undone and not cell.alarm for cell in self.cells if cell.mark == "complementary")
         return {
             "told_apart": self.told,
             "learned": self.learned.things,
@@ -84,7 +84,7 @@ class Outcome:
         harm = bool(self.told or self.learned.things or any(cell.alarm for cell in self.cells))
         if harm and (self.claims or not self.noisy):
             return "bad"
-        spared = any(cell.undone for cell in self.cells)
+        spared = any(cell.undone and cell.mark != "empty" for cell in self.cells)
         return "neutral" if harm or self.limits() or self.learned.absent or spared else "good"
 
     def limits(self) -> list[str]:
@@ -121,7 +121,7 @@ class Outcome:
             return f"Nothing was found so far, and not everything was searched: {', '.join(limits)}"
         people = self.found.people
         nobody = f"None of {people:,} people is certain" if self.found.number_known else "Nobody is certain"
-        cells = [cell for cell in self.cells if not cell.empty]
+        cells = [cell for cell in self.cells if not cell.empty and cell.mark != "empty"]
         parts = [nobody, "nothing is learned about a known person"]
         if cells:
             parts.append(f"none of {_number(len(cells), 'suppressed or rounded count')} is undone")
@@ -139,7 +139,10 @@ class Outcome:
             yield f"{_number(things, 'thing')} {'is' if things == 1 else 'are'} learned about known people"
         for rounded, what in ((False, "suppressed cell"), (True, "rounded count")):
             undone = self.undone(rounded=rounded)
-            of_all = sum((cell.mark == "rounded") == rounded and not cell.empty for cell in self.cells)
+            of_all = sum(
+                (cell.mark == "rounded") == rounded and not cell.empty and (cell.alarm or cell.mark != "empty")
+                for cell in self.cells
+            )
             if undone:
                 yield f"{undone:,} of {_number(of_all, what)} {'is' if undone == 1 else 'are'} undone"
 
@@ -240,6 +243,9 @@ class Outcome:
             listed.append("some claims rest on two solvers and have no certificate")
         listed.append(
             "statements such as “not this value”: only values, published bands and ranges of one person count"
+        )
+        listed.append(
+            "people of whom it is not certain that they are in the data, unless a number was published about just them"
         )
         if self.cells:
             listed.append("suppressed means, sums and percentages: only counts are audited")

@@ -17,7 +17,13 @@ if TYPE_CHECKING:
     from privet.attacks.tables.reconstruction import Reconstruction
 
 COLUMNS = ("cell", "published", "in truth", "undone")
-MARKS = {"": "suppressed", "primary": "primary", "complementary": "complementary", "rounded": "rounded"}
+MARKS = {
+    "": "suppressed",
+    "primary": "primary",
+    "complementary": "complementary",
+    "rounded": "rounded",
+    "empty": "empty",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +87,12 @@ def _bounded(found: Reconstruction, decider: Decider, statistic: Statistic, work
 
 
 def _judged(cell: HiddenCell, suppressed_from_to: Sequence[tuple[int, int]]) -> HiddenCell:
-    """A cell that was hidden to protect others is a disclosure only if its count would have been suppressed itself;
-    where no rule is known, it might have been."""
+    """A cell that was hidden to protect others, or left empty, is a disclosure only if its count would have been
+    suppressed itself; where no rule is known, it might have been."""
     own_rule = not suppressed_from_to or any(low <= cell.low <= high for low, high in suppressed_from_to)
-    alarm = cell.undone and (cell.mark != "complementary" or own_rule)
+    alarm = cell.undone and (cell.mark not in ("complementary", "empty") or own_rule)
+    if cell.mark == "empty" and not cell.high:
+        alarm = False  # an empty cell often stands for nobody
     return HiddenCell(cell.statistic, cell.low, cell.high, cell.shown, cell.open, cell.empty, alarm)
 
 
@@ -94,6 +102,7 @@ def shown(cells: Sequence[HiddenCell]) -> tuple[ShownTable, ...]:
     for title, marks, text in (
         ("Suppressed and rounded counts", ("", "primary", "rounded"), _TEXT),
         ("Complementary suppressed counts", ("complementary",), _COMPLEMENTARY),
+        ("Cells that were left empty", ("empty",), _EMPTY),
     ):
         rows = [cell for cell in cells if cell.mark in marks]
         if rows:
@@ -106,6 +115,10 @@ _TEXT = "The fewest and the most people that a data set which fits the tables ca
 _COMPLEMENTARY = (
     "Cells that were hidden to protect others, with the fewest and the most people. One that is undone is a"
     " disclosure only if its count falls under the rule for suppression."
+)
+_EMPTY = (
+    "Counts of which nothing was published. One that can be computed is a disclosure only if it falls under the rule"
+    " for suppression and is not 0."
 )
 
 

@@ -33,7 +33,8 @@ MOST_ATTRIBUTES = 6  # with a column each
 
 def page_of(findings: f.Findings) -> Report:
     """Sections that have nothing to say are left out, but not the limits: what was assumed and what was not tried."""
-    picture = people_figure(findings.people, findings.known, findings.word)
+    rest = "not certain, or not decided" if findings.numbers.get("undecided") else f"not {findings.word}"
+    picture = people_figure(findings.people, findings.known, findings.word, rest)
     sections = [
         *([Section("The people", (picture,))] if picture else []),
         *map(_picture, findings.pictures),
