@@ -41,11 +41,17 @@ def still_certain(found: Reconstruction, left_out: tuple[str, ...]) -> int:
     )
 
 
+def everybody_told(tables: Tables) -> Reconstruction:
+    """Each certain record is to be protected, also those that are a cell of a table."""
+    found = solved(tables)
+    return replace(found, told=found.certain)
+
+
 @pytest.mark.proof
 @settings(max_examples=60)
 @given(releases(most=3))
 def test_repairs_against_trying_everything(made: Made) -> None:
-    found = solved(made.tables)
+    found = everybody_told(made.tables)
     limit = found.encoded.limit
     assume(found.told and not found.encoded.unused and limit == ("total",))
     repairs = best_repairs(found, Work(60), silent)
@@ -76,7 +82,7 @@ def _subsets(tables: Tables) -> list[tuple[Statistic, ...]]:
 @settings(max_examples=40)
 @given(releases(most=3))
 def test_the_cells_that_did_it_are_enough(made: Made) -> None:
-    found = solved(made.tables)
+    found = everybody_told(made.tables)
     assume(found.told)
     repairs = best_repairs(found, Work(60), silent)
     names = found.encoded.domain.names
@@ -130,8 +136,7 @@ def test_no_time_finds_no_repair() -> None:
 def test_who_is_certain_by_totals_alone_cannot_be_protected() -> None:
     women = Statistic(name="women", where=WOMEN, count=exactly(2))
     men = Statistic(name="men", where=equal("sex", "M"), count=exactly(1))
-    found = found_in(women, men)
-    repairs = best_repairs(replace(found, told=found.certain), Work(60), silent)
+    repairs = best_repairs(everybody_told(release(women, men)), Work(60), silent)
     assert repairs.smallest is None
     assert repairs.at_least is None
     assert not repairs.is_smallest
@@ -140,8 +145,7 @@ def test_who_is_certain_by_totals_alone_cannot_be_protected() -> None:
 
 def test_undecided_tries_are_no_repairs(monkeypatch: pytest.MonkeyPatch) -> None:
     """If somebody may still be certain, nothing is said to protect."""
-    found = found_in(TOTAL, BOTH_WOMEN, replace(BOTH_WOMEN, name="again"))
-    found = replace(found, told=found.certain)
+    found = everybody_told(release(TOTAL, BOTH_WOMEN, replace(BOTH_WOMEN, name="again")))
     monkeypatch.setattr(Prover, "at_least", lambda *_: None)
     monkeypatch.setattr(Prover, "prove", lambda *_: None)
     monkeypatch.setattr("privet.attacks.tables.certain.impossible", lambda *_: False)
