@@ -1,9 +1,9 @@
 """Does the attack on tables say all that is so, and nothing else? `python benchmarks/table_disclosures.py [--tiny]`.
 
 Three parts. Small random systems, with everything that is learned about known people for every set of public
-attributes, and the bounds of every suppressed cell, against all data sets. Clinics of 40 and of 150 simulated people, with
-suppressed and rounded cells, where every claim is compared with the people. The same attack on a quiet machine and with
-all processors busy: the reports must be equal.
+attributes, and the bounds of every suppressed cell, against all data sets. Clinics of 40 and of 150 simulated
+people, with suppressed and rounded cells, where every claim is compared with the people. The same attack on a quiet
+machine and with all processors busy: the reports must be equal.
 """
 
 from __future__ import annotations
