@@ -71,6 +71,7 @@ evidence: $(READY) bench peers mutate rest
 	$(BIN)/python benchmarks/audit_search.py --json docs/evidence/audit-search.json
 	$(BIN)/python benchmarks/certified.py --json docs/evidence/certified.json
 	$(BIN)/python benchmarks/tables.py --json docs/evidence/tables.json
+	$(BIN)/python benchmarks/table_disclosures.py --json docs/evidence/table-disclosures.json
 	$(BIN)/python benchmarks/subsets.py --json docs/evidence/subsets.json
 	$(BIN)/python benchmarks/membership.py --json docs/evidence/membership.json
 

@@ -59,7 +59,7 @@ def safe(tmp_path: Path) -> Path:
 
 
 def test_the_census_block_is_solved_for_a_program(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["attack", "tables", BLOCK, "--no-repair", "--json"]) == 0
+    assert cli.main(["attack", "tables", BLOCK, "--no-repair", "--json"]) == 1
     told = json.loads(capsys.readouterr().out)
     assert (told["privet"], told["kind"]) == (1, "attack")
     result = told["result"]
@@ -67,6 +67,8 @@ def test_the_census_block_is_solved_for_a_program(capsys: pytest.CaptureFixture[
     assert sorted(record["age"] for record in result["records"]) == [8, 18, 24, 30, 36, 66, 84]
     assert result["certificates_checked"]
     assert result["seconds"] > 0
+    assert (result["told_apart"], result["undone"], result["alarm"]) == (7, 7, "bad")
+    assert result["learned"] >= 20
 
 
 def test_a_person_reads_the_headline_first_and_finds_the_report(
@@ -76,10 +78,11 @@ def test_a_person_reads_the_headline_first_and_finds_the_report(
     truth.write_text("sex,smokes\nF,yes\nM,yes\nM,yes\n")
     out = tmp_path / "report.html"
     words = ["attack", "tables", str(small), "--out", str(out), "--truth", str(truth), "--public", "sex"]
-    assert cli.main(words) == 0
+    assert cli.main(words) == 1
     text = capsys.readouterr().out
     assert text.startswith("3 of 3 people are certain: only one data set fits the tables")
-    assert "the only person with sex F has smokes yes" in text
+    assert "Compared with the truth" in text
+    assert "all 3 people have smokes yes" in text
     assert text.rstrip().endswith(f"The report is in {out}")
     assert "<title>" in out.read_text()
 
@@ -95,17 +98,17 @@ def test_several_releases_in_one_run(
     broken = tmp_path / "broken.toml"
     broken.write_text("format = 1")
     words = ["attack", "tables", str(small), str(safe), str(broken), "--no-repair"]
-    assert cli.main([*words, "--json"]) == 0
+    assert cli.main([*words, "--json"]) == 1
     result = json.loads(capsys.readouterr().out)["result"]
-    assert result["certain"] == 3
+    assert (result["certain"], result["learned"]) == (3, 1)
     assert [Path(one["file"]).name for one in result["releases"]] == ["small.toml", "safe.toml", "broken.toml"]
     assert "kind is None" in result["releases"][2]["problem"]
     options = argparse.Namespace(chosen="tables", seconds=9, limit=9, truth=None, public="", no_repair=True)
     assert release._one(small, options)["certain"] == 3  # what each process does
     assert set(release._one(broken, options)) == {"problem", "remedy"}
-    assert cli.main(words) == 0
+    assert cli.main(words) == 1
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "3 of 6 people are certain"
+    assert lines[0] == "3 of 6 people are certain; things learned about known people: 1"
     assert lines[2].startswith("small.toml: 3 of 3 people are certain")
     assert lines[4].startswith("broken.toml: ")
 
@@ -118,7 +121,7 @@ def test_preflight_stops_a_pipeline_when_somebody_is_certain(
     code = cli.main(["preflight", str(tmp_path / "clinic-tables.xlsx"), "--seconds", "1"])
     text = capsys.readouterr().out
     assert code == 1
-    assert "preflight: do not publish these tables as they are" in text.splitlines()[-1]
+    assert text.splitlines()[-1].startswith("preflight: do not publish these tables as they are (")
 
 
 def workbook(path: Path, cells: list[list[object]]) -> Path:
@@ -147,11 +150,84 @@ values = {All = "count", Ill = {count = true, where = "ill"}}
 def test_preflight_lets_harmless_tables_pass(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     book = workbook(tmp_path / "b.xlsx", [["sex", "All", "Ill"], ["Total", 90, 30], ["F", 40, "D"], ["M", 50, "D"]])
     (tmp_path / "b.toml").write_text(MAPPING.replace("below = 5", "below = 45"))
-    code = cli.main(["preflight", str(book), "--json"])
+    assert cli.main(["preflight", str(book)]) == 0
+    text = capsys.readouterr().out
+    assert text.splitlines()[-1] == "preflight: nothing was found in these tables alone"
+    assert "none of 2 suppressed or rounded counts is undone" in " ".join(text.split())
+
+
+@pytest.mark.parametrize("how", ["", ', kind = "primary"', ', kind = "complementary"'])
+def test_preflight_is_red_where_a_suppressed_cell_can_be_computed(
+    how: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One hidden cell in a row with its total. A complementary one is red only if the rule would hide its count."""
+    rows = [["sex", "All", "Ill"], ["Total", 90, 30], ["F", 40, "D"], ["M", 50, 11]]
+    book = workbook(tmp_path / "b.xlsx", rows)
+    (tmp_path / "b.toml").write_text(MAPPING.replace(", below = 5", how))
+    assert cli.main(["preflight", str(book)]) == 1
+    text = capsys.readouterr().out
+    assert text.splitlines()[0] == "1 of 1 suppressed cell is undone"
+    assert text.splitlines()[-1].endswith("(suppressed cells undone: 1)")
+
+
+CROSS = """
+format = 1
+kind = "tables"
+suppressed = [{marks = ["c"], below = 3, kind = "primary"}, {marks = ["x"], kind = "complementary"}]
+[attributes]
+ward = ["A", "B", "C"]
+ill = ["p", "q", "r"]
+[[tables]]
+sheet = "T"
+rows = ["ward"]
+columns = "ill"
+value = "count"
+"""
+
+
+def test_an_undone_complementary_cell_that_no_rule_hides_is_listed_and_no_alarm(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The rule hides counts below 3; the cell that can be computed is 7. The four others protect each other."""
+    folder = tmp_path / "book"
+    folder.mkdir()
+    (tmp_path / "book.toml").write_text(CROSS)
+    rows = ("ward,p,q,r,Total", "A,c,x,9,16", "B,x,x,11,36", "C,14,8,x,29", "Total,20,34,27,81")
+    (folder / "T.csv").write_text("\n".join(rows))
+    assert cli.main(["preflight", str(folder), "--json"]) == 0
     result = json.loads(capsys.readouterr().out)["result"]
-    assert (code, result["certain"] > 0) in ((0, False), (1, True))
-    assert attack._verdict(0, 0) == "preflight: nobody is certain from these tables alone"
-    assert attack._verdict(0, 4).startswith("preflight: not decided in the time given")
+    assert (result["undone"], result["undone_complementary"], result["alarm"]) == (0, 1, "neutral")
+    assert len(result["cells"]) == 5
+    assert cli.main(["preflight", str(folder)]) == 0
+    text = capsys.readouterr().out
+    assert text.splitlines()[-1].startswith("preflight: passed, with remarks")
+    assert "Complementary suppressed counts" in text
+
+
+def test_an_empty_cell_that_can_be_computed_is_red_if_the_rule_would_hide_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Ward C has one of q: 29 - 14 - 14. The empty cell of ward B is nobody, and no alarm."""
+    folder = tmp_path / "book"
+    folder.mkdir()
+    (tmp_path / "book.toml").write_text(CROSS)
+    rows = ("ward,p,q,r,Total", "A,7,5,4,16", "B,18,,18,36", "C,14,,14,29", "Total,39,6,36,81")
+    (folder / "T.csv").write_text("\n".join(rows))
+    assert cli.main(["preflight", str(folder), "--json"]) == 1
+    result = json.loads(capsys.readouterr().out)["result"]
+    assert {cell["cell"]: (cell["low"], cell["alarm"]) for cell in result["cells"]} == {
+        "T C3 (ward B, ill q)": (0, False), "T C4 (ward C, ill q)": (1, True),
+    }  # fmt: skip
+    assert result["undone"] == 1
+
+
+def test_the_verdict_names_what_limits_it() -> None:
+    result = {"alarm": "neutral", "limits": ["2 people not decided"], "learned_if_present": 0}
+    assert attack._verdict(result) == "preflight: not decided (2 people not decided); try --seconds with more"
+    assert release.exit_code(result) == 1
+    absent = {"alarm": "neutral", "limits": [], "learned_if_present": 1}
+    assert attack._verdict(absent).startswith("preflight: look at what would be learned")
+    assert release.exit_code(absent) == 1
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,13 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from privet.attacks.finding import Finding
 from privet.attacks.proofs.work import Work
 from privet.attacks.release.domain import ReleaseDomain
 from privet.attacks.release.statistics import (  # fmt: skip
     EVERYBODY,
     Between,
+    Knowledge,
     Largest,
     Mean,
     Measure,
@@ -26,7 +28,11 @@ from privet.attacks.release.statistics import (  # fmt: skip
     Tables,
     Total,
 )
+from privet.attacks.tables.decide import Decider
+from privet.attacks.tables.disclosure import learned
+from privet.attacks.tables.outcome import Outcome as AttackOutcome
 from privet.attacks.tables.reconstruction import Reconstruction, solve
+from privet.attacks.tables.suppressed import HiddenCell, suppressed
 from privet.core.evaluate import evaluate
 from privet.core.expression import And, Column, Compare, Expression, Literal, Not, Or, Relation
 from support.table_oracle import published
@@ -168,6 +174,18 @@ def lies(draw: st.DrawFn) -> Tables:
 
 def solved(tables: Tables) -> Reconstruction:
     return solve(tables, Work(SECONDS), LIMIT)
+
+
+def disclosed(found: Reconstruction, *public: str, seconds: float = SECONDS) -> list[Finding]:
+    """What is learned about known people."""
+    decider = Decider(found)
+    facts = learned(found, Knowledge(public=public), decider, Work(seconds))
+    return list(AttackOutcome(found, facts, (), decider).facts())
+
+
+def hidden(tables: Tables, seconds: float = SECONDS) -> tuple[HiddenCell, ...]:
+    found = solved(tables)
+    return suppressed(found, Decider(found), Work(seconds))
 
 
 def records_of(domain: ReleaseDomain, group: Any) -> list[tuple[Any, ...]]:

@@ -35,6 +35,7 @@ class Finding:
     reasoning: str = ""  # the arithmetic in one line, where there is one
     confidence: float | None = None
     certificate: Any = None
+    section: str = ""  # the heading under which it stands, where an attack has several kinds of findings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,8 +121,10 @@ class Findings:
     not_tried: tuple[str, ...] = ()
     numbers: Mapping[str, Any] = field(default_factory=dict)
     seconds: float = 0.0
+    counted: bool = False  # the seconds are work that was counted, not time by the clock
     word: str = "certain"  # what those people are, if it is less than that
     lead: str = ""  # what this word means; needed where it is not "certain"
+    alarm: Literal["bad", "neutral", "good"] | None = None  # the color, where it depends on more than people known
 
     @property
     def known(self) -> int:
@@ -167,7 +170,7 @@ class Findings:
             "assumptions": self.assumptions,
             "not_tried": self.not_tried,
             "seconds": self.seconds,
-        }
+        } | ({} if self.alarm is None else {"alarm": self.alarm})
         plain: dict[str, Any] = plain_numbers({**self.numbers, **common})
         return plain
 
@@ -194,7 +197,7 @@ def _finding_json(finding: Finding) -> dict[str, Any]:
         "evidence": finding.evidence,
         "reasoning": finding.reasoning,
         "confidence": finding.confidence,
-    }
+    } | ({"section": finding.section} if finding.section else {})
 
 
 def _row(finding: Finding) -> dict[str, Any]:

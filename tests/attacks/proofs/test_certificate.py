@@ -24,6 +24,7 @@ from privet.attacks.proofs.certificate import (  # fmt: skip
     check,
     fits,
     leaves,
+    lifted,
     narrowed,
     only,
     rows_used,
@@ -245,6 +246,24 @@ def test_steps_keep_every_solution(system: System, data: st.DataObject) -> None:
     if after is not None:
         event("proven")
         assert list(solutions(after)) == list(solutions(system))
+
+
+@settings(max_examples=100)
+@given(systems(), st.data())
+def test_least_values_keep_every_solution(system: System, data: st.DataObject) -> None:
+    at, least = data.draw(st.integers(0, len(system.low) - 1)), data.draw(st.integers(-2, 3))
+    found = None if data.draw(st.booleans()) else Prover(system).prove(ProofClaim(((at, 1),), least), Work(60))
+    after = lifted(system, [(at, least, data.draw(proofs()) if found is None else found)])
+    if after is not None:
+        event("proven")
+        assert list(solutions(after)) == list(solutions(system))
+
+
+def test_a_least_value_without_a_proof_lifts_nothing() -> None:
+    system = System((0,), (3,), (ProofRow(((0, 1),), 2, None, "a"),))
+    proof = Leaf(((0, 1), (DENIAL, -1)))
+    assert lifted(system, [(0, 2, proof)]) == System((2,), (3,), system.rows)
+    assert lifted(system, [(0, 3, proof)]) is None
 
 
 def test_a_sum_of_nothing_with_negative_numbers_does_not_mean_nobody() -> None:

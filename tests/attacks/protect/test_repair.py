@@ -36,16 +36,25 @@ def still_certain(found: Reconstruction, left_out: tuple[str, ...]) -> int:
     kinds = kinds_of(found.tables)
     kept = tuple(one for one in found.tables.statistics if one.name not in left_out)
     truth = every_data_set(replace(found.tables, statistics=kept), kinds.domain.names)
-    return sum(truth.range_of(records_of(kinds.domain, group))[0] for group in kinds.groups)
+    told = {found.prepared.places[one.kind] for one in found.told}
+    return sum(
+        truth.range_of(records_of(kinds.domain, group))[0] for at, group in enumerate(kinds.groups) if at in told
+    )
+
+
+def everybody_told(tables: Tables) -> Reconstruction:
+    """Each certain record is to be protected, also those that are a cell of a table."""
+    found = solved(tables)
+    return replace(found, told=found.certain)
 
 
 @pytest.mark.proof
 @settings(max_examples=60)
 @given(releases(most=3))
 def test_repairs_against_trying_everything(made: Made) -> None:
-    found = solved(made.tables)
+    found = everybody_told(made.tables)
     limit = found.encoded.limit
-    assume(found.certain and not found.encoded.unused and limit == ("total",))
+    assume(found.told and not found.encoded.unused and limit == ("total",))
     repairs = best_repairs(found, Work(60), silent)
     certain = cache(partial(still_certain, found))
     names = [one.name for one in made.tables.statistics if one.name not in limit]
@@ -53,7 +62,7 @@ def test_repairs_against_trying_everything(made: Made) -> None:
     for one in repairs.single:
         assert one.certain == certain(one.left_out)
     assert repairs.tried_all
-    best = min((one.certain for one in repairs.single), default=found.proven)
+    best = min((one.certain for one in repairs.single), default=repairs.certain)
     assert best == min(certain((name,)) for name in names)
     for size in range(repairs.at_least):
         assert all(certain(some) for some in itertools.combinations(names, size))
@@ -74,11 +83,11 @@ def _subsets(tables: Tables) -> list[tuple[Statistic, ...]]:
 @settings(max_examples=40)
 @given(releases(most=3))
 def test_the_cells_that_did_it_are_enough(made: Made) -> None:
-    found = solved(made.tables)
-    assume(found.certain)
+    found = everybody_told(made.tables)
+    assume(found.told)
     repairs = best_repairs(found, Work(60), silent)
     names = found.encoded.domain.names
-    for one, cells in zip(found.certain, repairs.enough, strict=True):
+    for one, cells in zip(found.told, repairs.enough, strict=True):
         kept = tuple(s for s in made.tables.statistics if s.name in cells)
         truth = every_data_set(replace(made.tables, statistics=kept), names)
         assert truth.range_of(records_of(found.encoded.domain, found.encoded.kinds[one.kind]))[0] >= one.count
@@ -119,8 +128,8 @@ def test_no_time_finds_no_repair() -> None:
     repairs = best_repairs(found_in(TOTAL, BOTH_WOMEN, BOTH_OLD), Work(0), silent)
     assert (repairs.single, repairs.tried_all, repairs.smallest, repairs.at_least) == ((), False, None, 0)
     one, smallest = repairs.shown()
-    assert "Time ran out" in one.text
-    assert smallest.text.startswith("Not found in the time given")
+    assert "The work ran out" in one.text
+    assert smallest.text.startswith("Not found in the work given")
     assert repairs.numbers()["smallest"] is None
     assert not repairs.is_smallest
 
@@ -128,7 +137,7 @@ def test_no_time_finds_no_repair() -> None:
 def test_who_is_certain_by_totals_alone_cannot_be_protected() -> None:
     women = Statistic(name="women", where=WOMEN, count=exactly(2))
     men = Statistic(name="men", where=equal("sex", "M"), count=exactly(1))
-    repairs = best_repairs(found_in(women, men), Work(60), silent)
+    repairs = best_repairs(everybody_told(release(women, men)), Work(60), silent)
     assert repairs.smallest is None
     assert repairs.at_least is None
     assert not repairs.is_smallest
@@ -137,7 +146,7 @@ def test_who_is_certain_by_totals_alone_cannot_be_protected() -> None:
 
 def test_undecided_tries_are_no_repairs(monkeypatch: pytest.MonkeyPatch) -> None:
     """If somebody may still be certain, nothing is said to protect."""
-    found = found_in(TOTAL, BOTH_WOMEN, replace(BOTH_WOMEN, name="again"))
+    found = everybody_told(release(TOTAL, BOTH_WOMEN, replace(BOTH_WOMEN, name="again")))
     monkeypatch.setattr(Prover, "at_least", lambda *_: None)
     monkeypatch.setattr(Prover, "prove", lambda *_: None)
     monkeypatch.setattr("privet.attacks.tables.certain.impossible", lambda *_: False)
@@ -154,7 +163,7 @@ def test_many_claims_are_not_sharpened(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(repair_module, "SHARPENED", 0)
     found = found_in(TOTAL, BOTH_WOMEN, BOTH_OLD)
     repairs = best_repairs(found, Work(60), silent)
-    assert repairs.enough == tuple(found.sources(one) for one in found.certain)
+    assert repairs.enough == tuple(found.sources(one) for one in found.told)
 
 
 def test_words_of_a_repair() -> None:
@@ -164,12 +173,13 @@ def test_words_of_a_repair() -> None:
     )
     one, smallest = repairs.shown()
     assert one.rows == (("a", "2", "1"),)
-    assert (
-        smallest.text == "Leaving out 2 statistics protects everybody: nobody is certain then (at least 1 are needed)."
-    )
+    said = "Leaving out 2 statistics protects everybody: no record is certain then (at least 1 are needed). "
+    assert smallest.text == said + repair_module.ONLY_RECORDS
     assert smallest.rows == (("a",), ("b",))
     better = replace(repairs, smallest=Repair(("a",), 0))
-    assert "1 statistic protects everybody: nobody is certain then (no smaller choice does)" in better.shown()[1].text
+    assert (
+        "1 statistic protects everybody: no record is certain then (no smaller choice does)" in better.shown()[1].text
+    )
 
 
 def test_a_whole_table_is_left_out() -> None:

@@ -87,7 +87,10 @@ def test_nobody_is_certain_however_narrow_the_intervals(vault: Vault) -> None:
     found = attack_tables(tables_of_answers([answer], ATTRIBUTES, "0.9", most=9), repair=False, limit=5)
     assert found.proven == 0
     assert found.numbers["proven"] == 3  # two in A, one in B
-    assert found.headline == "Nobody is certain, since the numbers are noisy; 3 would follow if all intervals held"
+    assert (
+        found.headline
+        == "Nobody is certain, since the numbers are noisy; if all intervals hold, 3 of 3 people are certain"
+    )
 
 
 @pytest.mark.parametrize(("share", "claimed"), [("0.97", 3), ("0.9", 0)])
@@ -98,6 +101,8 @@ def test_what_follows_from_noisy_numbers_is_never_proven(tmp_path: Path, share: 
         answer = made.sql("SELECT ward, COUNT(*) AS n FROM t GROUP BY ward", epsilon=150).release()
     found = attack_tables(tables_of_answers([answer], {"ward": ("A", "B")}, share, most=9))
     assert (found.proven, found.claimed) == (0, claimed)
-    assert found.headline.startswith("Nobody is certain, since the numbers are noisy; 3 would follow")
+    assert found.headline.startswith(
+        "Nobody is certain, since the numbers are noisy; if all intervals hold, 3 of 3 people"
+    )
     assert ("Certain means" in str(found)) is False
     assert ("Claimed means" in str(found)) is bool(claimed)

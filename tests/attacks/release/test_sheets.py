@@ -109,7 +109,10 @@ def test_the_example_is_true_of_its_people() -> None:
     assert {"T1 C4 (everybody)", "T1 D8 (mean age, sex Women)", "T1 C15 (sex Men, age 65 and over)"} < set(names)
     assert {"T2 B3 (site North)", "T3 C2 (percent, sex = 'F', ward A)"} < set(names)
     assert {statistic.table for statistic in found.statistics} == {"T1", "T2", "T3"}
-    assert not any("T1 D5" in name or "T2 C3" in name for name in names)  # D of a mean, x of a count: say nothing
+    assert not any("T1 D5" in name for name in names)  # D of a mean says nothing
+    hidden = {one.name: (one.count, one.mark) for one in found.statistics if one.mark in ("primary", "complementary")}
+    assert hidden["T2 C3 (site North, sex Women)"] == (Between(Fraction(0)), "complementary")
+    assert hidden["T1 C5 (age under 18)"] == (Between(Fraction(0), Fraction(2)), "primary")
     for one_less in range(len(people)):
         assert untrue(found, people[:one_less] + people[one_less + 1 :])
 
@@ -257,7 +260,8 @@ def test_a_cross_table() -> None:
         ],
         {"rows": [{"column": "A", "attribute": "age"}], "columns": "sex", "value": "count", "ignore": ["Note"]},
     )
-    assert list(found) == ["B2", "C2", "D2", "B3", "C3"]
+    assert list(found) == ["B2", "C2", "D2", "B3", "C3", "D3"]
+    assert (found["D3"].count, found["D3"].mark) == (Between(Fraction(0)), "empty")
     assert found["C2"].name == "T C2 (age under 18, sex F)"
     assert found["B3"].name == "T B3 (age 18+)"
 
@@ -303,11 +307,26 @@ def test_conditions_of_a_table_and_of_a_column() -> None:
     assert not holds(women.of, smoker | {"sex": "M"})
 
 
-def test_marks_without_a_bound_say_nothing() -> None:
+def test_marks_without_a_bound_hide_any_number() -> None:
     table = {"rows": ["sex"], "values": {"n": "count"}, "suppressed": [{"marks": "*", "below": 5}, {"marks": [" x "]}]}
     found = read([["sex", "n"], ["Total", "7"], ["F", "*"], ["M", "x"]], table, suppressed={"marks": ["7"]})
-    assert list(found) == ["B2", "B3"]
-    assert found["B3"].count == Between(Fraction(0), Fraction(4))
+    assert list(found) == ["B2", "B3", "B4"]
+    assert (found["B3"].count, found["B3"].mark) == (Between(Fraction(0), Fraction(4)), "")
+    assert (found["B4"].count, found["B4"].mark) == (Between(Fraction(0)), "")
+
+
+def test_marks_say_why_a_cell_is_hidden() -> None:
+    marks = [{"marks": "c", "below": 5, "kind": "primary"}, {"marks": "x", "kind": "complementary"}]
+    table = {"rows": ["sex"], "values": {"n": "count"}, "suppressed": marks}
+    found = read([["sex", "n"], ["Total", "7"], ["F", "c"], ["M", "x"]], table)
+    assert [(one.count, one.mark) for one in found.values()] == [
+        (Between(Fraction(7), Fraction(7)), ""),
+        (Between(Fraction(0), Fraction(4)), "primary"),
+        (Between(Fraction(0)), "complementary"),
+    ]
+    wrong = [{"marks": "c", "kind": "secondary"}]
+    with raises_code(InvalidInputError, "unknown-choice: 'secondary'"):
+        read([["sex", "n"], ["Total", "7"]], {**table, "suppressed": wrong})
 
 
 # Where cells come from
@@ -356,7 +375,7 @@ def test_data_frames() -> None:
     table = {"rows": ["sex"], "values": {"n": "count"}}
     for frame in (pd.DataFrame(data), pl.DataFrame(data)):
         found = published_tables(ATTRIBUTES, tables=[{"frame": frame, **table}])
-        assert counts(found) == {"frame B2 (sex F)": 1, "frame B4 (everybody)": 3}
+        assert counts(found) == {"frame B2 (sex F)": 1, "frame B3 (sex M)": 0, "frame B4 (everybody)": 3}  # at least
 
 
 @pytest.mark.parametrize(

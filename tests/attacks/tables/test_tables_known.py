@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from support.made_releases import equal, exactly
+from support.made_releases import disclosed, equal, exactly
 from support.places import EXAMPLES
 from support.refusals import expect_code, raises_code
 from support.table_oracle import fits
@@ -20,11 +20,9 @@ from privet.attacks.proofs.solver import Outcome
 from privet.attacks.proofs.work import Work
 from privet.attacks.protect import repair as repair_module
 from privet.attacks.release.statistics import Between, Knowledge, Mean, Quantile, Share, Statistic, Tables, Total
-from privet.attacks.tables import reconstruction as reconstruction_module
 from privet.attacks.tables.certain import Certain
-from privet.attacks.tables.disclosure import disclosed
+from privet.attacks.tables.outcome import RECORDS
 from privet.attacks.tables.reconstruction import MOST_NAMES, Reconstruction, solve
-from privet.attacks.tables.suppressed import certain_range
 from privet.core.evaluate import evaluate
 from privet.core.expression import And, Literal
 from privet.errors import InvalidInputError
@@ -63,9 +61,10 @@ def test_the_block_has_one_solution_and_everybody_is_proven(block: Tables, attac
     )
     assert numbers["certificates_checked"] is True
     assert numbers["undecided"] == 0
-    assert attacked.headline == "7 of 7 people are certain: only one data set fits the tables"
-    assert {one.strength for one in attacked.findings} == {Strength.PROOF}
-    shown = {tuple(one.record[name] for name in NAMES) for one in attacked.findings}
+    assert attacked.headline.startswith("7 of 7 people are certain: only one data set fits the tables; ")
+    records = [one for one in attacked.findings if one.section == RECORDS]
+    assert {one.strength for one in records} == {Strength.PROOF}
+    shown = {tuple(one.record[name] for name in NAMES) for one in records}
     assert shown == {(*words, str(age)) for *words, age in PEOPLE}
 
 
@@ -107,6 +106,7 @@ def test_without_married_adults(block: Tables) -> None:
 def test_suppressed_cells_of_the_block_are_undone(block: Tables, attacked: Findings) -> None:
     table = next(table for table in attacked.tables if table.title == "Suppressed and rounded counts")
     assert ("Black male", "0 to 2", "1", "yes") in table.rows
+    assert attacked.numbers["undone"] == len(table.rows)
     hidden = {one.name: one.where for one in block.statistics}
     for name, _, shown, undone in table.rows:
         number = sum(evaluate(hidden[name], person) is True for person in people())
@@ -165,7 +165,7 @@ def test_a_contradiction_without_a_certificate_names_all(monkeypatch: pytest.Mon
 def test_nobody_and_nothing() -> None:
     """An empty data set; a release that tells nobody apart."""
     none = attack_tables(release(total(0), women(Total("age", exactly(0)))))
-    assert none.headline == "None of 0 people is certain"
+    assert none.headline.startswith("None of 0 people is certain")
     assert none.numbers["solutions"] == 1
     plain = attack_tables(release(total(2)))
     assert plain.proven == 0
@@ -177,11 +177,11 @@ def test_nobody_and_nothing() -> None:
 def test_one_data_set_is_said_only_of_one() -> None:
     """Nothing is said of a man's age: he may have two."""
     found = attack_tables(release(total(1), women(Total("age", exactly(0)), count=exactly(0))), repair=False)
-    assert found.headline == "1 of 1 people is certain"
+    assert found.headline == "1 of 1 people is certain; 1 thing is learned about known people"
     assert found.numbers["solutions"] == 2
-    assert [one.claim for one in found.findings] == ["one person with sex M"]
+    assert [one.claim for one in found.findings] == ["one person with sex M", "the only person has sex M"]
     two = attack_tables(release(total(2), women(count=exactly(0))))
-    assert "2 people with sex M" in two.findings[0].claim
+    assert "all 2 people have sex M" in two.findings[0].claim
 
 
 @pytest.mark.parametrize("count", [Between(Fraction(0), Fraction(1)), None])
@@ -189,7 +189,7 @@ def test_a_share_and_a_sum_of_nobody_are_no_proof_of_somebody(count: Between | N
     """A published 0 % to 100 %, or a sum of 0, does not show that there is a woman."""
     for measure in (Share(Between(Fraction(0), Fraction(1))), Total("age", exactly(0))):
         found = attack_tables(release(total(1), women(measure, count=count)))
-        assert not any(one.record["sex"] == "F" for one in found.findings)
+        assert not any(one.record.get("sex") == "F" for one in found.findings)
 
 
 def test_no_time_is_said_and_claims_nothing(block: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -211,10 +211,12 @@ def test_no_time_is_said_and_claims_nothing(block: Tables, monkeypatch: pytest.M
 def test_undecided_people_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Prover, "at_least", lambda *_: None)
     monkeypatch.setattr(Prover, "prove", lambda *_: None)
-    monkeypatch.setattr("privet.attacks.tables.certain.impossible", lambda *_: False)
+    for module in ("certain", "decide"):
+        monkeypatch.setattr(f"privet.attacks.tables.{module}.impossible", lambda *_: False)
     found = attack_tables(release(total(2), women(count=exactly(2))))
-    assert found.headline == "None of 2 people is certain; for 2 time ran out"
+    assert found.headline.startswith("Nothing was found so far, and not everything was searched: 2 people not decided")
     assert found.findings == ()
+    assert found.alarm == "neutral"
     assert found.not_tried[0].startswith("2 further people may be certain")
 
 
@@ -222,7 +224,7 @@ def test_two_solvers_without_a_certificate_are_not_called_a_proof(monkeypatch: p
     monkeypatch.setattr(Prover, "at_least", lambda *_: None)
     monkeypatch.setattr(Prover, "prove", lambda *_: None)
     found = attack_tables(release(total(2), women(count=exactly(2))))
-    assert [one.strength for one in found.findings] == [Strength.RESOLVED]
+    assert {one.strength for one in found.findings} == {Strength.RESOLVED}
     assert found.numbers["certificates"] == 0
     assert "some claims rest on two solvers and have no certificate" in found.not_tried
     assert set(found.findings[0].evidence) == {"total", "women"}
@@ -250,34 +252,15 @@ def test_what_is_assumed_and_left_out_is_said() -> None:
     assert any(line.startswith("age has no other values") for line in found.assumptions)
 
 
+AGED = Statistic(name="aged", where=equal("age", Fraction(30)), count=exactly(1))
+
+
 def test_progress_is_told() -> None:
     told = list[str]()
-    attack_tables(release(total(2), women(count=exactly(2))), progress=lambda what, _done, _of: told.append(what))
-    assert {"narrowing", "searching a data set that fits", "proving", "trying repairs"} <= set(told)
-
-
-def test_ranges_of_hidden_counts() -> None:
-    hidden = women(count=Between(None, Fraction(2)))
-    half = Statistic(name="half", where=equal("age", Fraction(0)), count=Between(Fraction(1, 2)))
-    nobody = Statistic(name="none", where=equal("age", Fraction(99)), count=Between(None, Fraction(5)))
-    found = found_in(release(total(3), hidden, half, nobody))
-    table = reconstruction_module.suppressed(found, Work(60))
-    assert table is not None
-    assert table.rows == (
-        ("women", "0 to 2", "0 to 2", ""),
-        ("half", "0.5 or more", "1 to 3", ""),
-        ("none", "0 to 5", "0", "yes"),
+    attack_tables(
+        release(total(2), AGED, women(Total("age", exactly(30)))), progress=lambda what, _done, _of: told.append(what)
     )
-    assert reconstruction_module.suppressed(found_in(release(total(3), women(count=exactly(1)))), Work(60)) is None
-
-
-def test_a_range_that_cannot_be_proven_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = found_in(release(total(3), women(count=Between(None, Fraction(2)))))
-    monkeypatch.setattr(Prover, "lowest", lambda *_: None)
-    table = reconstruction_module.suppressed(found, Work(60))
-    assert table is not None
-    assert table.rows == ()
-    assert certain_range(Prover(found.encoded.system), ((0, 1),), Work(60)) is None
+    assert {"narrowing", "searching a data set that fits", "proving", "trying repairs"} <= set(told)
 
 
 def test_an_unknown_public_attribute_is_named() -> None:
@@ -287,25 +270,27 @@ def test_an_unknown_public_attribute_is_named() -> None:
     )
 
 
-def test_a_group_whose_size_is_not_proven_discloses_nothing() -> None:
+def test_a_group_that_may_be_empty_discloses_nothing() -> None:
     tables = release(total(3), women(count=Between(None, Fraction(2))))
-    assert disclosed(found_in(tables), Knowledge(public=("sex",)), Work(60)) == []
+    assert disclosed(found_in(tables), "sex") == []
 
 
 def test_what_a_disclosure_rests_on_includes_the_size_of_the_group() -> None:
     """That a woman is 30 follows from one cell; that she is the only one, from the other."""
     aged = Statistic(name="aged", where=And((WOMEN, equal("age", Fraction(30)))), count=exactly(1))
     found = found_in(release(total(2), women(count=exactly(1)), aged))
-    finding = next(one for one in disclosed(found, Knowledge(public=("sex",)), Work(60)) if one.record["sex"] == "F")
+    finding = next(one for one in disclosed(found, "sex") if one.record["sex"] == "F")
     assert finding.claim == "the only person with sex F has age 30"
     assert finding.evidence == ("total", "women", "aged")
-    assert all(check(found.encoded.system, claim, proof) for claim, proof in finding.certificate)
+    assert all(check(found.lifted(), claim, proof) for claim, proof in finding.certificate)
 
 
 def test_a_disclosure_without_a_proof_is_not_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither solver is believed alone."""
     aged = Statistic(name="aged", where=And((WOMEN, equal("age", Fraction(30)))), count=exactly(1))
     found = found_in(release(total(1), women(count=exactly(1)), aged))
+    monkeypatch.setattr(Prover, "at_least", lambda *_: None)
     monkeypatch.setattr(Prover, "prove", lambda *_: None)
-    assert [one.record["age"] for one in disclosed(found, Knowledge(public=("sex",)), Work(60))] == ["30"]
-    monkeypatch.setattr(Prover, "lowest", lambda *_: None)
-    assert disclosed(found, Knowledge(public=("sex",)), Work(60)) == []
+    assert {one.strength for one in disclosed(found, "sex")} == {Strength.RESOLVED}
+    monkeypatch.setattr("privet.attacks.tables.decide.impossible", lambda *_: False)
+    assert disclosed(found, "sex") == []

@@ -87,6 +87,18 @@ def narrowed(system: System, steps: Sequence[Nobody]) -> System | None:
     return system
 
 
+@claim("least-steps")
+def lifted(system: System, steps: Sequence[tuple[int, int, Proof]]) -> System | None:
+    """The system with proven least values (variable, least, proof) as lower ends of the box, or None if one of them is
+    not proven. Each is proven about the system itself."""
+    low = list(system.low)
+    for at, least, proof in steps:
+        if not check(system, ProofClaim(((at, 1),), least), proof):
+            return None
+        low[at] = max(low[at], least)
+    return System(tuple(low), system.high, system.rows)
+
+
 def without(system: System, variables: Sequence[int]) -> System:
     high = list(system.high)
     for at in variables:

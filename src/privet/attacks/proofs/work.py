@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import time
-
 ITERATION = 2e-8  # seconds that an entry of a linear program takes in one step of the simplex method, about
 START = 10  # steps that setting up and reading a linear program costs
 
 
 class Work:
-    """What is left of an amount of work, in seconds of an ordinary machine. Solvers, not clocks, say what was used."""
+    """What is left of an amount of work, in seconds of an ordinary machine. Solvers say what was used. No clock is
+    read here: what is found must not depend on how busy the machine is."""
 
     def __init__(self, seconds: float, of: Work | None = None) -> None:
         self.left = max(0.0, seconds)
+        self.spent = 0.0
         self._of = of
-        self._started = time.perf_counter()
-
-    @property
-    def took(self) -> float:
-        """Seconds by the clock since it began: to be printed, never to decide."""
-        return time.perf_counter() - self._started
 
     def part(self, share: float) -> Work:
         """This share of what is left. What it uses is used up here, too."""
@@ -31,6 +25,7 @@ class Work:
 
     def used(self, seconds: float) -> None:
         self.left = max(0.0, self.left - seconds)
+        self.spent += seconds
         if self._of is not None:
             self._of.used(seconds)
 

@@ -2,7 +2,8 @@
 
 A claim stands as long as everything that its proof rests on is published. So whoever wants to protect everybody must
 leave out something from every proof; the fewest such statistics are a lower limit, found again after each try, until
-nobody is certain any more. Totals that say how many people there are stay.
+nobody is certain any more. Totals that say how many people there are stay. What is protected are records that no
+published count says; what is learned about known people and what suppressed cells hide are not looked at here.
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 SHOWN = 10
 SHARPENED = 50  # more proofs than that are not looked at one by one
 Names = frozenset[str]
+ONLY_RECORDS = (
+    "What is learned about known people, and suppressed cells, may need more: attack the tables again without them."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +70,9 @@ class Repairs:
         rows = tuple(
             (one.left_out[0], str(self.certain - one.certain), str(one.certain)) for one in self.single[:SHOWN]
         )
-        text = "One statistic left out, the others published as they are."
+        text = "One statistic left out, the others published as they are: how many records stay certain."
         if not self.tried_all:
-            text += " Time ran out before all were tried."
+            text += " The work ran out before all were tried."
         columns = ("left out", "protected", "still certain")
         tables = tuple((name, str(self.certain - certain), str(certain)) for name, certain in self.tables)
         whole = [ShownTable("Leave out one table", "A whole table left out.", columns, tables)] if tables else []
@@ -78,28 +82,28 @@ class Repairs:
         title = "Smallest repair"
         if self.smallest is None and self.at_least is None:
             return ShownTable(
-                title, "Somebody is certain by the totals of everybody alone: publish those rounded, or not."
+                title, "Somebody is certain by the totals of everybody alone: publish those rounded, or not at all."
             )
         if self.smallest is None:
             return ShownTable(
-                title, f"Not found in the time given; at least {self.at_least} statistics must be left out."
+                title, f"Not found in the work given; at least {self.at_least} statistics must be left out."
             )
         number = len(self.smallest.left_out)
         what = f"{number} statistic{'s' if number > 1 else ''}"
         sure = "no smaller choice does" if self.is_smallest else f"at least {self.at_least} are needed"
-        text = f"Leaving out {what} protects everybody: nobody is certain then ({sure})."
+        text = f"Leaving out {what} protects everybody: no record is certain then ({sure}). {ONLY_RECORDS}"
         return ShownTable(title, text, ("leave out",), tuple((name,) for name in self.smallest.left_out))
 
 
 def best_repairs(found: Reconstruction, work: Work, progress: Progress) -> Repairs:
     bench = _Bench(found)
-    if len(found.certain) <= SHARPENED:
+    if len(found.told) <= SHARPENED:
         bench.sharpen(work.part(0.3), progress)
     tables = _tables(bench, work.part(0.3), progress)
     single, tried_all = _singles(bench, work.part(0.6), progress)
     smallest, at_least = _smallest(bench, work, progress)
     return Repairs(
-        certain=found.proven,
+        certain=sum(one.count for one in found.told),
         tables=tuple(tables),
         single=tuple(single),
         tried_all=tried_all,
@@ -130,9 +134,8 @@ class _Bench:
         self._limit = frozenset(found.encoded.limit)
         self.names = [one.name for one in found.tables.statistics if one.name not in self._limit]
         places = found.prepared.places
-        self.proofs = [
-            (places[one.kind], one.count, frozenset(found.sources(one)) - self._limit) for one in found.certain
-        ]
+        self.proofs = [(places[one.kind], one.count, frozenset(found.sources(one)) - self._limit) for one in found.told]
+        self._told = {kind for kind, _, _ in self.proofs}
         self._floors = {places[kind]: floor for kind, floor in enumerate(found.floors)}
         self._known: dict[Names, _Tried] = {}
         self._prepared = found.prepared
@@ -151,7 +154,9 @@ class _Bench:
         prover = Prover(search.system)
         if wanted is not None and not self._is_certain(search, prover, small, wanted):
             return _Tried({}, frozenset())
-        certain = search.certain(prover, prove=why)
+        certain = search.certain(
+            prover, [at for at in range(search.kinds) if small.places[at] in self._told], prove=why
+        )
         if search.undecided or not work.left:
             return None
         cores = [small.sources(one.claim(), one.proof) - self._limit for one in certain] if why else []

@@ -65,6 +65,10 @@ class ReleaseDomain:
         names, table = self._table(condition)
         return np.broadcast_to(table, (self.size,)) if not names else table[tuple(self._codes[name] for name in names)]
 
+    def truths(self, condition: Expression) -> Mask:
+        """For which values of its one attribute a condition is true."""
+        return self._table(condition)[1]
+
     def _table(self, condition: Expression) -> tuple[list[str], Mask]:
         """The condition on each combination of what it mentions; kept, because cells of a table share conditions."""
         if condition not in self._tables:

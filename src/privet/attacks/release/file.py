@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from privet.attacks.release.published import SAID, WORDS, Reader, at, mapping, only, sequence
-from privet.attacks.release.statistics import EVERYBODY, Statistic, Tables
+from privet.attacks.release.statistics import EVERYBODY, Between, Mark, Statistic, Tables
 from privet.catalog.declarations import LONGEST_NAME, check_name
 from privet.core.expression import Value
 from privet.core.rational import positive, rational, show
@@ -218,11 +218,14 @@ def _statistic(entry: Any, place: int, reader: Reader) -> Statistic:
         if "table" in given:
             check_name(given["table"], "a table")
         condition = reader.conditions.read(where) if "where" in given else EVERYBODY
-        count = reader.count(given["count"]) if "count" in given else None
+        count: Between | None
+        mark: Mark
+        count, mark = reader.count(given["count"]) if "count" in given else (None, "")
         measures = reader.measures(given)
         if count is None and not measures:
             raise InvalidInputError("it says nothing", f"add one of {', '.join(SAID)}", "missing-entry")
-        return Statistic(name=name, table=given.get("table", ""), where=condition, count=count, measures=measures)
+        table = given.get("table", "")
+        return Statistic(name=name, table=table, where=condition, count=count, mark=mark, measures=measures)
 
 
 def _made_name(where: object) -> str:

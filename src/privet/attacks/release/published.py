@@ -18,6 +18,7 @@ from privet.attacks.release.statistics import (  # fmt: skip
     EVERYBODY,
     Between,
     Largest,
+    Mark,
     Mean,
     Measure,
     Quantile,
@@ -189,6 +190,15 @@ def _meeting(lows: list[Fraction], highs: list[Fraction], grid: Fraction | None)
 # What a statistic says
 
 
+def suppression(kind: object) -> Mark:
+    """Why a cell was suppressed: by the rule itself, or so that others cannot be computed."""
+    if kind == "primary" or kind == "complementary":  # noqa: PLR1714  so that mypy sees which
+        return kind
+    raise InvalidInputError(
+        f"{show(kind)} is no kind of suppression", 'write "primary" or "complementary"', "unknown-choice"
+    )
+
+
 @contextmanager
 def at(place: str) -> Iterator[None]:
     """An error inside says where it was."""
@@ -206,9 +216,19 @@ class Reader:
         self.conditions = Conditions(attributes)
         self._grids: dict[str, Fraction] = {}
 
-    def count(self, given: Any) -> Between:
+    def count(self, given: Any) -> tuple[Between, Mark]:
+        """What is known of a count, and why it is not exact. {suppressed = "complementary"} alone tells no number."""
         with at("count"):
-            return between(given if isinstance(given, Mapping) else {"value": given}, COUNT)
+            table = dict(given) if isinstance(given, Mapping) else {"value": given}
+            if "suppressed" not in table:
+                found = between(table, COUNT)
+                return found, "rounded" if "value" in table and found.low != found.high else ""
+            kind = suppression(table.pop("suppressed"))
+            if "value" in table:
+                raise InvalidInputError(
+                    "it is suppressed and has a value", "leave one of them out", "contradictory-options"
+                )
+            return between(table, COUNT) if table else Between(COUNT.least), kind
 
     def measures(self, given: Mapping[str, Any]) -> tuple[Measure, ...]:
         """All but the count, in the order of the file. A list holds several tables of the same measure."""

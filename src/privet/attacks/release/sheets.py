@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +23,11 @@ from privet.attacks.release.published import (
     mapping,
     only,
     sequence,
+    suppression,
 )
 from privet.attacks.release.sheet_cells import Cell, Sheet, coordinate, number_of, open_sheet
 from privet.attacks.release.sheet_labels import Labels, both, folded
-from privet.attacks.release.statistics import EVERYBODY, Statistic
+from privet.attacks.release.statistics import EVERYBODY, Between, Mark, Statistic
 from privet.catalog.declarations import listed, texts
 from privet.core.expression import Expression
 from privet.core.rational import show, whole
@@ -37,6 +39,7 @@ KEYS = (
     "suppressed", "decimal", "fill", "ignore", "rounded", "random_rounded", "decimals",
 )  # fmt: skip
 MOST_COLUMNS = 12  # named in a remedy
+ANY = Between(Fraction(0))  # a count of which nothing is known
 
 
 def sheet_statistics(
@@ -134,7 +137,7 @@ class _Table:
                 with at(coordinate(row, place)):
                     statistic = self._statistic(row, place, said, _Group((*labels, *more)))
                 if statistic is not None:
-                    found = True
+                    found = found or statistic.mark != "empty"
                     yield statistic
         if not found:
             raise InvalidInputError(
@@ -264,12 +267,13 @@ class _Table:
         name = f"{self.sheet.name} {coordinate(row, place)} ({words})"
         empty = Statistic(name=name, table=self.sheet.name, where=both((self.where, said.where, group.where())))
         if str(cell) in self.marks:
-            bounds = self.marks[str(cell)]
-            if said.measure != "count" or not bounds:
+            if said.measure != "count":
                 return None
-            return replace(empty, count=self.reader.count(bounds))
+            bounds, kind = self.marks[str(cell)]
+            count = self.reader.count(bounds)[0] if bounds else ANY
+            return replace(empty, count=count, mark=kind)
         if cell == "":
-            return None
+            return replace(empty, count=ANY, mark="empty") if said.measure == "count" else None
         percent = said.measure == "percent" and isinstance(cell, str)
         number = number_of(str(cell).removesuffix("%").strip() if percent else cell, self.point)
         if number is None:
@@ -280,7 +284,8 @@ class _Table:
             )
         given = {"value": number, **said.qualifiers}
         if said.measure == "count":
-            return replace(empty, count=self.reader.count(given))
+            count, kind = self.reader.count(given)
+            return replace(empty, count=count, mark=kind)
         if said.measure == "percent":
             return replace(empty, measures=(self.reader.share(given, self._base(said, group)),))
         measured = {said.measure: {said.attribute: {**given, **said.options}}}
@@ -294,14 +299,16 @@ class _Table:
         return both((self.where, self.reader.conditions.read(of)))
 
 
-def _marks(given: Any) -> dict[str, dict[str, Any]]:
-    """mark -> what is known of a count that it hides; nothing, if it may be any."""
-    found = {}
+def _marks(given: Any) -> dict[str, tuple[dict[str, Any], Mark]]:
+    """mark -> what is known of a count that it hides (nothing, if it may be any), and why it hides it."""
+    found: dict[str, tuple[dict[str, Any], Mark]] = {}
     for entry in given if isinstance(given, list | tuple) else [given]:
         with at("suppressed"):
             table = mapping(entry, "it")
-            only(table, ("marks", *BOUNDS))
+            only(table, ("marks", "kind", *BOUNDS))
             marks = table.get("marks", ())
+            kind: Mark = suppression(table["kind"]) if "kind" in table else ""
             for mark in texts([marks] if isinstance(marks, str) else marks, "marks"):
-                found[re.sub(r"\s+", " ", mark.strip())] = {name: table[name] for name in BOUNDS if name in table}
+                bounds = {name: table[name] for name in BOUNDS if name in table}
+                found[re.sub(r"\s+", " ", mark.strip())] = bounds, kind
     return found

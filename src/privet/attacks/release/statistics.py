@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Literal as Choice
 
 from privet.core.expression import Expression, Literal, Value
 
 EVERYBODY = Literal(True)
+Mark = Choice["", "primary", "complementary", "rounded", "empty"]  # "": suppressed, and nothing is said about why
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +72,14 @@ Measure = Total | Mean | Quantile | Smallest | Largest | Share
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statistic:
     """What was published about the records for which `where` is true. Its name is unique in a release; `table` names
-    the table that it is a cell of, if it is one."""
+    the table that it is a cell of, if it is one. `mark` says why a count is not exact: it was suppressed (by the rule,
+    or to protect other cells), rounded, or its cell was left empty."""
 
     name: str
     table: str = ""
     where: Expression = EVERYBODY
     count: Between | None = None
+    mark: Mark = ""
     measures: tuple[Measure, ...] = ()
 
 

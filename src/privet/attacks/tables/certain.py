@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from privet.attacks.proofs.certificate import Proof, ProofClaim, System
@@ -39,7 +39,7 @@ class Search:
         self.system, self.kinds, self.work, self.progress = system, kinds, work, progress
         self.solutions: list[Values] = []
         self.complete = False  # the solutions are all there are
-        self.undecided = 0  # people for whom time ran out
+        self.undecided = 0  # people for whom the work ran out
         self.floors: list[int] = []
         self._solver = Solver(system)
 
@@ -67,11 +67,12 @@ class Search:
     def _met(self, values: Sequence[int]) -> None:
         self.floors = [min(floor, value) for floor, value in zip(self.floors, values, strict=False)]
 
-    def certain(self, prover: Prover, *, prove: bool = True) -> list[Certain]:
-        """Every kind of which somebody is certain. Kinds with few people come first: they are the worst. Without
-        proofs CP-SAT is believed: that is enough to rank repairs."""
+    def certain(self, prover: Prover, kinds: Iterable[int] | None = None, *, prove: bool = True) -> list[Certain]:
+        """Every kind, or each of these, of which somebody is certain. Kinds with few people come first: they are the
+        worst. Without proofs CP-SAT is believed: that is enough to rank repairs."""
         found = []
-        todo = sorted((count, kind) for kind, count in enumerate(self.floors) if count)
+        asked = range(self.kinds) if kinds is None else kinds
+        todo = sorted((self.floors[kind], kind) for kind in asked if self.floors[kind])
         for done, (_, kind) in enumerate(todo):
             self.progress("proving", done, len(todo))
             one = self.decided(kind, prover, prove=prove)

@@ -8,30 +8,25 @@ people is certain c times, and each such claim carries a certificate that `certi
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from fractions import Fraction
+from dataclasses import dataclass, replace
 
-from privet.attacks.finding import Finding, Findings, Strength
-from privet.attacks.proofs.certificate import DENIAL, Leaf, ProofClaim, System, check, narrowed, only, rows_used
+from privet.attacks.finding import Findings
+from privet.attacks.proofs.certificate import ProofClaim, System, check, lifted, narrowed, only, rows_used
 from privet.attacks.proofs.prover import Prover
 from privet.attacks.proofs.solver import Outcome, Solver, Values
 from privet.attacks.proofs.work import Work
-from privet.attacks.protect.repair import Repairs, best_repairs
+from privet.attacks.protect.repair import best_repairs
 from privet.attacks.release.statistics import Knowledge, Tables
+from privet.attacks.tables.beyond import beyond
 from privet.attacks.tables.certain import Certain, Progress, Search, silent
-from privet.attacks.tables.disclosure import disclosed
+from privet.attacks.tables.decide import Decider
+from privet.attacks.tables.disclosure import learned
 from privet.attacks.tables.encode import EncodedTables, encode, kinds_of
 from privet.attacks.tables.narrowing import Prepared, prepare
+from privet.attacks.tables.outcome import Outcome as AttackOutcome
 from privet.attacks.tables.scoring import scored
 from privet.attacks.tables.suppressed import suppressed
 from privet.errors import InvalidInputError
-
-SURE = Fraction(9, 10)  # what follows from noisy numbers is claimed of people from this probability on
-LEAD_NOISY = (
-    "Claimed means: it is so in every data set that fits, if every noisy number lies in its interval. The probability"
-    " of that stands beside each claim."
-)
 
 # Why no data set fits: a few statistics that cannot all be true.
 
@@ -75,7 +70,6 @@ def _smallest(system: System, work: Work) -> list[str]:
 
 
 NOTHING = Knowledge()
-LONGEST_SUM = 8  # weights of a proof that is shown as arithmetic
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +83,8 @@ class Reconstruction:
     solutions: tuple[Values, ...]
     complete: bool
     undecided: int
-    seconds: float
+    seconds: float  # of work
+    told: tuple[Certain, ...] = ()  # the certain records that say more than a published table itself
 
     @property
     def encoded(self) -> EncodedTables:
@@ -112,7 +107,15 @@ class Reconstruction:
 
     @property
     def proven(self) -> int:
+        """People of a record that is certain, those whose record is a published cell included."""
         return sum(one.count for one in self.certain)
+
+    def lifted(self) -> System:
+        """The system with the proven counts of certain records as lower ends."""
+        steps = [(one.kind, one.count, one.proof) for one in self.certain if one.proof is not None]
+        system = lifted(self.encoded.system, steps)
+        assert system is not None  # noqa: S101  each has been checked when it was found
+        return system
 
     def count(self) -> int:
         """How many data sets these solutions stand for: people of one kind may differ where no statistic looks."""
@@ -148,13 +151,13 @@ def solve(tables: Tables, work: Work, limit: int, progress: Progress = silent) -
         raise clash(tables, work)
     if outcome is Outcome.UNKNOWN:
         raise InvalidInputError(
-            f"no data set that fits was found in {work.took:.0f} s, and none was ruled out: nothing is known",
-            "give it more seconds, or attack fewer tables at a time",
+            "no data set that fits was found in the work that was given, and none was ruled out: nothing is known",
+            "give it more work with --seconds, or attack fewer tables at a time",
             "out-of-time",
         )
     told_apart = len(kinds.groups) > 1  # else nothing is said about anybody
     certain = search.certain(Prover(system)) if told_apart else []
-    return Reconstruction(
+    found = Reconstruction(
         tables=tables,
         prepared=prepared,
         certain=tuple(certain),
@@ -162,8 +165,9 @@ def solve(tables: Tables, work: Work, limit: int, progress: Progress = silent) -
         solutions=tuple(search.solutions),
         complete=search.complete,
         undecided=search.undecided,
-        seconds=work.took,
+        seconds=work.spent,
     )
+    return replace(found, told=beyond(found))
 
 
 def attack_tables(  # noqa: PLR0913  what a user may want to say, by name
@@ -176,132 +180,23 @@ def attack_tables(  # noqa: PLR0913  what a user may want to say, by name
     subject: str = "the release",
     progress: Progress = silent,
 ) -> Findings:
-    """Attack published tables. `limit` is how many data sets to list; `seconds` holds for the attack and, once more,
-    for looking for a repair. It is work that the solvers count, about as much as an ordinary machine does in that time:
-    the same release gives the same findings, however busy the machine is."""
+    """Attack published tables: which records are certain, what follows about people whom one knows, which suppressed
+    cells are undone. `knowledge.public` are the attributes by which people are known; without it, all are tried.
+    `limit` is how many data sets to list. `seconds` is the work to spend on the records, as much again on known people
+    and suppressed cells, and as much again on repairs. It is work that the solvers count, about as much as an ordinary
+    machine does in that time: the same release gives the same findings, however busy the machine is."""
     found = solve(tables, Work(seconds), limit, progress)
-    work = Work(seconds)
-    hidden = suppressed(found, work)
-    known = disclosed(found, knowledge, work)
-    repairs = best_repairs(found, work, progress) if repair and found.certain else None
-    claims = tables.confidence is not None and tables.confidence >= SURE
-    return Findings(
-        attack="tables",
+    work, mending = Work(seconds), Work(seconds)
+    decider = Decider(found)
+    progress("bounding suppressed cells", 0, 1)
+    cells = suppressed(found, decider, work.part(0.4)) if tables.confidence is None else ()
+    progress("searching what is learned about known people", 0, 1)
+    facts = learned(found, knowledge, decider, work)
+    repairs = best_repairs(found, mending, progress) if repair and found.told else None
+    outcome = AttackOutcome(found, facts, cells, decider)
+    return outcome.findings(
         subject=subject,
-        headline=headline(found, known),
-        people=found.people if found.number_known else None,
-        proven=found.proven if tables.confidence is None else 0,
-        claimed=found.proven if claims else 0,
-        findings=(*_findings(found, repairs), *known),
-        tables=(*(repairs.shown() if repairs else ()), *((hidden,) if hidden else ())),
         score=scored(found, knowledge),
-        assumptions=_assumptions(tables),
-        not_tried=_not_tried(found),
-        numbers=_numbers(found)
-        | {"disclosed": sum(finding.people for finding in known)}
-        | ({"repair": repairs.numbers()} if repairs else {}),
-        seconds=found.seconds,
-        word="claimed" if claims else "certain",
-        lead=LEAD_NOISY if claims and found.proven else "",
+        repairs=repairs,
+        seconds=found.seconds + work.spent + mending.spent,
     )
-
-
-def headline(found: Reconstruction, known: Sequence[Finding] = ()) -> str:
-    """In people."""
-    people, proven, told = found.people, found.proven, sum(finding.people for finding in known)
-    more = f"; something follows about {told:,} whose public attributes are known" if told else ""
-    more += f"; for {found.undecided:,} time ran out" if found.undecided else ""
-    if found.tables.confidence is not None:
-        follow = f"; {proven:,} would follow if all intervals held" if proven else ""
-        return f"Nobody is certain, since the numbers are noisy{follow}{more}"
-    if not proven:
-        return (f"None of {people:,} people is certain" if found.number_known else "Nobody is certain") + more
-    of = f" of {people:,} people" if found.number_known else " person" if proven == 1 else " people"
-    certain = f"{proven:,}{of} {'is' if proven == 1 else 'are'} certain"
-    if proven == people and found.complete and found.count() == 1:
-        return f"{certain}: only one data set fits the tables"
-    return certain + more
-
-
-def _findings(found: Reconstruction, repairs: Repairs | None) -> list[Finding]:
-    """Worst first: the fewer people share a record, the worse."""
-    evidence = repairs.enough if repairs else tuple(found.sources(one) for one in found.certain)
-    listed = []
-    for one, cells in sorted(zip(found.certain, evidence, strict=True), key=lambda pair: pair[0].rank()):
-        record = found.encoded.domain.described(found.encoded.kinds[one.kind])
-        words = ", ".join(f"{name} {value}" for name, value in record.items() if value != "any")
-        who = "one person" if one.count == 1 else f"{one.count:,} people"
-        listed.append(
-            Finding(
-                claim=f"{who} with {words}",
-                strength=_strength(found, one),
-                confidence=None if found.tables.confidence is None else float(found.tables.confidence),
-                people=one.count,
-                record=record,
-                evidence=cells,
-                reasoning=arithmetic(found, one),
-                certificate=one.proof,
-            )
-        )
-    return listed
-
-
-def arithmetic(found: Reconstruction, one: Certain) -> str:
-    """The proof as a line that one can follow, where it is a short sum: "5 (women) − 4 (women who smoke) = 1"."""
-    if not isinstance(one.proof, Leaf) or len(one.proof.weights) > LONGEST_SUM:
-        return ""
-    rows, total, terms, share = found.encoded.system.rows, 0, list[str](), 1
-    for number, weight in one.proof.weights:
-        if number == DENIAL:
-            share = -weight
-            continue
-        row = rows[number]
-        bound = row.low if weight > 0 else row.high
-        if bound is None or row.part != "count":
-            return ""
-        total += weight * bound
-        times = f"{abs(weight)} × " if abs(weight) > 1 else ""
-        terms.append(f"{'+' if weight > 0 else '−'} {times}{bound} ({row.source})")
-    if total != share * one.count:
-        return ""
-    words = " ".join(sorted(terms)).removeprefix("+ ")
-    return f"({words}) / {share} = {one.count}" if share > 1 else f"{words} = {one.count}"
-
-
-def _strength(found: Reconstruction, one: Certain) -> Strength:
-    if found.tables.confidence is not None:
-        return Strength.CONFIDENCE
-    return Strength.PROOF if one.proof is not None else Strength.RESOLVED
-
-
-def _assumptions(tables: Tables) -> tuple[str, ...]:
-    listed = ["every published number is true, up to the rounding or suppression that was declared for it"]
-    if tables.confidence is not None:
-        listed = [
-            f"every noisy number lies in its interval: at least {float(tables.confidence):.0%} sure for all together"
-        ]
-    listed += [f"{name} has no other values than those declared" for name in tables.attributes]
-    return (*listed, *(f"rule “{name}” holds for everybody" for name in tables.rules))
-
-
-def _not_tried(found: Reconstruction) -> tuple[str, ...]:
-    listed = [f"not used: {reason}" for reason in found.encoded.unused]
-    if found.undecided:
-        listed.append(f"{found.undecided:,} further people may be certain: time ran out before it was decided")
-    if any(one.proof is None for one in found.certain):
-        listed.append("some claims rest on two solvers and have no certificate")
-    return (*listed, "what else an attacker knows about single people (linkage with other sources)")
-
-
-def _numbers(found: Reconstruction) -> dict[str, object]:
-    encoded = found.encoded
-    described = [(encoded.domain.record(encoded.kinds[k]), n) for k, n in encoded.people(found.solutions[0])]
-    return {
-        "solutions": found.count(),
-        "all_solutions": found.complete,
-        "records": [record for record, count in described for _ in range(count)],
-        "proven": found.proven,
-        "certificates": sum(one.proof is not None for one in found.certain),
-        "certificates_checked": found.checked(),
-        "undecided": found.undecided,
-    }

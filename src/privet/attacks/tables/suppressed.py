@@ -1,51 +1,138 @@
-"""What suppressed and rounded cells hide."""
+"""What suppressed and rounded counts hide: the fewest and the most people that a data set which fits can have there."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from privet.attacks.finding import ShownTable
-from privet.attacks.proofs.certificate import Terms
-from privet.attacks.proofs.prover import Prover
 from privet.attacks.proofs.work import Work
 from privet.attacks.release.domain import value_text
-from privet.attacks.release.statistics import Statistic
+from privet.attacks.release.statistics import Mark, Statistic
+from privet.attacks.tables.beyond import is_hidden, rules
+from privet.attacks.tables.decide import Answer, Decided, Decider
 
 if TYPE_CHECKING:
     from privet.attacks.tables.reconstruction import Reconstruction
 
-Range = tuple[int, int]
+COLUMNS = ("cell", "published", "in truth", "undone")
+MARKS = {
+    "": "suppressed",
+    "primary": "primary",
+    "complementary": "complementary",
+    "rounded": "rounded",
+    "empty": "empty",
+}
 
 
-def certain_range(prover: Prover, terms: Terms, work: Work) -> Range | None:
-    """The sum lies in this range in every data set that fits: both ends are proven, neither need be reached."""
-    low = prover.lowest(terms, work)
-    high = prover.lowest(tuple((at, -weight) for at, weight in terms), work)
-    return None if low is None or high is None else (low[0], -high[0])
+@dataclass(frozen=True, slots=True)
+class HiddenCell:
+    """A count that was not published exactly. It lies between `low` and `high` in every data set that fits. Both are
+    reached unless it is `open`: then the work ran out before that was shown. `empty`: nobody can be in it, whatever is
+    published. `alarm`: that it is undone is a disclosure."""
+
+    statistic: Statistic
+    low: int
+    high: int
+    shown: tuple[Decided, ...]
+    open: bool
+    empty: bool
+    alarm: bool = False
+
+    @property
+    def mark(self) -> Mark:
+        return self.statistic.mark
+
+    @property
+    def undone(self) -> bool:
+        return self.low == self.high and not self.open and not self.empty
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "cell": self.statistic.name,
+            "mark": MARKS[self.mark],
+            "low": self.low,
+            "high": self.high,
+            "decided": not self.open,
+            "undone": self.undone,
+            "alarm": self.alarm,
+        }
 
 
-def suppressed(found: Reconstruction, work: Work) -> ShownTable | None:
-    """How many people there are in cells that were not published exactly."""
-    hidden = [one for one in found.tables.statistics if one.count is not None and one.count.low != one.count.high]
-    if not hidden:
-        return None
-    prover = Prover(found.encoded.system)
-    rows = []
-    for statistic in hidden:
-        ones = tuple((kind, 1) for kind in found.encoded.members[statistic.name])
-        between = certain_range(prover, ones, work) if ones else (0, 0)
-        if between is not None:
-            undone = "yes" if between[0] == between[1] else ""
-            rows.append((statistic.name, _published(statistic), _words(between), undone))
-    text = "What the other cells prove about counts that were suppressed or rounded."
-    return ShownTable("Suppressed and rounded counts", text, ("cell", "published", "in truth", "undone"), tuple(rows))
+def suppressed(found: Reconstruction, decider: Decider, work: Work) -> tuple[HiddenCell, ...]:
+    """Every count that was suppressed or rounded, in the order of the release."""
+    cells = [_bounded(found, decider, one, work) for one in found.tables.statistics if is_hidden(one)]
+    suppressed_from_to = rules(found.tables)
+    return tuple(_judged(cell, suppressed_from_to) for cell in cells)
+
+
+def _bounded(found: Reconstruction, decider: Decider, statistic: Statistic, work: Work) -> HiddenCell:
+    ones = tuple((kind, 1) for kind in found.encoded.members[statistic.name])
+    low = decider.bound(ones, work)
+    high = decider.bound(tuple((kind, -1) for kind, _ in ones), work)
+    left_open = Answer.OPEN in (low.answer, high.answer)
+    least = low.claim.least if low.answer is Answer.HOLDS or low.proof is not None else 0
+    most = -high.claim.least
+    if high.answer is Answer.OPEN and high.proof is None:
+        most = sum(decider.system.high[kind] for kind, _ in ones)
+    return HiddenCell(
+        statistic=statistic,
+        low=least,
+        high=most,
+        shown=(low, high),
+        open=left_open,
+        empty=not found.prepared.whole.members[statistic.name],
+    )
+
+
+def _judged(cell: HiddenCell, suppressed_from_to: Sequence[tuple[int, int]]) -> HiddenCell:
+    """A cell that was hidden to protect others, or left empty, is a disclosure only if its count would have been
+    suppressed itself; where no rule is known, it might have been."""
+    own_rule = not suppressed_from_to or any(low <= cell.low <= high for low, high in suppressed_from_to)
+    alarm = cell.undone and (cell.mark not in ("complementary", "empty") or own_rule)
+    if cell.mark == "empty" and not cell.high:
+        alarm = False  # an empty cell often stands for nobody
+    return HiddenCell(cell.statistic, cell.low, cell.high, cell.shown, cell.open, cell.empty, alarm)
+
+
+def shown(cells: Sequence[HiddenCell]) -> tuple[ShownTable, ...]:
+    """Undone ones first. Complementary cells are listed apart."""
+    tables = []
+    for title, marks, text in (
+        ("Suppressed and rounded counts", ("", "primary", "rounded"), _TEXT),
+        ("Complementary suppressed counts", ("complementary",), _COMPLEMENTARY),
+        ("Cells that were left empty", ("empty",), _EMPTY),
+    ):
+        rows = [cell for cell in cells if cell.mark in marks]
+        if rows:
+            ordered = sorted(rows, key=lambda cell: (not cell.alarm, not cell.undone, not cell.open))
+            tables.append(ShownTable(title, text, COLUMNS, tuple(_row(cell) for cell in ordered)))
+    return tuple(tables)
+
+
+_TEXT = "The fewest and the most people that a data set which fits the tables can have in each of these cells."
+_COMPLEMENTARY = (
+    "Cells that were hidden to protect others, with the fewest and the most people. One that is undone is a"
+    " disclosure only if its count falls under the rule for suppression."
+)
+_EMPTY = (
+    "Counts of which nothing was published. One that can be computed is a disclosure only if it falls under the rule"
+    " for suppression and is not 0."
+)
+
+
+def _row(cell: HiddenCell) -> tuple[str, ...]:
+    undone = "not decided" if cell.open else "" if not cell.undone else "yes" if cell.alarm else "yes, allowed"
+    return cell.statistic.name, _published(cell.statistic), _words(cell), undone
 
 
 def _published(statistic: Statistic) -> str:
     assert statistic.count is not None  # noqa: S101
     low, high = (None if end is None else value_text(end) for end in (statistic.count.low, statistic.count.high))
-    return f"{low or 0} to {high}" if high is not None else f"{low or 0} or more"
+    words = f"{low or 0} to {high}" if high is not None else f"{low or 0} or more"
+    return f"{statistic.mark}, {words}" if statistic.mark else words
 
 
-def _words(between: Range) -> str:
-    return f"{between[0]:,}" if between[0] == between[1] else f"{between[0]:,} to {between[1]:,}"
+def _words(cell: HiddenCell) -> str:
+    return f"{cell.low:,}" if cell.low == cell.high else f"{cell.low:,} to {cell.high:,}"

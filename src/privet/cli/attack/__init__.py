@@ -4,14 +4,15 @@ its own."""
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from privet.cli.attack import anonymized, linkage, membership, pseudonyms, regimes, release, subsets
 from privet.cli.attack.result import check, seconds_option, show
 from privet.cli.verb import Verb, counting, kinds_of, result_options
 from privet.errors import InvalidInputError
 
-SOMEBODY = 1  # the exit code of a preflight that found somebody
 KINDS: dict[str, Verb] = {  # a file a kind of attack; each has a mapping of its own
     **release.KINDS, **linkage.KINDS, **pseudonyms.KINDS, **anonymized.KINDS,
     **membership.KINDS, **regimes.KINDS, **subsets.KINDS,
@@ -28,7 +29,7 @@ def _preflight_options(command: argparse.ArgumentParser) -> None:
 
 
 def _preflight(options: argparse.Namespace) -> int:
-    """Exit code 1 if somebody is certain, or if that could not be decided."""
+    """Exit code 1 if something was found, or if not everything was searched."""
     check(options)
     mapping: Path = options.mapping or options.workbook.with_suffix(".toml")
     if not options.workbook.exists():
@@ -49,19 +50,34 @@ def _preflight(options: argparse.Namespace) -> int:
             tables, seconds=options.seconds, subject=options.workbook.name, progress=progress
         )
     show(findings, options)
-    harmed = findings.known + int(findings.numbers["disclosed"])
-    undecided = int(findings.numbers["undecided"])
+    result = findings.to_json()
     if not options.json:
-        print(f"\n{_verdict(harmed, undecided)}")
-    return SOMEBODY if harmed or undecided else 0
+        print(f"\n{_verdict(result)}")
+    return release.exit_code(result)
 
 
-def _verdict(harmed: int, undecided: int) -> str:
-    if harmed:
-        return "preflight: do not publish these tables as they are"
-    if undecided:
-        return "preflight: not decided in the time given; try --seconds with more"
-    return "preflight: nobody is certain from these tables alone"
+def _verdict(result: Mapping[str, Any]) -> str:
+    if result["alarm"] == "bad":
+        return f"preflight: do not publish these tables as they are ({', '.join(_reasons(result))})"
+    if result["limits"]:
+        return f"preflight: not decided ({', '.join(result['limits'])}); try --seconds with more"
+    if result["learned_if_present"]:
+        return "preflight: look at what would be learned about people who may be in the data"
+    if result["alarm"] == "neutral":
+        return "preflight: passed, with remarks: nothing was found that falls under a rule"
+    return "preflight: nothing was found in these tables alone"
+
+
+def _reasons(result: Mapping[str, Any]) -> list[str]:
+    """The counts apart, those that are not 0."""
+    names = {
+        "known": "people certain",
+        "learned": "things learned about known people",
+        "undone": "suppressed cells undone",
+        "unrounded": "rounded counts undone",
+    }
+    counts = {**result, "known": result["proven"] or result["claimed"]}
+    return [f"{what}: {counts[key]:,}" for key, what in names.items() if counts[key]]
 
 
 VERBS = {
@@ -72,7 +88,7 @@ VERBS = {
         None,
     ),
     "preflight": Verb(
-        "check a workbook before it is published; exit code 1 if somebody is certain",
+        "check a workbook before it is published; exit code 1 if it gives somebody or a suppressed cell away",
         "privet preflight examples/clinic-tables.xlsx",
         _preflight_options,
         _preflight,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,27 +17,42 @@ if TYPE_CHECKING:
     from privet.attacks import Findings
 
 
+SUMMED = ("people", "proven", "certain", "learned", "undone", "unrounded")
+SOMEBODY = 1  # the exit code where something was found in tables, or where not everything was searched
+
+
 def _options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "files", metavar="FILE.toml", nargs="+", type=Path, help="what is published; see docs/releases.md"
     )
-    command.add_argument("--public", metavar="A,B", default="", help="attributes that anybody can see of a person")
+    command.add_argument(
+        "--public", metavar="A,B", default="", help="attributes that anybody can see of a person (all, in every subset)"
+    )
     command.add_argument("--truth", metavar="FILE.csv", type=Path, help="the real records, to score the attack")
-    command.add_argument("--limit", type=int, default=1000, metavar="N", help="list at most so many data sets (1000)")
+    command.add_argument("--limit", type=int, default=1000, metavar="N", help="list at most N data sets (1000)")
     command.add_argument("--no-repair", action="store_true", help="do not look for what to leave out")
     seconds_option(command)
     result_options(command)
 
 
-def _attack(options: argparse.Namespace) -> None:
+def _attack(options: argparse.Namespace) -> int:
+    """Exit code 1 if tables give something away, or if not everything was searched."""
     check(options)
     if len(options.files) > 1:
-        _many(options)
-        return
+        return _many(options)
     (path,) = options.files
     with counting() as progress:
         findings = _findings(path, options, progress)
     show(findings, options)
+    return exit_code(findings.to_json())
+
+
+def exit_code(result: Mapping[str, Any]) -> int:
+    """Of an attack on tables. Attacks that have no verdict of their own end with 0."""
+    if "problem" in result:
+        return SOMEBODY
+    red = result.get("alarm") == "bad" or result.get("limits") or result.get("learned_if_present")
+    return SOMEBODY if red else 0
 
 
 def _findings(path: Path, options: argparse.Namespace, progress: Any) -> Findings:
@@ -59,8 +74,8 @@ def _findings(path: Path, options: argparse.Namespace, progress: Any) -> Finding
     )
 
 
-def _many(options: argparse.Namespace) -> None:
-    """One release after another, a processor each; a line a release."""
+def _many(options: argparse.Namespace) -> int:
+    """One release after another, one processor each; one line per release."""
     if options.out is not None or options.truth is not None:
         raise InvalidInputError("--out and --truth go with one file", "attack each file alone", "contradictory-options")
     results: dict[Path, dict[str, Any]] = {}
@@ -70,11 +85,12 @@ def _many(options: argparse.Namespace) -> None:
             results[jobs[job]] = job.result()
             progress("attacking", done, len(jobs))
     listed = [{"file": str(path), **results[path]} for path in options.files]
-    total = {key: sum(one.get(key) or 0 for one in listed) for key in ("people", "proven", "certain")}
+    total = {key: sum(one.get(key) or 0 for one in listed) for key in SUMMED}
     if options.json:
         print_json("attack", {**total, "releases": listed})
     else:
         print(_lines(listed, total))
+    return max(exit_code(one) for one in listed)
 
 
 def _one(path: Path, options: argparse.Namespace) -> dict[str, Any]:
@@ -87,14 +103,19 @@ def _one(path: Path, options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _lines(listed: Iterable[dict[str, Any]], total: dict[str, int]) -> str:
-    lines = [f"{total['proven']:,} of {total['people']:,} people are certain", ""]
+    counts = [f"{total['proven']:,} of {total['people']:,} people are certain"]
+    if total["learned"]:
+        counts.append(f"things learned about known people: {total['learned']:,}")
+    if total["undone"] + total["unrounded"]:
+        counts.append(f"suppressed or rounded counts undone: {total['undone'] + total['unrounded']:,}")
+    lines = ["; ".join(counts), ""]
     lines += [f"{Path(one['file']).name}: {one.get('headline') or one['problem']}" for one in listed]
     return "\n".join(lines)
 
 
 KINDS = {
     "tables": Verb(
-        "published tables: who is certain, by which cells, and what to leave out",
+        "published tables: who is certain, what is learned about known people, which suppressed cells are undone",
         "privet attack tables examples/census-block.toml --out report.html",
         _options,
         _attack,

@@ -12,7 +12,13 @@ if TYPE_CHECKING:
 
 
 def seconds_option(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--seconds", type=float, default=60, metavar="S", help="how long to try, about (60)")
+    command.add_argument(
+        "--seconds",
+        type=float,
+        default=60,
+        metavar="S",
+        help="how much work to do, in seconds of an ordinary machine (60); no clock is read",
+    )
 
 
 def check(options: argparse.Namespace) -> None:

@@ -24,8 +24,10 @@ CHART_WIDTH, ROW = 270, 34
 GUESSES = ("with the release", "without it", "people not in it")
 
 
-def people_figure(people: int | None, certain: int, word: str = "certain") -> Figure | None:
-    """Filled: certain, or what the word says. Hollow: not. None if there is nobody to draw, or no number to draw."""
+def people_figure(people: int | None, certain: int, word: str = "certain", other: str = "") -> Figure | None:
+    """Filled: certain, or what the word says. Hollow: what the other word says, or not. None if there is nobody to
+    draw, or no number to draw."""
+    other = other or f"not {word}"
     total = certain if people is None else max(people, certain)
     if not total:
         return None
@@ -39,8 +41,8 @@ def people_figure(people: int | None, certain: int, word: str = "certain") -> Fi
         caption += " How many people there are besides is not known."
     key: list[tuple[Any, str]] = [("full", f"{word}: {number_of_people(certain)}")]
     if rest:
-        key.append(("hollow", f"not {word}: {number_of_people(rest)}"))
-    others = "" if people is None else f", {number_of_people(rest)} not {word}"
+        key.append(("hollow", f"{other}: {number_of_people(rest)}"))
+    others = "" if people is None else f", {number_of_people(rest)} {other}"
     alt = f"{number_of_people(certain)} {word}{others}"
     return Figure(people_svg(marks, full), alt, caption, on_paper=False, key=tuple(key))
 

@@ -10,15 +10,16 @@ from privet.report.findings.words import (
     FORECASTS,
     MEANING,
     NOT_STATED,
+    by_section,
     lead,
     more,
     score_sentences,
     sureness,
     title,
+    took,
     used,
 )
 from privet.report.page import Cell, List, Noted, PageTable, PageText, Part, Report, Section, Verdict
-from privet.report.terminal import seconds_words
 
 if TYPE_CHECKING:
     from privet.attacks import finding as f
@@ -32,11 +33,12 @@ MOST_ATTRIBUTES = 6  # with a column each
 
 def page_of(findings: f.Findings) -> Report:
     """Sections that have nothing to say are left out, but not the limits: what was assumed and what was not tried."""
-    picture = people_figure(findings.people, findings.known, findings.word)
+    rest = "not certain, or not decided" if findings.numbers.get("undecided") else f"not {findings.word}"
+    picture = people_figure(findings.people, findings.known, findings.word, rest)
     sections = [
         *([Section("The people", (picture,))] if picture else []),
         *map(_picture, findings.pictures),
-        *([_records(findings.findings)] if findings.findings else []),
+        *(_records(heading, found) for heading, found in by_section(findings)),
         *map(_table, findings.tables),
         *([] if findings.score is None else [_score(findings.score)]),
         _list("What was assumed", findings.assumptions, NOT_STATED),
@@ -49,13 +51,15 @@ def page_of(findings: f.Findings) -> Report:
         verdict=verdict(findings),
         lead=lead(findings),
         sections=tuple(sections),
-        foot=f"The attack took {seconds_words(findings.seconds)}.",
+        foot=took(findings),
     )
 
 
 def verdict(findings: f.Findings) -> Verdict:
     """Good needs more than that nobody is certain: nothing likely was found, and no guess is better for the release. A
     forecast is neither: nobody was attacked."""
+    if findings.alarm is not None and not (findings.alarm == "good" and findings.score is not None):
+        return findings.alarm
     if findings.known:
         return "bad"
     if findings.attack in FORECASTS:
@@ -65,7 +69,7 @@ def verdict(findings: f.Findings) -> Verdict:
     return "neutral" if findings.findings or better or unseen else "good"
 
 
-def _records(found: tuple[f.Finding, ...]) -> Section:
+def _records(heading: str, found: tuple[f.Finding, ...]) -> Section:
     shown = found[:MOST_RECORDS]
     names = _shared_attributes(shown)
     many = any(finding.people != 1 for finding in shown)
@@ -75,7 +79,7 @@ def _records(found: tuple[f.Finding, ...]) -> Section:
     left = len(found) - len(shown)
     caption = f"The worst {len(shown)} of {len(found):,} findings" if left else "All findings, the worst first"
     rest = (PageText((f"{more(left, 'findings').capitalize()}: to_json() and to_pandas() have all.",)),) if left else ()
-    return Section("Worst records", (PageTable(caption, columns, rows, stacked=True), *rest))
+    return Section(heading, (PageTable(caption, columns, rows, stacked=True), *rest))
 
 
 def _shared_attributes(shown: tuple[f.Finding, ...]) -> tuple[str, ...]:

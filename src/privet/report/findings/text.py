@@ -6,10 +6,21 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from privet.report.answer.text import TextColumn, table_lines
-from privet.report.findings.words import MEANING, NOT_STATED, lead, more, score_sentences, sureness, title, used
+from privet.report.findings.words import (
+    MEANING,
+    NOT_STATED,
+    by_section,
+    lead,
+    more,
+    score_sentences,
+    sureness,
+    title,
+    took,
+    used,
+)
 from privet.report.meaning.text import number_of_people
 from privet.report.page import is_number
-from privet.report.terminal import WIDTH, Pen, one_line, seconds_words, terminal_width, wrapped
+from privet.report.terminal import WIDTH, Pen, one_line, terminal_width, wrapped
 
 if TYPE_CHECKING:
     from privet.attacks import finding as f
@@ -22,11 +33,11 @@ MOST_ROWS = 30
 
 def page(findings: f.Findings, pen: Pen) -> str:
     """The same order as on the HTML page."""
-    mark = pen.bad if findings.known else pen.head
+    mark = pen.bad if (findings.alarm == "bad" if findings.alarm else findings.known) else pen.head
     parts = [
         [*map(mark, wrapped(findings.headline)), *wrapped(title(findings)), *wrapped(lead(findings))],
         *(_picture(picture, pen) for picture in findings.pictures),
-        *([_records(findings.findings, pen)] if findings.findings else []),
+        *(_records(heading, found, pen) for heading, found in by_section(findings)),
         *(_table(table, pen) for table in findings.tables),
         *([] if findings.score is None else [_block("Compared with the truth", score_sentences(findings.score), pen)]),
         _block("What was assumed", _items(findings.assumptions), pen),
@@ -36,7 +47,7 @@ def page(findings: f.Findings, pen: Pen) -> str:
             if findings.findings
             else []
         ),
-        [f"The attack took {seconds_words(findings.seconds)}."],
+        [took(findings)],
     ]
     return "\n\n".join("\n".join(lines) for lines in parts)
 
@@ -49,12 +60,12 @@ def _items(items: Sequence[str]) -> Sequence[str]:
     return items or (NOT_STATED,)
 
 
-def _records(found: Sequence[f.Finding], pen: Pen) -> list[str]:
+def _records(heading: str, found: Sequence[f.Finding], pen: Pen) -> list[str]:
     shown = found[:MOST_RECORDS]
     digits = len(str(len(shown)))
     blocks = [line for number, finding in enumerate(shown, 1) for line in _record(f"{number:>{digits}}", finding)]
     left = more(len(found) - len(shown), "findings")
-    return [pen.head("Worst records"), *blocks, *([f"{MARGIN}{left}"] if left else [])]
+    return [pen.head(heading), *blocks, *([f"{MARGIN}{left}"] if left else [])]
 
 
 def _record(number: str, finding: f.Finding) -> list[str]:

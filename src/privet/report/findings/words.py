@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from privet.report.terminal import percent, share_at_least
+from privet.report.terminal import percent, seconds_words, share_at_least
 
 if TYPE_CHECKING:
     from privet.attacks.finding import Finding, Findings, Score, Strength
@@ -38,6 +38,23 @@ def title(findings: Findings) -> str:
 
 def lead(findings: Findings) -> str:
     return findings.lead or (LEAD_CERTAIN if findings.known else LEAD_NOBODY)
+
+
+def by_section(findings: Findings) -> list[tuple[str, tuple[Finding, ...]]]:
+    """The findings under their headings, in the order in which these occur."""
+    headings = dict.fromkeys(finding.section for finding in findings.findings)
+    return [
+        (heading or "Worst records", tuple(one for one in findings.findings if one.section == heading))
+        for heading in headings
+    ]
+
+
+def took(findings: Findings) -> str:
+    if findings.counted:
+        return (
+            f"The work was about {seconds_words(findings.seconds)} of an ordinary machine, by the solvers' own count."
+        )
+    return f"The attack took {seconds_words(findings.seconds)}."
 
 
 def sureness(finding: Finding) -> str:
