@@ -40,8 +40,8 @@ NOT_TRIED = (
 def findings_of(setting: LinkSetting, linked: Linked, progress: Progress, start: float) -> Findings:
     claimed = linked.claimed(setting.precision)
     score = scored(setting, linked, progress)
-    skipped = linked.found.skipped
-    more = (f"A wrong value in {', '.join(skipped)}: too many pairs agree on everything else.",) if skipped else ()
+    skipped = linked.evidence.skipped
+    more = (f"Everybody who fits {skipped:,} records: too many different columns are missing in them.",) if skipped else ()
     exact = () if setting.errors else ("Wrong values: every value was taken as right.",)
     return Findings(
         attack="linkage",
@@ -82,17 +82,17 @@ def _percent(value: float) -> str:
 def _worst(setting: LinkSetting, linked: Linked, claimed: Truths) -> tuple[Finding, ...]:
     """The surest first; among equals those whose values are the rarest."""
     rows = np.flatnonzero(claimed)
-    rarity = _fitting_by_chance(linked)[linked.join.released.of[rows]]
+    rarity = _fitting_by_chance(linked)[linked.evidence.comparer.tables[0].of[rows]]
     order = np.lexsort((rows, rarity, -linked.guesses.probability[rows]))[:MOST_LISTED]
     return tuple(_finding(setting, linked, int(rows[at]), float(rarity[at])) for at in order)
 
 
 def _fitting_by_chance(linked: Linked) -> np.ndarray[Any, np.dtype[np.float64]]:
     """How many other known people would fit a class if columns were independent."""
-    ours, theirs = linked.join.released, linked.join.known
+    ours, theirs = linked.evidence.comparer.tables[0], linked.evidence.comparer.tables[1]
     log = np.zeros(len(ours))
-    for at, axis in enumerate(linked.axes):
-        codes = ours.codes[:, at]
+    for at, column in enumerate(linked.evidence.comparer.columns):
+        codes, axis = ours.codes[:, at], column.axis
         log += np.where(axis.released.free[codes], 0.0, np.log(axis.chance()[codes]))
     return np.asarray(np.exp(log) * (int(theirs.people.sum()) - 1))
 
@@ -145,12 +145,12 @@ def _groups(linked: Linked) -> ShownTable:
 
 def _columns(linked: Linked, claimed: Truths) -> ShownTable | None:
     """Seen in the release alone: who is no longer alone in it without a column."""
-    if not claimed.any() or len(linked.axes) < 2:
+    if not claimed.any() or len(linked.evidence.comparer.columns) < 2:
         return None
-    codes, people = linked.join.released.codes, linked.join.released.people
-    places = linked.join.released.of[claimed]
+    codes, people = linked.evidence.comparer.tables[0].codes, linked.evidence.comparer.tables[0].people
+    places = linked.evidence.comparer.tables[0].of[claimed]
     rows = []
-    for at, axis in enumerate(linked.axes):
+    for at, axis in enumerate(linked.evidence.comparer.columns):
         same = np.unique(np.delete(codes, at, axis=1), axis=0, return_inverse=True)[1]
         size = np.bincount(same, people)[same]
         rows.append((axis.name, int((size[places] > 1).sum())))
@@ -166,12 +166,12 @@ def _given_away(setting: LinkSetting, linked: Linked) -> ShownTable | None:
     """A group whose records all say the same gives it away of each of its people, without any link."""
     hidden = set() if setting.truth is None else {setting.truth[0]}
     names = [name for name in setting.released.columns if name not in setting.shared and name not in hidden]
-    several = (linked.join.released.people > 1) & (_class_fits(linked) > 0)
+    several = (linked.evidence.comparer.tables[0].people > 1) & (_class_fits(linked) > 0)
     rows = []
     for name in names:
         column = setting.released[name]
-        same = _same_value(linked.join.released.of, column.codes.astype(np.int64), len(several))
-        if len(column.texts) > 1 and (number := int(linked.join.released.people[several & same].sum())):
+        same = _same_value(linked.evidence.comparer.tables[0].of, column.codes.astype(np.int64), len(several))
+        if len(column.texts) > 1 and (number := int(linked.evidence.comparer.tables[0].people[several & same].sum())):
             rows.append((name, f"{number:,}"))
     if not rows:
         return None
@@ -185,8 +185,8 @@ def _given_away(setting: LinkSetting, linked: Linked) -> ShownTable | None:
 
 
 def _class_fits(linked: Linked) -> Integers:
-    found = linked.found.wrong < 0
-    return np.bincount(linked.found.released[found], minlength=len(linked.join.released))
+    found = linked.evidence.found
+    return np.bincount(found.released[found.fits], minlength=len(linked.evidence.comparer.tables[0]))
 
 
 def _same_value(place: Integers, codes: Integers, size: int) -> Truths:
@@ -226,16 +226,27 @@ def _numbers(setting: LinkSetting, linked: Linked, claimed: Truths, score: Score
         "uniquely_linkable": int(linked.unique().sum()),
         "fit_several": int((fitting > 1).sum()),
         "fit_nobody": int((fitting == 0).sum()),
-        "people_in_both": round(linked.chances.both, 1),
+        "people_in_both": round(linked.evidence.both.estimate, 1),
+        "people_in_both_low": round(linked.evidence.both.low, 1),
+        "crowding": linked.evidence.crowding,
+        "blocking_loses": linked.evidence.loss,
+        "strangers_claimed": linked.evidence.calibration.strangers,
         "stated_precision": setting.precision,
         "compared": dict(setting.shared),
-        "agreement": {one.name: m for one, m in zip(linked.axes, linked.chances.agrees, strict=True)},
+        "agreement": _agreement(linked),
     }
     if score is None:
         return common
     parts = {"precision": score.precision, "recall": score.recall, "control": score.control}
     told = {name: {"value": part.value, "low": part.low, "high": part.high} for name, part in parts.items()}
     return common | told | {"right": score.right, "held_out": score.held_out, "falsely_claimed": score.false}
+
+
+def _agreement(linked: Linked) -> dict[str, float]:
+    """For each column how often the values of one person are the same."""
+    model = linked.evidence.model
+    same = model.mix @ model.match[:, :, 0]
+    return {column.name: float(m) for column, m in zip(linked.evidence.comparer.columns, same, strict=True)}
 
 
 def matches_of(setting: LinkSetting, linked: Linked) -> Microdata:

@@ -21,10 +21,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from privet.attacks.finding import Findings
-from privet.attacks.linkage.axis import AxisLevels, LinkAxis, axis, read_levels
-from privet.attacks.linkage.evidence import Candidates, LinkChances, Progress, candidates, estimated
+from privet.attacks.linkage.axis import AxisLevels, axis, read_levels
+from privet.attacks.linkage.comparison import Comparer, compared
+from privet.attacks.linkage.evidence import Evidence, Progress, weigh
 from privet.attacks.linkage.guess import Guesses, guesses
-from privet.attacks.linkage.join import Join, classes
+from privet.attacks.linkage.join import classes
 from privet.core.rational import show
 from privet.errors import InvalidInputError
 from privet.records.microdata import Microdata, RecordColumn, read, write
@@ -56,10 +57,7 @@ class LinkSetting:
 class Linked:
     """What the attack thinks: guesses, and what they rest on."""
 
-    axes: Sequence[LinkAxis]
-    join: Join
-    found: Candidates
-    chances: LinkChances
+    evidence: Evidence
     guesses: Guesses
 
     def claimed(self, precision: float) -> Truths:
@@ -68,13 +66,13 @@ class Linked:
 
     def unique(self) -> Truths:
         """Records that fit one known person only, whom no other record fits."""
-        found = self.found.wrong < 0
-        ours, theirs = self.join.released, self.join.known
-        fitting = np.bincount(self.found.released[found], theirs.people[self.found.known[found]], len(ours))
-        rivals = np.bincount(self.found.known[found], ours.people[self.found.released[found]], len(theirs))
-        alone = found & (fitting[self.found.released] == 1) & (rivals[self.found.known] == 1)
+        found, fits = self.evidence.found, self.evidence.found.fits
+        ours, theirs = self.evidence.comparer.tables
+        fitting = np.bincount(found.released[fits], theirs.people[found.known[fits]], len(ours))
+        rivals = np.bincount(found.known[fits], ours.people[found.released[fits]], len(theirs))
+        alone = fits & (fitting[found.released] == 1) & (rivals[found.known] == 1)
         marked = np.zeros(len(ours), np.bool_)
-        marked[self.found.released[alone]] = True
+        marked[found.released[alone]] = True
         return marked[ours.of] & ~self.guesses.silent
 
 
@@ -167,11 +165,12 @@ def attack(setting: LinkSetting, progress: Progress) -> Linked:
     for number, (one, other) in enumerate(setting.shared.items()):
         progress("reading values", number, len(ours))
         axes.append(axis(setting.released[one], setting.known[other], setting.hierarchies.get(one)))
-    progress("comparing", 0, 1)
-    join = Join(axes, classes(setting.released, ours), classes(setting.known, theirs))
-    found, chance, chances = estimated(join, candidates(join, errors=setting.errors, progress=progress), progress)
-    best = guesses(join, found, chance, one_to_one=setting.one_to_one)
-    return Linked(axes=axes, join=join, found=found, chances=chances, guesses=best)
+    tables = classes(setting.released, ours), classes(setting.known, theirs)
+    rows = len(setting.released) + len(setting.known)
+    comparer = Comparer(columns=[compared(one, rows) for one in axes], tables=tables)
+    evidence = weigh(comparer, errors=setting.errors, progress=progress)
+    best = guesses(tables, evidence.found, evidence.chance, one_to_one=setting.one_to_one)
+    return Linked(evidence=evidence, guesses=best)
 
 
 def shared_columns(

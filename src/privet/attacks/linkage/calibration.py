@@ -1,0 +1,66 @@
+"""The finished attack run on decoys: whatever it claims there is false, and lowers what it claims.
+
+Each record of a sample is compared with the other records of its own table, which are of other people. A claim at some
+probability is made falsely as often, per pair of people without a match, as it is made of decoys. In each range of
+probabilities at most 1 - false claims expected / claims made is kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from privet.attacks.linkage.both import InBoth
+from privet.attacks.linkage.comparison import Comparer
+from privet.attacks.linkage.matching import Messages
+from privet.attacks.linkage.model import Compared
+from privet.typing import Floats
+
+EDGES = np.array([0.05, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95, 0.99, 0.999, 1.1])
+CLAIM = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Calibration:
+    """For each range of probabilities: claims made, false ones expected, and the most that is kept. `strangers`: the
+    share of people in one table only who are expected to be claimed with a probability of a half or more."""
+
+    made: Floats
+    false: Floats
+    most: Floats
+    strangers: float
+
+    def lowered(self, chance: Floats) -> Floats:
+        at = np.searchsorted(EDGES, chance, side="right") - 1
+        return np.where(at >= 0, np.minimum(chance, self.most[np.clip(at, 0, len(self.most) - 1)]), chance)
+
+
+def calibrated(
+    across: Compared, chance: Floats, decoys: list[tuple[Compared, Floats]], comparer: Comparer, both: InBoth,
+    crowd: float,
+) -> Calibration:  # fmt: skip
+    """`decoys` with their weights."""
+    theirs = comparer.tables[1].people.astype(np.float64)
+    ours = comparer.tables[0].people.astype(np.float64)
+    made = np.histogram(chance, EDGES, weights=ours[across.one] * theirs[across.other])[0]
+    rates = [_rate(some, weight, comparer) for some, weight in decoys]
+    pairs = (both.records - both.low) * (both.people - both.low)
+    rate = np.mean(rates, axis=0) if rates else np.ones(len(EDGES) - 1)
+    false = pairs * crowd * rate
+    most = np.maximum(1 - false / np.maximum(made, 1e-9), 0.0)
+    most = np.where(made > 0, most, np.maximum(1 - false, 0.0))
+    strangers = float(false[EDGES[:-1] >= CLAIM].sum() / max(both.records - both.low, 1.0))
+    return Calibration(made=made, false=false, most=most, strangers=min(strangers, 1.0))
+
+
+def _rate(decoys: Compared, weight: Floats, comparer: Comparer) -> Floats:
+    """Claims in each range of probabilities, per pair of people of this table."""
+    table = comparer.tables[decoys.sides[0]]
+    people = table.people.astype(np.float64)
+    others = np.maximum(people - 1, 1.0)  # of a record's own class all but itself
+    messages = Messages(decoys.one, decoys.other, people, others)
+    chance = messages.settle(weight, 0.0)
+    left = float(people[np.unique(decoys.one)].sum()) if len(decoys.one) else 0.0
+    claims = np.histogram(chance, EDGES, weights=people[decoys.one] * others[decoys.other])[0]
+    return np.asarray((claims + 0.0) / max(left * (people.sum() - 1), 1.0))
