@@ -10,7 +10,6 @@ What a rule, and all of them together, would lose is told from the model of how 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
@@ -53,11 +52,11 @@ class Blocking:
 
     def fit(self, rows: Integers) -> None:
         """Chooses the size of blocks, on some of these classes of the released table."""
-        some = rows[:: max(1, len(rows) // TRIED)]
+        some, every = rows[:: max(1, len(rows) // TRIED)], np.arange(len(self.comparer.tables[1]))
         found = [
             (size, pairs)
             for rule in self.rules
-            for size, pairs in (self._block((0, 1), rule, some, SIZES[-1], with_sizes=True),)
+            for size, pairs in (self._block((0, 1), rule, (some, every), SIZES[-1]),)
         ]
         sizes = np.concatenate([np.zeros(0, np.int64), *(size for size, _ in found)])
         keys = np.concatenate([np.zeros(0, np.int64), *(pairs for _, pairs in found)])
@@ -69,12 +68,12 @@ class Blocking:
                 break
             self.size = size
 
-    def pairs(self, sides: Sides, rows: Integers, rules: Sequence[Rule] | None = None) -> Pairs:
-        """Pairs of these classes of the left side with classes of the right side, those that share most."""
+    def pairs(self, sides: Sides, rows: Integers, others: Integers) -> Pairs:
+        """Pairs of these classes of the left side with others of the right side, those that share most."""
         width = len(self.comparer.tables[sides[1]])
         found, waiting = [np.zeros(0, np.int64)], 0
-        for rule in self.rules if rules is None else rules:
-            found.append(self._block(sides, rule, rows, self.size, with_sizes=False)[1])
+        for rule in self.rules:
+            found.append(self._block(sides, rule, (rows, others), self.size)[1])
             waiting += len(found[-1])
             if waiting > AT_ONCE:
                 found, waiting = [np.unique(np.concatenate(found))], 0
@@ -84,12 +83,10 @@ class Blocking:
             one, other = one[one != other], other[one != other]
         return self._best(sides, one, other)
 
-    def _block(
-        self, sides: Sides, rule: Rule, rows: Integers, most: int, *, with_sizes: bool
-    ) -> tuple[Integers, Integers]:
-        """Pairs in blocks of at most so many classes, as one number each, and the sizes of their blocks."""
-        ours, theirs = (self.hash(rule, side) for side in sides)
-        mine = ours[rows]
+    def _block(self, sides: Sides, rule: Rule, parts: Pairs, most: int) -> tuple[Integers, Integers]:
+        """The sizes of blocks of at most so many classes, and their pairs as one number each."""
+        rows, others = parts
+        mine, theirs = (self.hash(rule, side)[part] for side, part in zip(sides, parts, strict=True))
         count = np.bincount(theirs[theirs >= 0], minlength=self.buckets)
         size = np.where(mine >= 0, count[mine], 0)
         use = (size > 0) & (size <= most)
@@ -97,12 +94,11 @@ class Blocking:
         wanted[mine[use]] = True
         there = np.flatnonzero((theirs >= 0) & wanted[theirs])
         there = there[np.argsort(theirs[there], kind="stable")]
-        start = np.searchsorted(theirs[there], mine[use])
         number = size[use]
-        ends = np.cumsum(number)
-        place = np.arange(int(number.sum())) + np.repeat(start - (ends - number), number)
-        pairs = np.repeat(rows[use], number) * len(theirs) + there[place]
-        return (np.repeat(number, number) if with_sizes else number), pairs
+        start = np.searchsorted(theirs[there], mine[use]) - (np.cumsum(number) - number)
+        place = np.arange(int(number.sum())) + np.repeat(start, number)
+        width = len(self.comparer.tables[sides[1]])
+        return np.repeat(number, number), np.repeat(rows[use], number) * width + others[there[place]]
 
     @property
     def buckets(self) -> int:
@@ -131,7 +127,7 @@ class Blocking:
                 same = (number == part[sides[1]][other]) & (number >= 0)
                 gain = np.where(same, np.maximum(gain, bits[np.maximum(number, 0)]), gain)
             total += gain
-        return total
+        return np.round(total, 6)  # whatever the order of columns
 
     def _best(self, sides: Sides, one: Integers, other: Integers) -> Pairs:
         order = np.lexsort((other, -self.shared(sides, one, other), one))
@@ -139,15 +135,19 @@ class Blocking:
         rank = np.arange(len(one)) - np.searchsorted(one, one)
         return one[rank < COMPARED], other[rank < COMPARED]
 
-    def agree(self, rule: Rule, one: Integers, other: Integers) -> Truths:
-        """Which pairs of the two tables this rule finds, in blocks that are small enough."""
-        found = np.ones(len(one), np.bool_)
-        for column, part in rule:
-            ours, theirs = self.features[column][part]
-            found &= (ours[one] == theirs[other]) & (ours[one] >= 0)
+    def searched(self, rule: Rule) -> Truths:
+        """Which released classes this rule puts into a block that is small enough."""
         ours, theirs = self.hash(rule, 0), self.hash(rule, 1)
         count = np.bincount(theirs[theirs >= 0], minlength=self.buckets)
-        return found & (count[np.maximum(ours[one], 0)] <= self.size)
+        return np.asarray((ours >= 0) & (count[np.maximum(ours, 0)] <= self.size))
+
+    def agree(self, rule: Rule, one: Integers, other: Integers) -> Truths:
+        """Which pairs of the two tables this rule finds."""
+        found = self.searched(rule)[one]
+        for column, part in rule:
+            ours, theirs = self.features[column][part]
+            found &= ours[one] == theirs[other]
+        return found
 
     def words(self, rule: Rule) -> str:
         """Such as `surname and first letters of street`."""

@@ -3,7 +3,7 @@
 Pairs that agree well are counted across the tables, and within each of them (decoys, which are two people). What is left
 across when as many are taken off as decoys have, per pair, is of one person each: an unbiased count, whatever columns go
 together, as long as people are in the two tables independently of each other. Of all scores from which on pairs are
-counted, the one with the highest lower confidence bound is used.
+counted, the one with the least error is used, and for claims a lower bound.
 
 With E people in both of n and m, there are nm / E people in all (Lincoln 1930, Petersen 1896), of whom a share of
 (1 - E/n)(1 - E/m) is in neither. A record that fits one person only is that person's with odds 1 : U, where U is how many
@@ -22,7 +22,7 @@ import numpy as np
 from privet.attacks.linkage.model import Compared
 from privet.typing import Floats
 
-SURE = 2.0  # standard errors below the estimate
+SURE = 1.0  # standard errors below the estimate
 SCORES = np.arange(-18.0, 14.0, 1.0)  # logs of likelihood ratios, from the log of the number of pairs on
 ENOUGH = 30.0  # decoys, to measure how they vary
 
@@ -73,26 +73,36 @@ class Scores:
         return (squares / self.left - mean**2) / mean if total >= ENOUGH else 1.0
 
 
-def people_in_both(across: Scores, decoys: Sequence[Scores]) -> InBoth:
+def people_in_both(across: Scores, decoys: Sequence[Scores], chance: Floats | None) -> InBoth:
+    """`chance`: of each pair across, as far as it is known. Pairs are counted from the score on at which the error is
+    least: that of the count, and the pairs of one person that are below. Without it, from where the bound is highest."""
     records, people = round(across.of), round(across.right)
-    every, scale = across.of * across.right, across.of / max(across.left, 1.0)
-    best = (-np.inf, 0.0)
-    for score in SCORES + np.log(every):
-        seen = across.above(score)[0]
-        rates, noise = [], []
-        for some in decoys:
-            total, squares = some.above(score)
-            pairs = max(some.left * some.right, 1.0)
-            rates.append(total / pairs)
-            noise.append((2 * squares + 2) / pairs**2 + 2 * squares / pairs / every)
-        rate = float(np.mean(rates)) if rates else 1.0
-        variance = every**2 * float(np.mean(noise)) if noise else 0.0
-        found = seen * scale - every * rate
-        low = found - SURE * np.sqrt(variance + scale * (scale - 1) * seen)
-        best = max(best, (low, found))
+    counted = [_counted(across, decoys, score) for score in SCORES + np.log(across.of * across.right)]
+    if chance is None:
+        found, error = max(counted, key=lambda some: some[0] - 2 * some[1])
+    else:
+        sure = chance * across.pairs.many * across.of / max(across.left, 1.0)
+        below = [float(sure[across.ratio < score].sum()) for score in SCORES + np.log(across.of * across.right)]
+        errors = [missed**2 + some[1] ** 2 for missed, some in zip(below, counted, strict=True)]
+        found, error = counted[int(np.argmin(errors))]
     most = min(records, people) - min(0.5, 0.25 * min(records, people))
-    low, estimate = (float(np.clip(number, 0.25, most)) for number in best)
+    low, estimate = (float(np.clip(number, 0.25, most)) for number in (found - SURE * error, found))
     return InBoth(estimate=estimate, low=low, records=records, people=people)
+
+
+def _counted(across: Scores, decoys: Sequence[Scores], score: float) -> tuple[float, float]:
+    """Pairs of one person from this score on, and the standard error of their number."""
+    every, scale = across.of * across.right, across.of / max(across.left, 1.0)
+    seen = across.above(score)[0]
+    rates, noise = [], []
+    for some in decoys:
+        total, squares = some.above(score)
+        pairs = max(some.left * some.right, 1.0)
+        rates.append(total / pairs)
+        noise.append((2 * squares + 2) / pairs**2 + 2 * squares / pairs / every)
+    rate = float(np.mean(rates)) if rates else 1.0
+    variance = every**2 * float(np.mean(noise)) if noise else 0.0
+    return seen * scale - every * rate, float(np.sqrt(variance + scale * (scale - 1) * seen))
 
 
 def crowding(both: InBoth, decoys: Sequence[Scores], score: float) -> float:

@@ -14,7 +14,7 @@ import numpy as np
 from privet.attacks.linkage.both import InBoth
 from privet.attacks.linkage.comparison import Comparer
 from privet.attacks.linkage.matching import Messages
-from privet.attacks.linkage.model import Compared
+from privet.attacks.linkage.model import Compared, Decoys
 from privet.typing import Floats
 
 EDGES = np.array([0.05, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95, 0.99, 0.999, 1.1])
@@ -37,7 +37,7 @@ class Calibration:
 
 
 def calibrated(
-    across: Compared, chance: Floats, decoys: list[tuple[Compared, Floats]], comparer: Comparer, both: InBoth,
+    across: Compared, chance: Floats, decoys: list[tuple[Decoys, Floats]], comparer: Comparer, both: InBoth,
     crowd: float,
 ) -> Calibration:  # fmt: skip
     """`decoys` with their weights."""
@@ -54,13 +54,11 @@ def calibrated(
     return Calibration(made=made, false=false, most=most, strangers=min(strangers, 1.0))
 
 
-def _rate(decoys: Compared, weight: Floats, comparer: Comparer) -> Floats:
+def _rate(decoys: Decoys, weight: Floats, comparer: Comparer) -> Floats:
     """Claims in each range of probabilities, per pair of people of this table."""
-    table = comparer.tables[decoys.sides[0]]
-    people = table.people.astype(np.float64)
+    pairs = decoys.pairs
+    people = comparer.tables[pairs.sides[0]].people.astype(np.float64)
     others = np.maximum(people - 1, 1.0)  # of a record's own class all but itself
-    messages = Messages(decoys.one, decoys.other, people, others)
-    chance = messages.settle(weight, 0.0)
-    left = float(people[np.unique(decoys.one)].sum()) if len(decoys.one) else 0.0
-    claims = np.histogram(chance, EDGES, weights=people[decoys.one] * others[decoys.other])[0]
-    return np.asarray((claims + 0.0) / max(left * (people.sum() - 1), 1.0))
+    chance = Messages(pairs.one, pairs.other, people, others).settle(weight, 0.0)
+    claims = np.histogram(chance, EDGES, weights=people[pairs.one] * others[pairs.other])[0]
+    return np.asarray((claims + np.sqrt(claims)) / max(decoys.left * decoys.right, 1.0))

@@ -199,13 +199,12 @@ class Comparer:
         return found
 
     def log_chance(self, sides: Sides, one: Integers, levels: Levels, average: Floats) -> Floats:
-        """For each pair the log of the chance that two people taken at random agree like this, if columns were
-        independent. A value that agrees has its own chance, so a rare one says more; `average` is the chance of each
-        level of each column."""
-        logs = np.log(average)
-        found = np.zeros(len(one))
+        """For each pair and column the log of the chance that two people taken at random agree like this. A value that
+        agrees has its own chance, so a rare one says more; `average` is the chance of each level of each column."""
+        found = np.zeros(levels.shape)
         for at, column in enumerate(self.columns):
             own = np.log(column.on(sides).chance())[self.tables[sides[0]].codes[one, at]]
             level = levels[:, at]
-            found += np.where(level == SAME, own, np.where(level == MISSING, 0.0, logs[at][np.maximum(level, 0)]))
+            other = np.log(average[at])[np.maximum(level, 0)]
+            found[:, at] = np.where(level == SAME, own, np.where(level == MISSING, 0.0, other))
         return found

@@ -22,7 +22,7 @@ from privet.attacks.linkage.comparison import SAME, Comparer, Sides
 from privet.attacks.linkage.join import Join, JoinClasses, Pairs
 from privet.attacks.linkage.loss import lost
 from privet.attacks.linkage.matching import Messages
-from privet.attacks.linkage.model import AgreementModel, Compared, average_levels, compare, first_model
+from privet.attacks.linkage.model import AgreementModel, Compared, Decoys, average_levels, compare, first_model
 from privet.attacks.linkage.rings import held
 from privet.typing import Floats, Integers, Truths
 
@@ -33,6 +33,7 @@ ROUNDS, EVERY, SWEEPS = 15, 3, 2  # of learning; of counting who is in both; of 
 AT_ONCE = 50_000  # classes whose pairs are compared in one go
 NEGLIGIBLE, NEXT_TO_NOTHING = 1e-6, 1e-4  # weights: by themselves, and beside the best of the record
 LARGEST = 300.0  # log of a weight
+NO_COMMON = (np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))  # of pairs that are weighed already
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -73,17 +74,19 @@ class _Search:
     comparer: Comparer
     blocking: Blocking | None
 
-    def pairs(self, sides: Sides, rows: Integers) -> tuple[Pairs, Truths, int]:
-        """Pairs of these classes of the left side, which of them (by class) are crowded, and how many were skipped."""
+    def pairs(self, sides: Sides, rows: Integers, others: Integers | None = None) -> tuple[Pairs, Truths, int]:
+        """Pairs of these classes of the left side, with all of the right side or these others; which of them (by class)
+        are crowded, and how many were skipped."""
         left, right = (self.comparer.tables[side] for side in sides)
-        some = JoinClasses(codes=left.codes[rows], of=np.arange(len(rows)), people=left.people[rows])
-        agreed = Join([column.on(sides) for column in self.comparer.columns], some, right).all_agree()
-        one, other = rows[agreed.released], agreed.known
+        others = np.arange(len(right)) if others is None else others
+        some, rest = _part(left, rows), _part(right, others)
+        agreed = Join([column.on(sides) for column in self.comparer.columns], some, rest).all_agree()
+        one, other = rows[agreed.released], others[agreed.known]
         if sides[0] == sides[1]:
             real = (one != other) | (left.people[one] > 1)
             one, other = one[real], other[real]
         if self.blocking is not None:
-            more = self.blocking.pairs(sides, rows)
+            more = self.blocking.pairs(sides, rows, others)
             keys = np.concatenate([one * len(right) + other, more[0] * len(right) + more[1]])
             keys = np.unique(keys)
             one, other = keys // len(right), keys % len(right)
@@ -91,6 +94,10 @@ class _Search:
         crowded[rows[agreed.crowded]] = True
         fine = ~crowded[one]
         return (one[fine], other[fine]), crowded, int(some.people[agreed.skipped].sum())
+
+
+def _part(table: JoinClasses, rows: Integers) -> JoinClasses:
+    return JoinClasses(codes=table.codes[rows], of=np.arange(len(rows)), people=table.people[rows])
 
 
 def weigh(comparer: Comparer, *, errors: bool, progress: Progress) -> Evidence:
@@ -104,15 +111,11 @@ def weigh(comparer: Comparer, *, errors: bool, progress: Progress) -> Evidence:
         search.blocking.fit(rows)
     use = _decoy_sides(comparer)
     average = average_levels(comparer, use)
-    decoys = []
-    for side in use:
-        some = np.sort(draw.permutation(len(comparer.tables[side]))[:DECOYS])
-        pairs = search.pairs((side, side), some)[0]
-        decoys.append((some, compare(comparer, (side, side), pairs, average)))
+    decoys = [_decoys(search, side, average) for side in use]
     (one, other), crowded, skipped = search.pairs((0, 1), rows)
     across = compare(comparer, (0, 1), (one, other), average)
     model, both, crowd = _learned(comparer, across, rows, decoys, crowded, average, progress)
-    loss = lost(model, comparer, search.blocking, rows)
+    loss = lost(model, comparer, search.blocking)
     progress("weighing pairs", ROUNDS, ROUNDS)
     weights = _Weights(model, both, crowd, loss)
     if len(rows) < len(ours):
@@ -125,7 +128,7 @@ def weigh(comparer: Comparer, *, errors: bool, progress: Progress) -> Evidence:
         int(ours.people[crowded].sum()),
     )  # fmt: skip
     chance = held(messages, weight, messages.settle(weight, weights.anybody))
-    audit = calibrated(across, chance, [(some, weights.of(some)) for _, some in decoys], comparer, both, crowd)
+    audit = calibrated(across, chance, [(some, weights.of(some.pairs)) for some in decoys], comparer, both, crowd)
     fits = ((across.levels <= SAME).all(axis=1))[across.pattern]
     found = Candidates(released=across.one, known=across.other, fits=fits, crowded=np.flatnonzero(crowded))
     return Evidence(
@@ -156,6 +159,16 @@ def _ranges(column: object, side: int) -> bool:
     return bool(part.pieces) or bool((part.low < part.high).any())
 
 
+def _decoys(search: _Search, side: int, average: Floats) -> Decoys:
+    """Some classes, each with as many others as the known table has, so that blocks are as full as across the tables."""
+    table, draw = search.comparer.tables[side], np.random.default_rng(side)
+    order = draw.permutation(len(table))
+    others = np.sort(order[: len(search.comparer.tables[1])])
+    rows = np.sort(draw.permutation(len(table))[:DECOYS])
+    pairs = compare(search.comparer, (side, side), search.pairs((side, side), rows, others)[0], average)
+    return Decoys(pairs, float(table.people[rows].sum()), float(table.people[others].sum()) - len(others) / len(table))
+
+
 @dataclass(frozen=True, slots=True)
 class _Weights:
     """The weight of a pair in a matching: the odds that a record and a person are one, for what agrees in them."""
@@ -181,18 +194,16 @@ def _learned(
     comparer: Comparer,
     across: Compared,
     rows: Integers,
-    decoys: list[tuple[Integers, Compared]],
+    decoys: list[Decoys],
     crowded: Truths,
     average: Floats,
     progress: Progress,
 ) -> tuple[AgreementModel, InBoth, float]:
     ours, theirs = (table.people.astype(np.float64) for table in comparer.tables)
-    totals = [comparer.tables[some.sides[0]].people[left].sum() for left, some in decoys]
-    sizes = [len(comparer.tables[some.sides[0]].of) for _, some in decoys]
-    total = sum(float(left) * (size - 1) for left, size in zip(totals, sizes, strict=True))
-    first = model = first_model(average, [some for _, some in decoys], total)
+    total = sum(some.left * some.right for some in decoys)
+    first = model = first_model(average, [some.pairs for some in decoys], total)
     messages = Messages(across.one, across.other, ours, theirs, int(ours[crowded].sum()))
-    both, crowd = None, 1.0
+    both, crowd, chance = None, 1.0, None
     for number in range(ROUNDS):
         progress("weighing pairs", number, ROUNDS)
         ratio = model.log_ratio(across)
@@ -201,11 +212,11 @@ def _learned(
             real = Scores(pairs=across, ratio=ratio, sizes=ours, left=float(ours[rows].sum()), of=float(ours.sum()),
                           right=float(theirs.sum()))  # fmt: skip
             false = [
-                Scores(pairs=some, ratio=model.log_ratio(some), left=float(left), of=float(size), right=float(size - 1),
-                       sizes=comparer.tables[some.sides[0]].people.astype(np.float64))
-                for (_, some), left, size in zip(decoys, totals, sizes, strict=True)
+                Scores(pairs=some.pairs, ratio=model.log_ratio(some.pairs), left=some.left, of=some.left,
+                       right=some.right, sizes=comparer.tables[some.pairs.sides[0]].people.astype(np.float64))
+                for some in decoys
             ]  # fmt: skip
-            both = people_in_both(real, false)
+            both = people_in_both(real, false, chance)
             crowd = crowding(both, false, -np.log(both.odds))
             if before is not None and abs(both.low - before.low) <= 1e-3 * both.low:
                 break
@@ -233,6 +244,7 @@ def _some(pairs: Compared, use: Truths) -> Compared:
         many=pairs.many[use],
         pattern=pairs.pattern[use],
         log_chance=pairs.log_chance[use],
+        common=NO_COMMON,
     )
 
 
@@ -265,4 +277,5 @@ def _joined(parts: list[Compared]) -> Compared:
         levels=np.concatenate([part.levels for part in parts]),
         pattern=np.concatenate([part.pattern + step for part, step in zip(parts, steps, strict=False)]),
         log_chance=np.concatenate([part.log_chance for part in parts]),
+        common=NO_COMMON,
     )

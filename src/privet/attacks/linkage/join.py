@@ -48,8 +48,11 @@ def classes(data: Microdata, names: Sequence[str]) -> JoinClasses:
         key = key * len(column.texts) + column.codes
         size *= max(len(column.texts), 1)
     _, first, of, people = np.unique(key, return_index=True, return_inverse=True, return_counts=True)
-    codes = np.stack([data[name].codes[first].astype(np.int64) for name in names], axis=1)
-    return JoinClasses(codes=codes, of=of, people=people)
+    order = np.argsort(first)  # by their first record, whatever the order of columns
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    codes = np.stack([data[name].codes[first[order]].astype(np.int64) for name in names], axis=1)
+    return JoinClasses(codes=codes, of=place[of], people=people[order])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

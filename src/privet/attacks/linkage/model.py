@@ -10,7 +10,7 @@ by expectation and maximization (Dempster, Laird and Rubin 1977).
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -25,6 +25,7 @@ KIN = 4
 KIN_ROUNDS = 15
 RANDOM_PAIRS = 50_000
 LEAST = 1e-5
+COMMON = 2.0  # times the mean share of a value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -39,6 +40,16 @@ class Compared:
     levels: Levels
     pattern: Integers
     log_chance: Floats
+    common: tuple[Integers, Integers, Floats]  # pairs, columns: agree in a value that is so many times as common as others
+
+
+@dataclass(frozen=True, slots=True)
+class Decoys:
+    """Pairs within one table: of `left` records, each with `right` others."""
+
+    pairs: Compared
+    left: float
+    right: float
 
 
 def compare(comparer: Comparer, sides: Sides, pairs: Pairs, average: Floats) -> Compared:
@@ -48,6 +59,8 @@ def compare(comparer: Comparer, sides: Sides, pairs: Pairs, average: Floats) -> 
     many = ours[pairs[0]] * theirs[pairs[1]]
     if sides[0] == sides[1]:
         many = np.where(pairs[0] == pairs[1], many - ours[pairs[0]], many)
+    chances = comparer.log_chance(sides, pairs[0], levels, average)
+    use = np.nonzero((levels == SAME) & (chances - np.log(average[:, SAME]) > np.log(COMMON)))
     return Compared(
         sides=sides,
         one=pairs[0],
@@ -55,7 +68,8 @@ def compare(comparer: Comparer, sides: Sides, pairs: Pairs, average: Floats) -> 
         many=many,
         levels=rows,
         pattern=pattern,
-        log_chance=comparer.log_chance(sides, pairs[0], levels, average),
+        log_chance=chances.sum(axis=1),
+        common=(use[0], use[1], np.exp(chances[use]) / average[use[1], SAME]),
     )
 
 
@@ -95,6 +109,7 @@ class AgreementModel:
     mix: Floats
     kin: Floats
     share: Floats
+    average: Floats  # of two people taken at random
 
     def log_match(self, levels: Levels) -> Floats:
         """For each pattern and kind of one person's pairs."""
@@ -103,9 +118,21 @@ class AgreementModel:
     def log_ratio(self, pairs: Compared) -> Floats:
         """For each pair the log of: chance that one person's values agree like this, over that of two people's."""
         yes = np.logaddexp.reduce(self.log_match(pairs.levels), axis=1)
-        kin = np.logaddexp.reduce(_log_kin(self, pairs.levels), axis=1)
-        no = np.logaddexp(pairs.log_chance + np.log1p(-self.share.sum()), kin[pairs.pattern])
+        kin = np.logaddexp.reduce(self.log_kin(pairs), axis=1)
+        no = np.logaddexp(pairs.log_chance + np.log1p(-self.share.sum()), kin)
         return np.asarray(yes[pairs.pattern] - no)
+
+    def log_kin(self, pairs: Compared) -> Floats:
+        """For each pair and kind of kin. What kin do not share for a reason they share by chance, common values more
+        often than others."""
+        found = _log_levels(pairs.levels, self.kin)[pairs.pattern] + np.log(self.share)
+        who, column, times = pairs.common
+        for kind in range(len(self.share)):
+            same = self.kin[kind, column, SAME]
+            chance = np.minimum(same, self.average[column, SAME])
+            more = np.minimum(same + chance * (times - 1), 1.0) / same
+            found[:, kind] += np.bincount(who, np.log(more), len(found))
+        return found
 
     def learned(self, pairs: Compared, chance: Floats, first: AgreementModel) -> AgreementModel:
         """The same with what the pairs of one person, each with its chance, say of it."""
@@ -115,11 +142,7 @@ class AgreementModel:
         weight = part * np.bincount(pairs.pattern, chance * pairs.many, len(pairs.levels))[:, None]
         match = _levels_of(weight, pairs.levels, PRIOR * first.match)
         total = weight.sum(axis=0) + 1
-        return AgreementModel(match=match, mix=total / total.sum(), kin=self.kin, share=self.share)
-
-
-def _log_kin(model: AgreementModel, levels: Levels) -> Floats:
-    return _log_levels(levels, model.kin) + np.log(model.share)
+        return replace(self, match=match, mix=total / total.sum())
 
 
 def _log_levels(levels: Levels, chances: Floats) -> Floats:
@@ -156,7 +179,7 @@ def first_model(average: Floats, decoys: list[Compared], total: float) -> Agreem
     match /= match.sum(axis=2, keepdims=True)
     mix = np.full(len(match), 1 / len(match))
     kin, share = _kin(average, decoys, total)
-    return AgreementModel(match=match, mix=mix, kin=kin, share=share)
+    return AgreementModel(match=match, mix=mix, kin=kin, share=share, average=average)
 
 
 def _kin(average: Floats, decoys: list[Compared], total: float) -> tuple[Floats, Floats]:
@@ -166,13 +189,13 @@ def _kin(average: Floats, decoys: list[Compared], total: float) -> tuple[Floats,
     listed = sum(float(some.many.sum()) for some in decoys)
     share = np.full(KIN, max(1e-3 * listed, 0.1) / max(total, 1.0) / KIN)
     for _ in range(KIN_ROUNDS if listed else 0):
-        model = AgreementModel(match=kin, mix=np.ones(KIN), kin=kin, share=share)
+        model = AgreementModel(match=kin, mix=np.ones(KIN), kin=kin, share=share, average=average)
         counts, sums = prior.copy(), np.zeros(KIN)
         for some in decoys:
-            logs = _log_kin(model, some.levels)
-            each = np.logaddexp.reduce(logs, axis=1)
-            chance = 1 / (1 + np.exp(np.clip(some.log_chance + np.log1p(-share.sum()) - each[some.pattern], -50, 50)))
-            weight = np.exp(logs - each[:, None]) * np.bincount(some.pattern, chance * some.many, len(logs))[:, None]
+            logs = model.log_kin(some)
+            every = np.logaddexp(some.log_chance + np.log1p(-share.sum()), np.logaddexp.reduce(logs, axis=1))
+            part = np.exp(logs - every[:, None]) * some.many[:, None]
+            weight = np.stack([np.bincount(some.pattern, part[:, k], len(some.levels)) for k in range(KIN)], axis=1)
             counts += _sums(weight, some.levels)
             sums += weight.sum(axis=0)
         kin = np.maximum(counts / counts.sum(axis=2, keepdims=True), LEAST)
