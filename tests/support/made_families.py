@@ -1,5 +1,5 @@
-"""Simulated families, for the tests and the benchmark of linkage: people share names, streets and phones with their kin,
-and each of two tables has some of them, with values that are wrong or missing."""
+"""Simulated families, for the tests and the benchmark of linkage: people share names, streets and phones with their
+kin, and each of two tables has some of them, with values that are wrong or missing."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+
 from support.made_linkage import Pair, table
 
-SYLLABLES = ("ba", "ber", "da", "den", "fel", "go", "han", "ko", "la", "len", "ma", "mar", "ne", "ni", "ro", "sa", "sen",
-             "ti", "to", "wal", "wi", "zo", "ker", "stein", "man", "dor", "lin", "ra", "vi", "el")  # fmt: skip
+SYLLABLES = tuple(  # of names and streets
+    f"{a}{b}"
+    for a in ("b", "d", "f", "h", "k", "l", "m", "n", "r", "s", "t", "w")
+    for b in ("a", "en", "in", "o", "er")
+)
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 COLUMNS = ("first", "last", "birth", "sex", "street", "house", "city", "zip", "phone")
 
@@ -24,8 +28,8 @@ class Wrong:
 
 
 def families(people: int, seed: int, *, crowded: float = 0.0) -> dict[str, np.ndarray]:
-    """So many people in households of one to six. `crowded`: the share of households that live at few addresses, such as
-    homes and dormitories."""
+    """So many people in households of one to six. `crowded`: the share of households that live at few addresses, such
+    as homes and dormitories."""
     draw = np.random.default_rng(seed)
     sizes = draw.choice([1, 2, 3, 4, 5, 6], people, p=[0.3, 0.3, 0.16, 0.14, 0.07, 0.03])
     house = np.repeat(np.arange(people), sizes)[:people]

@@ -1,9 +1,9 @@
 """Which pairs are worth a comparison: those that share something rare.
 
-A rule is a set of columns, or of their beginnings or ends, that must be the same: each column, each two, and some three
-together. Two classes that agree by a rule are in one block. Of all rules the small blocks are used: the size up to which
-blocks are searched is the largest that stays within so many pairs per class. Of the pairs found, those that share most
-information are compared.
+A rule is a set of columns, or of their beginnings or ends, that must be the same: each column, each two, and some
+three together. Two classes that agree by a rule are in one block. Of all rules the small blocks are used: the size up
+to which blocks are searched is the largest that stays within so many pairs per class. Of the pairs found, those that
+share most information are compared.
 
 What a rule, and all of them together, would lose is told from the model of how values of one person differ.
 """

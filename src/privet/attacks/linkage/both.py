@@ -1,15 +1,15 @@
 """How many people are in both tables, and how many people nobody has seen look like a record.
 
-Pairs that agree well are counted across the tables, and within each of them (decoys, which are two people). What is left
-across when as many are taken off as decoys have, per pair, is of one person each: an unbiased count, whatever columns go
-together, as long as people are in the two tables independently of each other. Of all scores from which on pairs are
-counted, the one with the least error is used, and for claims a lower bound.
+Pairs that agree well are counted across the tables, and within each of them (decoys, which are two people). What is
+left across when as many are taken off as decoys have, per pair, is of one person each: an unbiased count, whatever
+columns go together, as long as people are in the two tables independently of each other. Of all scores from which on
+pairs are counted, the one with the least error is used, and for claims a lower bound.
 
 With E people in both of n and m, there are nm / E people in all (Lincoln 1930, Petersen 1896), of whom a share of
-(1 - E/n)(1 - E/m) is in neither. A record that fits one person only is that person's with odds 1 : U, where U is how many
-others like it are expected in neither table. U is the mean number of others times that share if people are alike by
-chance; if they are alike in groups of a fixed size, as after anonymization, nobody seen means that all of them are unseen.
-The variance of how many decoys a record has tells which (Panjer's class: binomial, Poisson, negative binomial).
+(1 - E/n)(1 - E/m) is in neither. A record that fits one person only is that person's with odds 1 : U, where U is how
+many others like it are expected in neither table. U is the mean number of others times that share if people are alike
+by chance; if they are alike in groups of a fixed size, as after anonymization, nobody seen means that all of them are
+unseen. The variance of how many decoys a record has tells which (Panjer's class: binomial, Poisson, negative binomial).
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Scores:
 
 def people_in_both(across: Scores, decoys: Sequence[Scores], chance: Floats | None) -> InBoth:
     """`chance`: of each pair across, as far as it is known. Pairs are counted from the score on at which the error is
-    least: that of the count, and the pairs of one person that are below. Without it, from where the bound is highest."""
+    least: that of the count, and the pairs of one person below it. Without it, from where the bound is highest."""
     records, people = round(across.of), round(across.right)
     counted = [_counted(across, decoys, score) for score in SCORES + np.log(across.of * across.right)]
     if chance is None:

@@ -14,11 +14,12 @@ import numpy as np
 from privet.attacks.linkage.both import InBoth
 from privet.attacks.linkage.comparison import Comparer
 from privet.attacks.linkage.matching import Messages
-from privet.attacks.linkage.model import Compared, Decoys
+from privet.attacks.linkage.model import Decoys
 from privet.typing import Floats
 
 EDGES = np.array([0.05, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95, 0.99, 0.999, 1.1])
 CLAIM = 0.5
+HALF = 0.5  # a claim more than decoys have, among all: few decoys never show that there are none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -37,21 +38,24 @@ class Calibration:
 
 
 def calibrated(
-    across: Compared, chance: Floats, decoys: list[tuple[Decoys, Floats]], comparer: Comparer, both: InBoth,
-    crowd: float,
-) -> Calibration:  # fmt: skip
-    """`decoys` with their weights."""
-    theirs = comparer.tables[1].people.astype(np.float64)
-    ours = comparer.tables[0].people.astype(np.float64)
-    made = np.histogram(chance, EDGES, weights=ours[across.one] * theirs[across.other])[0]
-    rates = [_rate(some, weight, comparer) for some, weight in decoys]
+    made: Floats, decoys: list[tuple[Decoys, Floats]], comparer: Comparer, both: InBoth, crowd: float
+) -> Calibration:
+    """`made` are the claims in each range of probabilities; `decoys` come with their weights. How many more people are
+    unseen than chance has it, `crowd`, makes as many more claims false."""
     pairs = (both.records - both.low) * (both.people - both.low)
+    rates = [_rate(some, weight, comparer) for some, weight in decoys]
     rate = np.mean(rates, axis=0) if rates else np.ones(len(EDGES) - 1)
-    false = pairs * crowd * rate
-    most = np.maximum(1 - false / np.maximum(made, 1e-9), 0.0)
-    most = np.where(made > 0, most, np.maximum(1 - false, 0.0))
+    likely = np.where(EDGES[:-1] >= CLAIM, made, 0.0)
+    seen = max((some.left * some.right for some, _ in decoys), default=1.0)
+    false = pairs * (crowd * rate + HALF / max(seen, 1.0) * likely / max(float(likely.sum()), 1.0))
+    most = np.where(made > 0, 1 - false / np.maximum(made, 1e-9), 1 - false)
     strangers = float(false[EDGES[:-1] >= CLAIM].sum() / max(both.records - both.low, 1.0))
-    return Calibration(made=made, false=false, most=most, strangers=min(strangers, 1.0))
+    return Calibration(made=made, false=false, most=np.maximum(most, 0.0), strangers=min(strangers, 1.0))
+
+
+def claims(chance: Floats, people: Floats) -> Floats:
+    """How many pairs of people there are in each range of probabilities."""
+    return np.asarray(np.histogram(chance, EDGES, weights=people)[0], np.float64)
 
 
 def _rate(decoys: Decoys, weight: Floats, comparer: Comparer) -> Floats:
@@ -60,5 +64,5 @@ def _rate(decoys: Decoys, weight: Floats, comparer: Comparer) -> Floats:
     people = comparer.tables[pairs.sides[0]].people.astype(np.float64)
     others = np.maximum(people - 1, 1.0)  # of a record's own class all but itself
     chance = Messages(pairs.one, pairs.other, people, others).settle(weight, 0.0)
-    claims = np.histogram(chance, EDGES, weights=people[pairs.one] * others[pairs.other])[0]
-    return np.asarray((claims + np.sqrt(claims)) / max(decoys.left * decoys.right, 1.0))
+    made = claims(chance, people[pairs.one] * others[pairs.other])
+    return np.asarray((made + np.sqrt(made)) / max(decoys.left * decoys.right, 1.0))

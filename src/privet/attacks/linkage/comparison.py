@@ -1,8 +1,8 @@
 """How two values of one column agree: the same, a slip, alike, different, or nothing to compare.
 
-A column is compared by its kind, which is guessed from its values. Values that are ranges, masks or words of a hierarchy
-agree if they overlap, and otherwise differ. Edit distances are rapidfuzz's: optimal string alignment (a letter more,
-fewer, another, or two that changed places) and Jaro and Winkler's measure.
+A column is compared by its kind, which is guessed from its values. Values that are ranges, masks or words of a
+hierarchy agree if they overlap, and otherwise differ. Edit distances are rapidfuzz's: optimal string alignment (a letter
+more, fewer, another, or two that changed places) and Jaro and Winkler's measure.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ YEAR_LAST = re.compile(r"(\d\d?)[-/. ](\d\d?)[-/. ](\d{4})")
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ComparedColumn:
     """`ids`: for each side and text code the number of its value, the same for what is the same, -1 for nothing.
-    `words` has the text of each number, dates as yyyymmdd. `parts` are coarser numbers: beginnings and ends of texts."""
+    `words` has the text of each number, dates as yyyymmdd. `parts` are coarser: beginnings and ends of texts."""
 
     axis: LinkAxis
     kind: Kind
@@ -79,7 +79,8 @@ def compared(axis: LinkAxis, rows: int) -> ComparedColumn:
         return ComparedColumn(axis=axis, kind="range", words=np.zeros(0, object), ids=ids, parts=())
     sides = (axis.released, axis.known)
     places = np.unique(np.concatenate([side.low[~side.free] for side in sides]))
-    ids = tuple(np.where(side.free, -1, np.searchsorted(places, side.low)) for side in sides)
+    ours, theirs = (np.where(side.free, -1, np.searchsorted(places, side.low)) for side in sides)
+    ids = ours, theirs
     words = np.full(len(places), "", object)
     for number, texts in zip(ids, axis.texts, strict=True):
         words[number[number >= 0]] = texts[number >= 0].astype(object)

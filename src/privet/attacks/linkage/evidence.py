@@ -1,11 +1,11 @@
 """The probability that a record belongs to a person, for all pairs that are worth a look.
 
-    1 candidates    pairs that fit in every column, and pairs that share something rare (join, blocking)
-    2 comparison    how each column agrees (comparison)
-    3 model         what that says for one person, for kin and for strangers, learned without labels (model)
-    4 in both       how many people are in both tables, from pairs beyond those that decoys have (both)
-    5 matching      a person has one record at most, and nobody may be the answer (matching, rings)
-    6 calibration   the finished attack is run on decoys; what it claims there lowers what it claims (calibration)
+1 candidates    pairs that fit in every column, and pairs that share something rare (join, blocking)
+2 comparison    how each column agrees (comparison)
+3 model         what that says for one person, for kin and for strangers, learned without labels (model)
+4 in both       how many people are in both tables, from pairs beyond those that decoys have (both)
+5 matching      a person has one record at most, and nobody may be the answer (matching, rings)
+6 calibration   the finished attack is run on decoys; what it claims there lowers what it claims (calibration)
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import numpy as np
 
 from privet.attacks.linkage.blocking import Blocking
 from privet.attacks.linkage.both import InBoth, Scores, crowding, people_in_both
-from privet.attacks.linkage.calibration import Calibration, calibrated
-from privet.attacks.linkage.comparison import SAME, Comparer, Sides
+from privet.attacks.linkage.calibration import Calibration, calibrated, claims
+from privet.attacks.linkage.comparison import SAME, ComparedColumn, Comparer, Sides
 from privet.attacks.linkage.join import Join, JoinClasses, Pairs
 from privet.attacks.linkage.loss import lost
 from privet.attacks.linkage.matching import Messages
@@ -31,6 +31,7 @@ FITTED = 8000  # classes of the released table on which the model is learned
 DECOYS = 3000  # classes of each table that are compared with their own table
 ROUNDS, EVERY, SWEEPS = 15, 3, 2  # of learning; of counting who is in both; of messages in a round
 AT_ONCE = 50_000  # classes whose pairs are compared in one go
+SETTLED = 1e-3  # of the number of people in both tables
 NEGLIGIBLE, NEXT_TO_NOTHING = 1e-6, 1e-4  # weights: by themselves, and beside the best of the record
 LARGEST = 300.0  # log of a weight
 NO_COMMON = (np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))  # of pairs that are weighed already
@@ -58,8 +59,8 @@ class Evidence:
     found: Candidates
     chance: Floats
     model: AgreementModel
-    average: Floats
     both: InBoth
+    odds: float  # that a record and a person are one, before anything is compared
     crowding: float
     loss: float
     calibration: Calibration
@@ -112,32 +113,30 @@ def weigh(comparer: Comparer, *, errors: bool, progress: Progress) -> Evidence:
     use = _decoy_sides(comparer)
     average = average_levels(comparer, use)
     decoys = [_decoys(search, side, average) for side in use]
-    (one, other), crowded, skipped = search.pairs((0, 1), rows)
-    across = compare(comparer, (0, 1), (one, other), average)
-    model, both, crowd = _learned(comparer, across, rows, decoys, crowded, average, progress)
+    pairs, crowded, skipped = search.pairs((0, 1), rows)
+    across = compare(comparer, (0, 1), pairs, average)
+    sample = _Sample(across, float(ours.people[rows].sum()), decoys, int(ours.people[crowded].sum()))
+    model, both, crowd = _learned(comparer, sample, average, progress)
     loss = lost(model, comparer, search.blocking)
-    progress("weighing pairs", ROUNDS, ROUNDS)
     weights = _Weights(model, both, crowd, loss)
+    progress("weighing pairs", ROUNDS, ROUNDS)
     if len(rows) < len(ours):
         across, crowded, skipped, weight = _everything(search, average, weights, progress)
     else:
-        weight = weights.of(across)
-        across, weight = _worth(across, weight, len(ours))
-    messages = Messages(
-        across.one, across.other, ours.people.astype(float), theirs.people.astype(float),
-        int(ours.people[crowded].sum()),
-    )  # fmt: skip
+        across, weight = _worth(across, weights.of(across), len(ours))
+    sizes = ours.people.astype(np.float64), theirs.people.astype(np.float64)
+    messages = Messages(across.one, across.other, *sizes, int(ours.people[crowded].sum()))
     chance = held(messages, weight, messages.settle(weight, weights.anybody))
-    audit = calibrated(across, chance, [(some, weights.of(some.pairs)) for some in decoys], comparer, both, crowd)
-    fits = ((across.levels <= SAME).all(axis=1))[across.pattern]
-    found = Candidates(released=across.one, known=across.other, fits=fits, crowded=np.flatnonzero(crowded))
+    made = claims(chance, sizes[0][across.one] * sizes[1][across.other])
+    audit = calibrated(made, [(some, weights.of(some.pairs)) for some in decoys], comparer, both, crowd)
+    fits = np.all(across.levels <= SAME, axis=1)[across.pattern]
     return Evidence(
         comparer=comparer,
-        found=found,
+        found=Candidates(released=across.one, known=across.other, fits=fits, crowded=np.flatnonzero(crowded)),
         chance=audit.lowered(chance),
         model=model,
-        average=average,
         both=both,
+        odds=weights.anybody,
         crowding=crowd,
         loss=loss,
         calibration=audit,
@@ -153,14 +152,13 @@ def _decoy_sides(comparer: Comparer) -> tuple[int, ...]:
     return tuple(side for side in use if len(comparer.tables[side].of) > 1)
 
 
-def _ranges(column: object, side: int) -> bool:
-    axis = column.axis  # type: ignore[attr-defined]
-    part = (axis.released, axis.known)[side]
+def _ranges(column: ComparedColumn, side: int) -> bool:
+    part = (column.axis.released, column.axis.known)[side]
     return bool(part.pieces) or bool((part.low < part.high).any())
 
 
 def _decoys(search: _Search, side: int, average: Floats) -> Decoys:
-    """Some classes, each with as many others as the known table has, so that blocks are as full as across the tables."""
+    """Some classes, each with as many others as the known table has: blocks are as full as across the tables."""
     table, draw = search.comparer.tables[side], np.random.default_rng(side)
     order = draw.permutation(len(table))
     others = np.sort(order[: len(search.comparer.tables[1])])
@@ -190,48 +188,65 @@ class _Weights:
         return np.asarray(np.exp(np.minimum(self.model.log_ratio(pairs) + np.log(self.anybody), LARGEST)))
 
 
+@dataclass(frozen=True, slots=True)
+class _Sample:
+    """What the model is learned from: pairs of `left` records across the tables, decoys, and how many records are
+    silent."""
+
+    across: Compared
+    left: float
+    decoys: list[Decoys]
+    silent: int
+
+
 def _learned(
-    comparer: Comparer,
-    across: Compared,
-    rows: Integers,
-    decoys: list[Decoys],
-    crowded: Truths,
-    average: Floats,
-    progress: Progress,
+    comparer: Comparer, sample: _Sample, average: Floats, progress: Progress
 ) -> tuple[AgreementModel, InBoth, float]:
+    """Expectation: how likely each pair is. Maximization: the model that makes this most likely. In between, how many
+    people are in both tables is counted again."""
+    across, decoys = sample.across, sample.decoys
     ours, theirs = (table.people.astype(np.float64) for table in comparer.tables)
     total = sum(some.left * some.right for some in decoys)
     first = model = first_model(average, [some.pairs for some in decoys], total)
-    messages = Messages(across.one, across.other, ours, theirs, int(ours[crowded].sum()))
-    both, crowd, chance = None, 1.0, None
+    messages = Messages(across.one, across.other, ours, theirs, sample.silent)
+    both, crowd = _counted(comparer, sample, model, None)
     for number in range(ROUNDS):
         progress("weighing pairs", number, ROUNDS)
-        ratio = model.log_ratio(across)
-        if number % EVERY == 0 or both is None:
-            before = both
-            real = Scores(pairs=across, ratio=ratio, sizes=ours, left=float(ours[rows].sum()), of=float(ours.sum()),
-                          right=float(theirs.sum()))  # fmt: skip
-            false = [
-                Scores(pairs=some.pairs, ratio=model.log_ratio(some.pairs), left=some.left, of=some.left,
-                       right=some.right, sizes=comparer.tables[some.pairs.sides[0]].people.astype(np.float64))
-                for some in decoys
-            ]  # fmt: skip
-            both = people_in_both(real, false, chance)
-            crowd = crowding(both, false, -np.log(both.odds))
-            if before is not None and abs(both.low - before.low) <= 1e-3 * both.low:
-                break
-        weight = np.exp(np.minimum(ratio + np.log(both.odds / crowd), LARGEST))
+        weight = np.exp(np.minimum(model.log_ratio(across) + np.log(both.odds / crowd), LARGEST))
         chance = messages.settle(weight, both.odds, sweeps=SWEEPS)
         model = model.learned(across, chance, first)
-    assert both is not None
+        if number % EVERY == EVERY - 1:
+            before = both.low
+            both, crowd = _counted(comparer, sample, model, chance)
+            if abs(both.low - before) <= SETTLED * before:
+                break
     return model, both, crowd
+
+
+def _counted(comparer: Comparer, sample: _Sample, model: AgreementModel, chance: Floats | None) -> tuple[InBoth, float]:
+    """Who is in both tables by this model, and how crowded people are who look alike."""
+    sizes = [table.people.astype(np.float64) for table in comparer.tables]
+    every, right = (float(size.sum()) for size in sizes)
+    real = Scores(
+        pairs=sample.across, ratio=model.log_ratio(sample.across), sizes=sizes[0], left=sample.left, of=every,
+        right=right,
+    )  # fmt: skip
+    false = [
+        Scores(
+            pairs=some.pairs, ratio=model.log_ratio(some.pairs), sizes=sizes[some.pairs.sides[0]], left=some.left,
+            of=some.left, right=some.right,
+        )
+        for some in sample.decoys
+    ]  # fmt: skip
+    both = people_in_both(real, false, chance)
+    return both, crowding(both, false, -float(np.log(both.odds)))
 
 
 def _worth(pairs: Compared, weight: Floats, size: int) -> tuple[Compared, Floats]:
     """Without pairs that are next to nothing, by themselves or beside the best pair of the same record."""
     best = np.zeros(size)
     np.maximum.at(best, pairs.one, weight)
-    fits = ((pairs.levels <= SAME).all(axis=1))[pairs.pattern]
+    fits = np.all(pairs.levels <= SAME, axis=1)[pairs.pattern]
     use = fits | ((weight > NEGLIGIBLE) & (weight >= NEXT_TO_NOTHING * best[pairs.one]))
     return _some(pairs, use), weight[use]
 

@@ -8,12 +8,16 @@ from typing import Any
 import numpy as np
 
 from privet.attacks.finding import Finding, Findings, ShownTable, Strength
+from privet.attacks.linkage.bits import bits_of
+from privet.attacks.linkage.comparison import SAME
 from privet.attacks.linkage.evidence import Progress
 from privet.attacks.linkage.linking import Linked, LinkSetting
 from privet.attacks.linkage.score import Scored, scored
+from privet.attacks.linkage.table_columns import numbered, rounded
+from privet.attacks.linkage.within_findings import rules_table
 from privet.records.microdata import Microdata, RecordColumn, narrow
 from privet.stats.intervals import Interval
-from privet.typing import Integers, Truths
+from privet.typing import Floats, Integers, Truths
 
 MOST_LISTED = 5000  # findings; the table of matches has all
 MOST_SHOWN = 6  # columns of a person, and of a record
@@ -23,25 +27,28 @@ LEAD = (
     " hold. Records that fit several people are not claimed; how many they fit is told."
 )
 ASSUMED = (
-    "A row of the known table is one person, and a person has one record in the release at most.",
-    "The same person is told of in the same way in both tables, but for one wrong value in a pair at most.",
-    "Columns are independent of each other for different people, apart from the excess that the release itself shows.",
+    "A row of the known table is one person, and a person has one record in the release at most. Rows that are twice in"
+    " a table look like two people who are alike, and make claims more modest.",
+    "People are in the two tables independently of each other. A family that is in one table only is no more, and no"
+    " less, common than chance makes it.",
+    "Two people in one table are as alike as two people in different tables. How often they are is counted within the"
+    " tables, with all families, shared addresses and columns that go together.",
+    "Values of one person are wrong in one column independently of others, apart from records that are wrong in many.",
     "A missing value, and a *, may be anything. Leading zeros, capitals, accents written in two ways and spaces play no"
     " part.",
 )
 NOT_TRIED = (
-    "Two wrong values in the same pair.",
-    "Numbers and dates that are nearly the same: they agree, or they do not.",
-    "Texts that sound alike, nicknames, and words in another order.",
+    "Texts that sound alike, nicknames, words in another order, and values in another column.",
     "What is published elsewhere, and what the order of the rows may tell.",
 )
+LOSS_TOLD = 0.001  # a share of pairs
+MOST_PICTURED = 3  # links whose evidence is drawn
 
 
 def findings_of(setting: LinkSetting, linked: Linked, progress: Progress, start: float) -> Findings:
     claimed = linked.claimed(setting.precision)
     score = scored(setting, linked, progress)
-    skipped = linked.evidence.skipped
-    more = (f"Everybody who fits {skipped:,} records: too many different columns are missing in them.",) if skipped else ()
+    more = _not_searched(linked)
     exact = () if setting.errors else ("Wrong values: every value was taken as right.",)
     return Findings(
         attack="linkage",
@@ -59,6 +66,19 @@ def findings_of(setting: LinkSetting, linked: Linked, progress: Progress, start:
         word="linked",
         lead=LEAD,
     )
+
+
+def _not_searched(linked: Linked) -> list[str]:
+    """What may be there and was not compared."""
+    found, skipped, loss = [], linked.evidence.skipped, linked.evidence.loss
+    if skipped:
+        found.append(f"Everybody who fits {skipped:,} records: too many different columns are missing in them.")
+    if linked.evidence.blocking is not None and loss >= LOSS_TOLD:
+        found.append(
+            f"Pairs that share nothing rare: at the error rates seen, about {loss:.1%} of the pairs of one person. If"
+            " values are wrong more often than in the pairs that were found, it is more."
+        )
+    return found
 
 
 def _headline(linked: Linked, claimed: Truths, score: Scored | None) -> str:
@@ -80,14 +100,19 @@ def _percent(value: float) -> str:
 
 
 def _worst(setting: LinkSetting, linked: Linked, claimed: Truths) -> tuple[Finding, ...]:
-    """The surest first; among equals those whose values are the rarest."""
+    rows, rarity = worst_rows(linked, claimed)
+    return tuple(_finding(setting, linked, int(row), float(rare)) for row, rare in zip(rows, rarity, strict=True))
+
+
+def worst_rows(linked: Linked, claimed: Truths) -> tuple[Integers, Floats]:
+    """The surest first; among equals those whose values are the rarest, with how many others would fit by chance."""
     rows = np.flatnonzero(claimed)
     rarity = _fitting_by_chance(linked)[linked.evidence.comparer.tables[0].of[rows]]
     order = np.lexsort((rows, rarity, -linked.guesses.probability[rows]))[:MOST_LISTED]
-    return tuple(_finding(setting, linked, int(rows[at]), float(rarity[at])) for at in order)
+    return rows[order], rarity[order]
 
 
-def _fitting_by_chance(linked: Linked) -> np.ndarray[Any, np.dtype[np.float64]]:
+def _fitting_by_chance(linked: Linked) -> Floats:
     """How many other known people would fit a class if columns were independent."""
     ours, theirs = linked.evidence.comparer.tables[0], linked.evidence.comparer.tables[1]
     log = np.zeros(len(ours))
@@ -106,14 +131,27 @@ def _finding(setting: LinkSetting, linked: Linked, row: int, by_chance: float) -
     named = ", ".join(f"{name} {_text(setting.known[name], person)}" for name in who)
     fits = int(linked.guesses.fitting[row])
     people = "no other known person fits" if fits == 1 else f"{fits:,} known people fit, this one best"
+    differ = _differing(setting, linked, row, person)
     return Finding(
         claim=f"record {row + 1} is of {named or f'known person {person + 1}'}",
         strength=Strength.CONFIDENCE,
         record={name: _text(setting.released[name], row) for name in what[:MOST_SHOWN]},
         evidence=tuple(f"{name} {_text(setting.released[name], row)}" for name in setting.shared),
-        reasoning=f"{people if fits else 'one value differs'}; {by_chance:.2g} others would by chance",
+        reasoning=f"{differ or people}; {by_chance:.2g} others would fit by chance",
         confidence=float(linked.guesses.probability[row]),
     )
+
+
+def _differing(setting: LinkSetting, linked: Linked, row: int, person: int) -> str:
+    """Such as `last Meier / Meyer differs`."""
+    ours, theirs = linked.evidence.comparer.tables
+    levels = linked.evidence.comparer.levels((0, 1), ours.of[[row]], theirs.of[[person]])[0]
+    names = [
+        f"{one} {_text(setting.released[one], row)} / {_text(setting.known[other], person)}"
+        for level, (one, other) in zip(levels, setting.shared.items(), strict=True)
+        if level > SAME
+    ]
+    return f"{'; '.join(names)} {'differs' if len(names) == 1 else 'differ'}" if names else ""
 
 
 def _text(column: RecordColumn, row: int) -> str:
@@ -122,8 +160,36 @@ def _text(column: RecordColumn, row: int) -> str:
 
 
 def _tables(setting: LinkSetting, linked: Linked, claimed: Truths, score: Scored | None) -> list[ShownTable]:
-    parts = [_groups(linked), _columns(linked, claimed), _given_away(setting, linked)]
+    evidence = linked.evidence
+    parts = [
+        *_pictures(linked, claimed),
+        _groups(linked),
+        _columns(linked, claimed),
+        _given_away(setting, linked),
+    ]
+    if evidence.blocking is not None and claimed.any():
+        ours, theirs = evidence.comparer.tables
+        parts.append(rules_table(evidence.blocking, ours.of[claimed], theirs.of[linked.guesses.person[claimed]]))
     return [*(part for part in parts if part is not None), *([] if score is None else [_control(score)])]
+
+
+def _pictures(linked: Linked, claimed: Truths) -> list[ShownTable]:
+    """The evidence of the first links in bits, for and against."""
+    ours, theirs = linked.evidence.comparer.tables
+    made = []
+    for row in worst_rows(linked, claimed)[0][:MOST_PICTURED].tolist():
+        person = int(linked.guesses.person[row])
+        told = bits_of(linked.evidence, int(ours.of[row]), int(theirs.of[person]))
+        made.append(
+            ShownTable(
+                f"Why record {row + 1} is linked",
+                "Bits for the link, and against it where they are below 0: each one doubles or halves the odds.",
+                ("column", "agreement", "bits"),
+                tuple((name, how, str(bits)) for name, how, bits in told),
+                bars=True,
+            )
+        )
+    return made
 
 
 def _groups(linked: Linked) -> ShownTable:
@@ -255,23 +321,11 @@ def matches_of(setting: LinkSetting, linked: Linked) -> Microdata:
     claimed = linked.claimed(setting.precision)
     verdict = np.where(claimed, 0, np.where(best.fitting > 1, 1, 2))
     columns = (
-        _numbered("released_row", np.arange(1, len(claimed) + 1)),
-        _numbered("known_row", best.person + 1, missing=0),
-        _rounded("probability", best.probability),
-        _rounded("nobody", best.nobody),
-        _numbered("people_who_fit", best.fitting),
+        numbered("released_row", np.arange(1, len(claimed) + 1)),
+        numbered("known_row", best.person + 1, missing=0),
+        rounded("probability", best.probability),
+        rounded("nobody", best.nobody),
+        numbered("people_who_fit", best.fitting),
         RecordColumn("verdict", narrow(verdict, 3), ("linked", "one of several", "not linked")),
     )
     return Microdata({one.name: one for one in columns}, len(claimed))
-
-
-def _numbered(name: str, numbers: Integers, missing: int | None = None) -> RecordColumn:
-    distinct, codes = np.unique(numbers, return_inverse=True)
-    texts = tuple(None if one == missing else str(one) for one in distinct.tolist())
-    return RecordColumn(name, narrow(codes, len(texts)), texts)
-
-
-def _rounded(name: str, shares: np.ndarray[Any, np.dtype[np.float64]]) -> RecordColumn:
-    """To four digits, downward, so that nothing likely looks sure."""
-    distinct, codes = np.unique(np.floor(shares * 10_000).astype(np.int64), return_inverse=True)
-    return RecordColumn(name, narrow(codes, len(distinct)), tuple(f"{one / 10_000:.4f}" for one in distinct.tolist()))

@@ -12,8 +12,8 @@ DRAWN = 4000  # pairs of one person
 
 
 def lost(model: AgreementModel, comparer: Comparer, blocking: Blocking | None) -> float:
-    """The share of people in both tables whose pair is no candidate, if values differ as the model says: pairs are drawn
-    from it. A rule counts only where whole values are the same, so this is rather too much than too little."""
+    """The share of people in both tables whose pair is no candidate, if values differ as the model says: pairs are
+    drawn from it. A rule counts only where whole values are the same, so this is rather too much than too little."""
     draw = np.random.default_rng(1)
     ours = comparer.tables[0]
     who = ours.of[draw.integers(0, len(ours.of), DRAWN)]

@@ -1,8 +1,8 @@
 """How values of one person agree, and values of two: the model of Fellegi and Sunter (1969), learned without labels.
 
 Pairs of one person are of two kinds, those with few and those with many wrong values; in each the columns are
-independent. Pairs of two people are strangers, who agree by chance, or kin: a family, a house, columns that say the same
-thing twice. Kin are learned from decoys, pairs within one table, which are two people by assumption, with all the
+independent. Pairs of two people are strangers, who agree by chance, or kin: a family, a house, columns that say the
+same thing twice. Kin are learned from decoys, pairs within one table, which are two people by assumption, with all the
 families and shared addresses there are. How one person's values agree is learned from pairs across the tables
 by expectation and maximization (Dempster, Laird and Rubin 1977).
 """
@@ -40,7 +40,9 @@ class Compared:
     levels: Levels
     pattern: Integers
     log_chance: Floats
-    common: tuple[Integers, Integers, Floats]  # pairs, columns: agree in a value that is so many times as common as others
+    common: tuple[
+        Integers, Integers, Floats
+    ]  # pairs, columns: agree in a value that is so many times as common as others
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +104,8 @@ def average_levels(comparer: Comparer, use: tuple[int, ...]) -> Floats:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AgreementModel:
-    """Chances of each level in each column (kinds x columns x levels), for one person and for kin; `mix` and `share` say
-    how common each kind is, the latter among all pairs of two people."""
+    """Chances of each level in each column (kinds x columns x levels), for one person and for kin; `mix` and `share`
+    say how common each kind is, the latter among all pairs of two people."""
 
     match: Floats
     mix: Floats
@@ -140,7 +142,7 @@ class AgreementModel:
         part = np.exp(logs - logs.max(axis=1, keepdims=True))
         part /= part.sum(axis=1, keepdims=True)
         weight = part * np.bincount(pairs.pattern, chance * pairs.many, len(pairs.levels))[:, None]
-        match = _levels_of(weight, pairs.levels, PRIOR * first.match)
+        match = levels_of(weight, pairs.levels, PRIOR * first.match)
         total = weight.sum(axis=0) + 1
         return replace(self, match=match, mix=total / total.sum())
 
@@ -155,7 +157,13 @@ def _log_levels(levels: Levels, chances: Floats) -> Floats:
     return found
 
 
-def _levels_of(weight: Floats, levels: Levels, prior: Floats) -> Floats:
+def by_pattern(pairs: Compared, part: Floats) -> Floats:
+    """The sum of each column over the pairs of each pattern."""
+    sums = [np.bincount(pairs.pattern, column, len(pairs.levels)) for column in part.T]
+    return np.asarray(np.stack(sums, axis=1), np.float64)
+
+
+def levels_of(weight: Floats, levels: Levels, prior: Floats) -> Floats:
     """Chances of levels, from the weight of each pattern in each kind and a prior counted in pairs."""
     counts = _sums(weight, levels) + prior
     return np.asarray(np.maximum(counts / counts.sum(axis=2, keepdims=True), LEAST))
@@ -173,18 +181,23 @@ def _sums(weight: Floats, levels: Levels) -> Floats:
 
 def first_model(average: Floats, decoys: list[Compared], total: float) -> AgreementModel:
     """With kin learned from decoys, of `total` pairs in all; of one person's pairs the first guess."""
-    match = np.array([[kind] * len(average) for kind in (FEW_WRONG, MANY_WRONG)])
-    codes = average[:, 1:DIFFERENT].sum(axis=1) < LEAST * 4
-    match[:, codes, 1:DIFFERENT] = NEVER
-    match /= match.sum(axis=2, keepdims=True)
+    match = first_match(average)
     mix = np.full(len(match), 1 / len(match))
     kin, share = _kin(average, decoys, total)
     return AgreementModel(match=match, mix=mix, kin=kin, share=share, average=average)
 
 
+def first_match(average: Floats) -> Floats:
+    """The first guess of how one person's values agree, for few and for many wrong ones."""
+    match = np.array([[kind] * len(average) for kind in (FEW_WRONG, MANY_WRONG)])
+    codes = average[:, 1:DIFFERENT].sum(axis=1) < LEAST * 4  # a column that has no slips
+    match[:, codes, 1:DIFFERENT] = NEVER
+    return np.asarray(match / match.sum(axis=2, keepdims=True))
+
+
 def _kin(average: Floats, decoys: list[Compared], total: float) -> tuple[Floats, Floats]:
     """Kinds of pairs that agree more than by chance, by expectation and maximization over decoys."""
-    kin = _first_kin(average, decoys, total)
+    kin = first_kin(average, decoys, total)
     prior = PRIOR * np.repeat(average[None], KIN, axis=0)
     listed = sum(float(some.many.sum()) for some in decoys)
     share = np.full(KIN, max(1e-3 * listed, 0.1) / max(total, 1.0) / KIN)
@@ -195,7 +208,7 @@ def _kin(average: Floats, decoys: list[Compared], total: float) -> tuple[Floats,
             logs = model.log_kin(some)
             every = np.logaddexp(some.log_chance + np.log1p(-share.sum()), np.logaddexp.reduce(logs, axis=1))
             part = np.exp(logs - every[:, None]) * some.many[:, None]
-            weight = np.stack([np.bincount(some.pattern, part[:, k], len(some.levels)) for k in range(KIN)], axis=1)
+            weight = by_pattern(some, part)
             counts += _sums(weight, some.levels)
             sums += weight.sum(axis=0)
         kin = np.maximum(counts / counts.sum(axis=2, keepdims=True), LEAST)
@@ -203,7 +216,7 @@ def _kin(average: Floats, decoys: list[Compared], total: float) -> tuple[Floats,
     return kin, share
 
 
-def _first_kin(average: Floats, decoys: list[Compared], total: float) -> Floats:
+def first_kin(average: Floats, decoys: list[Compared], total: float) -> Floats:
     """The commonest ways in which decoys agree too well for chance."""
     count: Counter[int] = Counter()
     for some in decoys:
