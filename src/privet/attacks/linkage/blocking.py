@@ -25,6 +25,7 @@ COMPARED = 20  # of these
 TRIED = 400  # classes on which the size of blocks is chosen
 MOST_COLUMNS, MOST_IN_THREES = 10, 6
 AT_ONCE = 1 << 25  # pairs that are kept before those found twice are dropped
+FEWEST_BLOCKS = 1 << 16  # so that few of them have one number
 MIXER = 0x9E3779B97F4A7C15
 
 Rule = tuple[tuple[int, int], ...]  # columns, each with 0 for the whole value, 1 and 2 for its parts
@@ -102,7 +103,7 @@ class Blocking:
 
     @property
     def buckets(self) -> int:
-        return 1 << int(np.ceil(np.log2(4 * max(map(len, self.comparer.tables)) + 4)))
+        return max(FEWEST_BLOCKS, 1 << int(np.ceil(np.log2(4 * max(map(len, self.comparer.tables)) + 4))))
 
     def hash(self, rule: Rule, side: int) -> Integers:
         """The number of each class's block, -1 if it has no value there."""

@@ -1,8 +1,8 @@
 """How two values of one column agree: the same, a slip, alike, different, or nothing to compare.
 
 A column is compared by its kind, which is guessed from its values. Values that are ranges, masks or words of a
-hierarchy agree if they overlap, and otherwise differ. Edit distances are rapidfuzz's: optimal string alignment (a letter
-more, fewer, another, or two that changed places) and Jaro and Winkler's measure.
+hierarchy agree if they overlap, and otherwise differ. Edit distances are rapidfuzz's: optimal string alignment (a
+letter more, fewer, another, or two that changed places) and Jaro and Winkler's measure.
 """
 
 from __future__ import annotations

@@ -101,7 +101,16 @@ def _percent(value: float) -> str:
 
 def _worst(setting: LinkSetting, linked: Linked, claimed: Truths) -> tuple[Finding, ...]:
     rows, rarity = worst_rows(linked, claimed)
-    return tuple(_finding(setting, linked, int(row), float(rare)) for row, rare in zip(rows, rarity, strict=True))
+    differ = _differing(setting, linked, rows)
+    return tuple(
+        _finding(setting, linked, int(row), words or _alone(linked, int(row)), float(rare))
+        for row, rare, words in zip(rows, rarity, differ, strict=True)
+    )
+
+
+def _alone(linked: Linked, row: int) -> str:
+    fits = int(linked.guesses.fitting[row])
+    return "no other known person fits" if fits == 1 else f"{fits:,} known people fit, this one best"
 
 
 def worst_rows(linked: Linked, claimed: Truths) -> tuple[Integers, Floats]:
@@ -122,36 +131,38 @@ def _fitting_by_chance(linked: Linked) -> Floats:
     return np.asarray(np.exp(log) * (int(theirs.people.sum()) - 1))
 
 
-def _finding(setting: LinkSetting, linked: Linked, row: int, by_chance: float) -> Finding:
+def _finding(setting: LinkSetting, linked: Linked, row: int, why: str, by_chance: float) -> Finding:
     person = int(linked.guesses.person[row])
     hidden = set() if setting.truth is None else set(setting.truth)
     shared = set(setting.shared.values())
     who = [name for name in setting.known.columns if name not in shared | hidden][:MOST_SHOWN]
     what = [name for name in setting.released.columns if name not in setting.shared and name not in hidden]
     named = ", ".join(f"{name} {_text(setting.known[name], person)}" for name in who)
-    fits = int(linked.guesses.fitting[row])
-    people = "no other known person fits" if fits == 1 else f"{fits:,} known people fit, this one best"
-    differ = _differing(setting, linked, row, person)
     return Finding(
         claim=f"record {row + 1} is of {named or f'known person {person + 1}'}",
         strength=Strength.CONFIDENCE,
         record={name: _text(setting.released[name], row) for name in what[:MOST_SHOWN]},
         evidence=tuple(f"{name} {_text(setting.released[name], row)}" for name in setting.shared),
-        reasoning=f"{differ or people}; {by_chance:.2g} others would fit by chance",
+        reasoning=f"{why}; {by_chance:.2g} others would fit by chance",
         confidence=float(linked.guesses.probability[row]),
     )
 
 
-def _differing(setting: LinkSetting, linked: Linked, row: int, person: int) -> str:
-    """Such as `last Meier / Meyer differs`."""
+def _differing(setting: LinkSetting, linked: Linked, rows: Integers) -> list[str]:
+    """For each of these records, such as `last Meier / Meyer differs`; empty where nothing does."""
     ours, theirs = linked.evidence.comparer.tables
-    levels = linked.evidence.comparer.levels((0, 1), ours.of[[row]], theirs.of[[person]])[0]
-    names = [
-        f"{one} {_text(setting.released[one], row)} / {_text(setting.known[other], person)}"
-        for level, (one, other) in zip(levels, setting.shared.items(), strict=True)
-        if level > SAME
-    ]
-    return f"{'; '.join(names)} {'differs' if len(names) == 1 else 'differ'}" if names else ""
+    people = linked.guesses.person[rows]
+    levels = linked.evidence.comparer.levels((0, 1), ours.of[rows], theirs.of[people])
+    columns = [(one, setting.released[one], setting.known[other]) for one, other in setting.shared.items()]
+    told = []
+    for row, person, level in zip(rows.tolist(), people.tolist(), levels > SAME, strict=True):
+        names = [
+            f"{name} {_text(one, row)} / {_text(other, person)}"
+            for (name, one, other), wrong in zip(columns, level.tolist(), strict=True)
+            if wrong
+        ]
+        told.append(f"{'; '.join(names)} {'differs' if len(names) == 1 else 'differ'}" if names else "")
+    return told
 
 
 def _text(column: RecordColumn, row: int) -> str:

@@ -23,6 +23,7 @@ NEVER = 0.005  # the share of a level that a column of codes does not have
 PRIOR = 20.0  # pairs that the first guess is worth
 KIN = 4
 KIN_ROUNDS = 15
+FIRST_KIN = 0.1  # of the decoys that are listed
 RANDOM_PAIRS = 50_000
 LEAST = 1e-5
 COMMON = 2.0  # times the mean share of a value
@@ -200,7 +201,7 @@ def _kin(average: Floats, decoys: list[Compared], total: float) -> tuple[Floats,
     kin = first_kin(average, decoys, total)
     prior = PRIOR * np.repeat(average[None], KIN, axis=0)
     listed = sum(float(some.many.sum()) for some in decoys)
-    share = np.full(KIN, max(1e-3 * listed, 0.1) / max(total, 1.0) / KIN)
+    share = np.full(KIN, min(max(FIRST_KIN * listed, 0.1) / max(total, 1.0), FIRST_KIN) / KIN)
     for _ in range(KIN_ROUNDS if listed else 0):
         model = AgreementModel(match=kin, mix=np.ones(KIN), kin=kin, share=share, average=average)
         counts, sums = prior.copy(), np.zeros(KIN)
@@ -217,7 +218,8 @@ def _kin(average: Floats, decoys: list[Compared], total: float) -> tuple[Floats,
 
 
 def first_kin(average: Floats, decoys: list[Compared], total: float) -> Floats:
-    """The commonest ways in which decoys agree too well for chance."""
+    """The commonest ways in which decoys agree too well for chance, and that everything agrees: of few coarse columns
+    no single pair is too good for chance, but there may be too many."""
     count: Counter[int] = Counter()
     for some in decoys:
         bits = ((some.levels == SAME) * (1 << np.arange(len(average)) % 62)).sum(axis=1)
@@ -225,7 +227,8 @@ def first_kin(average: Floats, decoys: list[Compared], total: float) -> Floats:
         seen = np.bincount(some.pattern[rare], some.many[rare], len(bits))
         for pattern in np.flatnonzero(seen).tolist():
             count[int(bits[pattern])] += float(seen[pattern])  # type: ignore[assignment]
-    top = [bits for bits, _ in sorted(count.items(), key=lambda item: (-item[1], item[0]))[:KIN]]
+    top = [bits for bits, _ in sorted(count.items(), key=lambda item: (-item[1], item[0]))[: KIN - 1]]
+    top.append((1 << min(len(average), 62)) - 1)
     kin = np.repeat(average[None], KIN, axis=0)
     for place in range(KIN):
         bits = top[place] if place < len(top) else 0

@@ -1,8 +1,8 @@
 """Who is twice in one table: pairs of its rows that are one person, although values differ.
 
 The same comparison and model as between two tables. There are no decoys: pairs within the table are what is looked
-for. Kin and one person's pairs are learned together, kin from the pairs that the first guess does not take for one
-person. So nothing audits what is claimed, and the report says so.
+for. Kin and one person's pairs are learned together. Kin differ in the same columns again and again, such as first name
+and birth; one person's values are wrong here and there. Nothing audits what is claimed, and the report says so.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from privet.attacks.linkage.blocking import Blocking
-from privet.attacks.linkage.comparison import Comparer
+from privet.attacks.linkage.comparison import DIFFERENT, Comparer
 from privet.attacks.linkage.evidence import Progress
 from privet.attacks.linkage.model import (
     KIN,
@@ -31,6 +31,8 @@ from privet.typing import Floats, Integers
 
 ROUNDS = 20
 FIRST_SHARE = 0.1  # of the rows, in pairs of one person
+KIN_DIFFER = 2  # columns in which pairs differ that are first taken for kin
+MOST_DIFFERENT = 0.25  # of one person's values in a column: what differs more often tells people apart
 FEWEST_BITS = 10.0  # beyond chance, over all pairs of the table
 
 
@@ -84,8 +86,8 @@ def _learned(pairs: Compared, average: Floats, rows: int, progress: Progress) ->
         match=match, mix=np.full(len(match), 1 / len(match)), kin=np.repeat(average[None], KIN, axis=0),
         share=np.full(KIN, share / KIN), average=average,
     )  # fmt: skip
-    likely = np.logaddexp.reduce(model.log_match(pairs.levels), axis=1)[pairs.pattern] + np.log(share)
-    unlike = replace(pairs, many=np.where(likely < pairs.log_chance, pairs.many, 0.0))
+    differ = (pairs.levels == DIFFERENT).sum(axis=1)[pairs.pattern]
+    unlike = replace(pairs, many=np.where(differ >= KIN_DIFFER, pairs.many, 0.0))
     model = replace(model, kin=first_kin(average, [unlike], total))
     for number in range(ROUNDS):
         progress("weighing pairs", number, ROUNDS)
@@ -99,9 +101,18 @@ def _learned(pairs: Compared, average: Floats, rows: int, progress: Progress) ->
         model = AgreementModel(
             kin=levels_of(weight[:, :KIN], pairs.levels, PRIOR * np.repeat(average[None], KIN, axis=0)),
             share=np.clip((sums[:KIN] + 0.5) / total, 1e-14, 0.2),
-            match=levels_of(weight[:, KIN:], pairs.levels, PRIOR * match),
+            match=_bounded(levels_of(weight[:, KIN:], pairs.levels, PRIOR * match)),
             mix=(sums[KIN:] + 1) / (sums[KIN:] + 1).sum(),
             average=average,
         )
         share = float(np.clip(sums[KIN:].sum(), 0.5, 2 * rows) / total)
     return model, min(share, 0.5)
+
+
+def _bounded(match: Floats) -> Floats:
+    """The same with at most so many different values in a column."""
+    over = np.minimum(MOST_DIFFERENT / match[:, :, DIFFERENT], 1.0)
+    rest = (1 - over * match[:, :, DIFFERENT]) / (1 - match[:, :, DIFFERENT])
+    found = match * rest[:, :, None]
+    found[:, :, DIFFERENT] = over * match[:, :, DIFFERENT]
+    return np.asarray(found)
