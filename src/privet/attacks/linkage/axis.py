@@ -36,8 +36,8 @@ class AxisSide:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LinkAxis:
-    """A released and a known column. `texts` are the plain texts of both sides where they are plain texts throughout,
-    which may be misspelled; otherwise None."""
+    """A released and a known column. `texts` are the plain texts of both sides where each is one value, which may be
+    wrong or misspelled; None where some are ranges, masks or words of a hierarchy."""
 
     name: str
     released: AxisSide
@@ -109,12 +109,11 @@ def axis(released: RecordColumn, known: RecordColumn, hierarchy: AxisLevels | No
     regions = of_levels(hierarchy, spoken) if hierarchy is not None else regions_of(spoken)
     places = _places(regions.values())
     simple = all(len(region) == 1 and region[0][0] == region[0][1] for region in regions.values())
-    lettered = simple and any(isinstance(region[0][0][0], tuple) for region in regions.values())
     return LinkAxis(
         name=released.name,
         released=_side(released, regions, places),
         known=_side(known, regions, places),
-        texts=(_listed(released), _listed(known)) if lettered and hierarchy is None else None,
+        texts=(_listed(released), _listed(known)) if simple and hierarchy is None else None,
     )
 
 

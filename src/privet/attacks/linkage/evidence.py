@@ -1,275 +1,296 @@
-"""How much a pair speaks for one person: the weights of Fellegi and Sunter (1969).
+"""The probability that a record belongs to a person, for all pairs that are worth a look.
 
-A value that agrees counts m / u: m is the chance that it agrees for one and the same person, u the chance that it
-agrees for two people. u is the share of known people who agree with this very value, so a rare value weighs more. One
-value of a pair may be wrong; it counts (1 - m) / (1 - u), or for a similar text the chances of such a one. m, and how
-many people are in both tables, are estimated by expectation and maximization: from the probabilities of all pairs the
-numbers that they would have come from, and again.
-
-u takes columns as independent of each other. That they often are not is seen in the release itself, see linkage_excess.
+1 candidates    pairs that fit in every column, and pairs that share something rare (join, blocking)
+2 comparison    how each column agrees (comparison)
+3 model         what that says for one person, for kin and for strangers, learned without labels (model)
+4 in both       how many people are in both tables, from pairs beyond those that decoys have (both)
+5 matching      a person has one record at most, and nobody may be the answer (matching, rings)
+6 calibration   the finished attack is run on decoys; what it claims there lowers what it claims (calibration)
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
-from privet.attacks.linkage.axis import LinkAxis
-from privet.attacks.linkage.excess import AGREE, Excess
-from privet.attacks.linkage.join import Join, Pairs
+from privet.attacks.linkage.blocking import Blocking
+from privet.attacks.linkage.both import InBoth, Scores, crowding, people_in_both
+from privet.attacks.linkage.calibration import Calibration, calibrated, claims
+from privet.attacks.linkage.comparison import SAME, ComparedColumn, Comparer, Sides
+from privet.attacks.linkage.join import Join, JoinClasses, Pairs
+from privet.attacks.linkage.loss import lost
 from privet.attacks.linkage.matching import Messages
-from privet.attacks.linkage.name_likeness import SIMILAR, letters, similarity
+from privet.attacks.linkage.model import AgreementModel, Compared, Decoys, average_levels, compare, first_model
 from privet.attacks.linkage.rings import held
 from privet.typing import Floats, Integers, Truths
 
 Progress = Callable[[str, int, int], object]
-Texts = npt.NDArray[np.str_]
-ROUNDS, ENOUGH = 40, 1e-4  # of the number of people in both tables
-SWEEPS = 2  # of messages in a round; the last round goes on until they settle
-DRAWS = 100_000  # pairs of texts, to see how many are similar by chance
-FIRST_M, LEAST_M, MOST_M, FIRST_SIMILAR = 0.95, 0.8, 1 - 1e-4, 0.02
-LETTERS = (1, 2, 3, 4, 6)  # by so many first, and last, letters misspelled texts are looked up: the fewest that will do
-FASTEST = 64.0  # times the step of a round
-TINY = 1e-6  # for a chance that is about 0
-EXPLAINED = 0.99  # a record that people who fit it explain with this probability
-NEGLIGIBLE = 1e-4  # of the largest weight that a record has
+FITTED = 8000  # classes of the released table on which the model is learned
+DECOYS = 3000  # classes of each table that are compared with their own table
+ROUNDS, EVERY, SWEEPS = 15, 3, 2  # of learning; of counting who is in both; of messages in a round
+AT_ONCE = 50_000  # classes whose pairs are compared in one go
+SETTLED = 1e-3  # of the number of people in both tables
+NEGLIGIBLE, NEXT_TO_NOTHING = 1e-6, 1e-4  # weights: by themselves, and beside the best of the record
+LARGEST = 300.0  # log of a weight
+NO_COMMON = (np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))  # of pairs that are weighed already
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Candidates:
-    """Pairs of classes that agree, or disagree on one axis: `wrong` is that axis, or AGREE. `similar`: its two texts
-    look alike. `skipped` axes were not allowed to be wrong, because too many pairs agree on all others."""
+    """Pairs of classes. `fits`: nothing in them disagrees. `crowded` released classes fit more than can be listed."""
 
     released: Integers
     known: Integers
-    wrong: Integers
-    similar: Integers
-    crowded: Integers  # released classes with too many candidates to list
-    skipped: tuple[str, ...]
+    fits: Truths
+    crowded: Integers
 
     def __len__(self) -> int:
         return len(self.released)
 
-    def only(self, which: Truths) -> Candidates:
-        parts = (part[which] for part in (self.released, self.known, self.wrong, self.similar))
-        released, known, wrong, similar = parts
-        return replace(self, released=released, known=known, wrong=wrong, similar=similar)
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Evidence:
+    """What was learned. `chance` is the probability of each candidate; `loss` the share of people in both tables whose
+    pair is not among the candidates."""
+
+    comparer: Comparer
+    found: Candidates
+    chance: Floats
+    model: AgreementModel
+    both: InBoth
+    odds: float  # that a record and a person are one, before anything is compared
+    crowding: float
+    loss: float
+    calibration: Calibration
+    blocking: Blocking | None
+    skipped: int  # released records for which not everybody who fits was looked for
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
-class LinkChances:
-    """What is estimated: how many people are in both tables, and for each axis how often its value agrees, and how
-    often it is similar, for one and the same person."""
+@dataclass(slots=True, eq=False)
+class _Search:
+    """The two tables, with what is needed to list candidates between any two sides."""
 
-    both: float
-    agrees: list[float]
-    similar: list[float]
+    comparer: Comparer
+    blocking: Blocking | None
 
-
-def candidates(join: Join, *, errors: bool, progress: Progress) -> Candidates:
-    agreed = join.all_agree()
-    found = [_marked((agreed.released, agreed.known), AGREE, 0)]
-    skipped = []
-    for at, axis in enumerate(join.axes if errors else ()):
-        progress("looking for wrong values", at, len(join.axes))
-        pairs = join.all_but(at) if len(join.axes) > 1 else None
-        if pairs is None:
-            skipped.append(axis.name if axis.texts is None else f"{axis.name} that looks unlike")
-            pairs = _misspelled(join, at)
-        found.append(_judged(axis, join, at, pairs))
-    parts = [np.concatenate(some) for some in zip(*found, strict=True)]
-    fine = ~agreed.crowded[parts[0]]
-    released, known, wrong, similar = (part[fine] for part in parts)
-    return Candidates(
-        released=released,
-        known=known,
-        wrong=wrong,
-        similar=similar,
-        crowded=np.flatnonzero(agreed.crowded),
-        skipped=tuple(skipped),
-    )
+    def pairs(self, sides: Sides, rows: Integers, others: Integers | None = None) -> tuple[Pairs, Truths, int]:
+        """Pairs of these classes of the left side, with all of the right side or these others; which of them (by class)
+        are crowded, and how many were skipped."""
+        left, right = (self.comparer.tables[side] for side in sides)
+        others = np.arange(len(right)) if others is None else others
+        some, rest = _part(left, rows), _part(right, others)
+        agreed = Join([column.on(sides) for column in self.comparer.columns], some, rest).all_agree()
+        one, other = rows[agreed.released], others[agreed.known]
+        if sides[0] == sides[1]:
+            real = (one != other) | (left.people[one] > 1)
+            one, other = one[real], other[real]
+        if self.blocking is not None:
+            more = self.blocking.pairs(sides, rows, others)
+            keys = np.concatenate([one * len(right) + other, more[0] * len(right) + more[1]])
+            keys = np.unique(keys)
+            one, other = keys // len(right), keys % len(right)
+        crowded = np.zeros(len(left), np.bool_)
+        crowded[rows[agreed.crowded]] = True
+        fine = ~crowded[one]
+        return (one[fine], other[fine]), crowded, int(some.people[agreed.skipped].sum())
 
 
-def _marked(pairs: Pairs, wrong: int, similar: Integers | int) -> tuple[Integers, Integers, Integers, Integers]:
-    size = len(pairs[0])
-    return *pairs, np.full(size, wrong), np.broadcast_to(np.asarray(similar, np.int64), size)
+def _part(table: JoinClasses, rows: Integers) -> JoinClasses:
+    return JoinClasses(codes=table.codes[rows], of=np.arange(len(rows)), people=table.people[rows])
 
 
-def _misspelled(join: Join, at: int) -> Pairs:
-    """Pairs that share the first or the last letters of a text, where leaving it out altogether gives too many."""
-    texts = join.axes[at].texts
-    if texts is None:
-        return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    width = max(len(join.known), 1)
-    found = [np.zeros(0, np.int64)]
-    for end in ("first", "last"):
-        for length in LETTERS:
-            pairs = join.all_but(
-                at, _ends(join, at, texts, slice(0, length) if end == "first" else slice(-length, None))
-            )
-            if pairs is not None:
-                found.append(pairs[0] * width + pairs[1])
-                break
-    both = np.unique(np.concatenate(found))
-    return both // width, both % width
-
-
-def _ends(join: Join, at: int, texts: tuple[Texts, Texts], part: slice) -> Pairs:
-    """A number for each class, the same for texts with the same letters there."""
-    ours, theirs = ([text[part] for text in side.tolist()] for side in texts)
-    number = np.unique(np.array([*ours, *theirs], dtype=np.str_), return_inverse=True)[1]
-    return number[: len(ours)][join.released.codes[:, at]], number[len(ours) :][join.known.codes[:, at]]
-
-
-def _judged(axis: LinkAxis, join: Join, at: int, pairs: Pairs) -> tuple[Integers, Integers, Integers, Integers]:
-    """Texts that look alike are marked; of an axis that would have given too many, only these are kept."""
-    if axis.texts is None or not len(pairs[0]):
-        return _marked(pairs, at, 0)
-    one, other = join.released.codes[pairs[0], at], join.known.codes[pairs[1], at]
-    width = len(axis.texts[1])
-    both, place = np.unique(one * width + other, return_inverse=True)
-    alike = similarity(letters(axis.texts[0]), letters(axis.texts[1]), both // width, both % width) >= SIMILAR
-    return _marked(pairs, at, alike[place].astype(np.int64))
-
-
-class LinkWeights:
-    """The weights of candidates, given what is estimated. Candidates that tell of the same axes and have the same one
-    wrong are of one pattern: what is estimated enters by pattern, so a round costs one look-up a candidate."""
-
-    def __init__(self, join: Join, found: Candidates, excess: Excess) -> None:
-        self._records, self._people = (int(side.people.sum()) for side in (join.released, join.known))
-        ours, theirs = join.released.codes[found.released], join.known.codes[found.known]
-        self._log = np.zeros(len(found))
-        for wrong in np.unique(found.wrong).tolist():
-            here = found.wrong == wrong
-            self._log[here] = -np.log(excess.of(wrong)[found.released[here]])
-        key = (found.wrong + 1) * 2 + found.similar
-        for at, axis in enumerate(join.axes):
-            told = ~(axis.released.free[ours[:, at]] | axis.known.free[theirs[:, at]])
-            wrong = found.wrong == at
-            u = excess.chance[at][ours[:, at]]
-            by_chance = excess.similar(at, similar_by_chance(axis)) if wrong.any() else TINY
-            self._log -= np.where(told & ~wrong, np.log(u), 0.0)
-            unlike = np.where(found.similar > 0, by_chance, np.maximum(1 - u - by_chance, TINY))
-            self._log -= np.where(wrong, np.log(unlike), 0.0)
-            key = key * 2 + told
-        patterns, self._pattern = np.unique(key, return_inverse=True)
-        told_bits = patterns[:, None] >> np.arange(len(join.axes))[::-1] & 1
-        rest = patterns >> len(join.axes)
-        self._wrong, self._similar = (rest >> 1) - 1, (rest & 1) > 0
-        self._told = told_bits > 0  # a row a pattern, a column an axis
-
-    def odds(self, chances: LinkChances) -> float:
-        """Of a record and a person of whom nothing is known: how many pairs are of one person, against how many are
-        of two who are each in one table only. That is the prior weight if people fall into classes by a Poisson law."""
-        alone = (self._records - chances.both) * (self._people - chances.both)
-        return chances.both / alone
-
-    def of(self, chances: LinkChances) -> Floats:
-        agrees, similar = np.array(chances.agrees), np.array(chances.similar)
-        right = self._told & (self._wrong[:, None] != np.arange(len(agrees)))
-        by_pattern = np.log(self.odds(chances)) + (right * np.log(agrees)).sum(axis=1)
-        unlike = np.log(np.where(self._similar[:, None], similar, np.maximum(1 - agrees - similar, TINY)))
-        wrong = self._wrong >= 0
-        by_pattern[wrong] += unlike[wrong, self._wrong[wrong]]
-        return np.asarray(np.exp(np.minimum(self._log + by_pattern[self._pattern], 300.0)))
-
-    def learned(self, pairs: Floats, both: float) -> LinkChances:
-        """`pairs` is how many pairs of one person each candidate is thought to have."""
-        sums = np.bincount(self._pattern, pairs, len(self._wrong))
-        agrees, similar = [], []
-        for at in range(self._told.shape[1]):
-            wrong = self._wrong == at
-            total = float(sums[self._told[:, at]].sum()) + 1.0
-            alike = float(sums[wrong & self._similar].sum())
-            similar.append(min(max(alike / total, 1e-4), 0.3))
-            agrees.append(min(max(1 - float(sums[wrong].sum()) / total, LEAST_M), MOST_M))
-        most = min(self._records, self._people) - 0.5
-        return LinkChances(both=min(max(both, 0.5), most), agrees=agrees, similar=similar)
-
-
-def similar_by_chance(axis: LinkAxis) -> float:
-    """The share of similar texts among pairs of a record and a person drawn at random, always the same ones."""
-    if axis.texts is None:
-        return TINY
+def weigh(comparer: Comparer, *, errors: bool, progress: Progress) -> Evidence:
+    """All of it. Without `errors` every value is taken as right."""
+    search = _Search(comparer, Blocking(comparer) if errors else None)
+    ours, theirs = comparer.tables
     draw = np.random.default_rng(0)
-    sides = []
-    for side, texts in zip((axis.released, axis.known), axis.texts, strict=True):
-        people = np.where(side.free, 0, side.people).astype(np.float64)
-        if not people.sum():
-            return TINY
-        sides.append((letters(texts), draw.choice(len(texts), DRAWS, p=people / people.sum())))
-    (ours, left), (theirs, right) = sides
-    width = len(axis.texts[1])
-    both, count = np.unique(left * width + right, return_counts=True)
-    alike = similarity(ours, theirs, both // width, both % width)
-    equal = axis.overlap(both // width, both % width)
-    return float(count[(alike >= SIMILAR) & ~equal].sum() + 0.5) / DRAWS
-
-
-def estimated(join: Join, found: Candidates, progress: Progress) -> tuple[Candidates, Floats, LinkChances]:
-    """The candidates that count, the probability of each pair of a record and a person of their classes, and what was
-    estimated on the way."""
-    ours, theirs = (side.people.astype(np.float64) for side in (join.released, join.known))
-    chances = LinkChances(
-        both=max(min(ours.sum(), theirs.sum()) / 2, 0.25),
-        agrees=[FIRST_M] * len(join.axes),
-        similar=[FIRST_SIMILAR] * len(join.axes),
+    rows = np.sort(draw.permutation(len(ours))[:FITTED])
+    progress("comparing", 0, 1)
+    if search.blocking is not None:
+        search.blocking.fit(rows)
+    use = _decoy_sides(comparer)
+    average = average_levels(comparer, use)
+    decoys = [_decoys(search, side, average) for side in use]
+    pairs, crowded, skipped = search.pairs((0, 1), rows)
+    across = compare(comparer, (0, 1), pairs, average)
+    sample = _Sample(across, float(ours.people[rows].sum()), decoys, int(ours.people[crowded].sum()))
+    model, both, crowd = _learned(comparer, sample, average, progress)
+    loss = lost(model, comparer, search.blocking)
+    weights = _Weights(model, both, crowd, loss)
+    progress("weighing pairs", ROUNDS, ROUNDS)
+    if len(rows) < len(ours):
+        across, crowded, skipped, weight = _everything(search, average, weights, progress)
+    else:
+        across, weight = _worth(across, weights.of(across), len(ours))
+    sizes = ours.people.astype(np.float64), theirs.people.astype(np.float64)
+    messages = Messages(across.one, across.other, *sizes, int(ours.people[crowded].sum()))
+    chance = held(messages, weight, messages.settle(weight, weights.anybody))
+    made = claims(chance, sizes[0][across.one] * sizes[1][across.other])
+    audit = calibrated(made, [(some, weights.of(some.pairs)) for some in decoys], comparer, both, crowd)
+    fits = np.all(across.levels <= SAME, axis=1)[across.pattern]
+    return Evidence(
+        comparer=comparer,
+        found=Candidates(released=across.one, known=across.other, fits=fits, crowded=np.flatnonzero(crowded)),
+        chance=audit.lowered(chance),
+        model=model,
+        both=both,
+        odds=weights.anybody,
+        crowding=crowd,
+        loss=loss,
+        calibration=audit,
+        blocking=search.blocking,
+        skipped=skipped,
     )
-    excess = Excess(released=join.released, axes=join.axes, chance=[axis.chance() for axis in join.axes])
-    if (found.wrong >= 0).any():
-        agreed = found.only(found.wrong < 0)
-        messages, weights, first = _learned(join, agreed, chances, excess, progress)
-        chance = messages.settle(weights.of(first), weights.odds(first), sweeps=SWEEPS)
-        explained = np.bincount(agreed.released, chance * theirs[agreed.known], len(ours)).astype(np.float64)
-        found = _counting(join, found, explained, chances, excess)
-        chances.both = first.both
-    messages, weights, chances = _learned(join, found, chances, excess, progress)
-    weight = weights.of(chances)
-    return found, held(messages, weight, messages.settle(weight, weights.odds(chances))), chances
+
+
+def _decoy_sides(comparer: Comparer) -> tuple[int, ...]:
+    """The tables whose own pairs agree as pairs across do: where one has ranges, the one with the ranges."""
+    general = [any(_ranges(column, side) for column in comparer.columns) for side in (0, 1)]
+    use = (0, 1) if general[0] == general[1] else (0,) if general[0] else (1,)
+    return tuple(side for side in use if len(comparer.tables[side].of) > 1)
+
+
+def _ranges(column: ComparedColumn, side: int) -> bool:
+    part = (column.axis.released, column.axis.known)[side]
+    return bool(part.pieces) or bool((part.low < part.high).any())
+
+
+def _decoys(search: _Search, side: int, average: Floats) -> Decoys:
+    """Some classes, each with as many others as the known table has: blocks are as full as across the tables."""
+    table, draw = search.comparer.tables[side], np.random.default_rng(side)
+    order = draw.permutation(len(table))
+    others = np.sort(order[: len(search.comparer.tables[1])])
+    rows = np.sort(draw.permutation(len(table))[:DECOYS])
+    pairs = compare(search.comparer, (side, side), search.pairs((side, side), rows, others)[0], average)
+    return Decoys(pairs, float(table.people[rows].sum()), float(table.people[others].sum()) - len(others) / len(table))
+
+
+@dataclass(frozen=True, slots=True)
+class _Weights:
+    """The weight of a pair in a matching: the odds that a record and a person are one, for what agrees in them."""
+
+    model: AgreementModel
+    both: InBoth
+    crowd: float
+    loss: float
+
+    @property
+    def anybody(self) -> float:
+        """Of a pair of which nothing is told. A record's person may be among those that were not listed, too."""
+        both = self.both
+        unlisted = self.loss * both.low
+        rest = (1 + unlisted / (both.records - both.low)) * (1 + unlisted / (both.people - both.low))
+        return both.odds / self.crowd / rest
+
+    def of(self, pairs: Compared) -> Floats:
+        return np.asarray(np.exp(np.minimum(self.model.log_ratio(pairs) + np.log(self.anybody), LARGEST)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Sample:
+    """What the model is learned from: pairs of `left` records across the tables, decoys, and how many records are
+    silent."""
+
+    across: Compared
+    left: float
+    decoys: list[Decoys]
+    silent: int
 
 
 def _learned(
-    join: Join, found: Candidates, chances: LinkChances, excess: Excess, progress: Progress
-) -> tuple[Messages, LinkWeights, LinkChances]:
-    """Expectation: how likely each pair is. Maximization: the chances that make this most likely. Until they settle."""
-    ours, theirs = (side.people.astype(np.float64) for side in (join.released, join.known))
-    weights = LinkWeights(join, found, excess)
-    messages = Messages(found.released, found.known, ours, theirs, int(join.released.people[found.crowded].sum()))
-    pairs = ours[found.released] * theirs[found.known]
-    speed, rising, most = 0.5, True, float(min(ours.sum(), theirs.sum()))
+    comparer: Comparer, sample: _Sample, average: Floats, progress: Progress
+) -> tuple[AgreementModel, InBoth, float]:
+    """Expectation: how likely each pair is. Maximization: the model that makes this most likely. In between, how many
+    people are in both tables is counted again."""
+    across, decoys = sample.across, sample.decoys
+    ours, theirs = (table.people.astype(np.float64) for table in comparer.tables)
+    total = sum(some.left * some.right for some in decoys)
+    first = model = first_model(average, [some.pairs for some in decoys], total)
+    messages = Messages(across.one, across.other, ours, theirs, sample.silent)
+    both, crowd = _counted(comparer, sample, model, None)
     for number in range(ROUNDS):
         progress("weighing pairs", number, ROUNDS)
-        odds = weights.odds(chances)
-        matches = pairs * messages.settle(weights.of(chances), odds, sweeps=SWEEPS)
-        both = float(matches.sum()) + messages.silent_matches(odds, matches / pairs)
-        before, chances = chances, weights.learned(matches, both)
-        if abs(chances.both - before.both) < ENOUGH * before.both:
-            break
-        speed = min(2 * speed, FASTEST) if (chances.both > before.both) is rising else 1.0
-        rising = chances.both > before.both
-        chances.both = _farther(before.both, chances.both, most, speed)
-    return messages, weights, chances
+        weight = np.exp(np.minimum(model.log_ratio(across) + np.log(both.odds / crowd), LARGEST))
+        chance = messages.settle(weight, both.odds, sweeps=SWEEPS)
+        model = model.learned(across, chance, first)
+        if number % EVERY == EVERY - 1:
+            before = both.low
+            both, crowd = _counted(comparer, sample, model, chance)
+            if abs(both.low - before) <= SETTLED * before:
+                break
+    return model, both, crowd
 
 
-def _farther(before: float, after: float, most: float, speed: float) -> float:
-    """The step that expectation and maximization took, times `speed`, in log-odds: small steps all in one direction are
-    far from the end, above all where everybody is in both tables."""
-    logs = [math.log(both / (most - both)) for both in (before, after)]
-    odds = math.exp(min(logs[0] + speed * (logs[1] - logs[0]), 30.0))
-    return min(max(most * odds / (1 + odds), 0.5 * min(most, 1.0)), most - 0.5)
+def _counted(comparer: Comparer, sample: _Sample, model: AgreementModel, chance: Floats | None) -> tuple[InBoth, float]:
+    """Who is in both tables by this model, and how crowded people are who look alike."""
+    sizes = [table.people.astype(np.float64) for table in comparer.tables]
+    every, right = (float(size.sum()) for size in sizes)
+    real = Scores(
+        pairs=sample.across, ratio=model.log_ratio(sample.across), sizes=sizes[0], left=sample.left, of=every,
+        right=right,
+    )  # fmt: skip
+    false = [
+        Scores(
+            pairs=some.pairs, ratio=model.log_ratio(some.pairs), sizes=sizes[some.pairs.sides[0]], left=some.left,
+            of=some.left, right=some.right,
+        )
+        for some in sample.decoys
+    ]  # fmt: skip
+    both = people_in_both(real, false, chance)
+    return both, crowding(both, false, -float(np.log(both.odds)))
 
 
-def _counting(join: Join, found: Candidates, explained: Floats, chances: LinkChances, excess: Excess) -> Candidates:
-    """Without pairs with a wrong value that do not count: their record is explained by people who fit it, or they are
-    next to nothing beside another pair of the same record."""
-    left = explained[found.released] < EXPLAINED
-    found = found.only((found.wrong < 0) | left)
-    weight = LinkWeights(join, found, excess).of(chances)
-    best = np.zeros(len(join.released))
-    np.maximum.at(best, found.released, weight)
-    return found.only((found.wrong < 0) | (weight >= NEGLIGIBLE * best[found.released]))
+def _worth(pairs: Compared, weight: Floats, size: int) -> tuple[Compared, Floats]:
+    """Without pairs that are next to nothing, by themselves or beside the best pair of the same record."""
+    best = np.zeros(size)
+    np.maximum.at(best, pairs.one, weight)
+    fits = np.all(pairs.levels <= SAME, axis=1)[pairs.pattern]
+    use = fits | ((weight > NEGLIGIBLE) & (weight >= NEXT_TO_NOTHING * best[pairs.one]))
+    return _some(pairs, use), weight[use]
+
+
+def _some(pairs: Compared, use: Truths) -> Compared:
+    return replace(
+        pairs,
+        one=pairs.one[use],
+        other=pairs.other[use],
+        many=pairs.many[use],
+        pattern=pairs.pattern[use],
+        log_chance=pairs.log_chance[use],
+        common=NO_COMMON,
+    )
+
+
+def _everything(
+    search: _Search, average: Floats, weights: _Weights, progress: Progress
+) -> tuple[Compared, Truths, int, Floats]:
+    """Pairs of all classes, compared and weighed some at a time; what counts for nothing is not kept."""
+    size = len(search.comparer.tables[0])
+    parts, kept, skipped, crowded = [], [], 0, np.zeros(size, np.bool_)
+    for start in range(0, size, AT_ONCE):
+        progress("comparing", start, size)
+        rows = np.arange(start, min(start + AT_ONCE, size))
+        pairs, many, left_out = search.pairs((0, 1), rows)
+        some = compare(search.comparer, (0, 1), pairs, average)
+        worth, weight = _worth(some, weights.of(some), size)
+        parts.append(worth)
+        kept.append(weight)
+        crowded |= many
+        skipped += left_out
+    return _joined(parts), crowded, skipped, np.concatenate(kept)
+
+
+def _joined(parts: list[Compared]) -> Compared:
+    steps = np.cumsum([0, *(len(part.levels) for part in parts)])
+    return Compared(
+        sides=(0, 1),
+        one=np.concatenate([part.one for part in parts]),
+        other=np.concatenate([part.other for part in parts]),
+        many=np.concatenate([part.many for part in parts]),
+        levels=np.concatenate([part.levels for part in parts]),
+        pattern=np.concatenate([part.pattern + step for part, step in zip(parts, steps, strict=False)]),
+        log_chance=np.concatenate([part.log_chance for part in parts]),
+        common=NO_COMMON,
+    )

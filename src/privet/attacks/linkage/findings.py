@@ -8,12 +8,16 @@ from typing import Any
 import numpy as np
 
 from privet.attacks.finding import Finding, Findings, ShownTable, Strength
+from privet.attacks.linkage.bits import bits_of
+from privet.attacks.linkage.comparison import SAME
 from privet.attacks.linkage.evidence import Progress
 from privet.attacks.linkage.linking import Linked, LinkSetting
 from privet.attacks.linkage.score import Scored, scored
+from privet.attacks.linkage.table_columns import numbered, rounded
+from privet.attacks.linkage.within_findings import rules_table
 from privet.records.microdata import Microdata, RecordColumn, narrow
 from privet.stats.intervals import Interval
-from privet.typing import Integers, Truths
+from privet.typing import Floats, Integers, Truths
 
 MOST_LISTED = 5000  # findings; the table of matches has all
 MOST_SHOWN = 6  # columns of a person, and of a record
@@ -23,25 +27,28 @@ LEAD = (
     " hold. Records that fit several people are not claimed; how many they fit is told."
 )
 ASSUMED = (
-    "A row of the known table is one person, and a person has one record in the release at most.",
-    "The same person is told of in the same way in both tables, but for one wrong value in a pair at most.",
-    "Columns are independent of each other for different people, apart from the excess that the release itself shows.",
+    "A row of the known table is one person, and a person has one record in the release at most. Rows that are twice in"
+    " a table look like two people who are alike, and make claims more modest.",
+    "People are in the two tables independently of each other. A family that is in one table only is no more, and no"
+    " less, common than chance makes it.",
+    "Two people in one table are as alike as two people in different tables. How often they are is counted within the"
+    " tables, with all families, shared addresses and columns that go together.",
+    "Values of one person are wrong in one column independently of others, apart from records that are wrong in many.",
     "A missing value, and a *, may be anything. Leading zeros, capitals, accents written in two ways and spaces play no"
     " part.",
 )
 NOT_TRIED = (
-    "Two wrong values in the same pair.",
-    "Numbers and dates that are nearly the same: they agree, or they do not.",
-    "Texts that sound alike, nicknames, and words in another order.",
+    "Texts that sound alike, nicknames, words in another order, and values in another column.",
     "What is published elsewhere, and what the order of the rows may tell.",
 )
+LOSS_TOLD = 0.001  # a share of pairs
+MOST_PICTURED = 3  # links whose evidence is drawn
 
 
 def findings_of(setting: LinkSetting, linked: Linked, progress: Progress, start: float) -> Findings:
     claimed = linked.claimed(setting.precision)
     score = scored(setting, linked, progress)
-    skipped = linked.found.skipped
-    more = (f"A wrong value in {', '.join(skipped)}: too many pairs agree on everything else.",) if skipped else ()
+    more = _not_searched(linked)
     exact = () if setting.errors else ("Wrong values: every value was taken as right.",)
     return Findings(
         attack="linkage",
@@ -59,6 +66,19 @@ def findings_of(setting: LinkSetting, linked: Linked, progress: Progress, start:
         word="linked",
         lead=LEAD,
     )
+
+
+def _not_searched(linked: Linked) -> list[str]:
+    """What may be there and was not compared."""
+    found, skipped, loss = [], linked.evidence.skipped, linked.evidence.loss
+    if skipped:
+        found.append(f"Everybody who fits {skipped:,} records: too many different columns are missing in them.")
+    if linked.evidence.blocking is not None and loss >= LOSS_TOLD:
+        found.append(
+            f"Pairs that share nothing rare: at the error rates seen, about {loss:.1%} of the pairs of one person. If"
+            " values are wrong more often than in the pairs that were found, it is more."
+        )
+    return found
 
 
 def _headline(linked: Linked, claimed: Truths, score: Scored | None) -> str:
@@ -80,40 +100,69 @@ def _percent(value: float) -> str:
 
 
 def _worst(setting: LinkSetting, linked: Linked, claimed: Truths) -> tuple[Finding, ...]:
-    """The surest first; among equals those whose values are the rarest."""
+    rows, rarity = worst_rows(linked, claimed)
+    differ = _differing(setting, linked, rows)
+    return tuple(
+        _finding(setting, linked, int(row), words or _alone(linked, int(row)), float(rare))
+        for row, rare, words in zip(rows, rarity, differ, strict=True)
+    )
+
+
+def _alone(linked: Linked, row: int) -> str:
+    fits = int(linked.guesses.fitting[row])
+    return "no other known person fits" if fits == 1 else f"{fits:,} known people fit, this one best"
+
+
+def worst_rows(linked: Linked, claimed: Truths) -> tuple[Integers, Floats]:
+    """The surest first; among equals those whose values are the rarest, with how many others would fit by chance."""
     rows = np.flatnonzero(claimed)
-    rarity = _fitting_by_chance(linked)[linked.join.released.of[rows]]
+    rarity = _fitting_by_chance(linked)[linked.evidence.comparer.tables[0].of[rows]]
     order = np.lexsort((rows, rarity, -linked.guesses.probability[rows]))[:MOST_LISTED]
-    return tuple(_finding(setting, linked, int(rows[at]), float(rarity[at])) for at in order)
+    return rows[order], rarity[order]
 
 
-def _fitting_by_chance(linked: Linked) -> np.ndarray[Any, np.dtype[np.float64]]:
+def _fitting_by_chance(linked: Linked) -> Floats:
     """How many other known people would fit a class if columns were independent."""
-    ours, theirs = linked.join.released, linked.join.known
+    ours, theirs = linked.evidence.comparer.tables[0], linked.evidence.comparer.tables[1]
     log = np.zeros(len(ours))
-    for at, axis in enumerate(linked.axes):
-        codes = ours.codes[:, at]
+    for at, column in enumerate(linked.evidence.comparer.columns):
+        codes, axis = ours.codes[:, at], column.axis
         log += np.where(axis.released.free[codes], 0.0, np.log(axis.chance()[codes]))
     return np.asarray(np.exp(log) * (int(theirs.people.sum()) - 1))
 
 
-def _finding(setting: LinkSetting, linked: Linked, row: int, by_chance: float) -> Finding:
+def _finding(setting: LinkSetting, linked: Linked, row: int, why: str, by_chance: float) -> Finding:
     person = int(linked.guesses.person[row])
     hidden = set() if setting.truth is None else set(setting.truth)
     shared = set(setting.shared.values())
     who = [name for name in setting.known.columns if name not in shared | hidden][:MOST_SHOWN]
     what = [name for name in setting.released.columns if name not in setting.shared and name not in hidden]
     named = ", ".join(f"{name} {_text(setting.known[name], person)}" for name in who)
-    fits = int(linked.guesses.fitting[row])
-    people = "no other known person fits" if fits == 1 else f"{fits:,} known people fit, this one best"
     return Finding(
         claim=f"record {row + 1} is of {named or f'known person {person + 1}'}",
         strength=Strength.CONFIDENCE,
         record={name: _text(setting.released[name], row) for name in what[:MOST_SHOWN]},
         evidence=tuple(f"{name} {_text(setting.released[name], row)}" for name in setting.shared),
-        reasoning=f"{people if fits else 'one value differs'}; {by_chance:.2g} others would by chance",
+        reasoning=f"{why}; {by_chance:.2g} others would fit by chance",
         confidence=float(linked.guesses.probability[row]),
     )
+
+
+def _differing(setting: LinkSetting, linked: Linked, rows: Integers) -> list[str]:
+    """For each of these records, such as `last Meier / Meyer differs`; empty where nothing does."""
+    ours, theirs = linked.evidence.comparer.tables
+    people = linked.guesses.person[rows]
+    levels = linked.evidence.comparer.levels((0, 1), ours.of[rows], theirs.of[people])
+    columns = [(one, setting.released[one], setting.known[other]) for one, other in setting.shared.items()]
+    told = []
+    for row, person, level in zip(rows.tolist(), people.tolist(), levels > SAME, strict=True):
+        names = [
+            f"{name} {_text(one, row)} / {_text(other, person)}"
+            for (name, one, other), wrong in zip(columns, level.tolist(), strict=True)
+            if wrong
+        ]
+        told.append(f"{'; '.join(names)} {'differs' if len(names) == 1 else 'differ'}" if names else "")
+    return told
 
 
 def _text(column: RecordColumn, row: int) -> str:
@@ -122,8 +171,36 @@ def _text(column: RecordColumn, row: int) -> str:
 
 
 def _tables(setting: LinkSetting, linked: Linked, claimed: Truths, score: Scored | None) -> list[ShownTable]:
-    parts = [_groups(linked), _columns(linked, claimed), _given_away(setting, linked)]
+    evidence = linked.evidence
+    parts = [
+        *_pictures(linked, claimed),
+        _groups(linked),
+        _columns(linked, claimed),
+        _given_away(setting, linked),
+    ]
+    if evidence.blocking is not None and claimed.any():
+        ours, theirs = evidence.comparer.tables
+        parts.append(rules_table(evidence.blocking, ours.of[claimed], theirs.of[linked.guesses.person[claimed]]))
     return [*(part for part in parts if part is not None), *([] if score is None else [_control(score)])]
+
+
+def _pictures(linked: Linked, claimed: Truths) -> list[ShownTable]:
+    """The evidence of the first links in bits, for and against."""
+    ours, theirs = linked.evidence.comparer.tables
+    made = []
+    for row in worst_rows(linked, claimed)[0][:MOST_PICTURED].tolist():
+        person = int(linked.guesses.person[row])
+        told = bits_of(linked.evidence, int(ours.of[row]), int(theirs.of[person]))
+        made.append(
+            ShownTable(
+                f"Why record {row + 1} is linked",
+                "Bits for the link, and against it where they are below 0: each one doubles or halves the odds.",
+                ("column", "agreement", "bits"),
+                tuple((name, how, str(bits)) for name, how, bits in told),
+                bars=True,
+            )
+        )
+    return made
 
 
 def _groups(linked: Linked) -> ShownTable:
@@ -145,12 +222,12 @@ def _groups(linked: Linked) -> ShownTable:
 
 def _columns(linked: Linked, claimed: Truths) -> ShownTable | None:
     """Seen in the release alone: who is no longer alone in it without a column."""
-    if not claimed.any() or len(linked.axes) < 2:
+    if not claimed.any() or len(linked.evidence.comparer.columns) < 2:
         return None
-    codes, people = linked.join.released.codes, linked.join.released.people
-    places = linked.join.released.of[claimed]
+    codes, people = linked.evidence.comparer.tables[0].codes, linked.evidence.comparer.tables[0].people
+    places = linked.evidence.comparer.tables[0].of[claimed]
     rows = []
-    for at, axis in enumerate(linked.axes):
+    for at, axis in enumerate(linked.evidence.comparer.columns):
         same = np.unique(np.delete(codes, at, axis=1), axis=0, return_inverse=True)[1]
         size = np.bincount(same, people)[same]
         rows.append((axis.name, int((size[places] > 1).sum())))
@@ -166,12 +243,12 @@ def _given_away(setting: LinkSetting, linked: Linked) -> ShownTable | None:
     """A group whose records all say the same gives it away of each of its people, without any link."""
     hidden = set() if setting.truth is None else {setting.truth[0]}
     names = [name for name in setting.released.columns if name not in setting.shared and name not in hidden]
-    several = (linked.join.released.people > 1) & (_class_fits(linked) > 0)
+    several = (linked.evidence.comparer.tables[0].people > 1) & (_class_fits(linked) > 0)
     rows = []
     for name in names:
         column = setting.released[name]
-        same = _same_value(linked.join.released.of, column.codes.astype(np.int64), len(several))
-        if len(column.texts) > 1 and (number := int(linked.join.released.people[several & same].sum())):
+        same = _same_value(linked.evidence.comparer.tables[0].of, column.codes.astype(np.int64), len(several))
+        if len(column.texts) > 1 and (number := int(linked.evidence.comparer.tables[0].people[several & same].sum())):
             rows.append((name, f"{number:,}"))
     if not rows:
         return None
@@ -185,8 +262,8 @@ def _given_away(setting: LinkSetting, linked: Linked) -> ShownTable | None:
 
 
 def _class_fits(linked: Linked) -> Integers:
-    found = linked.found.wrong < 0
-    return np.bincount(linked.found.released[found], minlength=len(linked.join.released))
+    found = linked.evidence.found
+    return np.bincount(found.released[found.fits], minlength=len(linked.evidence.comparer.tables[0]))
 
 
 def _same_value(place: Integers, codes: Integers, size: int) -> Truths:
@@ -226,10 +303,14 @@ def _numbers(setting: LinkSetting, linked: Linked, claimed: Truths, score: Score
         "uniquely_linkable": int(linked.unique().sum()),
         "fit_several": int((fitting > 1).sum()),
         "fit_nobody": int((fitting == 0).sum()),
-        "people_in_both": round(linked.chances.both, 1),
+        "people_in_both": round(linked.evidence.both.estimate, 1),
+        "people_in_both_low": round(linked.evidence.both.low, 1),
+        "crowding": linked.evidence.crowding,
+        "blocking_loses": linked.evidence.loss,
+        "strangers_claimed": linked.evidence.calibration.strangers,
         "stated_precision": setting.precision,
         "compared": dict(setting.shared),
-        "agreement": {one.name: m for one, m in zip(linked.axes, linked.chances.agrees, strict=True)},
+        "agreement": _agreement(linked),
     }
     if score is None:
         return common
@@ -238,29 +319,24 @@ def _numbers(setting: LinkSetting, linked: Linked, claimed: Truths, score: Score
     return common | told | {"right": score.right, "held_out": score.held_out, "falsely_claimed": score.false}
 
 
+def _agreement(linked: Linked) -> dict[str, float]:
+    """For each column how often the values of one person are the same."""
+    model = linked.evidence.model
+    same = model.mix @ model.match[:, :, 0]
+    return {column.name: float(m) for column, m in zip(linked.evidence.comparer.columns, same, strict=True)}
+
+
 def matches_of(setting: LinkSetting, linked: Linked) -> Microdata:
     """A row for each released record. The guess is a row number of the known table, from 1 on, or missing."""
     best = linked.guesses
     claimed = linked.claimed(setting.precision)
     verdict = np.where(claimed, 0, np.where(best.fitting > 1, 1, 2))
     columns = (
-        _numbered("released_row", np.arange(1, len(claimed) + 1)),
-        _numbered("known_row", best.person + 1, missing=0),
-        _rounded("probability", best.probability),
-        _rounded("nobody", best.nobody),
-        _numbered("people_who_fit", best.fitting),
+        numbered("released_row", np.arange(1, len(claimed) + 1)),
+        numbered("known_row", best.person + 1, missing=0),
+        rounded("probability", best.probability),
+        rounded("nobody", best.nobody),
+        numbered("people_who_fit", best.fitting),
         RecordColumn("verdict", narrow(verdict, 3), ("linked", "one of several", "not linked")),
     )
     return Microdata({one.name: one for one in columns}, len(claimed))
-
-
-def _numbered(name: str, numbers: Integers, missing: int | None = None) -> RecordColumn:
-    distinct, codes = np.unique(numbers, return_inverse=True)
-    texts = tuple(None if one == missing else str(one) for one in distinct.tolist())
-    return RecordColumn(name, narrow(codes, len(texts)), texts)
-
-
-def _rounded(name: str, shares: np.ndarray[Any, np.dtype[np.float64]]) -> RecordColumn:
-    """To four digits, downward, so that nothing likely looks sure."""
-    distinct, codes = np.unique(np.floor(shares * 10_000).astype(np.int64), return_inverse=True)
-    return RecordColumn(name, narrow(codes, len(distinct)), tuple(f"{one / 10_000:.4f}" for one in distinct.tolist()))

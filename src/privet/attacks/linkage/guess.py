@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from privet.attacks.linkage.evidence import Candidates
-from privet.attacks.linkage.join import Join, JoinClasses
+from privet.attacks.linkage.join import JoinClasses
 from privet.errors import InvalidInputError
 from privet.typing import Floats, Integers, Truths
 
@@ -29,16 +29,16 @@ class Guesses:
     silent: Truths  # fits so many people that they were not listed
 
 
-def guesses(join: Join, found: Candidates, chance: Floats, *, one_to_one: bool) -> Guesses:
-    ours, theirs = join.released, join.known
-    agree = found.wrong < 0
+def guesses(tables: tuple[JoinClasses, JoinClasses], found: Candidates, chance: Floats, *, one_to_one: bool) -> Guesses:
+    ours, theirs = tables
+    agree = found.fits
     fitting = np.bincount(found.released[agree], theirs.people[found.known[agree]], len(ours)).astype(np.int64)
     rivals = np.bincount(found.known[agree], ours.people[found.released[agree]], len(theirs)).astype(np.int64)
     matched = np.bincount(found.released, chance * theirs.people[found.known], len(ours))
     if one_to_one:
-        person, probability = _all_at_once(join, found, chance)
+        person, probability = _all_at_once(tables, found, chance)
     else:
-        person, probability = _one_by_one(join, found, chance)
+        person, probability = _one_by_one(tables, found, chance)
     there = person >= 0
     crowded = np.zeros(len(ours), np.bool_)
     crowded[found.crowded] = True
@@ -59,31 +59,33 @@ def _members(side: JoinClasses) -> tuple[Integers, Integers]:
     return shuffled[np.argsort(side.of[shuffled], kind="stable")], np.concatenate([[0], np.cumsum(side.people)[:-1]])
 
 
-def _one_by_one(join: Join, found: Candidates, chance: Floats) -> tuple[Integers, Floats]:
+def _one_by_one(tables: tuple[JoinClasses, JoinClasses], found: Candidates, chance: Floats) -> tuple[Integers, Floats]:
     """The most likely person of each record; two records may have the same one."""
+    ours, theirs = tables
     order = np.lexsort((chance, found.released))
     last = np.flatnonzero(np.diff(found.released[order], append=-1))
     best = order[last]  # an edge a released class
-    probability, person = np.zeros(len(join.released)), np.full(len(join.released), NOBODY)
+    probability, person = np.zeros(len(ours)), np.full(len(ours), NOBODY)
     probability[found.released[best]] = chance[best]
     person[found.released[best]] = found.known[best]
-    place = person[join.released.of]
-    rows, starts = _members(join.known)
+    place = person[ours.of]
+    rows, starts = _members(theirs)
     there = place >= 0
     draw = np.random.default_rng(1).random(len(place))
-    at = starts[place[there]] + (draw[there] * join.known.people[place[there]]).astype(np.int64)
+    at = starts[place[there]] + (draw[there] * theirs.people[place[there]]).astype(np.int64)
     guess = np.full(len(place), NOBODY)
     guess[there] = rows[at]
-    return guess, probability[join.released.of]
+    return guess, probability[ours.of]
 
 
-def _all_at_once(join: Join, found: Candidates, chance: Floats) -> tuple[Integers, Floats]:
+def _all_at_once(tables: tuple[JoinClasses, JoinClasses], found: Candidates, chance: Floats) -> tuple[Integers, Floats]:
     """Each person is given to one record at most, so that the expected number of right pairs is the greatest."""
-    flow = assigned(found, chance, join.released.people, join.known.people)
+    ours, theirs = tables
+    flow = assigned(found, chance, ours.people, theirs.people)
     used = np.flatnonzero(flow)
     records, people = (_handed_out(side, part[used], flow[used]) for side, part in
-                       ((join.released, found.released), (join.known, found.known)))  # fmt: skip
-    guess, probability = np.full(len(join.released.of), NOBODY), np.zeros(len(join.released.of))
+                       ((ours, found.released), (theirs, found.known)))  # fmt: skip
+    guess, probability = np.full(len(ours.of), NOBODY), np.zeros(len(ours.of))
     guess[records] = people
     probability[records] = np.repeat(chance[used], flow[used])
     return guess, probability

@@ -20,7 +20,7 @@ Pairs = tuple[Integers, Integers]  # released and known classes, side by side
 AT_A_TIME = 1 << 22  # pairs that are compared in one go
 LEAF = 1 << 16  # pairs of a block that is not worth splitting
 MOST_PAIRS = 20_000_000  # of classes, that are kept
-FEW_WRONG, WRONG_EACH, MOST_WRONG = 500_000, 5, 5_000_000  # pairs with one wrong value: each class may have some
+MOST_JOINS = 100  # of records that are silent in the same columns, with people of whom the same is missing
 WORTH_SPLITTING = 50_000_000  # candidates of a join by blocks
 GAIN = 0.8  # a split that leaves more than this share of the pairs is none
 KEYS = 2**62
@@ -48,17 +48,22 @@ def classes(data: Microdata, names: Sequence[str]) -> JoinClasses:
         key = key * len(column.texts) + column.codes
         size *= max(len(column.texts), 1)
     _, first, of, people = np.unique(key, return_index=True, return_inverse=True, return_counts=True)
-    codes = np.stack([data[name].codes[first].astype(np.int64) for name in names], axis=1)
-    return JoinClasses(codes=codes, of=of, people=people)
+    order = np.argsort(first)  # by their first record, whatever the order of columns
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    codes = np.stack([data[name].codes[first[order]].astype(np.int64) for name in names], axis=1)
+    return JoinClasses(codes=codes, of=place[of], people=people[order])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LinkJoin:
-    """Consistent pairs of classes. `crowded` released classes have more than can be listed."""
+    """Consistent pairs of classes. `crowded` released classes have more than can be listed. For `skipped` ones not all
+    pairs were looked for: too many different columns are missing."""
 
     released: Integers
     known: Integers
     crowded: Truths
+    skipped: Truths
 
 
 class Join:
@@ -77,42 +82,27 @@ class Join:
         """Pairs that overlap on every axis. A class that says nothing at all is crowded without a look."""
         found: list[Pairs] = []
         crowded: Truths = np.asarray(self._free[0].all(axis=1), np.bool_)
-        for rows, columns, others in self._patterns(range(len(self.axes))):
+        skipped = np.zeros(len(crowded), np.bool_)
+        joins = sorted(self._patterns(), key=lambda some: -len(some[0]) * len(some[2]))
+        for rows, _, _ in joins[MOST_JOINS:]:
+            skipped[rows] = True
+        for rows, columns, others in joins[:MOST_JOINS]:
             room = MOST_PAIRS - sum(len(one) for one, _ in found)
             found += self._joined(rows[~crowded[rows]], others, columns, crowded, room)
         one, other = _together(found)
         fine = ~crowded[one]
-        return LinkJoin(released=one[fine], known=other[fine], crowded=crowded)
+        return LinkJoin(released=one[fine], known=other[fine], crowded=crowded, skipped=skipped)
 
-    def all_but(self, left_out: int, keys: Pairs | None = None) -> Pairs | None:
-        """Pairs that disagree on one axis and overlap on the others, for classes that have a value there. With `keys`
-        (a number for each class) only those with the same key. None if there would be too many."""
-        found: list[Pairs] = []
-        rest = [at for at in range(len(self.axes)) if at != left_out]
-        room = min(MOST_WRONG, max(FEW_WRONG, WRONG_EACH * (len(self.released) + len(self.known))))
-        for rows, columns, others in self._patterns(rest):
-            ours = rows[~self._free[0][rows, left_out]]
-            theirs = others[~self._free[1][others, left_out]]
-            one, other = self._keys(ours, theirs, columns, keys)
-            if (room := room - _size(one, other)) < 0:
-                return None
-            for left, right in _expanded(ours, theirs, one, other):
-                wrong = ~self.axes[left_out].overlap(
-                    self.released.codes[left, left_out], self.known.codes[right, left_out]
-                )
-                found.append(self._checked(left[wrong], right[wrong], columns))
-        return _together(found)
-
-    def _patterns(self, columns: Sequence[int]) -> Iterator[tuple[Integers, list[int], Integers]]:
+    def _patterns(self) -> Iterator[tuple[Integers, list[int], Integers]]:
         """Released rows, known rows, and the columns in which all of both have something to say."""
-        ours, theirs = (_by_pattern(free[:, list(columns)]) for free in self._free)
+        ours, theirs = (_by_pattern(free) for free in self._free)
         for silent, rows in ours:
             for mute, others in theirs:
-                yield rows, [at for place, at in enumerate(columns) if not (silent[place] or mute[place])], others
+                yield rows, [at for at in range(len(self.axes)) if not (silent[at] or mute[at])], others
 
     def _joined(self, rows: Integers, others: Integers, columns: list[int], crowded: Truths, room: int) -> list[Pairs]:
         """Pairs of these that overlap in these columns. Whose pairs find no room is marked as crowded."""
-        one, other = self._keys(rows, others, columns, None)
+        one, other = self._keys(rows, others, columns)
         if _size(one, other) <= min(WORTH_SPLITTING, room):
             return [self._checked(left, right, columns) for left, right in _expanded(rows, others, one, other)]
         found: list[Pairs] = []
@@ -125,12 +115,10 @@ class Join:
             room -= len(pairs[0])
         return [_distinct(found, len(self.known))]
 
-    def _keys(self, rows: Integers, others: Integers, columns: list[int], keys: Pairs | None) -> Pairs:
+    def _keys(self, rows: Integers, others: Integers, columns: list[int]) -> Pairs:
         one, other = np.zeros(len(rows), np.int64), np.zeros(len(others), np.int64)
         size = 1
         parts = [(self._blocks[0][rows, at], self._blocks[1][others, at]) for at in columns]
-        if keys is not None:
-            parts.append((keys[0][rows], keys[1][others]))
         for ours, theirs in parts:
             width = 1 + max(ours.max(initial=0), theirs.max(initial=0))
             if size * int(width) >= KEYS:

@@ -4,9 +4,10 @@
     print(linkage)
     linkage.to_pandas()                 # a row for each released record: the best guess and its probability
 
-What the two tables have in common is compared; a released 654** or 10-19 fits whoever lives in 65418 and is 12. How it
-works: values to intervals (linkage_values, linkage_axis), all pairs that fit (linkage_join), their weights
-(linkage_weights), the probability of each pair if nobody has two records (linkage_matching), guesses (linkage_guess).
+What the two tables have in common is compared; a released 654** or 10-19 fits anyone who lives in 65418 and is 12. How
+it works: values to intervals (value_kinds, axis), pairs that fit (join) or share something rare (blocking), how they
+agree (comparison), what that says (model, both), the probability of each pair if nobody has two records (matching,
+rings), what decoys say of it (calibration), guesses (guess). evidence.py has the whole path. One table only: within.
 """
 
 from __future__ import annotations
@@ -21,10 +22,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from privet.attacks.finding import Findings
-from privet.attacks.linkage.axis import AxisLevels, LinkAxis, axis, read_levels
-from privet.attacks.linkage.evidence import Candidates, LinkChances, Progress, candidates, estimated
+from privet.attacks.linkage.axis import AxisLevels, axis, read_levels
+from privet.attacks.linkage.comparison import Comparer, compared
+from privet.attacks.linkage.evidence import Evidence, Progress, weigh
 from privet.attacks.linkage.guess import Guesses, guesses
-from privet.attacks.linkage.join import Join, classes
+from privet.attacks.linkage.join import JoinClasses, classes
 from privet.core.rational import show
 from privet.errors import InvalidInputError
 from privet.records.microdata import Microdata, RecordColumn, read, write
@@ -56,10 +58,7 @@ class LinkSetting:
 class Linked:
     """What the attack thinks: guesses, and what they rest on."""
 
-    axes: Sequence[LinkAxis]
-    join: Join
-    found: Candidates
-    chances: LinkChances
+    evidence: Evidence
     guesses: Guesses
 
     def claimed(self, precision: float) -> Truths:
@@ -68,13 +67,13 @@ class Linked:
 
     def unique(self) -> Truths:
         """Records that fit one known person only, whom no other record fits."""
-        found = self.found.wrong < 0
-        ours, theirs = self.join.released, self.join.known
-        fitting = np.bincount(self.found.released[found], theirs.people[self.found.known[found]], len(ours))
-        rivals = np.bincount(self.found.known[found], ours.people[self.found.released[found]], len(theirs))
-        alone = found & (fitting[self.found.released] == 1) & (rivals[self.found.known] == 1)
+        found, fits = self.evidence.found, self.evidence.found.fits
+        ours, theirs = self.evidence.comparer.tables
+        fitting = np.bincount(found.released[fits], theirs.people[found.known[fits]], len(ours))
+        rivals = np.bincount(found.known[fits], ours.people[found.released[fits]], len(theirs))
+        alone = fits & (fitting[found.released] == 1) & (rivals[found.known] == 1)
         marked = np.zeros(len(ours), np.bool_)
-        marked[self.found.released[alone]] = True
+        marked[found.released[alone]] = True
         return marked[ours.of] & ~self.guesses.silent
 
 
@@ -110,7 +109,7 @@ class Linkage:
 
 def attack_linkage(  # noqa: PLR0913  options of one attack
     released: object,
-    known: object,
+    known: object = None,
     *,
     on: Shared | None = None,
     truth: tuple[str, str] | str | None = None,
@@ -120,13 +119,17 @@ def attack_linkage(  # noqa: PLR0913  options of one attack
     one_to_one: bool = False,
     progress: Progress | None = None,
 ) -> Linkage:
-    """Finds the people of `known` in `released`: files, data frames or Microdata.
+    """Finds the people of `known` in `released`: files, data frames or Microdata. Without `known`: who is in `released`
+    more than once.
 
     `on` names the columns to compare, as {released: known} where the names differ; without it, all that both have.
     `hierarchies`, or a folder of them, say what words of the release stand for, by its columns.
     `truth` names the columns of ids that tell who is who: they are for the score only. A link is claimed if it is right
-    with probability `precision` at least. With `errors` one value of a pair may be wrong or misspelled. `one_to_one`
-    gives each person to one record at most in the best guesses; what is claimed is one-to-one in any case.
+    with probability `precision` at least. With `errors` any number of values of a pair may be wrong, misspelled or
+    missing. `one_to_one` gives each person to one record at most in the best guesses; what is claimed is one-to-one in
+    any case. `progress` is called with what is done, how far it is, and of how much.
+
+    Returns a Linkage. Raises InvalidInputError if a table is empty, nothing is in common, or options contradict.
     """
     from privet.attacks.linkage.findings import findings_of, matches_of  # noqa: PLC0415  they know this file
 
@@ -137,6 +140,8 @@ def attack_linkage(  # noqa: PLR0913  options of one attack
             f"a precision of {precision:g} cannot be promised", "give one such as 0.95", "out-of-range"
         )
     tell("reading", 0, 1)
+    if known is None:
+        return _within(released, on, truth, hierarchies, precision, plain=errors and not one_to_one, progress=tell)
     tables = read(released), read(known)
     ids = (truth, truth) if isinstance(truth, str) else truth
     shared = shared_columns(*tables, on, ids)
@@ -156,6 +161,37 @@ def attack_linkage(  # noqa: PLR0913  options of one attack
     return Linkage(findings=found, matches=matches_of(setting, linked))
 
 
+def _within(  # noqa: PLR0913  options of one attack
+    released: object,
+    on: Shared | None,
+    truth: tuple[str, str] | str | None,
+    hierarchies: Mapping[str, AxisLevels] | str | os.PathLike[str] | None,
+    precision: float,
+    *,
+    plain: bool,
+    progress: Progress,
+) -> Linkage:
+    """Who is in one table more than once."""
+    from privet.attacks.linkage.within import repeats  # noqa: PLC0415
+    from privet.attacks.linkage.within_findings import Told, pairs_table, within_findings  # noqa: PLC0415
+
+    start = time.perf_counter()
+    if not plain or isinstance(truth, tuple) or isinstance(on, Mapping):
+        raise InvalidInputError(
+            "these options are for two tables", "give a second table, or leave them out", "contradictory-options"
+        )
+    data = read(released)
+    shared = list(shared_columns(data, data, on, None if truth is None else (truth, truth)))
+    levels = read_levels(hierarchies, shared)
+    codes = np.stack([data[name].codes.astype(np.int64) for name in shared], axis=1)
+    table = JoinClasses(codes=codes, of=np.arange(len(data)), people=np.ones(len(data), np.int64))
+    columns = [compared(axis(data[name], data[name], levels.get(name)), 2 * len(data)) for name in shared]
+    found = repeats(Comparer(columns=columns, tables=(table, table)), progress)
+    subject = _name(released)
+    told = within_findings(data, shared, found, Told(precision, truth, subject, start))
+    return Linkage(findings=told, matches=pairs_table(found, precision))
+
+
 def _name(data: object) -> str:
     return Path(data).name if isinstance(data, str | os.PathLike) else "the released table"
 
@@ -167,11 +203,12 @@ def attack(setting: LinkSetting, progress: Progress) -> Linked:
     for number, (one, other) in enumerate(setting.shared.items()):
         progress("reading values", number, len(ours))
         axes.append(axis(setting.released[one], setting.known[other], setting.hierarchies.get(one)))
-    progress("comparing", 0, 1)
-    join = Join(axes, classes(setting.released, ours), classes(setting.known, theirs))
-    found, chance, chances = estimated(join, candidates(join, errors=setting.errors, progress=progress), progress)
-    best = guesses(join, found, chance, one_to_one=setting.one_to_one)
-    return Linked(axes=axes, join=join, found=found, chances=chances, guesses=best)
+    tables = classes(setting.released, ours), classes(setting.known, theirs)
+    rows = len(setting.released) + len(setting.known)
+    comparer = Comparer(columns=[compared(one, rows) for one in axes], tables=tables)
+    evidence = weigh(comparer, errors=setting.errors, progress=progress)
+    best = guesses(tables, evidence.found, evidence.chance, one_to_one=setting.one_to_one)
+    return Linked(evidence=evidence, guesses=best)
 
 
 def shared_columns(

@@ -12,7 +12,12 @@ from privet.errors import InvalidInputError
 
 def _linkage_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("released", metavar="RELEASED", help="the released records: CSV, Excel, Parquet, DuckDB")
-    command.add_argument("known", metavar="KNOWN", help="a table of people whom somebody knows")
+    command.add_argument(
+        "known",
+        metavar="KNOWN",
+        nargs="?",
+        help="a table of people whom somebody knows; without it: who is twice in RELEASED",
+    )
     command.add_argument(
         "--on", default="", metavar="A=B,C", help="columns to compare, released=known where names differ (all shared)"
     )
@@ -56,7 +61,7 @@ def _linkage(options: argparse.Namespace) -> None:
             options.released,
             options.known,
             on=on or None,
-            truth=truth[0] if truth else None,
+            truth=_truth(truth, options.known),
             hierarchies=options.hierarchies,
             precision=options.precision,
             errors=not options.exact,
@@ -66,6 +71,13 @@ def _linkage(options: argparse.Namespace) -> None:
     if options.matches is not None:
         found.write(options.matches)
     show(found.findings, options)
+
+
+def _truth(pairs: list[tuple[str, str]], known: str | None) -> tuple[str, str] | str | None:
+    """Of one table a column is enough."""
+    if not pairs:
+        return None
+    return pairs[0][0] if known is None and pairs[0][0] == pairs[0][1] else pairs[0]
 
 
 def _scoreboard_options(command: argparse.ArgumentParser) -> None:

@@ -76,7 +76,7 @@ def score_figure(score: Score) -> Figure:
 
 
 def bars_figure(table: ShownTable) -> Figure:
-    """One bar a row: the first column names it, the last one is its length."""
+    """One bar a row: the first column names it, the last one is its length, to the left if it is below 0."""
     from privet.report.charts import svg  # noqa: PLC0415  brings Altair
 
     alt = "; ".join(f"{row[0]}: {row[-1]}" for row in table.rows)
@@ -86,13 +86,14 @@ def bars_figure(table: ShownTable) -> Figure:
 def bars_chart(table: ShownTable) -> Any:
     import altair as alt  # noqa: PLC0415  only a page needs it
 
-    from privet.report.charts import HEALTHY, PAPER, house_style  # noqa: PLC0415
+    from privet.report.charts import HEALTHY, ILL, PAPER, house_style  # noqa: PLC0415
 
     rows = [{"name": row[0], "size": int(row[-1].replace(",", "")), "words": row[-1]} for row in table.rows]
     names = alt.Y("name:N", sort=None, title=None).axis(grid=False, labelLimit=260)
     sizes = alt.X("size:Q", title=table.columns[-1]).axis(format=",d", tickMinStep=1)
     bars = alt.Chart(alt.InlineData(values=rows)).mark_bar(size=16, color=HEALTHY)
-    return bars.encode(y=names, x=sizes, description="words:N").properties(
+    sides = alt.condition(alt.datum.size < 0, alt.value(ILL), alt.value(HEALTHY))
+    return bars.encode(y=names, x=sizes, color=sides, description="words:N").properties(
         width=CHART_WIDTH, height=alt.Step(24), background=PAPER, config=house_style()
     )
 
