@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from support.made_families import COLUMNS, Wrong, families, slip, two_tables
 from support.made_linkage import Pair, table
+from support.refusals import raises_code
 
 from privet.attacks import Linkage, attack_linkage
 from privet.attacks.linkage import blocking, evidence
@@ -421,5 +422,5 @@ def test_small_tables_by_themselves() -> None:
         found = attack_linkage(data)
         assert found.findings.claimed == 0
         assert str(found)
-    with pytest.raises(InvalidInputError, match="these options are for two tables"):
+    with raises_code(InvalidInputError, "contradictory-options"):
         attack_linkage(table(a=["x", "y"]), one_to_one=True)
