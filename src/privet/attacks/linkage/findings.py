@@ -86,7 +86,7 @@ def _headline(linked: Linked, claimed: Truths, score: Scored | None) -> str:
     several = int((linked.guesses.fitting > 1).sum())
     if not number:
         middle = int(np.median(linked.guesses.fitting[linked.guesses.fitting > 1])) if several else 0
-        rest = f": {several:,} of them fit several people, {middle:,} in the middle" if several else ""
+        rest = f": {several:,} of them fit several people (median: {middle:,})" if several else ""
         return f"None of {records:,} records is linked to one person{rest}"
     verb = "is" if number == 1 else "are"
     rightly = "" if score is None else f", {_percent(score.precision.value)} of them rightly"
@@ -233,7 +233,7 @@ def _columns(linked: Linked, claimed: Truths) -> ShownTable | None:
         rows.append((axis.name, int((size[places] > 1).sum())))
     return ShownTable(
         "What made them unique",
-        "So many of the linked records would share all other values with another record if this column were left out.",
+        "Linked records that would share all other values with another record if this column were left out.",
         ("column", "no longer alone"),
         tuple((name, f"{number:,}") for name, number in sorted(rows, key=lambda row: -row[1])),
     )
@@ -254,8 +254,8 @@ def _given_away(setting: LinkSetting, linked: Linked) -> ShownTable | None:
         return None
     return ShownTable(
         "What a group gives away",
-        "These records are in a group of two or more that look alike and all have the same value here: whoever is known"
-        " to be in the release, and fits the group, has this value. No link is needed.",
+        "These records are in a group of two or more that look alike and all have the same value here. A person who"
+        " is known to be in the release and fits the group has this value. No link is needed.",
         ("column", "records"),
         tuple(rows),
     )

@@ -163,7 +163,7 @@ class ScoreboardResult:
 def check(rate: float, widths: tuple[float, float], decoys: int) -> None:
     if not 0 < rate < 1:
         raise InvalidInputError(
-            f"a rate of false matches of {rate:g} is none", "give one between 0 and 1, such as 0.01", "out-of-range"
+            f"the rate of false matches must be between 0 and 1, not {rate:g}", "for example 0.01", "out-of-range"
         )
     if not all(0 < width < math.inf for width in widths):
         raise InvalidInputError(

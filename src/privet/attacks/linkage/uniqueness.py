@@ -190,7 +190,7 @@ def _of_points(columns: list[str], people: int, rows: list[Row], run: Run) -> Fi
         tables=(
             ShownTable(
                 "How many points are enough",
-                f"Of people drawn at random, with so many of their points ({', '.join(columns)}) or more. Intervals are"
+                f"People drawn at random, of whom this number of points ({', '.join(columns)}) is known. Intervals are"
                 " 95 % (Clopper and Pearson).",
                 ("points known", "unique people", "of", "share", "interval"),
                 tuple(

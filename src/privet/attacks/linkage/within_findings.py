@@ -130,8 +130,8 @@ def rules_table(blocking: Blocking, one: Integers, other: Integers) -> ShownTabl
     kept.sort(key=lambda row: -row[1])
     return ShownTable(
         "What a single blocking rule would lose",
-        f"Pairs were compared if one of {len(kept):,} rules puts them into a small block. So many of the linked pairs"
-        " would be lost if this rule were the only one.",
+        f"Pairs were compared if one of {len(kept):,} rules put them into a small block. The number is that of"
+        " linked pairs that this rule alone would lose.",
         ("rule", "lost"),
         tuple((name, f"{len(one) - number:,}") for name, number in kept[:MOST_RULES]),
     )

@@ -143,4 +143,4 @@ def _check_errors(alpha: float, law: str, share: float, rate: float) -> None:
             f"an alpha of {alpha:g} is no size of {law} errors", "give one above 0, such as 0.25", "not-positive"
         )
     if not (0 <= share < 1 and 0 < rate < 1):
-        raise InvalidInputError("a share or a rate is not between 0 and 1", "give such as 0.1", "out-of-range")
+        raise InvalidInputError("a share or a rate is not between 0 and 1", "for example 0.1", "out-of-range")

@@ -164,7 +164,9 @@ def attack_answers(  # noqa: PLR0913  who is asked, about whom, what is promised
     known = secrets_of(truth, public.names, "truth")
     most = round(ROUNDS[-1] * len(public.top)) + 1 if queries is None else queries
     if most < 1:
-        raise InvalidInputError(f"{most} questions are none", "ask at least one", "not-positive")
+        raise InvalidInputError(
+            f"the number of questions must be at least 1, not {most}", "ask at least one", "not-positive"
+        )
     if rate is not None and not 0 < rate < 1:
         raise InvalidInputError(
             f"a rate of {rate:g} leaves nothing to guess", "give a share between 0 and 1", "out-of-range"
@@ -295,7 +297,7 @@ def public_of(
     chosen = list(data.columns) if attributes is None else list(dict.fromkeys(attributes))
     if not chosen or not len(data):
         raise InvalidInputError(
-            "there is nobody, or nothing that anybody can see", "give a table with a row a person", "empty"
+            "there is nobody, or nothing that anybody can see", "give a table with one row per person", "empty"
         )
     found = tuple(_attribute(name, data, plain=name in texts) for name in chosen)
     codes = np.array([one.codes for one in found]).T
@@ -316,7 +318,7 @@ def _read(people: object) -> Microdata:
         if not header or any(list(one) != header for one in records):
             raise InvalidInputError(
                 "people are not records with the same attributes",
-                "give such as [{'id': 1, 'ward': 'north'}]",
+                "for example [{'id': 1, 'ward': 'north'}]",
                 "wrong-shape",
             )
         listed = {name: column(name, [_text(one[name]) for one in records]) for name in header}

@@ -3,10 +3,10 @@
     found = attack_subsets(queries, answers, errors=Errors("normal", 31), truth=secrets)
     made = simulate(16_000, 4, 0.25)                     # a data set to try it on
 
-`queries` says who is in which sum: an array of 0 and 1 with a row a query and a column a person, a sparse matrix of
-SciPy, a list with the numbers (from 0) of the people in each query, or a Matrix of `decoders`. `errors` says how far
-off answers are; without it that is read off the residuals. What is to be expected of each decoder is told before
-anything is decoded. Fewer answers than people: see `fewer`.
+`queries` says who is in which sum: an array of 0 and 1 with one row per query and one column per person, a sparse matrix
+of SciPy, a list with the numbers (from 0) of the people in each query, or a Matrix of `decoders`. `errors` says how far
+off answers are; without it that is read off the residuals. What to expect of each decoder is said before anything is
+decoded. Fewer answers than people: see `fewer`.
 """
 
 from __future__ import annotations
@@ -253,7 +253,7 @@ def matrix_of(queries: object, people: int | None) -> Matrix:
         return _of_lists(queries, people)
     raise InvalidInputError(
         f"queries are {type(queries).__name__}, which says nobody is in which sum",
-        "give an array of 0 and 1 with a column a person, or a list of lists of people's numbers",
+        "give an array of 0 and 1 with one column per person, or a list of lists of people's numbers",
         "wrong-type",
     )
 
@@ -263,7 +263,9 @@ def _of_array(array: npt.NDArray[Any]) -> Matrix:
 
     if array.ndim != 2 or 0 in array.shape:
         raise InvalidInputError(
-            f"queries are an array of shape {array.shape}", "give a row a query and a column a person", "wrong-shape"
+            f"queries are an array of shape {array.shape}",
+            "give one row per query and one column per person",
+            "wrong-shape",
         )
     if array.dtype.kind not in "biuf" or not np.isin(array, (0, 1)).all():
         raise InvalidInputError(
@@ -280,7 +282,7 @@ def _of_scipy(given: Any) -> Matrix:
     if len(rows.shape) != 2 or 0 in rows.shape:
         raise InvalidInputError(
             f"queries are a sparse matrix of shape {rows.shape}",
-            "give a row a query and a column a person",
+            "give one row per query and one column per person",
             "wrong-shape",
         )
     rows.sum_duplicates()
@@ -304,7 +306,7 @@ def _of_lists(lists: Sequence[Any], people: int | None) -> Matrix:
     if not rows or not all(row.ndim == 1 and (row.dtype.kind in "iu" or not row.size) for row in rows):
         raise InvalidInputError(
             "a query is not a list of people's numbers",
-            "give such as [[0, 3], [1, 2]], or an array of 0 and 1 with a column a person",
+            "for example [[0, 3], [1, 2]], or an array of 0 and 1 with one column per person",
             "not-a-list",
         )
     places = [np.unique(row).astype(np.int64) for row in rows]
@@ -349,7 +351,9 @@ def check_errors(errors: Errors | None) -> None:
     if errors is None:
         return
     if not (np.isfinite(errors.size) and errors.size >= 0):
-        raise InvalidInputError(f"errors of size {errors.size:g} are none", "give a size of 0 or more", "negative")
+        raise InvalidInputError(
+            f"the size of errors must be 0 or more, not {errors.size:g}", "give a size of 0 or more", "negative"
+        )
     if not 0 <= errors.share < 1:
         raise InvalidInputError(
             f"a share of outliers of {errors.share:g} is none", "give one from 0 to below 1", "out-of-range"

@@ -28,9 +28,9 @@ def _gallery(options: argparse.Namespace) -> int:
 
     seconds = SECONDS if options.seconds is None else options.seconds
     if not seconds > 0:
-        raise InvalidInputError(f"seconds must be above 0, not {seconds:g}", "give such as --seconds 3", "not-positive")
+        raise InvalidInputError(f"seconds must be above 0, not {seconds:g}", "for example --seconds 3", "not-positive")
     if options.seed < 0:
-        raise InvalidInputError(f"a seed is not negative, as {options.seed} is", "give such as --seed 7", "negative")
+        raise InvalidInputError(f"a seed is not negative, as {options.seed} is", "for example --seed 7", "negative")
     with counting() as progress:
         rows = run(options.seed, seconds=seconds, only=options.only, progress=progress)
     if options.json:

@@ -84,7 +84,9 @@ def errors(given: Errors) -> Errors:
         )
     if not (math.isfinite(given.size) and given.size >= 0):
         raise InvalidInputError(
-            f"errors of size {given.size:g} are none", "give a finite size that is not negative", "negative"
+            f"the size of errors must be finite and 0 or more, not {given.size:g}",
+            "give the size that was stated",
+            "negative",
         )
     if not 0 <= given.share < 0.5:
         raise InvalidInputError(
