@@ -85,6 +85,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/queries.py --rows 1000 --people 100000000,10000000,50 --json docs/evidence/queries-large.json
 	$(BIN)/python benchmarks/plans.py --json docs/evidence/plans-speed.json
 	$(BIN)/python benchmarks/pseudonyms.py --json docs/evidence/pseudonyms.json
+	$(BIN)/python benchmarks/release_path.py --json docs/evidence/release-path.json
 
 # Compares Privet with other engines: speed, and error at equal privacy. Builds .venv-peers-NAME, and reads real data
 # from PRIVET_DATA.

@@ -15,20 +15,19 @@ Mondrian cuts the same large tables, and one with six columns of up to a million
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 import numpy as np
-from peers.process import PeerError, commit
+from evidence import Evidence, options, parse
+from peers.process import PeerError
 from peers.sampler import Process
 
 from privet.anonymize.generalization import generalize
@@ -51,19 +50,33 @@ CASES = (  # what is asked, and ARX's optimum
 LIMITS = {1_000_000: 3, 10_000_000: 15}  # records: seconds that the search may take
 
 
+def generated(records: int) -> tuple[Microdata, dict[str, Hierarchy]]:
+    """For --tiny: a table with the columns of Adult and eight values each; a value, its half, a star."""
+    chance, values = np.random.default_rng(1), [f"v{value}" for value in range(8)]
+    columns = [column(name, [values[at] for at in chance.integers(0, 8, records)]) for name in (*QUASI, SENSITIVE)]
+    levels = (tuple(values), ("low",) * 4 + ("high",) * 4, ("*",) * 8)
+    return Microdata({one.name: one for one in columns}, records), {name: Hierarchy(name, levels) for name in QUASI}
+
+
 def timed(work: Callable[[], Any]) -> tuple[Any, tuple[float, float]]:
     begun = time.perf_counter(), time.process_time()
     found = work()
     return found, (time.perf_counter() - begun[0], time.process_time() - begun[1])
 
 
-def small(folder: Path, data: Microdata, trees: dict[str, Hierarchy], scratch: Path) -> list[dict[str, Any]]:
+def small(
+    folder: Path, data: Microdata, trees: dict[str, Hierarchy], scratch: Path, rounds: int
+) -> list[dict[str, Any]]:
     """A row for each case, ours and, where they are there, the peers'."""
     peer = _peer()
     print(f"{'asked':<44}{'who':<9}{'NCP':>8}{'suppressed':>12}{'wall':>9}{'processor':>11}  pycanon says")
     rows = []
     for asked, arx in CASES:
-        row = {"asked": asked, "arx": {"ncp": arx[0], "suppressed": arx[1]}, **ours(data, trees, asked, scratch)}
+        row = {
+            "asked": asked,
+            "arx": {"ncp": arx[0], "suppressed": arx[1]},
+            **ours(data, trees, asked, scratch, rounds),
+        }
         row["as_arx"] = (round(row["privet"]["ncp"], 4), row["privet"]["suppressed"]) == arx
         if peer is not None:
             row |= theirs(peer, folder, data, asked, scratch)
@@ -83,9 +96,11 @@ def _peer() -> Process | None:
         return None
 
 
-def ours(data: Microdata, trees: dict[str, Hierarchy], asked: dict[str, Any], scratch: Path) -> dict[str, Any]:
+def ours(
+    data: Microdata, trees: dict[str, Hierarchy], asked: dict[str, Any], scratch: Path, rounds: int
+) -> dict[str, Any]:
     runs = [
-        timed(lambda: generalize(data, QUASI, hierarchies=trees, suppress=SUPPRESS, **asked)) for _ in range(ROUNDS)
+        timed(lambda: generalize(data, QUASI, hierarchies=trees, suppress=SUPPRESS, **asked)) for _ in range(rounds)
     ]
     made = runs[0][0]
     (scratch / "privet.csv").unlink(missing_ok=True)  # of the last case: nothing is written over
@@ -193,7 +208,7 @@ def fine(records: int) -> Microdata:
     """Six columns of numbers: two of few, two of thousands, two of up to a million different ones."""
     chance = np.random.default_rng(records)
     columns = {}
-    for number, size in enumerate((50, 100, 5_000, 20_000, 300_000, 1_000_000)):
+    for number, size in enumerate((50, 100, 5_000, 20_000, min(300_000, 10 * records), min(1_000_000, 10 * records))):
         codes = (size * chance.beta(2, 4, records)).astype(np.int64)
         texts = column(f"c{number}", [str(value) for value in range(size)])
         columns[f"c{number}"] = RecordColumn(f"c{number}", narrow(np.argsort(texts.codes)[codes], size), texts.texts)
@@ -217,29 +232,30 @@ def cut(data: Microdata, quasi: list[str], name: str) -> dict[str, Any]:
     return row | {"limit": 40 if len(data) == 10_000_000 else None}
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--json", type=Path)
+def main(given: Sequence[str] | None = None) -> int:
+    parser = options(__doc__)
     parser.add_argument("--records", type=int, nargs="*", default=list(LIMITS), help="sizes of the large tables")
-    arguments = parser.parse_args()
-    if "PRIVET_DATA" not in os.environ:
+    parser.set_defaults(rounds=ROUNDS)
+    asked = parse(parser, given, records=[300], rounds=1)
+    if "PRIVET_DATA" not in os.environ and not asked.tiny:
         print("PRIVET_DATA is not set: there is no Adult here", file=sys.stderr)
         return 2
-    folder = Path(os.environ["PRIVET_DATA"]) / "adult_arx"
-    data, trees = read(folder / "adult.csv.gz"), dict(read_hierarchies(folder))
+    evidence = Evidence(asked, "anonymize")
+    folder = Path(os.environ.get("PRIVET_DATA", "")) / "adult_arx"
+    if asked.tiny:
+        data, trees = generated(200)
+    else:
+        data, trees = read(folder / "adult.csv.gz"), dict(read_hierarchies(folder))
     with tempfile.TemporaryDirectory() as name:
-        adult = small(folder, data, trees, Path(name))
-        many = [row for records in arguments.records for row in large(data, trees, records, Path(name))]
+        adult = small(folder, data, trees, Path(name), asked.rounds)
+        many = [row for records in asked.records for row in large(data, trees, records, Path(name))]
     cuts = [cut(data, QUASI, "Adult")]
-    for records in arguments.records:
+    for records in asked.records:
         cuts.append(cut(drawn(data, records), QUASI, f"Adult drawn {records:,} times"))
         cuts.append(cut(fine(records), [f"c{number}" for number in range(6)], f"{records:,} of fine numbers"))
     good = all(row["as_arx"] for row in adult)
-    result = commit() | {"threads": os.cpu_count(), "as_arx": good, "adult": adult, "large": many, "mondrian": cuts}
-    if arguments.json:
-        text = json.dumps({"privet": 1, "kind": "anonymize", "result": result}, indent=1)
-        arguments.json.write_text(text + "\n")
-    return 0 if good else 1
+    evidence.save({"threads": os.cpu_count(), "as_arx": good, "adult": adult, "large": many, "mondrian": cuts})
+    return 0 if good or asked.tiny else 1
 
 
 if __name__ == "__main__":

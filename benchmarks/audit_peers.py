@@ -12,25 +12,24 @@ own usual settings; their levels differ, and are in the result.
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+from evidence import Evidence, options, parse
 from peers.contest import ENTRIES
-from peers.process import PeerError, commit
+from peers.process import PeerError
 from peers.sampler import Process, Sampler
 
 from privet.audits import Audit, Claim, audit, float_support
 
 SURE = 0.999999  # of one audit, unless its case says otherwise
 MOST_FLOATS = 50_000  # draws of the float check
+SAMPLES = 1_000_000  # what an audit takes by itself
 PURE, ALMOST = Claim(epsilon=1), Claim(epsilon=1, delta=1e-5)
 NUMBER = (0, 1)
 ONE_LABEL_EACH = [0, 1, 1]  # a classifier wants two classes; the features of one person are what changes
@@ -144,7 +143,7 @@ LOOKED_FOR = {  # auditors that the package index did not have when this was wri
 }
 
 
-def audit_library(library: Library) -> Iterator[dict[str, Any]]:
+def audit_library(library: Library, most: int) -> Iterator[dict[str, Any]]:
     sampler = Sampler(library.environment, library.script, library.processes)
     name = library.environment or "numpy"
     try:
@@ -154,26 +153,26 @@ def audit_library(library: Library) -> Iterator[dict[str, Any]]:
                 sampler.mechanism(case.name),
                 case.audited or case.claimed,
                 case.neighbors,
-                samples=case.samples,
+                samples=min(case.samples, most),
                 confidence=case.sure,
             )
             sampler.check()
             facts = {"library": name, "mechanism": case.name, "versions": sampler.versions}
             facts |= {"claimed": str(case.claimed), "wrong": case.wrong} | shown(found)
             facts |= {"processor_seconds_of_drawing": round(sampler.processor - before, 2)}
-            yield facts | ({"float_check": check_floats(sampler, case)} if case.floats else {})
+            yield facts | ({"float_check": check_floats(sampler, case, most)} if case.floats else {})
     finally:
         sampler.close()
 
 
-def check_floats(sampler: Sampler, case: Case) -> dict[str, Any]:
+def check_floats(sampler: Sampler, case: Case, most: int) -> dict[str, Any]:
     """Whether the form of the numbers alone contradicts the claim."""
     begun = time.perf_counter()
     found = float_support(
         sampler.mechanism(case.name),
         case.neighbors,
         claim=case.claimed,
-        samples=min(case.samples, MOST_FLOATS),
+        samples=min(case.samples, MOST_FLOATS, most),
         confidence=SURE,
     )
     sampler.check()
@@ -197,20 +196,24 @@ def shown(found: Audit) -> dict[str, Any]:
     }
 
 
-def ours(name: str) -> dict[str, Any]:
+def ours(name: str, samples: int) -> dict[str, Any]:
     mechanism, neighbors, _ = ENTRIES[name]
     generator = np.random.default_rng()
     found = audit(
-        lambda data, size: mechanism(generator, data, size), PURE, (neighbors[0], neighbors[1]), confidence=SURE
+        lambda data, size: mechanism(generator, data, size),
+        PURE,
+        (neighbors[0], neighbors[1]),
+        samples=samples,
+        confidence=SURE,
     )
     row = shown(found)
     says = f"epsilon at least {row['lower_bound']:.3g}"
     return {"violated": found.violated, "says": says, "seconds": row["seconds"], "samples": found.samples}
 
 
-def compare_auditors() -> tuple[list[dict[str, Any]], dict[str, Any], dict[str, str]]:
+def compare_auditors(samples: int) -> tuple[list[dict[str, Any]], dict[str, Any], dict[str, str]]:
     """Rows of (mechanism, auditor), the versions of the auditors, and why some are absent."""
-    rows = [entry(name, "privet") | ours(name) for name in ENTRIES]
+    rows = [entry(name, "privet") | ours(name, samples) for name in ENTRIES]
     versions = {}
     absent = {name: f"not on the package index as {' or '.join(names)}" for name, names in LOOKED_FOR.items()}
     for auditor, script in AUDITORS.items():
@@ -236,7 +239,7 @@ def judged(process: Process, name: str) -> dict[str, Any]:
         return {"not_available": str(error)}
 
 
-def audit_libraries() -> tuple[list[dict[str, Any]], dict[str, str]]:
+def audit_libraries(most: int) -> tuple[list[dict[str, Any]], dict[str, str]]:
     """A row a mechanism, and why some libraries are absent."""
     head = f"{'library':<15}{'mechanism':<22}{'claimed':<29}{'verdict':<20}"
     print(f"{head}{'bound':>7}{'seconds':>9}  {'float check':<12}  witness")
@@ -244,7 +247,7 @@ def audit_libraries() -> tuple[list[dict[str, Any]], dict[str, str]]:
     absent = {}
     for library in LIBRARIES:
         try:
-            for row in audit_library(library):
+            for row in audit_library(library, most):
                 rows.append(row)
                 show_audit(row)
         except PeerError as error:
@@ -279,28 +282,26 @@ def judgment(row: dict[str, Any]) -> str:
     return f"{said}{right}, {row['seconds']:.1f} s"
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--json", type=Path)
-    arguments = parser.parse_args()
-    begun = time.monotonic()
-    audits, absent = audit_libraries()
-    auditors, versions, missing = compare_auditors()
+def main(given: Sequence[str] | None = None) -> int:
+    parser = options(__doc__)
+    parser.set_defaults(most=10**9, samples=SAMPLES)
+    read = parse(parser, given, most=5_000, samples=5_000)
+    evidence = Evidence(read, "audit-peers")
+    audits, absent = audit_libraries(read.most)
+    auditors, versions, missing = compare_auditors(read.samples)
     show_auditors(auditors, missing)
     good = all(row["violated"] == bool(row["wrong"]) for row in audits) and not absent
-    result = commit() | {
-        "threads": os.cpu_count(),
-        "seconds": round(time.monotonic() - begun),
-        "as_expected": good,
-        "audits": audits,
-        "auditors": auditors,
-        "auditor_versions": versions,
-        "absent": absent | missing,
-    }
-    if arguments.json:
-        text = json.dumps({"privet": 1, "kind": "audit-peers", "result": result}, indent=1, ensure_ascii=False)
-        arguments.json.write_text(text + "\n")
-    return 0 if good else 1
+    evidence.save(
+        {
+            "threads": os.cpu_count(),
+            "as_expected": good,
+            "audits": audits,
+            "auditors": auditors,
+            "auditor_versions": versions,
+            "absent": absent | missing,
+        }
+    )
+    return 0 if good or read.tiny else 1
 
 
 if __name__ == "__main__":

@@ -6,26 +6,20 @@ reached with finitely many draws. Discrete Gaussian noise is held against its ex
 
 from __future__ import annotations
 
-import argparse
-import json
 import math
-import subprocess
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+from evidence import Evidence, options, parse
 
 import privet as pv
 from privet.audits import Claim, audit, exact_epsilon
 
-ROOT = Path(__file__).parent.parent
 DELTAS = ("0.01", "0.02", "0.05", "0.1", "0.2")
 CHANGES = ((1, 1), (20, 20), (2, 1), (20, 10))  # sigma, and how far one person moves the answer
-FEW = 1_000_000  # what an audit takes by itself
-MORE, MANY = 2_000_000, 8_000_000
+DRAWS = {"refuted": 1_000_000, "Laplace": 2_000_000, "Gaussian": 8_000_000}  # of one audit
 
 
 def laplace(scale: int) -> Callable[[int, int], Any]:
@@ -55,23 +49,23 @@ def svt_without_noise(data: Any, size: int) -> Any:
     return np.asarray(data) + np.zeros((size, 1)) >= threshold
 
 
-def certified(rounds: int) -> list[dict[str, Any]]:
+def certified(rounds: int, draws: dict[str, int], deltas: Sequence[str]) -> list[dict[str, Any]]:
     rows = []
     for scale in (1, 10, 1000):
         for _ in range(rounds):
-            found = audit(laplace(scale), Claim(epsilon=1), (0, 1), samples=MORE)
+            found = audit(laplace(scale), Claim(epsilon=1), (0, 1), samples=draws["Laplace"])
             rows.append(_row(f"discrete Laplace, scale {scale}", "epsilon = 1", 1.0, found))
     for sigma, change in CHANGES:
-        for delta in DELTAS:
+        for delta in deltas:
             true = true_epsilon(sigma, change, Fraction(delta))
             if true > 0:
                 claim = Claim(epsilon=math.ceil(true * 10**6) / 10**6, delta=delta)
-                found = audit(gaussian(sigma, change), claim, (0, 1), samples=MANY)
+                found = audit(gaussian(sigma, change), claim, (0, 1), samples=draws["Gaussian"])
                 rows.append(_row(f"discrete Gaussian, sigma {sigma}, change {change}", str(claim), true, found))
     return rows
 
 
-def refuted(rounds: int) -> list[dict[str, Any]]:
+def refuted(rounds: int, draws: dict[str, int]) -> list[dict[str, Any]]:
     zeros, ones = np.zeros(2), np.array([1, -1])
     cases = {
         "uniform noise": (uniform, (0, 1)),
@@ -79,7 +73,7 @@ def refuted(rounds: int) -> list[dict[str, Any]]:
     }
     rows = []
     for name, (mechanism, pair) in cases.items():
-        found = [audit(mechanism, Claim(epsilon=1), pair, samples=FEW) for _ in range(rounds)]
+        found = [audit(mechanism, Claim(epsilon=1), pair, samples=draws["refuted"]) for _ in range(rounds)]
         rows.append(
             {
                 "mechanism": name,
@@ -107,21 +101,16 @@ def _row(name: str, claim: str, true: float, found: Any) -> dict[str, Any]:
     return row
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def main(given: Sequence[str] | None = None) -> None:
+    parser = options(__doc__)
     parser.add_argument("--rounds", type=int, default=10)
-    parser.add_argument("--json", type=Path)
-    arguments = parser.parse_args()
-    started = time.time()
-    rows, early = certified(arguments.rounds), refuted(arguments.rounds)
+    parser.set_defaults(draws=DRAWS, deltas=DELTAS)
+    read = parse(parser, given, rounds=1, draws=dict.fromkeys(DRAWS, 20_000), deltas=DELTAS[:1])
+    evidence = Evidence(read, "certified")
+    rows, early = certified(read.rounds, read.draws, read.deltas), refuted(read.rounds, read.draws)
     for row in early:
         print(row, flush=True)
-    commit = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True, cwd=ROOT
-    )
     result = {
-        "commit": commit.stdout.strip(),
-        "seconds": round(time.time() - started),
         "confidence": 0.999999,
         "least_share": {
             kind: min(row["share"] for row in rows if row["mechanism"].startswith(f"discrete {kind}"))
@@ -132,8 +121,7 @@ def main() -> None:
         "refuted": early,
     }
     print(result["least_share"])
-    if arguments.json:
-        arguments.json.write_text(json.dumps({"privet": 1, "kind": "certified", "result": result}, indent=1) + "\n")
+    evidence.save(result)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """How far off are the answers at equal privacy? Privet beside OpenDP, SmartNoise SQL and PipelineDP.
 
-    PRIVET_DATA=folder python benchmarks/errors.py [--only privet] [--json FILE]
+    PRIVET_DATA=folder python benchmarks/errors.py [--only privet] [--tiny] [--json FILE]
 
 **Data** (columns person, place, amount after reading):
 
@@ -53,14 +53,13 @@ With --only the numbers of the other contenders are kept as they are in FILE.
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -71,7 +70,8 @@ from typing import Any
 
 import duckdb
 import numpy as np
-from peers.process import PEERS, Peer, PeerError, commit
+from evidence import Evidence, commit, options, parse
+from peers.process import PEERS, Peer, PeerError
 from scipy import stats
 
 import privet as pv
@@ -122,14 +122,14 @@ class Data:
         return {place: dict(zip(ORDER, map(float, values), strict=True)) for place, *values in found}
 
 
-def visits(folder: Path) -> Data:
+def visits(folder: Path, people: int) -> Data:
     draw = np.random.default_rng(SEED)
-    rows = np.minimum(1 + draw.exponential(4, PEOPLE).astype(int), MOST_ROWS)
+    rows = np.minimum(1 + draw.exponential(4, people).astype(int), MOST_ROWS)
     weights = 1 / np.arange(1, PLACES + 1)
     names = np.array([f"place {number:02}" for number in draw.permutation(PLACES)])
     place = names[draw.choice(PLACES, rows.sum(), p=weights / weights.sum())]
     amount = np.round(np.clip(draw.lognormal(math.log(300), 1.2, rows.sum()), 0, 5000), 2)
-    person, path = np.repeat(np.arange(PEOPLE), rows), folder / "visits.parquet"
+    person, path = np.repeat(np.arange(people), rows), folder / "visits.parquet"
     with duckdb.connect() as connection:
         columns = {"person": person, "place": place.astype(object), "amount": amount}
         connection.register("made", columns)
@@ -137,11 +137,11 @@ def visits(folder: Path) -> Data:
     return Data(name="visits", path=path, person=True, keys=tuple(sorted(names)), high=5000, grid=5, whole=False)
 
 
-def tens(folder: Path) -> Data:
+def tens(folder: Path, people: int) -> Data:
     path = folder / "tens.parquet"
-    _copy(path, """SELECT (i // 10) :: BIGINT AS person,
+    _copy(path, f"""SELECT (i // 10) :: BIGINT AS person,
         'place ' || lpad(CAST((hash(i // 10) + i) % 100 AS VARCHAR), 2, '0') AS place,
-        (hash(i + 2) % 500000) / 100.0 AS amount FROM range(100_000) t(i)""")  # fmt: skip
+        (hash(i + 2) % 500000) / 100.0 AS amount FROM range({10 * people}) t(i)""")  # fmt: skip
     keys = tuple(f"place {number:02}" for number in range(100))
     return Data(name="tens", path=path, person=True, keys=keys, high=5000, grid=5, whole=False, groups=10, rows=1)
 
@@ -178,10 +178,9 @@ def _copy(path: Path, select: str) -> None:
         connection.execute(f"COPY ({select}) TO '{path}' (FORMAT parquet)")
 
 
-def tables(folder: Path) -> Iterator[Data]:
-    yield visits(folder)
-    yield tens(folder)
-    given = os.environ.get("PRIVET_DATA")
+def tables(folder: Path, people: int, tens_people: int, given: str | None) -> Iterator[Data]:
+    yield visits(folder, people)
+    yield tens(folder, tens_people)
     if given is None:
         say("PRIVET_DATA is not set: only made-up data")
         return
@@ -230,7 +229,7 @@ def peer_on(peer: Peer, data: Data) -> Iterator[Ask]:
     )["answers"]
 
 
-def measure(contender: str, tables: list[Data], releases: int) -> tuple[Row, list[Row]]:
+def measure(contender: str, tables: list[Data], releases: int, epsilons: Sequence[float]) -> tuple[Row, list[Row]]:
     """Its versions, and a row for every table, question, epsilon and setting."""
     rows: list[Row] = []
     started = time.monotonic()
@@ -242,7 +241,7 @@ def measure(contender: str, tables: list[Data], releases: int) -> tuple[Row, lis
         begun = time.monotonic()
         with privet_on(data) if peer is None else peer_on(peer, data) as ask:
             settings = (FOR_PEOPLE if data.person else FOR_ROWS)[contender]
-            for question, epsilon, noise in product(QUESTIONS, EPSILONS, settings):
+            for question, epsilon, noise in product(QUESTIONS, epsilons, settings):
                 facts = {"data": data.name, "question": " + ".join(question), "epsilon": epsilon}
                 facts |= {"contender": contender, "noise": noise}
                 rows += [facts | row for row in asked(ask, data, question, epsilon, noise, releases)]
@@ -374,22 +373,23 @@ def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def main(given: Sequence[str] | None = None) -> None:
+    parser = options(__doc__)
     parser.add_argument("--only", nargs="+", choices=CONTENDERS, default=CONTENDERS)
     parser.add_argument("--releases", type=int, default=10)
-    parser.add_argument("--json", type=Path, metavar="FILE")
-    options = parser.parse_args()
-    result = kept(options.json, options.only) | {"delta": DELTA, "seed": SEED}
+    parser.set_defaults(people=PEOPLE, tens_people=10_000, epsilons=EPSILONS, data=os.environ.get("PRIVET_DATA"))
+    read = parse(parser, given, releases=2, people=20, tens_people=10, epsilons=EPSILONS[:1], data=None)
+    evidence = Evidence(read, "errors")
+    result = kept(read.json, read.only) | {"delta": DELTA, "seed": SEED}
     with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(2) as pool:
-        ready = list(tables(Path(name)))
-        turns = [name for name in reversed(CONTENDERS) if name in options.only]  # the slowest first
-        found = pool.map(lambda contender: measure(contender, ready, options.releases), turns)
+        ready = list(tables(Path(name), read.people, read.tens_people, read.data))
+        turns = [name for name in reversed(CONTENDERS) if name in read.only]  # the slowest first
+        found = pool.map(lambda contender: measure(contender, ready, read.releases, read.epsilons), turns)
         for contender, (facts, rows) in zip(turns, found, strict=True):
             result["contenders"][contender] = facts
             result["table"] += rows
-            save(result, options.json)  # what took minutes is kept, whatever happens to the next one
-    save(result | {"verdicts": show(result["table"])}, options.json)
+            evidence.save(result)  # what took minutes is kept, whatever happens to the next one
+    evidence.save(result | {"verdicts": show(result["table"])})
 
 
 def kept(file: Path | None, measured: Iterable[str]) -> Row:
@@ -399,11 +399,6 @@ def kept(file: Path | None, measured: Iterable[str]) -> Row:
     old = json.loads(file.read_text())["result"]
     contenders = {name: facts for name, facts in old["contenders"].items() if name not in measured}
     return {"contenders": contenders, "table": [row for row in old["table"] if row["contender"] in contenders]}
-
-
-def save(result: Row, file: Path | None) -> None:
-    if file:
-        file.write_text(json.dumps({"privet": 1, "kind": "errors", "result": result}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

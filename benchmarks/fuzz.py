@@ -10,44 +10,37 @@ and read as a vault reads them (fuzz_reading.py). These files are in tests/suppo
 
 from __future__ import annotations
 
-import argparse
-import json
 import multiprocessing
 import secrets
-import subprocess
 import sys
-import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "tests"))
-
-from support import fuzz_origins, fuzz_reading  # noqa: E402
-from support.fuzz_sensitivity import CHANGES, Tally, fuzz  # noqa: E402
+from evidence import Evidence, mapped, options, parse
+from support import fuzz_origins, fuzz_reading
+from support.fuzz_sensitivity import CHANGES, Tally, fuzz
 
 PIECE = 500  # cases of one seed
 FUZZERS = {"sensitivity": fuzz, "origins": fuzz_origins.fuzz, "reading": fuzz_reading.fuzz}
 
 
-def run(cases: int, seed: int, processes: int, about: str) -> Iterator[Tally]:
+def run(cases: int, piece: int, seed: int, processes: int, about: str) -> Iterator[Tally]:
     """The total again and again: pieces with seeds of their own, on several processes."""
-    pieces, total = -(-cases // PIECE), fuzz_reading.Tally() if about == "reading" else Tally()
-    with multiprocessing.get_context("spawn").Pool(processes) as pool:
-        for number, tally in enumerate(pool.imap_unordered(partial(_piece, seed, about), range(pieces)), start=1):
-            total.add(tally)
-            for text in tally.violations[:2]:
-                print(text[:4000], flush=True)
-            if number % 10 == 0 or number == pieces:
-                print(f"{total.cases:,} cases, {len(total.violations)} violations", flush=True)
-                yield total
+    pieces, total = -(-cases // piece), fuzz_reading.Tally() if about == "reading" else Tally()
+    found = mapped(partial(_piece, seed, about, piece), range(pieces), processes)
+    for number, tally in enumerate(found, start=1):
+        total.add(tally)
+        for text in tally.violations[:2]:
+            print(text[:4000], flush=True)
+        if number % 10 == 0 or number == pieces:
+            print(f"{total.cases:,} cases, {len(total.violations)} violations", flush=True)
+            yield total
 
 
-def _piece(seed: int, about: str, number: int) -> Tally:
-    return FUZZERS[about](hash((seed, number)), PIECE)
+def _piece(seed: int, about: str, piece: int, number: int) -> Tally:
+    return FUZZERS[about](hash((seed, number)), piece)
 
 
 def summary(total: Tally) -> dict[str, Any]:
@@ -69,25 +62,22 @@ def summary(total: Tally) -> dict[str, Any]:
     }
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def main(given: Sequence[str] | None = None) -> int:
+    parser = options(__doc__)
     parser.add_argument("--cases", type=int, default=200_000)
     parser.add_argument("--seed", type=int, default=secrets.randbits(32))
     parser.add_argument("--processes", type=int, default=multiprocessing.cpu_count())
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--origins", dest="about", action="store_const", const="origins", default="sensitivity")
     which.add_argument("--reading", dest="about", action="store_const", const="reading")
-    parser.add_argument("--json", type=Path)
-    arguments = parser.parse_args()
-    git = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)
-    started = time.monotonic()
-    for total in run(arguments.cases, arguments.seed, arguments.processes, arguments.about):
-        result = {"commit": git.stdout.strip(), "seed": arguments.seed, "seconds": round(time.monotonic() - started)}
-        result |= summary(total)
-        if arguments.json:  # what took minutes is kept, whatever happens later
-            body = {"privet": 1, "kind": f"{arguments.about}-fuzz", "result": result}
-            arguments.json.write_text(json.dumps(body, indent=1) + "\n")
-    return 0 if not total.violations and (arguments.about != "sensitivity" or result["all_bounds_attained"]) else 1
+    parser.set_defaults(piece=PIECE)
+    read = parse(parser, given, cases=20, piece=20, processes=1, seed=1)
+    evidence, result = Evidence(read, f"{read.about}-fuzz"), dict[str, Any]()
+    for total in run(read.cases, read.piece, read.seed, read.processes, read.about):
+        result = {"seed": read.seed} | summary(total)
+        evidence.save(result)  # what took minutes is kept, whatever happens later
+    attained = result["all_bounds_attained"] or read.about != "sensitivity" or read.tiny
+    return 0 if not result["violations"] and attained else 1
 
 
 if __name__ == "__main__":

@@ -10,28 +10,27 @@ Twins may have less time (--twin-seconds): whenever an audit stops, it raises a 
 
 from __future__ import annotations
 
-import argparse
-import json
-import subprocess
+import os
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 if "--processor-time" in sys.argv:  # before anybody takes the clock; also in the processes that audit, which are forked
     time.perf_counter = time.process_time
 
-from privet.gallery.run import SECONDS, GalleryRow, run
+from evidence import Evidence, options, parse
 
-ROOT = Path(__file__).parent.parent
+from privet.gallery.run import SAMPLES, SECONDS, GalleryRow, run
+
 CONFIDENCE = 0.999999  # what pv.audits.audit takes by itself
 
 
-def audited(first: int, seeds: int, seconds: float, twins: float) -> Iterator[tuple[GalleryRow, ...]]:
-    for seed in range(first, first + seeds):
+def audited(seeds: range, **how: Any) -> Iterator[tuple[GalleryRow, ...]]:
+    for seed in seeds:
         started = time.time()
-        rows = run(seed, seconds=seconds, twin_seconds=twins)
+        rows = run(seed, **how)
         wrong = [row.name for row in rows if not row.right]
         print(f"seed {seed}: {len(rows)} audits in {time.time() - started:.0f} s, wrong: {wrong or 'none'}", flush=True)
         yield rows
@@ -66,35 +65,28 @@ def summary(rounds: list[tuple[GalleryRow, ...]]) -> dict[str, object]:
     }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def main(given: Sequence[str] | None = None) -> None:
+    parser = options(__doc__)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--seconds", type=float, default=SECONDS)
     parser.add_argument("--twin-seconds", type=float, default=SECONDS)
     parser.add_argument("--processor-time", action="store_true")
-    parser.add_argument("--json", type=Path)
-    arguments = parser.parse_args()
-    started, rounds = time.time(), []
-    commit = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True, cwd=ROOT
-    )
-    for rows in audited(arguments.first, arguments.seeds, arguments.seconds, arguments.twin_seconds):
+    parser.set_defaults(only="", samples=SAMPLES, processes=os.cpu_count())
+    read = parse(parser, given, seeds=1, seconds=1e3, twin_seconds=1e3, only="laplace", samples=2_000, processes=1)
+    evidence, rounds = Evidence(read, "gallery-seeds"), []
+    how = {name: getattr(read, name) for name in ("seconds", "twin_seconds", "only", "samples", "processes")}
+    for rows in audited(range(read.first, read.first + read.seeds), **how):
         rounds.append(rows)
         found = summary(rounds)
         print(f"caught {found['caught']} of {found['of']}; false alarms {found['false_alarms']}", flush=True)
-        result = {
-            "commit": commit.stdout.strip(),
-            "seconds": round(time.time() - started),
-            "seconds_per_entry": arguments.seconds,
-            "seconds_per_correct_entry": arguments.twin_seconds,
-            "seconds_are": "of the processor" if arguments.processor_time else "on a clock",
-            "first_seed": arguments.first,
-            **found,
+        facts = {
+            "seconds_per_entry": read.seconds,
+            "seconds_per_correct_entry": read.twin_seconds,
+            "seconds_are": "of the processor" if time.perf_counter is time.process_time else "on a clock",
+            "first_seed": read.first,
         }
-        if arguments.json:
-            text = json.dumps({"privet": 1, "kind": "gallery-seeds", "result": result}, indent=1)
-            arguments.json.write_text(text + "\n")
+        evidence.save(facts | found)
 
 
 if __name__ == "__main__":

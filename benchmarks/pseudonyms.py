@@ -15,9 +15,12 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
+
+from evidence import Evidence, options, parse
 
 from privet.anonymize.key_file import Key
 from privet.anonymize.pseudonyms import pseudonymize
@@ -26,33 +29,29 @@ from privet.attacks.pseudonyms.hash_search import Sweep, Targets
 from privet.attacks.pseudonyms.schemes import BITS, RFC2104, HashReading, Scheme
 from privet.records import microdata
 
-ROOT = Path(__file__).resolve().parent.parent
-IDS, SLOW_IDS = 2**20, 2**16
-PSEUDONYMS = 100_000
-ROWS = 1_000_000
+WAYS = [Scheme(algorithm=name) for name in BITS] + [Scheme(algorithm=name, key=b"k" * 32) for name in RFC2104]
 
 
-def rate(scheme: Scheme, *, compiled: bool) -> float:
-    """Ids a second of processor time, looked up among 100,000 pseudonyms that none of them has."""
+def rate(scheme: Scheme, sizes: argparse.Namespace, *, compiled: bool) -> float:
+    """Ids a second of processor time, looked up among pseudonyms that none of them has."""
     (format,) = formats_of("AAA999")
     random = Random(1)
     reading = HashReading("hex", BITS[scheme.algorithm] // 4)
-    targets = Targets.of(reading, (random.randbytes(64).hex()[: reading.letters] for _ in range(PSEUDONYMS)))
+    targets = Targets.of(reading, (random.randbytes(64).hex()[: reading.letters] for _ in range(sizes.pseudonyms)))
     sweep = Sweep.of(format, scheme, targets)
     if not compiled:
         sweep = Sweep(format, scheme, targets, None, None, None)
-    count = IDS if sweep.compiled is not None else SLOW_IDS
+    count = sizes.ids if sweep.compiled is not None else sizes.slow_ids
     sweep.swept(0, 1)
     start = time.process_time()
     sweep.swept(0, count)
     return count / (time.process_time() - start)
 
 
-def rates() -> list[dict[str, Any]]:
-    ways = [Scheme(algorithm=name) for name in BITS] + [Scheme(algorithm=name, key=b"k" * 32) for name in RFC2104]
+def rates(sizes: argparse.Namespace) -> list[dict[str, Any]]:
     rows = []
-    for way in ways:
-        ours, slow = rate(way, compiled=True), rate(way, compiled=False)
+    for way in WAYS[:: sizes.every]:
+        ours, slow = rate(way, sizes, compiled=True), rate(way, sizes, compiled=False)
         rows.append(
             {"hash": str(way), "ids_a_second": round(ours), "hashlib": round(slow), "ratio": round(ours / slow, 2)}
         )
@@ -60,19 +59,19 @@ def rates() -> list[dict[str, Any]]:
     return rows
 
 
-def taxi(name: str, folder: Path, cache: Path) -> dict[str, Any]:
+def taxi(name: str, folder: Path, cache: Path | None, sizes: argparse.Namespace) -> dict[str, Any]:
     """All medallions, by the command line."""
-    medallion = formats_of("taxi-medallion")
+    medallion = formats_of(sizes.format)
     random = Random(2)
-    ids = [format.id(random.randrange(format.size)) for format in medallion for _ in range(PSEUDONYMS // 3)]
+    ids = [format.id(random.randrange(format.size)) for format in medallion for _ in range(sizes.pseudonyms // 3)]
     texts = [hashlib.new(name, one).hexdigest() for one in ids]
     path = folder / f"{name}.csv"
     microdata.write(microdata.Microdata({"m": microdata.column("m", texts)}, len(texts)), path)
     words = [sys.executable, "-m", "privet", "attack", "pseudonyms", str(path), "--column", "m", "--json"]
     start, before = time.perf_counter(), os.times()
     run = subprocess.run(
-        [*words, "--format", "taxi-medallion", "--seconds", "600"], capture_output=True, text=True, check=True,
-        env={**os.environ, "NUMBA_CACHE_DIR": str(cache)},
+        [*words, "--format", sizes.format, "--seconds", "600"], capture_output=True, text=True, check=True,
+        env={**os.environ, **({} if cache is None else {"NUMBA_CACHE_DIR": str(cache)})},
     )  # fmt: skip
     wall, after = time.perf_counter() - start, os.times()
     spent = after.children_user + after.children_system - before.children_user - before.children_system
@@ -84,37 +83,35 @@ def taxi(name: str, folder: Path, cache: Path) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def made() -> dict[str, Any]:
-    """Pseudonyms of a million different ids."""
-    data = microdata.Microdata({"id": microdata.column("id", [str(one) for one in range(ROWS)])}, ROWS)
+def made(rows: int) -> dict[str, Any]:
+    """Pseudonyms of so many different ids."""
+    data = microdata.Microdata({"id": microdata.column("id", [str(one) for one in range(rows)])}, rows)
     start = time.process_time()
     pseudonymize({"t": data}, {"id": "id"}, Key.new())
-    return {"ids": ROWS, "cpu_seconds": round(time.process_time() - start, 2)}
+    return {"ids": rows, "cpu_seconds": round(time.process_time() - start, 2)}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--json", type=Path)
-    options = parser.parse_args()
-    start = time.perf_counter()
+def main(given: Sequence[str] | None = None) -> None:
+    parser = options(__doc__)
+    parser.set_defaults(ids=2**20, slow_ids=2**16, pseudonyms=100_000, rows=1_000_000, every=1, format="taxi-medallion")
+    parser.set_defaults(hashes=("md5", "sha1", "sha256"), fresh=True)
+    read = parse(
+        parser, given, ids=100, slow_ids=100, pseudonyms=60, rows=100, every=100, format="A9", hashes=("md5",),
+        fresh=False,
+    )  # fmt: skip
+    evidence = Evidence(read, "pseudonyms")
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        runs = [{"compiled_before": False, **taxi("md5", folder, folder / "cache")}]
-        runs += [
-            {"compiled_before": True, **taxi(name, folder, folder / "cache")} for name in ("md5", "sha1", "sha256")
-        ]
+        cache = folder / "cache" if read.fresh else None  # else what was compiled for this installation
+        runs = [{"compiled_before": False, **taxi("md5", folder, cache, read)}] if read.fresh else []
+        runs += [{"compiled_before": True, **taxi(name, folder, cache, read)} for name in read.hashes]
     for one in runs:
         print(one, flush=True)
-    commit = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False
-    ).stdout.strip()
     result = {
-        "commit": commit, "python": platform.python_version(), "cores": os.cpu_count(), "rates_a_core": rates(),
-        "taxi_medallions": runs, "pseudonymize": made(), "seconds": round(time.perf_counter() - start),
+        "python": platform.python_version(), "cores": os.cpu_count(), "rates_a_core": rates(read),
+        "taxi_medallions": runs, "pseudonymize": made(read.rows),
     }  # fmt: skip
-    if options.json:
-        told = {"privet": 1, "kind": "pseudonyms", "result": result}
-        options.json.write_text(json.dumps(told, indent=1) + "\n")
+    evidence.save(result)
     print(json.dumps(result["pseudonymize"]))
 
 

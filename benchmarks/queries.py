@@ -16,19 +16,18 @@ With --peers something else is measured: the same question put to other engines,
 from __future__ import annotations
 
 import argparse
-import json
 import multiprocessing
 import os
 import resource
 import statistics
-import subprocess
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import duckdb
+from evidence import Evidence, options, parse
 
 import privet as pv
 
@@ -115,45 +114,35 @@ def _first(folder: Path) -> tuple[float, float]:
     return taken, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def compare_peers(rounds: int, file: Path | None) -> None:
+def compare_peers(read: argparse.Namespace) -> None:
     from peers import speed  # noqa: PLC0415  starts nothing unless it is asked for
 
-    found = speed.report(rounds)
-    if file:
-        file.write_text(json.dumps({"privet": 1, "kind": "queries-peers", "result": found}, indent=1) + "\n")
+    evidence = Evidence(read, "queries-peers")
+    evidence.save(speed.report(read.rounds, read.peer_rows))
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def main(given: Sequence[str] | None = None) -> None:
+    parser = options(__doc__)
     parser.add_argument("--rows", type=int, nargs="+", default=[1_000_000, 10_000_000])
     parser.add_argument("--people", nargs="*", default=["1000000,100000,1000", "10000000,1000000,50"])
     parser.add_argument("--repeats", type=int, default=15)
-    parser.add_argument("--json", type=Path)
     parser.add_argument("--peers", action="store_true", help="other engines beside Privet, and nothing else")
     parser.add_argument("--rounds", type=int, default=3, help="of the peers, which take their time")
-    arguments = parser.parse_args()
-    if arguments.peers:
-        compare_peers(arguments.rounds, arguments.json)
+    parser.set_defaults(peer_rows=1_000_000)
+    read = parse(parser, given, rows=[2_000], people=["2000,200,5"], repeats=1, rounds=1, peer_rows=2_000)
+    if read.peers:
+        compare_peers(read)
         return
-    results = [measure(rows, arguments.repeats) for rows in [SMALL, *arguments.rows]]
+    evidence = Evidence(read, "queries-speed")
+    results = [measure(rows, read.repeats) for rows in [SMALL, *read.rows]]
     for result in results:
         print("{rows:>11,.0f} rows: plain {plain_ms:.2f} ms, privet {privet_ms:.2f} ms, {ratio:.2f} x".format(**result))
-    persons = [people(size, arguments.repeats) for size in arguments.people]
+    persons = [people(size, read.repeats) for size in read.people]
     for result in persons:
         text = "{rows:>11,.0f} rows of {people:,.0f} people in {groups} groups: plain {plain_ms:.0f} ms, "
         text += "privet {privet_ms:.0f} ms, {ratio:.1f} x; first release {first_ms:.0f} ms, peak {peak_mb:.0f} MB"
         print(text.format(**result))
-    if arguments.json:
-        commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
-        found = {
-            "commit": commit.stdout.strip(),
-            "threads": os.cpu_count(),
-            "sql": SQL,
-            "results": results,
-            "people": persons,
-        }
-        text = json.dumps({"privet": 1, "kind": "queries-speed", "result": found}, indent=1)
-        arguments.json.write_text(text + "\n")
+    evidence.save({"threads": os.cpu_count(), "sql": SQL, "results": results, "people": persons})
 
 
 if __name__ == "__main__":

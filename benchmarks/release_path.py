@@ -7,21 +7,22 @@ A reader of the guarantee follows the same path, so it should be short. Only cal
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
 import tempfile
 import threading
 import timeit
+from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Any
+
+from evidence import Evidence, options, parse
 
 import privet as pv
 from privet import recheck
 from privet.engine import guarantee
 
-ROOT = Path(pv.__file__).parent
+PACKAGE = Path(pv.__file__).parent
 QUESTIONS = {
     "grouped count and average": "SELECT ward, COUNT(*) AS n, AVG(cost) AS c FROM visits GROUP BY ward",
     "median": "SELECT MEDIAN(cost) AS m FROM visits",
@@ -44,7 +45,7 @@ class Travelled:
         if event != "call":
             return
         name = frame.f_code.co_filename
-        if not name.startswith(str(ROOT)) or frame.f_code.co_name.startswith("<"):
+        if not name.startswith(str(PACKAGE)) or frame.f_code.co_name.startswith("<"):
             return
         with self._lock:
             self.files.add(name)
@@ -54,7 +55,7 @@ class Travelled:
             self._last = name
 
 
-def measured(vault: Any, text: str) -> dict[str, int]:
+def measured(vault: Any, text: str, repeats: int) -> dict[str, int]:
     price: dict[str, object] = {"delta": 1e-10} if "city" in text else {}
     if "-- gaussian" in text:
         price = {"delta": 1e-9, "max_groups": 3, "max_rows_per_group": 1}
@@ -70,20 +71,25 @@ def measured(vault: Any, text: str) -> dict[str, int]:
         sys.setprofile(None)
         threading.setprofile(None)
     counts = {"files": len(path.files), "changes of file": path.changes}
-    return {**counts, "calls": path.calls, "statements": path.statements, "microseconds to price": pricing(query)}
+    return {
+        **counts,
+        "calls": path.calls,
+        "statements": path.statements,
+        "microseconds to price": pricing(query, repeats),
+    }
 
 
-def pricing(query: Any) -> int:
+def pricing(query: Any, repeats: int) -> int:
     """How long the gate's own pricing takes: the best of many."""
     stated = guarantee([query.task(b"")], query.gate.ledger.terms.neighbors, query.cost)
-    return round(min(timeit.repeat(lambda: recheck.problems(stated), number=20, repeat=20)) / 20 * 1e6)
+    return round(min(timeit.repeat(lambda: recheck.problems(stated), number=20, repeat=repeats)) / 20 * 1e6)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", type=Path)
-    options = parser.parse_args()
-    found = {}
+def main(given: Sequence[str] | None = None) -> None:
+    parser = options(__doc__)
+    parser.set_defaults(repeats=20)
+    read = parse(parser, given, repeats=1)
+    evidence, found = Evidence(read, "release-path"), {}
     with tempfile.TemporaryDirectory() as folder:
         rows = [f"{n % 40},{'ABC'[n % 3]},{n % 97},city{n % 2}" for n in range(4000)]
         data = Path(folder) / "visits.csv"
@@ -92,10 +98,9 @@ def main() -> None:
             columns = {"ward": pv.Category(["A", "B", "C"]), "cost": pv.Integer(0, 100), "city": pv.Text()}
             vault.add_table("visits", data, unit="patient_id", max_groups=2, max_rows_per_group=5, columns=columns)
             for name, text in QUESTIONS.items():
-                found[name] = measured(vault, text)
+                found[name] = measured(vault, text, read.repeats)
                 print(f"{name:<28}" + "".join(f"{value:>6} {what}" for what, value in found[name].items()))
-    if options.json:
-        options.json.write_text(json.dumps(found, indent=1) + "\n")
+    evidence.save(found)
 
 
 if __name__ == "__main__":

@@ -7,35 +7,30 @@ ledger that it began with: nothing was charged.
 
 from __future__ import annotations
 
-import argparse
-import json
 import multiprocessing
 import secrets
 import sys
 import tempfile
-import time
 from collections import Counter
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
 
-from peers.process import commit
+from evidence import Evidence, mapped, options, parse
+from support.sql_soup import broken, mutated, outcome, soup
+from support.sql_writer import FACTS, TABLES, UNITS
 
 import privet as pv
 from privet.core.plan import Plan
 from privet.errors import PrivetError
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
-
-from support.sql_soup import broken, mutated, outcome, soup
-from support.sql_writer import FACTS, TABLES, UNITS
-
 PIECE = 2_000  # strings of one seed
 KINDS = (mutated, mutated, soup, broken)
 
 
-def piece(seed: int, number: int) -> tuple[Counter[str], list[str]]:
+def piece(seed: int, strings: int, number: int) -> tuple[Counter[str], list[str]]:
     rng, counts, failures = Random(hash((seed, number))), Counter[str](), list[str]()
     with tempfile.TemporaryDirectory() as name, pv.create(Path(name) / "v", budget=pv.Budget(1, "1e-6")) as vault:
         for table, columns in TABLES.items():
@@ -48,7 +43,7 @@ def piece(seed: int, number: int) -> tuple[Counter[str], list[str]]:
             except PrivetError:  # rows as units cannot share a vault with people
                 counts["tables left out"] += 1
         before = vault.ledger.head()
-        for _ in range(PIECE):
+        for _ in range(strings):
             text = rng.choice(KINDS)(rng)
             try:
                 found = outcome(text)
@@ -69,25 +64,23 @@ def _priced(vault: Any, text: str) -> bool:
     return True
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def main(given: Sequence[str] | None = None) -> int:
+    parser = options(__doc__)
     parser.add_argument("--strings", type=int, default=200_000)
     parser.add_argument("--seed", type=int, default=secrets.randbits(32))
-    parser.add_argument("--json", type=Path)
-    options = parser.parse_args()
-    counts, failures, started = Counter[str](), list[str](), time.monotonic()
-    with multiprocessing.get_context("spawn").Pool() as pool:
-        pieces = range(-(-options.strings // PIECE))
-        for some, bad in pool.imap_unordered(partial(piece, options.seed), pieces):
-            counts += some
-            failures += bad
-            print(f"{counts['read'] + counts['refused']:,} strings, {len(failures)} failures", flush=True)
-            for text in bad[:2]:
-                print(text[:2000], flush=True)
-    result = commit() | {"seed": options.seed, "seconds": round(time.monotonic() - started)}
-    result |= {"strings": counts["read"] + counts["refused"], "failures": len(failures), **counts}
-    if options.json:
-        options.json.write_text(json.dumps({"privet": 1, "kind": "sql-fuzz", "result": result}, indent=1) + "\n")
+    parser.set_defaults(piece=PIECE, processes=multiprocessing.cpu_count())
+    read = parse(parser, given, strings=60, piece=60, processes=1, seed=1)
+    evidence, failures = Evidence(read, "sql-fuzz"), list[str]()
+    counts = Counter({"tables left out": 0, "refused": 0, "not priced": 0, "read": 0, "priced": 0})
+    pieces = range(-(-read.strings // read.piece))
+    for some, bad in mapped(partial(piece, read.seed, read.piece), pieces, read.processes):
+        counts.update(some)
+        failures += bad
+        print(f"{counts['read'] + counts['refused']:,} strings, {len(failures)} failures", flush=True)
+        for text in bad[:2]:
+            print(text[:2000], flush=True)
+    strings = counts["read"] + counts["refused"]
+    evidence.save({"seed": read.seed, "strings": strings, "failures": len(failures), **counts})
     return 1 if failures else 0
 
 

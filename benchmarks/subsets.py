@@ -6,18 +6,16 @@ Everything is made here, seeds are fixed. CPU seconds stand beside those of the 
 
 from __future__ import annotations
 
-import argparse
-import json
 import resource
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from peers.process import commit
+from evidence import Evidence, options, parse
 
 import privet as pv
 from privet.attacks import Errors, Findings, attack_answers, attack_counter, attack_subsets, privacy, simulate
@@ -25,6 +23,7 @@ from privet.attacks.subsets.made import Made
 
 TRIALS = {2: 40, 4: 40, 8: 40, 10: 40, 12: 40, 14: 10, 16: 5}  # of the exhaustive attack, by the number of people
 SEEDS = range(1, 6)
+LAWS = (("normal", 0.25), ("laplace", 0.25), ("bounded", 0.5), ("outliers", 0.05), ("outliers", 0.25))
 
 
 def timed(name: str, run: Callable[[], dict[str, Any]]) -> dict[str, Any]:
@@ -51,10 +50,9 @@ def attacked(made: Made, **given: Any) -> dict[str, Any]:
     return told(attack_subsets(made.queries, made.answers, errors=made.errors, truth=made.secrets, **given))
 
 
-def matched(people: int) -> list[dict[str, Any]]:
+def matched(people: int, laws: Sequence[tuple[str, float]]) -> list[dict[str, Any]]:
     """Which decoder for which errors: each one that suits, on the same answers."""
     rows = []
-    laws = (("normal", 0.25), ("laplace", 0.25), ("bounded", 0.5), ("outliers", 0.05), ("outliers", 0.25))
     for law, alpha in laws:
         made = simulate(people, 4, alpha, law=law, seed=2)  # type: ignore[arg-type]
         for decoder in ("auto", "amp", "box", "L1", "Chebyshev"):
@@ -63,13 +61,15 @@ def matched(people: int) -> list[dict[str, Any]]:
     return rows
 
 
-def every_subset() -> list[dict[str, Any]]:
+def every_subset(
+    tried: Mapping[int, int], small_sizes: Sequence[int], large_sizes: Sequence[int]
+) -> list[dict[str, Any]]:
     """All subsets with errors up to E: never more than 4E wrong. E = n / 401: 99 % are right. Errors are random, or
     those of somebody who wants the attack to fail: every answer is halfway to another data set."""
 
     def trials(people: int, error: float, *, hostile: bool = False) -> dict[str, Any]:
         wrong = []
-        for seed in range(TRIALS[people]):
+        for seed in range(tried[people]):
             made = simulate(people, 1, error / people**0.5, law="bounded", structure="all", seed=seed)
             if hostile:
                 made = replace(made, answers=made.queries.times(_halfway(made.secrets, int(2 * error))))
@@ -85,22 +85,22 @@ def every_subset() -> list[dict[str, Any]]:
             "error": round(error, 3),
             "most_wrong": max(wrong),
             "four_e": 4 * error,
-            "trials": TRIALS[people],
+            "trials": tried[people],
         }
 
-    sizes = [(people, error) for people in TRIALS for error in (0.4, 1.0, 2.0)]
+    sizes = [(people, error) for people in tried for error in (0.4, 1.0, 2.0)]
     rows = [
         timed(f"every subset of {people} people", lambda p=people, e=error, h=hostile: trials(p, e, hostile=h))
         for people, error in sizes
         for hostile in (False, True)
     ]
-    small = [timed(f"every subset of {n} people, E = n / 401", lambda n=n: trials(n, n / 401)) for n in (12, 16)]
+    small = [timed(f"every subset of {n} people, E = n / 401", lambda n=n: trials(n, n / 401)) for n in small_sizes]
     many = [  # 2^n subsets are too many here: 4n random ones, whose errors are as large
         timed(
             f"{n:,} people, 4 random subsets each, E = n / 401, Chebyshev",
             lambda n=n: attacked(simulate(n, 4, n**0.5 / 401, law="bounded"), decoder="Chebyshev"),
         )
-        for n in (802, 1604, 4010)
+        for n in large_sizes
     ]
     return [*rows, *small, *many]
 
@@ -113,20 +113,22 @@ def _halfway(secrets: Any, flips: int) -> Any:
     return halfway
 
 
-def asked() -> list[dict[str, Any]]:
+def asked(size: int, seeds: Iterable[int]) -> list[dict[str, Any]]:
     """Conditions over an id: exact answers, and a vault with epsilon 1 in all."""
-    ill = np.random.default_rng(7).integers(0, 2, 200)
-    people = [{"id": number} for number in range(1, 201)]
+    ill = np.random.default_rng(7).integers(0, 2, size)
+    people = [{"id": number} for number in range(1, size + 1)]
     rows = {"id": [one["id"] for one in people], "ill": [bool(bit) for bit in ill]}
     with tempfile.TemporaryDirectory() as folder:
         return [
-            timed("conditions, exact answers, 200 people", lambda: _asked(rows, people, ill, Path(folder) / "e", None)),
+            timed(
+                f"conditions, exact answers, {size} people", lambda: _asked(rows, people, ill, Path(folder) / "e", None)
+            ),
             *(
                 timed(
                     f"conditions, a vault of epsilon 1, run {run}",
                     lambda run=run: _asked(rows, people, ill, Path(folder) / f"v{run}", "0.005"),
                 )
-                for run in SEEDS
+                for run in seeds
             ),
         ]
 
@@ -169,36 +171,40 @@ def _exact(ill: Any) -> Callable[[str], float]:
     return count
 
 
-def counters() -> list[dict[str, Any]]:
+def counters(arrivals: int) -> list[dict[str, Any]]:
     def run(law: Any, size: float) -> dict[str, Any]:
         draw = np.random.default_rng(3)
-        bits = draw.integers(0, 2, 10_000)
-        noise = {"laplace": draw.laplace, "normal": draw.normal}[law](0, size, 10_000)
+        bits = draw.integers(0, 2, arrivals)
+        noise = {"laplace": draw.laplace, "normal": draw.normal}[law](0, size, arrivals)
         return told(attack_counter(np.cumsum(bits) + noise, errors=Errors(law, size), rate=0.5, truth=bits))
 
     laws = (("laplace", 0.5), ("laplace", 1.0), ("laplace", 5.0), ("normal", 1.0))
     return [
-        timed(f"counter, 10,000 arrivals, {law} {size}", lambda law=law, size=size: run(law, size))
+        timed(f"counter, {arrivals:,} arrivals, {law} {size}", lambda law=law, size=size: run(law, size))
         for law, size in laws
     ]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", type=Path, metavar="FILE")
+def main(given: Sequence[str] | None = None) -> None:
+    parser = options(__doc__)
     parser.add_argument("--people", type=int, default=16_000, help="of the large run")
-    options = parser.parse_args()
-    people = options.people
+    parser.set_defaults(seeds=SEEDS, laws=LAWS, trials=TRIALS, small=(12, 16), large=(802, 1604, 4010))
+    parser.set_defaults(asked=200, arrivals=10_000)
+    read = parse(
+        parser, given, people=100, seeds=SEEDS[:1], laws=LAWS[:1], trials={2: 1, 6: 1}, small=(6,), large=(40,),
+        asked=12, arrivals=200,
+    )  # fmt: skip
+    evidence, people = Evidence(read, "subsets"), read.people
     rows = [
         timed(
             f"{people:,} people, 4 queries each, alpha 0.25, seed {seed}",
             lambda seed=seed: attacked(simulate(people, 4, 0.25, seed=seed)),
         )
-        for seed in SEEDS
+        for seed in read.seeds
     ]
-    rows += [*matched(min(people, 2000)), *every_subset(), *asked(), *counters()]
-    if options.json is not None:
-        options.json.write_text(json.dumps({"commit": commit(), "rows": rows}, indent=2) + "\n")
+    rows += [*matched(min(people, 2000), read.laws), *every_subset(read.trials, read.small, read.large)]
+    rows += [*asked(read.asked, read.seeds), *counters(read.arrivals)]
+    evidence.save({"rows": rows})
 
 
 if __name__ == "__main__":

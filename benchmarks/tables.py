@@ -7,16 +7,13 @@ Survey, from PRIVET_DATA) in one run; and counts, means and medians of 20 to 60 
 
 from __future__ import annotations
 
-import argparse
 import csv
 import gzip
 import itertools
 import json
-import multiprocessing
 import os
 import random
 import statistics
-import subprocess
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -25,6 +22,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from evidence import ROOT, Evidence, commit, mapped, options, parse
+
 from privet import attacks
 from privet.attacks.proofs.certificate import check, narrowed
 from privet.attacks.proofs.work import Work
@@ -32,7 +31,6 @@ from privet.attacks.release.statistics import Mean
 from privet.attacks.tables.reconstruction import Reconstruction, solve
 from privet.errors import InvalidInputError
 
-ROOT = Path(__file__).resolve().parent.parent
 BLOCK = ROOT / "examples" / "census-block.toml"
 Record = Mapping[str, Any]
 AGES = tuple(Fraction(age) for age in range(18))  # five-year bands
@@ -46,9 +44,8 @@ RACES = {"1": "white", "2": "black", "3": "native", "4": "native", "5": "native"
          "8": "other", "9": "several"}  # fmt: skip
 
 
-def block() -> dict[str, Any]:
+def block(tables: attacks.Tables) -> dict[str, Any]:
     """The block of seven as published, with means rounded to integers, and without the row of married adults."""
-    tables = attacks.read_tables(BLOCK)
     fewer = replace(tables, statistics=tuple(s for s in tables.statistics if s.name != "married adults"))
     coarse = replace(tables, statistics=tuple(_integer_means(s) for s in tables.statistics))
     versions = {"as published": tables, "means to integers": coarse, "without married adults": fewer}
@@ -56,6 +53,12 @@ def block() -> dict[str, Any]:
     findings = attacks.attack_tables(tables, subject=BLOCK.name)
     results["as published"]["repair"] = findings.numbers["repair"]
     return results
+
+
+def four() -> attacks.Tables:
+    """For --tiny: four people by sex and origin."""
+    people = [{"sex": sex, "hispanic": there} for sex in "FM" for there in (False, True)]
+    return attacks.margins(people, {name: CENSUS[name] for name in ("sex", "hispanic")}, 2)
 
 
 def _integer_means(statistic: attacks.Statistic) -> attacks.Statistic:
@@ -116,10 +119,10 @@ def made_up(people: int, seed: int) -> list[Record]:
     ]
 
 
-def ways() -> list[dict[str, Any]]:
+def ways(sizes: Sequence[int], seeds: Sequence[int]) -> list[dict[str, Any]]:
     results = []
-    for by, people in ((2, 100), (2, 1000), (3, 100), (3, 1000)):
-        for seed in (1, 2, 3):
+    for by, people in itertools.product((2, 3), sizes):
+        for seed in seeds:
             truth = made_up(people, seed)
             begun = time.monotonic()
             found = solve(attacks.margins(truth, CENSUS, by), Work(120), 100)
@@ -149,16 +152,14 @@ def one_block(truth: Sequence[Record]) -> dict[str, Any]:
     return summary(found) | compared(found, truth)
 
 
-def blocks(folder: Path, number: int) -> dict[str, Any]:
-    people = survey(folder)
+def blocks(people: Sequence[Record], number: int, processes: int) -> dict[str, Any]:
     size = len(people) // number
     parts = [people[at * size : (at + 1) * size] for at in range(number)]
     begun, results = time.monotonic(), []
-    with multiprocessing.get_context("spawn").Pool(os.cpu_count()) as pool:
-        for done, result in enumerate(pool.imap(one_block, parts), 1):
-            results.append(result)
-            if done % 10 == 0:
-                print(f"{done} of {number} blocks", flush=True)
+    for done, result in enumerate(mapped(one_block, parts, processes), 1):
+        results.append(result)
+        if done % 10 == 0:
+            print(f"{done} of {number} blocks", flush=True)
     keys = ("people", "proven", "true_proofs", "false_proofs", "certificates", "certificates_accepted",
             "solved_twice", "undecided")  # fmt: skip
     totals = {key: sum(result[key] for result in results) for key in keys}
@@ -172,10 +173,10 @@ def blocks(folder: Path, number: int) -> dict[str, Any]:
     }
 
 
-def hard(seconds: float) -> list[dict[str, Any]]:
+def hard(seconds: float, sizes: Sequence[int], seeds: Sequence[int]) -> list[dict[str, Any]]:
     """The block's table, with counts, means to one decimal and medians, of more people."""
     results = []
-    for people, seed in itertools.product((20, 30, 40, 50, 60), (1, 2, 3)):
+    for people, seed in itertools.product(sizes, seeds):
         truth = _neighbors(people, seed)
         begun = time.monotonic()
         try:
@@ -224,30 +225,29 @@ def _like_block(truth: Sequence[Record]) -> attacks.Tables:
     return replace(document, statistics=tuple(listed))
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", type=Path)
+def main(given: Sequence[str] | None = None) -> None:
+    parser = options(__doc__)
     parser.add_argument("--blocks", type=int, default=200)
     parser.add_argument("--seconds", type=float, default=60, help="for each hard case")
     parser.add_argument("--only", choices=("block", "ways", "blocks", "hard"))
-    options = parser.parse_args()
-    folder = os.environ.get("PRIVET_DATA")
+    parser.set_defaults(seeds=(1, 2, 3), ways=(100, 1000), hard=(20, 30, 40, 50, 60))
+    parser.set_defaults(processes=os.cpu_count())
+    asked = parse(parser, given, blocks=1, seconds=0.2, seeds=(1,), ways=(6,), hard=(4,), processes=1)
+    evidence, folder = Evidence(asked, "tables"), os.environ.get("PRIVET_DATA")
+    people = made_up(8, 1) if asked.tiny else survey(Path(folder)) if folder else None
     parts = {
-        "block": block,
-        "ways": ways,
-        "blocks": lambda: blocks(Path(folder), options.blocks) if folder else "PRIVET_DATA is not set",
-        "hard": lambda: hard(options.seconds),
+        "block": lambda: block(four() if asked.tiny else attacks.read_tables(BLOCK)),
+        "ways": lambda: ways(asked.ways, asked.seeds),
+        "blocks": lambda: blocks(people, asked.blocks, asked.processes) if people else "PRIVET_DATA is not set",
+        "hard": lambda: hard(asked.seconds, asked.hard, asked.seeds),
     }
-    kept = json.loads(options.json.read_text())["result"] if options.json and options.json.exists() else {}
-    asked = ["git", "rev-parse", "--short", "HEAD"]
-    commit = subprocess.run(asked, capture_output=True, text=True, cwd=ROOT, check=True).stdout.strip()
+    kept = json.loads(asked.json.read_text())["result"] if asked.json and asked.json.exists() else {}
     for name, part in parts.items():
-        if options.only in (None, name):
+        if asked.only in (None, name):
             kept[name] = part()
-            kept.setdefault("commits", {})[name] = commit
+            kept.setdefault("commits", {})[name] = commit()["commit"]
             print(json.dumps(kept[name], indent=1), flush=True)
-    if options.json:
-        options.json.write_text(json.dumps({"privet": 1, "kind": "tables", "result": kept}, indent=1) + "\n")
+    evidence.save({name: kept[name] for name in (*parts, "commits") if name in kept})
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from typing import Any
 
 import mpmath
 import pytest
+from support.refusals import expect_code, refused
 
 from privet import cli, recheck
 from privet.core.accountant import rho_cap
@@ -604,8 +605,7 @@ def test_bad_files_end_in_one_line(
     path.write_text(text)
     assert recheck.main([str(path)]) == 2
     assert capsys.readouterr().err.startswith("recheck: ")
-    assert cli.main(["recheck", str(path)]) == 2
-    assert "\n  remedy: repeat the query (the same query is free)" in capsys.readouterr().err
+    expect_code("wrong-format: `privet query", refused(["recheck", str(path)], capsys))
     monkeypatch.setattr("sys.stdin", io.StringIO(text))
     assert cli.main(["recheck", "-"]) == 2
 
@@ -658,8 +658,6 @@ def test_the_command_in_json(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 def test_files_that_cannot_be_read(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert cli.main(["recheck", str(tmp_path / "none.json")]) == 2
-    assert "name the file that has the answer as JSON" in capsys.readouterr().err
+    expect_code("unreadable-file: none.json", refused(["recheck", str(tmp_path / "none.json")], capsys))
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"\xff\xfe"), encoding="utf-8"))
-    assert cli.main(["recheck", "-"]) == 2
-    assert "send the answer as UTF-8" in capsys.readouterr().err
+    expect_code("not-utf8: stdin", refused(["recheck", "-"], capsys))

@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 HERE = Path(__file__).resolve().parent
 SCRIPTS = {"opendp": "run_opendp.py", "smartnoise-sql": "run_smartnoise.py", "pipeline-dp": "run_pipelinedp.py"}
 PEERS = tuple(SCRIPTS)
+_left_out: list[str] = []  # why no peer starts
 
 
 class PeerError(Exception):
@@ -39,6 +40,7 @@ class Peer:
     def close(self) -> None:
         self.process.stdin.close()
         self.process.wait()
+        self.process.stdout.close()
 
     def _request(self, request: dict[str, Any]) -> dict[str, Any]:
         print(json.dumps(request), file=self.process.stdin, flush=True)
@@ -54,8 +56,15 @@ class Peer:
         return json.loads(line)
 
 
+def leave_out(why: str) -> None:
+    """From now on every peer is absent: none is installed or started."""
+    _left_out.append(why)
+
+
 def python_of(name: str) -> Path:
     """The python of .venv-peers-NAME, which is built when it is missing or the pins have changed."""
+    if _left_out:
+        raise PeerError(_left_out[-1])
     folder, pins = ROOT / f".venv-peers-{name}", HERE / f"{name}.txt"
     python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     ready = folder / "pins-installed"
@@ -72,12 +81,3 @@ def python_of(name: str) -> Path:
         raise PeerError(f"{name} could not be installed: see above; check access to a package index")
     ready.write_text(pins.read_text())
     return python
-
-
-def commit() -> dict[str, Any]:
-    """The commit that was measured, and whether its source was changed since."""
-
-    def git(*words: str) -> str:
-        return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
-
-    return {"commit": git("rev-parse", "--short", "HEAD"), "source_changed": bool(git("status", "--short", "src"))}

@@ -48,6 +48,7 @@ class Process:
     def close(self) -> None:
         self.process.stdin.close()
         self.process.wait()
+        self.process.stdout.close()
 
 
 class Sampler:

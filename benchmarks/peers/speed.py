@@ -32,35 +32,35 @@ from typing import Any
 import duckdb
 
 import privet as pv
-from peers.process import PEERS, Peer, PeerError, commit
-from privet.backends import kernel
+from peers.process import PEERS, Peer, PeerError
+from privet.backends import pile
 
-ROWS, GROUPS, LOW, HIGH, A_PERSON = 1_000_000, 1_000, 0, 5_000, 10
+GROUPS, LOW, HIGH, A_PERSON = 1_000, 0, 5_000, 10
 PLACES = [f"place {number:03}" for number in range(GROUPS)]
 SQL = "SELECT place, COUNT(*) AS n, SUM(amount) AS s FROM visits GROUP BY place"
 QUANTILES = "SELECT QUANTILE_CONT(amount, [0.25, 0.5, 0.75]) AS q FROM visits"
 CANDIDATES = list(range(LOW, HIGH + 1, 10))
 QUICK = 5  # how often the two that take milliseconds run in a round: their median counts
-BORDERS = {"privet, compiled loops": 0, "privet, NumPy": 10 * ROWS}  # rows from which on people are bounded by loops
+BORDERS = {"privet, compiled loops": 0, "privet, NumPy": 10**9}  # rows from which on people are bounded by loops
 CLOCKS = ("wall", "processor")
 Times = dict[str, tuple[float, ...]]  # contender -> seconds on both clocks; a peer may have two lines
 
 
-def generate(path: Path) -> None:
+def generate(path: Path, rows: int) -> None:
     """Ten places in a row for each person, starting anywhere."""
     with duckdb.connect() as connection:
         connection.execute(
             f"""COPY (SELECT (i // {A_PERSON}) :: BIGINT AS person,
                 'place ' || lpad(CAST((hash(i // {A_PERSON}) + i) % {GROUPS} AS VARCHAR), 3, '0') AS place,
-                (hash(i + 2) % 500000) / 100.0 AS amount FROM range({ROWS}) t(i)) TO '{path}' (FORMAT parquet)"""
+                (hash(i + 2) % 500000) / 100.0 AS amount FROM range({rows}) t(i)) TO '{path}' (FORMAT parquet)"""
         )
 
 
-def described(data: Path, setting: str) -> dict[str, Any]:
+def described(data: Path, setting: str, rows: int) -> dict[str, Any]:
     """The table in the words of the wire."""
     table = {"path": str(data), "person": setting == "people", "keys": None if setting == "quantiles" else PLACES}
     table |= {"low": LOW, "high": HIGH, "groups": A_PERSON, "rows": 1, "whole": False, "candidates": CANDIDATES}
-    return table | {"largest": ROWS if setting == "quantiles" else 10 * ROWS // GROUPS}
+    return table | {"largest": rows if setting == "quantiles" else 10 * rows // GROUPS}
 
 
 def seconds(work: Callable[[], Any]) -> tuple[float, float]:
@@ -75,10 +75,14 @@ def quick(name: str, work: Callable[[], Any]) -> Times:
 
 
 def of_privet(vault: Any, sql: str, border: int | None) -> None:
-    """A border for both: once the loops are loaded, the kernel asks the second one."""
+    """A border for both: once the loops are loaded, Privet asks the second one."""
+    before = pile.WORTH_A_START, pile.WORTH_A_CALL
     if border is not None:
-        kernel.WORTH_A_START = kernel.WORTH_A_CALL = border
-    vault.sql(sql, epsilon="1").release(fresh=True)
+        pile.WORTH_A_START = pile.WORTH_A_CALL = border
+    try:
+        vault.sql(sql, epsilon="1").release(fresh=True)
+    finally:
+        pile.WORTH_A_START, pile.WORTH_A_CALL = before
 
 
 def of_peer(peer: Peer, aggregates: list[Any]) -> Times:
@@ -98,7 +102,7 @@ def vault_on(folder: Path, data: Path, setting: str) -> Iterator[Any]:
         yield vault
 
 
-def compare(setting: str, data: Path, peers: dict[str, Peer], rounds: int) -> list[dict[str, Any]]:
+def compare(setting: str, data: Path, rows: int, peers: dict[str, Peer], rounds: int) -> list[dict[str, Any]]:
     """Every contender once a round, after a first turn that does not count: it opens files and fills caches."""
     sql = QUANTILES if setting == "quantiles" else SQL
     aggregates: list[Any] = [0.25, 0.5, 0.75] if setting == "quantiles" else ["count", "sum"]
@@ -115,7 +119,7 @@ def compare(setting: str, data: Path, peers: dict[str, Peer], rounds: int) -> li
         }
         chosen = ["opendp"] if setting == "quantiles" else list(peers)
         clocks |= {name: partial(of_peer, peers[name], aggregates) for name in chosen if name in peers}
-        missing = [name for name in clocks if name in peers and not loads(peers[name], described(data, setting))]
+        missing = [name for name in clocks if name in peers and not loads(peers[name], described(data, setting, rows))]
         return table_of(setting, *in_turns(setting, clocks, rounds), missing)
 
 
@@ -162,18 +166,19 @@ def table_of(setting: str, times: list[Times], silent: dict[str, str], missing: 
     return rows + [{"setting": setting, "contender": name, "not_available": why} for name, why in notes.items()]
 
 
-def report(rounds: int) -> dict[str, Any]:
+def report(rounds: int, size: int) -> dict[str, Any]:
     """Measure, print, and give the result for the evidence."""
     peers, absent = started()
     with tempfile.TemporaryDirectory() as name:
         data = Path(name) / "visits.parquet"
-        generate(data)
-        rows = [row for setting in ("people", "rows", "quantiles") for row in compare(setting, data, peers, rounds)]
+        generate(data, size)
+        settings = ("people", "rows", "quantiles")
+        rows = [row for setting in settings for row in compare(setting, data, size, peers, rounds)]
     for peer in peers.values():
         peer.close()
     show(rows, absent)
     versions = {name: peer.versions for name, peer in peers.items()} | {"duckdb": version("duckdb")}
-    facts = commit() | {"threads": os.cpu_count(), "versions": versions, "rounds": rounds}
+    facts = {"threads": os.cpu_count(), "versions": versions, "rounds": rounds}
     return facts | {"sql": SQL, "quantiles": QUANTILES, "absent": absent, "table": rows}
 
 

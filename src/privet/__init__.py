@@ -6,41 +6,29 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from privet import anonymize as anonymize
-    from privet import attacks as attacks
-    from privet import audits as audits
-    from privet import compare as compare
-    from privet import errors as errors
-    from privet import noise as noise
-    from privet import testing as testing
-    from privet.core.accountant import Budget as Budget
-    from privet.core.schema import Boolean as Boolean
-    from privet.core.schema import Category as Category
-    from privet.core.schema import Date as Date
-    from privet.core.schema import Integer as Integer
-    from privet.core.schema import Number as Number
-    from privet.core.schema import Text as Text
-    from privet.core.schema import Timestamp as Timestamp
-    from privet.frame.aggregates import corr as corr
-    from privet.frame.aggregates import count as count
-    from privet.frame.aggregates import cov as cov
-    from privet.frame.aggregates import max as max
-    from privet.frame.aggregates import mean as mean
-    from privet.frame.aggregates import median as median
-    from privet.frame.aggregates import min as min
-    from privet.frame.aggregates import n_distinct as n_distinct
-    from privet.frame.aggregates import n_units as n_units
-    from privet.frame.aggregates import quantile as quantile
-    from privet.frame.aggregates import std as std
-    from privet.frame.aggregates import sum as sum
-    from privet.frame.aggregates import var as var
-    from privet.frame.choices import when as when
-    from privet.frame.columns import col as col
-    from privet.frame.columns import lit as lit
-    from privet.interpret import meaning as meaning
-    from privet.vault import create as create
-    from privet.vault import open as open
-    from privet.vault.in_memory import from_frame as from_frame
+    from privet import anonymize, attacks, audits, compare, errors, noise, testing
+    from privet.core.accountant import Budget
+    from privet.core.schema import Boolean, Category, Date, Integer, Number, Text, Timestamp
+    from privet.frame.aggregates import (
+        corr,
+        count,
+        cov,
+        max,
+        mean,
+        median,
+        min,
+        n_distinct,
+        n_units,
+        quantile,
+        std,
+        sum,
+        var,
+    )
+    from privet.frame.choices import when
+    from privet.frame.columns import col, lit
+    from privet.interpret import meaning
+    from privet.vault import create, open
+    from privet.vault.in_memory import from_frame
 
 __version__ = "0.1.0"
 

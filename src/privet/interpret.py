@@ -296,9 +296,7 @@ def _sizes(groups: Iterable[int]) -> list[int]:
         sizes = [whole(size, "a group", 1) for size in groups]
     except TypeError:
         raise InvalidInputError(
-            f"groups must be a list of whole numbers, not {show(groups)}",
-            "give groups such as [2, 5, 10]",
-            "not-a-list",
+            f"groups must be a list of whole numbers, not {show(groups)}", "for example groups=[2, 5, 10]", "not-a-list"
         ) from None
     if sizes and max(sizes) > LARGEST_GROUP:
         raise InvalidInputError(

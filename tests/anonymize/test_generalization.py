@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from support import anonymity_oracle as oracle
 from support.anonymity_oracle import Made
+from support.refusals import expect_code, raises_code
 
 from privet.anonymize import counting, generalization, lattice
 from privet.anonymize.generalization import GeneralizeTask, generalize, limit_of, quasi_identifiers
@@ -333,7 +334,7 @@ def test_when_time_is_up_the_best_so_far_is_told_with_a_bound(monkeypatch: pytes
 def test_without_time_and_without_luck(monkeypatch: pytest.MonkeyPatch) -> None:
     made = Made([("v0",), ("v1",)] * 2, {"s": list("abaa")}, [(("v0", "v1"), ("*", "*"))], (EntropyL(2, "s"),), "0.5")
     monkeypatch.setattr(lattice.time, "monotonic", iter(range(1000)).__next__)
-    with pytest.raises(InvalidInputError, match="no choice of levels was found in time"):
+    with raises_code(InvalidInputError, "out-of-time"):
         made_of(made, seconds=1)
 
 
@@ -357,42 +358,42 @@ def refused(**changed: Any) -> InvalidInputError:
 @pytest.mark.parametrize(
     ("problem", "changed"),
     [
-        ("k=7 is more than the 6 records", {"k": 7}),
-        ("k=2 is more than the 1 record", {"data": {"age": ["21"], "sex": ["F"]}}),
-        ("there are no records", {"data": {"age": np.array([], dtype=object), "sex": np.array([], dtype=object)}}),
-        ("no quasi-identifier is named", {"quasi": []}),
-        ("quasi-identifier 'age' is named twice", {"quasi": ["age", "age"]}),
-        ("there is no column 'zip'", {"quasi": ["zip"]}),
-        ("there is no column 'zip'", {"sensitive": "zip", "l": 2}),
-        ("column 'sex' is both sensitive and a quasi-identifier", {"sensitive": ["ill", "sex"], "l": 2}),
-        ("column 'sex' is both sensitive and a quasi-identifier", {"models": [EntropyL(2, "sex")]}),
-        ("suppress must be from 0 to 1, not 1.5", {"suppress": 1.5}),
-        ("suppress", {"suppress": float("nan")}),
-        ("there is no measure 'loss'", {"measure": "loss"}),
-        ("discernibility has no weights", {"measure": "discernibility", "weights": {"age": 2}}),
-        ("'zip' has a weight and is no quasi-identifier", {"weights": {"zip": 2}}),
-        ("the weight of age must be above 0", {"weights": {"age": 0}}),
-        ("seconds must be above 0", {"seconds": 0}),
-        ("what is given for 'age' is no hierarchy", {"hierarchies": {"age": "ages.csv"}}),
+        ("too-large: k=7 … the 6 records", {"k": 7}),
+        ("too-large: k=2 … the 1 record", {"data": {"age": ["21"], "sex": ["F"]}}),
+        ("empty: records", {"data": {"age": np.array([], dtype=object), "sex": np.array([], dtype=object)}}),
+        ("missing-name: named", {"quasi": []}),
+        ("duplicate-name: quasi-identifier … 'age'", {"quasi": ["age", "age"]}),
+        ("unknown-column: column … 'zip'", {"quasi": ["zip"]}),
+        ("unknown-column: column … 'zip'", {"sensitive": "zip", "l": 2}),
+        ("duplicate-name: 'sex' … quasi-identifier", {"sensitive": ["ill", "sex"], "l": 2}),
+        ("duplicate-name: 'sex' … quasi-identifier", {"models": [EntropyL(2, "sex")]}),
+        ("out-of-range: suppress … from 0 … 1.5", {"suppress": 1.5}),
+        ("not-finite: suppress", {"suppress": float("nan")}),
+        ("unknown-choice: 'loss'", {"measure": "loss"}),
+        ("unneeded-option", {"measure": "discernibility", "weights": {"age": 2}}),
+        ("unknown-column: 'zip' … quasi-identifier", {"weights": {"zip": 2}}),
+        ("not-positive: weight … above 0", {"weights": {"age": 0}}),
+        ("not-positive: seconds … above 0", {"seconds": 0}),
+        ("wrong-type: 'age'", {"hierarchies": {"age": "ages.csv"}}),
     ],
 )
 def test_bad_input_is_one_clear_line(problem: str, changed: dict[str, Any]) -> None:
-    assert problem in refused(**changed).problem
+    expect_code(problem, refused(**changed))
 
 
 def test_what_would_be_feasible_is_told() -> None:
     half = {"sex": Hierarchy("sex", (("F", "M", ""), ("F", "M", "")))}
     error = refused(quasi=["sex"], hierarchies=half, suppress=0)
-    assert error.problem == "no choice of levels gives k=2 with at most 0 of 6 records suppressed"
+    expect_code("unreachable-model: k=2 … most 0 … 6 records", error)
     assert "let 1 be suppressed: suppress=0.166667" in error.remedy
     made = generalize(PEOPLE, ["sex"], hierarchies=half, k=2, suppress=0.166667)
     assert made.suppressed == 1
-    assert "keeps any record" in refused(quasi=["sex"], sensitive="ill", l=3, suppress=1).problem
+    expect_code("unreachable-model: keeps", refused(quasi=["sex"], sensitive="ill", l=3, suppress=1))
 
 
 def test_too_many_levels(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(generalization, "MOST_NODES", 5)
-    assert refused().problem == "there are 6 ways to choose levels, too many to search"
+    expect_code("too-many: are 6 ways", refused())
 
 
 def test_the_limit_is_a_whole_number_of_records() -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.refusals import expect_code, raises_code
 
 from privet import anonymize
 from privet.anonymize import builders
@@ -46,20 +47,20 @@ def test_levels_group_values() -> None:
 @pytest.mark.parametrize(
     ("levels", "said"),
     [
-        ((), "is empty"),
-        (((), ()), "is empty"),
-        ((("a", "b"), ("*",)), "different lengths"),
-        ((("a", "b", "a"), ("*", "*", "*")), "has 'a' twice"),
+        ((), "empty: empty"),
+        (((), ()), "empty: empty"),
+        ((("a", "b"), ("*",)), "wrong-length: different"),
+        ((("a", "b", "a"), ("*", "*", "*")), "duplicate-value: 'a' … twice"),
         (
             (("a", "b", "c"), ("x", "x", "y"), ("1", "2", "2")),
-            "contradicts itself: 'a' and 'b' are both 'x' at level 1, but '1' and '2' at level 2",
+            "contradiction: 'a' … 'b' … 'x' … 1",
         ),
     ],
 )
 def test_what_is_no_hierarchy(levels: tuple[tuple[str, ...], ...], said: str) -> None:
-    with pytest.raises(InvalidInputError, match="the hierarchy of 'age'") as caught:
+    with raises_code(InvalidInputError, "contradiction|duplicate-value|empty|wrong-length: 'age'") as caught:
         Hierarchy("age", levels)
-    assert said in caught.value.problem
+    expect_code(said, caught.value)
 
 
 @given(st.lists(st.lists(st.integers(0, 2), min_size=2, max_size=4), min_size=1, max_size=6))
@@ -98,11 +99,10 @@ def test_a_missing_value_is_one_of_its_own_below_a_level_that_says_nothing() -> 
 
 
 def test_values_without_a_row_are_named_up_to_three() -> None:
-    with pytest.raises(InvalidInputError, match=r"no row for 1 value of the data: '5'\n"):
+    with raises_code(InvalidInputError, "not-declared: for 1 value … '5'"):
         AGES.fitted(made("5", "21"))
-    with pytest.raises(InvalidInputError, match=r"no row for 4 values of the data: '1', '2', '3', \.\.\.\n") as caught:
+    with raises_code(InvalidInputError, "not-declared: for 4 values … '1' … '2' … '3'"):
         AGES.fitted(made("1", "2", "3", "4"))
-    assert "add a row" in caught.value.remedy
 
 
 # Files
@@ -133,7 +133,7 @@ def test_semicolons_go_before_other_marks_and_spaces_do_not_count(tmp_path: Path
 
 def test_a_quote_that_is_not_closed(tmp_path: Path) -> None:
     (tmp_path / "h.csv").write_text('a;*\nb;"*\nc;*\n')
-    with pytest.raises(InvalidInputError, match="ends inside a quoted field"):
+    with raises_code(InvalidInputError, "unclosed-quote"):
         read_hierarchy(tmp_path / "h.csv")
 
 
@@ -145,28 +145,28 @@ def test_old_encodings_and_gzip(tmp_path: Path) -> None:
 
 def test_a_wrong_encoding_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "h.csv").write_bytes("Köln;*\n".encode("cp1252"))
-    with pytest.raises(InvalidInputError, match="cannot be read") as caught:
+    with raises_code(InvalidInputError, "unreadable-file") as caught:
         read_hierarchy(tmp_path / "h.csv", encoding="utf-8")
     assert "encoding" in caught.value.remedy
-    with pytest.raises(InvalidInputError, match="there is no encoding 'no-such'"):
+    with raises_code(InvalidInputError, "unknown-choice: 'no-such'"):
         read_hierarchy(tmp_path / "h.csv", encoding="no-such")
-    with pytest.raises(InvalidInputError, match="cannot be read"):
+    with raises_code(InvalidInputError, "unreadable-file"):
         read_hierarchy(tmp_path / "none.csv")
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "is empty"),
-        ("\n\n", "is empty"),
-        ("a;x;*\nb;*\n", "has 2 fields in row 2, and 3 in row 1"),
-        ("a;x;*\na;y;*\n", "has two different rows for 'a'"),
-        ("a;x;1\nb;x;2\n", "contradicts itself"),
+        ("", "empty: empty"),
+        ("\n\n", "empty: empty"),
+        ("a;x;*\nb;*\n", "wrong-length: 2 fields … and 3 … row 1"),
+        ("a;x;*\na;y;*\n", "duplicate-value: different … 'a'"),
+        ("a;x;1\nb;x;2\n", "contradiction: contradicts"),
     ],
 )
 def test_files_that_are_wrong(tmp_path: Path, text: str, said: str) -> None:
     (tmp_path / "age.csv").write_text(text)
-    with pytest.raises(InvalidInputError, match=said):
+    with raises_code(InvalidInputError, said):
         read_hierarchy(tmp_path / "age.csv", delimiter=";")
 
 
@@ -178,14 +178,14 @@ def test_folders(tmp_path: Path) -> None:
     (tmp_path / "data_hierarchy_sex.csv").write_text("F;*\n")  # now age.csv may be data
     assert set(read_hierarchies(tmp_path)) == {"sex"}
     (tmp_path / "other_hierarchy_sex.csv").write_text("F;*\n")
-    with pytest.raises(InvalidInputError, match="are both for column 'sex'"):
+    with raises_code(InvalidInputError, "duplicate-name: for … 'sex'"):
         read_hierarchies(tmp_path)
-    with pytest.raises(InvalidInputError, match="no folder"):
+    with raises_code(InvalidInputError, "folder-missing"):
         read_hierarchies(tmp_path / "none")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(InvalidInputError, match="no hierarchy in"):
+    with raises_code(InvalidInputError, "missing-file"):
         read_hierarchies(tmp_path / "empty")
-    with pytest.raises(InvalidInputError, match="cannot be written"):
+    with raises_code(InvalidInputError, "cannot-write: written"):
         write_hierarchy(AGES, tmp_path / "none" / "a.csv")
     (tmp_path / "plain").write_text("a;*\n")
     assert read_hierarchy(tmp_path / "plain").name == "plain"
@@ -217,16 +217,16 @@ def test_intervals_with_ends() -> None:
 @pytest.mark.parametrize(
     ("widths", "more", "said"),
     [
-        ((5, 12), {}, "do not lie within each other"),
-        ((5, 5), {}, "do not lie within each other"),
-        ((0,), {}, "above 0"),
-        ((5,), {"low": 9, "high": 9}, "is not below"),
+        ((5, 12), {}, "contradiction: within"),
+        ((5, 5), {}, "contradiction: within"),
+        ((0,), {}, "not-positive: 0"),
+        ((5,), {"low": 9, "high": 9}, "reversed-range"),
     ],
 )
 def test_intervals_that_cannot_be(widths: tuple[int, ...], more: dict[str, int], said: str) -> None:
-    with pytest.raises(InvalidInputError, match=said):
+    with raises_code(InvalidInputError, said):
         builders.intervals(made("1"), widths, **more)
-    with pytest.raises(InvalidInputError, match="'x' in column 'c' is not a number"):
+    with raises_code(InvalidInputError, "not-a-number: 'x' … 'c'"):
         builders.intervals(made("1", "x"))
 
 
@@ -255,7 +255,7 @@ def test_prefixes() -> None:
     assert found["9"] == ("9", "9", "9", "9", "*")
     assert rows(builders.prefixes(made("abcd"), "#", 2)) == {"abcd": ("ab##", "*")}
     for mask in ("", "**"):
-        with pytest.raises(InvalidInputError, match="one character"):
+        with raises_code(InvalidInputError, "invalid-mark"):
             builders.prefixes(made("a"), mask)
 
 
@@ -271,9 +271,9 @@ def test_dates() -> None:
     timed = rows(builders.dates(made("1958-05-12 17:30:00", "1958-05-13")))
     assert timed["1958-05-12 17:30:00"] == ("1958-05-12", "1958-05", "1958-Q2", "1958", "1950-1959", "*")
     assert rows(builders.dates(made("12.05.1958"), "%d.%m.%Y"))["12.05.1958"][0] == "1958-05"
-    with pytest.raises(InvalidInputError, match="'1958-13-01' in column 'c' is not a date in ISO"):
+    with raises_code(InvalidInputError, "not-a-date: '1958-13-01' … 'c' … ISO"):
         builders.dates(made("1958-13-01"))
-    with pytest.raises(InvalidInputError, match=r"in the form '%d\.%m\.%Y'"):
+    with raises_code(InvalidInputError, "not-a-date: '%d.%m.%Y'"):
         builders.dates(made("1958-12-01"), "%d.%m.%Y")
 
 
@@ -313,7 +313,7 @@ def test_what_is_suggested(texts: list[str], expected: tuple[str, ...]) -> None:
 def test_something_is_suggested_for_everything(texts: list[str | None]) -> None:
     one = made(*texts)
     if one.texts == (None,):
-        with pytest.raises(InvalidInputError, match="has no values"):
+        with raises_code(InvalidInputError, "empty: values"):
             builders.suggest(one)
         return
     wider, places = builders.suggest(one).fitted(one)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import optimize, stats
+from support.refusals import raises_code
 
 import privet as pv
 from privet.audits import Claim, from_scores, one_run
@@ -112,16 +113,16 @@ def test_roc_rises_from_the_rare_end() -> None:
 @pytest.mark.parametrize(
     ("inside", "outside", "claim", "confidence", "words"),
     [
-        ([1.0], [1.0, 2.0], Claim(mu=1), 0.9, "inside must be a list of at least 2 numbers"),
-        ([1.0, 2.0], [[1.0, 2.0]], Claim(mu=1), 0.9, "outside must be a list"),
-        ([1.0, 2.0], ["a", "b"], Claim(mu=1), 0.9, "outside must be a list"),
-        ([1.0, math.nan], [1.0, 2.0], Claim(mu=1), 0.9, "inside has a score that is nan"),
-        ([1.0, 2.0], [1.0, 2.0], 1, 0.9, "claim must be a Claim"),
-        ([1.0, 2.0], [1.0, 2.0], Claim(mu=1), 1, "confidence must be at least 0.5"),
+        ([1.0], [1.0, 2.0], Claim(mu=1), 0.9, "wrong-shape: inside … least 2 numbers"),
+        ([1.0, 2.0], [[1.0, 2.0]], Claim(mu=1), 0.9, "wrong-shape: outside"),
+        ([1.0, 2.0], ["a", "b"], Claim(mu=1), 0.9, "wrong-shape: outside"),
+        ([1.0, math.nan], [1.0, 2.0], Claim(mu=1), 0.9, "not-a-number: inside"),
+        ([1.0, 2.0], [1.0, 2.0], 1, 0.9, "wrong-type: claim"),
+        ([1.0, 2.0], [1.0, 2.0], Claim(mu=1), 1, "out-of-range: 0.5"),
     ],
 )
 def test_wrong_scores_are_refused(inside: Any, outside: Any, claim: Any, confidence: Any, words: str) -> None:
-    with pytest.raises(InvalidInputError, match=words):
+    with raises_code(InvalidInputError, words):
         from_scores(inside, outside, claim, confidence=confidence)
 
 
@@ -314,18 +315,18 @@ def test_perfect_guesses_reach_the_ceiling() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"included": [True] * 19}, "included must say True or False"),
-        ({"included": [2] * 20}, "included must say True or False"),
-        ({"scores": [1.0] * 5, "included": [True, False, True, False, True]}, "5 canaries are too few"),
-        ({"scores": [1.0] * 100, "included": [True] * 100}, "fair coins hardly ever give"),
-        ({"guesses": 21}, "guesses must be between 1 and the number of canaries"),
-        ({"guesses": (0, 0)}, "guesses must be between 1 and the number of canaries"),
-        ({"guesses": []}, "guesses is an empty list"),
-        ({"guesses": 0}, "guesses must be at least 1"),
-        ({"claim": "epsilon=1"}, "claim must be a Claim"),
+        ({"included": [True] * 19}, "wrong-shape: included"),
+        ({"included": [2] * 20}, "wrong-shape: included"),
+        ({"scores": [1.0] * 5, "included": [True, False, True, False, True]}, "too-few: 5 canaries"),
+        ({"scores": [1.0] * 100, "included": [True] * 100}, "contradiction"),
+        ({"guesses": 21}, "out-of-range: between 1"),
+        ({"guesses": (0, 0)}, "out-of-range: between 1"),
+        ({"guesses": []}, "empty"),
+        ({"guesses": 0}, "too-small: guesses … least 1"),
+        ({"claim": "epsilon=1"}, "wrong-type: claim"),
     ],
 )
 def test_wrong_coins_and_guesses_are_refused(arguments: dict[str, Any], words: str) -> None:
     given: dict[str, Any] = {"scores": list(range(20)), "included": [True, False] * 10, "claim": Claim(mu=1)}
-    with pytest.raises(InvalidInputError, match=words):
+    with raises_code(InvalidInputError, words):
         pv.audits.one_run(**(given | arguments))

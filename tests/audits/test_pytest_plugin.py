@@ -10,6 +10,7 @@ from importlib.metadata import entry_points
 
 import pytest
 from support.places import ROOT
+from support.refusals import raises_code
 
 import privet as pv
 from privet.errors import InvalidInputError
@@ -147,7 +148,7 @@ def test_it(assert_private):
     )
     result.assert_outcomes(failed=1)
     text = result.stdout.str()
-    assert "a claim is about epsilon" in text
+    assert "not-exactly-one: claim" in text
     assert "remedy: write Claim(epsilon=1, delta=1e-6)" in text
     assert "claims.py" not in text
     assert not re.search(r"^privet:", text, re.MULTILINE)
@@ -214,7 +215,7 @@ def test_the_plain_function() -> None:
     assert max(map(len, str(caught.value).split("\n"))) <= 96
     with pytest.raises(pv.audits.NotPrivateError, match=r"unless\s+allow_inconclusive=True"):
         pv.audits.assert_private(right, epsilon=9, neighbors=(0, 1), samples=20_000)
-    with pytest.raises(InvalidInputError, match="a claim is about epsilon"):
+    with raises_code(InvalidInputError, "not-exactly-one: claim"):
         pv.audits.assert_private(right, neighbors=(0, 1))
 
 

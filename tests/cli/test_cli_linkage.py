@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from support.made_linkage import pair, world
-from support.refusals import refused
+from support.refusals import expect_code, refused
 
 from privet import cli
 from privet.records.microdata import write
@@ -71,21 +71,21 @@ def test_uniqueness_for_a_program(files: list[str], capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        (["linkage", "FILE", "FILE", "--on", "=a"], "--on =a is not a list of columns"),
-        (["linkage", "FILE", "FILE", "--on", "a="], "--on a= is not a list of columns"),
-        (["linkage", "FILE", "FILE", "--truth", "a,b"], "--truth must name one column of ids"),
-        (["linkage", "FILE", "FILE", "--precision", "2"], "a precision of 2 cannot be promised"),
-        (["linkage", "FILE", "nowhere.csv"], "there is no file"),
-        (["linkage", "FILE", "FILE", "--out", "x.pdf"], "the report is an HTML file"),
-        (["uniqueness", "FILE", "--points", "one"], "--points one is not a list of numbers"),
-        (["uniqueness", "FILE", "--on", "height"], "is not there"),
-        (["scoreboard", "FILE", "FILE"], "is not there"),
+        (["linkage", "FILE", "FILE", "--on", "=a"], "syntax-error: --on … =a"),
+        (["linkage", "FILE", "FILE", "--on", "a="], "syntax-error: --on … a="),
+        (["linkage", "FILE", "FILE", "--truth", "a,b"], "syntax-error: --truth"),
+        (["linkage", "FILE", "FILE", "--precision", "2"], "out-of-range: of 2"),
+        (["linkage", "FILE", "nowhere.csv"], "missing-file: no file"),
+        (["linkage", "FILE", "FILE", "--out", "x.pdf"], "wrong-ending: HTML"),
+        (["uniqueness", "FILE", "--points", "one"], "syntax-error: --points"),
+        (["uniqueness", "FILE", "--on", "height"], "unknown-column: not there"),
+        (["scoreboard", "FILE", "FILE"], "unknown-column: not there"),
     ],
 )
 def test_wrong_input_is_one_clear_line(
     words: list[str], problem: str, files: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert problem in refused(["attack", *(files[0] if word == "FILE" else word for word in words)], capsys)
+    expect_code(problem, refused(["attack", *(files[0] if word == "FILE" else word for word in words)], capsys))
 
 
 def test_words_of_a_release_are_read_by_hierarchies(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -99,5 +99,4 @@ def test_words_of_a_release_are_read_by_hierarchies(tmp_path: Path, capsys: pyte
     assert json.loads(capsys.readouterr().out)["result"]["fit_nobody"] == 40
     assert cli.main([*words, "--hierarchies", str(tmp_path / "h")]) == 0
     assert json.loads(capsys.readouterr().out)["result"]["uniquely_linkable"] == 40
-    assert cli.main([*words, "--hierarchies", str(tmp_path / "nowhere")]) == 2
-    assert "there is no folder" in capsys.readouterr().err
+    expect_code("folder-missing", refused([*words, "--hierarchies", str(tmp_path / "nowhere")], capsys))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.refusals import refused
+from support.refusals import expect_code, refused
 
 from privet import cli
 
@@ -95,22 +95,22 @@ def test_wrong_words(files: dict[str, str], capsys: pytest.CaptureFixture[str], 
     (tmp_path / "latin.txt").write_bytes(b"\xe8ve\n")
     at = {path.name: str(path) for path in tmp_path.iterdir()}
     cases = [
-        ([], "name either published STATISTICS or --data"),
-        ([means, "--data", people], "name either published STATISTICS or --data"),
-        ([means], "nobody is asked about"),
-        (["--data", people], "how many people are to be drawn"),
-        (["--data", people, "--size", "9", "--delta", "0.1"], "the promise is epsilon alone"),
-        ([means, "--people", at["empty.csv"]], "has no people with attributes"),
-        ([means, "--people", at["short.csv"]], "there is no 'a1', nor 298 others"),
-        ([at["words.csv"], "--people", people], "column 'mean' has something that is not a number"),
-        ([at["twice.csv"], "--people", people], "two of the statistic 'a0'"),
-        ([at["unnamed.csv"], "--people", people], "a name is missing"),
-        ([*given, "--members", at["other.txt"]], "'somebody' of other.txt is not among the people"),
-        ([*given, "--members", at["latin.txt"]], "is not in UTF-8"),
-        ([*given, "--members", str(tmp_path / "none.txt")], "cannot read"),
+        ([], "not-exactly-one: STATISTICS … --data"),
+        ([means, "--data", people], "not-exactly-one: STATISTICS … --data"),
+        ([means], "missing-option: nobody"),
+        (["--data", people], "missing-option: drawn"),
+        (["--data", people, "--size", "9", "--delta", "0.1"], "unneeded-delta"),
+        ([means, "--people", at["empty.csv"]], "empty: attributes"),
+        ([means, "--people", at["short.csv"]], "unknown-attribute: 'a1' … 298"),
+        ([at["words.csv"], "--people", people], "not-a-number: 'mean'"),
+        ([at["twice.csv"], "--people", people], "duplicate-name: 'a0'"),
+        ([at["unnamed.csv"], "--people", people], "missing-name: missing"),
+        ([*given, "--members", at["other.txt"]], "unknown-person: 'somebody'"),
+        ([*given, "--members", at["latin.txt"]], "not-utf8: in UTF-8"),
+        ([*given, "--members", str(tmp_path / "none.txt")], "unreadable-file"),
     ]
     for words, says in cases:
-        assert says in refused(["attack", "membership", *words], capsys), words
+        expect_code(says, refused(["attack", "membership", *words], capsys))
 
 
 def test_people_without_names(tmp_path: Path, files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.refusals import refused
+from support.refusals import expect_code, raises_code, refused
 
 import privet as pv
 from privet import cli
 from privet.attacks.subsets.decoders import Errors
 from privet.attacks.subsets.file import read_counts, read_errors, read_subsets
-from privet.errors import InvalidInputError
+from privet.errors import InvalidInputError, PrivetError
 
 NAMES = ("Ada", "Bo", "Cy", "Dé")
 SECRETS = (1, 0, 1, 0)
@@ -93,17 +93,17 @@ def test_files_of_each_kind(folder: Path, capsys: pytest.CaptureFixture[str]) ->
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("", "no rows"),
-        ("answer,a\n", "no rows"),
-        ("sum,a\n1,1\n", "first column"),
-        ("answer,a,a\n1,1,0\n1,0,1\n", "twice"),
-        ("answer,a,b\n1,1\n", "row 2 of"),
-        ("answer,a,b\n1,1,x\n2,1,1\n", "is no number"),
-        ("answer,a,b\n1,1,3\n2,1,1\n", "not 0 or 1"),
-        ("answer,a,b\n1,1,0\n", "fewer than 2 people"),
-        ("answer,a,b\n1,1,0\n1,0,0\n", "query 2 asks about nobody"),
-        ("answer,a,b\ninf,1,0\n1,0,1\n", "is no number"),
-        ("a\x00b\n", "no rows"),
+        ("", "empty: rows"),
+        ("answer,a\n", "empty: rows"),
+        ("sum,a\n1,1\n", "wrong-columns: first"),
+        ("answer,a,a\n1,1,0\n1,0,1\n", "duplicate-name: twice"),
+        ("answer,a,b\n1,1\n", "wrong-length: 2"),
+        ("answer,a,b\n1,1,x\n2,1,1\n", "not-a-number: no number"),
+        ("answer,a,b\n1,1,3\n2,1,1\n", "not-binary: 0 … 1"),
+        ("answer,a,b\n1,1,0\n", "too-few: than 2 people"),
+        ("answer,a,b\n1,1,0\n1,0,0\n", "empty: 2 asks"),
+        ("answer,a,b\ninf,1,0\n1,0,1\n", "not-a-number: no number"),
+        ("a\x00b\n", "empty: rows"),
     ],
 )
 def test_wrong_files_are_told_in_one_line(
@@ -111,56 +111,56 @@ def test_wrong_files_are_told_in_one_line(
 ) -> None:
     path = tmp_path / "sums.csv"
     path.write_text(text, encoding="utf-8")
-    assert problem in refused(["attack", "subsets", str(path)], capsys)
+    expect_code(problem, refused(["attack", "subsets", str(path)], capsys))
 
 
 def test_other_wrong_files(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    def why(*words: str) -> str:
+    def why(*words: str) -> PrivetError:
         return refused(["attack", "subsets", *words], capsys)
 
     Path("latin.csv").write_bytes("answer,Zoë\n1,1\n".encode("latin-1"))
-    assert "cannot be read" in why("latin.csv")
-    assert "cannot read" in why(str(folder / "gone.csv"))
+    expect_code("wrong-format: read", why("latin.csv"))
+    expect_code("unreadable-file", why(str(folder / "gone.csv")))
     Path("odd.npz").write_bytes(b"PK nothing")
-    assert "as arrays" in why("odd.npz")
+    expect_code("unreadable-file: arrays", why("odd.npz"))
     np.savez("half.npz", answers=[1])
-    assert "no arrays queries and answers" in why("half.npz")
+    expect_code("missing-entry: queries", why("half.npz"))
     Path("who.csv").write_text("query,person\nq9,Ada\n")
-    assert "has no answer" in why("answers.csv", "--members", "who.csv")
-    assert "wide.csv has the columns answer, Ada" in why("wide.csv", "--members", "members.csv")
+    expect_code("contradiction: answer", why("answers.csv", "--members", "who.csv"))
+    expect_code("wrong-columns: wide.csv", why("wide.csv", "--members", "members.csv"))
     Path("two.csv").write_text("query,answer\nq1,1\nq1,2\n")
-    assert "twice" in why("two.csv", "--members", "members.csv")
+    expect_code("duplicate-name: twice", why("two.csv", "--members", "members.csv"))
     Path("bits.csv").write_text("name,value\nAda,2\n")
-    assert "not 0 or 1" in why("wide.csv", "--truth", "bits.csv")
+    expect_code("not-binary: 0 … 1", why("wide.csv", "--truth", "bits.csv"))
     Path("bits.csv").write_text("name,value\nAda,1\nAda,0\n")
-    assert "twice" in why("wide.csv", "--truth", "bits.csv")
+    expect_code("duplicate-name: twice", why("wide.csv", "--truth", "bits.csv"))
 
 
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        ([], "said once"),
-        (["x.csv", "--simulate"], "said once"),
-        (["--simulate"], "must be a number"),
-        (["--simulate", "--people", "ten"], "must be a number"),
-        (["--simulate", "--people", "10"], "size of errors must be said once"),
-        (["--simulate", "--people", "10", "--alpha", "1", "--error", "1"], "size of errors must be said once"),
-        (["--simulate", "--people", "10", "--alpha", "1", "--decoder", "odd"], "odd"),
-        (["--vault", "v.privet", "--people", "p.csv"], "--table is needed"),
-        (["x.csv", "--noise", "normal"], "describes no errors"),
-        (["x.csv", "--noise", "normal:many"], "no number"),
-        (["x.csv", "--noise", "normal:-3"], "size -3"),
-        (["--simulate", "--people", "10", "--alpha", "1", "--out", "x.pdf"], "HTML"),
+        ([], "not-exactly-one: said"),
+        (["x.csv", "--simulate"], "not-exactly-one: said"),
+        (["--simulate"], "not-whole"),
+        (["--simulate", "--people", "ten"], "not-whole"),
+        (["--simulate", "--people", "10"], "not-exactly-one: errors"),
+        (["--simulate", "--people", "10", "--alpha", "1", "--error", "1"], "not-exactly-one: errors"),
+        (["--simulate", "--people", "10", "--alpha", "1", "--decoder", "odd"], "unknown-choice: odd"),
+        (["--vault", "v.privet", "--people", "p.csv"], "missing-option: --table"),
+        (["x.csv", "--noise", "normal"], "syntax-error: describes"),
+        (["x.csv", "--noise", "normal:many"], "not-a-number: no number"),
+        (["x.csv", "--noise", "normal:-3"], "negative: -3"),
+        (["--simulate", "--people", "10", "--alpha", "1", "--out", "x.pdf"], "wrong-ending: HTML"),
     ],
 )
 def test_wrong_words_are_told_in_one_line(words: list[str], problem: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert problem in refused(["attack", "subsets", *words], capsys)
+    expect_code(problem, refused(["attack", "subsets", *words], capsys))
 
 
 def test_errors_as_text() -> None:
     assert read_errors("outliers:3:0.1") == Errors("outliers", 3, 0.1)
     assert read_errors("exact") == Errors("exact")
-    with pytest.raises(InvalidInputError, match="cannot read"):
+    with raises_code(InvalidInputError, "unreadable-file"):
         read_subsets("gone.csv")
 
 
@@ -200,6 +200,6 @@ def test_counters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytes
     assert capsys.readouterr().out.startswith("forecast: ")
     Path("many.csv").write_text("count,arrivals\n1,2\n4,3\n")
     assert read_counts("many.csv") == ([1, 4], [2, 3], None)
-    for text, problem in (("count,arrivals\n1,0\n", "no whole number"), ("n\n1\n", "has the columns n")):
+    for text, problem in (("count,arrivals\n1,0\n", "not-positive: whole"), ("n\n1\n", "wrong-columns: columns n")):
         Path("odd.csv").write_text(text)
-        assert problem in refused(["attack", "counter", "odd.csv", "--noise", "exact"], capsys)
+        expect_code(problem, refused(["attack", "counter", "odd.csv", "--noise", "exact"], capsys))

@@ -91,10 +91,8 @@ def test_correlation_is_no_gain(compared: Comparison) -> None:
 
 def test_what_is_shown(compared: Comparison, tmp_path: Path) -> None:
     text = str(compared)
-    assert "Only the noisy tables have a guarantee" in " ".join(text.split())
     assert all(len(line) <= 100 for line in text.splitlines())
     page = compared.report(tmp_path / "plans.html").read_text()
-    assert "Utility against attack success" in page
     assert "<svg" in page
     assert "privet" in compared._repr_html_()
     assert json.dumps(compared.to_json())

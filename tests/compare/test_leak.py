@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.refusals import refused
+from support.refusals import raises_code, refused
 
 from privet import cli
 from privet.compare.leak_runs import deviation, law_for, most_auc, most_right
@@ -122,35 +122,35 @@ def test_columns_of_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("wrong", "problem"),
     [
-        ({"columns": []}, "there are 0 columns"),
-        ({"columns": ["a1", "a1"]}, "there are 2 columns"),
-        ({"columns": ["a9"]}, "there is no column"),
-        ({"epsilons": []}, "no epsilon is given"),
-        ({"epsilons": [0]}, "epsilon"),
-        ({"attack": "guessing"}, "there is no attack"),
-        ({"attack": "subsets", "columns": ["a1", "a2"]}, "about one yes or no"),
-        ({"neighbors": "nobody"}, "neighbors must be"),
-        ({"runs": 3}, "runs must be at least 40"),
-        ({"seed": -1}, "seed must be at least 0"),
-        ({"columns": [("a1", 1, 0)]}, "the range of 'a1' is empty"),
+        ({"columns": []}, "wrong-length: are 0 columns"),
+        ({"columns": ["a1", "a1"]}, "wrong-length: are 2 columns"),
+        ({"columns": ["a9"]}, "unknown-column"),
+        ({"epsilons": []}, "missing-price"),
+        ({"epsilons": [0]}, "not-positive"),
+        ({"attack": "guessing"}, "unknown-choice: attack"),
+        ({"attack": "subsets", "columns": ["a1", "a2"]}, "not-binary: about"),
+        ({"neighbors": "nobody"}, "unknown-choice: neighbors"),
+        ({"runs": 3}, "too-small: 40"),
+        ({"seed": -1}, "too-small: least 0"),
+        ({"columns": [("a1", 1, 0)]}, "reversed-range: 'a1'"),
     ],
 )
 def test_what_is_refused(wrong: dict[str, Any], problem: str) -> None:
-    with pytest.raises(InvalidInputError, match=problem):
+    with raises_code(InvalidInputError, problem):
         leak(made(60, 2), **{"columns": ["a1"], "epsilons": [1], "runs": 40} | wrong)
 
 
 def test_data_that_are_refused(tmp_path: Path) -> None:
     path = _file(tmp_path)
-    with pytest.raises(InvalidInputError, match="column 'age' is not yes or no"):
+    with raises_code(InvalidInputError, "not-binary: 'age'"):
         leak(path, columns=["age"])
-    with pytest.raises(InvalidInputError, match="a value of smoker"):
+    with raises_code(InvalidInputError, "not-a-number"):
         leak(path, columns=[("smoker", 0, 1)])
-    with pytest.raises(InvalidInputError, match="12 people have a value"):
+    with raises_code(InvalidInputError, "too-few: 12"):
         leak({"a": [0, 1] * 6 + [None] * 50}, columns=["a"])
-    with pytest.raises(InvalidInputError, match="different numbers of people"):
+    with raises_code(InvalidInputError, "wrong-length: different"):
         leak({"a": [0, 1], "b": [1]}, columns=["a", "b"])
-    with pytest.raises(InvalidInputError, match="too many to make"):
+    with raises_code(InvalidInputError, "too-large"):
         made(10**11, 5)
 
 

@@ -14,6 +14,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from support.charges import canonical
+from support.refusals import raises_code
 
 from privet.core import accountant
 from privet.core.accountant import E_BELOW, Budget, accepts, how_many, implies, rho_cap, within
@@ -71,7 +72,7 @@ def test_prices_add_up_and_infinity_stays() -> None:
 )
 def test_refunds_and_free_lunches_are_refused(amounts: dict[str, F]) -> None:
     """The filter's proof needs sums that only grow."""
-    with pytest.raises(InvalidInputError, match=r"a price (has a part|is 0 on one gauge only).*\n  remedy: "):
+    with raises_code(InvalidInputError, "contradiction|wrong-type: price"):
         Loss(**amounts)
 
 
@@ -121,9 +122,9 @@ def test_groups_and_relations() -> None:
     assert for_entries(F(1), 4) == F(1, 4)
     assert for_entries(F(1), 1) == 1
     for wrong in (0, -1, 1.5):
-        with pytest.raises(InvalidInputError, match="people must be"):
+        with raises_code(InvalidInputError, "not-whole|too-small: people"):
             for_group(one, wrong)
-        with pytest.raises(InvalidInputError, match="entries must be"):
+        with raises_code(InvalidInputError, "not-whole|too-small: entries"):
             for_entries(F(1), wrong)
 
 
@@ -267,7 +268,7 @@ def test_budget_of_the_rules() -> None:
     assert how_many(Budget(1), NOTHING, zcdp(F(1, 100))) == 0
     assert how_many(budget, NOTHING, approximate(F(1, 10**6), F(1, 10**10))) == 2  # delta runs out first
     assert Budget(1).rho == 0
-    with pytest.raises(InvalidInputError, match="this charge is 0"):
+    with raises_code(InvalidInputError, "not-positive: is 0"):
         how_many(budget, NOTHING, NOTHING)
 
 
@@ -291,7 +292,7 @@ def test_the_smallest_and_largest_budgets() -> None:
     for good in ((least, 0), (most, 0), (1, delta)):
         Budget(*good)
     for bad in ((least - tiny, 0), (most + tiny, 0), (1, delta - tiny)):
-        with pytest.raises(InvalidInputError, match="between 1e-6 and 1000"):
+        with raises_code(InvalidInputError, "out-of-range: 1e-6 … 1000"):
             Budget(*bad)
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.asked import KINDS, N, average, bounds, key, ledger, plan, query
+from support.refusals import raises_code
 
 from privet.backends import Spread, Task
 from privet.core.accountant import Budget
@@ -500,12 +501,12 @@ def test_missing_keys_come_last() -> None:
 
 def test_keys_need_a_delta_and_a_budget_that_has_one() -> None:
     read = outline(plan((CITY,), N), KINDS, bounds())
-    with pytest.raises(InvalidInputError, match=r"give such as delta=2e-08 \(the budget has 2\.5e-07"):
+    with raises_code(InvalidInputError, "missing-delta: delta=2e-08 … 2.5e-07"):
         ask(read, Budget(3, "1e-6"), Price(epsilon=1))
-    with pytest.raises(InvalidInputError, match="the groups by city are not public"):
+    with raises_code(InvalidInputError, "not-declared"):
         ask(read, Budget(3, "1e-6"), Price(within=1))
     for price in (Price(epsilon=1), Price(epsilon=1, delta="1e-9"), Price(rho=1, delta="1e-9"), Price(within=1)):
-        with pytest.raises(RefusedQueryError, match="needs a delta, which this budget does not have"):
+        with raises_code(RefusedQueryError, "not-declared: budget"):
             ask(read, Budget(3), price)
 
 
@@ -513,26 +514,26 @@ def test_key_noise_wider_than_the_sampler_is_refused_before_it_is_paid() -> None
     people = Aggregate(name="p", function=Function.COUNT_DISTINCT)
     limits = bounds(groups=1)
     for price in ({"epsilon": "1e-16"}, {"rho": "1e-33"}):
-        with pytest.raises(RefusedQueryError, match="wider than"):
+        with raises_code(RefusedQueryError, "too-fine: wider"):
             asked_for({**price, "delta": "1e-9"}, limits, people)
     assert len(asked_for({"epsilon": "1e-15", "delta": "1e-9"}, limits, people).parts) == 1
 
 
 def test_other_needs_groups_that_are_not_shown_and_a_name_of_its_own() -> None:
     for keys, more, problem in (
-        ((key("sex"),), {}, "here all are"),
-        ((), {"private_keys": True}, "here all are"),
-        ((key("age"),), {"private_keys": True}, "no key is a text"),
-        ((key("sex"),), {"private_keys": True, "other": "m"}, "is the name of a group"),
+        ((key("sex"),), {}, "unneeded-option: here"),
+        ((), {"private_keys": True}, "unneeded-option: here"),
+        ((key("age"),), {"private_keys": True}, "unneeded-option: text"),
+        ((key("sex"),), {"private_keys": True, "other": "m"}, "name-taken"),
     ):
-        with pytest.raises(RefusedQueryError, match=problem):
+        with raises_code(RefusedQueryError, problem):
             outline(plan(keys, N, **{"other": "rest", **more}), KINDS, bounds())
     assert outline(plan((key("sex"), key("age")), N, private_keys=True, other="rest"), KINDS, bounds()).cells.rest
 
 
 def test_exact_numbers_of_the_keys_that_occur_or_that_are_given(tmp_path: Path) -> None:
     asked = prepared(tmp_path / "one", {("b",): 3, ("a",): 1}, other="rest", testing=False)
-    with pytest.raises(InvalidInputError, match="made for testing"):
+    with raises_code(InvalidInputError, "not-for-testing"):
         exact(asked, key=b"k")
     terms = Terms(
         **{**{f.name: getattr(asked.gate.ledger.terms, f.name) for f in dataclasses.fields(Terms)}, "testing": True}

@@ -8,6 +8,7 @@ import mpmath as mp
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.refusals import raises_code
 
 from privet.core.exponential import _alternating_series
 from privet.core.laws import Choice, DiscreteGaussian, DiscreteLaplace
@@ -119,7 +120,7 @@ def test_key_threshold_is_the_smallest_safe_one(scale: Fraction, delta: Fraction
 
 
 def test_without_a_delta_no_key_is_selected() -> None:
-    with pytest.raises(InvalidInputError, match=r"no undeclared key may be shown\n  remedy: declare the keys"):
+    with raises_code(InvalidInputError, "missing-delta: undeclared"):
         key_threshold(DiscreteLaplace(Fraction(1)), Fraction(0), 1)
 
 

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.asked import N, plan, question
 from support.plain_statistics import flip_law
+from support.refusals import raises_code
 
 from privet.backends import Spread
 from privet.core.expression import Column
@@ -288,7 +289,7 @@ def test_empty_cells_choose_evenly() -> None:
 def test_a_rate_too_small_for_the_sampler_is_refused() -> None:
     bounds = Bounds(groups=1, rows=1, neighbors=Neighbors.ADD_REMOVE)
     for gauge, price in ((Gauge.EPSILON, F(1, 10**16)), (Gauge.RHO, F(1, 10**32))):
-        with pytest.raises(RefusedQueryError, match="wider than"):
+        with raises_code(RefusedQueryError, "too-fine: wider"):
             priced(MEASURES[:1], Setting(cells=1, bounds=bounds), gauge, [price])
         assert priced(MEASURES[:1], Setting(cells=1, bounds=bounds), gauge, [price * 10**3])
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.refusals import raises_code
 
 from privet.core.rational import MAX_DIGITS, below_one, positive, rational, show, whole
 from privet.errors import InvalidInputError, PrivetError
@@ -39,7 +40,7 @@ def test_means_what_is_written(value: object, expected: Fraction) -> None:
 
 @pytest.mark.parametrize("value", [True, False, np.timedelta64(3, "s")])
 def test_refuses_integers_that_are_no_numbers(value: object) -> None:
-    with pytest.raises(InvalidInputError, match=r"^x must be a whole number, not .*\n  remedy: give x as an int"):
+    with raises_code(InvalidInputError, "not-whole"):
         rational(value, "x")
 
 
@@ -79,13 +80,13 @@ BAD = [
 
 @pytest.mark.parametrize("value", BAD, ids=repr)
 def test_refuses_what_is_no_number(value: object) -> None:
-    with pytest.raises(InvalidInputError, match=r"^x must be a finite number, not .*\n  remedy: give x as"):
+    with raises_code(InvalidInputError, "not-a-number|not-finite"):
         rational(value, "x")
 
 
 @pytest.mark.parametrize("value", ["1e999999999", "1e-999999999", Decimal("1e401"), f"1e-{MAX_DIGITS + 1}"])
 def test_refuses_extreme_exponents_without_computing_them(value: object) -> None:
-    with pytest.raises(InvalidInputError, match="x is too extreme"):
+    with raises_code(InvalidInputError, "out-of-range: extreme"):
         rational(value, "x")
 
 
@@ -98,7 +99,7 @@ def test_refuses_very_long_texts_and_integers() -> None:
         "1/" + "9" * (MAX_DIGITS + 1),
         "1e400/1e-400",
     ):
-        with pytest.raises(InvalidInputError, match=rf"at most {MAX_DIGITS} digits"):
+        with raises_code(InvalidInputError, f"too-long: {MAX_DIGITS} digits"):
             rational(value, "x")
     assert rational("0e-300", "x") == 0
     assert rational(f"1e{MAX_DIGITS}", "x") == 10**MAX_DIGITS
@@ -109,10 +110,10 @@ def test_positive_and_below_one() -> None:
     assert below_one("0.5", "d") == Fraction(1, 2)
     assert below_one(0, "d") == 0
     for value in (0, -1, "-0.0"):
-        with pytest.raises(InvalidInputError, match=r"x must be above 0, not .*\n  remedy: give x as a positive"):
+        with raises_code(InvalidInputError, "not-positive: x"):
             positive(value, "x")
     for value in (1, -0.5, 1.5):
-        with pytest.raises(InvalidInputError, match=r"d must be at least 0 and below 1, not .*\n  remedy: give d=0"):
+        with raises_code(InvalidInputError, "out-of-range: d=0"):
             below_one(value, "d")
 
 
@@ -122,11 +123,9 @@ def test_whole() -> None:
     assert whole(-5, "n") == -5
     assert type(whole(np.uint8(3), "n", 0)) is int
     for value in (3.0, "3", True, np.bool_(True), None, Fraction(3, 1), np.timedelta64(3, "s"), Fraction(10**5000, 3)):
-        with pytest.raises(InvalidInputError, match=r"n must be a whole number, not .*\n  remedy: give n as an int"):
+        with raises_code(InvalidInputError, "not-whole"):
             whole(value, "n", 0)
-    with pytest.raises(
-        InvalidInputError, match=r"n must be at least 1, not 0\n  remedy: give n as an int of 1 or more"
-    ):
+    with raises_code(InvalidInputError, "too-small: not 0 … of 1"):
         whole(0, "n", 1)
 
 

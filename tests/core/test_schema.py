@@ -6,6 +6,7 @@ import datetime as dt
 from fractions import Fraction
 
 import pytest
+from support.refusals import raises_code
 
 from privet.core.schema import Boolean, Category, Date, Integer, Number, Text, Timestamp
 from privet.errors import InvalidInputError
@@ -30,27 +31,27 @@ def test_kinds_are_values() -> None:
 @pytest.mark.parametrize(
     ("make", "problem"),
     [
-        (lambda: Integer(0, 1.5), "high must be a whole number"),
-        (lambda: Integer(2, 1), "low 2 is above high 1"),
-        (lambda: Number(1, 0, step=1), "low 1 is above high 0"),
-        (lambda: Number(0, 1, step=0), "step must be above 0"),
-        (lambda: Number(0, 1, step="0.3"), "high 1 is not a multiple of step 3/10"),
-        (lambda: Number("0.5", 1, step=1), "low 1/2 is not a multiple of step 1"),
-        (lambda: Number(0, float("inf"), step=1), "high must be a finite number"),
-        (lambda: Category([]), "needs a list of texts"),
-        (lambda: Category(["a", 1]), "needs a list of texts"),
-        (lambda: Category(["a", "a"]), "lists a value twice"),
-        (lambda: Category(5), "needs a list of texts"),
-        (lambda: Category({"a", "b"}), "needs a list of texts"),  # a set has no order
-        (lambda: Date("2020-13-01", "2021-01-01"), "low '2020-13-01' is not a date"),
-        (lambda: Date("2020-01-01", 5), "high 5 is not a date"),
-        (lambda: Date(dt.datetime(2020, 1, 1), "2021-01-01"), "is not a date"),
-        (lambda: Date("2021-01-02", "2021-01-01"), "low .* is above high"),
-        (lambda: Timestamp("noon", "2021-01-01"), "low 'noon' is not a date or time"),
-        (lambda: Timestamp("2020-01-01T00:00+02:00", "2021-01-01"), "low has a time zone"),
-        (lambda: Timestamp("2021-01-02", "2021-01-01"), "low .* is above high"),
+        (lambda: Integer(0, 1.5), "not-whole: high"),
+        (lambda: Integer(2, 1), "reversed-range: 2 … high 1"),
+        (lambda: Number(1, 0, step=1), "reversed-range: 1 … high 0"),
+        (lambda: Number(0, 1, step=0), "not-positive: step … above 0"),
+        (lambda: Number(0, 1, step="0.3"), "contradiction: 3/10"),
+        (lambda: Number("0.5", 1, step=1), "contradiction: 1/2 … step 1"),
+        (lambda: Number(0, float("inf"), step=1), "not-finite: high"),
+        (lambda: Category([]), "not-a-list"),
+        (lambda: Category(["a", 1]), "not-a-list"),
+        (lambda: Category(["a", "a"]), "duplicate-value"),
+        (lambda: Category(5), "not-a-list"),
+        (lambda: Category({"a", "b"}), "not-a-list"),  # a set has no order
+        (lambda: Date("2020-13-01", "2021-01-01"), "not-a-date: '2020-13-01'"),
+        (lambda: Date("2020-01-01", 5), "not-a-date: 5"),
+        (lambda: Date(dt.datetime(2020, 1, 1), "2021-01-01"), "not-a-date"),
+        (lambda: Date("2021-01-02", "2021-01-01"), "reversed-range"),
+        (lambda: Timestamp("noon", "2021-01-01"), "not-a-date: 'noon'"),
+        (lambda: Timestamp("2020-01-01T00:00+02:00", "2021-01-01"), "not-supported: time"),
+        (lambda: Timestamp("2021-01-02", "2021-01-01"), "reversed-range"),
     ],
 )
 def test_refusals(make: object, problem: str) -> None:
-    with pytest.raises(InvalidInputError, match=problem + r".*\n  remedy: "):
+    with raises_code(InvalidInputError, problem):
         make()

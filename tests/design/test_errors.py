@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 from support.places import ROOT
+from support.refusals import expect_code
 
 from privet import errors
 
@@ -67,3 +68,46 @@ def test_a_class_has_its_own_code(code: str) -> None:
     assert kind("problem", "remedy").code == code
     assert kind("problem", "remedy", "another").code == "another"
     assert str(kind("problem", "remedy", "another")) == "problem\n  remedy: remedy"
+
+
+# Tests expect codes, not sentences
+
+
+def matched(tree: ast.AST) -> Iterator[ast.Call]:
+    """Where a test expects words of one of our errors."""
+    ours = {name for name, one in vars(errors).items() if isinstance(one, type) and issubclass(one, Exception)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.raises" and node.args:
+            names = {getattr(part, "attr", getattr(part, "id", "")) for part in ast.walk(node.args[0])}
+            words = [ast.unparse(word.value) for word in node.keywords if word.arg == "match"]
+            if names & ours and any("remedy: " not in word for word in words):
+                yield node
+
+
+def test_no_test_expects_sentences_of_our_errors() -> None:
+    trees = {path: ast.parse(path.read_text()) for path in sorted((ROOT / "tests").rglob("*.py"))}
+    assert [f"{path.name}:{call.lineno}" for path, tree in trees.items() for call in matched(tree)] == []
+
+
+def test_an_expected_sentence_is_seen() -> None:
+    assert list(matched(ast.parse('pytest.raises((ValueError, errors.LedgerError), match="is closed")')))
+    assert not list(matched(ast.parse('pytest.raises(ValueError, match="zip")')))
+
+
+@pytest.mark.parametrize(
+    "expected",
+    ["unknown-table", "unknown-column: 'name'", "unknown-column: 4", "unknown-column: 41 … age", "unknown"],
+)
+def test_an_error_that_is_not_the_expected_one_is_seen(expected: str) -> None:
+    with pytest.raises(AssertionError):
+        expect_code(expected, errors.InvalidInputError("41 columns, none is 'ages'", "name one", "unknown-column"))
+
+
+def test_an_error_that_is_the_expected_one() -> None:
+    error = errors.InvalidInputError("41 columns, none is 'ages'", "name one", "unknown-column")
+    for expected in (
+        "unknown-column",
+        "unknown-table|unknown-column: 41",
+        "unknown-column: 41 columns … 'ages'",
+    ):
+        assert expect_code(expected, error)

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from support import every_release
 from support.places import ROOT
+from support.scripts import script
 
 from privet.vault import Vault
 
@@ -212,7 +213,7 @@ def test_a_module_without_a_place_is_found(vault: Vault, monkeypatch: pytest.Mon
 
 
 def test_what_is_mutated_comes_from_the_list() -> None:
-    mutation = loaded("mutation", ROOT / "benchmarks" / "mutation.py")
+    mutation = script("mutation")
     assert mutation.chosen(LIST, None, fenced=False) == [one.file for one in LIST.read]
     assert mutation.chosen(LIST, None, fenced=True) == LIST.trusted()
     assert mutation.chosen(LIST, "core/loss.py", fenced=False) == ["core/loss.py"]

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from support.asked import N, answer, bounds, key, ledger, plan, query, question, total
+from support.refusals import raises_code
 
 import privet as pv
 from privet.attacks import tables_of_answers
@@ -148,19 +149,19 @@ LEAST = Aggregate(name="x", function=Function.MIN, value=Column("age"))
 @pytest.mark.parametrize(
     ("asked", "problem"),
     [
-        *((leveled(N, one), f"{one.function} x of a total does not follow") for one in (DISTINCT, MEDIAN, LEAST)),
-        (leveled(N, levels=(("ward", "age"),)), "'age' is no group of this query"),
-        (leveled(N, levels=(("ward", "sex"), ("sex", "ward"))), "there twice"),
-        (plan((key("city"),), N, levels=((),)), "lack the groups that are not shown"),
-        (plan((WARD,), N, levels=((),), private_keys=True), "lack the groups that are not shown"),
+        *((leveled(N, one), f"unsupported-function: {one.function} x") for one in (DISTINCT, MEDIAN, LEAST)),
+        (leveled(N, levels=(("ward", "age"),)), "not-grouped: 'age'"),
+        (leveled(N, levels=(("ward", "sex"), ("sex", "ward"))), "duplicate-value"),
+        (plan((key("city"),), N, levels=((),)), "missing-option: groups"),
+        (plan((WARD,), N, levels=((),), private_keys=True), "missing-option: groups"),
         (
             plan((key("city"), WARD), N, levels=(("city",),), other="elsewhere"),
-            "only the total of all groups is known",
+            "not-supported",
         ),
     ],
 )
 def test_what_does_not_add_up_is_refused_with_a_remedy(asked: Plan, problem: str) -> None:
-    with pytest.raises(RefusedQueryError, match=problem) as caught:
+    with raises_code(RefusedQueryError, problem) as caught:
         question(asked, epsilon=1, delta="1e-12")
     assert caught.value.remedy
 
@@ -199,7 +200,7 @@ def test_totals_can_be_drawn() -> None:
     picture = svg(answer(asked, *vectors(asked)).chart())
     assert "(all)" in picture
     many = question(plan((key("age"),), N, levels=(("age",), ())), bounds(1, 1))
-    with pytest.raises(PrivetError, match="123 bars"):
+    with raises_code(PrivetError, "too-many: 123"):
         answer(many, [5]).chart()
     assert "(all): 610" in svg(answer(question(plan((key("age"),), N, levels=((),))), [5]).chart())
 

@@ -11,8 +11,7 @@ import pytest
 from scipy.stats import binom
 
 from privet.core.laws import DiscreteGaussian, DiscreteLaplace, Law
-from privet.estimates.accuracy import half_width
-from privet.estimates.sums import LISTED, _chernoff_laplace, gaussian_tail, laplace_tail, sum_half_width
+from privet.estimates.accuracy import LISTED, _chernoff_laplace, gaussian_tail, half_width, laplace_tail, sum_half_width
 from privet.noise.fast import sampler
 
 SHARE = F(95, 100)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from support.refusals import expect_code, raises_code
 from support.sql_writer import TABLES, UNITS, VISITS
 
 import privet as pv
@@ -264,112 +265,112 @@ def test_there_are_many_pairs() -> None:
 # What is refused
 
 REFUSED: list[tuple[Callable[[], object], str, str]] = [
-    (lambda: V.filter(col("agee") > 3), "there is no column 'agee'", "did you mean age?"),
-    (lambda: V.filter(col("patient_id") == 3), "'patient_id' says who somebody is", "n_units"),
-    (lambda: V.agg(n=pv.n_distinct(col("patient_id"))), "'patient_id' says who somebody is", "n_units"),
-    (lambda: V.filter("age > 3"), "filter needs a condition, not 'age > 3'", "pv.col"),
-    (lambda: V.filter(col("age")), "filter needs a condition, not a number", "comparison"),
-    (lambda: V.filter((col("age") > 3) and col("smoker")), "neither true nor false", "use & | ~"),
-    (lambda: V.filter(18 < col("age") < 65), "neither true nor false", ".between(18, 65)"),
-    (lambda: V.filter(col("age") > 60 & (col("ward") == "A")), "& needs a condition, not a number", "comparison"),
-    (lambda: V.filter(~(col("age") & col("smoker"))), "& needs a condition, not a number", "comparison"),
-    (lambda: V.filter(col("age") < None), "< None is never true", ".is_null()"),
-    (lambda: V.filter(col("age") == "30"), "= mixes a number and a text", ""),
-    (lambda: V.filter(col("age") == Decimal("nan")), "a constant must be a finite number", ""),
-    (lambda: V.filter(col("day") == pd.NaT), "NaT cannot be a constant", "True, False or None"),
-    (lambda: V.filter(col("day") == NOON.replace(tzinfo=dt.UTC)), "cannot be a constant", "without zone"),
-    (lambda: V.filter(col("day") == [1]), "[1] cannot be a constant", "pv.col"),
-    (lambda: col(3), "a column is named by a text, not 3", "pv.col"),
-    (lambda: col("x").isin("AB"), "isin needs a list, not 'AB'", ".isin"),
-    (lambda: col("x").isin(3), "isin needs a list, not 3", ".isin"),
-    (lambda: col("x").isin([]), "isin has an empty list", "is_null"),
-    (lambda: col("x").isin([1, None]), "isin has an empty list, or None in it", "is_null"),
-    (lambda: col("x").clip(), "clip has no end", ".clip(0, 5000)"),
-    (lambda: col("x").round(31), "decimals is 31", "from -30 to 30"),
-    (lambda: col("x").cast("text"), "there is no cast to 'text'", "integer"),
-    (lambda: col("x").cast(list), "there is no cast to <class 'list'>", "integer"),
-    (lambda: col("x").dt.truncate("era"), "'era' is no period", "month"),
-    (lambda: col("x") ** 2, "** 2 is not answered", "x * x"),
-    (lambda: V.filter(col("cost") / col("age") > 3), "a division is not by a constant", "free"),
-    (lambda: V.filter(1 / col("age") > 3), "a division is not by a constant", "free"),
-    (lambda: V.filter(col("age") / 0 > 3), "a division is not by a constant other than 0", "free"),
-    (lambda: V.filter(col("age") == when(col("smoker"))), "expression is not complete", "then"),
-    (lambda: V.filter(col("age") > col("day").dt), "expression is not complete", "dt.year"),
-    (lambda: when("x"), "when needs a condition, not 'x'", "pv.col"),
-    (lambda: V.filter(reduce(operator.add, [col("age")] * 5000) > 1), "expression is nested too deeply", "isin"),
-    (lambda: V.filter(reduce(operator.add, [col("age")] * 150) > 1), "an expression is too long", ""),
-    (lambda: V.filter(pv.count() > 3), "the aggregate count() stands where a row is asked about", ".having"),
-    (lambda: V.agg(s=pv.sum(pv.max("age"))), "the aggregate max(\"age\") stands", ".per_unit"),
-    (V.group_by, "group_by has no key", ".agg(...) alone"),
-    (lambda: V.group_by("wrad"), "there is no column 'wrad'", "did you mean ward?"),
-    (lambda: n(V.group_by("ward", w=col("ward"))), "has the same groups as another key", "once"),
-    (lambda: n(V.group_by(one=lit(1))), "a key is a constant", "group by a column"),
-    (V.agg, "agg asks for nothing", "pv.count()"),
-    (lambda: V.agg(n="count"), "'count' is not an aggregate", "pv.count()"),
-    (lambda: V.agg(n=col("age")), "col(\"age\") is not one aggregate", "pv.mean"),
-    (lambda: V.agg(n=pv.sum("cost") / 2), "is not one aggregate", "free"),
-    (lambda: V.group_by("ward").agg(ward=pv.count()), "two columns are named 'ward'", "different names"),
-    (lambda: V.agg(m=pv.mean("day")), "mean needs a number, not a date", "dt.year"),
-    (lambda: V.agg(m=pv.max("day")), "max needs a number, not a date", "dt.year"),
-    (lambda: V.agg(m=pv.mean(lit(None))), "mean needs a number, not None", "number column"),
-    (lambda: V.agg(m=pv.mean("ward")), "mean needs a number, not a text", ""),
-    (lambda: V.agg(n=pv.n_distinct(lit(1))), "lit(1) is a constant", "column"),
-    (lambda: pv.quantile("age", 95), "share from 0 to 1, not 95", "give 19/20"),
-    (lambda: pv.quantile("age", -1), "share from 0 to 1, not -1", "0.5 for the median"),
-    (lambda: pv.quantile("age", "0.1234567"), "'0.1234567' is too fine", "six decimals"),
-    (lambda: pv.var("age", ddof=2), "ddof is 2", "ddof=1"),
-    (lambda: V.agg(n=pv.n_units().where(col("smoker"))), "a count of units has no FILTER", "WHERE"),
-    (lambda: pv.count().where(True), "where needs a condition, not True", "pv.col"),
-    (lambda: n(V).having(col("age") > 3), "'age' is neither grouped nor aggregated", "the names are: n"),
-    (lambda: n(V).having(col("m") > 3), "there is no column 'm'", "the columns are: n"),
-    (lambda: n(V).having(col("n")), "having needs a condition, not a number", ""),
-    (lambda: n(V).having(3), "having needs a condition, not 3", ""),
-    (lambda: n(V).head(3).having(col("n") > 1), ".having stands after .head", "in the order"),
-    (lambda: n(V).head(3).sort("n"), ".sort stands after .head", "in the order"),
-    (lambda: n(V).head(3).head(2), ".head stands after .head", "in the order"),
-    (lambda: n(V).head(10**13), "head asks for too many rows", "leave it out"),
-    (lambda: n(V).sort(), "sort needs the names of all columns", ".sort("),
-    (lambda: n(V).sort("n").sort("n"), "sort needs the names of all columns", ".sort("),
-    (lambda: n(V).sort("m"), "there is no column 'm'", "the columns are: n"),
-    (lambda: n(V).sort(col("n")), "sort takes names of the answer, not col(\"n\")", "n"),
-    (lambda: n(V).sort("n", descending=[True, False]), "descending does not fit", "one of them a name"),
-    (lambda: n(V).sort("n", descending=["yes"]), "descending does not fit", "one of them a name"),
-    (lambda: V[3], "a column is named by a text, not 3", ""),
-    (lambda: V["x"], "there is no column 'x'", ""),
-    (lambda: V.with_columns(Patient_ID=1), "'Patient_ID' says who somebody is", "another name"),
-    (lambda: V.per_unit(patient_id=pv.count()), "'patient_id' says who somebody is", "another name"),
-    (lambda: V.group_by(patient_id=col("age")).per_unit(k=pv.count()), "'patient_id' says who", "another name"),
-    (V.per_unit, "per_unit adds nothing up", ".clip(0, 5000)"),
-    (lambda: V.per_unit(x="cost"), "'cost' is not an aggregate", "pv.count()"),
-    (lambda: V.per_unit(x=pv.n_units()), "each unit has one unit", "it is 1"),
-    (lambda: V.per_unit(x=pv.n_distinct("patient_id")), "each unit has one unit", "it is 1"),
-    (lambda: V.per_unit(x=pv.median("cost")), "QUANTILE cannot be taken of each unit's rows", "use one of COUNT"),
-    (lambda: V.per_unit(x=col("cost")), "'cost' is neither grouped nor aggregated", ""),
-    (lambda: ROWS.table("visits").per_unit(x=pv.count()), "each row is by itself here", "leave per_unit out"),
-    (lambda: V.join("wards", on="ward"), "not a frame of the same vault", "vault.table"),
-    (lambda: V.join(ROWS.table("wards"), on="ward"), "not a frame of the same vault", "vault.table"),
-    (lambda: V.join(DRUGS, on="day"), "table 'drugs' is not public", ".join_units"),
-    (lambda: W.join(V, on="ward"), "table 'wards' is public", "begin with the private one"),
-    (lambda: V.join_units(DRUGS, how="right"), "there is no join 'right'", 'how="semi"'),
-    (lambda: W.join(W, on="ward"), "table 'wards' is public", "begin with the private one"),
-    (lambda: V.join(W, on=[]), "join has no column to match", "on="),
-    (lambda: V.join(W, on=3), "on names columns, not 3", "on="),
-    (lambda: V.join(W, on=[3]), "a column is named by a text, not 3", "on="),
-    (lambda: V.join(W, on={"age": "ward"}), "'age' is a number and 'ward' is a text", "one kind"),
-    (lambda: V.with_columns(ward=lit("A")).join(W, on="ward"), "'ward' is computed", "as they were declared"),
-    (lambda: V.join(W, on="ward", how="outer"), "there is no join 'outer'", "left"),
-    (lambda: V.join(W.filter(col("beds") > 3), on="ward", how="left"), "a left join has a filter", "after the join"),
+    (lambda: V.filter(col("agee") > 3), "unknown-column: 'agee'", "age?"),
+    (lambda: V.filter(col("patient_id") == 3), "reserved-name|unit-as-value: 'patient_id'", "n_units"),
+    (lambda: V.agg(n=pv.n_distinct(col("patient_id"))), "reserved-name|unit-as-value: 'patient_id'", "n_units"),
+    (lambda: V.filter("age > 3"), "not-a-condition: 'age > 3'", "pv.col"),
+    (lambda: V.filter(col("age")), "not-a-condition: filter … number", ""),
+    (lambda: V.filter((col("age") > 3) and col("smoker")), "no-truth-value", "& | ~"),
+    (lambda: V.filter(18 < col("age") < 65), "no-truth-value", ".between(18, 65)"),
+    (lambda: V.filter(col("age") > 60 & (col("ward") == "A")), "not-a-condition: &", ""),
+    (lambda: V.filter(~(col("age") & col("smoker"))), "not-a-condition: &", ""),
+    (lambda: V.filter(col("age") < None), "null-comparison: true", ".is_null()"),
+    (lambda: V.filter(col("age") == "30"), "type-mismatch: mixes", ""),
+    (lambda: V.filter(col("age") == Decimal("nan")), "not-finite", ""),
+    (lambda: V.filter(col("day") == pd.NaT), "wrong-type: NaT", "True, False or None"),
+    (lambda: V.filter(col("day") == NOON.replace(tzinfo=dt.UTC)), "wrong-type: constant", ""),
+    (lambda: V.filter(col("day") == [1]), "wrong-type: [1]", "pv.col"),
+    (lambda: col(3), "wrong-type: named … not 3", "pv.col"),
+    (lambda: col("x").isin("AB"), "not-a-list: 'AB'", ".isin"),
+    (lambda: col("x").isin(3), "not-a-list: not 3", ".isin"),
+    (lambda: col("x").isin([]), "null-comparison: empty", "is_null"),
+    (lambda: col("x").isin([1, None]), "null-comparison: empty", "is_null"),
+    (lambda: col("x").clip(), "missing-option", ".clip(0, 5000)"),
+    (lambda: col("x").round(31), "out-of-range: 31", "from -30 to 30"),
+    (lambda: col("x").cast("text"), "unsupported-type: 'text'", "integer"),
+    (lambda: col("x").cast(list), "unsupported-type: 'list'", "integer"),
+    (lambda: col("x").dt.truncate("era"), "unknown-choice: 'era'", "month"),
+    (lambda: col("x") ** 2, "not-supported: 2", "x * x"),
+    (lambda: V.filter(col("cost") / col("age") > 3), "constant-needed", ""),
+    (lambda: V.filter(1 / col("age") > 3), "constant-needed", ""),
+    (lambda: V.filter(col("age") / 0 > 3), "constant-needed: than 0", ""),
+    (lambda: V.filter(col("age") == when(col("smoker"))), "wrong-type: expression", ""),
+    (lambda: V.filter(col("age") > col("day").dt), "wrong-type: expression", "dt.year"),
+    (lambda: when("x"), "not-a-condition: 'x'", "pv.col"),
+    (lambda: V.filter(reduce(operator.add, [col("age")] * 5000) > 1), "too-deep", "isin"),
+    (lambda: V.filter(reduce(operator.add, [col("age")] * 150) > 1), "too-long", ""),
+    (lambda: V.filter(pv.count() > 3), "misplaced-aggregate: count", ".having"),
+    (lambda: V.agg(s=pv.sum(pv.max("age"))), 'misplaced-aggregate: "age"', ".per_unit"),
+    (V.group_by, "missing-name: group_by", ".agg(...) alone"),
+    (lambda: V.group_by("wrad"), "unknown-column: 'wrad'", "ward?"),
+    (lambda: n(V.group_by("ward", w=col("ward"))), "duplicate-value", ""),
+    (lambda: n(V.group_by(one=lit(1))), "constant-value: key", ""),
+    (V.agg, "nothing-to-do: asks", "pv.count()"),
+    (lambda: V.agg(n="count"), "not-an-aggregate: 'count'", "pv.count()"),
+    (lambda: V.agg(n=col("age")), 'not-an-aggregate: "age"', "pv.mean"),
+    (lambda: V.agg(n=pv.sum("cost") / 2), "not-an-aggregate: one", ""),
+    (lambda: V.group_by("ward").agg(ward=pv.count()), "duplicate-name: 'ward'", ""),
+    (lambda: V.agg(m=pv.mean("day")), "type-mismatch: mean … date", "dt.year"),
+    (lambda: V.agg(m=pv.max("day")), "type-mismatch: max", "dt.year"),
+    (lambda: V.agg(m=pv.mean(lit(None))), "type-mismatch: None", "number"),
+    (lambda: V.agg(m=pv.mean("ward")), "type-mismatch: mean … text", ""),
+    (lambda: V.agg(n=pv.n_distinct(lit(1))), "constant-value: 1 … constant", ""),
+    (lambda: pv.quantile("age", 95), "out-of-range: from 0 … 1 … 95", "give 19/20"),
+    (lambda: pv.quantile("age", -1), "out-of-range: from 0 … not -1", "0.5 for the median"),
+    (lambda: pv.quantile("age", "0.1234567"), "too-fine: '0.1234567'", ""),
+    (lambda: pv.var("age", ddof=2), "unknown-choice: is 2", "ddof=1"),
+    (lambda: V.agg(n=pv.n_units().where(col("smoker"))), "unit-as-value: FILTER", "WHERE"),
+    (lambda: pv.count().where(True), "not-a-condition: True", "pv.col"),
+    (lambda: n(V).having(col("age") > 3), "not-grouped: 'age'", "the names are: n"),
+    (lambda: n(V).having(col("m") > 3), "unknown-column: 'm'", "the columns are: n"),
+    (lambda: n(V).having(col("n")), "not-a-condition: having … number", ""),
+    (lambda: n(V).having(3), "not-a-condition: not 3", ""),
+    (lambda: n(V).head(3).having(col("n") > 1), "wrong-order: .having stands", ""),
+    (lambda: n(V).head(3).sort("n"), "wrong-order: .sort stands", ""),
+    (lambda: n(V).head(3).head(2), "wrong-order: .head stands", ""),
+    (lambda: n(V).head(10**13), "too-large", ""),
+    (lambda: n(V).sort(), "missing-name: columns", ".sort("),
+    (lambda: n(V).sort("n").sort("n"), "missing-name: columns", ".sort("),
+    (lambda: n(V).sort("m"), "unknown-column: 'm'", "the columns are: n"),
+    (lambda: n(V).sort(col("n")), 'wrong-type: "n"', ""),
+    (lambda: n(V).sort("n", descending=[True, False]), "wrong-length", ""),
+    (lambda: n(V).sort("n", descending=["yes"]), "wrong-length", ""),
+    (lambda: V[3], "wrong-type: named … not 3", ""),
+    (lambda: V["x"], "unknown-column: 'x'", ""),
+    (lambda: V.with_columns(Patient_ID=1), "reserved-name: 'Patient_ID'", ""),
+    (lambda: V.per_unit(patient_id=pv.count()), "reserved-name|unit-as-value: 'patient_id'", ""),
+    (lambda: V.group_by(patient_id=col("age")).per_unit(k=pv.count()), "reserved-name: 'patient_id'", ""),
+    (V.per_unit, "nothing-to-do: per_unit", ".clip(0, 5000)"),
+    (lambda: V.per_unit(x="cost"), "not-an-aggregate: 'cost'", "pv.count()"),
+    (lambda: V.per_unit(x=pv.n_units()), "constant-value: each", "it is 1"),
+    (lambda: V.per_unit(x=pv.n_distinct("patient_id")), "constant-value: each", "it is 1"),
+    (lambda: V.per_unit(x=pv.median("cost")), "unsupported-function: QUANTILE", "use one of COUNT"),
+    (lambda: V.per_unit(x=col("cost")), "not-grouped: 'cost'", ""),
+    (lambda: ROWS.table("visits").per_unit(x=pv.count()), "rows-are-units: itself", "leave per_unit out"),
+    (lambda: V.join("wards", on="ward"), "wrong-type: frame", "vault.table"),
+    (lambda: V.join(ROWS.table("wards"), on="ward"), "wrong-type: frame", "vault.table"),
+    (lambda: V.join(DRUGS, on="day"), "public-table-needed: 'drugs'", ".join_units"),
+    (lambda: W.join(V, on="ward"), "private-table-needed: 'wards'", ""),
+    (lambda: V.join_units(DRUGS, how="right"), "unknown-choice: 'right'", 'how="semi"'),
+    (lambda: W.join(W, on="ward"), "private-table-needed: 'wards'", ""),
+    (lambda: V.join(W, on=[]), "missing-join-condition", "on="),
+    (lambda: V.join(W, on=3), "wrong-type: columns … not 3", "on="),
+    (lambda: V.join(W, on=[3]), "wrong-type: named … not 3", "on="),
+    (lambda: V.join(W, on={"age": "ward"}), "type-mismatch: 'age' … 'ward'", ""),
+    (lambda: V.with_columns(ward=lit("A")).join(W, on="ward"), "computed-column: 'ward'", ""),
+    (lambda: V.join(W, on="ward", how="outer"), "unknown-choice: 'outer'", ""),
+    (lambda: V.join(W.filter(col("beds") > 3), on="ward", how="left"), "unsupported-join: filter", ""),
     (
         lambda: V.join(W.with_columns(beds=col("beds").fill_null(0)), on="ward", how="left"),
-        "'beds' would have a value where nothing matches",
-        "after the join",
+        "computed-column: 'beds'",
+        "",
     ),
-    (lambda: ROWS.table("visits").join(ROWS.table("loose"), on="ward"), "a row could match several", "with a key"),
-    (lambda: ROWS.table("visits").join(ROWS.table("wards"), on="age"), "a row could match several", "'ward'"),
-    (lambda: V.join_units(W), "table 'wards' is public: it has no units", "use .join"),
-    (lambda: V.join_units(DRUGS.join_units(V)), "the right side is itself joined", "from the left"),
-    (lambda: V.join_units(DRUGS, on="day", how="semi"), '"semi" and "anti" match units only', "leave `on` out"),
-    (lambda: ROWS.table("visits").join_units(ROWS.table("visits")), "each row is a unit here", "apart"),
+    (lambda: ROWS.table("visits").join(ROWS.table("loose"), on="ward"), "unbounded-join", ""),
+    (lambda: ROWS.table("visits").join(ROWS.table("wards"), on="age"), "unbounded-join", "'ward'"),
+    (lambda: V.join_units(W), "private-table-needed: 'wards' … units", "use .join"),
+    (lambda: V.join_units(DRUGS.join_units(V)), "unsupported-join: itself", ""),
+    (lambda: V.join_units(DRUGS, on="day", how="semi"), 'unneeded-option: "semi" … "anti"', "leave `on` out"),
+    (lambda: ROWS.table("visits").join_units(ROWS.table("visits")), "rows-are-units: unit here", ""),
 ]  # fmt: skip
 
 
@@ -378,7 +379,7 @@ def test_what_is_wrong_is_said_with_a_remedy(call: Callable[[], object], problem
     with pytest.raises(PrivetError) as caught:
         call()
     assert isinstance(caught.value, RefusedQueryError | InvalidInputError)
-    assert problem in caught.value.problem
+    expect_code(problem, caught.value)
     assert remedy in caught.value.remedy
     assert caught.value.remedy
 
@@ -726,7 +727,7 @@ def test_a_frame_of_old_declarations_is_refused() -> None:
     held.tables["drugs"] = table("drugs", {"dose": Number(0, 10, step="0.5")}, version=2)
     assert n(old).query()
     for stale in (both, old.join_units(held.table("visits")).join_units(both.join_units(old, how="semi"), how="anti")):
-        with pytest.raises(InvalidInputError, match=r"table 'drugs' was declared anew since this frame was made"):
+        with raises_code(InvalidInputError, "declaration-changed: 'drugs'"):
             n(stale).query()
 
 
@@ -759,7 +760,7 @@ def test_a_frame_asks_what_sql_asks(tmp_path: Path) -> None:
         found = asked.suggest_bounds(epsilon=1)
         assert vault.suggest_bounds(text, epsilon=1).replayed
         assert asked.query(epsilon=1, bounds=found).suggestion is found
-        with pytest.raises(InvalidInputError, match=r"there is no table 'vists'"):
+        with raises_code(InvalidInputError, "unknown-table: 'vists'"):
             vault.table("vists")
         with pytest.raises(TypeError, match="epsilom"):
             asked.query(epsilom=1)
@@ -771,7 +772,7 @@ def test_what_each_unit_adds_up_to_needs_an_end(tmp_path: Path) -> None:
         made = vault.table("visits").per_unit(total=pv.sum("age"), kept=pv.sum("age").clip(0, 500))
         assert made.agg(t=pv.mean("kept")).query(epsilon=1).error == {}
         assert made.filter(col("total") > 9).agg(n=pv.count()).query(epsilon=1).error["n"] > 0
-        with pytest.raises(RefusedQueryError, match=r"(?s)how large .* with frames pv.sum\(\"x\"\).clip"):
+        with raises_code(RefusedQueryError, 'unbounded: "x"'):
             made.agg(t=pv.mean("total")).query(epsilon=1)
 
 
@@ -809,9 +810,7 @@ def test_a_data_frame_in_a_folder_that_stays(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("columns", [None, {}])
 def test_declarations_never_come_from_data(columns: object) -> None:
-    with pytest.raises(
-        InvalidInputError, match=r"(?s)no column is declared.*remedy: say it: pv.from_frame\(data, unit"
-    ):
+    with raises_code(InvalidInputError, "not-declared: from_frame"):
         protected(columns=columns)
 
 

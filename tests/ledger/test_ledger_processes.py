@@ -14,6 +14,7 @@ import pytest
 from support.charges import charge, parts, terms
 from support.crash_harness import Tally, kill_many, uncharged
 from support.processes import surroundings
+from support.refusals import raises_code
 
 from privet.core.unit import Neighbors
 from privet.errors import BudgetExceededError, LedgerError
@@ -192,7 +193,7 @@ def test_a_ledger_that_was_open_before_charges_the_parts(tmp_path: Path, neighbo
         old.spend(charge("0.2"))  # it has not looked for parts before
         assert old.partition == parts()
         assert {one.spent.loss.epsilon for one in new.readings()} == {Fraction("0.3")}
-        with pytest.raises(BudgetExceededError, match="of the budget"):
+        with raises_code(BudgetExceededError, "budget-exceeded: budget"):
             old.spend(charge("0.8", part="north"))
         old.verify()
 
@@ -328,10 +329,10 @@ def test_files_that_cannot_be_written(tmp_path: Path) -> None:
         ledger.spend(charge())
         assert ledger._writer is not None
         ledger._writer.execute("PRAGMA query_only=ON")
-        with pytest.raises(LedgerError, match="may not be written"):
+        with raises_code(LedgerError, "cannot-write: may … written"):
             ledger.spend(charge())
         ledger.spend(charge())
         ledger.close()
         (tmp_path / "l.sqlite").rename(tmp_path / "moved.sqlite")
-    with pytest.raises(LedgerError, match="there is no ledger"):
+    with raises_code(LedgerError, "ledger-missing: no"):
         open_ledger(tmp_path / "l.sqlite")

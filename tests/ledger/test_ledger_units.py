@@ -10,9 +10,11 @@ from fractions import Fraction
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from support.refusals import expect_code
 
 from privet.core.accountant import Budget, within
 from privet.core.loss import NOTHING, Loss, approximate, pure, sequential, zcdp
+from privet.errors import BudgetExceededError
 from privet.ledger import Policy
 from privet.ledger.account import Account, account_from, granted
 from privet.ledger.refusal import Short, refusal
@@ -265,24 +267,19 @@ def test_the_price_that_a_refusal_offers_fits(budget: Budget, before: list[Loss]
 def test_refusals_in_words() -> None:
     cap = caps(Budget(3, 1e-9))
 
-    def words(loss: Loss, **spent: int | None) -> str:
-        return str(refusal([Short(name="the budget", cap=cap, spent=Units(**spent))], loss))  # type: ignore[arg-type]
+    def refused(loss: Loss, **spent: int | None) -> BudgetExceededError:
+        return refusal([Short(name="the budget", cap=cap, spent=Units(**spent))], loss)  # type: ignore[arg-type]
 
-    assert words(pure(Fraction("0.5")), epsilon=29 * 10**11, rho=None) == (
-        "this query costs epsilon 0.5; 0.1 is left of the budget\n"
-        "  remedy: ask with epsilon=0.1, or ask the owner for more"
-    )
-    assert words(zcdp(Fraction("0.2")), epsilon=None, rho=10**14) == (
-        "this query costs rho 0.2; 0.016463 is left of the budget\n"
-        "  remedy: ask with rho=0.016463, or ask the owner for more"
-    )
-    assert words(pure(Fraction(4)), epsilon=None, rho=None) == (
-        "this query costs epsilon 4; nothing is left of the budget\n"
-        "  remedy: use what was released already, or ask the owner for more"
-    )
-    assert "ask with epsilon=3 and no delta" in words(approximate(Fraction(1), Fraction(1, 10**8)))
-    assert "costs rho without limit" in words(Loss(epsilon=None, rho=None))
-    assert "costs epsilon 1e-7; 0" not in words(pure(Fraction(1, 10**7)), epsilon=None, rho=None)
+    half = refused(pure(Fraction("0.5")), epsilon=29 * 10**11, rho=None)
+    expect_code("budget-exceeded: epsilon 0.5; 0.1 is left of the budget … epsilon=0.1,", half)
+    fifth = refused(zcdp(Fraction("0.2")), epsilon=None, rho=10**14)
+    expect_code("budget-exceeded: rho 0.2; 0.016463 is left of the budget … rho=0.016463,", fifth)
+    four = refused(pure(Fraction(4)), epsilon=None, rho=None)
+    expect_code("budget-exceeded: epsilon 4; nothing is left of the budget", four)
+    assert "epsilon=" not in four.remedy
+    expect_code("budget-exceeded: epsilon=3 and no delta", refused(approximate(Fraction(1), Fraction(1, 10**8))))
+    expect_code("budget-exceeded: rho without limit", refused(Loss(epsilon=None, rho=None)))
+    assert "costs epsilon 1e-7; 0" not in refused(pure(Fraction(1, 10**7)), epsilon=None, rho=None).problem
     dear = Loss(epsilon=Fraction(1), rho=Fraction(5))  # rho above epsilon**2 / 2: the offer is below the price
     assert offered(refusal([Short(name="x", cap=cap, spent=Units(epsilon=None))], dear), "epsilon") < Fraction(1, 6)
 
@@ -290,5 +287,5 @@ def test_refusals_in_words() -> None:
 def test_a_refusal_speaks_of_the_budget_with_the_least_left() -> None:
     large = Short(name="the budget", cap=caps(Budget(3)), spent=Units())
     small = Short(name="your share", cap=caps(Budget(1)), spent=Units())
-    assert "1 is left of your share" in str(refusal([large, small], pure(Fraction(4))))
-    assert "1 is left of your share" in str(refusal([small, large], pure(Fraction(4))))
+    expect_code("budget-exceeded: 1 is left of your share", refusal([large, small], pure(Fraction(4))))
+    expect_code("budget-exceeded: 1 is left of your share", refusal([small, large], pure(Fraction(4))))

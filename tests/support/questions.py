@@ -433,7 +433,7 @@ def _trade(rng: random.Random) -> dict[str, Made]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What somebody wants to know, and how they write it. `refused`: a word of why it is not answered."""
+    """What somebody wants to know, and how they write it. `refused`: the code of why it is not answered."""
 
     vault: str
     words: str

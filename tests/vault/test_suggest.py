@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.refusals import raises_code
 
 import privet as pv
 from privet import recheck, suggest
@@ -95,7 +96,7 @@ def test_its_price_can_be_checked_and_half_of_it_is_refused(vault: Vault, monkey
     assert [part["cells"] for part in stated["parts"][:2]] == [suggest.BINS] * 2
     assert vault.suggest_bounds(QUESTION, epsilon=1).guarantee == stated
     monkeypatch.setattr(suggest, "total_loss", lambda _: pure(F(1, 4)))
-    with pytest.raises(RefusedQueryError, match="epsilon 1/4 instead of"):
+    with raises_code(RefusedQueryError, "gate-refused: 1/4"):
         vault.suggest_bounds(QUESTION, epsilon="0.5")
 
 
@@ -132,7 +133,7 @@ def test_rows_that_are_units_have_ranges_only(tmp_path: Path) -> None:
         found = vault.suggest_bounds(QUESTION, epsilon=1)
         assert (found.max_groups, found.max_rows_per_group, set(found.histograms)) == (1, 1, {"cost", "age"})
         assert not vault.sql(QUESTION, epsilon=1, bounds=found).release().dropped
-        with pytest.raises(InvalidInputError, match="nothing to suggest"):
+        with raises_code(InvalidInputError, "nothing-to-do"):
             vault.suggest_bounds("SELECT COUNT(*) AS n FROM visits", epsilon=1)
 
 

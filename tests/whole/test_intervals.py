@@ -1,16 +1,14 @@
-"""The measurement of interval coverage: it runs, has every kind, and would notice an interval that is too short; and
+"""The measurement of interval coverage: it has every kind, and would notice an interval that is too short; and
 intervals of differences of shares."""
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from support import scripts
 from support.places import ROOT
 
 from privet.stats.binomial import share
@@ -22,26 +20,17 @@ MOST = 180  # misses: at a rate of 5 % or less there are more with probability b
 
 @pytest.fixture(scope="module")
 def script() -> Any:
-    spec = importlib.util.spec_from_file_location("measured_intervals", ROOT / "benchmarks" / "intervals.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["measured_intervals"] = module
-    spec.loader.exec_module(module)
-    return module
+    return scripts.script("intervals")
 
 
-def test_every_kind_is_measured(script: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "argv", ["intervals.py", "--tiny", "--json", str(tmp_path / "found.json")])
-    script.main()
-    found = json.loads((tmp_path / "found.json").read_text())["result"]
-    rows = {row["kind"]: row for row in found["rows"]}
-    assert found["count"] == len(rows) > 100
-    assert rows["HAVING n BETWEEN, Laplace"]["printed"] == 0
-    assert rows["COUNT(*), Gaussian"]["printed"] == 6
+def test_every_kind_is_measured(script: Any) -> None:
+    jobs = {job.kind: job for job in script.jobs(1, script.Kinds(groups=6))}
+    assert len(jobs) > 100
+    assert jobs["HAVING n BETWEEN, Laplace"].done()["printed"] == 0
+    assert jobs["COUNT(*), Gaussian"].done()["printed"] == 6
     evidence = json.loads((ROOT / "docs" / "evidence" / "coverage.json").read_text())["result"]
     assert evidence["ok"]
-    assert [row["kind"] for row in evidence["rows"]] == list(rows)
+    assert [row["kind"] for row in evidence["rows"]] == list(jobs)
 
 
 def test_an_interval_that_is_too_short_is_noticed(script: Any) -> None:

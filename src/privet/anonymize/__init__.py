@@ -9,35 +9,18 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from privet.anonymize.builders import dates as dates
-    from privet.anonymize.builders import flat as flat
-    from privet.anonymize.builders import intervals as intervals
-    from privet.anonymize.builders import merge_rare as merge_rare
-    from privet.anonymize.builders import prefixes as prefixes
-    from privet.anonymize.builders import suggest as suggest
-    from privet.anonymize.checks import Checked as Checked
-    from privet.anonymize.checks import check as check
-    from privet.anonymize.coding import bottom_code as bottom_code
-    from privet.anonymize.coding import top_code as top_code
-    from privet.anonymize.generalization import generalize as generalize
-    from privet.anonymize.hierarchy import Hierarchy as Hierarchy
-    from privet.anonymize.hierarchy_file import read_hierarchies as read_hierarchies
-    from privet.anonymize.hierarchy_file import read_hierarchy as read_hierarchy
-    from privet.anonymize.hierarchy_file import write_hierarchy as write_hierarchy
-    from privet.anonymize.key_file import Key as Key
-    from privet.anonymize.models import DistinctL as DistinctL
-    from privet.anonymize.models import EntropyL as EntropyL
-    from privet.anonymize.models import K as K
-    from privet.anonymize.models import RecursiveL as RecursiveL
-    from privet.anonymize.models import T as T
-    from privet.anonymize.mondrian_cuts import mondrian as mondrian
-    from privet.anonymize.pseudonyms import Pseudonymized as Pseudonymized
-    from privet.anonymize.pseudonyms import mapping as mapping
-    from privet.anonymize.pseudonyms import pseudonymize as pseudonymize
-    from privet.anonymize.result import Anonymized as Anonymized
-    from privet.records.microdata import Microdata as Microdata
-    from privet.records.microdata import read as read
-    from privet.records.microdata import write as write
+    from privet.anonymize.builders import dates, flat, intervals, merge_rare, prefixes, suggest
+    from privet.anonymize.checks import Checked, check
+    from privet.anonymize.coding import bottom_code, top_code
+    from privet.anonymize.generalization import generalize
+    from privet.anonymize.hierarchy import Hierarchy
+    from privet.anonymize.hierarchy_file import read_hierarchies, read_hierarchy, write_hierarchy
+    from privet.anonymize.key_file import Key
+    from privet.anonymize.models import DistinctL, EntropyL, K, RecursiveL, T
+    from privet.anonymize.mondrian_cuts import mondrian
+    from privet.anonymize.pseudonyms import Pseudonymized, mapping, pseudonymize
+    from privet.anonymize.result import Anonymized
+    from privet.records.microdata import Microdata, read, write
 
 PLACES = {  # no place has the name of something in it: importing it would hide that
     "builders": ("dates", "flat", "intervals", "merge_rare", "prefixes", "suggest"),

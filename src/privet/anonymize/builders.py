@@ -227,7 +227,5 @@ def _texts(column: RecordColumn) -> list[str]:
     """The ground values."""
     texts = [text for text in column.texts if text is not None]
     if not texts:
-        raise InvalidInputError(
-            f"column {show(column.name)} has no values", "leave it out of the quasi-identifiers", "empty"
-        )
+        raise InvalidInputError(f"column {show(column.name)} has no values", "leave this column out", "empty")
     return texts

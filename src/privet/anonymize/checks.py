@@ -25,9 +25,10 @@ from typing import Any
 
 import numpy as np
 
-from privet.core.rational import rational, show
+from privet.anonymize.models import check_names
+from privet.core.rational import rational
 from privet.errors import InvalidInputError
-from privet.records.microdata import Microdata, RecordColumn, read
+from privet.records.microdata import RecordColumn, read
 from privet.sources.relation import NUMBER_TEXT
 from privet.typing import Integers, Truths
 
@@ -143,7 +144,7 @@ def check(  # noqa: PLR0913  each by name
     names = (quasi,) if isinstance(quasi, str) else tuple(quasi or ())
     allowed = float(rational(threshold, "threshold"))
     private = (sensitive,) if isinstance(sensitive, str) else tuple(sensitive or ())
-    _check_names(table, names, private)
+    check_names(table, names, private)
     columns = [table[name] for name in names]
     gone = np.logical_and.reduce([_is(one, suppressed) for one in columns])
     gone &= not gone.all()  # a table of stars is one class: nobody is told apart
@@ -167,19 +168,6 @@ def check(  # noqa: PLR0913  each by name
         diversity={name: _diversity(table[name], kept, classes, sizes) for name in private},
         risks=_risks(sizes, everybody, allowed, None if people is None else len(people)),
     )
-
-
-def _check_names(table: Microdata, names: Sequence[str], private: Sequence[str]) -> None:
-    if not names:
-        raise InvalidInputError(
-            "no quasi-identifier is named", 'say which columns tell who it is: ["age", "sex"]', "missing-name"
-        )
-    for name in (*names, *private):
-        table[name]  # is there
-        if [*names, *private].count(name) > 1:
-            raise InvalidInputError(f"column {show(name)} is named twice", "name each column once", "duplicate-name")
-    if not len(table):
-        raise InvalidInputError("there are no records", "check the file, its header and its delimiter", "empty")
 
 
 def _is(column: RecordColumn, text: str | None) -> Truths:

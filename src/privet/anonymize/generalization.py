@@ -24,7 +24,7 @@ from privet.anonymize.counting import Frequencies, FrequencyLevels, counted
 from privet.anonymize.hierarchy import Hierarchy
 from privet.anonymize.hierarchy_file import given_hierarchies
 from privet.anonymize.lattice import Best, Demand, FoundNode, Lattice, LatticeSearch, Look, Progress
-from privet.anonymize.models import K, Model, asked, columns_of, values_of
+from privet.anonymize.models import K, Model, asked, check_k, columns_of, many_records, values_of
 from privet.anonymize.result import Anonymized, recoded
 from privet.anonymize.utility import MEASURES, measure_of, weights_of
 from privet.core.rational import positive, rational, show
@@ -129,21 +129,15 @@ def quasi_identifiers(
     if not len(records):
         raise InvalidInputError("there are no records", "check the file", "empty")
     if not names:
-        raise InvalidInputError(
-            "no quasi-identifier is named", 'say which columns tell who it is: ["age", "sex"]', "missing-name"
-        )
+        raise InvalidInputError("no quasi-identifier is named", 'for example quasi=["age", "sex"]', "missing-name")
     twice = {name for name in names if list(names).count(name) > 1}
     if twice:
-        raise InvalidInputError(
-            f"quasi-identifier {show(min(twice))} is named twice", "name each column once", "duplicate-name"
-        )
+        raise InvalidInputError(f"quasi-identifier {show(min(twice))} is named twice", "name it once", "duplicate-name")
     for name in sensitive:
         records[name]  # or it is not there
         if name in names:
             raise InvalidInputError(
-                f"column {show(name)} is both sensitive and a quasi-identifier",
-                "let it be one of the two",
-                "duplicate-name",
+                f"column {show(name)} is both sensitive and a quasi-identifier", "choose one of them", "duplicate-name"
             )
     given = given_hierarchies(hierarchies, names)
     return tuple(_quasi(records[name], given.get(name)) for name in names)
@@ -162,9 +156,7 @@ def limit_of(suppress: object, records: int) -> int:
     share = rational(suppress, "suppress")
     if not 0 <= share <= 1:
         raise InvalidInputError(
-            f"suppress must be from 0 to 1, not {show(suppress)}",
-            "give a share of the records, such as 0.05",
-            "out-of-range",
+            f"suppress must be from 0 to 1, not {show(suppress)}", "for example 0.05 of the records", "out-of-range"
         )
     return floor(share * records)
 
@@ -172,12 +164,7 @@ def limit_of(suppress: object, records: int) -> int:
 def _check_size(task: GeneralizeTask) -> None:
     """Refuse what cannot be, and what does not fit into memory."""
     least, records = max([1, *(model.k for model in task.models if isinstance(model, K))]), len(task.records)
-    if least > records:
-        raise InvalidInputError(
-            f"k={least} is more than the {_many(records)}",
-            f"give a k of at most {records}, or more records",
-            "too-large",
-        )
+    check_k(least, records)
     nodes = prod(one.height for one in task.hierarchies)
     if nodes > MOST_NODES:
         raise InvalidInputError(
@@ -185,10 +172,6 @@ def _check_size(task: GeneralizeTask) -> None:
             "give fewer quasi-identifiers or hierarchies with fewer levels, or use mondrian",
             "too-many",
         )
-
-
-def _many(records: int) -> str:
-    return "1 record" if records == 1 else f"{records:,} records"
 
 
 # The search
@@ -233,11 +216,9 @@ def _best(task: GeneralizeTask, found: FoundNode) -> Best:
     if found.best is not None:
         return found.best
     wanted, records = ", ".join(map(str, task.models)), len(task.records)
-    within = f"{wanted} with at most {task.limit:,} of {_many(records)} suppressed"
+    within = f"{wanted} with at most {task.limit:,} of {many_records(records)} suppressed"
     if not found.optimal:
-        raise InvalidInputError(
-            f"no choice of levels was found in time for {within}", "give more seconds", "out-of-time"
-        )
+        raise InvalidInputError(f"no choice of levels was found in time for {within}", "raise seconds", "out-of-time")
     if found.fewest == records:
         raise InvalidInputError(
             f"no choice of levels that was tried keeps any record under {wanted}",

@@ -38,9 +38,7 @@ class Hierarchy:
         levels = tuple(tuple(level) for level in self.levels)
         object.__setattr__(self, "levels", levels)
         if not levels or not levels[0]:
-            raise InvalidInputError(
-                f"the hierarchy of {show(self.name)} is empty", "give a row for each value", "empty"
-            )
+            raise InvalidInputError(f"the hierarchy of {show(self.name)} is empty", "give each value a row", "empty")
         if len({len(level) for level in levels}) > 1:
             raise InvalidInputError(
                 f"the hierarchy of {show(self.name)} has levels of different lengths",

@@ -38,9 +38,7 @@ def read_hierarchy(path: str | os.PathLike[str], name: str | None = None, **opti
             rows, unclosed = _rows(place, source)  # a semicolon is what is used, unless it does not fit
     except (OSError, EOFError, UnicodeError, zlib.error):
         raise InvalidInputError(
-            f"the hierarchy {show(place.name)} cannot be read",
-            "check that the file is there, and its encoding",
-            "unreadable-file",
+            f"the hierarchy {show(place.name)} cannot be read", "check its path and its encoding", "unreadable-file"
         ) from None
     if unclosed:
         raise InvalidInputError(
@@ -90,9 +88,7 @@ def read_hierarchies(folder: str | os.PathLike[str], columns: Collection[str] | 
     """
     place = Path(folder)
     if not place.is_dir():
-        raise InvalidInputError(
-            f"there is no folder {show(str(folder))}", "check the path of the hierarchies", "folder-missing"
-        )
+        raise InvalidInputError(f"there is no folder {show(str(folder))}", "check the path", "folder-missing")
     files = [path for path in sorted(place.iterdir()) if NAMED.fullmatch(path.name) and path.name[0] != "."]
     files = [path for path in files if MARK in path.name.lower()] or files
     found: dict[str, Path] = {}
@@ -108,9 +104,7 @@ def read_hierarchies(folder: str | os.PathLike[str], columns: Collection[str] | 
             found[name] = path
     if not files:
         raise InvalidInputError(
-            f"there is no hierarchy in {show(str(folder))}",
-            "name the files such as age.csv or data_hierarchy_age.csv",
-            "missing-file",
+            f"there is no hierarchy in {show(str(folder))}", "name each file after its column: age.csv", "missing-file"
         )
     return {name: read_hierarchy(path, name) for name, path in found.items()}
 

@@ -67,9 +67,7 @@ class Key:
             made = {int(one["version"]): str(one.get("made", "")) for one in said["keys"]}
         except OSError as error:
             raise InvalidInputError(
-                f"cannot read the key file {place}: {error.strerror}",
-                "name a key file, or a new one to be made",
-                "unreadable-file",
+                f"cannot read the key file {place}: {error.strerror}", "name a key file or a new one", "unreadable-file"
             ) from None
         except (UnicodeDecodeError, tomllib.TOMLDecodeError, KeyError, TypeError, ValueError):
             raise _no_keys(place) from None  # without a word of what is in it
@@ -82,9 +80,7 @@ class Key:
         pseudonyms that it made could not be made again."""
         place = Path(path)
         if place.is_symlink():
-            raise InvalidInputError(
-                f"the key file {place} is a link", "name the file that it leads to", "not-supported"
-            )
+            raise InvalidInputError(f"the key file {place} is a link", "name the file it points to", "not-supported")
         fresh = place.with_name(f".{place.name}.new")  # one name for all, so that only one process at a time writes
         try:
             handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, stat.S_IRUSR | stat.S_IWUSR)
@@ -112,9 +108,7 @@ class Key:
     def _check_kept(self, place: Path) -> None:
         if place.exists() and not Key.read(place).versions.items() <= self.versions.items():
             raise InvalidInputError(
-                f"{place} has keys that would be lost",
-                "read this file before you rotate, or name a new one",
-                "would-overwrite",
+                f"{place} has keys that would be lost", "read it before rotating, or name a new one", "would-overwrite"
             )
 
     def _text(self) -> str:

@@ -33,7 +33,7 @@ import numpy.typing as npt
 
 from privet.core.rational import positive, rational, show, whole
 from privet.errors import InvalidInputError
-from privet.records.microdata import Codes, RecordColumn
+from privet.records.microdata import Codes, Microdata, RecordColumn
 from privet.sources.relation import NUMBER_TEXT
 from privet.typing import Truths
 
@@ -249,9 +249,7 @@ class T:
 
     def __post_init__(self) -> None:
         if not 0 <= rational(self.t, "t") <= 1:
-            raise InvalidInputError(
-                f"t must be from 0 to 1, not {show(self.t)}", "give t as a share such as 0.2", "out-of-range"
-            )
+            raise InvalidInputError(f"t must be from 0 to 1, not {show(self.t)}", "for example t=0.2", "out-of-range")
 
     def holds(self, counts: Counts, overall: Counts) -> Truths:
         up, down = rational(self.t, "t").as_integer_ratio()
@@ -312,9 +310,7 @@ def asked(
     """All models that the arguments of an anonymization name: l and t are for each sensitive column."""
     if (l is not None or t is not None) and not sensitive:
         raise InvalidInputError(
-            f"{'l' if l is not None else 't'} needs a sensitive column",
-            'say which, such as sensitive="disease"',
-            "missing-name",
+            f"{'l' if l is not None else 't'} needs a sensitive column", 'give sensitive="disease"', "missing-name"
         )
     found: list[Model] = [] if k is None else [K(k)]
     if l is not None:
@@ -336,6 +332,28 @@ def columns_of(models: Sequence[Model], sensitive: Sequence[str] = ()) -> tuple[
     """The sensitive columns that are named, each once."""
     named = (model.column for model in models)
     return tuple(dict.fromkeys([*sensitive, *(name for name in named if name is not None)]))
+
+
+def check_names(table: Microdata, quasi: Sequence[str], sensitive: Sequence[str]) -> None:
+    """Raise unless there are records, and the columns are there and named once."""
+    if not quasi:
+        raise InvalidInputError("no quasi-identifier is named", 'for example quasi=["age", "sex"]', "missing-name")
+    for name in (*quasi, *sensitive):
+        table[name]  # is there
+        if [*quasi, *sensitive].count(name) > 1:
+            raise InvalidInputError(f"column {show(name)} is named twice", "name each column once", "duplicate-name")
+    if not len(table):
+        raise InvalidInputError("there are no records", "check the file, its header and its delimiter", "empty")
+
+
+def check_k(k: int, records: int) -> None:
+    if k > records:
+        many = many_records(records)
+        raise InvalidInputError(f"k={k} is more than the {many}", f"give a k up to {records}", "too-large")
+
+
+def many_records(records: int) -> str:
+    return "1 record" if records == 1 else f"{records:,} records"
 
 
 def values_of(column: RecordColumn) -> tuple[Codes, Counts]:

@@ -27,9 +27,8 @@ import numpy.typing as npt
 from privet.anonymize.axes import Axis, axis
 from privet.anonymize.hierarchy import Hierarchy
 from privet.anonymize.hierarchy_file import given_hierarchies
-from privet.anonymize.models import K, Model, asked, columns_of, values_of
+from privet.anonymize.models import K, Model, asked, check_k, check_names, columns_of, values_of
 from privet.anonymize.result import Anonymized
-from privet.core.rational import show
 from privet.errors import InvalidInputError
 from privet.records.microdata import Microdata, RecordColumn, narrow, read
 from privet.typing import Floats, Integers, Truths, Words
@@ -246,7 +245,9 @@ def mondrian(  # noqa: PLR0913  what a steward may want to say, each by name
     private = (sensitive,) if isinstance(sensitive, str) else tuple(sensitive or ())
     wanted = asked(k, l, t, models, private)
     private, names = columns_of(wanted, private), (quasi,) if isinstance(quasi, str) else tuple(quasi or ())
-    _check(table, names, private)
+    if len(names) > MOST_AXES:
+        raise InvalidInputError(f"there are {len(names)} quasi-identifiers", f"name {MOST_AXES} or fewer", "too-many")
+    check_names(table, names, private)
     given = given_hierarchies(hierarchies, names)
     axes = tuple(axis(table[name], given.get(name)) for name in names)
     checks = _checks(table, wanted, private, len(axes))
@@ -294,35 +295,14 @@ def _rows(table: Microdata, axes: Sequence[Axis], sensitive: Sequence[str]) -> n
     return rows
 
 
-def _check(table: Microdata, quasi: Sequence[str], sensitive: Sequence[str]) -> None:
-    if not quasi:
-        raise InvalidInputError(
-            "there is no quasi-identifier", "name the columns that others may know of a person", "missing-name"
-        )
-    if len(quasi) > MOST_AXES:
-        raise InvalidInputError(f"there are {len(quasi)} quasi-identifiers", f"name {MOST_AXES} or fewer", "too-many")
-    for name in (*quasi, *sensitive):
-        if [*quasi, *sensitive].count(name) > 1:
-            raise InvalidInputError(f"column {show(name)} is named twice", "name each column once", "duplicate-name")
-        table[name]  # is there
-    if not len(table):
-        raise InvalidInputError("there are no records", "check the file, its header and its delimiter", "empty")
-
-
 def _feasible(records: int, k: int, checks: Sequence[_Check]) -> None:
     """All records together must be as the models say, or there is nothing to start from."""
-    if records < k:
-        many = "1 record" if records == 1 else f"{records:,} records"
-        raise InvalidInputError(
-            f"k={k} is more than the {many}", f"give a k of at most {records}, or more records", "too-large"
-        )
+    check_k(k, records)
     for check in checks:
         for model in check.models:
             if not model.holds(check.overall[None, :], check.overall)[0]:
                 raise InvalidInputError(
-                    f"not even all records together keep {model}",
-                    "ask for less: a smaller l, or a larger c",
-                    "unreachable-model",
+                    f"not even all records together keep {model}", "give a smaller l or a larger c", "unreachable-model"
                 )
 
 

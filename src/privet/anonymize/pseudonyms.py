@@ -168,9 +168,7 @@ def _check(
 ) -> None:
     everywhere = {name for table in tables.values() for name in table.columns}
     if not tables or not columns:
-        raise InvalidInputError(
-            "there are no ids to replace", "name the tables, and the columns that have ids", "nothing-to-do"
-        )
+        raise InvalidInputError("there are no ids to replace", "name tables and their columns of ids", "nothing-to-do")
     for name in (*columns, *drop):
         if name not in everywhere:
             raise InvalidInputError(
@@ -180,14 +178,10 @@ def _check(
             )
     both = sorted(set(columns) & set(drop))
     if both:
-        raise InvalidInputError(
-            f"{show(both[0])} is to be replaced and dropped", "choose one of the two", "duplicate-name"
-        )
+        raise InvalidInputError(f"{show(both[0])} is to be replaced and dropped", "choose one", "duplicate-name")
     if not FEWEST <= length <= MOST:
         raise InvalidInputError(
-            f"a pseudonym cannot have {length} letters",
-            f"give a length from {FEWEST} to {MOST}; {LETTERS} is usual",
-            "out-of-range",
+            f"a pseudonym cannot have {length} letters", f"give {FEWEST} to {MOST} ({LETTERS} is usual)", "out-of-range"
         )
     for name in normal:
         if name not in NORMAL:

@@ -309,9 +309,7 @@ def measure_of(
     heights = tuple(one.height for one in hierarchies)
     records = int(counts[0].sum())
     if name not in ADDITIVE and weights:
-        raise InvalidInputError(
-            f"{name} has no weights", "give weights with the measure ncp or entropy", "unneeded-option"
-        )
+        raise InvalidInputError(f"{name} has no weights", "give weights with ncp or entropy", "unneeded-option")
     if name == "discernibility":
         return Discernibility(heights, records, least)
     if name == "average_class_size":

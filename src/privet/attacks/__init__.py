@@ -10,64 +10,54 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from privet.attacks.anonymized.equivalence import attack_anonymized as attack_anonymized
-    from privet.attacks.differencing.difference import attack_differencing as attack_differencing
-    from privet.attacks.differencing.file import queries_of as queries_of
-    from privet.attacks.differencing.file import read_queries as read_queries
-    from privet.attacks.differencing.queries import Noise as Noise
-    from privet.attacks.differencing.queries import PublishedQuery as PublishedQuery
-    from privet.attacks.differencing.queries import Queries as Queries
-    from privet.attacks.differencing.queries import Secret as Secret
-    from privet.attacks.differencing.queries import number as number
-    from privet.attacks.differencing.queries import two_means as two_means
-    from privet.attacks.differencing.queries import two_releases as two_releases
-    from privet.attacks.finding import Curve as Curve
-    from privet.attacks.finding import Finding as Finding
-    from privet.attacks.finding import Findings as Findings
-    from privet.attacks.finding import Picture as Picture
-    from privet.attacks.finding import Score as Score
-    from privet.attacks.finding import Strength as Strength
-    from privet.attacks.linkage.linking import Linkage as Linkage
-    from privet.attacks.linkage.linking import attack_linkage as attack_linkage
-    from privet.attacks.linkage.scoreboard import attack_scoreboard as attack_scoreboard
-    from privet.attacks.linkage.uniqueness import attack_uniqueness as attack_uniqueness
-    from privet.attacks.membership.members import attack_membership as attack_membership
-    from privet.attacks.membership.reductions import membership_by_reconstruction as membership_by_reconstruction
-    from privet.attacks.membership.reductions import reconstruction_by_membership as reconstruction_by_membership
-    from privet.attacks.membership.regimes import attack_regimes as attack_regimes
-    from privet.attacks.promise import Privacy as Privacy
-    from privet.attacks.promise import privacy as privacy
-    from privet.attacks.proofs.certificate import check as check
-    from privet.attacks.pseudonyms.reversal import attack_pseudonyms as attack_pseudonyms
-    from privet.attacks.release.answers import tables_of_answers as tables_of_answers
-    from privet.attacks.release.file import published_tables as published_tables
-    from privet.attacks.release.file import read_tables as read_tables
-    from privet.attacks.release.file import tables_of as tables_of
-    from privet.attacks.release.planned import margins as margins
-    from privet.attacks.release.statistics import Between as Between
-    from privet.attacks.release.statistics import Knowledge as Knowledge
-    from privet.attacks.release.statistics import Largest as Largest
-    from privet.attacks.release.statistics import Mean as Mean
-    from privet.attacks.release.statistics import Quantile as Quantile
-    from privet.attacks.release.statistics import Share as Share
-    from privet.attacks.release.statistics import Smallest as Smallest
-    from privet.attacks.release.statistics import Statistic as Statistic
-    from privet.attacks.release.statistics import Tables as Tables
-    from privet.attacks.release.statistics import Total as Total
-    from privet.attacks.subsets.counter import attack_counter as attack_counter
-    from privet.attacks.subsets.decoders.problem import Errors as Errors
-    from privet.attacks.subsets.file import read_errors as read_errors
-    from privet.attacks.subsets.file import read_secrets as read_secrets
-    from privet.attacks.subsets.file import read_subsets as read_subsets
-    from privet.attacks.subsets.made import simulate as simulate
-    from privet.attacks.subsets.predicates import attack_answers as attack_answers
-    from privet.attacks.subsets.subset_sums import attack_subsets as attack_subsets
-    from privet.attacks.tables.reconstruction import attack_tables as attack_tables
-    from privet.attacks.tables.scoring import read_records as read_records
-    from privet.attacks.tables.scoring import records_of as records_of
-    from privet.records.conditions import holds as holds
-    from privet.records.plink import read_plink as read_plink
-    from privet.stats.intervals import Interval as Interval
+    from privet.attacks.anonymized.equivalence import attack_anonymized
+    from privet.attacks.differencing.difference import attack_differencing
+    from privet.attacks.differencing.file import queries_of, read_queries
+    from privet.attacks.differencing.queries import (
+        Noise,
+        PublishedQuery,
+        Queries,
+        Secret,
+        number,
+        two_means,
+        two_releases,
+    )
+    from privet.attacks.finding import Curve, Finding, Findings, Picture, Score, Strength
+    from privet.attacks.linkage.linking import Linkage, attack_linkage
+    from privet.attacks.linkage.scoreboard import attack_scoreboard
+    from privet.attacks.linkage.uniqueness import attack_uniqueness
+    from privet.attacks.membership.members import attack_membership
+    from privet.attacks.membership.reductions import membership_by_reconstruction, reconstruction_by_membership
+    from privet.attacks.membership.regimes import attack_regimes
+    from privet.attacks.promise import Privacy, privacy
+    from privet.attacks.proofs.certificate import check
+    from privet.attacks.pseudonyms.reversal import attack_pseudonyms
+    from privet.attacks.release.answers import tables_of_answers
+    from privet.attacks.release.file import published_tables, read_tables, tables_of
+    from privet.attacks.release.planned import margins
+    from privet.attacks.release.statistics import (
+        Between,
+        Knowledge,
+        Largest,
+        Mean,
+        Quantile,
+        Share,
+        Smallest,
+        Statistic,
+        Tables,
+        Total,
+    )
+    from privet.attacks.subsets.counter import attack_counter
+    from privet.attacks.subsets.decoders.problem import Errors
+    from privet.attacks.subsets.file import read_errors, read_secrets, read_subsets
+    from privet.attacks.subsets.made import simulate
+    from privet.attacks.subsets.predicates import attack_answers
+    from privet.attacks.subsets.subset_sums import attack_subsets
+    from privet.attacks.tables.reconstruction import attack_tables
+    from privet.attacks.tables.scoring import read_records, records_of
+    from privet.records.conditions import holds
+    from privet.records.plink import read_plink
+    from privet.stats.intervals import Interval
 
 PLACES = {  # the solvers take a second to load, so a release with a mistake in it is told so first
     "release.answers": ("tables_of_answers",),

@@ -84,9 +84,7 @@ def check_unit_wise(origin: Origin, tables: Mapping[str, Table]) -> None:
                         "unbounded-join",
                     )
             elif not isinstance(origin.right, Scan) or not tables[origin.right.table].public:
-                raise RefusedQueryError(
-                    "a join would mix rows of several units", "join tables on their units", "not-per-unit"
-                )
+                raise RefusedQueryError("a join would mix rows of several units", "join on the unit", "not-per-unit")
             elif not people and origin.most != 1:
                 raise _row_units("it cannot be there more than once: join on all columns of the public table's key")
             _check_spread(origin)

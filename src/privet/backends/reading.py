@@ -1,6 +1,6 @@
 """From raw values to canonical ones, in SQL: each rule looks at one value only and never fails.
 
-What a raw value means is defined by `values.read`. Numbers, dates and times become whole steps.
+What a raw value means is defined in `readable.py`. Numbers, dates and times become whole steps.
 """
 
 from __future__ import annotations

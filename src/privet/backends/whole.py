@@ -133,9 +133,7 @@ def _repeated(a: Whole) -> Whole:
 def repeated(sql: str) -> str:
     """The same, where it will be written more than once."""
     if len(sql) > LONGEST:
-        raise RefusedQueryError(
-            "functions are nested too deeply", "apply fewer functions to the same value", "too-deep"
-        )
+        raise RefusedQueryError("functions are nested too deeply", "apply fewer functions to one value", "too-deep")
     return sql
 
 

@@ -147,9 +147,7 @@ class Catalog:
             len({table.domain for table in self.tables.values() if not table.public}) > 1
         ):  # neighbors differ in one unit over all tables
             raise InvalidInputError(
-                "some tables protect people and others rows",
-                "keep tables with another unit in a vault of their own",
-                "mixed-units",
+                "some tables protect people and others rows", "use one vault for each kind of unit", "mixed-units"
             )
         object.__setattr__(self, "tables", MappingProxyType(dict(self.tables)))
 
@@ -157,9 +155,7 @@ class Catalog:
         """One table more."""
         if table.name in self.tables:
             raise InvalidInputError(
-                f"there is already a table {show(table.name)}",
-                "choose another name, or update the table",
-                "table-exists",
+                f"there is already a table {show(table.name)}", "choose another name, or update it", "table-exists"
             )
         return replace(self, tables={**self.tables, table.name: table})
 
@@ -230,29 +226,21 @@ def _check_path(source: Source) -> None:
     if source.kind == "memory":
         return
     if not isinstance(source.path, str) or not source.path.strip() or "\0" in source.path:
-        raise InvalidInputError(
-            f"a {source.kind} source needs a path", 'give such as path = "visits.csv"', "missing-option"
-        )
+        raise InvalidInputError(f"a {source.kind} source needs a path", 'write path = "visits.csv"', "missing-option")
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", source.path):
-        raise InvalidInputError(
-            f"{show(source.path)} is not a file here", "copy the data to this machine", "not-supported"
-        )
+        raise InvalidInputError(f"{show(source.path)} is not a file here", "copy it to this machine", "not-supported")
     for name in ("sheet", "table"):
         if not isinstance(getattr(source, name), str | None):
             raise InvalidInputError(f"{name} must be a text", f"give the {name}'s name", "wrong-type")
     if source.kind == "duckdb" and not source.table:
-        raise InvalidInputError(
-            "a duckdb source needs the table's name", 'give such as table = "visits"', "missing-name"
-        )
+        raise InvalidInputError("a duckdb source needs the table's name", 'write table = "visits"', "missing-name")
 
 
 def _check_reading(source: Source) -> None:
     whole(source.skip, "skip", 0)
     if not _is_mark(source.delimiter) or source.delimiter in '"\r\n':
         raise InvalidInputError(
-            f"delimiter must be one character, not {show(source.delimiter)}",
-            'give such as ";" or "\\t"',
-            "invalid-mark",
+            f"delimiter must be one character, not {show(source.delimiter)}", 'for example ";" or "\\t"', "invalid-mark"
         )
     if source.decimal not in (".", ","):
         raise InvalidInputError(
@@ -271,9 +259,7 @@ def _check_reading(source: Source) -> None:
         "".encode(source.encoding)  # some codecs are not for text
     except (LookupError, TypeError, ValueError):
         raise InvalidInputError(
-            f"there is no encoding {show(source.encoding)}",
-            'give such as "utf-8", "latin-1" or "cp1252"',
-            "unknown-choice",
+            f"there is no encoding {show(source.encoding)}", 'for example "utf-8" or "latin-1"', "unknown-choice"
         ) from None
     _check_date_format(source.date_format)
 
@@ -312,9 +298,7 @@ def _check_table(table: Table) -> None:
             limit_of(limit, name)
         if table.unit is None and limit not in (1, None):
             raise InvalidInputError(
-                f"each row is a unit, so {name} is 1, not {limit}",
-                f"leave {name} out, or name a unit column",
-                "rows-are-units",
+                f"each row is a unit, so {name} is 1, not {limit}", "leave it out, or name a unit", "rows-are-units"
             )
     whole(table.version, "version", 1)
     _check_types(table.types)
@@ -328,17 +312,13 @@ def _check_table(table: Table) -> None:
 def _check_types(types: object) -> None:
     if not isinstance(types, Mapping) or not all(isinstance(part, str) for item in types.items() for part in item):
         raise InvalidInputError(
-            f"types must name the type of each column, not {show(types)}",
-            "leave types out: updating the table writes it",
-            "wrong-type",
+            f"types must name the type of each column, not {show(types)}", "leave types out", "wrong-type"
         )
 
 
 def _check_public(table: Table) -> None:
     if table.public and table.unit is not None:
-        raise InvalidInputError(
-            "it is public and has a unit to protect", "leave one of them out", "contradictory-options"
-        )
+        raise InvalidInputError("it is public and has a unit to protect", "leave one out", "contradictory-options")
     if table.public and any(getattr(table, name) not in (1, None) for name in LIMITS):
         raise InvalidInputError(
             "nobody is protected in a public table", f"leave out {' and '.join(LIMITS)}", "unneeded-option"
@@ -366,9 +346,7 @@ def limit_of(value: object, name: str) -> int:
     limit = whole(value, name, 1)
     if limit > MOST_OF_A_UNIT:
         raise InvalidInputError(
-            f"{name} is above 2**40, which bounds nothing",
-            f"give {name} as the most that is usual for one unit",
-            "limit-too-high",
+            f"{name} is above 2**40, which bounds nothing", "give what is usual for one unit", "limit-too-high"
         )
     return limit
 
@@ -377,9 +355,7 @@ def _check_column(name: object, kind: object) -> None:
     check_name(name, "a column")
     if not isinstance(kind, Kind):
         raise InvalidInputError(
-            f"column {show(name)}: {show(kind)} is not a kind of column",
-            "use Integer(0, 120), Text() and the like",
-            "wrong-type",
+            f"column {show(name)}: {show(kind)} is not a kind of column", "for example Integer(0, 120)", "wrong-type"
         )
     if isinstance(kind, Integer | Number) and max(abs(bound) for bound in kind.steps) > LARGEST_STEP:
         raise InvalidInputError(
@@ -392,9 +368,7 @@ def _check_column(name: object, kind: object) -> None:
 def check_name(name: object, what: str) -> None:
     if not isinstance(name, str) or not name.strip() or name != name.strip() or len(name) > LONGEST_NAME:
         raise InvalidInputError(
-            f"{show(name)} cannot name {what}",
-            f"use 1 to {LONGEST_NAME} characters, without spaces at the ends",
-            "invalid-name",
+            f"{show(name)} cannot name {what}", f"use 1 to {LONGEST_NAME} characters, no outer spaces", "invalid-name"
         )
     if any(unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp") for letter in name):
         raise InvalidInputError(

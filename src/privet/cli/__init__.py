@@ -44,9 +44,11 @@ VERBS: dict[str, Verb] = {
 GROUPS = {  # in this order in `privet --help`
     "start here": ("demo", "meaning"),
     "attack a release before somebody else does": ("attack", "preflight"),
-    "answer questions under differential privacy": (
-        "init", "describe", "add", "update", "partition", "check", "dummy", "suggest", "explain", "query", "budget",
-        "ledger", "recheck",
+    "answer questions under differential privacy, for the owner": (
+        "init", "describe", "add", "update", "partition", "check", "dummy", "ledger",
+    ),
+    "answer questions under differential privacy, for the analyst": (
+        "suggest", "explain", "query", "budget", "recheck",
     ),
     "audit the guarantee": ("audit",),
     "ship records with less in them": ("anonymize", "pseudonymize", "compare"),
@@ -65,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except PrivetError as error:
         place = f"{error.place}\n" if error.place else ""
         sys.stderr.write(f"privet: {one_line(error.problem)}\n{place}  remedy: {one_line(error.remedy)}\n")
-        return _code(error)
+        return exit_code(error)
     except KeyboardInterrupt as stop:
         notes = getattr(stop, "__notes__", ["stopped: nothing was charged"])
         sys.stderr.write(f"privet: {'; '.join(notes)}\n")
@@ -76,7 +78,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
-def _code(error: PrivetError) -> int:
+def exit_code(error: PrivetError) -> int:
+    """What the process returns for this error."""
     match error:
         case BudgetExceededError() | SuspendedError():
             return REFUSED

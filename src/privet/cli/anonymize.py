@@ -11,7 +11,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from privet.cli.verb import Verb, check_table, counting, json_option, pen, print_json, spreadsheet_option
+from privet.cli.verb import Verb, check_seconds, check_table, counting, json_option, pen, print_json, spreadsheet_option
 from privet.core.rational import show
 from privet.errors import InvalidInputError
 
@@ -113,10 +113,7 @@ def _check(options: argparse.Namespace) -> None:
     if out is not None:
         _check_apart(out, options)
         check_table(out)
-    if options.seconds is not None and not options.seconds > 0:
-        raise InvalidInputError(
-            f"seconds must be above 0, not {options.seconds:g}", "for example --seconds 60", "not-positive"
-        )
+    check_seconds(options.seconds)
     if options.relaxed and options.method != "mondrian":
         raise InvalidInputError(
             "--relaxed goes with --method mondrian", "leave it out, or change the method", "unneeded-option"
@@ -162,9 +159,7 @@ def _plan(options: argparse.Namespace) -> _Plan:
             read(options.data, columns=[name], **given)  # says why it is not among them
     _check_names(quasi, sensitive, dropped)
     if not len(data):
-        raise InvalidInputError(
-            f"{options.data.name} has no records", "check the file, its header and its delimiter", "empty"
-        )
+        raise InvalidInputError(f"{options.data.name} has no records", "check its header and delimiter", "empty")
     coded = []
     for function, pairs in ((top_code, options.top_code), (bottom_code, options.bottom_code)):
         for name, limit in map(_limit, pairs):
@@ -183,16 +178,12 @@ def _plan(options: argparse.Namespace) -> _Plan:
 
 def _check_names(quasi: Sequence[str], sensitive: Sequence[str], dropped: Sequence[str]) -> None:
     if not quasi:
-        raise InvalidInputError(
-            "no quasi-identifier is named", "say which columns tell who it is: --quasi age,zip", "missing-name"
-        )
+        raise InvalidInputError("no quasi-identifier is named", "for example --quasi age,zip", "missing-name")
     named = [*quasi, *sensitive, *dropped]
     for name in named:
         if named.count(name) > 1:
             raise InvalidInputError(
-                f"column {show(name)} is named twice",
-                "name it once, in --quasi, --sensitive or --drop",
-                "duplicate-name",
+                f"column {show(name)} is named twice", "name it once: --quasi, --sensitive or --drop", "duplicate-name"
             )
 
 
@@ -200,9 +191,7 @@ def _check_twice(path: Path, name: str, data: Microdata) -> None:
     """None of the columns of a file is lost without a word."""
     if [other.casefold() for other in data.left_out].count(name.casefold()) > 1:
         raise InvalidInputError(
-            f"column {show(name)} is in {path.name} twice",
-            "rename one; upper and lower case are the same",
-            "duplicate-name",
+            f"column {show(name)} is in {path.name} twice", "rename one; case does not matter", "duplicate-name"
         )
 
 
@@ -224,9 +213,7 @@ def _check_encoding(path: Path, encoding: str) -> None:
         raise unreadable() from None
     except UnicodeError:
         raise InvalidInputError(
-            f"{path.name} is not in {encoding}",
-            "give its encoding, for example --encoding cp1252, or leave the option out",
-            "wrong-encoding",
+            f"{path.name} is not in {encoding}", "for example --encoding cp1252, or leave it out", "wrong-encoding"
         ) from None
 
 
@@ -239,9 +226,7 @@ def _hierarchies(folder: Path | None, quasi: Sequence[str]) -> Mapping[str, Hier
 def _limit(pair: str) -> tuple[str, str]:
     name, equals, limit = pair.rpartition("=")
     if not equals or not name:
-        raise InvalidInputError(
-            f"{show(pair)} is not a column and a limit", "write, for example, age=90", "syntax-error"
-        )
+        raise InvalidInputError(f"{show(pair)} is not a column and a limit", "for example age=90", "syntax-error")
     return name.strip(), limit.strip()
 
 
@@ -251,17 +236,13 @@ def _models(options: argparse.Namespace, sensitive: Sequence[str]) -> list[Model
     found: list[Model] = []
     for given, what in ((options.l, "l"), (options.entropy_l, "l"), (options.recursive_l, "l"), (options.t, "t")):
         if given is not None and not sensitive:
-            raise InvalidInputError(
-                f"{what} needs a sensitive column", "say which: --sensitive disease", "missing-name"
-            )
+            raise InvalidInputError(f"{what} needs a sensitive column", "give --sensitive disease", "missing-name")
     if options.entropy_l is not None:
         found += [EntropyL(options.entropy_l, name) for name in sensitive]
     if options.recursive_l is not None:
         c, comma, l = options.recursive_l.rpartition(",")  # noqa: E741  their names in the field
         if not comma or not l.strip().isdecimal():
-            raise InvalidInputError(
-                f"{show(options.recursive_l)} is not C,L", "write, for example, --recursive-l 3,2", "syntax-error"
-            )
+            raise InvalidInputError(f"{show(options.recursive_l)} is not C,L", "for example 3,2", "syntax-error")
         found += [RecursiveL(c.strip(), int(l), name) for name in sensitive]
     return found
 

@@ -11,19 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from privet.cli.verb import (
-    Verb,
-    check_output,
-    check_picture,
-    json_option,
-    opened,
-    pen,
-    print_json,
-    read_text,
-    spreadsheet_option,
-    working,
-    write,
-)
+from privet.cli import verb
 from privet.errors import InvalidInputError
 from privet.output import spreadsheet_safe
 
@@ -42,7 +30,7 @@ def _text_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--part", metavar="NAME", help="ask about the units of this part alone; only the part is charged"
     )
-    json_option(command)
+    verb.json_option(command)
 
 
 def _question_options(command: argparse.ArgumentParser) -> None:
@@ -84,19 +72,19 @@ def _query_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--csv", metavar="FILE.csv", type=Path, help="write the rows with their intervals to this file"
     )
-    spreadsheet_option(command)
+    verb.spreadsheet_option(command)
     command.add_argument("--chart", metavar="FILE.svg", type=Path, help="draw them in this file")
 
 
 def _query(options: argparse.Namespace) -> None:
-    with opened(options.vault) as vault:
+    with verb.opened(options.vault) as vault:
         asked = _asked(vault, options)
         _check_files(options, asked)
         if options.published:
             from privet.estimates.publication import AS_PRINTED, check_publication  # noqa: PLC0415
 
             check_publication(AS_PRINTED, asked.plan)  # before it is paid for
-        with _charge_is_told(vault.ledger, asked.request), working("answering"):
+        with _charge_is_told(vault.ledger, asked.request), verb.working("answering"):
             answer = asked.release(key=options.key, fresh=options.fresh)
     with _answer_is_kept(answer.receipt.entry):
         _deliver(answer.published() if options.published else answer, options)
@@ -105,11 +93,11 @@ def _query(options: argparse.Namespace) -> None:
 def _check_files(options: argparse.Namespace, asked: Query) -> None:
     """Whatever can go wrong with the files goes wrong before anything is paid."""
     if options.csv is not None:
-        check_output(options.csv, "--csv")
+        verb.check_output(options.csv, "--csv")
     if options.chart is not None:
         from privet.report.answer.chart import check_drawable  # noqa: PLC0415  brings Altair
 
-        check_picture(options.chart, "--chart")
+        verb.check_picture(options.chart, "--chart")
         check_drawable(asked.priced)
 
 
@@ -140,17 +128,17 @@ def _deliver(answer: Answer, options: argparse.Namespace) -> None:
     """First to whoever asked; a file that fails then loses nothing."""
     files = {name: str(path) for name in ("csv", "chart") if (path := getattr(options, name)) is not None}
     if options.json:
-        print_json("answer", {**answer.to_json(), **files})
+        verb.print_json("answer", {**answer.to_json(), **files})
     else:
         from privet.report.answer.text import text  # noqa: PLC0415
 
-        print(text(answer, pen()))
+        print(text(answer, verb.pen()))
     if options.csv is not None:
-        write(options.csv, _csv(answer, safe=options.spreadsheet_safe), "--csv")
+        verb.write(options.csv, _csv(answer, safe=options.spreadsheet_safe), "--csv")
     if options.chart is not None:
         from privet.report.charts import svg  # noqa: PLC0415  brings Altair
 
-        write(options.chart, svg(answer.chart()), "--chart")
+        verb.write(options.chart, svg(answer.chart()), "--chart")
 
 
 def _csv(answer: Answer, *, safe: bool) -> str:
@@ -164,14 +152,14 @@ def _csv(answer: Answer, *, safe: bool) -> str:
 
 
 def _explain(options: argparse.Namespace) -> None:
-    with opened(options.vault) as vault:
+    with verb.opened(options.vault) as vault:
         asked = _asked(vault, options)
         if options.json:
             from privet.report.explain.explanation import explanation  # noqa: PLC0415
 
-            print_json("explanation", explanation(asked).to_json())
+            verb.print_json("explanation", explanation(asked).to_json())
         else:
-            print(asked.explain(pen()))
+            print(asked.explain(verb.pen()))
 
 
 def _asked(vault: Vault, options: argparse.Namespace) -> Query:
@@ -199,12 +187,12 @@ def _suggest_options(command: argparse.ArgumentParser) -> None:
 
 
 def _suggest(options: argparse.Namespace) -> None:
-    with opened(options.vault) as vault, working("looking"):
+    with verb.opened(options.vault) as vault, verb.working("looking"):
         found = vault.suggest_bounds(
             _text(options), epsilon=options.epsilon, analyst=options.analyst, part=options.part
         )
     if options.json:
-        print_json("bounds", found.to_json())
+        verb.print_json("bounds", found.to_json())
     else:
         print(found)
 
@@ -217,7 +205,7 @@ def _text(options: argparse.Namespace) -> str:
             "not-exactly-one",
         )
     if options.file is not None:
-        return read_text(options.file, "the question")
+        return verb.read_text(options.file, "the question")
     if options.sql != "-":
         return str(options.sql)
     try:
@@ -245,19 +233,19 @@ def _wanted(given: list[str] | None, option: str) -> Mapping[str, Any] | str | N
 
 
 VERBS = {
-    "suggest": Verb(
+    "suggest": verb.Verb(
         "how many groups and rows of a unit should count, and in which range numbers lie; this is paid for",
         'privet suggest clinic.privet "SELECT ward, AVG(cost) AS c FROM visits GROUP BY ward" --epsilon 0.1',
         _suggest_options,
         _suggest,
     ),
-    "explain": Verb(
+    "explain": verb.Verb(
         "price, noise and expected error of a question; nothing is spent and no data are touched",
         'privet explain clinic.privet "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward" --epsilon 0.5',
         _question_options,
         _explain,
     ),
-    "query": Verb(
+    "query": verb.Verb(
         "ask: pay, compute, publish; the same question again is free",
         'privet query clinic.privet "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward" --epsilon 0.5 --chart n.svg',
         _query_options,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from privet.cli.attack.result import check, result_options
-from privet.cli.verb import Verb, counting, pen, print_json
+from privet.cli.attack.result import check
+from privet.cli.verb import Verb, counting, pen, print_json, result_options
 
 
 def _options(command: argparse.ArgumentParser) -> None:

@@ -8,17 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from privet.cli.verb import (
-    Verb,
-    check_output,
-    json_option,
-    opened,
-    print_json,
-    read_text,
-    spreadsheet_option,
-    working,
-    write,
-)
+from privet.cli import verb
 from privet.core.rational import show
 from privet.errors import InvalidInputError, PrivetError
 from privet.report.terminal import ceiling, one_line
@@ -40,7 +30,7 @@ def _init_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--delta", default="0", help="0 (the default), or a small number such as 1e-9")
     command.add_argument("--neighbors", default="add-remove", help="add-remove (the default) or replace")
     command.add_argument("--on-exhausted", default="refuse", help="refuse (the default), or warn: answer anyway")
-    json_option(command)
+    verb.json_option(command)
 
 
 def _init(options: argparse.Namespace) -> None:
@@ -53,7 +43,7 @@ def _init(options: argparse.Namespace) -> None:
     if options.json:
         cap = {"epsilon": float(budget.epsilon), "delta": float(budget.delta), "rho": float(budget.rho)}
         result = {"vault": options.vault, **cap, "neighbors": terms.neighbors, "on_exhausted": terms.policy}
-        print_json("vault", result)
+        verb.print_json("vault", result)
         return
     delta = f", delta {ceiling(budget.delta)}" if budget.delta else ""
     print(
@@ -92,20 +82,20 @@ def _describe_options(command: argparse.ArgumentParser) -> None:
         "--out", metavar="TABLE.toml", type=Path, help="write the draft to this file, to be checked and edited"
     )
     _reading_options(command)
-    json_option(command)
+    verb.json_option(command)
 
 
 def _describe(options: argparse.Namespace) -> None:
     from privet.sources.describing import describe  # noqa: PLC0415  brings DuckDB
 
     if options.out is not None:
-        check_output(options.out, "--out")
-    with working("reading the file"):
+        verb.check_output(options.out, "--out")
+    with verb.working("reading the file"):
         draft = describe(options.file, name=options.name, public=options.public, **_reading(options))
     if options.out is not None:
-        write(options.out, draft.toml(), "--out")
+        verb.write(options.out, draft.toml(), "--out")
     if options.json:
-        print_json("draft", {"toml": draft.toml(), "out": None if options.out is None else str(options.out)})
+        verb.print_json("draft", {"toml": draft.toml(), "out": None if options.out is None else str(options.out)})
         return
     print("\n".join(one_line(line) for line in str(draft).splitlines()))  # a header may hold terminal commands
     private = (
@@ -135,19 +125,19 @@ def _add_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--max-rows-per-group", type=int, help="how many rows of one person count in a group")
     command.add_argument("--max-rows", type=int, help="how many rows of one person count in all; alone, in any groups")
     _reading_options(command)
-    json_option(command)
+    verb.json_option(command)
 
 
 def _add(options: argparse.Namespace) -> None:
     from privet.catalog.vault_file import section  # noqa: PLC0415
 
-    with opened(options.vault) as vault:
+    with verb.opened(options.vault) as vault:
         table = _declared(options, vault)
-        with working("reading the file"):
+        with verb.working("reading the file"):
             vault.declare(table)
     if options.json:
         told = {"name": table.name, "unit": table.unit, "public": table.public, "version": table.version}
-        print_json("table", {**told, "toml": section(table)})
+        verb.print_json("table", {**told, "toml": section(table)})
         return
     print(section(table), end="")
     if table.public:
@@ -188,7 +178,7 @@ def _declared(options: argparse.Namespace, vault: Vault) -> Table:
 def _from_draft(path: Path, vault: Vault) -> Table:
     from privet.catalog.vault_file import parse  # noqa: PLC0415
 
-    text = read_text(path, "the declarations")
+    text = verb.read_text(path, "the declarations")
     try:
         tomllib.loads(text)  # by itself, so that a line number in the error is that of the file
         declared = parse(f'format = 1\nneighbors = "{vault.terms.neighbors}"\n{text}')
@@ -212,14 +202,14 @@ def _update_options(command: argparse.ArgumentParser) -> None:
         "file", metavar="FILE", nargs="?", help="where the data are now (if not given: where they were)"
     )
     _reading_options(command)
-    json_option(command)
+    verb.json_option(command)
 
 
 def _update(options: argparse.Namespace) -> None:
-    with opened(options.vault) as vault, working("reading the file"):
+    with verb.opened(options.vault) as vault, verb.working("reading the file"):
         table = vault.update_table(options.name, options.file, **_reading(options))
     if options.json:
-        print_json("table", {"name": table.name, "version": table.version})
+        verb.print_json("table", {"name": table.name, "version": table.version})
         return
     print(f"{one_line(table.name)} is now version {table.version}. What was spent stays spent.")
     print("Stored answers about earlier versions are not repeated for this version.")
@@ -229,17 +219,17 @@ def _partition_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("vault", metavar="VAULT")
     command.add_argument("table", metavar="TABLE", help="says in which part a unit is; it cannot be updated afterwards")
     command.add_argument("column", metavar="COLUMN", help="a category, such as the hospital: its values are the parts")
-    json_option(command)
+    verb.json_option(command)
 
 
 def _partition(options: argparse.Namespace) -> None:
     from privet.catalog.vault_file import partition_section  # noqa: PLC0415
 
-    with opened(options.vault) as vault:
+    with verb.opened(options.vault) as vault:
         made = vault.partition(options.table, options.column)
         neighbors = vault.terms.neighbors
     if options.json:
-        print_json("partition", {"table": made.table, "column": made.column, "parts": made.parts})
+        verb.print_json("partition", {"table": made.table, "column": made.column, "parts": made.parts})
         return
     print(partition_section(made), end="")
     print(
@@ -252,15 +242,15 @@ def _partition(options: argparse.Namespace) -> None:
 def _check_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("vault", metavar="VAULT")
     command.add_argument("table", metavar="TABLE", nargs="?", help="all tables if not given")
-    json_option(command)
+    verb.json_option(command)
 
 
 def _check(options: argparse.Namespace) -> None:
-    with opened(options.vault) as vault, working("reading the tables"):
+    with verb.opened(options.vault) as vault, verb.working("reading the tables"):
         names = [options.table] if options.table is not None else list(vault.tables)
         problems = {name: problem for name in names if (problem := _problem(vault, name)) is not None}
     if options.json:
-        print_json("check", {name: None if name not in problems else problems[name].problem for name in names})
+        verb.print_json("check", {name: None if name not in problems else problems[name].problem for name in names})
     else:
         for name in names:
             print(f"{one_line(name)}: {one_line(problems[name].problem) if name in problems else 'can be read'}")
@@ -291,19 +281,19 @@ def _dummy_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--rows", type=int, default=100, help="how many rows (100)")
     command.add_argument("--seed", type=int, default=0, help="another seed gives other rows (0)")
     command.add_argument("--out", metavar="FILE.csv", type=Path, required=True, help="write the rows to this file")
-    spreadsheet_option(command)
-    json_option(command)
+    verb.spreadsheet_option(command)
+    verb.json_option(command)
 
 
 def _dummy(options: argparse.Namespace) -> None:
     from privet.catalog.dummy import write_csv  # noqa: PLC0415
 
-    check_output(options.out, "--out")
-    with opened(options.vault) as vault:
+    verb.check_output(options.out, "--out")
+    with verb.opened(options.vault) as vault:
         table, safe = vault.declaration(options.table), options.spreadsheet_safe
         write_csv(options.out, table, options.rows, seed=options.seed, spreadsheet_safe=safe)
     if options.json:
-        print_json("dummy", {"rows": options.rows, "out": str(options.out)})
+        verb.print_json("dummy", {"rows": options.rows, "out": str(options.out)})
     else:
         print(
             f"{options.rows:,} made-up rows in {options.out}. They come from the declarations and never saw the data."
@@ -311,38 +301,38 @@ def _dummy(options: argparse.Namespace) -> None:
 
 
 VERBS = {
-    "init": Verb(
+    "init": verb.Verb(
         "make a vault: a folder with a budget that never changes",
         "privet init clinic.privet --epsilon 3 --delta 1e-9",
         _init_options,
         _init,
     ),
-    "describe": Verb(
+    "describe": verb.Verb(
         "draft the declaration of a file, for its owner to check",
         "privet describe visits.csv --out visits.toml",
         _describe_options,
         _describe,
     ),
-    "add": Verb(
+    "add": verb.Verb(
         "declare a file as a table of a vault: whom to protect, which values there can be",
         "privet add clinic.privet visits.csv --columns visits.toml --unit patient_id --max-groups 5",
         _add_options,
         _add,
     ),
-    "update": Verb(
+    "update": verb.Verb(
         "declare that a table's data have changed; the budget is not refilled",
         "privet update clinic.privet visits visits-2027.csv",
         _update_options,
         _update,
     ),
-    "partition": Verb(
+    "partition": verb.Verb(
         "divide the units into parts that are charged separately, once and forever",
         "privet partition clinic.privet patients hospital",
         _partition_options,
         _partition,
     ),
-    "check": Verb("can the declared tables be read?", "privet check clinic.privet", _check_options, _check),
-    "dummy": Verb(
+    "check": verb.Verb("can the declared tables be read?", "privet check clinic.privet", _check_options, _check),
+    "dummy": verb.Verb(
         "made-up rows of a table, to draft questions with",
         "privet dummy clinic.privet visits --rows 1000 --out dummy.csv",
         _dummy_options,

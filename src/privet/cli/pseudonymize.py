@@ -108,9 +108,7 @@ def _kinds(text: str) -> dict[str, str]:
         column, _, kind = part.partition("=")
         if not column or column in found:
             raise InvalidInputError(
-                f"--columns cannot be read at {show(part)}",
-                "write, for example, patient_id,doctor=person",
-                "syntax-error",
+                f"--columns cannot be read at {show(part)}", "for example patient_id,doctor=person", "syntax-error"
             )
         found[column] = kind or column
     return found
@@ -121,9 +119,7 @@ def _places(files: Sequence[Path], out: Path) -> Mapping[str, Path]:
     names = [path.stem for path in files]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise InvalidInputError(
-            f"two tables are called {show(twice)}", "give files with different names", "duplicate-name"
-        )
+        raise InvalidInputError(f"two tables are called {show(twice)}", "give each file its own name", "duplicate-name")
     if out.suffix.lower() in ENDINGS:
         if len(files) > 1:
             raise InvalidInputError(
@@ -174,9 +170,7 @@ def _write(
                 _write_mapping(parts.enter_context(new_output(mapping)), pairs)
     except OSError as error:
         raise InvalidInputError(
-            f"cannot write {error.filename}: {error.strerror}",
-            "name a file in a folder that you may write to",
-            "cannot-write",
+            f"cannot write {error.filename}: {error.strerror}", "name a file where you may write", "cannot-write"
         ) from None
 
 

@@ -117,9 +117,21 @@ def check_picture(path: Path, option: str = "--out") -> None:
     _check_ending(path, option, "the picture is an SVG file", ".svg")
 
 
-def check_report(path: Path, option: str = "--out") -> None:
+def result_options(command: argparse.ArgumentParser) -> None:
+    """Of attacks and audits: where the report goes."""
+    command.add_argument("--out", metavar="FILE.html", type=Path, help="write the report to this file")
+    json_option(command)
+
+
+def check_report(path: Path | None) -> None:
     """Before the work, not after it."""
-    _check_ending(path, option, "the report is an HTML file", ".html")
+    if path is not None:
+        _check_ending(path, "--out", "the report is an HTML file", ".html")
+
+
+def check_seconds(seconds: float | None) -> None:
+    if seconds is not None and not seconds > 0:
+        raise InvalidInputError(f"seconds must be above 0, not {seconds:g}", "for example --seconds 60", "not-positive")
 
 
 def _check_ending(path: Path, option: str, what: str, ending: str) -> None:

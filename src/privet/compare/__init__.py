@@ -5,12 +5,10 @@ Above the rooms that anonymize, attack, and answer under differential privacy: i
 
 from typing import NoReturn
 
-from privet.compare.comparison import compare_releases as compare_releases
-from privet.compare.leakage import leak as leak
-from privet.compare.measured import Comparison as Comparison
-from privet.compare.measured import Measured as Measured
-from privet.compare.ways import Way as Way
-from privet.compare.ways import ways as ways
+from privet.compare.comparison import compare_releases
+from privet.compare.leakage import leak
+from privet.compare.measured import Comparison, Measured
+from privet.compare.ways import Way, ways
 
 __all__ = ["Comparison", "Measured", "Way", "compare_releases", "leak", "ways"]
 

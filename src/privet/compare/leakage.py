@@ -68,9 +68,7 @@ def leak(  # noqa: PLR0913  all but the data by name
     if attack not in WORDS:
         raise InvalidInputError(f"there is no attack {show(attack)}", "write membership or subsets", "unknown-choice")
     if attack == "subsets" and values.tops != (1,):
-        raise InvalidInputError(
-            "the attack on subset sums is about one yes or no", "name one such column", "not-binary"
-        )
+        raise InvalidInputError("the attack on subset sums is about one yes or no", "name one column", "not-binary")
     return findings_of(_measured(values, attack, relation, prices, (repeated, seed, progress)), _subject(data), start)
 
 
@@ -177,9 +175,7 @@ def _step(name: str, text: str | None, low: object, high: object, fine: int) -> 
     if low is None:
         if text.lower() not in YES | NO:
             raise InvalidInputError(
-                f"column {show(name)} is not yes or no",
-                f"give its range, such as {name}:0:100, or name another one",
-                "not-binary",
+                f"column {show(name)} is not yes or no", f"give a range, {name}:0:100, or another column", "not-binary"
             )
         return fine if text.lower() in YES else 0
     bottom, top = rational(low, f"the lowest {name}"), rational(high, f"the highest {name}")

@@ -138,7 +138,5 @@ def _values(name: str, shape: Shape) -> Iterable[Value]:
             return shape.values
         case _:
             raise RefusedQueryError(
-                f"group {name} would have a cell for every microsecond",
-                "cut it: date_trunc('day', ...) or 'hour'",
-                "too-many",
+                f"group {name} would have a cell for every microsecond", "cut it: date_trunc('day', ...)", "too-many"
             )

@@ -58,9 +58,7 @@ def _growth(function: texts.TextFunction, items: Sequence[Shape]) -> int:
         growth *= max(1, -(-len(function.new) // len(function.old)))
     if growth > MOST_GROWTH:
         raise RefusedQueryError(
-            f"a text could get more than {MOST_GROWTH} times longer",
-            "replace by shorter texts, and join fewer of them",
-            "too-long",
+            f"a text could get more than {MOST_GROWTH} times longer", "use shorter texts, or join fewer", "too-long"
         )
     return max(1, growth)
 
@@ -77,9 +75,7 @@ def _check(function: texts.TextFunction) -> None:
             )
         case Sliced(_, start, stop) if not _countable(start, stop):
             raise RefusedQueryError(
-                "a part of a text has no such place",
-                f"count from 1 to {texts.LONGEST:,}, or use RIGHT(x, 2)",
-                "out-of-range",
+                "a part of a text has no such place", f"count from 1 to {texts.LONGEST:,}, or use RIGHT", "out-of-range"
             )
         case Replaced(_, first, second) | Piece(_, first, second) if len(first + str(second)) > LONGEST_CONSTANT:
             raise RefusedQueryError(

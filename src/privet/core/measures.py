@@ -221,8 +221,6 @@ def _number(aggregate: Aggregate, value: Expression | None, columns: Shapes) -> 
         shape = shape_of(value, columns)
     if value is None or shape is None or shape.form is not Form.NUMBER:
         raise RefusedQueryError(
-            f"{aggregate.function} needs a number",
-            "give a number or boolean column, or an expression of them",
-            "type-mismatch",
+            f"{aggregate.function} needs a number", "give numbers, booleans or an expression of them", "type-mismatch"
         )
     return value

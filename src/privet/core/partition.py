@@ -57,9 +57,7 @@ def check_partition(partition: Partition, neighbors: Neighbors) -> None:
     for part in partition.parts:
         if not _is_name(part):
             raise InvalidInputError(
-                f"{show(part)} cannot name a part",
-                f"use a text of 1 to {LONGEST_PART} bytes for each value",
-                "invalid-name",
+                f"{show(part)} cannot name a part", f"use a text of 1 to {LONGEST_PART} bytes", "invalid-name"
             )
 
 

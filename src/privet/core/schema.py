@@ -156,7 +156,5 @@ def _parsed(read: Callable[[str], Moment], value: object, name: str, example: st
         return read(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         raise InvalidInputError(
-            f"{name} {show(value)} is not a date or time that can be read",
-            f'give {name} such as "{example}"',
-            "not-a-date",
+            f"{name} {show(value)} is not a date or time that can be read", f'for example "{example}"', "not-a-date"
         ) from None

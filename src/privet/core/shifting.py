@@ -71,9 +71,7 @@ def local(zoned: Local, inner: Shape) -> Shape:
     places = [place for place, _ in zoned.changes]
     if len(places) > MOST_CHANGES or places != sorted(set(places)):
         raise RefusedQueryError(
-            f"a time zone has more than {MOST_CHANGES:,} changes, or not in order",
-            "name a zone such as 'Europe/Berlin'",
-            "too-many",
+            f"a time zone has more than {MOST_CHANGES:,} changes, or not in order", "name another zone", "too-many"
         )
     if inner.form is Form.NOTHING:
         return inner

@@ -51,9 +51,7 @@ class Price:
             )
         if self.expected is not None and self.within is None:
             raise InvalidInputError(
-                "expected= says what within= is relative to",
-                'give such as within="5%", expected=1000',
-                "missing-option",
+                "expected= says what within= is relative to", 'for example within="5%", expected=1000', "missing-option"
             )
 
 

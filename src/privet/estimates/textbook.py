@@ -75,9 +75,7 @@ def range_of(low: object, high: object, people: object) -> Range:
     """A declared range; refuses an infinite one, and one that is upside down."""
     if low is None or high is None:
         raise InvalidInputError(
-            "without bounds one person can move a sum by any amount",
-            "declare a range for the column; values are clamped",
-            "unbounded",
+            "without bounds one person can move a sum by any amount", "declare a range; values are clamped", "unbounded"
         )
     declared = Range(low=rational(low, "low"), high=rational(high, "high"), people=whole(people, "people", 1))
     if declared.low > declared.high:

@@ -69,9 +69,7 @@ def n_distinct(what: str | Expr) -> Aggregation:
             return _units(rows)
         value = item._read(rows)
         if value.constant:
-            raise RefusedQueryError(
-                f"{item!r} is a constant", "count the different values of a column", "constant-value"
-            )
+            raise RefusedQueryError(f"{item!r} is a constant", "count the values of a column", "constant-value")
         return Asked(function=Function.COUNT_DISTINCT, value=value)
 
     return _aggregate(asked, f"n_distinct({_shown(what)})")

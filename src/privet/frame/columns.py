@@ -135,9 +135,7 @@ class Expr:
         """To so many decimals; halves are rounded upwards."""
         places = whole(decimals, "decimals")
         if abs(places) > FINEST:
-            raise InvalidInputError(
-                f"decimals is {show(places)}", f"give decimals from -{FINEST} to {FINEST}", "out-of-range"
-            )
+            raise InvalidInputError(f"decimals is {show(places)}", f"choose from -{FINEST} to {FINEST}", "out-of-range")
         return _one(f"{self._inner}.round({places})", self, lambda item: rounded(e.Rounding.NEAREST, item, places))
 
     def floor(self) -> Expr:
@@ -226,9 +224,7 @@ class Expr:
         listed = [constant(value) for value in values]
         if not listed or NULL in listed:
             raise RefusedQueryError(
-                "isin has an empty list, or None in it",
-                "list values; for what is missing add | x.is_null()",
-                "null-comparison",
+                "isin has an empty list, or None in it", "list values, and add | x.is_null()", "null-comparison"
             )
 
         def one_of(item: Term) -> Term:
@@ -257,9 +253,7 @@ class Expr:
         name = CASTS.get(kind, "") if isinstance(kind, type) else str(kind)
         if name not in CASTS.values():
             raise InvalidInputError(
-                f"there is no cast to {show(kind)}",
-                f"cast to one of {', '.join(sorted(CASTS.values()))}",
-                "unsupported-type",
+                f"there is no cast to {show(kind)}", f"use {', '.join(sorted(CASTS.values()))}", "unsupported-type"
             )
         return _one(f'{self._inner}.cast("{name}")', self, lambda item: cast(item, name))
 
@@ -333,9 +327,7 @@ class Moments(Unfinished):
 def col(name: str) -> Expr:
     """A column of the frame that gets this expression."""
     if not isinstance(name, str):
-        raise InvalidInputError(
-            f"a column is named by a text, not {show(name)}", 'write such as pv.col("age")', "wrong-type"
-        )
+        raise InvalidInputError(f"a column is named by a text, not {show(name)}", 'write pv.col("age")', "wrong-type")
     return Expr(lambda scope: scope.column(name), cut(f"col({written(name)})"))
 
 
@@ -354,9 +346,7 @@ def expr(value: object) -> Expr:
         return value
     if isinstance(value, Unfinished):
         raise InvalidInputError(
-            "an expression is not complete",
-            'write pv.when(c).then(x), or a part such as pv.col("day").dt.year',
-            "wrong-type",
+            "an expression is not complete", 'write pv.when(c).then(x) or pv.col("day").dt.year', "wrong-type"
         )
     term = constant(value)
     return Expr(lambda _: term, cut(written(value)))
@@ -370,9 +360,7 @@ def named(value: object) -> Expr:
 def condition_of(value: object, what: str) -> Expr:
     if not isinstance(value, Expr):
         raise InvalidInputError(
-            f"{what} needs a condition, not {show(value)}",
-            'write such as pv.col("age") > 60; columns stand in pv.col',
-            "not-a-condition",
+            f"{what} needs a condition, not {show(value)}", 'for example pv.col("age") > 60', "not-a-condition"
         )
     return value
 

@@ -39,9 +39,7 @@ def beside_public(left: Frame, right: Frame, on: On, how: str) -> Parts:
         )
     pairs = _pairs(left, right, on)
     if not pairs:
-        raise InvalidInputError(
-            "join has no column to match", 'say which are equal: .join(wards, on="ward")', "missing-join-condition"
-        )
+        raise InvalidInputError("join has no column to match", 'for example on="ward"', "missing-join-condition")
     told_apart = bool(table.key) and set(table.key) <= {yours for _, yours in pairs}
     if left.declaration.unit is None and not told_apart:
         raise RefusedQueryError(
@@ -80,9 +78,7 @@ def only_units(left: Frame, right: Frame, on: On, *, there: bool) -> Parts:
 def _check_private(left: Frame) -> None:
     if left.declaration.public:
         raise RefusedQueryError(
-            f"table {show(left.table)} is public",
-            'begin with the private one: vault.table("visits").join(...)',
-            "private-table-needed",
+            f"table {show(left.table)} is public", "begin with the private one", "private-table-needed"
         )
 
 
@@ -139,9 +135,7 @@ def _plain(left: Frame, mine: object, right: Frame, yours: object) -> tuple[str,
 
 def _matched(frame: Frame, name: object) -> Term:
     if not isinstance(name, str):
-        raise InvalidInputError(
-            f"a column is named by a text, not {show(name)}", 'give such as on="ward"', "wrong-type"
-        )
+        raise InvalidInputError(f"a column is named by a text, not {show(name)}", 'for example on="ward"', "wrong-type")
     term = frame.rows.column(name)
     if not isinstance(term.expression, Column):
         raise RefusedQueryError(f"{show(name)} is computed", "match columns as they were declared", "computed-column")

@@ -43,11 +43,7 @@ class Rows:
         if found is not None:
             return found
         if self.is_unit(name):
-            raise RefusedQueryError(
-                f"{show(name)} says who somebody is",
-                "pv.n_units() counts people; nothing else can be asked about who they are",
-                "unit-as-value",
-            )
+            raise RefusedQueryError(f"{show(name)} says who somebody is", "pv.n_units() counts people", "unit-as-value")
         raise missing(name, self.columns, "column")
 
     def column(self, name: str) -> Term:

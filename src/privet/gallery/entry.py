@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,25 +36,10 @@ class GalleryEntry:
 def pair(name: str, claim: Claim, domain: Domain, broken: Mechanism, fixed: Mechanism) -> Pair:
     """A broken mechanism and its correct twin, under one claim. What their docstrings say, the entries say."""
     right = f"{name}-fixed"
+    make = partial(GalleryEntry, claim=claim, domain=domain)
     return (
-        GalleryEntry(
-            name=name,
-            correct=False,
-            claim=claim,
-            mechanism=broken,
-            domain=domain,
-            says=_sentences(broken),
-            twin=right,
-        ),
-        GalleryEntry(
-            name=right,
-            correct=True,
-            claim=claim,
-            mechanism=fixed,
-            domain=domain,
-            says=_sentences(fixed),
-            twin=name,
-        ),
+        make(name=name, correct=False, mechanism=broken, says=_sentences(broken), twin=right),
+        make(name=right, correct=True, mechanism=fixed, says=_sentences(fixed), twin=name),
     )
 
 

@@ -47,9 +47,7 @@ class Conditions:
             raise InvalidInputError(f"in {show(text)}: {problem}", error.remedy, error.code) from None
         if plan.where is None or plan != _only_where(plan):
             raise InvalidInputError(
-                f"{show(text)} is more than a condition",
-                "write only what would stand between WHERE and GROUP BY",
-                "not-a-condition",
+                f"{show(text)} is more than a condition", "write only what stands after WHERE", "not-a-condition"
             )
         self._check_texts(text, plan.where)
         return plan.where

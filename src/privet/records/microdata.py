@@ -12,7 +12,6 @@ that is missing (an empty field) has the code of the text None. Records keep the
 from __future__ import annotations
 
 import os
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -30,11 +29,10 @@ from privet.errors import InvalidInputError
 from privet.output import new_output
 from privet.output import spreadsheet_safe as inert
 from privet.records.plain_csv import Encoded, encoded
-from privet.sources import attach, connect, frames
-from privet.sources.describing import first_kinds
-from privet.sources.relation import Raw, positions, quoted, unreadable
+from privet.sources import attach, frames
+from privet.sources.describing import first_kinds, reading
+from privet.sources.relation import Raw, positions, quoted
 from privet.sources.relation import text as literal
-from privet.sources.scratch import Scratch
 from privet.sources.sniff import ENDINGS, guess, schema
 
 NAME = "records"
@@ -108,16 +106,9 @@ def read(data: object, *, columns: Sequence[str] | None = None, **options: Any) 
     """
     if isinstance(data, Microdata):
         return data if columns is None else data.only(columns)
-    try:
-        with Scratch() as scratch, connect(scratch) as connection:
-            connection.execute("SET preserve_insertion_order = true")
-            return _read(connection, data, columns, options)
-    except (duckdb.Error, OSError, EOFError, UnicodeError, zlib.error):
-        raise unreadable() from None
-    except TypeError:
-        raise InvalidInputError(
-            "an option is not one of a source", "use such as delimiter, encoding, sheet", "unknown-option"
-        ) from None
+    with reading() as connection:
+        connection.execute("SET preserve_insertion_order = true")
+        return _read(connection, data, columns, options)
 
 
 def _read(
@@ -145,9 +136,7 @@ def _check_whole(raw: Raw, name: str) -> None:
     """Every field is in its column."""
     if raw.unclosed:
         raise InvalidInputError(
-            f"{name} ends inside a quoted field",
-            "close the quote: it takes in every record behind it",
-            "unclosed-quote",
+            f"{name} ends inside a quoted field", "close the quote: it takes in all later records", "unclosed-quote"
         )
     if raw.ragged:
         many = "1 record has" if raw.ragged == 1 else f"{raw.ragged:,} records have"
@@ -173,9 +162,7 @@ def _table(
                 "not-supported" if name in left_out else "unknown-column",
             )
     if not names:
-        raise InvalidInputError(
-            "there is no column to read", "check the header, the delimiter and the encoding", "empty"
-        )
+        raise InvalidInputError("there is no column to read", "check the header, delimiter and encoding", "empty")
     lost = tuple(name for name, _ in found if name not in kinds) if columns is None else ()
     return Table(name=NAME, source=source, unit=None, columns={name: kinds[name] for name in names}), lost
 

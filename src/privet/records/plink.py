@@ -113,9 +113,7 @@ def _decoded(path: Path, people: int, snps: int) -> npt.NDArray[np.int8]:
         )
     if data[2] == PERSON_MAJOR:
         raise InvalidInputError(
-            f"{path.name} is stored by person, as PLINK once did",
-            "write it anew with plink --make-bed",
-            "unsupported-format",
+            f"{path.name} is stored by person, as PLINK once did", "convert it: plink --make-bed", "unsupported-format"
         )
     width = -(-people // 4)
     if len(data) != 3 + snps * width:

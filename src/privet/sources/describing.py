@@ -11,7 +11,8 @@ import os
 import re
 import zlib
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -85,10 +86,17 @@ def describe(path: str | Path, *, name: str | None = None, public: bool = False,
 
     Of a table that is `public`, which everybody may read, all texts are listed."""
     full = Path(os.path.abspath(path))  # noqa: PTH100  resolve() would follow links
+    with reading() as connection:
+        called = name or _plain(full.name.partition(".")[0])
+        return _draft(connection, guess(full, options), full, called, public=public)
+
+
+@contextmanager
+def reading() -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection to read what an owner holds. However that fails, one line says that it cannot be read."""
     try:
         with Scratch() as scratch, connect(scratch) as connection:
-            called = name or _plain(full.name.partition(".")[0])
-            return _draft(connection, guess(full, options), full, called, public=public)
+            yield connection
     except (duckdb.Error, OSError, EOFError, UnicodeError, zlib.error):
         raise unreadable() from None
     except TypeError:
@@ -100,9 +108,7 @@ def describe(path: str | Path, *, name: str | None = None, public: bool = False,
 def _draft(connection: duckdb.DuckDBPyConnection, source: Source, path: Path, name: str, *, public: bool) -> DraftTable:
     first, left_out = first_kinds(schema(connection, source, path))
     if not first:
-        raise InvalidInputError(
-            "no column can be declared", "check the header, the delimiter and the encoding", "empty"
-        )
+        raise InvalidInputError("no column can be declared", "check the header, delimiter and encoding", "empty")
     raw = attach(connection, Table(name=name, source=source, unit=None, columns=first), path.parent, {})
     known = {column: facts(connection, raw.relation, column, raw.types[column], public=public) for column in first}
     source = _reading(replace(source, path=portable(path, Path.cwd())), known)

@@ -70,9 +70,7 @@ def types_of(connection: duckdb.DuckDBPyConnection, table: Table, memory: Mappin
 def _frame(table: Table, memory: Mapping[str, object]) -> tuple[object, list[Pick]]:
     if table.name not in memory:
         raise InvalidInputError(
-            "the data are not in memory",
-            "open the vault and attach the data frame again: vault.attach(NAME, frame)",
-            "not-attached",
+            "the data are not in memory", "attach the data frame again: vault.attach(NAME, frame)", "not-attached"
         )
     frame, columns = memory[table.name], wanted(table)
     places = positions(table, _names(frame), "check the name")

@@ -48,9 +48,7 @@ def plan_of(
         raise RefusedQueryError(*TOO_DEEP, "too-deep") from None
     except Exception:  # a parser's own words could say anything; the user gets ours
         raise RefusedQueryError(
-            "the query cannot be read",
-            "write SELECT keys, COUNT(*) FROM table WHERE condition GROUP BY keys",
-            "syntax-error",
+            "the query cannot be read", "write SELECT keys, COUNT(*) FROM table GROUP BY keys", "syntax-error"
         ) from None
 
 

@@ -83,9 +83,7 @@ class Aggregates:
     def one(self, node: exp.Expr, clause: str) -> Asked:
         first, *others = self.read(node)
         if others or first.label:
-            raise RefusedQueryError(
-                f"{clause} has a list of quantiles", "ask for one there: QUANTILE(x, 0.5)", "too-many"
-            )
+            raise RefusedQueryError(f"{clause} has a list of quantiles", "ask for one: QUANTILE(x, 0.5)", "too-many")
         return first
 
     def read(self, node: exp.Expr) -> list[Asked]:
@@ -213,9 +211,7 @@ class Aggregates:
                 pass
             case _:
                 raise RefusedQueryError(
-                    f"{name} needs a constant number, not {written(node)}",
-                    "write 0.5 for the median",
-                    "constant-needed",
+                    f"{name} needs a constant number, not {written(node)}", "for example 0.5", "constant-needed"
                 )
         if not 0 <= share <= 1:
             remedy = f"write {float(share / 100):g}" if 1 < share <= 100 else "write 0.5 for the median"

@@ -51,7 +51,5 @@ def moment_of(text: str) -> dt.date | dt.datetime:
     except ValueError:
         pass
     raise RefusedQueryError(
-        f"{show(text)} is not a date or time",
-        "write '2020-01-31' or '2020-01-31 12:30:00', without a time zone",
-        "not-a-date",
+        f"{show(text)} is not a date or time", "write '2020-01-31' or '2020-01-31 12:30:00', with no zone", "not-a-date"
     )

@@ -122,9 +122,7 @@ def _table(node: exp.Expr, known: Known) -> tuple[Rows, str]:
     plain = isinstance(node.this, exp.Identifier) and given(node) <= {"this", "db", "catalog", "alias"}
     if not isinstance(node, exp.Table) or not plain:
         raise RefusedQueryError(
-            "FROM holds more than a table's name",
-            "write FROM visits, FROM visits AS v, or FROM (SELECT ...) AS v",
-            "unsupported-sql",
+            "FROM holds more than a table's name", "write FROM visits, or FROM (SELECT ...) AS v", "unsupported-sql"
         )
     name = ".".join(part.name for part in node.parts)
     if name.lower() in known.named:
@@ -328,9 +326,7 @@ class _From:
             for link, _, _ in ties:
                 self._reader()(link.condition)  # says what cannot be compared, or asked about
             raise RefusedQueryError(
-                f"{show(item.name)} is joined by an expression",
-                "join by columns as they are, and compare them in WHERE",
-                "computed-column",
+                f"{show(item.name)} is joined by an expression", "join by columns as they are", "computed-column"
             )
         self._join(item, tuple(on))
 

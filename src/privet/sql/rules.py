@@ -111,9 +111,7 @@ def _power(read: Read, node: exp.Pow) -> Term:
     item = number(read(node.this), "POWER")
     exponent = whole_of(_constant(read(node.expression)), "POWER(x, 2)", HIGHEST)
     if exponent < 1:
-        raise RefusedQueryError(
-            f"{written(node)} has an exponent below 1", f"use whole numbers from 1 to {HIGHEST}", "out-of-range"
-        )
+        raise RefusedQueryError(f"{written(node)} has an exponent below 1", f"use 1 to {HIGHEST}", "out-of-range")
     return folded(e.Power(item.expression, exponent), Form.NUMBER, item)
 
 

@@ -166,9 +166,7 @@ class Scope:
             raise self._outside(node)
         if node.name.lower() in aliases:
             raise RefusedQueryError(
-                f"{show(node.name)} is a name from SELECT, not a column",
-                "repeat the expression, or use HAVING",
-                "unknown-column",
+                f"{show(node.name)} is a name from SELECT, not a column", "repeat it, or use HAVING", "unknown-column"
             )
         known = list(dict.fromkeys(name for item in self._prefixed(node) for name in item.known))
         error = missing(node.name, known, "column")

@@ -49,9 +49,7 @@ def has_rows(scope: Scope, rows: Rows) -> Term:
     """Does the unit have a row there?"""
     if not rows.units:
         raise RefusedQueryError(
-            "the sub-query does not give the unit",
-            "select the column that says whose a row is, and nothing else",
-            "not-per-unit",
+            "the sub-query does not give the unit", "select the unit's column, and nothing else", "not-per-unit"
         )
     count = (Aggregate(name=FOUND, function=Function.COUNT),)
     right: PerUnit
@@ -217,9 +215,7 @@ class Select:
             place = whole_of(self.constant(node), clause, FARTHEST)
             if not 1 <= place <= len(self.items):
                 raise RefusedQueryError(
-                    f"{clause} {place} is not a column of SELECT",
-                    f"write a number from 1 to {len(self.items)}",
-                    "out-of-range",
+                    f"{clause} {place} is not a column of SELECT", f"use 1 to {len(self.items)}", "out-of-range"
                 )
             return place - 1
 
@@ -294,9 +290,7 @@ class Select:
                 raise RefusedQueryError(f"{written(node)} divides by 0", "divide by something else", "division-by-zero")
         if not self.people:
             raise RefusedQueryError(
-                f"{written(node)} divides what belongs to one unit",
-                "write AVG(x) there, or divide by a constant",
-                "constant-needed",
+                f"{written(node)} divides what belongs to one unit", "use AVG(x), or a constant", "constant-needed"
             )
         return made(Quotient(left.expression, right.expression), Form.NUMBER, left, right)
 

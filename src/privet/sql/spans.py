@@ -54,9 +54,7 @@ def _zone(name: str) -> ZoneInfo:
             return ZoneInfo(name)
     except (KeyError, ValueError, OSError):
         pass
-    raise RefusedQueryError(
-        f"there is no time zone {show(name)}", "write such as 'Europe/Berlin' or 'UTC'", "unknown-choice"
-    )
+    raise RefusedQueryError(f"there is no time zone {show(name)}", "for example 'Europe/Berlin'", "unknown-choice")
 
 
 def _ahead(zone: ZoneInfo, time: dt.datetime) -> dt.timedelta:

@@ -92,11 +92,7 @@ rule(exp.Monthname)(_called("month", _MONTHS))
 
 def _truncated(name: str, item: Term) -> Term:
     if name not in set(Period):
-        raise RefusedQueryError(
-            f"{show(name)} is no period",
-            f"write date_trunc('month', day); the periods are: {', '.join(Period)}",
-            "unknown-choice",
-        )
+        raise RefusedQueryError(f"{show(name)} is no period", f"the periods are: {', '.join(Period)}", "unknown-choice")
     item = moment(item, "date_trunc")
     return folded(Truncated(Period(name), item.expression), item.form, item)
 

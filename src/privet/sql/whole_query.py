@@ -113,9 +113,7 @@ def _sets(kind: type[exp.Expr], items: Sequence[Level]) -> list[Level]:
 def _checked(levels: list[Level]) -> list[Level]:
     if len(levels) > MOST_LEVELS:
         raise RefusedQueryError(
-            f"GROUP BY asks for more than {MOST_LEVELS} groupings",
-            "list those you need: GROUPING SETS ((a, b), (a), ())",
-            "too-many",
+            f"GROUP BY asks for more than {MOST_LEVELS} groupings", "use GROUPING SETS ((a, b), (a), ())", "too-many"
         )
     return levels
 
@@ -254,18 +252,14 @@ class _Query(Select):
         found = self.named(node, "ORDER BY")
         if found is None and (isinstance(node, exp.Column) or not node.find(exp.Column, exp.Anonymous)):
             raise RefusedQueryError(
-                f"ORDER BY {written(node)} is not a column of the answer",
-                "order by a selected key or an aggregate",
-                "unknown-column",
+                f"ORDER BY {written(node)} is not a column of the answer", "order by what is selected", "unknown-column"
             )
         term = found or self.answer("ORDER BY")(node)
         return term.expression.name if isinstance(term.expression, Column) else self.draft.compute(term, "")
 
     def _one_name(self, names: list[str]) -> str:
         if len(names) > 1:
-            raise RefusedQueryError(
-                "ORDER BY has a list of quantiles", f"order by one of them: {show(names[0])}", "too-many"
-            )
+            raise RefusedQueryError("ORDER BY has a list of quantiles", f"order by one: {show(names[0])}", "too-many")
         return names[0]
 
     def _rows(self, clause: str) -> int | None:

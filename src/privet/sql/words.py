@@ -165,9 +165,7 @@ def _tokens(text: str) -> list[Token]:
         raise RefusedQueryError("the query is not a text", "give SQL as a str", "wrong-type")
     if len(text) > LONGEST:
         raise RefusedQueryError(
-            f"the query has {len(text):,} characters",
-            f"write it with at most {LONGEST:,}; use BETWEEN for long lists",
-            "too-long",
+            f"the query has {len(text):,} characters", f"use at most {LONGEST:,}, and BETWEEN for lists", "too-long"
         )
     if not text.isprintable() and re.search("[\x00\ud800-\udfff]", text):
         raise RefusedQueryError(
@@ -184,9 +182,7 @@ def _tokens(text: str) -> list[Token]:
     while found and found[-1].token_type is TokenType.SEMICOLON:
         found.pop()
     if len(found) > MOST_WORDS:
-        raise RefusedQueryError(
-            f"the query has {len(found):,} words", f"write it with at most {MOST_WORDS:,}", "too-long"
-        )
+        raise RefusedQueryError(f"the query has {len(found):,} words", f"use at most {MOST_WORDS:,}", "too-long")
     return found
 
 
@@ -302,9 +298,7 @@ def _check_word(token: Token, following: Token | None) -> None:
     glued = following is not None and following.start == token.end + 1
     if kind is TokenType.NUMBER and glued and following is not None and following.token_type in _NAMES:
         raise RefusedQueryError(
-            f"{show(token.text + following.text)} is not a number",
-            "write numbers such as 16, 0.5 or 1e3",
-            "not-a-number",
+            f"{show(token.text + following.text)} is not a number", "for example 16, 0.5 or 1e3", "not-a-number"
         )
 
 

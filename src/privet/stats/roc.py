@@ -117,9 +117,7 @@ def _scores(given: npt.ArrayLike, which: str) -> Floats:
     if scores.ndim != 1 or not len(scores):
         raise InvalidInputError(f"there are no scores {which}", "give a list with a score for each person", "empty")
     if not np.isfinite(scores).all():
-        raise InvalidInputError(
-            f"a score {which} is not a finite number", "leave people without a score out", "not-finite"
-        )
+        raise InvalidInputError(f"a score {which} is not a finite number", "leave such people out", "not-finite")
     return scores
 
 
@@ -143,9 +141,7 @@ def _rows(scores: Floats, given: object) -> tuple[npt.NDArray[np.generic], Float
         )
     found, place, sizes = np.unique(names, return_inverse=True, return_counts=True)
     if len(set(sizes.tolist())) > 1:
-        raise InvalidInputError(
-            "runs have different numbers of people", "take as many people of each run", "wrong-shape"
-        )
+        raise InvalidInputError("runs have different numbers of people", "take as many from each run", "wrong-shape")
     return found, scores[np.argsort(place, kind="stable")].reshape(len(found), -1)
 
 

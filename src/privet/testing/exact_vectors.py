@@ -67,9 +67,7 @@ def exact(query: Query, *, key: bytes, keys: Sequence[Keys] | None = None) -> Ex
 def check_testing(query: Query) -> None:
     if not query.gate.ledger.terms.testing:
         raise InvalidInputError(
-            "exact numbers are for vaults made for testing",
-            "make one with pv.create(..., testing=True)",
-            "not-for-testing",
+            "exact numbers are for vaults made for testing", "make one: pv.create(..., testing=True)", "not-for-testing"
         )
 
 

@@ -194,9 +194,7 @@ def _check(first: Query, second: Query) -> None:
     sizes = [len(list(query.gate.ledger.entries())) for query in (first, second)]
     if sizes[0] != sizes[1] or first.gate.ledger is second.gate.ledger:
         raise InvalidInputError(
-            "the two ledgers do not have the same number of entries",
-            "give two vaults that were made and asked in the same way",
-            "not-comparable",
+            "the two ledgers do not have the same number of entries", "make and ask both vaults alike", "not-comparable"
         )
 
 

@@ -45,9 +45,7 @@ def create(
             vault = Vault(folder, declared, ledgers.create(folder / LEDGER, terms))  # last: it makes the folder a vault
     except OSError as error:
         raise InvalidInputError(
-            f"cannot create the folder {show(str(folder))}: {error.strerror}",
-            "name a folder that you may write to",
-            "cannot-write",
+            f"cannot create the folder {show(str(folder))}: {error.strerror}", "name another folder", "cannot-write"
         ) from None
     for one in new:  # their names are durable, too
         sync_folder(one.parent)
@@ -84,7 +82,5 @@ def _policy(text: object) -> Policy:
         return Policy(text)  # type: ignore[arg-type]
     except ValueError:
         raise InvalidInputError(
-            f"on_exhausted must be 'refuse' or 'warn', not {show(text)}",
-            "use 'refuse' to keep the promise",
-            "unknown-choice",
+            f"on_exhausted must be 'refuse' or 'warn', not {show(text)}", "'refuse' keeps the promise", "unknown-choice"
         ) from None

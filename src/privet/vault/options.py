@@ -44,7 +44,5 @@ class Options(Price):
         if self.other is None or (isinstance(self.other, str) and self.other):
             return self.other
         raise InvalidInputError(
-            f"other must be a text, not {show(self.other)}",
-            'give a text, for example other="all other cities"',
-            "wrong-type",
+            f"other must be a text, not {show(self.other)}", 'for example other="all other cities"', "wrong-type"
         )

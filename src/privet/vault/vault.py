@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, replace
 from pathlib import Path
-from types import EllipsisType, TracebackType
+from types import EllipsisType
 from typing import TYPE_CHECKING, Any, Self
 
 from privet.backends.duckdb import DuckDb
@@ -191,9 +191,7 @@ class Vault:
         """Give a table that lives in memory its data frame again. The declarations and the version stay."""
         table = self.declaration(name)
         if table.source.kind != "memory":
-            raise InvalidInputError(
-                f"table {show(name)} is read from a file", "use update_table to change its data", "not-supported"
-            )
+            raise InvalidInputError(f"table {show(name)} is read from a file", "use update_table", "not-supported")
         with self._tried(table, data):
             pass
 
@@ -358,9 +356,7 @@ class Vault:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def __repr__(self) -> str:
@@ -431,9 +427,7 @@ class Vault:
     def _check_unchanged(self) -> None:
         if vault_file.read(self.folder / DECLARATIONS) != self._catalog:
             raise InvalidInputError(
-                f"{DECLARATIONS} was changed since this vault was opened",
-                "open the vault again, then change it",
-                "declaration-changed",
+                f"{DECLARATIONS} was changed since this vault was opened", "open the vault again", "declaration-changed"
             )
 
     @contextmanager

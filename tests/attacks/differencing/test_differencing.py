@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.places import EXAMPLES
+from support.refusals import expect_code
 
 from privet.attacks.differencing import determined
 from privet.attacks.differencing.determined import classes_of, settle
@@ -568,7 +569,7 @@ def test_a_false_claim_is_counted() -> None:
 def refused(call: Any, text: str) -> None:
     with pytest.raises(InvalidInputError) as error:
         call()
-    assert text in error.value.problem, error.value.problem
+    expect_code(text, error.value)
     assert "\n" not in error.value.problem
     assert error.value.remedy
 
@@ -579,41 +580,41 @@ ADA = {"Ada": 1, "Ben": 1}
 @pytest.mark.parametrize(
     ("document", "text"),
     [
-        ({"people": {}, "queries": [{"count": 1}]}, "there are no people"),
-        ({"people": ADA, "queries": []}, "there are no queries"),
-        ({"people": ADA}, "there are no queries"),
-        ({"queries": [{"count": 1}]}, "people must be a table"),
-        ({"people": ADA, "queries": [{"count": 1}], "query": 1}, "unknown entry 'query'"),
-        ({"people": ADA, "id": "name", "queries": [{"count": 1}]}, "id and delimiter are about a file"),
-        ({"people": {"Ada": 0}, "queries": [{"count": 1}]}, "the size of 'Ada' must be at least 1"),
-        ({"people": ADA, "queries": [{"of": ["Eve"], "count": 1}]}, "names 'Eve', who is not among the people"),
-        ({"people": ADA, "queries": [{"of": [["Ada"]], "count": 1}]}, "of must be a list of texts"),
-        ({"people": ADA, "queries": [{"of": ["Ada", "Ada"], "count": 1}]}, "names somebody twice"),
-        ({"people": ADA, "queries": [{"name": "x", "count": 1}, {"name": "x", "count": 1}]}, "two queries have"),
-        ({"people": ADA, "queries": [{"count": -1}]}, "-1 is negative"),
-        ({"people": ADA, "queries": [{"count": 3}]}, "more than its 2 people can have"),
-        ({"people": ADA, "queries": [{"of": ["Ada"], "count": 2}]}, "more than its 1 person can have"),
-        ({"people": ADA, "queries": [{"sum": -3}]}, "less than its people can have"),
-        ({"people": ADA, "queries": [{"mean": {"value": Decimal("0.4"), "exact": True}}]}, "no values of"),
-        ({"people": ADA, "queries": [{"of": [], "mean": 1}]}, "is a mean of nobody"),
-        ({"people": ADA, "queries": [{"of": ["Ada"], "rows": [1], "count": 1}]}, "of and rows both say who"),
-        ({"people": ADA, "queries": [{"rows": [3], "count": 1}]}, "there is no row 3"),
-        ({"people": ADA, "queries": [{"where": "age > 3", "count": 1}]}, "where needs a file of people"),
-        ({"people": ADA, "queries": [{"count": 1, "sum": 1}]}, "it must have one answer"),
-        ({"people": ADA, "queries": [7]}, "query number 1"),
-        ({"people": ADA, "queries": [{"name": "x", "count": 1, "noise": {}}]}, "query 'x': count: the noise is not"),
-        ({"people": ADA, "queries": [{"count": 1, "known": 1}]}, "known is 1"),
-        ({"people": ADA, "privacy": {"epsilon": 1}, "queries": [{"count": 1}]}, "has no noise"),
-        ({"people": ADA, "privacy": {}, "queries": [{"count": 1}]}, "epsilon is missing"),
-        ({"people": ADA, "privacy": {"epsilon": 1, "delta": 2}, "queries": [{"count": 1}]}, "delta is 2"),
-        ({"people": ADA, "secret": {"values": "x"}, "queries": [{"count": 1}]}, "values is 'x'"),
-        ({"people": ADA, "secret": {"values": {"min": 0}}, "queries": [{"sum": 1}]}, "min or max is missing"),
-        ({"people": ADA, "secret": {"values": PAY, "rate": 1}, "queries": [{"sum": 1}]}, "has no rate"),
-        ({"people": ADA, "secret": {"values": {"min": 9, "max": 9}}, "queries": [{"sum": 1}]}, "min 9 is not"),
-        ({"people": ADA, "secret": {"values": {**PAY, "step": 2}}, "queries": [{"sum": 1}]}, "whole steps"),
-        ({"people": ADA, "secret": {"rate": 2}, "queries": [{"count": 1}]}, "rate is 2"),
-        ({"people": ADA, "secret": {"values": {"min": 0, "max": 9}}, "queries": [{"count": 1}]}, "is a number"),
-        ({"people": {"A": 2**60}, "queries": [{"count": 1}]}, "too many steps"),
+        ({"people": {}, "queries": [{"count": 1}]}, "empty: there … people"),
+        ({"people": ADA, "queries": []}, "empty: queries"),
+        ({"people": ADA}, "empty: queries"),
+        ({"queries": [{"count": 1}]}, "not-a-table: people"),
+        ({"people": ADA, "queries": [{"count": 1}], "query": 1}, "unknown-entry: 'query'"),
+        ({"people": ADA, "id": "name", "queries": [{"count": 1}]}, "unneeded-option: delimiter"),
+        ({"people": {"Ada": 0}, "queries": [{"count": 1}]}, "too-small: 'Ada' … least 1"),
+        ({"people": ADA, "queries": [{"of": ["Eve"], "count": 1}]}, "unknown-person: 'Eve' … among"),
+        ({"people": ADA, "queries": [{"of": [["Ada"]], "count": 1}]}, "not-a-list"),
+        ({"people": ADA, "queries": [{"of": ["Ada", "Ada"], "count": 1}]}, "duplicate-name: names"),
+        ({"people": ADA, "queries": [{"name": "x", "count": 1}, {"name": "x", "count": 1}]}, "duplicate-name: queries"),
+        ({"people": ADA, "queries": [{"count": -1}]}, "negative: -1"),
+        ({"people": ADA, "queries": [{"count": 3}]}, "out-of-range: its 2 people"),
+        ({"people": ADA, "queries": [{"of": ["Ada"], "count": 2}]}, "out-of-range: its 1 person"),
+        ({"people": ADA, "queries": [{"sum": -3}]}, "out-of-range: less"),
+        ({"people": ADA, "queries": [{"mean": {"value": Decimal("0.4"), "exact": True}}]}, "contradiction: values"),
+        ({"people": ADA, "queries": [{"of": [], "mean": 1}]}, "empty: nobody"),
+        ({"people": ADA, "queries": [{"of": ["Ada"], "rows": [1], "count": 1}]}, "contradictory-options"),
+        ({"people": ADA, "queries": [{"rows": [3], "count": 1}]}, "out-of-range: row 3"),
+        ({"people": ADA, "queries": [{"where": "age > 3", "count": 1}]}, "missing-option"),
+        ({"people": ADA, "queries": [{"count": 1, "sum": 1}]}, "not-exactly-one: answer"),
+        ({"people": ADA, "queries": [7]}, "not-a-table: number 1"),
+        ({"people": ADA, "queries": [{"name": "x", "count": 1, "noise": {}}]}, "not-exactly-one: 'x'"),
+        ({"people": ADA, "queries": [{"count": 1, "known": 1}]}, "wrong-type: is 1"),
+        ({"people": ADA, "privacy": {"epsilon": 1}, "queries": [{"count": 1}]}, "contradiction: noise"),
+        ({"people": ADA, "privacy": {}, "queries": [{"count": 1}]}, "missing-entry: epsilon"),
+        ({"people": ADA, "privacy": {"epsilon": 1, "delta": 2}, "queries": [{"count": 1}]}, "out-of-range: delta"),
+        ({"people": ADA, "secret": {"values": "x"}, "queries": [{"count": 1}]}, "wrong-type: 'x'"),
+        ({"people": ADA, "secret": {"values": {"min": 0}}, "queries": [{"sum": 1}]}, "missing-entry: min"),
+        ({"people": ADA, "secret": {"values": PAY, "rate": 1}, "queries": [{"sum": 1}]}, "unneeded-option: rate"),
+        ({"people": ADA, "secret": {"values": {"min": 9, "max": 9}}, "queries": [{"sum": 1}]}, "reversed-range: 9"),
+        ({"people": ADA, "secret": {"values": {**PAY, "step": 2}}, "queries": [{"sum": 1}]}, "off-grid"),
+        ({"people": ADA, "secret": {"rate": 2}, "queries": [{"count": 1}]}, "out-of-range: rate … is 2"),
+        ({"people": ADA, "secret": {"values": {"min": 0, "max": 9}}, "queries": [{"count": 1}]}, "type-mismatch"),
+        ({"people": {"A": 2**60}, "queries": [{"count": 1}]}, "too-many"),
     ],
 )  # fmt: skip
 def test_wrong_documents(document: dict[str, Any], text: str) -> None:
@@ -624,13 +625,13 @@ def test_answers_that_clash_are_named() -> None:
     people = {"A": 9, "B": 5, "Ada": 1}
     fine = {"name": "fine", "of": ["B"], "count": 2}
     exact = [{"name": "before", "of": ["A"], "count": 4}, fine, {"name": "after", "of": ["A", "Ada"], "count": 6}]
-    refused(lambda: attack_differencing(of(people, *exact)), "cannot all be true: 'after', 'before'")
+    refused(lambda: attack_differencing(of(people, *exact)), "contradiction: 'after' … 'before'")
     loose = [
         {"name": "few", "of": ["A"], "count": {"most": 3}},
         fine,
         {"name": "many", "of": ["A"], "count": {"least": 5}},
     ]
-    refused(lambda: attack_differencing(of(people, *loose)), "cannot all be true: 'few', 'many'")
+    refused(lambda: attack_differencing(of(people, *loose)), "contradiction: 'few', 'many'")
 
 
 def test_clashing_answers_without_a_proof(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -641,22 +642,22 @@ def test_clashing_answers_without_a_proof(monkeypatch: pytest.MonkeyPatch) -> No
         {"name": "many", "of": ["A"], "count": {"least": 5}},
     ]
     monkeypatch.setattr(Prover, "prove", lambda *_: None)
-    refused(lambda: attack_differencing(of(people, *loose)), "cannot all be true: 'few', 'many'")
+    refused(lambda: attack_differencing(of(people, *loose)), "contradiction: 'few', 'many'")
     monkeypatch.setattr(determined, "MOST_CLASHING", 1)
-    refused(lambda: attack_differencing(of(people, *loose)), "cannot all be true: 'few', 'fine', 'many'")
+    refused(lambda: attack_differencing(of(people, *loose)), "contradiction: 'few' … 'fine' … 'many'")
 
 
 def test_wrong_moves() -> None:
-    refused(lambda: two_releases((4, 10), (5, 12), joined="Ada"), "are not 12")
-    refused(lambda: two_releases((4, 10), (5, 10), joined="Ada", left="Ada"), "somebody is named twice")
-    refused(lambda: two_releases((4, 0), (5, 1), joined="Ada"), "must be at least 1")
+    refused(lambda: two_releases((4, 10), (5, 12), joined="Ada"), "contradiction: 12")
+    refused(lambda: two_releases((4, 10), (5, 10), joined="Ada", left="Ada"), "duplicate-name: named")
+    refused(lambda: two_releases((4, 0), (5, 1), joined="Ada"), "too-small: least 1")
 
 
 def test_wrong_truth() -> None:
     queries = two_releases((4, 9), (5, 10), joined="Ada")
-    refused(lambda: attack_differencing(queries, truth={"Eve": True}), "the truth names 'Eve'")
-    refused(lambda: attack_differencing(queries, truth={"Ada": 2}), "the truth of 'Ada' is 2")
-    refused(lambda: attack_differencing(queries, truth={}), "truth is empty")
+    refused(lambda: attack_differencing(queries, truth={"Eve": True}), "unknown-person: truth … 'Eve'")
+    refused(lambda: attack_differencing(queries, truth={"Ada": 2}), "not-declared: 'Ada' … is 2")
+    refused(lambda: attack_differencing(queries, truth={}), "empty: truth")
 
 
 # Files
@@ -689,14 +690,14 @@ def test_people_from_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("people", "more", "text"),
     [
-        ("name\n", "", "p.csv has no people"),
-        ("name,name\nAda,1\n", "", "two columns of the same name"),
-        ("name,age\nAda\n", "", "person 1 has 1 cells, not 2"),
-        ("name,age\nAda,3\n", 'id = "x"\n', "p.csv has no column 'x'"),
-        ("name,age\n,3\n", "", "person 1 has no name"),
-        ("name,age\nAda,3\nAda,4\n", "", "two people have the name 'Ada'"),
-        ("name,\nAda,3\n", "", "cannot name a column of p.csv"),
-        (None, "", "p.csv cannot be read"),
+        ("name\n", "", "empty: p.csv"),
+        ("name,name\nAda,1\n", "", "duplicate-name: columns"),
+        ("name,age\nAda\n", "", "wrong-length: 1 cells … not 2"),
+        ("name,age\nAda,3\n", 'id = "x"\n', "unknown-column: p.csv … 'x'"),
+        ("name,age\n,3\n", "", "missing-name: 1"),
+        ("name,age\nAda,3\nAda,4\n", "", "not-unique: 'Ada'"),
+        ("name,\nAda,3\n", "", "invalid-name: p.csv"),
+        (None, "", "unreadable-file: p.csv"),
     ],
 )
 def test_wrong_people(tmp_path: Path, people: str | None, more: str, text: str) -> None:
@@ -705,12 +706,12 @@ def test_wrong_people(tmp_path: Path, people: str | None, more: str, text: str) 
 
 
 def test_wrong_files(tmp_path: Path) -> None:
-    refused(lambda: read_queries(tmp_path / "none.toml"), "none.toml cannot be read")
-    refused(lambda: read_queries(written(tmp_path, "x =")), "this is not TOML")
-    refused(lambda: read_queries(written(tmp_path, "format = 2")), "format is 2")
-    refused(lambda: read_queries(written(tmp_path, 'format = 1\nkind = "tables"')), "kind is 'tables'")
+    refused(lambda: read_queries(tmp_path / "none.toml"), "unreadable-file: none.toml")
+    refused(lambda: read_queries(written(tmp_path, "x =")), "wrong-format: TOML")
+    refused(lambda: read_queries(written(tmp_path, "format = 2")), "unsupported-format: is 2")
+    refused(lambda: read_queries(written(tmp_path, 'format = 1\nkind = "tables"')), "unsupported-format: 'tables'")
     path = written(tmp_path, FILE + '[[queries]]\nwhere = "agee > 3"\ncount = 1', "name,age\nAda,3\n")
-    refused(lambda: read_queries(path), "agee")
+    refused(lambda: read_queries(path), "unknown-column: 'agee'")
 
 
 # Words

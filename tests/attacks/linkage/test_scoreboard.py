@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 from support.made_linkage import table, world
+from support.refusals import raises_code
 
 from privet.attacks import attack_scoreboard
 from privet.attacks.linkage.scoreboard import Names, decoy_rankings, events_of, points_of, quantile, ranked
@@ -107,26 +108,26 @@ def test_items_that_nobody_has_and_rows_that_say_nothing() -> None:
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        ({"rate": 0.0}, "a rate of false matches of 0 is none"),
-        ({"widths": (0.0, 1.0)}, "a width must be above 0"),
-        ({"decoys": 0}, "0 decoys say nothing"),
-        ({"value": "item"}, "is neither a number nor a date"),
-        ({"date": "item"}, "is neither a number nor a date"),
-        ({"item": "thing"}, "there is no column"),
-        ({"truth": "item"}, "no target is in the table, by the truth"),
+        ({"rate": 0.0}, "out-of-range: of 0"),
+        ({"widths": (0.0, 1.0)}, "not-positive: width … above 0"),
+        ({"decoys": 0}, "too-few: 0 decoys"),
+        ({"value": "item"}, "not-a-number"),
+        ({"date": "item"}, "not-a-number"),
+        ({"item": "thing"}, "unknown-column"),
+        ({"truth": "item"}, "no-overlap: target"),
     ],
 )
 def test_wrong_input_is_told_in_one_line(change: dict[str, object], problem: str) -> None:
     made = world(people=30, outside=5)
-    with pytest.raises(InvalidInputError, match=problem):
+    with raises_code(InvalidInputError, problem):
         attack_scoreboard(made.released, made.points, **{"target": "target", **change})  # type: ignore[arg-type]
 
 
 def test_tables_with_nobody_in_them() -> None:
     some = table(person=["a", "b", "c"], item=["x", "y", "z"])
-    with pytest.raises(InvalidInputError, match="no row has a person and an item"):
+    with raises_code(InvalidInputError, "missing-value: item"):
         attack_scoreboard(table(person=[None], item=["x"]), some)
-    with pytest.raises(InvalidInputError, match="2 people are too few"):
+    with raises_code(InvalidInputError, "too-few: 2 people"):
         attack_scoreboard(table(person=["a", "b"], item=["x", "y"]), some)
-    with pytest.raises(InvalidInputError, match="no point has a target"):
+    with raises_code(InvalidInputError, "missing-value: target"):
         attack_scoreboard(some, table(person=[None], item=["x"]))

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from support.refusals import raises_code
 
 from privet.attacks.membership import members
 from privet.attacks.membership.reductions import (
@@ -281,42 +282,42 @@ PEOPLE = People(records=[0, 1], secrets=[0, 1])
 @pytest.mark.parametrize(
     ("call", "problem"),
     [
-        (lambda: People(records=[1], secrets=[]), "1 records and 0 secrets"),
-        (lambda: People(records=[], secrets=[]), "0 records"),
-        (lambda: agreement([0, 1], People(records=[0], secrets=["ill"])), "not a yes or no"),
-        (lambda: agreement([0, 2], PEOPLE), "not from 0 to 1"),
-        (lambda: agreement([0], PEOPLE), "made 1 guesses"),
-        (lambda: agreement([0, 1], People(records=[-1], secrets=[1])), "made 2 guesses"),
-        (lambda: agreement([0, 1], People(records=["Ann"], secrets=[1])), "made 2 guesses"),
-        (lambda: agreement([[0, 1]], PEOPLE), "a guess for everybody in the list is needed"),
-        (lambda: agreement([], PEOPLE), "there are 0 numbers"),
-        (lambda: agreement(["a", "b"], PEOPLE), "these are no numbers"),
-        (lambda: agreement([0, math.nan], PEOPLE), "one is not finite"),
-        (lambda: membership_by_reconstruction(list, [0, 1], PEOPLE, PEOPLE, chance=2), "a chance of 2"),
-        (lambda: threshold([1, 2], 1), "a false-alarm rate of 1"),
-        (lambda: guess_secrets(inner_product, {0: np.ones(1)}, [[1]], [0]), "not two values"),
-        (lambda: guess_secrets(lambda *_: [1], {0: 0, 1: 1}, [[1], [2]], [0, 0]), "a score for each person"),
-        (lambda: guess_secrets(lambda *_: [1], {0: 0, 1: 1}, [[1]], [0]), "a threshold for each value"),
-        (lambda: reconstruction_by_membership(lambda *_: [1, 1], {0: 0, 2: 1}, PEOPLE, PEOPLE), "a secret of 1"),
+        (lambda: People(records=[1], secrets=[]), "wrong-length: 1 records … and 0 secrets"),
+        (lambda: People(records=[], secrets=[]), "wrong-length: 0 records"),
+        (lambda: agreement([0, 1], People(records=[0], secrets=["ill"])), "not-binary"),
+        (lambda: agreement([0, 2], PEOPLE), "out-of-range: not … from 0 … 1"),
+        (lambda: agreement([0], PEOPLE), "unknown-person: 1 guesses"),
+        (lambda: agreement([0, 1], People(records=[-1], secrets=[1])), "unknown-person: 2 guesses"),
+        (lambda: agreement([0, 1], People(records=["Ann"], secrets=[1])), "unknown-person: 2 guesses"),
+        (lambda: agreement([[0, 1]], PEOPLE), "wrong-length: guess"),
+        (lambda: agreement([], PEOPLE), "wrong-length: are 0 numbers"),
+        (lambda: agreement(["a", "b"], PEOPLE), "not-a-number: these"),
+        (lambda: agreement([0, math.nan], PEOPLE), "not-finite: not"),
+        (lambda: membership_by_reconstruction(list, [0, 1], PEOPLE, PEOPLE, chance=2), "out-of-range: of 2"),
+        (lambda: threshold([1, 2], 1), "out-of-range: false-alarm … of 1"),
+        (lambda: guess_secrets(inner_product, {0: np.ones(1)}, [[1]], [0]), "too-few: two … values"),
+        (lambda: guess_secrets(lambda *_: [1], {0: 0, 1: 1}, [[1], [2]], [0, 0]), "wrong-length: score"),
+        (lambda: guess_secrets(lambda *_: [1], {0: 0, 1: 1}, [[1]], [0]), "wrong-length: threshold"),
+        (lambda: reconstruction_by_membership(lambda *_: [1, 1], {0: 0, 2: 1}, PEOPLE, PEOPLE), "missing-entry: of 1"),
         (
             lambda: reconstruction_by_membership(
                 lambda *_: [1], {0: 0, 1: 1}, PEOPLE, People(records=[1], secrets=[1])
             ),
-            "one person outside",
+            "too-few: outside",
         ),
     ],
 )
 def test_what_is_refused(call: Any, problem: str) -> None:
-    with pytest.raises(InvalidInputError, match=problem):
+    with raises_code(InvalidInputError, problem):
         call()
 
 
 def test_records_that_cannot_be_counted() -> None:
     lists, plain = People(records=[[1]], secrets=[2]), People(records=[1], secrets=[2])
     for people, guessed in ((lists, []), (plain, [([1], 2)]), (plain, 3)):
-        with pytest.raises(InvalidInputError, match="not pairs that can be counted"):
+        with raises_code(InvalidInputError, "wrong-type"):
             membership_by_reconstruction(lambda told: told, guessed, people, people, gives="records")
-    with pytest.raises(InvalidInputError, match="gives no thing"):
+    with raises_code(InvalidInputError, "unknown-choice: gives"):
         membership_by_reconstruction(lambda _: [1], None, plain, plain, gives="thing")  # type: ignore[arg-type]
 
 

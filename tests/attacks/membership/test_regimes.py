@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.refusals import refused
+from support.refusals import raises_code, refused
 
 from privet import cli
 from privet.attacks.membership.regimes import (
@@ -128,19 +128,19 @@ def test_a_point_is_one_of_four_kinds() -> None:
 @pytest.mark.parametrize(
     ("wrong", "problem"),
     [
-        ({"people": 9}, "people must be at least 10"),
-        ({"statistics": 0}, "statistics must be at least 1"),
-        ({"epsilon": 0}, "epsilon"),
-        ({"epsilon": "one"}, "epsilon"),
-        ({"epsilon": 10**6}, "a budget's epsilon"),
-        ({"epsilon": None, "delta": "1e-6"}, "a delta without an epsilon"),
-        ({"delta": 1}, "delta"),
-        ({"people": 10**23}, "too many"),
-        ({"seed": -1}, "seed must be at least 0"),
+        ({"people": 9}, "too-small: 10"),
+        ({"statistics": 0}, "too-small: statistics … least 1"),
+        ({"epsilon": 0}, "not-a-number|not-positive: epsilon"),
+        ({"epsilon": "one"}, "not-a-number|not-positive: epsilon"),
+        ({"epsilon": 10**6}, "out-of-range: epsilon"),
+        ({"epsilon": None, "delta": "1e-6"}, "missing-price"),
+        ({"delta": 1}, "out-of-range: delta"),
+        ({"people": 10**23}, "too-many"),
+        ({"seed": -1}, "too-small: least 0"),
     ],
 )
 def test_what_is_refused(wrong: dict[str, Any], problem: str) -> None:
-    with pytest.raises(InvalidInputError, match=problem):
+    with raises_code(InvalidInputError, problem):
         attack_regimes(**{"people": 100, "statistics": 10, "epsilon": 1} | wrong)
 
 

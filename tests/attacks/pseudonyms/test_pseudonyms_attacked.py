@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.processes import run_plain
+from support.refusals import raises_code
 
 from privet.attacks.finding import Strength
 from privet.attacks.pseudonyms import hash_loops, hash_search
@@ -179,9 +180,9 @@ def test_formats_that_cannot_be_read(text: str) -> None:
 
 def test_empty_lists(tmp_path: Path) -> None:
     (tmp_path / "none.txt").write_text("\n")
-    with pytest.raises(InvalidInputError, match="empty"):
+    with raises_code(InvalidInputError, "empty: empty"):
         formats_of(f"@{tmp_path / 'none.txt'}")
-    with pytest.raises(InvalidInputError, match="no format"):
+    with raises_code(InvalidInputError, "empty: format"):
         formats_of([])
 
 
@@ -295,7 +296,7 @@ def test_a_secret_key_is_not_reversible_and_what_leaks_is_told() -> None:
     weak = attack_pseudonyms(keyed, secret_bits=40)
     assert weak.verdict == "not reversed"
     assert "within reach" in str(weak)
-    with pytest.raises(InvalidInputError, match="0 bits"):
+    with raises_code(InvalidInputError, "not-positive: 0 bits"):
         attack_pseudonyms(keyed, secret_bits=0)
 
 
@@ -362,9 +363,9 @@ def test_wrong_options(options: dict[str, object]) -> None:
 
 
 def test_wrong_data() -> None:
-    with pytest.raises(InvalidInputError, match="no column is named"):
+    with raises_code(InvalidInputError, "missing-option"):
         attack_pseudonyms(pd.DataFrame({"id": ["a"]}))
-    with pytest.raises(InvalidInputError, match="no values"):
+    with raises_code(InvalidInputError, "missing-value"):
         attack_pseudonyms([None, None])
 
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog, lsq_linear
+from support.dense import Dense
 from support.made_sums import made, ranges, right, subsets, uneven, whole
 
 from privet.attacks.subsets.decoders import Errors, Matrix, absolute, box, chebyshev, checked, choice, descent
-from privet.attacks.subsets.decoders.dense import Dense
 from privet.attacks.subsets.decoders.packed import Packed
 from privet.typing import Floats
 

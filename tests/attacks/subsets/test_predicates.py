@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.refusals import raises_code
 
 import privet as pv
 from privet.attacks import Errors, attack_answers, privacy
@@ -226,27 +227,27 @@ def test_guesses_of_a_decoder_that_cannot_tell_how_sure_it_is() -> None:
 @pytest.mark.parametrize(
     ("records", "given", "problem"),
     [
-        ([], {}, "same attributes"),
-        ([{"a": 1}, {"b": 2}], {}, "same attributes"),
-        ([1, 2], {}, "same attributes"),
-        ([{"a": 1}, {"a": 1}], {}, "all 2 people agree"),
-        ([{"a": 1}, {"a": 2}], {"attributes": []}, "nothing that anybody can see"),
-        ([{"a": 1}, {"a": 2}], {"attributes": ["b"]}, "no column"),
-        ([{"a": 1, "b": 1}, {"a": 2, "b": 1}], {"names": "b"}, "not a name for everybody"),
-        ([{"a": 1}, {"a": 2}], {"queries": 0}, "0 questions"),
-        ([{"a": 1}, {"a": 2}], {"rate": 2}, "rate of 2"),
-        ([{"a": 1}, {"a": 2}], {"truth": [1]}, "1 values for 2"),
-        ([{"a": 1}, {"a": 2}], {"errors": Errors("normal", -1)}, "size -1"),
+        ([], {}, "wrong-shape: attributes"),
+        ([{"a": 1}, {"b": 2}], {}, "wrong-shape: attributes"),
+        ([1, 2], {}, "wrong-shape: attributes"),
+        ([{"a": 1}, {"a": 1}], {}, "no-variation: 2 people"),
+        ([{"a": 1}, {"a": 2}], {"attributes": []}, "empty: see"),
+        ([{"a": 1}, {"a": 2}], {"attributes": ["b"]}, "unknown-column"),
+        ([{"a": 1, "b": 1}, {"a": 2, "b": 1}], {"names": "b"}, "not-unique"),
+        ([{"a": 1}, {"a": 2}], {"queries": 0}, "not-positive: 0 questions"),
+        ([{"a": 1}, {"a": 2}], {"rate": 2}, "out-of-range: of 2"),
+        ([{"a": 1}, {"a": 2}], {"truth": [1]}, "wrong-length: 1 values … for 2"),
+        ([{"a": 1}, {"a": 2}], {"errors": Errors("normal", -1)}, "negative: size … -1"),
     ],
 )
 def test_what_cannot_be_asked_is_refused(records: Any, given: dict[str, Any], problem: str) -> None:
-    with pytest.raises(InvalidInputError, match=problem):
+    with raises_code(InvalidInputError, problem):
         attack_answers(lambda _: 1.0, records, secret="s", **given)
 
 
 @pytest.mark.parametrize("answer", ["many", None, float("nan")])
 def test_an_answer_that_is_no_number_is_refused(answer: Any) -> None:
-    with pytest.raises(InvalidInputError, match="no number"):
+    with raises_code(InvalidInputError, "not-a-number: no number"):
         attack_answers(lambda _: answer, [{"a": 1}, {"a": 2}], secret="s")
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.refusals import raises_code
 
 import privet as pv
 from privet.attacks import Errors, Strength, attack_subsets, check, simulate
@@ -147,7 +148,7 @@ def test_rounded_answers_are_known_by_their_common_divisor_and_zeros_say_nothing
     found = attack_subsets(made.queries, 5 * np.round(made.answers / 5))
     assert found.numbers["errors"] == {"law": "bounded", "size": 2.5, "share": 0.0}
     assert found.numbers["proven"] == 0
-    with pytest.raises(InvalidInputError, match="all answers are 0"):
+    with raises_code(InvalidInputError, "missing-option: are 0"):
         attack_subsets(made.queries, np.zeros(48))
 
 
@@ -235,58 +236,58 @@ EYE = np.eye(3)
 @pytest.mark.parametrize(
     ("queries", "answers", "given", "problem"),
     [
-        ("text", [1], {}, "says nobody"),
-        (np.ones(3), [1], {}, "shape"),
-        (np.full((3, 3), 2), [1, 1, 1], {}, "not 0 or 1"),
-        (np.array([["a", "b"], ["c", "d"]]), [1, 1], {}, "not 0 or 1"),
-        ([], [], {}, "no queries"),
-        ([[0.5], [1.5]], [1, 1], {}, "not a list of people's numbers"),
-        ([[[0], [1, 2]], [0]], [1, 1], {}, "not a list of people's numbers"),
-        ([[0, 0], [1]], [1, 1], {}, "twice"),
-        ([[0, 3]], [1], {"names": ["a", "b"]}, "none of the 2"),
-        ([[-1]], [1], {}, "none of the"),
-        ([[], []], [1, 1], {}, "asks about anybody"),
-        ([[0], []], [1, 1], {}, "query 2 asks about nobody"),
-        (EYE, [1, 1], {}, "do not go with 3"),
-        (EYE, ["a", 1, 1], {}, "not numbers"),
-        (EYE, [np.nan, 1, 1], {}, "missing or infinite"),
-        (EYE[:2], [1, 1], {}, "fewer than 3 people"),
-        (EYE, [1, 1, 1], {"names": ["a", "b"]}, "2 names for 3"),
-        (EYE, [1, 1, 1], {"names": ["a", "b", "a"]}, "two people have the name"),
-        (FEW, [1, 1, 1], {"errors": Errors("normal", -1)}, "size -1"),
-        (FEW, [1, 1, 1], {"errors": Errors("normal", 0)}, "size 0"),
-        (FEW, [1, 1, 1], {"errors": Errors("outliers", 1, 1)}, "share of outliers"),
-        (FEW, [1, 1, 1], {"rate": 1}, "rate of 1"),
-        (FEW, [1, 1, 1], {"truth": [0, 1, 2]}, "not 0 or 1"),
-        (FEW, [1, 1, 1], {"truth": ["yes", 1, 0]}, "not 0 or 1"),
-        (FEW, [1, 1, 1], {"truth": [0, 1]}, "2 values for 3"),
-        (FEW, [1, 1, 1], {"truth": {"nobody": 1}}, "not one of the people"),
-        (FEW, [1, 1, 1], {"truth": {}}, "is empty"),
-        (FEW, [1, 1, 1], {"control": [0, 1]}, "the control has"),
+        ("text", [1], {}, "wrong-type"),
+        (np.ones(3), [1], {}, "wrong-shape: shape"),
+        (np.full((3, 3), 2), [1, 1, 1], {}, "not-binary: 0 … 1"),
+        (np.array([["a", "b"], ["c", "d"]]), [1, 1], {}, "not-binary: 0 … 1"),
+        ([], [], {}, "empty: no queries"),
+        ([[0.5], [1.5]], [1, 1], {}, "not-a-list: people's"),
+        ([[[0], [1, 2]], [0]], [1, 1], {}, "not-a-list: people's"),
+        ([[0, 0], [1]], [1, 1], {}, "duplicate-name: twice"),
+        ([[0, 3]], [1], {"names": ["a", "b"]}, "unknown-person: the 2"),
+        ([[-1]], [1], {}, "unknown-person: none"),
+        ([[], []], [1, 1], {}, "empty: asks … anybody"),
+        ([[0], []], [1, 1], {}, "empty: 2 asks"),
+        (EYE, [1, 1], {}, "wrong-length: with 3"),
+        (EYE, ["a", 1, 1], {}, "not-a-number: numbers"),
+        (EYE, [np.nan, 1, 1], {}, "not-finite: or infinite"),
+        (EYE[:2], [1, 1], {}, "too-few: than 3 people"),
+        (EYE, [1, 1, 1], {"names": ["a", "b"]}, "wrong-length: 2 names … for 3"),
+        (EYE, [1, 1, 1], {"names": ["a", "b", "a"]}, "duplicate-name: people"),
+        (FEW, [1, 1, 1], {"errors": Errors("normal", -1)}, "negative: size … -1"),
+        (FEW, [1, 1, 1], {"errors": Errors("normal", 0)}, "not-positive: size 0"),
+        (FEW, [1, 1, 1], {"errors": Errors("outliers", 1, 1)}, "out-of-range: outliers"),
+        (FEW, [1, 1, 1], {"rate": 1}, "out-of-range: rate … of 1"),
+        (FEW, [1, 1, 1], {"truth": [0, 1, 2]}, "not-binary: 0 … 1"),
+        (FEW, [1, 1, 1], {"truth": ["yes", 1, 0]}, "not-binary: 0 … 1"),
+        (FEW, [1, 1, 1], {"truth": [0, 1]}, "wrong-length: 2 values … for 3"),
+        (FEW, [1, 1, 1], {"truth": {"nobody": 1}}, "unknown-person: not"),
+        (FEW, [1, 1, 1], {"truth": {}}, "empty: empty"),
+        (FEW, [1, 1, 1], {"control": [0, 1]}, "wrong-length: control"),
     ],
 )
 def test_what_cannot_be_decoded_is_refused(queries: Any, answers: Any, given: dict[str, Any], problem: str) -> None:
-    with pytest.raises(InvalidInputError, match=problem):
+    with raises_code(InvalidInputError, problem):
         attack_subsets(queries, answers, **given)
 
 
 @pytest.mark.parametrize(
     ("people", "each", "alpha", "given", "problem"),
     [
-        (0, 4, 1, {}, "0 people"),
-        (9, 0.5, 1, {}, "queries a person"),
-        (9, 4, 0, {}, "alpha of 0"),
-        (9, 4, 1, {"law": "odd"}, "no errors odd"),
-        (9, 4, 1, {"structure": "odd"}, "no queries odd"),
-        (99, 4, 1, {"structure": "all"}, "too many subsets"),
-        (9, 4, 1, {"share": 1}, "not between 0 and 1"),
-        (9, 4, 1, {"rate": 0}, "not between 0 and 1"),
+        (0, 4, 1, {}, "not-positive: 0 people"),
+        (9, 0.5, 1, {}, "out-of-range: queries"),
+        (9, 4, 0, {}, "not-positive: of 0"),
+        (9, 4, 1, {"law": "odd"}, "unknown-choice: errors … odd"),
+        (9, 4, 1, {"structure": "odd"}, "unknown-choice: queries"),
+        (99, 4, 1, {"structure": "all"}, "too-many: subsets"),
+        (9, 4, 1, {"share": 1}, "out-of-range: not between … between 0 … 1"),
+        (9, 4, 1, {"rate": 0}, "out-of-range: not between … between 0 … 1"),
     ],
 )
 def test_what_cannot_be_made_is_refused(
     people: int, each: float, alpha: float, given: dict[str, Any], problem: str
 ) -> None:
-    with pytest.raises(InvalidInputError, match=problem):
+    with raises_code(InvalidInputError, problem):
         simulate(people, each, alpha, **given)
 
 

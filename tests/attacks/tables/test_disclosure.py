@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from support.made_releases import disclosed, exactly, solved
 from support.random_tables import random_system
+from support.refusals import raises_code
 from support.table_disclosures import Compared
 
 from privet.attacks import Between, Knowledge, Mean, Statistic, Strength, Tables, attack_tables, published_tables
@@ -219,5 +220,5 @@ def test_no_work_finds_nothing_and_says_so() -> None:
 
 
 def test_an_unknown_public_attribute_is_named() -> None:
-    with pytest.raises(InvalidInputError, match="no statistic mentions the public attribute 'wage'"):
+    with raises_code(InvalidInputError, "unknown-attribute: 'wage'"):
         attack_tables(ward(all=3, F=1), Knowledge(public=("wage",)), repair=False)

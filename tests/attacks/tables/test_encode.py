@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.made_releases import Made, equal, exactly, releases
+from support.refusals import expect_code
 from support.table_oracle import every_data_set
 
 from privet.attacks.proofs.solver import Outcome, Solver
@@ -173,25 +174,25 @@ def test_what_nobody_mentions_is_left_out() -> None:
     assert nothing.domain.place(()) == 0
 
 
-def refused(tables: Tables) -> str:
+def refused(tables: Tables) -> InvalidInputError:
     with pytest.raises(InvalidInputError) as caught:
         encode(tables, kinds_of(tables))
-    return str(caught.value)
+    return caught.value
 
 
 def test_what_cannot_be_attacked_is_refused_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     women = Statistic(name="women", where=WOMEN, count=exactly(1))
-    assert "how many people there are at most" in refused(release(women))
-    assert "the rules allow no record" in refused(release(total(1), women, never=Literal(False)))
-    assert "two statistics have the name 'total'" in refused(release(total(1), total(2)))
+    expect_code("missing-entry", refused(release(women)))
+    expect_code("contradiction: record", refused(release(total(1), women, never=Literal(False))))
+    expect_code("duplicate-name: 'total'", refused(release(total(1), total(2))))
     long = Mean("age", exactly("1.23456789012345678901"))
-    assert "too many digits" in refused(release(total(2), Statistic(name="t", where=WOMEN, measures=(long,))))
-    assert "too many digits" in refused(release(total(2, Total("age", exactly(10**30)))))
-    assert "people, more than" in refused(release(total(10**20), women))
+    expect_code("too-long", refused(release(total(2), Statistic(name="t", where=WOMEN, measures=(long,)))))
+    expect_code("too-long", refused(release(total(2, Total("age", exactly(10**30))))))
+    expect_code("too-many: people", refused(release(total(10**20), women)))
     monkeypatch.setattr(encode_module, "MOST_KINDS", 1)
-    assert "2 kinds of record apart" in refused(release(total(1), women))
+    expect_code("too-many: 2 kinds … apart", refused(release(total(1), women)))
     monkeypatch.setattr(domain_module, "MOST_RECORDS", 1)
-    assert "the attributes allow 2 kinds" in refused(release(total(1), women))
+    expect_code("too-many: allow 2 kinds", refused(release(total(1), women)))
 
 
 CONDITIONS = [

@@ -225,9 +225,7 @@ def _score(guess: _Guess, truth: Microdata | None, population: Microdata | None)
 def _overall(classes: SecretClasses) -> int:
     there = np.array([text is not None for text in classes.values], np.bool_)
     if not there.any():
-        raise InvalidInputError(
-            f"{classes.sensitive} has no values", "name a column with something to protect", "missing-value"
-        )
+        raise InvalidInputError(f"{classes.sensitive} has no values", "name a column that has values", "missing-value")
     return int(np.argmax(np.where(there, classes.shares, -1.0)))
 
 

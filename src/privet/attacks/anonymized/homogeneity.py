@@ -198,9 +198,7 @@ def _check(data: Microdata, quasi: Sequence[str], sensitive: str) -> None:
     if not len(data):
         raise InvalidInputError("the released table has no records", "give one with at least one record", "empty")
     if not quasi:
-        raise InvalidInputError(
-            "no quasi-identifiers are named", "name the columns that an attacker knows of people", "missing-option"
-        )
+        raise InvalidInputError("no quasi-identifiers are named", "name the columns that others know", "missing-option")
     if sensitive in quasi or len(set(quasi)) < len(quasi):
         twice = sensitive if sensitive in quasi else next(name for name in quasi if list(quasi).count(name) > 1)
         raise InvalidInputError(f"{show(twice)} is named twice", "name each column once", "duplicate-name")

@@ -64,9 +64,7 @@ def _privacy(document: Mapping[str, Any]) -> Privacy | None:
         given = mapping(document["privacy"], "it")
         only(given, ("epsilon", "delta", "neighbors"))
         if "epsilon" not in given:
-            raise InvalidInputError(
-                "epsilon is missing", "write epsilon = ..., for all answers together", "missing-entry"
-            )
+            raise InvalidInputError("epsilon is missing", "write epsilon = ... for all answers", "missing-entry")
         return privacy(**given)
 
 
@@ -85,14 +83,10 @@ def _secret(given: Mapping[str, Any]) -> Secret:
                 raise InvalidInputError("a number has no rate", "leave rate out", "unneeded-option")
             return number(name, values["min"], values["max"], values.get("step", 1))
         if values != "boolean":
-            raise InvalidInputError(
-                f"values is {show(values)}", 'write "boolean" or {min = 0, max = 500000}', "wrong-type"
-            )
+            raise InvalidInputError(f"values is {show(values)}", 'use "boolean" or {min = 0, max = 5000}', "wrong-type")
         rate = rational(given["rate"], "rate") if "rate" in given else None
         if rate is not None and not 0 < rate < 1:
-            raise InvalidInputError(
-                f"rate is {show(given['rate'])}", "write a share between 0 and 1, such as 0.02", "out-of-range"
-            )
+            raise InvalidInputError(f"rate is {show(given['rate'])}", "write a share between 0 and 1", "out-of-range")
         return Secret(name=name, rate=rate)
 
 
@@ -120,9 +114,7 @@ def _from_file(name: str, document: Mapping[str, Any], folder: Path) -> PeopleFi
     rows = open_sheet({"file": name, "delimiter": document.get("delimiter", ",")}, folder, None).rows
     filled = [row for row in rows if any(row)]
     if len(filled) < 2:
-        raise InvalidInputError(
-            f"{name} has no people", "write the names of the columns, then one row a person", "empty"
-        )
+        raise InvalidInputError(f"{name} has no people", "write the column names, then one row per person", "empty")
     header = [str(cell) for cell in filled[0]]
     for column in header:
         check_name(column, f"a column of {name}")
@@ -158,9 +150,7 @@ def _names(cells: Sequence[Cell], file: str) -> list[str]:
             )
     if len(set(names)) < len(names):
         twice = next(name for place, name in enumerate(names) if name in names[:place])
-        raise InvalidInputError(
-            f"{file}: two people have the name {show(twice)}", "choose an id that differs", "not-unique"
-        )
+        raise InvalidInputError(f"{file}: two people have the name {show(twice)}", "choose another id", "not-unique")
     return names
 
 
@@ -202,9 +192,7 @@ def _query(entry: Any, place: int, people: PeopleFile, secret: Secret) -> Publis
 def _noise(given: Mapping[str, Any]) -> Noise:
     only(given, ("sd", "laplace"))
     if len(given) != 1:
-        raise InvalidInputError(
-            "the noise is not said", "write noise = {sd = 5} or noise = {laplace = 2}", "not-exactly-one"
-        )
+        raise InvalidInputError("the noise is not said", "write noise = {sd = 5} or {laplace = 2}", "not-exactly-one")
     ((word, scale),) = given.items()
     return Noise("normal" if word == "sd" else "laplace", positive(scale, word))
 
@@ -212,9 +200,7 @@ def _noise(given: Mapping[str, Any]) -> Noise:
 def _members(given: Mapping[str, Any], people: PeopleFile) -> tuple[str, ...]:
     said = [key for key in WHO if key in given]
     if len(said) > 1:
-        raise InvalidInputError(
-            f"{' and '.join(said)} both say who is counted", "keep one of them", "contradictory-options"
-        )
+        raise InvalidInputError(f"{' and '.join(said)} both say who is counted", "keep one", "contradictory-options")
     match said:
         case []:
             return tuple(people.sizes)
@@ -230,8 +216,6 @@ def _members(given: Mapping[str, Any], people: PeopleFile) -> tuple[str, ...]:
             return tuple(names[place - 1] for place in places)
         case _:
             if people.conditions is None:
-                raise InvalidInputError(
-                    "where needs a file of people", 'write people = "people.csv", or of = [...]', "missing-option"
-                )
+                raise InvalidInputError("where needs a file of people", 'write people = "people.csv"', "missing-option")
             condition = people.conditions.read(given["where"])
             return tuple(name for name, record in people.records.items() if holds(condition, record))

@@ -75,9 +75,7 @@ class Queries:
 
     def __post_init__(self) -> None:
         if not self.people:
-            raise InvalidInputError(
-                "there are no people", "name the people, or groups of people with their size", "empty"
-            )
+            raise InvalidInputError("there are no people", "name people, or groups of people with their size", "empty")
         if not self.queries:
             raise InvalidInputError("there are no queries", "add at least one query with its published answer", "empty")
         if sum(self.people.values()) * self.secret.top > LARGEST:
@@ -133,13 +131,9 @@ def _check(query: PublishedQuery, queries: Queries) -> None:
     steps, most = queries.steps(query), size * queries.secret.top
     if steps.low is not None and steps.low > most:
         what = f"{size:,} {'person' if size == 1 else 'people'}"
-        raise InvalidInputError(
-            f"{place}: its answer is more than its {what} can have", "correct the number", "out-of-range"
-        )
+        raise InvalidInputError(f"{place}: its answer is more than its {what} can have", "correct it", "out-of-range")
     if steps.high is not None and steps.high < 0:
-        raise InvalidInputError(
-            f"{place}: its answer is less than its people can have", "correct the number", "out-of-range"
-        )
+        raise InvalidInputError(f"{place}: its answer is less than its people can have", "correct it", "out-of-range")
     if steps.low is not None and steps.high is not None and steps.low > steps.high:
         raise InvalidInputError(
             f"{place}: no values of {queries.secret.name} have this {query.measure}",
@@ -215,9 +209,7 @@ def _two(
         )
     people = dict.fromkeys((*joined, *left), 1)
     if len(people) < len(joined) + len(left):
-        raise InvalidInputError(
-            "somebody is named twice", "name everybody once, as joined or as left", "duplicate-name"
-        )
+        raise InvalidInputError("somebody is named twice", "name everybody once, as joined or left", "duplicate-name")
     others = (f"the {stayed:,} others",) if stayed else ()
     people |= dict.fromkeys(others, stayed)
     queries = (

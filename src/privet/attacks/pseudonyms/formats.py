@@ -130,9 +130,7 @@ def _parsed(text: str) -> Format:
         raise InvalidInputError("a format of ids is empty", "give such as 9999999 or taxi-medallion", "empty")
     if found.size > MOST:
         raise InvalidInputError(
-            f"the format {show(text)} has more than 2^62 ids, which nobody can try",
-            "declare a narrower format",
-            "too-many",
+            f"the format {show(text)} has more than 2^62 ids, which nobody can try", "narrow the format", "too-many"
         )
     return found
 
@@ -155,9 +153,7 @@ def _set(inside: str, text: str) -> Iterator[str]:
             last = letters[1][-1]
             del letters[:2]
             if ord(last) < ord(first[-1]):
-                raise InvalidInputError(
-                    f"a range in {show(text)} runs backward", "write such as [5-9]", "reversed-range"
-                )
+                raise InvalidInputError(f"a range in {show(text)} runs backward", "for example [5-9]", "reversed-range")
             yield from map(chr, range(ord(first[-1]), ord(last) + 1))
         else:
             yield first[-1]
@@ -174,9 +170,7 @@ def _days(word: str, rest: Sequence[str]) -> Slot:
         )
     first, last = (int(years[1]), int(years[2])) if years else DAYS
     if not 1 <= first <= last:
-        raise InvalidInputError(
-            f"the years of {show(word)} run backward", "write such as date:YYYYMMDD:1920-2010", "reversed-range"
-        )
+        raise InvalidInputError(f"the years of {show(word)} run backward", "for example 1920-2010", "reversed-range")
     return tuple(
         order.replace("YYYY", f"{year:04}").replace("MM", f"{month:02}").replace("DD", f"{day:02}").encode()
         for year in range(first, last + 1)
@@ -190,9 +184,7 @@ def _listed(word: str) -> Format:
         lines = Path(word[1:]).read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError, ValueError):
         raise InvalidInputError(
-            f"the list {show(word[1:])} cannot be read",
-            "name a text file in UTF-8 with a candidate a line",
-            "unreadable-file",
+            f"the list {show(word[1:])} cannot be read", "name a UTF-8 file, one candidate per line", "unreadable-file"
         ) from None
     ids = tuple(dict.fromkeys(line.encode() for line in lines if line))
     if not ids:

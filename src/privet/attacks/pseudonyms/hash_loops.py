@@ -109,10 +109,8 @@ def md5(state: Longs, words: Words) -> None:
     for i in range(16):
         total = np.uint32(a + np.uint32(c ^ (b | ~d)) + MD5_K[48 + i] + words[(7 * i) & 15])
         a, d, c, b = d, c, b, np.uint32(b + left(total, MD5_TURNS[3, i & 3]))
-    state[0] = np.uint32(np.uint32(state[0]) + a)
-    state[1] = np.uint32(np.uint32(state[1]) + b)
-    state[2] = np.uint32(np.uint32(state[2]) + c)
-    state[3] = np.uint32(np.uint32(state[3]) + d)
+    for place, number in enumerate((a, b, c, d)):
+        state[place] = np.uint32(np.uint32(state[place]) + number)
 
 
 @compiled
@@ -134,11 +132,8 @@ def sha1(state: Longs, words: Words, room: Words) -> None:
             mixed, constant = np.uint32(b ^ c ^ d), np.uint32(0xCA62C1D6)
         total = np.uint32(left(a, 5) + mixed + e + constant + room[i])
         e, d, c, b, a = d, c, left(b, 30), a, total
-    state[0] = np.uint32(np.uint32(state[0]) + a)
-    state[1] = np.uint32(np.uint32(state[1]) + b)
-    state[2] = np.uint32(np.uint32(state[2]) + c)
-    state[3] = np.uint32(np.uint32(state[3]) + d)
-    state[4] = np.uint32(np.uint32(state[4]) + e)
+    for place, number in enumerate((a, b, c, d, e)):
+        state[place] = np.uint32(np.uint32(state[place]) + number)
 
 
 @compiled
@@ -159,14 +154,8 @@ def sha256(state: Longs, words: Words, room: Words) -> None:
         second = np.uint32(turned + np.uint32((a & b) ^ (a & c) ^ (b & c)))
         h, g, f, e = g, f, e, np.uint32(d + first)
         d, c, b, a = c, b, a, np.uint32(first + second)
-    state[0] = np.uint32(np.uint32(state[0]) + a)
-    state[1] = np.uint32(np.uint32(state[1]) + b)
-    state[2] = np.uint32(np.uint32(state[2]) + c)
-    state[3] = np.uint32(np.uint32(state[3]) + d)
-    state[4] = np.uint32(np.uint32(state[4]) + e)
-    state[5] = np.uint32(np.uint32(state[5]) + f)
-    state[6] = np.uint32(np.uint32(state[6]) + g)
-    state[7] = np.uint32(np.uint32(state[7]) + h)
+    for place, number in enumerate((a, b, c, d, e, f, g, h)):
+        state[place] = np.uint32(np.uint32(state[place]) + number)
 
 
 @compiled

@@ -76,9 +76,7 @@ def recognized(texts: Sequence[str], name: str = "the column") -> HashReading:
         length, number = lengths[0]
         together = "".join(cores[: 1 + SURE])
         if alphabet == "hex" and length * number >= SURE and together.isdecimal():
-            raise InvalidInputError(
-                f"{name} holds plain numbers, not hashes", "name a column with pseudonyms", "not-hashes"
-            )
+            raise InvalidInputError(f"{name} holds plain numbers, not hashes", "name a column of hashes", "not-hashes")
         if alphabet == "hex":
             return HashReading("hex", length)
         if 8 * (6 * length // 8) in BITS.values() and re.search("[A-Z].*[a-z]|[a-z].*[A-Z]", together):

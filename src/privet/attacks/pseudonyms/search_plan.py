@@ -94,9 +94,7 @@ def planned(  # noqa: PLR0913, PLR0917
     rounds = [tuple(schemes(some, known, key)) for some in names]
     rounds += [tuple(salted(some, _salts(salts))) for some in names[:1]]
     if not any(rounds):
-        raise InvalidInputError(
-            "there is no HMAC of such a hash here", "give no key, or declare another hash", "not-supported"
-        )
+        raise InvalidInputError("there is no HMAC of such a hash here", "use no key, or another hash", "not-supported")
     reading = pseudonyms.reading
     normal = [text for one in pseudonyms.counts if (text := reading.normal(one)) is not None]
     targets = Targets.of(reading, [*normal, *_decoys(reading, len(normal))])
@@ -148,9 +146,7 @@ def _salts(salts: str | None) -> Iterator[bytes]:
     listed = formats_of(salts)
     if space(listed) > MOST_SALTS:
         raise InvalidInputError(
-            f"there are {space(listed):,} salts to try, more than {MOST_SALTS:,}",
-            "give a shorter format of salts",
-            "too-many",
+            f"there are {space(listed):,} salts to try, more than {MOST_SALTS:,}", "give a shorter format", "too-many"
         )
     for format in listed:
         yield from format.ids(0, format.size)

@@ -85,9 +85,7 @@ def told(
     plan: SearchPlan, ahead: SearchForecast, found: FoundIds, *, secret_bits: int | None, seconds: float
 ) -> Reversed:
     if secret_bits is not None and secret_bits < 1:
-        raise InvalidInputError(
-            f"a key of {secret_bits} bits is no key", "give such as secret_bits=256", "not-positive"
-        )
+        raise InvalidInputError(f"a key of {secret_bits} bits is no key", "for example secret_bits=256", "not-positive")
     numbers, normal = plan.targets.numbers, plan.pseudonyms.reading.normal
     names = {text: numbers[spelled] for text in plan.pseudonyms.counts if (spelled := normal(text)) is not None}
     by_number = found.candidates

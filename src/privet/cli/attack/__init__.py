@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from privet.cli.attack import anonymized, linkage, membership, pseudonyms, regimes, release, subsets
-from privet.cli.attack.result import check, result_options, seconds_option, show
-from privet.cli.verb import Verb, counting, kinds_of
+from privet.cli.attack.result import check, seconds_option, show
+from privet.cli.verb import Verb, counting, kinds_of, result_options
 from privet.errors import InvalidInputError
 
 KINDS: dict[str, Verb] = {  # a file a kind of attack; each has a mapping of its own

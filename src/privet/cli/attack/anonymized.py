@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from privet.cli.attack.result import check, result_options, show
-from privet.cli.verb import Verb, working
+from privet.cli.attack.result import check, show
+from privet.cli.verb import Verb, result_options, working
 from privet.errors import InvalidInputError
 
 
@@ -49,9 +49,7 @@ def _attack(options: argparse.Namespace) -> None:
 def _person(text: str) -> dict[str, str]:
     parts = [part.partition("=") for part in text.split(",")]
     if not all(name.strip() and equals for name, equals, _ in parts):
-        raise InvalidInputError(
-            f"--known cannot be read: {text}", "write such as --known zip=13012,age=28", "syntax-error"
-        )
+        raise InvalidInputError(f"--known cannot be read: {text}", "for example zip=13012,age=28", "syntax-error")
     return {name.strip(): value.strip() for name, _, value in parts}
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from privet.cli.attack.result import check, result_options, show
-from privet.cli.verb import Verb, check_table, counting
+from privet.cli.attack.result import check, show
+from privet.cli.verb import Verb, check_table, counting, result_options
 from privet.errors import InvalidInputError
 
 
@@ -36,9 +36,7 @@ def pairs_of(text: str, option: str) -> dict[str, str]:
         one, sign, other = (piece.strip() for piece in part.partition("="))
         if not one or (sign and not other):
             raise InvalidInputError(
-                f"{option} {text} is not a list of columns",
-                f"write, for example, {option} zip=postcode,sex",
-                "syntax-error",
+                f"{option} {text} is not a list of columns", f"for example {option} zip=postcode,sex", "syntax-error"
             )
         found[one] = other or one
     return found
@@ -50,11 +48,7 @@ def _linkage(options: argparse.Namespace) -> None:
         check_table(options.matches, "--matches")
     on, truth = pairs_of(options.on, "--on"), list(pairs_of(options.truth, "--truth").items())
     if len(truth) > 1:
-        raise InvalidInputError(
-            "--truth must name one column of ids",
-            "write, for example, --truth id, or --truth id=person",
-            "syntax-error",
-        )
+        raise InvalidInputError("--truth must name one column of ids", "for example --truth id=person", "syntax-error")
     from privet import attacks  # noqa: PLC0415  brings NumPy and DuckDB
 
     with counting() as progress:
@@ -121,9 +115,7 @@ def _uniqueness(options: argparse.Namespace) -> None:
     points = [part.strip() for part in options.points.split(",") if part.strip()]
     if not points or not all(part.isascii() and part.isdigit() for part in points):
         raise InvalidInputError(
-            f"--points {options.points} is not a list of numbers",
-            "write, for example, --points 1,2,3,4",
-            "syntax-error",
+            f"--points {options.points} is not a list of numbers", "for example --points 1,2,3,4", "syntax-error"
         )
     from privet import attacks  # noqa: PLC0415
 

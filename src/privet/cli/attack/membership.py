@@ -6,8 +6,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from privet.cli.attack.result import check, result_options, show
-from privet.cli.verb import Verb, counting
+from privet.cli.attack.result import check, show
+from privet.cli.verb import Verb, counting, result_options
 from privet.errors import InvalidInputError
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from privet.cli.attack.result import check, result_options, seconds_option, show
-from privet.cli.verb import Verb, check_table, counting, read_text, spreadsheet_option
+from privet.cli.attack.result import check, seconds_option, show
+from privet.cli.verb import Verb, check_table, counting, read_text, result_options, spreadsheet_option
 from privet.errors import InvalidInputError
 
 
@@ -63,9 +63,7 @@ def _key(path: Path) -> bytes:
         return bytes.fromhex(read_text(path, "the key of HMAC").strip())
     except ValueError:
         raise InvalidInputError(
-            f"{path} is not a key in hexadecimal",
-            "write the key in hexadecimal digits, for example 00ff1e…",
-            "wrong-format",
+            f"{path} is not a key in hexadecimal", "write the key in hexadecimal, for example 00ff1e…", "wrong-format"
         ) from None
 
 

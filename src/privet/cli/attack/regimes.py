@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from privet.cli.attack.result import check, result_options, show
-from privet.cli.verb import Verb, counting
+from privet.cli.attack.result import check, show
+from privet.cli.verb import Verb, counting, result_options
 from privet.errors import InvalidInputError
 
 RANGE = 3  # parts of name:low:high
@@ -88,9 +88,7 @@ def _columns(text: str) -> list[str | tuple[str, object, object]]:
 def _sizes(text: str) -> tuple[int, int]:
     sizes = [int(part) for part in _listed(text) if part.isdecimal()]
     if len(sizes) != 2 or len(_listed(text)) != 2:
-        raise InvalidInputError(
-            f"--made cannot be read: {text}", "write such as --made 400,200: people, attributes", "syntax-error"
-        )
+        raise InvalidInputError(f"--made cannot be read: {text}", "give PEOPLE,ATTRIBUTES: 400,200", "syntax-error")
     return sizes[0], sizes[1]
 
 

@@ -9,8 +9,8 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from privet.cli.attack.result import check, result_options, seconds_option, show
-from privet.cli.verb import Verb, counting, print_json
+from privet.cli.attack.result import check, seconds_option, show
+from privet.cli.verb import Verb, counting, print_json, result_options
 from privet.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -77,9 +77,7 @@ def _findings(path: Path, options: argparse.Namespace, progress: Any) -> Finding
 def _many(options: argparse.Namespace) -> int:
     """One release after another, one processor each; one line per release."""
     if options.out is not None or options.truth is not None:
-        raise InvalidInputError(
-            "--out and --truth go with one file", "attack the files one by one for that", "contradictory-options"
-        )
+        raise InvalidInputError("--out and --truth go with one file", "attack each file alone", "contradictory-options")
     results: dict[Path, dict[str, Any]] = {}
     with counting() as progress, ProcessPoolExecutor(os.cpu_count()) as pool:
         jobs = {pool.submit(_one, path, options): path for path in options.files}

@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from privet.cli.verb import check_report, json_option, pen, print_json
-from privet.errors import InvalidInputError
+from privet.cli.verb import check_report, check_seconds, pen, print_json
 
 if TYPE_CHECKING:
     from privet.attacks import Findings
-
-
-def result_options(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--out", metavar="FILE.html", type=Path, help="write the report to this file")
-    json_option(command)
 
 
 def seconds_option(command: argparse.ArgumentParser) -> None:
@@ -30,12 +23,8 @@ def seconds_option(command: argparse.ArgumentParser) -> None:
 
 def check(options: argparse.Namespace) -> None:
     """Before the work, not after it."""
-    if "seconds" in options and not options.seconds > 0:
-        raise InvalidInputError(
-            f"seconds must be above 0, not {options.seconds:g}", "for example --seconds 60", "not-positive"
-        )
-    if options.out is not None:
-        check_report(options.out)
+    check_seconds(getattr(options, "seconds", None))
+    check_report(options.out)
 
 
 def show(findings: Findings, options: argparse.Namespace) -> None:

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from privet.cli.attack.result import check, result_options, show
-from privet.cli.verb import Verb, counting, opened
+from privet.cli.attack.result import check, show
+from privet.cli.verb import Verb, counting, opened, result_options
 from privet.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -69,9 +69,7 @@ def _subsets(options: argparse.Namespace) -> None:
     ways = [options.file is not None, options.simulate, options.vault is not None]
     if sum(ways) != 1:
         raise InvalidInputError(
-            "what is attacked must be said once",
-            "name a FILE, or give --simulate, or --vault with a table",
-            "not-exactly-one",
+            "what is attacked must be said once", "give FILE, --simulate, or --vault with a table", "not-exactly-one"
         )
     attack = (_file, _simulated, _asked)[ways.index(True)]
     with counting() as progress:

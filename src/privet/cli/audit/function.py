@@ -11,8 +11,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from privet.cli.audit.result import EXIT_CODES, check_out, claim_of, claim_options, given, result_options, show
-from privet.cli.verb import Verb, counting
+from privet.cli.audit.result import EXIT_CODES, claim_of, claim_options, given, show
+from privet.cli.verb import Verb, check_report, counting, result_options
 from privet.core.rational import show as shown
 from privet.errors import InvalidInputError
 from privet.report.terminal import one_line
@@ -40,7 +40,7 @@ def _options(command: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    check_out(options)
+    check_report(options.out)
     claim, neighbors = claim_of(options), _neighbors(options)
     mechanism = load(options.function)
     from privet.audits import audit  # noqa: PLC0415  brings NumPy
@@ -92,14 +92,10 @@ def _own_function(value: object, module: ModuleType) -> bool:
 def _neighbors(options: argparse.Namespace) -> Any:
     if options.neighbors is not None and options.domain is not None:
         raise InvalidInputError(
-            "--neighbors and --domain exclude each other",
-            "give two data sets, or where to search",
-            "contradictory-options",
+            "--neighbors and --domain exclude each other", "give two data sets or a domain", "contradictory-options"
         )
     if options.replace and options.domain is None:
-        raise InvalidInputError(
-            "--replace goes with --domain", "leave it out, or give such as --domain rows:0,1", "unneeded-option"
-        )
+        raise InvalidInputError("--replace goes with --domain", "leave it out, or give --domain", "unneeded-option")
     if options.neighbors is not None:
         return tuple(map(_data, options.neighbors))
     return "search" if options.domain is None else domain_of(options.domain, replace=options.replace)
@@ -110,9 +106,7 @@ def _data(text: str) -> Any:
         return json.loads(text)
     except json.JSONDecodeError as error:
         raise InvalidInputError(
-            f"{shown(text)} is not JSON: {error.msg} at letter {error.pos + 1}",
-            "write such as '[1, 0, 2.5]' or '3'",
-            "syntax-error",
+            f"{shown(text)} is not JSON: {error.msg} at letter {error.pos + 1}", "for example '[1, 0]'", "syntax-error"
         ) from None
 
 

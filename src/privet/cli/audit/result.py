@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from privet.cli.verb import check_report, json_option, pen, print_json
+from privet.cli.verb import pen, print_json
 from privet.report.terminal import one_line, plain_numbers
 
 if TYPE_CHECKING:
@@ -29,21 +28,10 @@ def claim_options(command: argparse.ArgumentParser) -> None:
     claim.add_argument("--mu", help="Gaussian differential privacy")
 
 
-def result_options(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--out", metavar="FILE.html", type=Path, help="write the report to this file")
-    json_option(command)
-
-
 def claim_of(options: argparse.Namespace) -> Claim:
     from privet.audits import Claim  # noqa: PLC0415  brings NumPy
 
     return Claim(options.epsilon, options.delta, rho=options.rho, mu=options.mu)
-
-
-def check_out(options: argparse.Namespace) -> None:
-    """Before the work, not after it."""
-    if options.out is not None:
-        check_report(options.out)
 
 
 def show(found: Audit | Checks, options: argparse.Namespace) -> int:

@@ -7,8 +7,8 @@ import csv
 import io
 from pathlib import Path
 
-from privet.cli.audit.result import EXIT_CODES, check_out, claim_of, claim_options, given, result_options, show
-from privet.cli.verb import Verb, read_text
+from privet.cli.audit.result import EXIT_CODES, claim_of, claim_options, given, show
+from privet.cli.verb import Verb, check_report, read_text, result_options
 from privet.core.rational import show as shown
 from privet.errors import InvalidInputError
 from privet.report.terminal import one_line
@@ -32,7 +32,7 @@ def _options(command: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    check_out(options)
+    check_report(options.out)
     claim = claim_of(options)
     scores, included = read_scores(options.file)
     from privet import audits  # noqa: PLC0415  brings NumPy

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from privet.cli.audit.result import EXIT_CODES, check_out, result_options, show
-from privet.cli.verb import Verb, counting, opened
+from privet.cli.audit.result import EXIT_CODES, show
+from privet.cli.verb import Verb, check_report, check_seconds, counting, opened, result_options
 from privet.core.laws import Choice
 from privet.errors import InvalidInputError
 from privet.report.terminal import one_line
@@ -58,11 +58,8 @@ def _options(command: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    check_out(options)
-    if not options.seconds > 0:
-        raise InvalidInputError(
-            f"seconds must be above 0, not {options.seconds:g}", "give such as --seconds 60", "not-positive"
-        )
+    check_report(options.out)
+    check_seconds(options.seconds)
     if options.releases < LEAST_RELEASES:
         raise InvalidInputError(
             f"{options.releases:,} releases show nothing", f"give --releases {LEAST_RELEASES} or more", "too-few"

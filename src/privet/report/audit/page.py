@@ -5,22 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from privet.audits.verdict import Audit
-from privet.report.audit.words import (
-    NOTHING_LEFT_OUT,
-    PLACES,
-    VERDICTS,
-    chances,
-    checks_headline,
-    checks_lead,
-    claimed,
-    counted,
-    headline,
-    in_words,
-    lead,
-    limits,
-    word,
-    work,
-)
+from privet.report.audit import words
 from privet.report.page import Cell, List, Noted, PageTable, PageText, Part, Report, Section, Verdict
 from privet.report.terminal import percent
 
@@ -47,29 +32,29 @@ def page_of(found: Audit | Checks) -> Report:
 def _audit(audit: Audit) -> Report:
     from privet.report.audit.chart import bars_figure, roc_figures  # noqa: PLC0415  brings Altair
 
-    meaning = in_words(audit)
+    meaning = words.in_words(audit)
     levels: tuple[Part, ...] = (bars_figure(audit), *([PageText((meaning,))] if meaning else []))
-    counts: list[Part] = [_counts(audit)] if counted(audit) else []
-    box: list[Part] = [PageText((BOX,))] if counted(audit) else []
+    counts: list[Part] = [_counts(audit)] if words.counted(audit) else []
+    box: list[Part] = [PageText((BOX,))] if words.counted(audit) else []
     sections = (
         Section(f"How large is {audit.claim.parameter}?", levels),
         Section("The witness", (PageText((_event(audit),)), *counts)),
         Section("Can the two data sets be told apart?", (PageText((CURVE,)), roc_figures(audit), *box)),
-        Section("What was tested", (List(tuple(work(audit))),)),
-        Section("What was not tested", (List(tuple(limits(audit))),)),
-        _words(word(audit.verdict)),
+        Section("What was tested", (List(tuple(words.work(audit))),)),
+        Section("What was not tested", (List(tuple(words.limits(audit))),)),
+        _words(words.word(audit.verdict)),
     )
     return Report(
-        title=f"Audit of a claim of {claimed(audit.claim)}",
-        headline=headline(audit),
-        verdict=COLORS[word(audit.verdict)],
-        lead=lead(audit),
+        title=f"Audit of a claim of {words.claimed(audit.claim)}",
+        headline=words.headline(audit),
+        verdict=COLORS[words.word(audit.verdict)],
+        lead=words.lead(audit),
         sections=sections,
     )
 
 
 def _event(audit: Audit) -> str:
-    return f"The event that tells most: {audit.witness.event}" if counted(audit) else f"{audit.witness}."
+    return f"The event that tells most: {audit.witness.event}" if words.counted(audit) else f"{audit.witness}."
 
 
 def _counts(audit: Audit) -> PageTable:
@@ -82,7 +67,7 @@ def _counts(audit: Audit) -> PageTable:
             percent(one.share, 2),
             str(one),
         )
-        for place, one in enumerate(chances(audit))
+        for place, one in enumerate(words.chances(audit))
     )
     caption = f"How often it came up. Both probabilities lie in these ranges with confidence {audit.confidence:.10g}."
     return PageTable(caption, columns, rows, stacked=True)
@@ -90,23 +75,23 @@ def _counts(audit: Audit) -> PageTable:
 
 def _named(audit: Audit, place: int) -> Cell:
     here = audit.witness.neighbors[place]
-    return Noted(f"The {PLACES[place]}", (here,) if here else ())
+    return Noted(f"The {words.PLACES[place]}", (here,) if here else ())
 
 
 def _words(verdict: str) -> Section:
-    return Section("What the verdict means", (PageText((VERDICTS[verdict],)),))
+    return Section("What the verdict means", (PageText((words.VERDICTS[verdict],)),))
 
 
 def _checks(checks: Checks) -> Report:
     rows = tuple(_row(check) for check in checks.checks)
     table = PageTable("What was checked", ("Check", "Verdict", "What was found", "Numbers"), rows, stacked=True)
-    left = List(checks.not_tested) if checks.not_tested else PageText((NOTHING_LEFT_OUT,))
-    used = List(tuple(VERDICTS[verdict] for verdict in dict.fromkeys(check.verdict for check in checks.checks)))
+    left = List(checks.not_tested) if checks.not_tested else PageText((words.NOTHING_LEFT_OUT,))
+    used = List(tuple(words.VERDICTS[verdict] for verdict in dict.fromkeys(check.verdict for check in checks.checks)))
     return Report(
         title=f"Checks of {checks.subject}",
-        headline=checks_headline(checks),
+        headline=words.checks_headline(checks),
         verdict=COLORS[checks.verdict] if checks.checks else "neutral",
-        lead=checks_lead(checks),
+        lead=words.checks_lead(checks),
         sections=(
             *([Section("What was checked", (table,))] if rows else []),
             Section("What was not tested", (left,)),

@@ -6,21 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from privet.audits.verdict import Audit
-from privet.report.audit.words import (
-    NOTHING_LEFT_OUT,
-    PLACES,
-    chances,
-    checks_headline,
-    checks_lead,
-    counted,
-    headline,
-    in_words,
-    lead,
-    levels,
-    limits,
-    word,
-    work,
-)
+from privet.report.audit import words
 from privet.report.terminal import Pen, percent, wrapped
 
 if TYPE_CHECKING:
@@ -37,14 +23,14 @@ def page(found: Audit | Checks, pen: Pen) -> str:
 
 
 def _audit(audit: Audit, pen: Pen) -> list[list[str]]:
-    mark = _mark(word(audit.verdict), pen)
-    meaning = in_words(audit)
+    mark = _mark(words.word(audit.verdict), pen)
+    meaning = words.in_words(audit)
     return [
-        [*map(mark, wrapped(headline(audit))), *wrapped(lead(audit))],
+        [*map(mark, wrapped(words.headline(audit))), *wrapped(words.lead(audit))],
         [*_bars(audit, pen), *(wrapped(meaning) if meaning else [])],
         [pen.head("The witness"), *_witness(audit)],
-        _block("What was tested", work(audit), pen),
-        _block("What was not tested", limits(audit), pen),
+        _block("What was tested", words.work(audit), pen),
+        _block("What was not tested", words.limits(audit), pen),
     ]
 
 
@@ -54,7 +40,7 @@ def _mark(verdict: str, pen: Pen) -> Callable[[str], str]:
 
 def _bars(audit: Audit, pen: Pen) -> list[str]:
     """Claimed, shown, could have been shown; shown in color if it is more than claimed."""
-    shown = levels(audit)
+    shown = words.levels(audit)
     largest = max(number for _, number, _ in shown) or 1
     wide = max(len(name) for name, _, _ in shown)
     lines = [f"{name:<{wide}}  {'#' * max(1, round(BAR * number / largest))} {text}" for name, number, text in shown]
@@ -62,10 +48,10 @@ def _bars(audit: Audit, pen: Pen) -> list[str]:
 
 
 def _witness(audit: Audit) -> list[str]:
-    if not counted(audit):
+    if not words.counted(audit):
         return wrapped(f"{audit.witness}.", MARGIN, MARGIN)
     lines = wrapped(audit.witness.event, f"{MARGIN}the event: ", f"{MARGIN}  ")
-    for name, here, one in zip(PLACES, audit.witness.neighbors, chances(audit), strict=True):
+    for name, here, one in zip(words.PLACES, audit.witness.neighbors, words.chances(audit), strict=True):
         counts = f"on the {name} data set: {one.hits:,} of {one.draws:,} draws, {percent(one.share, 2)}"
         lines += wrapped(f"{counts}, {here}" if here else counts, f"{MARGIN}- ", f"{MARGIN}  ")
     return lines
@@ -75,9 +61,13 @@ def _checks(checks: Checks, pen: Pen) -> list[list[str]]:
     mark = _mark(checks.verdict if checks.checks else "", pen)
     lines = [line for check in checks.checks for line in _check(check.name, check.verdict, check.says, pen)]
     return [
-        [*map(mark, wrapped(checks_headline(checks))), *wrapped(checks.subject), *wrapped(checks_lead(checks))],
+        [
+            *map(mark, wrapped(words.checks_headline(checks))),
+            *wrapped(checks.subject),
+            *wrapped(words.checks_lead(checks)),
+        ],
         *([lines] if lines else []),
-        _block("What was not tested", checks.not_tested or (NOTHING_LEFT_OUT,), pen),
+        _block("What was not tested", checks.not_tested or (words.NOTHING_LEFT_OUT,), pen),
     ]
 
 

@@ -3,9 +3,6 @@
 Numbers in, numbers out: this room knows no release, no person and no report. `privet.attacks.subsets` has the words.
 """
 
-from privet.attacks.subsets.decoders.problem import Decoded as Decoded
-from privet.attacks.subsets.decoders.problem import Errors as Errors
-from privet.attacks.subsets.decoders.problem import Forecast as Forecast
-from privet.attacks.subsets.decoders.problem import Matrix as Matrix
+from privet.attacks.subsets.decoders.problem import Decoded, Errors, Forecast, Matrix
 
 __all__ = ["Decoded", "Errors", "Forecast", "Matrix"]
