@@ -3,8 +3,8 @@
     found = attack_subsets(queries, answers, errors=Errors("normal", 31), truth=secrets)
     made = simulate(16_000, 4, 0.25)                     # a data set to try it on
 
-`queries` says who is in which sum: an array of 0 and 1 with one row per query and one column per person, a sparse matrix
-of SciPy, a list with the numbers (from 0) of the people in each query, or a Matrix of `decoders`. `errors` says how far
+`queries` says who is in which sum: an array of 0 and 1 with one row per query and one column per person, a SciPy matrix
+(sparse), a list with the numbers (from 0) of the people in each query, or a Matrix of `decoders`. `errors` says how far
 off answers are; without it that is read off the residuals. What to expect of each decoder is said before anything is
 decoded. Fewer answers than people: see `fewer`.
 """
