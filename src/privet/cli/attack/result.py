@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def seconds_option(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--seconds", type=float, default=60, metavar="S", help="how long to try, about (60)")
+    command.add_argument("--seconds", type=float, default=60, metavar="S", help="stop after about S seconds (60)")
 
 
 def check(options: argparse.Namespace) -> None:
