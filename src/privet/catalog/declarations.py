@@ -251,7 +251,7 @@ def _check_reading(source: Source) -> None:
     ):
         raise InvalidInputError(
             f"thousands must be one mark other than decimal, not {show(source.thousands)}",
-            'give such as "." or " "',
+            'for example "." or " "',
             "invalid-mark",
         )
     try:
@@ -283,9 +283,11 @@ def _check_date_format(text: object) -> None:
 
 def _check_table(table: Table) -> None:
     if not isinstance(table.source, Source):
-        raise InvalidInputError("source is not a Source", "say where the rows are", "wrong-type")
+        raise InvalidInputError("source is not a Source", "give a Source that says where the rows are", "wrong-type")
     if not isinstance(table.columns, Mapping) or not table.columns:
-        raise InvalidInputError("no column is declared", "declare each column that may be asked about", "not-declared")
+        raise InvalidInputError(
+            "no column is declared", "declare each column that people may ask about", "not-declared"
+        )
     for name, kind in table.columns.items():
         _check_column(name, kind)
     if table.unit is not None:
@@ -318,7 +320,7 @@ def _check_types(types: object) -> None:
 
 def _check_public(table: Table) -> None:
     if table.public and table.unit is not None:
-        raise InvalidInputError("it is public and has a unit to protect", "leave one out", "contradictory-options")
+        raise InvalidInputError("it is public, but has a unit to protect", "leave one out", "contradictory-options")
     if table.public and any(getattr(table, name) not in (1, None) for name in LIMITS):
         raise InvalidInputError(
             "nobody is protected in a public table", f"leave out {' and '.join(LIMITS)}", "unneeded-option"
@@ -346,7 +348,9 @@ def limit_of(value: object, name: str) -> int:
     limit = whole(value, name, 1)
     if limit > MOST_OF_A_UNIT:
         raise InvalidInputError(
-            f"{name} is above 2**40, which bounds nothing", "give what is usual for one unit", "limit-too-high"
+            f"{name} is above 2**40, which bounds nothing",
+            f"give the usual number for one unit, for example {name}=3",
+            "limit-too-high",
         )
     return limit
 
@@ -368,7 +372,9 @@ def _check_column(name: object, kind: object) -> None:
 def check_name(name: object, what: str) -> None:
     if not isinstance(name, str) or not name.strip() or name != name.strip() or len(name) > LONGEST_NAME:
         raise InvalidInputError(
-            f"{show(name)} cannot name {what}", f"use 1 to {LONGEST_NAME} characters, no outer spaces", "invalid-name"
+            f"{show(name)} cannot name {what}",
+            f"use 1 to {LONGEST_NAME} characters, with no spaces at the ends",
+            "invalid-name",
         )
     if any(unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp") for letter in name):
         raise InvalidInputError(
@@ -383,7 +389,7 @@ def _check_different(names: Iterable[str], where: str, what: str) -> None:
         key = unicodedata.normalize("NFC", name).casefold()
         if key in seen:
             raise InvalidInputError(
-                f"{where}: {what}s {show(seen[key])} and {show(name)} differ at most in case",
+                f"{where}: {what}s {show(seen[key])} and {show(name)} differ only in case, or not at all",
                 f"rename one {what}",
                 "duplicate-name",
             )
@@ -393,7 +399,7 @@ def _check_different(names: Iterable[str], where: str, what: str) -> None:
 def texts(value: object, name: str) -> tuple[str, ...]:
     if not isinstance(value, list | tuple) or not all(isinstance(text, str) for text in value):
         raise InvalidInputError(
-            f"{name} must be a list of texts, not {show(value)}", f'give such as {name} = ["NA"]', "not-a-list"
+            f"{name} must be a list of texts, not {show(value)}", f'for example {name} = ["NA"]', "not-a-list"
         )
     return tuple(value)
 

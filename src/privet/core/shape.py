@@ -142,7 +142,9 @@ def union(shapes: Sequence[Shape]) -> Shape:
     first = real[0]
     if any(shape.form is not first.form for shape in real):
         forms = " and ".join(sorted({str(shape.form) for shape in real}))
-        raise RefusedQueryError(f"one expression gives {forms}", "give one kind in all branches", "type-mismatch")
+        raise RefusedQueryError(
+            f"one expression gives {forms}", "give values of one kind in all branches", "type-mismatch"
+        )
     if first.form is Form.WORD:
         lists = [shape.values for shape in real]
         known = None if None in lists else tuple(dict.fromkeys(v for values in lists for v in values or ()))

@@ -33,7 +33,7 @@ class Conditions:
     def read(self, text: object) -> Expression:
         if not isinstance(text, str):
             raise InvalidInputError(
-                f"a condition must be a text, not {show(text)}", "write such as \"sex = 'F'\"", "wrong-type"
+                f"a condition must be a text, not {show(text)}", "for example \"sex = 'F'\"", "wrong-type"
             )
         if text not in self._read:
             self._read[text] = self._condition(text)
