@@ -18,7 +18,7 @@ from privet.stats.intervals import Interval
 
 BENDS = 40  # places at which the limit is drawn
 WORDS = {"membership": "AUC of the membership test", "subsets": "share of secrets that are right"}
-COLUMNS = ("epsilon", "noise", "error of a mean", "attack", "95 % interval", "most possible")
+COLUMNS = ("epsilon", "noise", "error of a mean", "attack", "95 % interval", "limit")
 LEAD = (
     "A simulation on the owner's data, with Privet's own noise. It reads raw data: the numbers on this page are not"
     " private. Do not publish them."
@@ -68,7 +68,7 @@ def findings_of(leak: Leak, subject: str, start: float) -> Findings:
         pictures=(_leak_picture(leak), _error_picture(leak)),
         tables=(ShownTable("Leak and error", _table_text(leak), COLUMNS, _rows(leak)),),
         assumptions=_assumptions(leak),
-        not_tried=("Other attacks: an attack that was not tried may do better, up to the theoretical limit.",),
+        not_tried=("Other attacks: an attack that was not tried may do better, up to the limit in the table.",),
         numbers={
             "kind": leak.attack,
             "people_in_a_release": leak.inside,
@@ -179,7 +179,7 @@ def _leak_picture(leak: Leak) -> Picture:
             Curve(name="this attack", x=x, y=values, low=low, high=high),
             _across(x, "the same attack without noise", leak.exact.value),
             _across(x, "blind guessing", leak.blind),
-            Curve(name="theoretical limit", x=tuple(places), y=limit, style="bound"),
+            Curve(name="limit for every attack", x=tuple(places), y=limit, style="bound"),
         ),
         log_x=True,
     )
