@@ -146,7 +146,7 @@ def _unwritable(place: Path, error: OSError) -> InvalidInputError:
 
 def _no_keys(place: Path) -> InvalidInputError:
     return InvalidInputError(
-        f"{show(place.name)} is no key file with versions of at least {8 * SHORTEST} bits",
-        "name a new file, in which a key will be made",
+        f"{show(place.name)} is not a key file with versions of at least {8 * SHORTEST} bits",
+        "name a new file: a key is created in it",
         "wrong-format",
     )

@@ -84,7 +84,9 @@ def check_unit_wise(origin: Origin, tables: Mapping[str, Table]) -> None:
                         "unbounded-join",
                     )
             elif not isinstance(origin.right, Scan) or not tables[origin.right.table].public:
-                raise RefusedQueryError("a join would mix rows of several units", "join on the unit", "not-per-unit")
+                raise RefusedQueryError(
+                    "a join would mix rows of several units", "join the tables on their units", "not-per-unit"
+                )
             elif not people and origin.most != 1:
                 raise _row_units("a row may match only one row of the public table: join on all columns of its key")
             _check_spread(origin)

@@ -178,7 +178,9 @@ def _plan(options: argparse.Namespace) -> _Plan:
             read(options.data, columns=[name], **given)  # says why it is not among them
     _check_names(quasi, sensitive, dropped)
     if not len(data):
-        raise InvalidInputError(f"{options.data.name} has no records", "check its header and delimiter", "empty")
+        raise InvalidInputError(
+            f"{options.data.name} has no records", "check the file, its header and its delimiter", "empty"
+        )
     coded = []
     for function, pairs in ((top_code, options.top_code), (bottom_code, options.bottom_code)):
         for name, limit in map(_limit, pairs):
@@ -202,7 +204,9 @@ def _check_names(quasi: Sequence[str], sensitive: Sequence[str], dropped: Sequen
     for name in named:
         if named.count(name) > 1:
             raise InvalidInputError(
-                f"column {show(name)} is named twice", "name it once: --quasi, --sensitive or --drop", "duplicate-name"
+                f"column {show(name)} is named twice",
+                "name it in one of --quasi, --sensitive and --drop",
+                "duplicate-name",
             )
 
 
@@ -210,7 +214,9 @@ def _check_twice(path: Path, name: str, data: Microdata) -> None:
     """None of the columns of a file is lost without a word."""
     if [other.casefold() for other in data.left_out].count(name.casefold()) > 1:
         raise InvalidInputError(
-            f"column {show(name)} is in {path.name} twice", "rename one; case does not matter", "duplicate-name"
+            f"column {show(name)} is in {path.name} twice",
+            "rename one; upper and lower case are the same",
+            "duplicate-name",
         )
 
 
@@ -245,7 +251,9 @@ def _hierarchies(folder: Path | None, quasi: Sequence[str]) -> Mapping[str, Hier
 def _limit(pair: str) -> tuple[str, str]:
     name, equals, limit = pair.rpartition("=")
     if not equals or not name:
-        raise InvalidInputError(f"{show(pair)} is not a column and a limit", "for example age=90", "syntax-error")
+        raise InvalidInputError(
+            f"{show(pair)} is not a column and a limit", "for example --top-code age=90", "syntax-error"
+        )
     return name.strip(), limit.strip()
 
 

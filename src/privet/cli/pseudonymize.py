@@ -106,7 +106,9 @@ def _kinds(text: str) -> dict[str, str]:
         column, _, kind = part.partition("=")
         if not column or column in found:
             raise InvalidInputError(
-                f"--columns cannot be read at {show(part)}", "for example patient_id,doctor=person", "syntax-error"
+                f"--columns cannot be read at {show(part)}",
+                "for example --columns patient_id,doctor=person",
+                "syntax-error",
             )
         found[column] = kind or column
     return found

@@ -89,7 +89,9 @@ def need(shape: Shape, *forms: Form) -> Shape:
     """Refuses another form. NULL fits everywhere."""
     if shape.form not in (*forms, Form.NOTHING):
         raise RefusedQueryError(
-            f"a {shape.form} stands where a {' or '.join(forms)} is needed", "use a value of that kind", "type-mismatch"
+            f"a {shape.form} is used where a {' or '.join(forms)} is needed",
+            "use a value of that kind",
+            "type-mismatch",
         )
     return shape
 

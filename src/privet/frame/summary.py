@@ -143,7 +143,7 @@ class Summary:
 
     def _check_open(self, step: str) -> None:
         if self.limit is not None:
-            raise InvalidInputError(f"{step} stands after .head", ONCE, "wrong-order")
+            raise InvalidInputError(f"{step} comes after .head", ONCE, "wrong-order")
 
     def _output(self, name: object) -> str:
         outputs = self.plan.outputs

@@ -47,7 +47,9 @@ class Conditions:
             raise InvalidInputError(f"in {show(text)}: {problem}", error.remedy, error.code) from None
         if plan.where is None or plan != _only_where(plan):
             raise InvalidInputError(
-                f"{show(text)} is more than a condition", "write only what stands after WHERE", "not-a-condition"
+                f"{show(text)} is more than a condition",
+                "write only the condition, without SELECT and WHERE",
+                "not-a-condition",
             )
         self._check_texts(text, plan.where)
         return plan.where

@@ -112,7 +112,7 @@ _COLUMNS = "name the columns inside: SELECT x AS a"
 REMEDIES = {
     **KINDS, "UNION": ONE_SELECT, "INTERSECT": ONE_SELECT, "EXCEPT": ONE_SELECT, "MINUS": ONE_SELECT,
     "LATERAL": "write a JOIN with a sub-query that has GROUP BY unit", "RECURSIVE": "write WITH without RECURSIVE",
-    "DISTINCT": "GROUP BY the column and count its rows; DISTINCT stands in COUNT(DISTINCT x) and in sub-queries",
+    "DISTINCT": "GROUP BY the column and count its rows; DISTINCT is allowed in COUNT(DISTINCT x) and in sub-queries",
     "ANY": "write unit IN (SELECT unit FROM ...)", "SOME": "write unit IN (SELECT unit FROM ...)",
     "OVER": _RANKS, "PARTITION BY": _RANKS, "WINDOW": _RANKS, "QUALIFY": _RANKS, "ROW_NUMBER": _RANKS, "RANK": _RANKS,
     "DENSE_RANK": _RANKS, "PERCENT_RANK": _RANKS, "CUME_DIST": _RANKS, "NTILE": _RANKS, "LAG": _RANKS, "LEAD": _RANKS,

@@ -148,7 +148,9 @@ def _salts(salts: str | None) -> Iterator[bytes]:
     listed = formats_of(salts)
     if space(listed) > MOST_SALTS:
         raise InvalidInputError(
-            f"there are {space(listed):,} salts to try, more than {MOST_SALTS:,}", "give a shorter format", "too-many"
+            f"there are {space(listed):,} salts to try, more than {MOST_SALTS:,}",
+            "give a shorter format of salts",
+            "too-many",
         )
     for format in listed:
         yield from format.ids(0, format.size)

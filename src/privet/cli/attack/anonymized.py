@@ -56,7 +56,9 @@ def _attack(options: argparse.Namespace) -> None:
 def _person(text: str) -> dict[str, str]:
     parts = [part.partition("=") for part in text.split(",")]
     if not all(name.strip() and equals for name, equals, _ in parts):
-        raise InvalidInputError(f"--known cannot be read: {text}", "for example zip=13012,age=28", "syntax-error")
+        raise InvalidInputError(
+            f"--known cannot be read: {text}", "for example --known zip=13012,age=28", "syntax-error"
+        )
     return {name.strip(): value.strip() for name, _, value in parts}
 
 
