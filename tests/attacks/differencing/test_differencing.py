@@ -499,7 +499,7 @@ def test_private_answers_protect_and_the_cap_is_kept() -> None:
     (table,) = found.tables
     assert table.rows[0][:2] == ("Ada", "yes")
     assert float(table.rows[0][2].removesuffix(" %")) <= limit * 100 + 0.05
-    assert any("No confidence is above what epsilon 0.5 allows, twice" in line for line in found.assumptions)
+    assert any("No confidence is above what epsilon 0.5 allows, counted twice" in line for line in found.assumptions)
 
 
 def test_a_cap_cuts_a_claim_that_is_too_bold() -> None:

@@ -132,11 +132,11 @@ def _check(query: PublishedQuery, queries: Queries) -> None:
     if steps.low is not None and steps.low > most:
         what = f"{size:,} {'person' if size == 1 else 'people'}"
         raise InvalidInputError(
-            f"{place}: its answer is more than {what} can have together", "correct the answer", "out-of-range"
+            f"{place}: its answer is more than its {what} can have", "correct the answer", "out-of-range"
         )
     if steps.high is not None and steps.high < 0:
         raise InvalidInputError(
-            f"{place}: its answer is less than its people can have together", "correct the answer", "out-of-range"
+            f"{place}: its answer is less than its people can have", "correct the answer", "out-of-range"
         )
     if steps.low is not None and steps.high is not None and steps.low > steps.high:
         raise InvalidInputError(

@@ -209,7 +209,7 @@ def _key_table(ahead: SearchForecast, bits: int) -> ShownTable:
     """A key is tried on one pseudonym whose id is known: then each costs one hash."""
     log10 = bits * math.log10(2) - math.log10(ahead.rate * 3600 * 24 * 365.25)
     years = f"10^{log10:.0f} years" if log10 > 6 else duration(10**log10 * 3600 * 24 * 365.25)
-    enough = "Nobody can try that many" if bits >= ENOUGH else "Somebody with more machines can try them all"
+    enough = "Nobody can try that many" if bits >= ENOUGH else "That is within reach of somebody with more machines"
     text = (
         f"If a key of {bits} bits was used (HMAC), there is no list of ids to hash without it: even an attacker who"
         f" knows one id with its pseudonym must try up to 2^{bits} keys, which takes {years} at this speed. {enough}."
