@@ -56,7 +56,9 @@ def n_units() -> Aggregation:
 
 def _units(rows: Rows) -> Asked:
     if rows.per_unit:
-        raise RefusedQueryError("pv.n_units() of each unit is always 1", "leave it out of per_unit", "constant-value")
+        raise RefusedQueryError(
+            "the number of units of each unit is always 1", "leave it out of per_unit: it is 1", "constant-value"
+        )
     return Asked(function=Function.COUNT_DISTINCT)
 
 
