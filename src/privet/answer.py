@@ -183,7 +183,7 @@ def _checked_share(share: object) -> Fraction:
     number = rational(share, "share")
     if not 0 < number <= SUREST:
         raise InvalidInputError(
-            f"share must lie between 0 and 1 - 1e-15, not {show(share)}", "give such as 0.95", "out-of-range"
+            f"share must lie between 0 and 1 - 1e-15, not {show(share)}", "for example 0.95", "out-of-range"
         )
     return number
 

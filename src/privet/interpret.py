@@ -276,7 +276,7 @@ def _prior(value: object) -> Fraction:
     if not 0 < prior < 1:
         raise InvalidInputError(
             f"prior must lie strictly between 0 and 1, not {show(value)}",
-            "give prior as a probability such as 0.01; who is already certain cannot be moved",
+            "give a probability, for example prior=0.01; somebody who is already certain cannot be moved",
             "out-of-range",
         )
     return prior
@@ -300,6 +300,8 @@ def _sizes(groups: Iterable[int]) -> list[int]:
         ) from None
     if sizes and max(sizes) > LARGEST_GROUP:
         raise InvalidInputError(
-            f"a group has at most {LARGEST_GROUP:,} people, not {show(max(sizes))}", "give smaller groups", "too-large"
+            f"a group has at most {LARGEST_GROUP:,} people, not {show(max(sizes))}",
+            f"give groups of at most {LARGEST_GROUP:,}",
+            "too-large",
         )
     return sizes

@@ -127,7 +127,7 @@ class Query:
         if key is not None:
             if not isinstance(key, str) or not key:
                 raise InvalidInputError(
-                    f"a key is a text, not {show(key)}", "give a text that you use once", "wrong-type"
+                    f"a key is a text, not {show(key)}", "give a text that you use for this request only", "wrong-type"
                 )
             found = ledger.replay(key, charge.request)
             if found is not None:

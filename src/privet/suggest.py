@@ -133,7 +133,9 @@ def _histograms(query: Query, epsilon: Fraction) -> list[Histogram]:
     names = NAMES if _people(query) else ()
     if not names and not numbers:
         raise InvalidInputError(
-            "there is nothing to suggest for this question", "ask about one that adds up a column", "nothing-to-do"
+            "there is nothing to suggest for this question",
+            "give a query with SUM or AVG of a number column",
+            "nothing-to-do",
         )
     share = epsilon / (len(names) + len(numbers))
     one = Bounds(groups=1, rows=1, neighbors=read.bounds.neighbors)

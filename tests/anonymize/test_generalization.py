@@ -241,7 +241,7 @@ def test_columns_that_nothing_looked_at_are_told(tmp_path: Path) -> None:
     people = {"name": [f"n{place}" for place in range(9)], "a": ["x"] * 9, "ill": ["flu", "cold", "flu"] * 3}
     made = generalize(people, "a")
     assert (made.untouched, made.telling) == (["name", "ill"], ["name"])
-    assert "though most records have a value of their own: name" in str(made)
+    assert "although most records have a value of their own: name" in str(made)
     (tmp_path / "twice.csv").write_text("a,b,B\n" + "x,1,2\n" * 6)
     assert "not read, for their names or types: 'b', 'B'" in str(generalize(tmp_path / "twice.csv", "a"))
     assert "not read" not in str(made)

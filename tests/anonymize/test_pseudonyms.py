@@ -247,7 +247,7 @@ def test_command(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     columns = ("--columns", "patient_id=p,patient=p")
     assert run(files, *columns, "--drop", "name") == 0
     told = capsys.readouterr()
-    assert "made now: back it up" in told.out
+    assert ", new: back it up" in told.out
     assert told.err == ""
     people, visits = microdata.read(files / "out" / "patients.csv"), microdata.read(files / "out" / "visits.parquet")
     assert list(people.columns) == ["patient_id", "doctor"]

@@ -82,7 +82,7 @@ def test_the_text_tells_what_was_done_and_what_it_does_not_promise(
     assert "This is no guarantee." in text
     assert "No --sensitive column was named" in text
     assert "docs/attacks/anonymized.md" in text
-    assert "Shipped as they are, and looked at by nothing: sick." in text
+    assert "Shipped unchanged and not checked: sick." in text
     assert "a value of their own" not in text
     assert "The records are in out.parquet\n" in text
     assert "in the order of the data" in text
@@ -110,7 +110,10 @@ def test_classes_in_which_all_are_alike_are_told(folder: Path, capsys: pytest.Ca
     (folder / "same.csv").write_text("a,s\n" + "x,flu\n" * 5 + "y,cold\n" * 5)
     assert cli.main(["anonymize", "same.csv", "--quasi", "a", "--sensitive", "s"]) == 0
     text = capsys.readouterr().out
-    assert "10 records are in classes where all have the same s: who is in one need not be found." in text
+    assert (
+        "10 records are in classes where all have the same s: this reveals the value without finding the record."
+        in text
+    )
     assert "a       0 of 1  x               x" in text  # nothing had to change
     assert "left out" not in text
 
@@ -162,7 +165,7 @@ def test_names_are_told_and_may_have_commas(folder: Path, capsys: pytest.Capture
     result = document(words, capsys)
     assert (result["quasi"], result["untouched"], result["telling"]) == (["größe, cm", "b"], ["who"], ["who"])
     assert cli.main(words) == 0
-    assert "Most records have a value of their own in who: leave it out by --drop." in capsys.readouterr().out
+    assert "Most records have a value of their own in who: leave it out with --drop." in capsys.readouterr().out
 
 
 def test_examples_are_frequent_values_and_not_of_one_person(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -138,8 +138,8 @@ def test_other_wrong_files(folder: Path, capsys: pytest.CaptureFixture[str]) -> 
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        ([], "not-exactly-one: said"),
-        (["x.csv", "--simulate"], "not-exactly-one: said"),
+        ([], "not-exactly-one: target"),
+        (["x.csv", "--simulate"], "not-exactly-one: target"),
         (["--simulate"], "not-whole"),
         (["--simulate", "--people", "ten"], "not-whole"),
         (["--simulate", "--people", "10"], "not-exactly-one: errors"),

@@ -128,7 +128,7 @@ def test_columns_of_a_file(tmp_path: Path) -> None:
         ({"epsilons": []}, "missing-price"),
         ({"epsilons": [0]}, "not-positive"),
         ({"attack": "guessing"}, "unknown-choice: attack"),
-        ({"attack": "subsets", "columns": ["a1", "a2"]}, "not-binary: about"),
+        ({"attack": "subsets", "columns": ["a1", "a2"]}, "not-binary: one"),
         ({"neighbors": "nobody"}, "unknown-choice: neighbors"),
         ({"runs": 3}, "too-small: 40"),
         ({"seed": -1}, "too-small: least 0"),

@@ -357,7 +357,7 @@ REFUSED: list[tuple[Expression, str | None]] = [
     (Power(Literal(F(1)), 0), "out-of-range: exponent"), (Power(Literal(F(10) ** 9), 10), None),
     (Shifted(Literal(dt.date(2020, 1, 1)), 0, 0, 1), "type-mismatch: less"),
     (Shifted(Literal(dt.date(2020, 1, 1)), 120_001, 0), "too-large: 10,000"),
-    (Local(Literal(dt.date(2020, 1, 1)), "z", 0, ()), "type-mismatch: date stands"),
+    (Local(Literal(dt.date(2020, 1, 1)), "z", 0, ()), "type-mismatch: date is used"),
     (Local(Literal(dt.datetime(2020, 1, 1)), "z", 0, ((2, 0), (1, 0))), "too-many: order"),
 ]  # fmt: skip
 

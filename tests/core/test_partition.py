@@ -528,7 +528,7 @@ def test_parts_on_the_command_line(vault: Vault, capsys: pytest.CaptureFixture[s
     assert said(capsys, "budget", place, "--json")["parts"] == []
     text = said(capsys, "partition", place, "patients", "hospital")
     assert 'parts = ["north", "south", "west"]' in text
-    assert ("each two parts have the whole budget" if together else "each part has the whole budget") in text
+    assert ("any two parts share the whole budget" if together else "each part has the whole budget") in text
     said(capsys, "query", place, count, "--epsilon", "0.25", "--part", "north")
     said(capsys, "suggest", place, "SELECT SUM(cost) AS s FROM visits", "--epsilon", "0.125", "--part", "south")
     assert said(capsys, "explain", place, count, "--epsilon", "0.25", "--part", "west", "--json")["about_n_more"] == (
@@ -542,7 +542,7 @@ def test_parts_on_the_command_line(vault: Vault, capsys: pytest.CaptureFixture[s
     assert said(capsys, "budget", place, "--part", "west", "--json")["part"] == "west"
     text = said(capsys, "budget", place)
     assert "part   spent" in text
-    assert "such a question must fit" in text
+    assert "Such a question must fit" in text
     assert "(owner)" in text
     text = said(capsys, "budget", place, "--part", "west")
     assert "for part west: epsilon 1" in text

@@ -194,9 +194,9 @@ def test_the_page_says_what_was_computed_and_where_to_go(story: demo.Story) -> N
         "2,436 patients, 4 ill", "2,437 patients, 5 ill", "the newcomer is ill", "the newcomer is 86 years old",
         "1/7 = 14.3 %", "78.6 %", "10,000 times", "right 53.4 % of the time", "epsilon 1.5 of 1.5 spent",
         "free, answered from the ledger", "refused: this query costs epsilon 0.5", "7 entries, verified",
-        "between 18.2 % and 81.8 %", "is a theorem, not this", "docs/privacy-promise.md", "docs/claims.md", "make test",
+        "between 18.2 % and 81.8 %", "a theorem, not a demo", "docs/privacy-promise.md", "docs/claims.md", "make test",
         "folder/demo.svg", percent(story.uniform.simulated_certain), percent(story.private.simulated_guess),
-        f"finds {story.private.cases} cases more",
+        f"finds {story.private.cases} more cases",
     ):  # fmt: skip
         assert words in text, words
 
@@ -219,9 +219,9 @@ def test_no_result_is_printed_by_heart(story: demo.Story) -> None:
     )  # fmt: skip
     text = demo.page(other, "x.svg", PLAIN)
     for words in (
-        "0 case more: the newcomer is healthy", "is 12 or 13 years old", "-2 or -1 is published only if healthy",
+        "0 more case: the newcomer is healthy", "is 12 or 13 years old", "-2 or -1 is published only if healthy",
         "10 or 11 only if ill", "1/3 = 33.3 %", "12.5 % in 11 weeks", "77 times", "12.3 %", "wrong in 6",
-        "0 cases more and a newcomer aged 12: both right, by luck", "right 66.7 % of", "66 times", "32.1 %",
+        "0 more cases and a newcomer aged 12: both right, by luck", "right 66.7 % of", "66 times", "32.1 %",
         "[##########....................]  epsilon 0.5 of 1.5", "charged again", "refused: not refused", "99 entries",
         "between 33.3 % and 66.7 %", "the 9 (made-up) people", "1,234 data sets fit", "3 of 9 people, and not right",
         "finds 2 who would follow if all intervals held",

@@ -255,10 +255,10 @@ def test_what_is_missing_is_shown_as_such() -> None:
         (called("x", Quotient(Column("n"), Column("ward"))), "type-mismatch: text"),
         (called("x", Arithmetic(Sign.ADD, Column("n"), Column("ward"))), "type-mismatch: text"),
         (called("x", Least((Column("n"), Literal("a")))), "type-mismatch: text"),
-        (called("x", Absolute(Literal(True))), "type-mismatch: boolean stands"),
-        (called("x", Case(((Column("n"), TWO),), ONE)), "type-mismatch: number stands … boolean"),
+        (called("x", Absolute(Literal(True))), "type-mismatch: boolean is used"),
+        (called("x", Case(((Column("n"), TWO),), ONE)), "type-mismatch: number is used … boolean"),
         (called("x", Case(((Compare(Relation.LESS, Column("n"), ONE), TWO),), Literal("a"))), "type-mismatch: text"),
-        (called("x", Compare(Relation.LESS, Column("n"), ONE)), "type-mismatch: boolean stands"),
+        (called("x", Compare(Relation.LESS, Column("n"), ONE)), "type-mismatch: boolean is used"),
     ],
 )
 def test_only_numbers_of_keys_and_aggregates(column: Computed, problem: str) -> None:

@@ -346,7 +346,7 @@ def test_keys_pay_for_themselves_beside_gaussian_noise(neighbors: Neighbors) -> 
         ({"epsilon": 1, "delta": 0}, "not-positive: delta … above 0"),
         ({"epsilon": 1, "delta": "9e-41"}, "too-small: 1e-40"),
         ({"epsilon": 1, "delta": 1}, "out-of-range: least 0 … below 1"),
-        ({"within": 1, "delta": "1e-9"}, "unneeded-delta: which"),
+        ({"within": 1, "delta": "1e-9"}, "unneeded-delta: within="),
     ],
 )
 def test_prices_that_nobody_has(given: dict[str, Any], problem: str) -> None:

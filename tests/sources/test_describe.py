@@ -117,7 +117,7 @@ def test_rows_are_units_without_a_name_that_says_so(tmp_path: Path) -> None:
     (tmp_path / "data.csv").write_text("day,size\n2020-01-01,2\n2020-01-01,2020\n")
     draft = describe(tmp_path / "data.csv", name="people")
     assert draft.table().unit is None
-    assert "rows_are_units = true  # check: is each row another person?" in draft.toml()
+    assert "rows_are_units = true  # check: is each row a different person?" in draft.toml()
     assert str(draft).startswith("people: each row is a unit")
     assert "Date(2020 to 2029)" in str(draft)
 

@@ -102,7 +102,7 @@ def test_only_the_line_is_quoted() -> None:
     error = refused("SELECT COUNT(*)\nFROM visits -- where else?\nWHERE city\t= 3\n  AND smoker")
     assert str(error) == (
         "= mixes a number and a text\n  WHERE city = 3\n        ^^^^^^^^\n"
-        "  remedy: texts stand in single quotes, numbers do not"
+        "  remedy: write texts in single quotes, and numbers without"
     )
 
 

@@ -95,7 +95,7 @@ def nobody() -> Findings:
     return Findings(
         attack="differencing",
         subject="week-1.csv and week-2.csv",
-        headline="Nobody of 2,437 people is certain",
+        headline="None of 2,437 people is certain",
         people=2437,
         proven=0,
         findings=(),

@@ -1064,7 +1064,7 @@ SELECT COUNT(X) FROM "Odd Name" WHERE x = 1
 => Odd Name | where (x = 1) | count_X=COUNT(X) | show count_X
 
 SELECT DATE(DATE(arrived)), COUNT(*) FROM visits GROUP BY 1
-=> REFUSED: unsupported-sql: DATE … stands
+=> REFUSED: unsupported-sql: DATE … used
 
 SELECT COALESCEE(age, 1), COUNT(*) FROM visits GROUP BY 1
 => REFUSED: unsupported-function: COALESCEE

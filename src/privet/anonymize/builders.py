@@ -40,7 +40,7 @@ def flat(column: RecordColumn) -> Hierarchy:
 def prefixes(column: RecordColumn, mask: str = "*", step: int = 1) -> Hierarchy:
     """Characters masked from the end, `step` more at each level. Shorter texts keep what the longest would."""
     if len(mask) != 1:
-        raise InvalidInputError(f"a mask is one character, not {show(mask)}", 'use such as mask="*"', "invalid-mark")
+        raise InvalidInputError(f"a mask is one character, not {show(mask)}", 'for example mask="*"', "invalid-mark")
     whole(step, "step", 1)
     texts = _texts(column)
     longest = max(map(len, texts))
@@ -157,7 +157,7 @@ def dates(column: RecordColumn, form: str | None = None) -> Hierarchy:
             written = "ISO, such as 1958-05-12" if form is None else f"the form {show(form)}"
             raise InvalidInputError(
                 f"{show(text)} in column {show(column.name)} is not a date in {written}",
-                'give the form, such as form="%d.%m.%Y"',
+                'say how dates are written: form="%d.%m.%Y"',
                 "not-a-date",
             )
         rows.append((text, time))
@@ -227,5 +227,7 @@ def _texts(column: RecordColumn) -> list[str]:
     """The ground values."""
     texts = [text for text in column.texts if text is not None]
     if not texts:
-        raise InvalidInputError(f"column {show(column.name)} has no values", "leave this column out", "empty")
+        raise InvalidInputError(
+            f"column {show(column.name)} has no values", "leave this column out of the quasi-identifiers", "empty"
+        )
     return texts

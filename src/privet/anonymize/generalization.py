@@ -132,12 +132,16 @@ def quasi_identifiers(
         raise InvalidInputError("no quasi-identifier is named", 'for example quasi=["age", "sex"]', "missing-name")
     twice = {name for name in names if list(names).count(name) > 1}
     if twice:
-        raise InvalidInputError(f"quasi-identifier {show(min(twice))} is named twice", "name it once", "duplicate-name")
+        raise InvalidInputError(
+            f"quasi-identifier {show(min(twice))} is named twice", "name each column once", "duplicate-name"
+        )
     for name in sensitive:
         records[name]  # or it is not there
         if name in names:
             raise InvalidInputError(
-                f"column {show(name)} is both sensitive and a quasi-identifier", "choose one of them", "duplicate-name"
+                f"column {show(name)} is both sensitive and a quasi-identifier",
+                "name it in only one of the two lists",
+                "duplicate-name",
             )
     given = given_hierarchies(hierarchies, names)
     return tuple(_quasi(records[name], given.get(name)) for name in names)
@@ -156,7 +160,9 @@ def limit_of(suppress: object, records: int) -> int:
     share = rational(suppress, "suppress")
     if not 0 <= share <= 1:
         raise InvalidInputError(
-            f"suppress must be from 0 to 1, not {show(suppress)}", "for example 0.05 of the records", "out-of-range"
+            f"suppress must be from 0 to 1, not {show(suppress)}",
+            "give a share of the records, for example suppress=0.05",
+            "out-of-range",
         )
     return floor(share * records)
 
@@ -218,7 +224,11 @@ def _best(task: GeneralizeTask, found: FoundNode) -> Best:
     wanted, records = ", ".join(map(str, task.models)), len(task.records)
     within = f"{wanted} with at most {task.limit:,} of {many_records(records)} suppressed"
     if not found.optimal:
-        raise InvalidInputError(f"no choice of levels was found in time for {within}", "raise seconds", "out-of-time")
+        raise InvalidInputError(
+            f"no choice of levels was found in time for {within}",
+            "give more seconds, for example seconds=60",
+            "out-of-time",
+        )
     if found.fewest == records:
         raise InvalidInputError(
             f"no choice of levels that was tried keeps any record under {wanted}",

@@ -38,11 +38,13 @@ class Hierarchy:
         levels = tuple(tuple(level) for level in self.levels)
         object.__setattr__(self, "levels", levels)
         if not levels or not levels[0]:
-            raise InvalidInputError(f"the hierarchy of {show(self.name)} is empty", "give each value a row", "empty")
+            raise InvalidInputError(
+                f"the hierarchy of {show(self.name)} is empty", "give one row for each value", "empty"
+            )
         if len({len(level) for level in levels}) > 1:
             raise InvalidInputError(
                 f"the hierarchy of {show(self.name)} has levels of different lengths",
-                "give each value a name at each",
+                "give each value a name at each level",
                 "wrong-length",
             )
         object.__setattr__(self, "_groups", tuple(_grouped(level) for level in levels))

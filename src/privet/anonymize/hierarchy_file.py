@@ -57,7 +57,9 @@ def _rows(place: Path, source: Source) -> tuple[list[list[str]], bool]:
 def _checked(place: Path, rows: list[list[str]]) -> list[list[str]]:
     """Rows of one length, each value once. A row that is there twice says nothing new."""
     if not rows:
-        raise InvalidInputError(f"the hierarchy {show(place.name)} is empty", "give a row such as 28;20-29;*", "empty")
+        raise InvalidInputError(
+            f"the hierarchy {show(place.name)} is empty", "write one row per value, for example 28;20-29;*", "empty"
+        )
     found: dict[str, list[str]] = {}
     for number, row in enumerate(rows, 1):
         if len(row) != len(rows[0]):
@@ -69,7 +71,7 @@ def _checked(place: Path, rows: list[list[str]]) -> list[list[str]]:
         if found.setdefault(row[0], row) != row:
             raise InvalidInputError(
                 f"the hierarchy {show(place.name)} has two different rows for {show(row[0])}",
-                "leave one of them",
+                "keep one of them",
                 "duplicate-value",
             )
     return list(found.values())
@@ -97,7 +99,7 @@ def read_hierarchies(folder: str | os.PathLike[str], columns: Collection[str] | 
         if name in found:
             raise InvalidInputError(
                 f"{show(found[name].name)} and {show(path.name)} are both for column {show(name)}",
-                "take one away",
+                "remove one of them",
                 "duplicate-name",
             )
         if columns is None or name in columns:
@@ -117,7 +119,9 @@ def given_hierarchies(
     for name, one in found.items():
         if not isinstance(one, Hierarchy):
             raise InvalidInputError(
-                f"what is given for {show(name)} is no hierarchy", "build one, or read its file", "wrong-type"
+                f"the hierarchy of {show(name)} has the wrong type",
+                "read it: pv.anonymize.read_hierarchy('age.csv')",
+                "wrong-type",
             )
     return found
 

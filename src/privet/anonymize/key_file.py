@@ -20,7 +20,7 @@ from privet.errors import InvalidInputError
 BYTES = 32  # of a key: 256 bits
 SHORTEST = 16
 HEAD = """\
-# Keys of pseudonyms (Privet). Whoever has this file can reverse them: keep it apart from the data, back it up,
+# Keys of pseudonyms (Privet). Anyone who has this file can reverse them: keep it apart from the data, back it up,
 # and send it to nobody.
 format = 1
 kind = "pseudonym-keys"
@@ -67,7 +67,9 @@ class Key:
             made = {int(one["version"]): str(one.get("made", "")) for one in said["keys"]}
         except OSError as error:
             raise InvalidInputError(
-                f"cannot read the key file {place}: {error.strerror}", "name a key file or a new one", "unreadable-file"
+                f"cannot read the key file {place}: {error.strerror}",
+                "name a key file, or a new file to create one",
+                "unreadable-file",
             ) from None
         except (UnicodeDecodeError, tomllib.TOMLDecodeError, KeyError, TypeError, ValueError):
             raise _no_keys(place) from None  # without a word of what is in it
@@ -108,7 +110,9 @@ class Key:
     def _check_kept(self, place: Path) -> None:
         if place.exists() and not Key.read(place).versions.items() <= self.versions.items():
             raise InvalidInputError(
-                f"{place} has keys that would be lost", "read it before rotating, or name a new one", "would-overwrite"
+                f"{place} has keys that would be lost",
+                "read this file before you rotate its key, or name a new one",
+                "would-overwrite",
             )
 
     def _text(self) -> str:
@@ -124,9 +128,11 @@ def warnings_about(path: Path, *outputs: Path) -> list[str]:
     found = []
     folder = path.resolve().parent
     if any(output.resolve() == folder or folder.is_relative_to(output.resolve()) for output in outputs):
-        found.append(f"the key file {path} lies beside the output: whoever gets that folder can reverse the pseudonyms")
+        found.append(
+            f"the key file {path} lies beside the output: anyone who gets that folder can reverse the pseudonyms"
+        )
     if os.name == "posix" and path.exists() and path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-        found.append(f"others on this machine may read the key file {path}: chmod 600 it")
+        found.append(f"others on this machine may read the key file {path}: run chmod 600 {path}")
     return found
 
 
@@ -140,7 +146,7 @@ def _unwritable(place: Path, error: OSError) -> InvalidInputError:
 
 def _no_keys(place: Path) -> InvalidInputError:
     return InvalidInputError(
-        f"{show(place.name)} is no key file with versions of at least {8 * SHORTEST} bits",
-        "name a new file, in which a key will be made",
+        f"{show(place.name)} is not a key file with versions of at least {8 * SHORTEST} bits",
+        "name a new file: a key is created in it",
         "wrong-format",
     )

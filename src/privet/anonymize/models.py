@@ -320,11 +320,11 @@ def asked(
     for model in models:
         if not callable(getattr(model, "holds", None)):
             raise InvalidInputError(
-                f"{show(model)} is no privacy model", 'give such as EntropyL(2, "disease")', "wrong-type"
+                f"{show(model)} is not a privacy model", 'for example EntropyL(2, "disease")', "wrong-type"
             )
     found += models
     if not found:
-        raise InvalidInputError("no privacy model is asked for", "give k, l or t, or models=[...]", "missing-option")
+        raise InvalidInputError("no privacy model is given", "give k, l or t, or models=[...]", "missing-option")
     return tuple(dict.fromkeys(found))
 
 

@@ -246,7 +246,7 @@ def mondrian(  # noqa: PLR0913  what a steward may want to say, each by name
     wanted = asked(k, l, t, models, private)
     private, names = columns_of(wanted, private), (quasi,) if isinstance(quasi, str) else tuple(quasi or ())
     if len(names) > MOST_AXES:
-        raise InvalidInputError(f"there are {len(names)} quasi-identifiers", f"name {MOST_AXES} or fewer", "too-many")
+        raise InvalidInputError(f"there are {len(names)} quasi-identifiers", f"name at most {MOST_AXES}", "too-many")
     check_names(table, names, private)
     given = given_hierarchies(hierarchies, names)
     axes = tuple(axis(table[name], given.get(name)) for name in names)
@@ -302,7 +302,9 @@ def _feasible(records: int, k: int, checks: Sequence[_Check]) -> None:
         for model in check.models:
             if not model.holds(check.overall[None, :], check.overall)[0]:
                 raise InvalidInputError(
-                    f"not even all records together keep {model}", "give a smaller l or a larger c", "unreachable-model"
+                    f"not even all records together satisfy {model}",
+                    "give a smaller l or a larger c",
+                    "unreachable-model",
                 )
 
 

@@ -168,17 +168,19 @@ def _check(
 ) -> None:
     everywhere = {name for table in tables.values() for name in table.columns}
     if not tables or not columns:
-        raise InvalidInputError("there are no ids to replace", "name tables and their columns of ids", "nothing-to-do")
+        raise InvalidInputError(
+            "there are no ids to replace", "name the tables and the columns that hold ids", "nothing-to-do"
+        )
     for name in (*columns, *drop):
         if name not in everywhere:
             raise InvalidInputError(
                 f"no table has a column {show(name)}",
-                f"use some of {', '.join(map(show, sorted(everywhere)))}",
+                f"use one of {', '.join(map(show, sorted(everywhere)))}",
                 "unknown-column",
             )
     both = sorted(set(columns) & set(drop))
     if both:
-        raise InvalidInputError(f"{show(both[0])} is to be replaced and dropped", "choose one", "duplicate-name")
+        raise InvalidInputError(f"{show(both[0])} is both replaced and dropped", "choose one", "duplicate-name")
     if not FEWEST <= length <= MOST:
         raise InvalidInputError(
             f"a pseudonym cannot have {length} letters", f"give {FEWEST} to {MOST} ({LETTERS} is usual)", "out-of-range"

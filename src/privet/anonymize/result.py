@@ -17,8 +17,8 @@ from privet.typing import Integers, Truths
 
 SUPPRESSED = "*"
 NO_GUARANTEE = (
-    "This is no guarantee: who knows more about people than the quasi-identifiers, or sees a second release, may still "
-    "learn about them."
+    "This is no guarantee: anyone who knows more about people than the quasi-identifiers, or sees a second release, "
+    "may still learn about them."
 )
 
 
@@ -156,7 +156,7 @@ class Anonymized:
         found = []
         if self.telling:
             found.append(
-                f"shipped as they are, though most records have a value of their own: {', '.join(self.telling)}"
+                f"shipped unchanged, although most records have a value of their own: {', '.join(self.telling)}"
             )
         if self.original.left_out:
             found.append(f"not read, for their names or types: {', '.join(map(show, self.original.left_out))}")

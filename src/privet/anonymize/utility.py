@@ -309,7 +309,9 @@ def measure_of(
     heights = tuple(one.height for one in hierarchies)
     records = int(counts[0].sum())
     if name not in ADDITIVE and weights:
-        raise InvalidInputError(f"{name} has no weights", "give weights with ncp or entropy", "unneeded-option")
+        raise InvalidInputError(
+            f"{name} has no weights", "give weights only with the measures ncp and entropy", "unneeded-option"
+        )
     if name == "discernibility":
         return Discernibility(heights, records, least)
     if name == "average_class_size":
@@ -322,7 +324,7 @@ def weights_of(names: Sequence[str], given: Mapping[str, object]) -> list[Fracti
     for name in given:
         if name not in names:
             raise InvalidInputError(
-                f"{show(name)} has a weight and is no quasi-identifier",
+                f"{show(name)} has a weight but is not a quasi-identifier",
                 f"use one of {', '.join(map(show, names))}",
                 "unknown-column",
             )

@@ -176,7 +176,7 @@ class DuckDb:
             if raw.unclosed:
                 raise InvalidInputError(
                     f"table {show(table.name)}: the file ends inside a quoted field",
-                    "close the quote: it takes in every row behind it",
+                    "close the quote: it swallows every row after it",
                     "unclosed-quote",
                 )
         if not self._reads(table):
@@ -184,7 +184,7 @@ class DuckDb:
             which = "" if column is None else f"column {show(column)}: "
             raise InvalidInputError(
                 f"table {show(table.name)}: {which}the engine cannot read every value",
-                "correct the values: a question that meets one would fail, and that would tell something",
+                "correct the values: a question that meets one would fail, and the failure would reveal something",
                 "unreadable-value",
             )
 

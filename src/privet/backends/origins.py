@@ -84,14 +84,16 @@ def check_unit_wise(origin: Origin, tables: Mapping[str, Table]) -> None:
                         "unbounded-join",
                     )
             elif not isinstance(origin.right, Scan) or not tables[origin.right.table].public:
-                raise RefusedQueryError("a join would mix rows of several units", "join on the unit", "not-per-unit")
+                raise RefusedQueryError(
+                    "a join would mix rows of several units", "join the tables on their units", "not-per-unit"
+                )
             elif not people and origin.most != 1:
-                raise _row_units("it cannot be there more than once: join on all columns of the public table's key")
+                raise _row_units("a row may match only one row of the public table: join on all columns of its key")
             _check_spread(origin)
         case PerUnit():
             check_unit_wise(origin.source, tables)
             if _unit(origin.source, tables) is None:
-                raise _row_units("there is nothing to add up of it")
+                raise _row_units("it has no rows to add up")
         case _:
             assert_never(origin)
 

@@ -155,7 +155,9 @@ class Catalog:
         """One table more."""
         if table.name in self.tables:
             raise InvalidInputError(
-                f"there is already a table {show(table.name)}", "choose another name, or update it", "table-exists"
+                f"there is already a table {show(table.name)}",
+                "choose another name, or update the table",
+                "table-exists",
             )
         return replace(self, tables={**self.tables, table.name: table})
 
@@ -228,7 +230,9 @@ def _check_path(source: Source) -> None:
     if not isinstance(source.path, str) or not source.path.strip() or "\0" in source.path:
         raise InvalidInputError(f"a {source.kind} source needs a path", 'write path = "visits.csv"', "missing-option")
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", source.path):
-        raise InvalidInputError(f"{show(source.path)} is not a file here", "copy it to this machine", "not-supported")
+        raise InvalidInputError(
+            f"{show(source.path)} is not a file here", "copy the data to this machine", "not-supported"
+        )
     for name in ("sheet", "table"):
         if not isinstance(getattr(source, name), str | None):
             raise InvalidInputError(f"{name} must be a text", f"give the {name}'s name", "wrong-type")
@@ -251,7 +255,7 @@ def _check_reading(source: Source) -> None:
     ):
         raise InvalidInputError(
             f"thousands must be one mark other than decimal, not {show(source.thousands)}",
-            'give such as "." or " "',
+            'for example "." or " "',
             "invalid-mark",
         )
     try:
@@ -259,7 +263,9 @@ def _check_reading(source: Source) -> None:
         "".encode(source.encoding)  # some codecs are not for text
     except (LookupError, TypeError, ValueError):
         raise InvalidInputError(
-            f"there is no encoding {show(source.encoding)}", 'for example "utf-8" or "latin-1"', "unknown-choice"
+            f"there is no encoding {show(source.encoding)}",
+            'for example "utf-8", "latin-1" or "cp1252"',
+            "unknown-choice",
         ) from None
     _check_date_format(source.date_format)
 
@@ -283,9 +289,11 @@ def _check_date_format(text: object) -> None:
 
 def _check_table(table: Table) -> None:
     if not isinstance(table.source, Source):
-        raise InvalidInputError("source is not a Source", "say where the rows are", "wrong-type")
+        raise InvalidInputError("source is not a Source", "give a Source that says where the rows are", "wrong-type")
     if not isinstance(table.columns, Mapping) or not table.columns:
-        raise InvalidInputError("no column is declared", "declare each column that may be asked about", "not-declared")
+        raise InvalidInputError(
+            "no column is declared", "declare each column that people may ask about", "not-declared"
+        )
     for name, kind in table.columns.items():
         _check_column(name, kind)
     if table.unit is not None:
@@ -298,7 +306,9 @@ def _check_table(table: Table) -> None:
             limit_of(limit, name)
         if table.unit is None and limit not in (1, None):
             raise InvalidInputError(
-                f"each row is a unit, so {name} is 1, not {limit}", "leave it out, or name a unit", "rows-are-units"
+                f"each row is a unit, so {name} is 1, not {limit}",
+                f"leave {name} out, or name a unit column",
+                "rows-are-units",
             )
     whole(table.version, "version", 1)
     _check_types(table.types)
@@ -318,7 +328,9 @@ def _check_types(types: object) -> None:
 
 def _check_public(table: Table) -> None:
     if table.public and table.unit is not None:
-        raise InvalidInputError("it is public and has a unit to protect", "leave one out", "contradictory-options")
+        raise InvalidInputError(
+            "it is public, but has a unit to protect", "leave one of them out", "contradictory-options"
+        )
     if table.public and any(getattr(table, name) not in (1, None) for name in LIMITS):
         raise InvalidInputError(
             "nobody is protected in a public table", f"leave out {' and '.join(LIMITS)}", "unneeded-option"
@@ -346,7 +358,9 @@ def limit_of(value: object, name: str) -> int:
     limit = whole(value, name, 1)
     if limit > MOST_OF_A_UNIT:
         raise InvalidInputError(
-            f"{name} is above 2**40, which bounds nothing", "give what is usual for one unit", "limit-too-high"
+            f"{name} is above 2**40, which bounds nothing",
+            f"give the usual number for one unit, for example {name}=3",
+            "limit-too-high",
         )
     return limit
 
@@ -355,7 +369,9 @@ def _check_column(name: object, kind: object) -> None:
     check_name(name, "a column")
     if not isinstance(kind, Kind):
         raise InvalidInputError(
-            f"column {show(name)}: {show(kind)} is not a kind of column", "for example Integer(0, 120)", "wrong-type"
+            f"column {show(name)}: {show(kind)} is not a kind of column",
+            "for example pv.Integer(0, 120) or pv.Text()",
+            "wrong-type",
         )
     if isinstance(kind, Integer | Number) and max(abs(bound) for bound in kind.steps) > LARGEST_STEP:
         raise InvalidInputError(
@@ -368,7 +384,9 @@ def _check_column(name: object, kind: object) -> None:
 def check_name(name: object, what: str) -> None:
     if not isinstance(name, str) or not name.strip() or name != name.strip() or len(name) > LONGEST_NAME:
         raise InvalidInputError(
-            f"{show(name)} cannot name {what}", f"use 1 to {LONGEST_NAME} characters, no outer spaces", "invalid-name"
+            f"{show(name)} cannot name {what}",
+            f"use 1 to {LONGEST_NAME} characters, with no spaces at the ends",
+            "invalid-name",
         )
     if any(unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp") for letter in name):
         raise InvalidInputError(
@@ -383,7 +401,7 @@ def _check_different(names: Iterable[str], where: str, what: str) -> None:
         key = unicodedata.normalize("NFC", name).casefold()
         if key in seen:
             raise InvalidInputError(
-                f"{where}: {what}s {show(seen[key])} and {show(name)} differ at most in case",
+                f"{where}: {what}s {show(seen[key])} and {show(name)} differ only in case, or not at all",
                 f"rename one {what}",
                 "duplicate-name",
             )
@@ -393,7 +411,7 @@ def _check_different(names: Iterable[str], where: str, what: str) -> None:
 def texts(value: object, name: str) -> tuple[str, ...]:
     if not isinstance(value, list | tuple) or not all(isinstance(text, str) for text in value):
         raise InvalidInputError(
-            f"{name} must be a list of texts, not {show(value)}", f'give such as {name} = ["NA"]', "not-a-list"
+            f"{name} must be a list of texts, not {show(value)}", f'for example {name} = ["NA"]', "not-a-list"
         )
     return tuple(value)
 

@@ -98,7 +98,9 @@ def parse(text: str) -> Catalog:
         )
     _only(document, {"format", "neighbors", "partition", "tables"}, "the file")
     if "neighbors" not in document:
-        raise InvalidInputError("neighbors is missing", 'write neighbors = "add-remove" or "replace"', "missing-entry")
+        raise InvalidInputError(
+            "neighbors is missing", 'write neighbors = "add-remove" or neighbors = "replace"', "missing-entry"
+        )
     tables = {name: _table(name, entry) for name, entry in _mapping(document.get("tables", {}), "tables").items()}
     partition = None if "partition" not in document else _partition(document["partition"])
     return Catalog(neighbors=neighbors_from(document["neighbors"]), tables=tables, partition=partition)

@@ -29,7 +29,7 @@ STOPPED, READER_GONE = 130, 141  # what a shell reports for Ctrl-C, and for a pr
 EXIT_CODES = """\
 exit codes:
   0    done
-  1    preflight found somebody, or could not decide; an audit found a violation, or the gallery is not as it should be;
+  1    preflight found somebody, or could not decide; an audit found a violation, or a wrong verdict in the gallery;
        recheck found a charge that is too small
   2    bad input, or a question that is not answered; nothing was charged
   3    refused by the budget, or the analyst is suspended; nothing was charged; an audit could not decide
@@ -51,7 +51,7 @@ GROUPS = {  # in this order in `privet --help`
         "suggest", "explain", "query", "budget", "recheck",
     ),
     "audit the guarantee": ("audit",),
-    "ship records with less in them": ("anonymize", "pseudonymize", "compare"),
+    "ship records that reveal less": ("anonymize", "pseudonymize", "compare"),
 }  # fmt: skip
 RENAMED = {("attack", "queries"): "differencing", ("attack", "records"): "anonymized"}  # since version 0.1
 
@@ -99,7 +99,7 @@ class _Parser(argparse.ArgumentParser):
     """Raises what it does not understand, with a remedy."""
 
     def error(self, message: str) -> NoReturn:
-        raise InvalidInputError(message, f"run `{self.prog} --help` to see what can be written", "wrong-usage")
+        raise InvalidInputError(message, f"run `{self.prog} --help` to see its options", "wrong-usage")
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -47,15 +47,34 @@ def _options(command: argparse.ArgumentParser) -> None:
     add("data", metavar="DATA", type=Path, help="the records: a CSV, Excel, Parquet or DuckDB file")
     add("--quasi", metavar="A,B", required=True, help="columns that others may know about a person")
     add("--sensitive", metavar="C", default="", help="columns that nobody should learn, used for l and t")
-    add("--hierarchies", metavar="DIR", type=Path, help="files such as age.csv; others are made from the values")
+    add(
+        "--hierarchies",
+        metavar="DIR",
+        type=Path,
+        help="folder of hierarchies such as age.csv; for other columns they are built from the values",
+    )
     add("--k", type=int, default=5, metavar="K", help="at least K records look the same (5)")
-    add("--l", type=int, metavar="L", help="and have at least L different sensitive values")
-    add("--entropy-l", metavar="L", help="as mixed as if L values were equally frequent")
-    add("--recursive-l", metavar="C,L", help="the most frequent value occurs less than C times all from the L-th on")
+    add("--l", type=int, metavar="L", help="and these have at least L different sensitive values")
+    add("--entropy-l", metavar="L", help="entropy l-diversity: as mixed as if L values were equally frequent")
+    add(
+        "--recursive-l",
+        metavar="C,L",
+        help="the most frequent value occurs less often than C times the L-th and all rarer values together",
+    )
     add("--t", metavar="T", help="sensitive values are at most T away from those of the whole table, for example 0.2")
-    add("--suppress", default="0.05", metavar="SHARE", help="records that may be suppressed (0.05); not for mondrian")
-    add("--method", choices=("optimal", "mondrian"), default="optimal", help="one level per column, or cuts (optimal)")
-    add("--relaxed", action="store_true", help="mondrian: records with the same value may be divided by a cut")
+    add(
+        "--suppress",
+        default="0.05",
+        metavar="SHARE",
+        help="largest share of records to suppress (0.05); not for mondrian",
+    )
+    add(
+        "--method",
+        choices=("optimal", "mondrian"),
+        default="optimal",
+        help="optimal: one level per column; mondrian: cut the records into classes (optimal)",
+    )
+    add("--relaxed", action="store_true", help="mondrian: a cut may divide records with the same value")
     add("--measure", choices=tuple(MEASURES), default="ncp", help="which loss to minimize (ncp); not for mondrian")
     add("--seconds", type=float, metavar="S", help="after S seconds, take the best result so far; not for mondrian")
     add("--top-code", metavar="A=90", action="append", default=[], help="numbers above 90 in column A become 90")
@@ -66,8 +85,8 @@ def _options(command: argparse.ArgumentParser) -> None:
     kept.add_argument("--keep-suppressed", action="store_const", const=True, dest="keep", help=stars)
     kept.add_argument("--drop-suppressed", action="store_const", const=False, dest="keep", help="never write them")
     add("--shuffle", action="store_true", help="write the records in an order that reveals nothing")
-    add("--encoding", metavar="NAME", help="encoding of the file (guessed)")
-    add("--delimiter", metavar="MARK", help="delimiter of the file (guessed)")
+    add("--encoding", metavar="NAME", help="encoding of the file (default: guessed)")
+    add("--delimiter", metavar="MARK", help="delimiter of the file (default: guessed)")
     add("--out", metavar="FILE", type=Path, help="write the records to this file: .csv or .parquet")
     spreadsheet_option(command)
     json_option(command)
@@ -159,7 +178,9 @@ def _plan(options: argparse.Namespace) -> _Plan:
             read(options.data, columns=[name], **given)  # says why it is not among them
     _check_names(quasi, sensitive, dropped)
     if not len(data):
-        raise InvalidInputError(f"{options.data.name} has no records", "check its header and delimiter", "empty")
+        raise InvalidInputError(
+            f"{options.data.name} has no records", "check the file, its header and its delimiter", "empty"
+        )
     coded = []
     for function, pairs in ((top_code, options.top_code), (bottom_code, options.bottom_code)):
         for name, limit in map(_limit, pairs):
@@ -183,7 +204,9 @@ def _check_names(quasi: Sequence[str], sensitive: Sequence[str], dropped: Sequen
     for name in named:
         if named.count(name) > 1:
             raise InvalidInputError(
-                f"column {show(name)} is named twice", "name it once: --quasi, --sensitive or --drop", "duplicate-name"
+                f"column {show(name)} is named twice",
+                "name it in one of --quasi, --sensitive and --drop",
+                "duplicate-name",
             )
 
 
@@ -191,7 +214,9 @@ def _check_twice(path: Path, name: str, data: Microdata) -> None:
     """None of the columns of a file is lost without a word."""
     if [other.casefold() for other in data.left_out].count(name.casefold()) > 1:
         raise InvalidInputError(
-            f"column {show(name)} is in {path.name} twice", "rename one; case does not matter", "duplicate-name"
+            f"column {show(name)} is in {path.name} twice",
+            "rename one; upper and lower case are the same",
+            "duplicate-name",
         )
 
 
@@ -226,7 +251,9 @@ def _hierarchies(folder: Path | None, quasi: Sequence[str]) -> Mapping[str, Hier
 def _limit(pair: str) -> tuple[str, str]:
     name, equals, limit = pair.rpartition("=")
     if not equals or not name:
-        raise InvalidInputError(f"{show(pair)} is not a column and a limit", "for example age=90", "syntax-error")
+        raise InvalidInputError(
+            f"{show(pair)} is not a column and a limit", "for example --top-code age=90", "syntax-error"
+        )
     return name.strip(), limit.strip()
 
 
@@ -366,18 +393,21 @@ def _loss(made: Anonymized) -> list[str]:
 
 
 def _warnings(made: Anonymized, checked: Checked) -> list[str]:
-    lines = ["Who knows more of a person than these columns, or has a second release, may still learn about them."]
+    lines = [
+        "Anyone who knows more about a person than these columns, or has a second release, may still learn about them."
+    ]
     if made.untouched:
-        lines.append(f"Shipped as they are, and looked at by nothing: {', '.join(made.untouched)}.")
+        lines.append(f"Shipped unchanged and not checked: {', '.join(made.untouched)}.")
     if made.telling:
-        lines.append(f"Most records have a value of their own in {', '.join(made.telling)}: leave it out by --drop.")
+        lines.append(f"Most records have a value of their own in {', '.join(made.telling)}: leave it out with --drop.")
     for name, one in checked.diversity.items():
         if one.alike:
             lines.append(
-                f"{one.alike:,} records are in classes where all have the same {name}: who is in one need not be found."
+                f"{one.alike:,} records are in classes where all have the same {name}: "
+                "this reveals the value without finding the record."
             )
     if not made.sensitive:
-        lines.append("No --sensitive column was named, so nothing was looked at that classes have in common.")
+        lines.append("No --sensitive column was named, so values that a whole class shares were not checked.")
     lines.append("Attack these records as others would: see docs/attacks/anonymized.md and docs/anonymize.md.")
     return lines
 
@@ -385,18 +415,18 @@ def _warnings(made: Anonymized, checked: Checked) -> list[str]:
 def _written(made: Anonymized, options: argparse.Namespace) -> list[str]:
     lines = ["", f"The records are in {options.out}"]
     if made.suppressed and not options.keep:
-        why = "" if made.stars_hold else ": as a class of their own they would not be as the models say"
+        why = "" if made.stars_hold else ": as a class of their own they would not satisfy the models"
         lines.append(f"without the {made.suppressed:,} that are suppressed{why}")
     elif not made.stars_hold:
-        lines.append("The suppressed records in it are not as the models say: they are too few, or too alike.")
+        lines.append("The suppressed records in it do not satisfy the models: they are too few, or too alike.")
     if not options.shuffle:
-        lines.append("They are in the order of the data: if that tells something, add --shuffle.")
+        lines.append("They are in the order of the data: if that order reveals something, add --shuffle.")
     return lines
 
 
 VERBS = {
     "anonymize": Verb(
-        "generalize and suppress records before they are shipped (k, l, t); says what that does not promise",
+        "generalize and suppress records before you ship them (k, l, t); says what this does not promise",
         "privet anonymize patients.csv --quasi age,zip,sex --k 5 --sensitive disease --l 2 --out shipped.csv",
         _options,
         _anonymize,

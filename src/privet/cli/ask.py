@@ -28,7 +28,7 @@ def _text_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--file", metavar="Q.sql", type=Path, help="read the question from a file")
     command.add_argument("--analyst", metavar="NAME", default="", help="who asks; the owner if not given")
     command.add_argument(
-        "--part", metavar="NAME", help="ask about the units of this part alone; only the part is charged"
+        "--part", metavar="NAME", help="ask about the units of this part alone; only this part is charged"
     )
     verb.json_option(command)
 
@@ -42,38 +42,46 @@ def _question_options(command: argparse.ArgumentParser) -> None:
         "--within",
         action="append",
         metavar="N",
-        help="how far off the answer may be: 50, or 5%% with --expected, or n=50",
+        help="largest error of the answer, with probability 95 %%: 50, or 5%% with --expected, or n=50",
     )
     price.add_argument("--expected", action="append", metavar="N", help="what 5%% is relative to: 1000, or n=1000")
     price.add_argument(
-        "--delta", help="with --epsilon: for groups that nobody declared, and for Gaussian noise where it errs less"
+        "--delta",
+        help="with --epsilon: allows groups that nobody declared, and Gaussian noise where its error is smaller",
     )
     limits = command.add_argument_group("what counts of one unit (the table's own limits if not given)")
-    limits.add_argument("--max-groups", type=int, metavar="N", help="how many groups of a unit count")
-    limits.add_argument("--max-rows-per-group", type=int, metavar="N", help="and how many rows in each")
-    limits.add_argument("--max-rows", type=int, metavar="N", help="how many rows in all; if given alone, in any groups")
+    limits.add_argument("--max-groups", type=int, metavar="N", help="count at most N groups of a unit")
+    limits.add_argument(
+        "--max-rows-per-group", type=int, metavar="N", help="count at most N rows of a unit in each group"
+    )
+    limits.add_argument(
+        "--max-rows", type=int, metavar="N", help="count at most N rows of a unit in all; if given alone, in any groups"
+    )
     groups = command.add_argument_group("groups")
     groups.add_argument("--private-keys", action="store_true", help="show only groups with enough people")
-    groups.add_argument("--other", metavar="NAME", help="one more row, with this name, for groups that are not shown")
+    groups.add_argument("--other", metavar="NAME", help="add a row with this name for all groups that are not shown")
     command.add_argument(
-        "--weight", metavar="COLUMN", help="each row counts as often as this column says, as in surveys"
+        "--weight", metavar="COLUMN", help="count each row as often as this column says, as in surveys"
     )
 
 
 def _query_options(command: argparse.ArgumentParser) -> None:
     _question_options(command)
-    command.add_argument("--key", help="a text used once: a retry with it never pays twice for one answer")
+    command.add_argument(
+        "--key",
+        help="a text of your choice for this request: a retry with the same text never pays twice for one answer",
+    )
     command.add_argument("--fresh", action="store_true", help="pay again even if the answer is stored")
     command.add_argument(
         "--published",
         action="store_true",
-        help="fit to print, free of charge: whole numbers, never below 0, that add up to their totals",
+        help="make the numbers fit to print, free of charge: whole, never below 0, adding up to their totals",
     )
     command.add_argument(
         "--csv", metavar="FILE.csv", type=Path, help="write the rows with their intervals to this file"
     )
     verb.spreadsheet_option(command)
-    command.add_argument("--chart", metavar="FILE.svg", type=Path, help="draw them in this file")
+    command.add_argument("--chart", metavar="FILE.svg", type=Path, help="draw them in this SVG file")
 
 
 def _query(options: argparse.Namespace) -> None:
@@ -183,7 +191,7 @@ def _asked(vault: Vault, options: argparse.Namespace) -> Query:
 
 def _suggest_options(command: argparse.ArgumentParser) -> None:
     _text_options(command)
-    command.add_argument("--epsilon", required=True, help="what to pay for looking; there is no default")
+    command.add_argument("--epsilon", required=True, help="the price of the suggestion; there is no default")
 
 
 def _suggest(options: argparse.Namespace) -> None:
@@ -211,9 +219,7 @@ def _text(options: argparse.Namespace) -> str:
     try:
         return sys.stdin.read()
     except UnicodeDecodeError:
-        raise InvalidInputError(
-            "stdin is not text that can be read", "send the question as UTF-8", "not-utf8"
-        ) from None
+        raise InvalidInputError("stdin is not text in UTF-8", "send the question as UTF-8", "not-utf8") from None
 
 
 def _wanted(given: list[str] | None, option: str) -> Mapping[str, Any] | str | None:
@@ -234,19 +240,19 @@ def _wanted(given: list[str] | None, option: str) -> Mapping[str, Any] | str | N
 
 VERBS = {
     "suggest": verb.Verb(
-        "how many groups and rows of a unit should count, and in which range numbers lie; this is paid for",
+        "suggest how many groups and rows of a unit to count, and a range for numbers; this is charged",
         'privet suggest clinic.privet "SELECT ward, AVG(cost) AS c FROM visits GROUP BY ward" --epsilon 0.1',
         _suggest_options,
         _suggest,
     ),
     "explain": verb.Verb(
-        "price, noise and expected error of a question; nothing is spent and no data are touched",
+        "show the price, noise and expected error of a question; nothing is spent and no data are touched",
         'privet explain clinic.privet "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward" --epsilon 0.5',
         _question_options,
         _explain,
     ),
     "query": verb.Verb(
-        "ask: pay, compute, publish; the same question again is free",
+        "ask a question: pay, compute, publish; the same question again is free",
         'privet query clinic.privet "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward" --epsilon 0.5 --chart n.svg',
         _query_options,
         _query,

@@ -24,10 +24,12 @@ def _budget_options(command: argparse.ArgumentParser) -> None:
     whose.add_argument("--analyst", metavar="NAME", help="show the budget of this analyst")
     whose.add_argument("--part", metavar="NAME", help="show the budget of this part of the units")
     change = command.add_mutually_exclusive_group()
-    change.add_argument("--grant", metavar="NAME", help="cap an analyst at --epsilon, beside the cap of all")
+    change.add_argument(
+        "--grant", metavar="NAME", help="cap this analyst at --epsilon; the cap of the vault still holds"
+    )
     change.add_argument("--reinstate", metavar="NAME", help="let a suspended analyst ask again")
-    command.add_argument("--epsilon", help="of a grant")
-    command.add_argument("--delta", help="of a grant (0)")
+    command.add_argument("--epsilon", help="epsilon of a grant")
+    command.add_argument("--delta", help="delta of a grant (0)")
     json_option(command)
 
 
@@ -37,7 +39,7 @@ def _budget(options: argparse.Namespace) -> None:
     if (options.grant is None) != (options.epsilon is None) or (options.grant is None and options.delta is not None):
         raise InvalidInputError(
             "a grant has a name and an epsilon",
-            "give --grant NAME --epsilon E [--delta D], all together",
+            "give both: --grant anna --epsilon 1",
             "missing-option",
         )
     with opened(options.vault) as vault:
@@ -90,7 +92,7 @@ def _path(options: argparse.Namespace) -> Path:
     folder = Path(options.vault)
     if not folder.is_dir():
         raise InvalidInputError(
-            f"{show(str(folder))} is not a vault", "give the path of a vault folder", "vault-missing"
+            f"{show(str(folder))} is not a vault", "give the folder that `privet init` made", "vault-missing"
         )
     return folder / "ledger.sqlite"
 
@@ -202,7 +204,7 @@ ACTIONS = {
 }
 VERBS = {
     "budget": Verb(
-        "the cap, what is spent and what is left; grants for analysts",
+        "show the cap, what is spent and what is left; grant analysts a share",
         "privet budget clinic.privet --grant anna --epsilon 1",
         _budget_options,
         _budget,

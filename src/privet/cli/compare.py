@@ -11,12 +11,14 @@ from privet.cli.verb import Verb, counting, pen, print_json, result_options
 
 def _options(command: argparse.ArgumentParser) -> None:
     command.add_argument("data", metavar="DATA", type=Path, help="the records: CSV, Excel, Parquet or DuckDB")
-    command.add_argument("--quasi", required=True, metavar="A,B", help="columns that an attacker knows of people")
-    command.add_argument("--sensitive", required=True, metavar="C", help="the column that must not be found out")
+    command.add_argument("--quasi", required=True, metavar="A,B", help="columns that an attacker knows about people")
+    command.add_argument("--sensitive", required=True, metavar="C", help="the column that nobody should learn")
     command.add_argument("--ids", default="", metavar="D,E", help="direct identifiers, such as names")
-    command.add_argument("--hierarchies", type=Path, metavar="DIR", help="a folder of files such as age.csv")
-    command.add_argument("--suppress", default="0.05", metavar="SHARE", help="so many records may be suppressed (0.05)")
-    command.add_argument("--epsilon", default="1", metavar="E", help="of the noisy tables (1)")
+    command.add_argument("--hierarchies", type=Path, metavar="DIR", help="folder of hierarchies such as age.csv")
+    command.add_argument(
+        "--suppress", default="0.05", metavar="SHARE", help="largest share of records to suppress (0.05)"
+    )
+    command.add_argument("--epsilon", default="1", metavar="E", help="epsilon of the noisy tables (1)")
     result_options(command)
 
 
@@ -48,7 +50,7 @@ def _names(text: str) -> list[str]:
 
 VERBS = {
     "compare": Verb(
-        "ship the same records in several ways, and see what is left to use and what attacks get",
+        "compare ways to ship the same records: what each leaves to use, and what attacks get",
         "privet compare patients.csv --quasi age,sex,zip --sensitive disease --out plans.html",
         _options,
         _compare,

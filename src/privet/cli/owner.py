@@ -19,17 +19,27 @@ if TYPE_CHECKING:
 
 MOVES = {
     "add-remove": "come or go in one part: each part has the whole budget",
-    "replace": "go from one part to another: each two parts have the whole budget together",
+    "replace": "go from one part to another: any two parts share the whole budget",
 }
 READING = ("kind", "delimiter", "encoding", "skip", "sheet", "table", "missing", "decimal", "thousands", "date_format")
 
 
 def _init_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("vault", metavar="FOLDER", help="a new folder, such as clinic.privet")
-    command.add_argument("--epsilon", required=True, help="the most that all answers together may cost; no default")
-    command.add_argument("--delta", default="0", help="0 (the default), or a small number such as 1e-9")
-    command.add_argument("--neighbors", default="add-remove", help="add-remove (the default) or replace")
-    command.add_argument("--on-exhausted", default="refuse", help="refuse (the default), or warn: answer anyway")
+    command.add_argument(
+        "--epsilon", required=True, help="the most that all answers together may cost; there is no default"
+    )
+    command.add_argument(
+        "--delta", default="0", help="delta of the budget: 0 (the default), or a small number such as 1e-9"
+    )
+    command.add_argument(
+        "--neighbors", default="add-remove", help="neighboring tables: add-remove (the default) or replace"
+    )
+    command.add_argument(
+        "--on-exhausted",
+        default="refuse",
+        help="when the budget is used up: refuse (the default), or warn and answer anyway",
+    )
     verb.json_option(command)
 
 
@@ -54,19 +64,21 @@ def _init(options: argparse.Namespace) -> None:
 
 
 def _reading_options(command: argparse.ArgumentParser) -> None:
-    group = command.add_argument_group("how to read the file, where guessing is wrong")
+    group = command.add_argument_group("how to read the file, if the guess is wrong")
     group.add_argument(
-        "--kind", choices=("csv", "parquet", "excel", "duckdb"), help="if the ending of the file name does not say it"
+        "--kind", choices=("csv", "parquet", "excel", "duckdb"), help="kind of file, if its name does not say it"
     )
-    group.add_argument("--delimiter", help="what stands between fields, such as ';'")
-    group.add_argument("--encoding", help="utf-8, cp1252, latin-1, ...")
-    group.add_argument("--skip", type=int, help="lines before the header")
-    group.add_argument("--sheet", help="of an Excel file")
-    group.add_argument("--table", help="of a DuckDB file")
-    group.add_argument("--missing", action="append", metavar="CODE", help='means "no value"; may be given again')
+    group.add_argument("--delimiter", help="the character between fields, such as ';'")
+    group.add_argument("--encoding", help="encoding of the file: utf-8, cp1252, latin-1, ...")
+    group.add_argument("--skip", type=int, help="number of lines before the header")
+    group.add_argument("--sheet", help="sheet of an Excel file")
+    group.add_argument("--table", help="table of a DuckDB file")
+    group.add_argument(
+        "--missing", action="append", metavar="CODE", help='text that means "no value"; may be given again'
+    )
     group.add_argument("--decimal", choices=(".", ","), help="the decimal mark")
     group.add_argument("--thousands", help="the mark between thousands")
-    group.add_argument("--date-format", help="for example %%d.%%m.%%Y")
+    group.add_argument("--date-format", help="how dates are written, for example %%d.%%m.%%Y")
 
 
 def _reading(options: argparse.Namespace) -> dict[str, Any]:
@@ -77,9 +89,11 @@ def _reading(options: argparse.Namespace) -> dict[str, Any]:
 def _describe_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("file", metavar="FILE", help="CSV, Parquet, Excel or DuckDB")
     command.add_argument("--name", help="the table's name; the file's own if not given")
-    command.add_argument("--public", action="store_true", help="everybody may read it: list all its texts")
     command.add_argument(
-        "--out", metavar="TABLE.toml", type=Path, help="write the draft to this file, to be checked and edited"
+        "--public", action="store_true", help="everybody may read this table; the draft then lists all its texts"
+    )
+    command.add_argument(
+        "--out", metavar="TABLE.toml", type=Path, help="write the draft to this file; then check and edit it"
     )
     _reading_options(command)
     verb.json_option(command)
@@ -98,9 +112,7 @@ def _describe(options: argparse.Namespace) -> None:
         verb.print_json("draft", {"toml": draft.toml(), "out": None if options.out is None else str(options.out)})
         return
     print("\n".join(one_line(line) for line in str(draft).splitlines()))  # a header may hold terminal commands
-    private = (
-        "A draft for the owner alone: it was made from the data. Put there what anybody may know, then declare it."
-    )
+    private = "A draft for the owner alone, made from the data. Put in what anybody may know, then declare it."
     public = "A draft with texts from the file. If everybody may read all of it, declare it."
     print(public if options.public else private)
     if options.out is not None:
@@ -117,13 +129,24 @@ def _add_options(command: argparse.ArgumentParser) -> None:
     unit = command.add_mutually_exclusive_group()
     unit.add_argument("--unit", metavar="COLUMN", help="the column that names a person; the draft's own if not given")
     unit.add_argument("--rows-are-units", action="store_true", help="each row is a different person")
-    unit.add_argument("--public", action="store_true", help="everybody may read it: nobody is protected; for joins")
-    command.add_argument(
-        "--key", action="append", metavar="COLUMN", help="tells the rows of a public table apart; may be given again"
+    unit.add_argument(
+        "--public", action="store_true", help="everybody may read this table, for joins; nobody in it is protected"
     )
-    command.add_argument("--max-groups", type=int, help="how many groups of an answer one person may count in")
-    command.add_argument("--max-rows-per-group", type=int, help="how many rows of one person count in a group")
-    command.add_argument("--max-rows", type=int, help="how many rows of one person count in all; alone, in any groups")
+    command.add_argument(
+        "--key",
+        action="append",
+        metavar="COLUMN",
+        help="column that tells the rows of a public table apart; may be given again",
+    )
+    command.add_argument(
+        "--max-groups", type=int, metavar="N", help="count one person in at most N groups of an answer"
+    )
+    command.add_argument(
+        "--max-rows-per-group", type=int, metavar="N", help="count at most N rows of one person per group"
+    )
+    command.add_argument(
+        "--max-rows", type=int, metavar="N", help="count at most N rows of one person in all; alone: in any groups"
+    )
     _reading_options(command)
     verb.json_option(command)
 
@@ -198,9 +221,7 @@ def _from_draft(path: Path, vault: Vault) -> Table:
 def _update_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("vault", metavar="VAULT")
     command.add_argument("name", metavar="TABLE")
-    command.add_argument(
-        "file", metavar="FILE", nargs="?", help="where the data are now (if not given: where they were)"
-    )
+    command.add_argument("file", metavar="FILE", nargs="?", help="where the data are now (default: where they were)")
     _reading_options(command)
     verb.json_option(command)
 
@@ -217,8 +238,12 @@ def _update(options: argparse.Namespace) -> None:
 
 def _partition_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("vault", metavar="VAULT")
-    command.add_argument("table", metavar="TABLE", help="says in which part a unit is; it cannot be updated afterwards")
-    command.add_argument("column", metavar="COLUMN", help="a category, such as the hospital: its values are the parts")
+    command.add_argument(
+        "table", metavar="TABLE", help="the table that says which part a unit is in; it cannot be updated afterwards"
+    )
+    command.add_argument(
+        "column", metavar="COLUMN", help="a category column, such as hospital: its values are the parts"
+    )
     verb.json_option(command)
 
 
@@ -241,7 +266,7 @@ def _partition(options: argparse.Namespace) -> None:
 
 def _check_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("vault", metavar="VAULT")
-    command.add_argument("table", metavar="TABLE", nargs="?", help="all tables if not given")
+    command.add_argument("table", metavar="TABLE", nargs="?", help="check this table only (default: all tables)")
     verb.json_option(command)
 
 
@@ -278,7 +303,7 @@ def _problem(vault: Vault, name: str) -> PrivetError | None:
 def _dummy_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("vault", metavar="VAULT")
     command.add_argument("table", metavar="TABLE")
-    command.add_argument("--rows", type=int, default=100, help="how many rows (100)")
+    command.add_argument("--rows", type=int, default=100, help="number of rows (100)")
     command.add_argument("--seed", type=int, default=0, help="another seed gives other rows (0)")
     command.add_argument("--out", metavar="FILE.csv", type=Path, required=True, help="write the rows to this file")
     verb.spreadsheet_option(command)
@@ -331,9 +356,11 @@ VERBS = {
         _partition_options,
         _partition,
     ),
-    "check": verb.Verb("can the declared tables be read?", "privet check clinic.privet", _check_options, _check),
+    "check": verb.Verb(
+        "check that the declared tables can be read", "privet check clinic.privet", _check_options, _check
+    ),
     "dummy": verb.Verb(
-        "made-up rows of a table, to draft questions with",
+        "make up rows of a table, to draft questions with; no data are read",
         "privet dummy clinic.privet visits --rows 1000 --out dummy.csv",
         _dummy_options,
         _dummy,

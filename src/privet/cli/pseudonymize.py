@@ -37,7 +37,7 @@ def _options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--out", required=True, metavar="DIR|FILE", type=Path, help="a new folder, or one new file")
     command.add_argument("--drop", metavar="C,D", default="", help="columns to leave out, such as name,email")
     command.add_argument("--length", type=int, default=32, metavar="N", help="number of letters in a pseudonym (32)")
-    command.add_argument("--lengthen", action="store_true", help="take more letters where two ids would share one")
+    command.add_argument("--lengthen", action="store_true", help="take more letters if two ids would share a pseudonym")
     command.add_argument("--trim", action="store_true", help="ignore spaces around ids")
     command.add_argument("--fold", action="store_true", help="ignore upper and lower case in ids")
     command.add_argument("--rotate", action="store_true", help="make a new version of the key, and use it")
@@ -51,9 +51,7 @@ def _options(command: argparse.ArgumentParser) -> None:
 def _pseudonymize(options: argparse.Namespace) -> None:
     places = _places(options.files, options.out)
     if options.mapping is not None and not options.rotate:
-        raise InvalidInputError(
-            "--mapping goes with --rotate", "rotate the key, or leave --mapping out", "unneeded-option"
-        )
+        raise InvalidInputError("--mapping needs --rotate", "add --rotate, or leave --mapping out", "unneeded-option")
     for path in places.values():
         check_free(path, "--out")
     if options.mapping is not None:
@@ -97,7 +95,7 @@ def _pseudonymize(options: argparse.Namespace) -> None:
         print_json("pseudonymize", {**made.to_json(), "files": files, "key_made": fresh, "warnings": warned})
         return
     print(made)
-    print(f"key: version {made.version} of {options.key}" + (", made now: back it up" if fresh else ""))
+    print(f"key: version {made.version} of {options.key}" + (", new: back it up" if fresh else ""))
     print(f"written: {', '.join(files.values())}")
 
 
@@ -108,7 +106,9 @@ def _kinds(text: str) -> dict[str, str]:
         column, _, kind = part.partition("=")
         if not column or column in found:
             raise InvalidInputError(
-                f"--columns cannot be read at {show(part)}", "for example patient_id,doctor=person", "syntax-error"
+                f"--columns cannot be read at {show(part)}",
+                "for example --columns patient_id,doctor=person",
+                "syntax-error",
             )
         found[column] = kind or column
     return found
@@ -170,7 +170,9 @@ def _write(
                 _write_mapping(parts.enter_context(new_output(mapping)), pairs)
     except OSError as error:
         raise InvalidInputError(
-            f"cannot write {error.filename}: {error.strerror}", "name a file where you may write", "cannot-write"
+            f"cannot write {error.filename}: {error.strerror}",
+            "name a file in a folder that you may write to",
+            "cannot-write",
         ) from None
 
 

@@ -12,7 +12,11 @@ from privet.report.terminal import one_line
 def _demo_options(command: argparse.ArgumentParser) -> None:
     json_option(command)
     command.add_argument(
-        "--out", metavar="FILE.svg", type=Path, default=Path("demo.svg"), help="where to draw the picture (demo.svg)"
+        "--out",
+        metavar="FILE.svg",
+        type=Path,
+        default=Path("demo.svg"),
+        help="draw the picture in this file (demo.svg)",
     )
 
 
@@ -32,11 +36,15 @@ def _demo(options: argparse.Namespace) -> None:
 
 def _meaning_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--epsilon", required=True, help="the price of everything released; there is no default")
-    command.add_argument("--delta", default="0", help="its delta (0)")
-    command.add_argument("--prior", help="what somebody believed before, such as 0.01")
-    command.add_argument("--neighbors", default="add-remove", help="add-remove (the default) or replace")
-    command.add_argument("--about", default="membership", help="membership (the default) or value")
-    command.add_argument("--out", metavar="FILE.svg", type=Path, help="also draw the picture in this file")
+    command.add_argument("--delta", default="0", help="the delta of everything released (0)")
+    command.add_argument("--prior", help="how sure somebody was before, as a probability such as 0.01")
+    command.add_argument(
+        "--neighbors", default="add-remove", help="neighboring tables: add-remove (the default) or replace"
+    )
+    command.add_argument(
+        "--about", default="membership", help="what is asked about a person: membership (the default) or value"
+    )
+    command.add_argument("--out", metavar="FILE.svg", type=Path, help="also draw it in this SVG file")
     json_option(command)
 
 
@@ -57,13 +65,13 @@ def _meaning(options: argparse.Namespace) -> None:
 
 VERBS = {
     "demo": Verb(
-        "a newcomer in a hospital: exact answers, noisy answers, private answers (a few seconds)",
+        "see what exact, noisy and private answers reveal about a newcomer in a hospital (a few seconds)",
         "privet demo --out demo.svg",
         _demo_options,
         _demo,
     ),
     "meaning": Verb(
-        "what an epsilon says about a person, in words and numbers",
+        "explain what an epsilon promises to one person, in words and numbers",
         "privet meaning --epsilon 1 --prior 0.01",
         _meaning_options,
         _meaning,

@@ -79,7 +79,7 @@ def spreadsheet_option(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--spreadsheet-safe",
         action="store_true",
-        help="in CSV files, put an apostrophe before texts that a spreadsheet would take for formulas; numbers stay",
+        help="in CSV files, put an apostrophe before texts that a spreadsheet would read as formulas; numbers stay",
     )
 
 

@@ -106,12 +106,12 @@ def compare_releases(  # noqa: PLR0913  the rest is keyword-only
 def divided(data: Microdata, quasi: Sequence[str], sensitive: str, seed: int) -> Trial:
     if len(data) < FEWEST:
         raise InvalidInputError(
-            f"{len(data)} records are too few to hold half of them out", f"give {FEWEST} or more", "too-few"
+            f"{len(data)} records are too few to hold half of them out", f"give at least {FEWEST} records", "too-few"
         )
     if not quasi or sensitive in quasi or len(set(quasi)) < len(quasi):
         raise InvalidInputError(
             f"the quasi-identifiers {show(list(quasi))} do not go with {show(sensitive)}",
-            "name each column once, and the sensitive one apart",
+            "name each column once, and the sensitive column separately",
             "duplicate-name",
         )
     random = np.random.default_rng(seed)

@@ -18,10 +18,10 @@ from privet.stats.intervals import Interval
 
 BENDS = 40  # places at which the limit is drawn
 WORDS = {"membership": "AUC of the membership test", "subsets": "share of secrets that are right"}
-COLUMNS = ("epsilon", "noise", "error of a mean", "attack", "95 % interval", "most possible")
+COLUMNS = ("epsilon", "noise", "error of a mean", "attack", "95 % interval", "limit")
 LEAD = (
     "A simulation on the owner's data, with Privet's own noise. It reads raw data: the numbers on this page are not"
-    " private, and not to be published."
+    " private. Do not publish them."
 )
 
 
@@ -68,7 +68,7 @@ def findings_of(leak: Leak, subject: str, start: float) -> Findings:
         pictures=(_leak_picture(leak), _error_picture(leak)),
         tables=(ShownTable("Leak and error", _table_text(leak), COLUMNS, _rows(leak)),),
         assumptions=_assumptions(leak),
-        not_tried=("Other attacks: one that is not tried may do better, up to what is possible.",),
+        not_tried=("Other attacks: an attack that was not tried may do better, up to the limit in the table.",),
         numbers={
             "kind": leak.attack,
             "people_in_a_release": leak.inside,
@@ -133,7 +133,7 @@ def _table_text(leak: Leak) -> str:
     return (
         f"The error is the standard deviation of the noise of one of the {what}, of {leak.counted:,} people, as a share"
         f" of its range. The attack's figure is the {WORDS[leak.attack]}. No attack on a release with this epsilon gets"
-        " beyond the last column: that is a theorem. What this attack got is no promise."
+        " beyond the last column: that is a theorem. The result of this attack is no promise."
     )
 
 
@@ -145,8 +145,8 @@ def _assumptions(leak: Leak) -> tuple[str, ...]:
     }
     return (
         f"Each of {leak.runs:,} runs publishes statistics of {leak.inside:,} people at once, for the whole epsilon.",
-        f"Neighbors: {leak.relation.value}. That somebody else is there counts as {steps}; the number of people is"
-        " known.",
+        f"Neighbors: {leak.relation.value}. Somebody else in a person's place counts as {steps}; the number of people"
+        " is known.",
         "Ranges of columns are declared; values beyond are clamped. People with a missing value are left out.",
         known[leak.attack],
     )
@@ -170,7 +170,7 @@ def _leak_picture(leak: Leak) -> Picture:
     values, low, high = (tuple(getattr(part, name) for part in parts) for name in ("value", "low", "high"))
     return Picture(
         title="Leak: what the attack gets",
-        text="What the attack got in the simulation, under what is possible at that epsilon.",
+        text="What the attack got in the simulation, below the limit at that epsilon.",
         alt=f"The attack has {values[0]:.2f} at epsilon {x[0]:g} and {values[-1]:.2f} at {x[-1]:g}; without noise it"
         f" has {leak.exact.value:.2f}; blind guessing is {leak.blind:.2f}.",
         x="epsilon",
@@ -179,7 +179,7 @@ def _leak_picture(leak: Leak) -> Picture:
             Curve(name="this attack", x=x, y=values, low=low, high=high),
             _across(x, "the same attack without noise", leak.exact.value),
             _across(x, "blind guessing", leak.blind),
-            Curve(name="most that is possible", x=tuple(places), y=limit, style="bound"),
+            Curve(name="limit for every attack", x=tuple(places), y=limit, style="bound"),
         ),
         log_x=True,
     )
@@ -191,7 +191,7 @@ def _error_picture(leak: Leak) -> Picture:
     return Picture(
         title="Noise: what it costs",
         text="The standard deviation of the noise of a mean, as a share of its range, beside its sampling error: how"
-        " far a mean of so many people is from that of everybody, however exact it is.",
+        " far even an exact mean of this many people is from the mean of everybody.",
         alt=f"The error falls from {errors[0]:.2g} at epsilon {x[0]:g} to {errors[-1]:.2g} at {x[-1]:g}; the sampling"
         f" error is {sampling:.2g}.",
         x="epsilon",

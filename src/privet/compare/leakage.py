@@ -68,7 +68,9 @@ def leak(  # noqa: PLR0913  all but the data by name
     if attack not in WORDS:
         raise InvalidInputError(f"there is no attack {show(attack)}", "write membership or subsets", "unknown-choice")
     if attack == "subsets" and values.tops != (1,):
-        raise InvalidInputError("the attack on subset sums is about one yes or no", "name one column", "not-binary")
+        raise InvalidInputError(
+            "the attack on subset sums needs exactly one yes/no column", "name one yes/no column", "not-binary"
+        )
     return findings_of(_measured(values, attack, relation, prices, (repeated, seed, progress)), _subject(data), start)
 
 
@@ -105,8 +107,8 @@ def made(people: int, attributes: int, seed: int = 0) -> dict[str, list[int]]:
     number, columns = whole(people, "people", 1), whole(attributes, "attributes", 1)
     if number * columns > MOST_MADE:
         raise InvalidInputError(
-            f"{number:,} people with {columns:,} attributes are too many to make",
-            f"make {MOST_MADE:,} values at most",
+            f"{number:,} people with {columns:,} attributes are too many to simulate",
+            f"simulate {MOST_MADE:,} values at most",
             "too-large",
         )
     random = np.random.default_rng(whole(seed, "seed", 0))
@@ -123,7 +125,7 @@ def _prices(epsilons: Sequence[object], delta: object) -> list[Price]:
     budgets = [Budget(epsilon, chance) for epsilon in epsilons]
     prices = sorted({(budget.epsilon, budget.delta) for budget in budgets})
     if not prices:
-        raise InvalidInputError("no epsilon is given", "give such as 0.1, 1 and 10", "missing-price")
+        raise InvalidInputError("no epsilon is given", "for example 0.1, 1 and 10", "missing-price")
     return prices
 
 
@@ -133,7 +135,7 @@ def _values(data: object, columns: Sequence[Column]) -> LeakValues:
     names = [name for name, _, _ in wanted]
     if not names or len(set(names)) < len(names) or len(names) > MOST_COLUMNS:
         raise InvalidInputError(
-            f"there are {len(names)} columns", f"name 1 to {MOST_COLUMNS}, each of them once", "wrong-length"
+            f"there are {len(names)} columns", f"name 1 to {MOST_COLUMNS} columns, each once", "wrong-length"
         )
     texts = _texts(data, names)
     fine = FINE if any(low is not None for _, low, _ in wanted) else 1
@@ -156,7 +158,9 @@ def _texts(data: object, names: Sequence[str]) -> dict[str, list[str | None]]:
             )
         if len({len(data[name]) for name in names}) > 1:
             raise InvalidInputError(
-                "the columns have different numbers of people", "give a value of each person", "wrong-length"
+                "the columns have different numbers of people",
+                "give one value per person in each column",
+                "wrong-length",
             )
         return {name: [None if value is None else str(value) for value in data[name]] for name in names}
     records = microdata.read(data, columns=list(names))

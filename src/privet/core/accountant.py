@@ -41,7 +41,7 @@ class Budget:
         if not Fraction(1, 10**6) <= self.epsilon <= 1000 or 0 < self.delta < Fraction(1, 10**40):
             raise InvalidInputError(
                 "a budget's epsilon lies between 1e-6 and 1000, its delta is 0 or at least 1e-40",
-                "give such as epsilon=1, delta=1e-9",
+                "for example epsilon=1, delta=1e-9",
                 "out-of-range",
             )
 

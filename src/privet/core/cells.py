@@ -80,7 +80,7 @@ def cells_of(plan: Plan, columns: Shapes) -> Cells:
     private = bool(shapes) and (plan.private_keys or any(unknown))
     if plan.other is not None and not private:
         raise RefusedQueryError(
-            "other= collects the groups that are not shown, and here all are",
+            "other= collects the groups that are not shown, but here all groups are shown",
             "leave it out, or give private_keys=True",
             "unneeded-option",
         )
@@ -138,5 +138,7 @@ def _values(name: str, shape: Shape) -> Iterable[Value]:
             return shape.values
         case _:
             raise RefusedQueryError(
-                f"group {name} would have a cell for every microsecond", "cut it: date_trunc('day', ...)", "too-many"
+                f"group {name} would have a cell for every microsecond",
+                "use a coarser key: date_trunc('day', ...) or 'hour'",
+                "too-many",
             )

@@ -75,7 +75,9 @@ def _check(function: texts.TextFunction) -> None:
             )
         case Sliced(_, start, stop) if not _countable(start, stop):
             raise RefusedQueryError(
-                "a part of a text has no such place", f"count from 1 to {texts.LONGEST:,}, or use RIGHT", "out-of-range"
+                "a part of a text has no such place",
+                f"count from 1 to {texts.LONGEST:,}, or use RIGHT(x, 2)",
+                "out-of-range",
             )
         case Replaced(_, first, second) | Piece(_, first, second) if len(first + str(second)) > LONGEST_CONSTANT:
             raise RefusedQueryError(

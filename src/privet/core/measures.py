@@ -206,7 +206,7 @@ def _ranked(aggregate: Aggregate, columns: Shapes) -> Measure:
     if aggregate.function is Function.QUANTILE and aggregate.quantile not in (0, 1):
         if aggregate.quantile is None or not 0 < aggregate.quantile < 1 or aggregate.quantile.denominator > FINEST:
             raise RefusedQueryError(
-                "a quantile lies between 0 and 1, in steps of a millionth", "give such as 0.25", "out-of-range"
+                "a quantile lies between 0 and 1, in steps of a millionth", "for example 0.25", "out-of-range"
             )
         return replace(number, role=Role.QUANTILE, quantile=aggregate.quantile)
     first = aggregate.function is Function.MIN or aggregate.quantile == 0

@@ -120,8 +120,8 @@ def check_clamped(plan: Plan, measures: Sequence[Measure]) -> None:
     counts = (Role.COUNT, Role.PEOPLE, Role.DISTINCT)
     if added_up and any(m.role not in counts and m.high - m.low >= MOST_ROWS for m in measures):
         raise RefusedQueryError(
-            "it is not known how large what each unit adds up to can be",
-            "say it: LEAST(SUM(x), 5000), or LEAST(GREATEST(SUM(x), -100), 100) if it can be below 0;"
+            "the total of each unit has no known limit",
+            "give a limit: LEAST(SUM(x), 5000), or LEAST(GREATEST(SUM(x), -100), 100) if it can be below 0;"
             ' with frames pv.sum("x").clip(0, 5000)',
             "unbounded",
         )

@@ -49,7 +49,7 @@ def check_partition(partition: Partition, neighbors: Neighbors) -> None:
     if not 2 <= len(partition.parts) <= most:
         raise InvalidInputError(
             f"a partition has 2 to {most} parts under {neighbors}, not {len(partition.parts)}",
-            "divide the units by a category of so many values",
+            f"divide the units by a category with 2 to {most} values",
             "out-of-range",
         )
     if len(set(partition.parts)) < len(partition.parts):

@@ -54,8 +54,8 @@ def shape_of(expression: Expression, columns: Shapes) -> Shape:
             return _arithmetic(sign, of(left), of(right))
         case e.Quotient():
             raise RefusedQueryError(
-                "division by something that is not a constant",
-                "divide what is answered: SUM(x) / COUNT(*); or divide by a number",
+                "a value of one row is divided by something that is not a constant",
+                "divide the answers: SUM(x) / COUNT(*); or divide by a number",
                 "constant-needed",
             )
         case e.Compare(relation, left, right):
@@ -239,7 +239,9 @@ def _modulo(inner: Shape, divisor: Fraction) -> Shape:
 def _power(inner: Shape, exponent: int) -> Shape:
     if not 1 <= exponent <= HIGHEST:
         raise RefusedQueryError(
-            "a power needs a small whole exponent", f"use an exponent from 1 to {HIGHEST}", "out-of-range"
+            "a power needs a small whole exponent",
+            f"for example POWER(x, 2): use an exponent from 1 to {HIGHEST}",
+            "out-of-range",
         )
     ends = sorted([inner.low**exponent, inner.high**exponent])
     low = 0 if exponent % 2 == 0 and inner.low <= 0 <= inner.high else ends[0]

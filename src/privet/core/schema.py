@@ -77,7 +77,7 @@ class Category:
         listed = (values,) if isinstance(values, str) else tuple(values) if isinstance(values, list | tuple) else ()
         if not listed or not all(isinstance(value, str) for value in listed):
             raise InvalidInputError(
-                "a category needs a list of texts", 'give such as Category(["A", "B"])', "not-a-list"
+                "a category needs a list of texts", 'for example Category(["A", "B"])', "not-a-list"
             )
         if len(set(listed)) < len(listed):
             raise InvalidInputError("a category lists a value twice", "list each value once", "duplicate-value")

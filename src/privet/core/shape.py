@@ -89,7 +89,9 @@ def need(shape: Shape, *forms: Form) -> Shape:
     """Refuses another form. NULL fits everywhere."""
     if shape.form not in (*forms, Form.NOTHING):
         raise RefusedQueryError(
-            f"a {shape.form} stands where a {' or '.join(forms)} is needed", "use a value of that kind", "type-mismatch"
+            f"a {shape.form} is used where a {' or '.join(forms)} is needed",
+            "use a value of that kind",
+            "type-mismatch",
         )
     return shape
 
@@ -142,7 +144,9 @@ def union(shapes: Sequence[Shape]) -> Shape:
     first = real[0]
     if any(shape.form is not first.form for shape in real):
         forms = " and ".join(sorted({str(shape.form) for shape in real}))
-        raise RefusedQueryError(f"one expression gives {forms}", "give one kind in all branches", "type-mismatch")
+        raise RefusedQueryError(
+            f"one expression gives {forms}", "give values of one kind in all branches", "type-mismatch"
+        )
     if first.form is Form.WORD:
         lists = [shape.values for shape in real]
         known = None if None in lists else tuple(dict.fromkeys(v for values in lists for v in values or ()))

@@ -22,6 +22,6 @@ def neighbors_from(text: object) -> Neighbors:
     except ValueError:
         raise InvalidInputError(
             f"neighbors must be 'add-remove' or 'replace', not {show(text)}",
-            "say 'add-remove' if a person may be there or not, 'replace' if the number of people is public",
+            "give 'add-remove' to hide whether a person is in the table, 'replace' if the number of people is public",
             "unknown-choice",
         ) from None

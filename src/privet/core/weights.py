@@ -34,7 +34,7 @@ def weight_from(given: object) -> str | None:
     if given is None or (isinstance(given, str) and given):
         return given
     raise InvalidInputError(
-        f"weight must be a column's name, not {show(given)}", 'give such as weight="weight"', "wrong-type"
+        f"weight must be a column's name, not {show(given)}", 'for example weight="weight"', "wrong-type"
     )
 
 

@@ -33,7 +33,7 @@ def page(story: Story, picture: str, pen: Pen) -> str:
         _budget(story.private, pen),
         _table(story.table, pen),
         [
-            "You have seen one hospital, one house and a few attacks; that privacy holds is a theorem, not this.",
+            "You have seen one hospital, one house and a few attacks. That privacy holds is a theorem, not a demo.",
             "  attack your own tables              privet attack tables FILE.toml, privet preflight WORKBOOK.xlsx",
             f"  picture: why noise needs no edges   {picture}",
             "  the promise, and its limits         docs/privacy-promise.md",
@@ -57,7 +57,7 @@ def _exact(exact: ExactStory, pen: Pen) -> list[str]:
             f"   week {number}   {week.patients:,} patients, {week.ill} ill, average age {_age(week.age)}"
             for number, week in ((1, first), (2, second))
         ),
-        f"   {second.patients - first.patients} person joined, {new} case more: the newcomer {pen.bad(diagnosis)}.",
+        f"   {second.patients - first.patients} person joined, {new} more case: the newcomer {pen.bad(diagnosis)}.",
         f"   {product} = {fixed(total, 1)}: the newcomer is {pen.bad(ages)} years old; no other age fits.",
     ]
 
@@ -81,12 +81,12 @@ def _private(private: Private, exact: ExactStory, pen: Pen) -> list[str]:
         pen.head(f"3  Differential privacy: a vault with a budget of epsilon {_number(private.budget)}"),
         f"   {private.question}   -- epsilon {_number(private.price)} a week",
         *(f"   {line}" for line in _weeks(private.weeks)),
-        f"   The same attack now finds {private.cases} cases more and a newcomer aged {fixed(private.age, 0)}:"
+        f"   The same attack now finds {private.cases} more cases and a newcomer aged {fixed(private.age, 0)}:"
         f" {_verdict(private, exact, pen)}.",
         "   Somebody who knows all the others and makes the best guess from week 2's count, ill or healthy, is",
         f"   right {pen.good(share_at_most(private.best_guess))} of the time (a coin: 50 %). Tried"
         f" {private.runs:,} times with fresh noise: {percent(private.simulated_guess)}.",
-        f"   {exact.first.ill} cases drown in the noise. Large numbers do not, and that is the use of it:",
+        f"   {exact.first.ill} cases drown in the noise. Large numbers do not, and that makes it useful:",
         f"   {private.ward_question}",
         *(f"   {line}" for line in table_lines(columns(private.wards))),
     ]
@@ -120,9 +120,9 @@ def _budget(private: Private, pen: Pen) -> list[str]:
         pen.head("4  The budget"),
         f"   [{bar}]  epsilon {_number(private.spent)} of {_number(private.budget)} spent",
         f"   the same question again   {again}",
-        f"   one question more         {pen.bad('refused')}: {private.refused}",
-        f"   the ledger                {private.entries} entries, verified: nothing was changed or taken out",
-        "   So whatever is asked: who thinks it 50 % likely that a certain person is a patient there at all",
+        f"   one more question         {pen.bad('refused')}: {private.refused}",
+        f"   the ledger                {private.entries} entries, verified: nothing was changed or removed",
+        "   So whatever is asked: anyone who thinks it 50 % likely that a certain person is a patient there at all",
         f"   {pen.good(f'stays between {low} and {high}')} sure, whatever else they know.",
     ]
 
@@ -146,7 +146,7 @@ def _table(table: StoryTable, pen: Pen) -> list[str]:
         f"   Too few to be shown: {', '.join(hidden)}.",
         f"   {fits}. Proven: {pen.bad(f'{table.certain} of {table.people} people')}, and {right}:",
         f"   {people}",
-        f"   The same under privacy, epsilon {_number(table.price)} a question:",
+        f"   The same under privacy, epsilon {_number(table.price)} per question:",
         *(f"   {line}" for answer in table.answers for line in table_lines(columns(answer))),
         f"   {_still(table, pen)}",
     ]
@@ -156,7 +156,9 @@ def _still(table: StoryTable, pen: Pen) -> str:
     if table.refused:
         return f"The same attack finds {pen.good('nothing')}: no data set fits noisy numbers."
     certain = "nobody" if not table.still_certain else f"{table.still_certain} who would follow if all intervals held"
-    return f"The same attack finds {pen.good(certain)}. For seven people such numbers are useless; for thousands not."
+    return (
+        f"The same attack finds {pen.good(certain)}. Such numbers are useless for seven people, but not for thousands."
+    )
 
 
 def _age(age: Fraction) -> str:

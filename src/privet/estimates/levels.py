@@ -49,11 +49,11 @@ def check_levels(plan: Plan, cells: Cells) -> None:
         lost = [name for name in level if name not in known]
         if lost:
             raise RefusedQueryError(
-                f"{show(lost[0])} is no group of this query", "name keys of the query in its levels", "not-grouped"
+                f"{show(lost[0])} is not a key of this query", "name keys of the query in its levels", "not-grouped"
             )
     levels = levels_of(plan)
     if len(set(levels)) < len(levels):
-        raise RefusedQueryError("a level of totals is there twice", "ask for each once", "duplicate-value")
+        raise RefusedQueryError("a level of totals is named twice", "ask for each level once", "duplicate-value")
     coarser = [level for level in levels if level != known]
     if not coarser:
         return
@@ -72,7 +72,7 @@ def check_levels(plan: Plan, cells: Cells) -> None:
         )
     if cells.private and any(coarser):
         raise RefusedQueryError(
-            "what is not shown of a group is in the row of the rest, so that only the total of all groups is known",
+            "groups that are not shown are in the row of the rest, so only the total of all groups is known",
             "ask for that level in a query of its own: GROUP BY its keys only",
             "not-supported",
         )

@@ -47,7 +47,7 @@ class Price:
             )
         if self.delta is not None and self.within is not None:
             raise InvalidInputError(
-                "within= says how near the answer must be, not with which delta", "leave delta out", "unneeded-delta"
+                "within= finds the price itself, so it takes no delta", "leave delta out", "unneeded-delta"
             )
         if self.expected is not None and self.within is None:
             raise InvalidInputError(
@@ -93,7 +93,7 @@ def _amount(given: object, name: str, most: int) -> Fraction:
     amount = positive(given, name)
     if amount > most:
         raise InvalidInputError(
-            f"{name} is above {most}, and no budget has so much", f"give such as {name}=0.5", "too-large"
+            f"{name} is above {most}, which is more than any budget can have", f"for example {name}=0.5", "too-large"
         )
     return amount
 
@@ -101,9 +101,13 @@ def _amount(given: object, name: str, most: int) -> Fraction:
 def _delta(read: Outline, budget: Budget, price: Price) -> Fraction | None:
     given = None if price.delta is None else below_one(price.delta, "delta")
     if given == 0:
-        raise InvalidInputError("delta must be above 0", "leave it out, or give such as delta=1e-9", "not-positive")
+        raise InvalidInputError(
+            "delta must be above 0", "leave it out, or give a small one, for example delta=1e-9", "not-positive"
+        )
     if given is not None and given < LEAST:
-        raise InvalidInputError("delta must be at least 1e-40", "leave it out, or give such as delta=1e-9", "too-small")
+        raise InvalidInputError(
+            "delta must be at least 1e-40", "leave it out, or give a small one, for example delta=1e-9", "too-small"
+        )
     if given is not None and not budget.delta and not read.cells.private:
         raise InvalidInputError("this budget has no delta", "leave delta out", "unneeded-delta")
     if not read.cells.private or (given is not None and budget.delta):
@@ -112,7 +116,7 @@ def _delta(read: Outline, budget: Budget, price: Price) -> Fraction | None:
     listed = "list the groups: WHERE x IN ('a', 'b')"
     if not budget.delta:
         raise RefusedQueryError(
-            f"the groups by {names} are not public, and to choose them from the data needs a delta, which this budget"
+            f"the groups by {names} are not public, and choosing them from the data needs a delta, which this budget"
             " does not have",
             f"{listed}, or declare them as a Category",
             "not-declared",
@@ -123,8 +127,8 @@ def _delta(read: Outline, budget: Budget, price: Price) -> Fraction | None:
         )
     example, all_ = f"{float(budget.delta / 40):.0e}", f"{float(budget.delta / 4):.1e}"
     raise InvalidInputError(
-        f"the groups by {names} are not public: to choose them from the data needs a delta",
-        f"give such as delta={example} (the budget has {all_} for all such questions), or {listed}",
+        f"the groups by {names} are not public: choosing them from the data needs a delta",
+        f"give a delta, for example delta={example} (the budget has {all_} for all such questions), or {listed}",
         "missing-delta",
     )
 
@@ -193,7 +197,7 @@ def _targets(read: Outline, price: Price) -> dict[int, Fraction]:
         name, function = recipe.aggregate.name, recipe.aggregate.function
         if function not in SINGLE:
             raise InvalidInputError(
-                f"how far {function} {name} may be off depends on the number of rows, which is private",
+                f"the error of {function} {name} depends on the number of rows, which is private",
                 "give epsilon= and look at explain(), or ask for SUM and COUNT within= bounds",
                 "unsupported-function",
             )
@@ -208,7 +212,7 @@ def _of(wanted: Wanted, name: str, what: str) -> object:
         return wanted
     if name not in wanted:
         raise InvalidInputError(
-            f"{what} says nothing about {name}", f'give such as {what}={{"{name}": 10}}', "missing-entry"
+            f"{what} says nothing about {name}", f'for example {what}={{"{name}": 10}}', "missing-entry"
         )
     return wanted[name]
 

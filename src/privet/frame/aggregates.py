@@ -56,7 +56,9 @@ def n_units() -> Aggregation:
 
 def _units(rows: Rows) -> Asked:
     if rows.per_unit:
-        raise RefusedQueryError("each unit has one unit", "leave it out of per_unit: it is 1", "constant-value")
+        raise RefusedQueryError(
+            "the number of units of each unit is always 1", "leave it out of per_unit: it is 1", "constant-value"
+        )
     return Asked(function=Function.COUNT_DISTINCT)
 
 
@@ -69,7 +71,9 @@ def n_distinct(what: str | Expr) -> Aggregation:
             return _units(rows)
         value = item._read(rows)
         if value.constant:
-            raise RefusedQueryError(f"{item!r} is a constant", "count the values of a column", "constant-value")
+            raise RefusedQueryError(
+                f"{item!r} is a constant", "name a column to count its different values", "constant-value"
+            )
         return Asked(function=Function.COUNT_DISTINCT, value=value)
 
     return _aggregate(asked, f"n_distinct({_shown(what)})")

@@ -135,7 +135,9 @@ class Expr:
         """To so many decimals; halves are rounded upwards."""
         places = whole(decimals, "decimals")
         if abs(places) > FINEST:
-            raise InvalidInputError(f"decimals is {show(places)}", f"choose from -{FINEST} to {FINEST}", "out-of-range")
+            raise InvalidInputError(
+                f"decimals is {show(places)}", f"give decimals from -{FINEST} to {FINEST}", "out-of-range"
+            )
         return _one(f"{self._inner}.round({places})", self, lambda item: rounded(e.Rounding.NEAREST, item, places))
 
     def floor(self) -> Expr:
@@ -219,12 +221,14 @@ class Expr:
         """One of a list of constants."""
         if isinstance(values, str) or not isinstance(values, Iterable):
             raise InvalidInputError(
-                f"isin needs a list, not {show(values)}", 'give such as .isin(["A", "B"])', "not-a-list"
+                f"isin needs a list, not {show(values)}", 'for example .isin(["A", "B"])', "not-a-list"
             )
         listed = [constant(value) for value in values]
         if not listed or NULL in listed:
             raise RefusedQueryError(
-                "isin has an empty list, or None in it", "list values, and add | x.is_null()", "null-comparison"
+                "the list of isin is empty, or contains None",
+                "list values, and add | x.is_null() for missing ones",
+                "null-comparison",
             )
 
         def one_of(item: Term) -> Term:
@@ -311,7 +315,7 @@ class Moments(Unfinished):
         """The start of its year, quarter, month, week, day, hour, minute or second."""
         if period not in set(e.Period):
             raise InvalidInputError(
-                f"{show(period)} is no period", f"use one of {', '.join(e.Period)}", "unknown-choice"
+                f"{show(period)} is not a period", f"use one of {', '.join(e.Period)}", "unknown-choice"
             )
 
         def start(item: Term) -> Term:

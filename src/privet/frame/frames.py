@@ -183,7 +183,7 @@ class Frame:
     def _of_same_vault(self, other: object) -> Frame:
         if not isinstance(other, Frame) or other.vault is not self.vault:
             raise InvalidInputError(
-                "what is joined is not a frame of the same vault", 'join vault.table("wards")', "wrong-type"
+                "the right side of the join is not a frame of this vault", 'join vault.table("wards")', "wrong-type"
             )
         return other
 
@@ -191,7 +191,7 @@ class Frame:
         for name in tables_in(self.origin):
             if self.vault.tables.get(name) != self.tables[name]:
                 raise InvalidInputError(
-                    f"table {show(name)} was declared anew since this frame was made",
+                    f"table {show(name)} was declared again after this frame was made",
                     f"begin again with vault.table({name!r})",
                     "declaration-changed",
                 )
@@ -209,7 +209,7 @@ class Grouped:
         """Numbers about each group, under these names: .agg(n=pv.count(), c=pv.mean("cost"))."""
         listed = [*(("", asked) for asked in unnamed), *named.items()]
         if not listed:
-            raise InvalidInputError("agg asks for nothing", "write .agg(n=pv.count())", "nothing-to-do")
+            raise InvalidInputError("agg has no aggregate", "write .agg(n=pv.count())", "nothing-to-do")
         for _, asked in listed:
             if not isinstance(asked, Aggregation):
                 raise _not_aggregate(asked)
@@ -222,7 +222,7 @@ class Grouped:
         frame = self.frame
         if frame.declaration.unit is None:
             raise RefusedQueryError(
-                "each row is by itself here: no unit has several", "leave per_unit out", "rows-are-units"
+                "each row is a unit here: no unit has several rows", "leave per_unit out", "rows-are-units"
             )
         if not named:
             raise InvalidInputError(
@@ -282,7 +282,7 @@ def _not_aggregate(value: object) -> PrivetRefusal:
             "not-an-aggregate",
         )
     return InvalidInputError(
-        f"{show(value)} is not an aggregate", 'write such as n=pv.count(), c=pv.mean("cost")', "not-an-aggregate"
+        f"{show(value)} is not an aggregate", 'for example n=pv.count(), c=pv.mean("cost")', "not-an-aggregate"
     )
 
 

@@ -35,7 +35,7 @@ def beside_public(left: Frame, right: Frame, on: On, how: str) -> Parts:
     _check_private(left)
     if not table.public:
         raise RefusedQueryError(
-            f"table {show(table.name)} is not public", "use .join_units: it matches units", "public-table-needed"
+            f"table {show(table.name)} is not public", "use .join_units, which matches units", "public-table-needed"
         )
     pairs = _pairs(left, right, on)
     if not pairs:
@@ -90,7 +90,9 @@ def _check_units(left: Frame, right: Frame) -> None:
         )
     if left.declaration.unit is None or right.declaration.unit is None:
         raise RefusedQueryError(
-            "each row is a unit here: rows of two tables have nothing in common", "ask them apart", "rows-are-units"
+            "each row is a unit here: rows of two tables have nothing in common",
+            "ask about each table in a query of its own",
+            "rows-are-units",
         )
 
 
@@ -113,7 +115,7 @@ def _pairs(left: Frame, right: Frame, on: On) -> tuple[tuple[str, str], ...]:
         on = [on]
     if not isinstance(on, Sequence | Mapping):
         raise InvalidInputError(
-            f"on names columns, not {show(on)}", 'give such as on="ward" or on={"ward": "code"}', "wrong-type"
+            f"on names columns, not {show(on)}", 'for example on="ward" or on={"ward": "code"}', "wrong-type"
         )
     given = on.items() if isinstance(on, Mapping) else [(name, name) for name in on]
     return tuple((_plain(left, mine, right, yours)) for mine, yours in given)
@@ -143,7 +145,7 @@ def _matched(frame: Frame, name: object) -> Term:
 
 
 def _key(table: Table) -> str:
-    return ", ".join(map(show, table.key)) or "which it has not"
+    return ", ".join(map(show, table.key)) or "which it does not have"
 
 
 @dataclass(frozen=True, slots=True)

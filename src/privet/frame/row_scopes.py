@@ -51,7 +51,7 @@ class Rows:
 
     def aggregate(self, asked: Aggregation) -> Term:
         raise RefusedQueryError(
-            f"the aggregate {asked!r} stands where a row is asked about",
+            f"the aggregate {asked!r} is used where a value of one row is needed",
             "put aggregates into .agg(...); conditions on them into .having(...); of each unit's rows: .per_unit(...)",
             "misplaced-aggregate",
         )

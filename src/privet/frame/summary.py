@@ -64,7 +64,7 @@ class Summary:
         ways = [descending] * len(names) if isinstance(descending, bool) else list(descending)
         if len(ways) != len(names) or not all(isinstance(way, bool) for way in ways):
             raise InvalidInputError(
-                "descending does not fit the names", "give True, False, or one of them a name", "wrong-length"
+                "descending does not fit the names", "give True or False, or one of them per name", "wrong-length"
             )
         order = tuple(
             Order(name=self._output(name), descending=bool(way)) for name, way in zip(names, ways, strict=True)
@@ -143,7 +143,7 @@ class Summary:
 
     def _check_open(self, step: str) -> None:
         if self.limit is not None:
-            raise InvalidInputError(f"{step} stands after .head", ONCE, "wrong-order")
+            raise InvalidInputError(f"{step} comes after .head", ONCE, "wrong-order")
 
     def _output(self, name: object) -> str:
         outputs = self.plan.outputs

@@ -35,7 +35,7 @@ def constant(value: object) -> Term:
         return literal(bool(value))
     raise InvalidInputError(
         f"{show(value)} cannot be a constant",
-        "use a number, text, date, time without zone, True, False or None; columns stand in pv.col",
+        "use a number, text, date, time without zone, True, False or None; write a column as pv.col(...)",
         "wrong-type",
     )
 

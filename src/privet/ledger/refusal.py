@@ -40,7 +40,9 @@ def refusal(budgets: Sequence[Short], loss: Loss) -> BudgetExceededError:
         problem = f"{costs}; nothing of that kind is left of {short.name}"
         fitting = _shown(Fraction(pure, EPSILON), ROUND_FLOOR)
         return BudgetExceededError(problem, f"ask with epsilon={fitting} and no delta, or {MORE}")
-    return BudgetExceededError(f"{costs}; nothing is left of {short.name}", f"use what was released already, or {MORE}")
+    return BudgetExceededError(
+        f"{costs}; nothing is left of {short.name}", f"use the answers that were released already, or {MORE}"
+    )
 
 
 def _left(short: Short, loss: Loss) -> int:

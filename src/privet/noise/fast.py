@@ -152,7 +152,9 @@ class Blocks:
         distance = self.edge + (strides << width) + bits.take(width)
         x = -1 - distance if left else distance
         if abs(x) >= LIMIT:
-            raise NoiseOverflowError("a noise draw does not fit into 62 bits", "draw again, or coarsen the scale")
+            raise NoiseOverflowError(
+                "a noise draw does not fit into 62 bits", "draw again, or use a coarser step for the values"
+            )
         factor = Fraction(self.height) * (4 << TAIL_BITS + strides) / int(self.weights[self.tail])
         return x, keep(bits.take(64), 64, factor, self.law.exponent(x), bits)
 

@@ -94,7 +94,9 @@ def noisy_max(scores: Sequence[object] | Codes, *, epsilon: object, sensitivity:
         or not -LARGEST_SCORE < exact.min() <= exact.max() < LARGEST_SCORE
     ):
         raise InvalidInputError(
-            "scores must be a list of whole numbers below 2**61", "round them, or use a coarser step", "out-of-range"
+            "scores must be a list of whole numbers below 2**61",
+            "round the scores, or use a coarser step for them",
+            "out-of-range",
         )
     law = DiscreteLaplace(whole(sensitivity, "sensitivity", 1) * (1 if monotone else 2) / positive(epsilon, "epsilon"))
     noisy = exact.astype(np.int64) + geometric(law, len(exact))
@@ -166,11 +168,13 @@ def randomized_response(codes: Codes, *, categories: int, epsilon: object) -> In
     kinds, price = whole(categories, "categories", 2), positive(epsilon, "epsilon")
     if kinds > LARGEST_CATEGORIES:
         raise InvalidInputError(
-            "there are more than 2**62 categories", "give the number of categories that can occur", "too-many"
+            "there are more than 2**62 categories", "give the number of possible categories", "too-many"
         )
     if codes.dtype.kind not in "iu" or (codes.size and not 0 <= codes.min() <= codes.max() < kinds):
         raise InvalidInputError(
-            f"codes must be whole numbers from 0 to {kinds - 1}", "number the categories from 0", "out-of-range"
+            f"codes must be whole numbers from 0 to {kinds - 1}",
+            "number the categories from 0, as integers",
+            "out-of-range",
         )
     truth = codes.ravel()
     answers = np.empty(truth.size, np.int64)

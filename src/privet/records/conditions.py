@@ -33,7 +33,7 @@ class Conditions:
     def read(self, text: object) -> Expression:
         if not isinstance(text, str):
             raise InvalidInputError(
-                f"a condition must be a text, not {show(text)}", "write such as \"sex = 'F'\"", "wrong-type"
+                f"a condition must be a text, not {show(text)}", "for example \"sex = 'F'\"", "wrong-type"
             )
         if text not in self._read:
             self._read[text] = self._condition(text)
@@ -47,7 +47,9 @@ class Conditions:
             raise InvalidInputError(f"in {show(text)}: {problem}", error.remedy, error.code) from None
         if plan.where is None or plan != _only_where(plan):
             raise InvalidInputError(
-                f"{show(text)} is more than a condition", "write only what stands after WHERE", "not-a-condition"
+                f"{show(text)} is more than a condition",
+                "write only the condition, without SELECT and WHERE",
+                "not-a-condition",
             )
         self._check_texts(text, plan.where)
         return plan.where

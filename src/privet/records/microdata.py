@@ -136,7 +136,7 @@ def _check_whole(raw: Raw, name: str) -> None:
     """Every field is in its column."""
     if raw.unclosed:
         raise InvalidInputError(
-            f"{name} ends inside a quoted field", "close the quote: it takes in all later records", "unclosed-quote"
+            f"{name} ends inside a quoted field", "close the quote: it swallows every record after it", "unclosed-quote"
         )
     if raw.ragged:
         many = "1 record has" if raw.ragged == 1 else f"{raw.ragged:,} records have"

@@ -48,7 +48,7 @@ def read_plink(path: str | os.PathLike[str], *, most: int | None = None) -> Geno
     if most is not None and len(persons) * len(markers) > most:
         raise InvalidInputError(
             f"{len(persons):,} people with {len(markers):,} SNPs need too much memory: this is for {most:,} genotypes",
-            "keep some of the SNPs, such as with plink --thin 0.1 --make-bed; neighbors repeat each other",
+            "keep fewer SNPs, for example with plink --thin 0.1 --make-bed; neighboring SNPs repeat each other",
             "too-large",
         )
     return Genotypes(
@@ -109,11 +109,15 @@ def _decoded(path: Path, people: int, snps: int) -> npt.NDArray[np.int8]:
         raise _unreadable(path, error) from None
     if data[:2].tobytes() != MAGIC or len(data) < 3 or data[2] not in (SNP_MAJOR, PERSON_MAJOR):
         raise InvalidInputError(
-            f"{path.name} is not a PLINK .bed file", "give one, which begins with the bytes 6c 1b 01", "wrong-format"
+            f"{path.name} is not a PLINK .bed file",
+            "give a .bed file; it begins with the bytes 6c 1b 01",
+            "wrong-format",
         )
     if data[2] == PERSON_MAJOR:
         raise InvalidInputError(
-            f"{path.name} is stored by person, as PLINK once did", "convert it: plink --make-bed", "unsupported-format"
+            f"{path.name} is stored by person, an old format of PLINK",
+            "convert it with plink --make-bed",
+            "unsupported-format",
         )
     width = -(-people // 4)
     if len(data) != 3 + snps * width:

@@ -39,7 +39,7 @@ def budget_text(vault: Vault, analyst: str | None, pen: Pen, part: str | None = 
         over = f"{pen.bad('The cap no longer holds:')} the policy let charges pass it, {_spent(reading.over)} so far."
         lines.append(f"   {over}")
     if len(reading.budgets) > 1:
-        lines.append(f"   Spent is the most of {len(reading.budgets)} budgets that such a question must fit.")
+        lines.append(f"   Such a question must fit {len(reading.budgets)} budgets; the largest amount spent is shown.")
     if analyst is None and part is None:
         lines += [*_parts(vault, pen), "", *_analysts(vault, pen)]
     return "\n".join(lines)

@@ -149,7 +149,9 @@ def write_html(report: Report, path: str | Path) -> Path:
     target = Path(path)
     if target.suffix.lower() != ".html":
         raise InvalidInputError(
-            f"a report is an HTML file, which {one_line(str(path))} is not", "name an .html file", "wrong-ending"
+            f"a report is an HTML file, but {one_line(str(path))} does not end in .html",
+            "give a name that ends in .html",
+            "wrong-ending",
         )
     try:
         write_text(target, to_html(report))
@@ -158,7 +160,9 @@ def write_html(report: Report, path: str | Path) -> Path:
     except (OSError, ValueError) as error:  # ValueError: a name that no system allows
         reason = getattr(error, "strerror", None) or "no file can have this name"
         raise InvalidInputError(
-            f"cannot write {one_line(str(path))}: {reason}", "name a file where you may write", "cannot-write"
+            f"cannot write {one_line(str(path))}: {reason}",
+            "name a file in a folder that you may write to",
+            "cannot-write",
         ) from None
     return target
 

@@ -40,12 +40,12 @@ CHECKS: dict[type[Kind], str] = {
     Number: f"{RANGE}; values are rounded to the step",
     Date: RANGE,
     Timestamp: RANGE,
-    Boolean: "check: true, t, yes, y, 1 and false, f, no, n, 0; all else is missing",
+    Boolean: "check: true, t, yes, y, 1 and false, f, no, n, 0; anything else counts as missing",
     Category: "check: list what anybody knows to be possible (rare texts are left out here); all else is missing",
     Text: "check: leave it out if nobody asks about it; its values stay private",
 }
 PUBLIC_CHECKS = CHECKS | {
-    Category: "check: all texts of the file are listed here; all else is missing",
+    Category: "check: all texts of the file are listed here; anything else counts as missing",
     Text: "check: leave it out if nobody asks about it; there are too many texts to list",
 }
 
@@ -101,7 +101,7 @@ def reading() -> Iterator[duckdb.DuckDBPyConnection]:
         raise unreadable() from None
     except TypeError:
         raise InvalidInputError(
-            "an option is not one of a source", "use such as delimiter, encoding, sheet", "unknown-option"
+            "an option is unknown", "the options are, for example, delimiter, encoding and sheet", "unknown-option"
         ) from None
 
 
@@ -123,7 +123,7 @@ def _draft(connection: duckdb.DuckDBPyConnection, source: Source, path: Path, na
     notes = {f"column {column}": CHECKS[type(kind)] for column, kind in kinds.items()} | {
         "source": "check: the path starts at the folder that holds the vault",
         "unit": "check: is this the person to protect?",
-        "rows_are_units": "check: is each row another person? If one has several, name the column that tells who",
+        "rows_are_units": "check: is each row a different person? If not, name the column that says who it is",
         "max_groups": "check: how many groups of an answer one person may count in; more groups, more noise",
         "max_rows_per_group": "check: how many rows of one person count in a group; more rows, more noise",
     }
@@ -138,7 +138,7 @@ def _public_notes(kinds: Mapping[str, Kind]) -> dict[str, str]:
         "source": "check: the path starts at the folder that holds the vault",
         "unit": "check: may everybody read all of it?",
         "public": "check: may everybody read all of it? Nobody in it is protected",
-        "key": "check: does this tell its rows apart? Of several rows with the same key one counts",
+        "key": "check: does this tell its rows apart? Of several rows with the same key, only one counts",
     }
 
 

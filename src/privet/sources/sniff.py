@@ -35,7 +35,7 @@ def guess(path: Path, given: dict[str, Any]) -> Source:
     kind = given.get("kind") or ("parquet" if path.is_dir() or "*" in path.name else ENDINGS.get(path.suffix.lower()))
     if kind is None:
         raise InvalidInputError(
-            f"{show(path.name)} has an unknown ending", 'say what it is, such as kind="csv"', "wrong-ending"
+            f"{show(path.name)} has an unknown ending", 'say what kind it is, for example kind="csv"', "wrong-ending"
         )
     source = Source(**{**given, "kind": kind, "path": str(path)})
     if kind == "csv":

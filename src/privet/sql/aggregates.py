@@ -83,7 +83,9 @@ class Aggregates:
     def one(self, node: exp.Expr, clause: str) -> Asked:
         first, *others = self.read(node)
         if others or first.label:
-            raise RefusedQueryError(f"{clause} has a list of quantiles", "ask for one: QUANTILE(x, 0.5)", "too-many")
+            raise RefusedQueryError(
+                f"{clause} has a list of quantiles", "ask for one quantile there: QUANTILE(x, 0.5)", "too-many"
+            )
         return first
 
     def read(self, node: exp.Expr) -> list[Asked]:
@@ -158,7 +160,9 @@ class Aggregates:
                 )
             return Asked(function=Function.COUNT_DISTINCT)
         if any(self.scope.is_hidden(column) for column in node.find_all(exp.Column)):
-            raise RefusedQueryError(f"{written(node)} computes with who somebody is", NO_CONDITION, "unit-as-value")
+            raise RefusedQueryError(
+                f"{written(node)} computes with the unit, which says who somebody is", NO_CONDITION, "unit-as-value"
+            )
         value = self.row("COUNT(DISTINCT ...)")(node)
         if value.constant:
             raise RefusedQueryError(
@@ -180,7 +184,7 @@ class Aggregates:
         listed = [] if order is None else order.expressions
         if len(listed) != 1 or given(listed[0]) - {"this", "desc"}:
             raise RefusedQueryError(
-                "WITHIN GROUP holds something else than ORDER BY x",
+                "WITHIN GROUP needs exactly ORDER BY x",
                 f"write {name}(0.5) WITHIN GROUP (ORDER BY x)",
                 "unsupported-sql",
             )
@@ -211,7 +215,9 @@ class Aggregates:
                 pass
             case _:
                 raise RefusedQueryError(
-                    f"{name} needs a constant number, not {written(node)}", "for example 0.5", "constant-needed"
+                    f"{name} needs a constant number, not {written(node)}",
+                    "write, for example, 0.5 for the median",
+                    "constant-needed",
                 )
         if not 0 <= share <= 1:
             remedy = f"write {float(share / 100):g}" if 1 < share <= 100 else "write 0.5 for the median"

@@ -21,7 +21,7 @@ def number_of(text: str) -> Fraction:
     except InvalidInputError:
         pass
     raise RefusedQueryError(
-        f"{show(text)} is not a number that can be read", "write numbers such as 16, 0.5 or 1e3", "not-a-number"
+        f"{show(text)} is not a number that can be read", "write a number, for example 16, 0.5 or 1e3", "not-a-number"
     )
 
 

@@ -122,7 +122,7 @@ def _table(node: exp.Expr, known: Known) -> tuple[Rows, str]:
     plain = isinstance(node.this, exp.Identifier) and given(node) <= {"this", "db", "catalog", "alias"}
     if not isinstance(node, exp.Table) or not plain:
         raise RefusedQueryError(
-            "FROM holds more than a table's name", "write FROM visits, or FROM (SELECT ...) AS v", "unsupported-sql"
+            "FROM needs the name of a table", "write FROM visits, or FROM (SELECT ...) AS v", "unsupported-sql"
         )
     name = ".".join(part.name for part in node.parts)
     if name.lower() in known.named:
@@ -283,13 +283,13 @@ class _From:
             both = [short(column) for column in item.columns if column in leading.columns]
             key = next((column for column in map(short, rows.apart or ()) if column in both), (*both, "x")[0])
             error = RefusedQueryError(
-                f"no column of {show(item.name)} is said to equal one of the other tables",
+                f"the join of {show(item.name)} names no column that equals one of the other tables",
                 f"write JOIN {table} ON {other}.{key} = {name}.{key}",
                 "missing-join-condition",
             )
         elif not (rows.people and leading.rows.people):
             error = RefusedQueryError(
-                "each row is a unit of its own, so that two private tables have none in common",
+                "each row is a unit of its own, so two private tables have no units in common",
                 "ask about one of them; a public table can be joined",
                 "rows-are-units",
             )
@@ -326,7 +326,9 @@ class _From:
             for link, _, _ in ties:
                 self._reader()(link.condition)  # says what cannot be compared, or asked about
             raise RefusedQueryError(
-                f"{show(item.name)} is joined by an expression", "join by columns as they are", "computed-column"
+                f"{show(item.name)} is joined by an expression",
+                "join by columns, not by expressions",
+                "computed-column",
             )
         self._join(item, tuple(on))
 
@@ -374,7 +376,7 @@ class _From:
         conditions += [truth(self._reader()(node), "ON") for node in self.rest[item]]
         if conditions and not single:
             raise RefusedQueryError(
-                f"LEFT JOIN has a condition on {show(item.name)}, of which several rows may match",
+                f"LEFT JOIN has a condition on {show(item.name)}, in which several rows may match",
                 MIXED,
                 "unsupported-join",
             )
@@ -386,7 +388,7 @@ class _From:
             if matched is None or of_nothing(matched) is True:
                 raise RefusedQueryError(
                     f"after LEFT JOIN it is not known where {show(name)} is missing",
-                    "compute it outside the sub-query, from columns as they are",
+                    "compute it outside the sub-query, from plain columns",
                     "computed-column",
                 )
             item.columns[name] = where_true(matched, term)

@@ -32,7 +32,7 @@ SPANS = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", 
 UNITS = {*SPANS, *(f"{span}S" for span in SPANS)}
 
 _PATTERN = "write x LIKE 'B%', where % is any text and _ one character"
-_COMPUTE = "compute with the answers: that is free; or write POWER(x, 2)"
+_COMPUTE = "compute with the answers, which is free; or write POWER(x, 2)"
 _WEEKDAY = "engines number weekdays differently: write ISODOW(day), which is 1 on Mondays"
 REMEDIES = {
     "GLOB": _PATTERN, "SIMILAR TO": _PATTERN, "~": _PATTERN, "~*": _PATTERN, "!~": _PATTERN, "RLIKE": _PATTERN,
@@ -42,7 +42,7 @@ REMEDIES = {
     "INSTR": "write CONTAINS(x, 'text')", "STRPOS": "write CONTAINS(x, 'text')",
     "POSITION": "write CONTAINS(x, 'text')", "INITCAP": "write UPPER(x) or LOWER(x)",
     "CONCAT_WS": "write CONCAT(x, '-', y)", "COLLATE": "write UPPER(x) = 'TEXT'",
-    "DIV": "write x // 10, or FLOOR(x / 10)", "SQRT": "write STDDEV(x), or compute with the answers: that is free",
+    "DIV": "write x // 10, or FLOOR(x / 10)", "SQRT": "write STDDEV(x), or compute with the answers, which is free",
     "LN": _COMPUTE, "LOG": _COMPUTE, "LOG10": _COMPUTE, "LOG2": _COMPUTE, "EXP": _COMPUTE, "CBRT": _COMPUTE,
     "WEEKDAY": _WEEKDAY, "AGE": "write DATE_DIFF('year', born, DATE '2024-01-31')",
     "MONTHS_BETWEEN": "write DATE_DIFF('month', first, last)", "TIMESTAMP_DIFF": "write DATE_DIFF('day', first, last)",

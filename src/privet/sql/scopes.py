@@ -28,7 +28,7 @@ def find(name: str, declared: Collection[str], what: str) -> str | None:
     if len(same) > 1:
         raise RefusedQueryError(
             f"{what} {show(name)} could be {' or '.join(map(show, same))}",
-            "write it in exactly one of these ways",
+            "write exactly one of them",
             "ambiguous-name",
         )
     return same[0] if same else None
@@ -115,7 +115,7 @@ class Scope:
             first = f"{short(found[0][0].name)}.{short(found[0][1])}"
             raise RefusedQueryError(
                 f"{show(node.name)} is in {' and in '.join(show(item.name) for item, _ in found[:3])}",
-                f"say which one is meant, such as {first}",
+                f"name the table, for example {first}",
                 "ambiguous-name",
             )
         return found[0] if found else None
@@ -172,7 +172,7 @@ class Scope:
         error = missing(node.name, known, "column")
         if node.this.args.get("quoted") and "'" not in node.name and len(node.name) <= 40:
             raise RefusedQueryError(
-                error.problem, f"texts stand in single quotes: {show(node.name)}; {error.remedy}", error.code
+                error.problem, f"write texts in single quotes: {show(node.name)}; {error.remedy}", error.code
             )
         raise error
 
@@ -181,12 +181,12 @@ def _who(node: exp.Column, item: Item) -> RefusedQueryError:
     name = short(node.name)
     if item.outer:
         return RefusedQueryError(
-            f"{show(node.sql())} may be missing after LEFT JOIN, and says who somebody is",
+            f"{show(node.sql())} says who somebody is, and may be missing after LEFT JOIN",
             f"ask who is there with IN, or NOT IN, and a sub-query that selects {name}",
             "unit-as-value",
         )
     return RefusedQueryError(
         f"{show(node.name)} says who somebody is",
-        f"COUNT(DISTINCT {name}) counts people; tables are joined by it, and IN (SELECT ...) looks it up; nothing else",
+        f"write COUNT(DISTINCT {name}) to count people, or use it in a join or in IN (SELECT ...); nothing else",
         "unit-as-value",
     )

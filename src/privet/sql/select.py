@@ -49,7 +49,7 @@ def has_rows(scope: Scope, rows: Rows) -> Term:
     """Does the unit have a row there?"""
     if not rows.units:
         raise RefusedQueryError(
-            "the sub-query does not give the unit", "select the unit's column, and nothing else", "not-per-unit"
+            "the sub-query does not give the unit", "select the column of the unit, and nothing else", "not-per-unit"
         )
     count = (Aggregate(name=FOUND, function=Function.COUNT),)
     right: PerUnit
@@ -156,14 +156,14 @@ class Select:
             if is_aggregate(node):
                 remedy = "use HAVING for conditions on aggregates" if clause == "WHERE" else "use columns there"
                 raise RefusedQueryError(
-                    f"the aggregate {written(node)} stands in {clause}", remedy, "misplaced-aggregate"
+                    f"the aggregate {written(node)} is not allowed in {clause}", remedy, "misplaced-aggregate"
                 )
             if isinstance(node, exp.In) and node.args.get("query") is not None:
                 return in_rows(self.scope, node.this.unnest(), self._looked_up(node.args["query"]), read)
             if isinstance(node, exp.Exists):
                 return self._exists(node)
             if isinstance(node, exp.Query):
-                raise RefusedQueryError("a sub-query stands where a value is needed", SCALAR, "misplaced-subquery")
+                raise RefusedQueryError("a sub-query is used where a value is needed", SCALAR, "misplaced-subquery")
             return None
 
         read = reading(special)
@@ -253,7 +253,7 @@ class Select:
             if name is None:
                 remedy = "add it to GROUP BY, or aggregate it"
                 if find(alias, self.scope.columns, "column"):
-                    remedy = f"{show(alias)} in GROUP BY is the column: use another name, or the number of the place"
+                    remedy = f"{show(alias)} in GROUP BY means the column: choose another name, or group by its number"
                 raise RefusedQueryError(f"{written(node)} is neither grouped nor aggregated", remedy, "not-grouped")
             return name
 
@@ -272,7 +272,7 @@ class Select:
                     f"{written(node)} is neither grouped nor aggregated", "use a key or an aggregate", "not-grouped"
                 )
             if isinstance(node, exp.Query | exp.Exists) or node.args.get("query") is not None:
-                raise RefusedQueryError(f"a sub-query stands in {clause}", SCALAR, "misplaced-subquery")
+                raise RefusedQueryError(f"a sub-query is not allowed in {clause}", SCALAR, "misplaced-subquery")
             if isinstance(node, DIVIDES):
                 return self.divided(node, read(node.this), read(node.expression))
             return None
@@ -290,7 +290,7 @@ class Select:
                 raise RefusedQueryError(f"{written(node)} divides by 0", "divide by something else", "division-by-zero")
         if not self.people:
             raise RefusedQueryError(
-                f"{written(node)} divides what belongs to one unit", "use AVG(x), or a constant", "constant-needed"
+                f"{written(node)} divides values of one unit", "use AVG(x), or a constant", "constant-needed"
             )
         return made(Quotient(left.expression, right.expression), Form.NUMBER, left, right)
 

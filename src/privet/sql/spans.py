@@ -54,7 +54,9 @@ def _zone(name: str) -> ZoneInfo:
             return ZoneInfo(name)
     except (KeyError, ValueError, OSError):
         pass
-    raise RefusedQueryError(f"there is no time zone {show(name)}", "for example 'Europe/Berlin'", "unknown-choice")
+    raise RefusedQueryError(
+        f"there is no time zone {show(name)}", "write, for example, 'Europe/Berlin' or 'UTC'", "unknown-choice"
+    )
 
 
 def _ahead(zone: ZoneInfo, time: dt.datetime) -> dt.timedelta:
@@ -94,7 +96,7 @@ class Span:
     def plus(self, count: int, unit: str) -> Span:
         name = unit.lower().removesuffix("s")
         if name not in _UNITS:
-            raise RefusedQueryError(f"{show(unit)} is no span of time", _HOW, "unknown-choice")
+            raise RefusedQueryError(f"{show(unit)} is not a span of time", _HOW, "unknown-choice")
         months, days, clock = (count * each for each in _UNITS[name])
         return Span(self.months + months, self.days + days, self.microseconds + clock)
 
@@ -208,7 +210,7 @@ def _add_months(read: Read, node: exp.AddMonths) -> Term:
 def _last_day(read: Read, node: exp.LastDay) -> Term:
     unit = node.args.get("unit")
     if unit is not None and _unit(unit) != "month":
-        raise RefusedQueryError("LAST_DAY is of a month", "write LAST_DAY(day)", "unknown-choice")
+        raise RefusedQueryError("LAST_DAY takes months only", "write LAST_DAY(day)", "unknown-choice")
     item = as_day(read(node.this), "LAST_DAY")
     month = folded(e.Truncated(e.Period.MONTH, item.expression), Form.DATE, item)
     return moved(month, Span(months=1, days=-1))
@@ -247,7 +249,7 @@ def difference(unit: str, first: Term, last: Term) -> Term:
         return days if unit == "day" else _steps(days, 7, e.Rounding.INWARD)
     if unit not in _BETWEEN:
         raise RefusedQueryError(
-            f"{show(unit)} is no unit of DATE_DIFF", f"the units are: {', '.join(_BETWEEN)}", "unknown-choice"
+            f"{show(unit)} is not a unit of DATE_DIFF", f"the units are: {', '.join(_BETWEEN)}", "unknown-choice"
         )
     field = e.Field.YEAR if unit == "year" else e.Field.MONTHS
     first, last = (folded(e.Extracted(field, item.expression), Form.NUMBER, item) for item in (first, last))

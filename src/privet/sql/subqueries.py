@@ -35,7 +35,7 @@ def with_names(known: Known, tree: exp.Select) -> Known:
 def rows_of(known: Known, tree: exp.Expr, parent: Scope | None = None, *, exists: bool = False) -> Rows:
     """The rows that a sub-query gives. `parent` is the query around it, where IN or EXISTS looks into it."""
     if not isinstance(tree, exp.Select):
-        raise RefusedQueryError("this is no SELECT", "write one SELECT there", "unsupported-sql")
+        raise RefusedQueryError("this is not a SELECT", "write one SELECT there", "unsupported-sql")
     known.count()
     only(tree, PARTS, NO_ORDER)
     known = with_names(known, tree)
@@ -60,7 +60,7 @@ def _over_people(scope: Scope) -> RefusedQueryError:
         )
     if not any(item.rows.people for item in scope.items):
         return RefusedQueryError(
-            "the sub-query aggregates rows, of which each is a unit", "aggregate once, outside", "rows-are-units"
+            "the sub-query aggregates rows, but each row is a unit", "aggregate once, outside", "rows-are-units"
         )
     unit = short(next((unit for item in scope.items for unit in item.rows.units), "patient_id"))
     return RefusedQueryError(
@@ -194,7 +194,7 @@ class _PerUnit(Select):
         if distinct is not None:
             if self.tree.args.get("group") is not None or has_aggregates(self.tree):
                 raise RefusedQueryError(
-                    "DISTINCT stands beside groups or aggregates",
+                    "DISTINCT is used together with groups or aggregates",
                     "write SELECT DISTINCT unit, key, or GROUP BY",
                     "unsupported-sql",
                 )
@@ -205,6 +205,6 @@ class _PerUnit(Select):
             for node in group.expressions:
                 if isinstance(node, exp.Rollup | exp.Cube | exp.GroupingSets):
                     raise RefusedQueryError(
-                        f"{written(node)} stands in a sub-query", "use it in the outer query", "unsupported-sql"
+                        f"{written(node)} is not allowed in a sub-query", "use it in the outer query", "unsupported-sql"
                     )
         return [*(self.all_keys() if group.args.get("all") else []), *(node.unnest() for node in group.expressions)]

@@ -103,7 +103,7 @@ def needed(term: Term, what: str, *forms: Form) -> Term:
         return term
     remedy = "use a column or constant of that kind"
     if Form.TRUTH in forms:
-        remedy = "write a comparison, such as age >= 18"
+        remedy = "write a comparison, for example age >= 18"
     raise RefusedQueryError(
         f"{what} needs {' or '.join(NAMES[form] for form in forms)}, not {NAMES[term.form]}",
         remedy,
@@ -131,7 +131,7 @@ def alike(terms: Sequence[Term], what: str) -> list[Term]:
         names = " and ".join(sorted(NAMES[form] for form in forms))
         remedy = "use values of one kind"
         if {Form.WORD, Form.NUMBER} <= forms and any(isinstance(term.expression, e.Literal) for term in terms):
-            remedy = "texts stand in single quotes, numbers do not"
+            remedy = "write texts in single quotes, and numbers without"
         if forms == {Form.WORD, Form.TRUTH}:
             remedy = "compare with TRUE or FALSE, without quotes"
         raise RefusedQueryError(f"{what} mixes {names}", remedy, "type-mismatch")

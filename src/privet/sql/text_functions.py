@@ -62,7 +62,7 @@ def _trimmed(read: Read, arguments: Sequence[exp.Expr], position: str | None) ->
     item, *characters = map(read, arguments)
     if any(_text(one, "TRIM(x, ' ')") != " " for one in characters):
         raise RefusedQueryError(
-            "TRIM takes away spaces only", "write TRIM(x), or REPLACE(x, '-', '')", "unsupported-function"
+            "TRIM removes spaces only", "write TRIM(x), or REPLACE(x, '-', '')", "unsupported-function"
         )
     item = _word(item, "TRIM")
     side = _SIDES.get(str(position), e.Side.BOTH)
@@ -84,7 +84,9 @@ def _substring(read: Read, node: exp.Substring) -> Term:
     start = _place(read(node.args["start"]), what) if node.args.get("start") else 1
     length = _place(read(node.args["length"]), what) if node.args.get("length") else None
     if start < 1 or (length is not None and length < 0):
-        raise RefusedQueryError("SUBSTRING counts from 1", "write SUBSTRING(x, 1, 3) or RIGHT(x, 3)", "out-of-range")
+        raise RefusedQueryError(
+            "SUBSTRING counts from 1", "write SUBSTRING(x, 1, 3); RIGHT(x, 3) counts from the end", "out-of-range"
+        )
     return _sliced(read(node.this), start - 1, None if length is None else start - 1 + length, "SUBSTRING")
 
 
@@ -194,7 +196,9 @@ def _pattern(text: str, escape: str | None) -> str:
         if mark == escape:
             plain = next(marks, None)
             if plain is None:
-                raise RefusedQueryError("a pattern ends with its escape character", "write it twice", "invalid-pattern")
+                raise RefusedQueryError(
+                    "a pattern ends with its escape character", "write the escape character twice", "invalid-pattern"
+                )
             found.append(_plain(plain))
         else:
             found.append(_plain(mark) if mark == "\\" else mark)

@@ -30,7 +30,7 @@ def _extracted(name: str, item: Term) -> Term:
     field = _FIELDS.get(name.lower())
     if field is None:
         raise RefusedQueryError(
-            f"{show(name)} is no part of a date", f"the parts are: {', '.join(Field)}", "unknown-choice"
+            f"{show(name)} is not a part of a date", f"the parts are: {', '.join(Field)}", "unknown-choice"
         )
     item = moment(item, str(field).upper())
     return folded(Extracted(field, item.expression), Form.NUMBER, item)
@@ -92,7 +92,9 @@ rule(exp.Monthname)(_called("month", _MONTHS))
 
 def _truncated(name: str, item: Term) -> Term:
     if name not in set(Period):
-        raise RefusedQueryError(f"{show(name)} is no period", f"the periods are: {', '.join(Period)}", "unknown-choice")
+        raise RefusedQueryError(
+            f"{show(name)} is not a period", f"the periods are: {', '.join(Period)}", "unknown-choice"
+        )
     item = moment(item, "date_trunc")
     return folded(Truncated(Period(name), item.expression), item.form, item)
 

@@ -259,7 +259,9 @@ class _Query(Select):
 
     def _one_name(self, names: list[str]) -> str:
         if len(names) > 1:
-            raise RefusedQueryError("ORDER BY has a list of quantiles", f"order by one: {show(names[0])}", "too-many")
+            raise RefusedQueryError(
+                "ORDER BY has a list of quantiles", f"order by one of them: {show(names[0])}", "too-many"
+            )
         return names[0]
 
     def _rows(self, clause: str) -> int | None:

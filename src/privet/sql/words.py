@@ -33,7 +33,7 @@ TOO_DEEP = (
     f"nest at most {DEEPEST} parentheses, CASEs and NOTs, and chain at most 90 operators",
 )
 HOW = "ask SELECT keys, COUNT(*), SUM(x) or AVG(x) FROM table WHERE condition GROUP BY keys"
-ONE_SELECT = "ask in several queries, and put the answers together: that is free"
+ONE_SELECT = "ask in several queries, and put the answers together, which is free"
 
 
 class SqlReading(DuckDB):
@@ -100,11 +100,11 @@ _THE_FUNCTIONS = (
     " CEIL, ROUND, LEAST, GREATEST, COALESCE, NULLIF, IF, date_trunc, EXTRACT, CAST, UPPER, LOWER, SUBSTRING, LIKE and"
     " those of docs/sql.md"
 )
-_NO_ROWS = "no answer shows what stands in one row; GROUP BY the column and count"
+_NO_ROWS = "no answer shows the value of one row: GROUP BY the column and count"
 _FREQUENT = "GROUP BY the column and take the largest counts: ORDER BY COUNT(*) DESC LIMIT 1"
 _MOMENTS = "select AVG(x), AVG(x * x) and AVG(x * x * x) and compute with the answers: that is free"
 _SLOPE = "select COVAR_POP(y, x), VAR_POP(x), AVG(x) and AVG(y) and compute with the answers: that is free"
-_EVERY = "count where it holds and where not: COUNT_IF(smoker), COUNT_IF(NOT smoker)"
+_EVERY = "count the rows where it holds and where it does not: COUNT_IF(smoker), COUNT_IF(NOT smoker)"
 _LIST = "write QUANTILE(x, [0.25, 0.5, 0.75]); other lists are not answered"
 _RANKS = "rank the groups by their noisy answers: ORDER BY COUNT(*) DESC LIMIT 10; window functions are not answered"
 _TOTALS = "a key that is added up over is NULL in the answer; leave GROUPING out"
@@ -112,7 +112,7 @@ _COLUMNS = "name the columns inside: SELECT x AS a"
 REMEDIES = {
     **KINDS, "UNION": ONE_SELECT, "INTERSECT": ONE_SELECT, "EXCEPT": ONE_SELECT, "MINUS": ONE_SELECT,
     "LATERAL": "write a JOIN with a sub-query that has GROUP BY unit", "RECURSIVE": "write WITH without RECURSIVE",
-    "DISTINCT": "GROUP BY the column and count its rows; DISTINCT stands in COUNT(DISTINCT x) and in sub-queries",
+    "DISTINCT": "GROUP BY the column and count its rows; DISTINCT is allowed in COUNT(DISTINCT x) and in sub-queries",
     "ANY": "write unit IN (SELECT unit FROM ...)", "SOME": "write unit IN (SELECT unit FROM ...)",
     "OVER": _RANKS, "PARTITION BY": _RANKS, "WINDOW": _RANKS, "QUALIFY": _RANKS, "ROW_NUMBER": _RANKS, "RANK": _RANKS,
     "DENSE_RANK": _RANKS, "PERCENT_RANK": _RANKS, "CUME_DIST": _RANKS, "NTILE": _RANKS, "LAG": _RANKS, "LEAD": _RANKS,
@@ -165,24 +165,26 @@ def _tokens(text: str) -> list[Token]:
         raise RefusedQueryError("the query is not a text", "give SQL as a str", "wrong-type")
     if len(text) > LONGEST:
         raise RefusedQueryError(
-            f"the query has {len(text):,} characters", f"use at most {LONGEST:,}, and BETWEEN for lists", "too-long"
+            f"the query has {len(text):,} characters", f"write at most {LONGEST:,}, and BETWEEN for lists", "too-long"
         )
     if not text.isprintable() and re.search("[\x00\ud800-\udfff]", text):
         raise RefusedQueryError(
-            "the query has characters that are no text", "remove NUL and broken characters", "syntax-error"
+            "the query has characters that are not text", "remove NUL and broken characters", "syntax-error"
         )
     try:
         found = tokens_of(text)
     except TokenError:
         raise RefusedQueryError(
-            "a quote or comment is not closed", "close it; a quote inside a text is doubled: 'it''s'", "syntax-error"
+            "a quote or comment is not closed", "close it; write a quote inside a text twice: 'it''s'", "syntax-error"
         ) from None
     if any(comment.startswith("+") for token in found for comment in token.comments):
         raise RefusedQueryError("hints are not read", "remove the /*+ */ comment", "unsupported-sql")
     while found and found[-1].token_type is TokenType.SEMICOLON:
         found.pop()
     if len(found) > MOST_WORDS:
-        raise RefusedQueryError(f"the query has {len(found):,} words", f"use at most {MOST_WORDS:,}", "too-long")
+        raise RefusedQueryError(
+            f"the query has {len(found):,} words", f"write at most {MOST_WORDS:,} words", "too-long"
+        )
     return found
 
 
@@ -298,7 +300,9 @@ def _check_word(token: Token, following: Token | None) -> None:
     glued = following is not None and following.start == token.end + 1
     if kind is TokenType.NUMBER and glued and following is not None and following.token_type in _NAMES:
         raise RefusedQueryError(
-            f"{show(token.text + following.text)} is not a number", "for example 16, 0.5 or 1e3", "not-a-number"
+            f"{show(token.text + following.text)} is not a number",
+            "write a number, for example 16, 0.5 or 1e3",
+            "not-a-number",
         )
 
 
@@ -336,7 +340,7 @@ def _check_depth(tokens: Sequence[Token]) -> None:
             dated = bool(i) and kind is TokenType.L_PAREN and tokens[i - 1].token_type is TokenType.DATE
             if dated and any(inside for _, inside in opened):
                 raise point(
-                    RefusedQueryError("DATE stands inside DATE", "take the day once", "unsupported-sql"), tokens[i - 1]
+                    RefusedQueryError("DATE is used inside DATE", "take the day once", "unsupported-sql"), tokens[i - 1]
                 )
             opened.append((run + 1, dated))
             depth += run + 1

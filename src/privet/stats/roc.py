@@ -75,7 +75,9 @@ class Roc:
         """A person is found if the score is higher than this."""
         if not 0 <= rate < 1:
             raise InvalidInputError(
-                f"a false-positive rate of {rate:g} is none", "give one from 0 to below 1", "out-of-range"
+                f"a false-positive rate must be at least 0 and below 1, not {rate:g}",
+                "for example 0.01",
+                "out-of-range",
             )
         return float(self.outside[allowed(rate, len(self.outside))])
 
@@ -117,7 +119,9 @@ def _scores(given: npt.ArrayLike, which: str) -> Floats:
     if scores.ndim != 1 or not len(scores):
         raise InvalidInputError(f"there are no scores {which}", "give a list with a score for each person", "empty")
     if not np.isfinite(scores).all():
-        raise InvalidInputError(f"a score {which} is not a finite number", "leave such people out", "not-finite")
+        raise InvalidInputError(
+            f"a score {which} is not a finite number", "leave people without a finite score out", "not-finite"
+        )
     return scores
 
 
@@ -126,7 +130,7 @@ def _tables(inside: Floats, outside: Floats, runs: tuple[object, object]) -> tup
     found = [_rows(scores, names) for scores, names in zip((inside, outside), runs, strict=True)]
     if not np.array_equal(found[0][0], found[1][0]) or len(found[0][0]) < 2:
         raise InvalidInputError(
-            "the runs of people inside and outside are not the same two or more",
+            "people inside and outside must come from the same runs, two or more",
             "give for each score the release that it comes from; each release needs people inside and outside",
             "contradiction",
         )
@@ -141,7 +145,9 @@ def _rows(scores: Floats, given: object) -> tuple[npt.NDArray[np.generic], Float
         )
     found, place, sizes = np.unique(names, return_inverse=True, return_counts=True)
     if len(set(sizes.tolist())) > 1:
-        raise InvalidInputError("runs have different numbers of people", "take as many from each run", "wrong-shape")
+        raise InvalidInputError(
+            "runs have different numbers of people", "take the same number of people from each run", "wrong-shape"
+        )
     return found, scores[np.argsort(place, kind="stable")].reshape(len(found), -1)
 
 

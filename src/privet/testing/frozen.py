@@ -175,7 +175,7 @@ class _Found:
             "price": "the noise of every part pays for its sensitivity, and the charge is the sum of the parts",
             "charge": "the same entries in both ledgers",
             "answer": "columns, order, labels, numbers and text are the same, once the noise is frozen",
-            **({"keys": "a person has no more keys of its own than the threshold hides"} if _private(query) else {}),
+            **({"keys": "a person has no more keys of their own than the threshold hides"} if _private(query) else {}),
         }
         made = [
             Check(name=name, verdict=VIOLATED if name in self.first else CONSISTENT, says=self.first.get(name, words))

@@ -82,5 +82,7 @@ def _policy(text: object) -> Policy:
         return Policy(text)  # type: ignore[arg-type]
     except ValueError:
         raise InvalidInputError(
-            f"on_exhausted must be 'refuse' or 'warn', not {show(text)}", "'refuse' keeps the promise", "unknown-choice"
+            f"on_exhausted must be 'refuse' or 'warn', not {show(text)}",
+            "give on_exhausted='refuse', which keeps the promise",
+            "unknown-choice",
         ) from None

@@ -305,7 +305,7 @@ class Vault:
         if register is None or register.digest != partition.register:
             raise InvalidInputError(
                 f"table {show(partition.table)} is not declared as it was when it divided the units",
-                f"undo what was changed about it in {DECLARATIONS}",
+                f"undo the change to this table in {DECLARATIONS}",
                 "declaration-changed",
             )
         if register.unit is None:

@@ -69,7 +69,7 @@ def test_alice_was_in_two_hospitals() -> None:
     assert [len(one["alone"]) for one in found.numbers["known"]] == [3, 1, 3]
     alone = attack_anonymized(A, QUASI, "condition", known=[ALICE])
     assert alone.proven == 0
-    assert alone.headline == "Nobody of 1 person is certain"
+    assert alone.headline == "None of 1 person is certain"
 
 
 def test_pairs_of_classes_without_anybody_to_look_for() -> None:
@@ -84,7 +84,7 @@ def test_the_report_reads_well(tmp_path: Path) -> None:
     path = attack_anonymized(A, QUASI, "condition", also=[B], known=[ALICE]).report(tmp_path / "r.html")
     text = path.read_text()
     assert "only AIDS fits in all releases" in text
-    assert "Who can rule out values" in text
+    assert "Attackers who can rule out values" in text
 
 
 # Slow counts beside the quick ones
@@ -227,7 +227,7 @@ def test_missing_values_and_suppressed_records() -> None:
     assert found.numbers["suppressed"] == 1
     assert found.numbers["homogeneous_people"] == 1
     assert found.numbers["known"] == [{"row": 0, "alone": ["v"], "together": ["v"]}]  # one of the suppressed
-    assert any("Whole classes are suppressed" in text for text in found.assumptions)
+    assert any("Classes are suppressed as a whole" in text for text in found.assumptions)
     assert "zip (missing), age 3" in found.findings[-1].claim
 
 
@@ -264,7 +264,7 @@ def test_people_to_look_for_from_a_table() -> None:
 def test_the_only_person_of_a_class() -> None:
     found = attack_anonymized(frame([("a", "1", "u"), ("b", "1", "v")]), QUASI, "condition")
     assert found.findings[0].claim == "The one person with zip a, age 1 has condition u"
-    assert found.headline == "2 of 2 people are certain without being told apart"
+    assert found.headline == "2 of 2 people are certain without being singled out"
 
 
 def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -183,7 +183,7 @@ def test_a_rounded_mean_leaves_a_proven_range() -> None:
     found = attack_differencing(
         two_means((50_000, 24), (50_440, 25), joined="Ada", secret=SALARY), truth={"Ada": 61_000}
     )
-    assert found.headline == "Nobody of 25 people is certain, 1 within a narrow range"
+    assert found.headline == "None of 25 people is certain, 1 within a narrow range"
     assert found.findings[0].record["salary"] == "60,976 to 61,024"  # 25 * 50,439.5 - 24 * 50,000.5 and the other way
     assert "before: at most 1,200,012 in all, of 24 people" in found.findings[0].reasoning
     assert all_hold(found)
@@ -222,7 +222,7 @@ def test_rounding_to_ten_protects_where_nobody_is_at_an_edge() -> None:
     rounded = {"value": 120, "rounded": 10}
     found = attack_differencing(of(people, {"of": ["readers"], "count": rounded}, {"count": rounded}))
     assert (found.proven, found.findings) == (0, ())
-    assert found.headline == "Nobody of 301 people is certain"
+    assert found.headline == "None of 301 people is certain"
 
 
 def test_a_threshold_tells_of_one_more() -> None:
@@ -400,7 +400,7 @@ def test_little_noise_is_no_protection_but_no_proof_either() -> None:
     assert 0.95 <= one.confidence < 1
     assert one.evidence == ("before", "after")
     assert "say 1.1 ± 0.14" in one.reasoning
-    assert found.headline == "Nobody of 41 people is certain, 1 up to noise"
+    assert found.headline == "None of 41 people is certain, 1 up to noise"
     assert found.score is not None
     assert (found.score.claimed, found.score.right) == (1, 1)
 
@@ -499,7 +499,7 @@ def test_private_answers_protect_and_the_cap_is_kept() -> None:
     (table,) = found.tables
     assert table.rows[0][:2] == ("Ada", "yes")
     assert float(table.rows[0][2].removesuffix(" %")) <= limit * 100 + 0.05
-    assert any("No confidence is above what epsilon 0.5 allows, twice" in line for line in found.assumptions)
+    assert any("No confidence is above what epsilon 0.5 allows, counted twice" in line for line in found.assumptions)
 
 
 def test_a_cap_cuts_a_claim_that_is_too_bold() -> None:

@@ -225,7 +225,9 @@ def _score(guess: _Guess, truth: Microdata | None, population: Microdata | None)
 def _overall(classes: SecretClasses) -> int:
     there = np.array([text is not None for text in classes.values], np.bool_)
     if not there.any():
-        raise InvalidInputError(f"{classes.sensitive} has no values", "name a column that has values", "missing-value")
+        raise InvalidInputError(
+            f"{classes.sensitive} has no values", "name a sensitive column that has values", "missing-value"
+        )
     return int(np.argmax(np.where(there, classes.shares, -1.0)))
 
 
@@ -244,11 +246,13 @@ def _people(known: object, quasi: Sequence[str]) -> Microdata:
     if not isinstance(known, Sequence) or isinstance(known, str):
         return _read(known, quasi)
     if not known or not all(isinstance(one, Mapping) for one in known):
-        raise InvalidInputError("nobody is looked for", "give such as known=[{'age': 28, 'zip': '13012'}]", "empty")
+        raise InvalidInputError(
+            "known is empty: there is nobody to look for", "for example known=[{'age': 28, 'zip': '13012'}]", "empty"
+        )
     strange = sorted({str(name) for one in known for name in one} - set(quasi))
     if strange:
         raise InvalidInputError(
-            f"{strange[0]} is known of somebody, but is no quasi-identifier",
+            f"{strange[0]} is in known, but is not a quasi-identifier",
             f"use {', '.join(quasi)}",
             "unknown-column",
         )

@@ -196,7 +196,7 @@ def _numbered(keys: Integers) -> Integers:
 
 def _check(data: Microdata, quasi: Sequence[str], sensitive: str) -> None:
     if not len(data):
-        raise InvalidInputError("the released table has no records", "give one with at least one record", "empty")
+        raise InvalidInputError("the released table has no records", "give a table with at least one record", "empty")
     if not quasi:
         raise InvalidInputError("no quasi-identifiers are named", "name the columns that others know", "missing-option")
     if sensitive in quasi or len(set(quasi)) < len(quasi):

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 MOST_LISTED = 200
 MOST_SKEWS = 10
 LEAD = (
-    "Certain means: everybody in the table who looks like this has the value, so whoever knows that somebody is in the"
-    " table, and these things about the person, knows it too. No record had to be told apart from the others."
+    "Certain means: everybody in the table who looks like this has the value, so anyone who knows that a person is in"
+    " the table, and knows these things about them, knows the value too. No record had to be singled out."
 )
 
 
@@ -41,7 +41,7 @@ def told(found: AttackedRecords, scored_by_truth: bool, seconds: float) -> Findi
         score=found.score,
         assumptions=tuple(_assumptions(found, scored_by_truth)),
         not_tried=(
-            "People whose quasi-identifiers are wrong in the table, or known only about.",
+            "People whose quasi-identifiers are wrong in the table, or known only roughly.",
             "What else an attacker may know: other columns, other people in the class, other tables.",
         ),
         numbers=_numbers(found),
@@ -54,12 +54,12 @@ def _headline(found: AttackedRecords, people: int, certain: int) -> str:
     word = "person" if people == 1 else "people"
     what = f"{certain:,} of {people:,} {word} {'is' if certain == 1 else 'are'} certain"
     if found.known is not None:
-        return f"{what} in {found.releases[0].sensitive}" if certain else f"Nobody of {people:,} {word} is certain"
+        return f"{what} in {found.releases[0].sensitive}" if certain else f"None of {people:,} {word} is certain"
     if found.others and found.pairs_in_all:
         several = "pair of classes gives" if found.pairs_in_all == 1 else "pairs of classes give"
         joint = f"{found.pairs_in_all:,} {several} somebody away who is in both releases"
         return f"{what}; {joint}" if certain else f"Nobody is certain by one release, but {joint}"
-    return f"{what} without being told apart" if certain else f"Nobody of {people:,} {word} is certain"
+    return f"{what} without being singled out" if certain else f"None of {people:,} {word} is certain"
 
 
 def _class(classes: SecretClasses, number: int) -> Finding:
@@ -100,7 +100,7 @@ def _pair(found: AttackedRecords, pair: Pair) -> Finding:
     one, other = first.label(pair.first), second.label(pair.second)
     name = first.sensitive
     return Finding(
-        claim=f"Whoever is in both releases, with {_words(one)} and {_words(other)}, has {name} {pair.value}",
+        claim=f"A person who is in both releases, with {_words(one)} and {_words(other)}, has {name} {pair.value}",
         strength=Strength.PROOF,
         record={name: pair.value, **{f"{key} in both": _both(one[key], other[key]) for key in first.quasi}},
         evidence=(f"{found.subject}: class of {first.sizes[pair.first]:,}",
@@ -134,9 +134,9 @@ def _tables(found: AttackedRecords) -> list[ShownTable]:
         for number, count in enumerate(found.without)
     )
     known = ShownTable(
-        "Who can rule out values",
-        f"A class with d values is certain for who can rule out d - 1 of them: a man has no breast cancer, and the"
-        f" attacker's own value may be one. Of {people:,} people in classes.",
+        "Attackers who can rule out values",
+        "A class with d values is certain for an attacker who can rule out d - 1 of them: a man has no ovarian cancer,"
+        f" and the attacker's own value may be one. Of {people:,} people in classes.",
         ("values ruled out", "people certain", "share"),
         rows,
     )
@@ -183,49 +183,50 @@ def _left(found: AttackedRecords) -> ShownTable:
     rows = tuple(
         ("none: not in it" if n == 0 else str(n), f"{alone.count(n):,}", f"{together.count(n):,}") for n in numbers
     )
-    text = "How many values fit the people who are looked for, in the first release and in all of them together."
+    text = "How many values fit the people to look for, in the first release and in all releases together."
     return ShownTable("Values left", text, ("values left", "first release", "all releases"), rows)
 
 
 def _assumptions(found: AttackedRecords, scored_by_truth: bool) -> list[str]:
     first = found.releases[0]
     listed = [
-        "A row is one person. The people asked about are in the table, and their quasi-identifiers are right in it.",
+        "A row is one person. The people to look for are in the table, with the right quasi-identifiers.",
         f"The values of {first.sensitive} in the table are right: none was swapped or changed.",
     ]
     if len(found.certain):
         listed.append(
-            f"{found.checked:,} of {len(found.certain):,} classes with one value were gone through once more, record by"
+            f"{found.checked:,} of {len(found.certain):,} classes with one value were checked a second time, record by"
             " record."
         )
     if not found.leveled:
         listed.append(
-            "Different words mean different people: that a baker is a craftsman is not known without hierarchies."
+            "Different words mean different people: without hierarchies the attack does not know that a baker is a"
+            " craftsman."
         )
     if found.unfitting:
         listed.append(
-            f"{found.unfitting:,} of the people that were compared fit no class by what its texts say; of them the most"
-            " frequent value of all is guessed."
+            f"{found.unfitting:,} of the people that were compared fit no class; the guess for them is the most"
+            " frequent value of all."
         )
     if len(found.overlapping):
         listed.append(
-            f"{len(found.overlapping):,} more classes with one value overlap others in what their texts say, so they"
-            " are not counted as certain."
+            f"{len(found.overlapping):,} more classes with one value overlap other classes, so they are not counted as"
+            " certain."
         )
     if first.suppressed:
         listed.append(
-            "Whole classes are suppressed, as a full-domain generalization does: of whom all is known that makes a"
-            " class, and looks like one that is there, is in it, and not among the suppressed."
+            "Classes are suppressed as a whole, as in full-domain generalization: a person who fits a class of the"
+            " table is in that class, and not among the suppressed records."
         )
     if found.others:
-        listed.append("Whoever is asked about is in all releases, with the same value.")
+        listed.append("The people to look for are in all releases, with the same value.")
     success = "the original records" if scored_by_truth else "the records of the table itself"
     listed.append(f"The best guess is the most frequent value of a class; it was compared with {success}.")
     listed.append(
         "Control: the same guess for people who are not in the data."
         if found.score.control is not None
-        else "Without people who are not in the data it is not known how much of this the release gave away, and how"
-        " much is true of people like these anywhere."
+        else "No people outside the data were given, so it is not known how much of this the release gave away, and"
+        " how much is true of similar people anywhere."
     )
     return listed
 

@@ -240,7 +240,7 @@ def _headline(settled: Settled, people: int, certain: int, narrow: int, likely: 
     if not settled.exists:
         return NO_TIME
     of = f"of {people:,} {'person' if people == 1 else 'people'}"
-    first = f"{certain:,} {of} {'is' if certain == 1 else 'are'} certain" if certain else f"Nobody {of} is certain"
+    first = f"{certain:,} {of} {'is' if certain == 1 else 'are'} certain" if certain else f"None {of} is certain"
     more = [f"{narrow:,} within a narrow range"] if narrow else []
     more += [f"{likely:,} up to noise"] if likely else []
     return ", ".join([first, *more])
@@ -272,29 +272,33 @@ def _assumptions(queries: Queries) -> list[str]:
     secret, said = queries.secret, queries.privacy
     values = "yes or no" if secret.boolean else f"from {number_text(secret.low)} to {number_text(secret.high)}"
     told = [
-        "The answers are right, rounded or noisy exactly as it is said.",
-        "Everybody's secret is the same in all queries, and it is known who is counted in which.",
+        "The answers are exact, rounded or noisy exactly as stated.",
+        "Everybody's secret is the same in all queries, and the attacker knows who is counted in which query.",
         f"{secret.name}: {values}" + ("." if secret.boolean else f", in steps of {number_text(secret.step)}."),
-        "Control: the same attack was asked about somebody who is in no query, and had nothing to say.",
+        "Control: the same attack on somebody who is in no query found nothing.",
     ]
     noisy = [query.noise.law for query in queries.queries if query.noise is not None]
     if noisy and secret.boolean:
         source = "as declared" if secret.rate is not None else "taken from the answers together"
         told.append(f"Before the answers, {float(pooled_rate(queries)):.1%} were expected to have it, {source}.")
     if noisy:
-        told.append("The noises are independent of each other and of the people.")
+        told.append("The noise of each answer is independent of the others and of the people.")
     if "laplace" in noisy:
         told.append("Sums of Laplace noises are averaged over 20,000 draws with a fixed seed.")
     if said is not None and said.delta:
         told.append(f"The answers keep delta {number_text(said.delta)}, which is no bound on what anybody can believe.")
     elif said is not None:
-        twice = ", twice, since a changed value is one person out and one in" if said.neighbors == "add-remove" else ""
+        twice = (
+            ", counted twice: to change a value is to take one person out and put one in"
+            if said.neighbors == "add-remove"
+            else ""
+        )
         told.append(f"No confidence is above what epsilon {number_text(said.epsilon)} allows{twice}.")
     return told
 
 
 def _not_tried(queries: Queries, settled: Settled) -> list[str]:
-    told = ["Knowledge about people besides who is counted in which query."]
+    told = ["Other knowledge about people than who is counted in which query."]
     if any(query.noise is not None for query in queries.queries):
         told.append("Noisy answers together with ranges or rounded answers; guesses without an unbiased estimate.")
     left = sum(settled.classes.sizes[at] for at in settled.unsettled)

@@ -64,7 +64,9 @@ def _privacy(document: Mapping[str, Any]) -> Privacy | None:
         given = mapping(document["privacy"], "it")
         only(given, ("epsilon", "delta", "neighbors"))
         if "epsilon" not in given:
-            raise InvalidInputError("epsilon is missing", "write epsilon = ... for all answers", "missing-entry")
+            raise InvalidInputError(
+                "epsilon is missing", "write epsilon = 1, for all answers together", "missing-entry"
+            )
         return privacy(**given)
 
 
@@ -77,16 +79,24 @@ def _secret(given: Mapping[str, Any]) -> Secret:
             only(values, ("min", "max", "step"))
             if not {"min", "max"} <= set(values):
                 raise InvalidInputError(
-                    "min or max is missing", "write such as values = {min = 0, max = 500000}", "missing-entry"
+                    "min or max is missing", "for example values = {min = 0, max = 500000}", "missing-entry"
                 )
             if "rate" in given:
                 raise InvalidInputError("a number has no rate", "leave rate out", "unneeded-option")
             return number(name, values["min"], values["max"], values.get("step", 1))
         if values != "boolean":
-            raise InvalidInputError(f"values is {show(values)}", 'use "boolean" or {min = 0, max = 5000}', "wrong-type")
+            raise InvalidInputError(
+                f"values is {show(values)}",
+                'write values = "boolean" or values = {min = 0, max = 500000}',
+                "wrong-type",
+            )
         rate = rational(given["rate"], "rate") if "rate" in given else None
         if rate is not None and not 0 < rate < 1:
-            raise InvalidInputError(f"rate is {show(given['rate'])}", "write a share between 0 and 1", "out-of-range")
+            raise InvalidInputError(
+                f"rate is {show(given['rate'])}",
+                "write a share between 0 and 1, for example rate = 0.02",
+                "out-of-range",
+            )
         return Secret(name=name, rate=rate)
 
 
@@ -100,7 +110,9 @@ def _people(document: Mapping[str, Any], folder: Path) -> PeopleFile:
             return _from_file(given, document, folder)
         if "id" in document or "delimiter" in document:
             raise InvalidInputError(
-                "id and delimiter are about a file", 'write people = "people.csv", or leave them', "unneeded-option"
+                "id and delimiter need a file of people",
+                'write people = "people.csv", or leave them out',
+                "unneeded-option",
             )
         sizes = {}
         for name, size in mapping(given, "people").items():
@@ -150,7 +162,9 @@ def _names(cells: Sequence[Cell], file: str) -> list[str]:
             )
     if len(set(names)) < len(names):
         twice = next(name for place, name in enumerate(names) if name in names[:place])
-        raise InvalidInputError(f"{file}: two people have the name {show(twice)}", "choose another id", "not-unique")
+        raise InvalidInputError(
+            f"{file}: two people have the name {show(twice)}", "choose a column of different names as id", "not-unique"
+        )
     return names
 
 
@@ -192,7 +206,9 @@ def _query(entry: Any, place: int, people: PeopleFile, secret: Secret) -> Publis
 def _noise(given: Mapping[str, Any]) -> Noise:
     only(given, ("sd", "laplace"))
     if len(given) != 1:
-        raise InvalidInputError("the noise is not said", "write noise = {sd = 5} or {laplace = 2}", "not-exactly-one")
+        raise InvalidInputError(
+            "the noise is not stated", "write noise = {sd = 5} or noise = {laplace = 2}", "not-exactly-one"
+        )
     ((word, scale),) = given.items()
     return Noise("normal" if word == "sd" else "laplace", positive(scale, word))
 

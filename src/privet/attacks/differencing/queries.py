@@ -131,9 +131,13 @@ def _check(query: PublishedQuery, queries: Queries) -> None:
     steps, most = queries.steps(query), size * queries.secret.top
     if steps.low is not None and steps.low > most:
         what = f"{size:,} {'person' if size == 1 else 'people'}"
-        raise InvalidInputError(f"{place}: its answer is more than its {what} can have", "correct it", "out-of-range")
+        raise InvalidInputError(
+            f"{place}: its answer is more than its {what} can have", "correct the answer", "out-of-range"
+        )
     if steps.high is not None and steps.high < 0:
-        raise InvalidInputError(f"{place}: its answer is less than its people can have", "correct it", "out-of-range")
+        raise InvalidInputError(
+            f"{place}: its answer is less than its people can have", "correct the answer", "out-of-range"
+        )
     if steps.low is not None and steps.high is not None and steps.low > steps.high:
         raise InvalidInputError(
             f"{place}: no values of {queries.secret.name} have this {query.measure}",

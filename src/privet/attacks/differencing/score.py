@@ -30,7 +30,7 @@ def score(queries: Queries, guesses: Mapping[str, Guess], truth: Mapping[str, ob
     """Where the attack has no guess of its own, it takes the best constant one, as the baseline does for everybody."""
     values = {name: _true_value(queries, name, given) for name, given in truth.items()}
     if not values:
-        raise InvalidInputError("truth is empty", "give such as truth={'Ada': True}", "empty")
+        raise InvalidInputError("truth is empty", "for example truth={'Ada': True}", "empty")
     constant = max(Counter(values.values()).items(), key=lambda item: (item[1], -item[0]))[0]
     right = {name: _best(guesses[name], constant) == value for name, value in values.items()}
     claimed = [name for name in values if guesses[name].claimed]

@@ -80,7 +80,7 @@ def formats_of(declared: str | Iterable[str] | None) -> tuple[Format, ...]:
     many ways, it is written."""
     words = LADDER if declared is None else (declared,) if isinstance(declared, str) else tuple(declared)
     if not words:
-        raise InvalidInputError("no format of ids is given", "give such as 9999999 or taxi-medallion", "empty")
+        raise InvalidInputError("no format of ids is given", "for example 9999999 or taxi-medallion", "empty")
     found: dict[tuple[Slot, ...], Format] = {}
     for word in words:
         for format in _read(str(word)):
@@ -119,18 +119,20 @@ def _parsed(text: str) -> Format:
         token = TOKEN.match(text, place)
         if token is None:
             raise InvalidInputError(
-                f"the format {show(text)} cannot be read at its letter {place + 1}",
-                "write such as 9A99, [5-9]9999, A{2}-9{4}; a backslash before a letter that stands for itself",
+                f"the format {show(text)} cannot be read at character {place + 1}",
+                "for example 9A99, [5-9]9999 or A{2}-9{4}; put a backslash before a letter that stands for itself",
                 "syntax-error",
             )
         slots += [_slot(token[1], text)] * int(token[2] or 1)
         place = token.end()
     found = Format(text, tuple(slots))
     if not slots:
-        raise InvalidInputError("a format of ids is empty", "give such as 9999999 or taxi-medallion", "empty")
+        raise InvalidInputError("a format of ids is empty", "for example 9999999 or taxi-medallion", "empty")
     if found.size > MOST:
         raise InvalidInputError(
-            f"the format {show(text)} has more than 2^62 ids, which nobody can try", "narrow the format", "too-many"
+            f"the format {show(text)} has more than 2^62 ids, which nobody can try",
+            "give a narrower format",
+            "too-many",
         )
     return found
 
@@ -165,7 +167,7 @@ def _days(word: str, rest: Sequence[str]) -> Slot:
     if order not in ORDERS or len(rest) > 2 or (len(rest) == 2 and years is None):
         raise InvalidInputError(
             f"the dates {show(word)} cannot be read",
-            f"write such as date:{ORDERS[0]}:1920-2010; {', '.join(ORDERS)}",
+            f"for example date:{ORDERS[0]}:1920-2010; {', '.join(ORDERS)}",
             "syntax-error",
         )
     first, last = (int(years[1]), int(years[2])) if years else DAYS
@@ -188,5 +190,5 @@ def _listed(word: str) -> Format:
         ) from None
     ids = tuple(dict.fromkeys(line.encode() for line in lines if line))
     if not ids:
-        raise InvalidInputError(f"the list {show(word[1:])} is empty", "write a candidate a line", "empty")
+        raise InvalidInputError(f"the list {show(word[1:])} is empty", "write one candidate per line", "empty")
     return Format(word, (ids,))

@@ -49,7 +49,9 @@ def attack_pseudonyms(  # noqa: PLR0913  the rest is keyword-only
     machine hashes in that time, so that a busy one finds the same.
     """
     if not seconds > 0:
-        raise InvalidInputError(f"seconds must be above 0, not {show(seconds)}", "for example 60", "not-positive")
+        raise InvalidInputError(
+            f"seconds must be above 0, not {show(seconds)}", "for example seconds=60", "not-positive"
+        )
     plan = planned(data, column, formats, algorithm, salt, key, salts)
     ahead = forecast_of(plan)
     if forecast is not None:

@@ -83,7 +83,7 @@ def recognized(texts: Sequence[str], name: str = "the column") -> HashReading:
             return HashReading("base64", length)
     raise InvalidInputError(
         f"{name} does not look like hashes: they are hexadecimal or base64 texts of one length, {SHORTEST} or more",
-        f"name a column such as those of {', '.join(list(BITS)[:3])}",
+        f"name a column of hashes such as {', '.join(list(BITS)[:3])}",
         "not-hashes",
     )
 

@@ -86,7 +86,7 @@ def planned(  # noqa: PLR0913, PLR0917
 ) -> SearchPlan:
     if sum(one is not None for one in (salt, key, salts)) > 1:
         raise InvalidInputError(
-            "a salt, a key and salts to try exclude each other", "give one of them", "contradictory-options"
+            "a salt, salts to try and a key exclude each other", "give one of them", "contradictory-options"
         )
     pseudonyms = pseudonyms_of(data, column)
     names = algorithms(pseudonyms.reading, algorithm)
@@ -94,7 +94,9 @@ def planned(  # noqa: PLR0913, PLR0917
     rounds = [tuple(schemes(some, known, key)) for some in names]
     rounds += [tuple(salted(some, _salts(salts))) for some in names[:1]]
     if not any(rounds):
-        raise InvalidInputError("there is no HMAC of such a hash here", "use no key, or another hash", "not-supported")
+        raise InvalidInputError(
+            "this hash cannot be used with an HMAC key", "leave the key out, or name another hash", "not-supported"
+        )
     reading = pseudonyms.reading
     normal = [text for one in pseudonyms.counts if (text := reading.normal(one)) is not None]
     targets = Targets.of(reading, [*normal, *_decoys(reading, len(normal))])
@@ -146,7 +148,9 @@ def _salts(salts: str | None) -> Iterator[bytes]:
     listed = formats_of(salts)
     if space(listed) > MOST_SALTS:
         raise InvalidInputError(
-            f"there are {space(listed):,} salts to try, more than {MOST_SALTS:,}", "give a shorter format", "too-many"
+            f"there are {space(listed):,} salts to try, more than {MOST_SALTS:,}",
+            "give a shorter format of salts",
+            "too-many",
         )
     for format in listed:
         yield from format.ids(0, format.size)

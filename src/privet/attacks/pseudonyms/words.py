@@ -24,9 +24,9 @@ ENOUGH = 128  # bits of a key that nobody guesses
 MOST_FINDINGS = 1000
 REVERSIBLE, NOT_REVERSIBLE, NOT_REVERSED = "reversible", "not reversible", "not reversed"
 LEAKS = (
-    "Equal ids stay equal, so whoever knows somebody's number of records may know the pseudonym.",
-    "Whoever has the key can reverse it: it is worth as much as the ids.",
-    "Other columns still tell who somebody is: see linkage.",
+    "Equal ids stay equal, so anyone who knows how many records a person has may know their pseudonym.",
+    "Anyone who has the key can reverse the pseudonyms: protect it like the ids.",
+    "Other columns may still reveal who somebody is: see linkage.",
 )
 
 
@@ -85,7 +85,9 @@ def told(
     plan: SearchPlan, ahead: SearchForecast, found: FoundIds, *, secret_bits: int | None, seconds: float
 ) -> Reversed:
     if secret_bits is not None and secret_bits < 1:
-        raise InvalidInputError(f"a key of {secret_bits} bits is no key", "for example secret_bits=256", "not-positive")
+        raise InvalidInputError(
+            f"a key of {secret_bits} bits is not a key", "for example secret_bits=256", "not-positive"
+        )
     numbers, normal = plan.targets.numbers, plan.pseudonyms.reading.normal
     names = {text: numbers[spelled] for text in plan.pseudonyms.counts if (spelled := normal(text)) is not None}
     by_number = found.candidates
@@ -195,7 +197,7 @@ def _tables(
         for format in plan.formats
     )
     text = f"{ahead.rate / 1e6:.1f} million hashes a second on this machine, with {ahead.schemes[0]}."
-    space_table = ShownTable("The ids that there can be", text, ("format", "ids", "time for all", "found"), rows)
+    space_table = ShownTable("All possible ids", text, ("format", "ids", "time for all", "found"), rows)
     if secret_bits is not None:
         return [_key_table(ahead, secret_bits), _leak_table(plan)]
     if candidates:
@@ -209,8 +211,8 @@ def _key_table(ahead: SearchForecast, bits: int) -> ShownTable:
     years = f"10^{log10:.0f} years" if log10 > 6 else duration(10**log10 * 3600 * 24 * 365.25)
     enough = "Nobody can try that many" if bits >= ENOUGH else "That is within reach of somebody with more machines"
     text = (
-        f"If a key of {bits} bits was used (HMAC), there is no list of ids to hash without it: even who knows one id"
-        f" with its pseudonym must try up to 2^{bits} keys, which takes {years} at this speed. {enough}."
+        f"If a key of {bits} bits was used (HMAC), there is no list of ids to hash without it: even an attacker who"
+        f" knows one id with its pseudonym must try up to 2^{bits} keys, which takes {years} at this speed. {enough}."
     )
     return ShownTable("A key that nobody knows", text)
 
@@ -222,25 +224,25 @@ def _leak_table(plan: SearchPlan) -> ShownTable:
     rows = (
         ("pseudonyms with more than one record, which can be linked to each other", f"{often:,}"),
         ("records of the most frequent one", f"{counts[0]:,}"),
-        ("pseudonyms known by how often they are there, since no other is there as often", f"{alone:,}"),
+        ("pseudonyms with a number of records that no other has", f"{alone:,}"),
     )
-    text = (
-        f"Equal ids stay equal, so whoever knows somebody's number of records may know the pseudonym. {' '.join(LEAKS)}"
-    )
+    text = " ".join(LEAKS)
     return ShownTable("What still leaks", text, ("what", "number"), rows)
 
 
 def _assumptions(plan: SearchPlan, found: FoundIds, decoys: int, by_chance: float) -> list[str]:
     listed = [
-        "Ids are of the formats listed." if plan.declared else "Ids are of one of the formats that were guessed.",
+        "The ids have one of the listed formats." if plan.declared else "The ids have one of the guessed formats.",
         "Every hit was hashed again with Python's own hashlib, and agrees in all letters of the pseudonym.",
-        f"Control: {len(plan.decoys):,} random pseudonyms of nobody were looked for too; {decoys:,} of them had a hit.",
+        f"Control: {len(plan.decoys):,} random pseudonyms of nobody were searched, too; {decoys:,} of them had a hit.",
     ]
     if found.scheme is not None:
-        listed.append(f"The pseudonyms are {found.scheme}: so many hits are chance with less than one in 10^9.")
+        listed.append(
+            f"The pseudonyms are {found.scheme}: the probability that chance gives this many hits is below one in 10^9."
+        )
     if by_chance > NEGLIGIBLE:
         listed.append(
-            f"A short hash has other ids behind it, too: of those that can be tried {by_chance:.2g} on average."
+            f"Several ids may share a short hash: {by_chance:.2g} other possible ids fit it by chance, on average."
         )
     if plan.pseudonyms.others:
         listed.append(f"{plan.pseudonyms.others:,} other values of the column look different and were left out.")
@@ -250,7 +252,7 @@ def _assumptions(plan: SearchPlan, found: FoundIds, decoys: int, by_chance: floa
 def _not_tried(plan: SearchPlan, found: FoundIds, candidates: Mapping[str, Any]) -> list[str]:
     listed = ["Other formats of ids, and ids with letters that the formats do not have."]
     if found.stopped:
-        listed.append(f"The work ran out after {found.hashed:,} hashes: give it more seconds.")
+        listed.append(f"The search stopped after {found.hashed:,} hashes: give more seconds.")
     if len(candidates) < len(plan.pseudonyms.counts):
         listed.append("Salts and keys that were not given; hashes of hashes; slow hashes made for passwords.")
     return listed

@@ -38,7 +38,7 @@ def _preflight(options: argparse.Namespace) -> int:
         )
     if not mapping.exists():
         raise InvalidInputError(
-            f"there is no {mapping}, which would say what the sheets of {options.workbook.name} mean",
+            f"there is no {mapping}, the file that says what the sheets of {options.workbook.name} mean",
             "write it as docs/releases.md shows, or name another file with --mapping",
             "missing-file",
         )
@@ -82,13 +82,13 @@ def _reasons(result: Mapping[str, Any]) -> list[str]:
 
 VERBS = {
     "attack": Verb(
-        "attack what is about to be published: who is known, by what, and what to leave out (--json for a program)",
+        "attack what you plan to publish: who is revealed, by what, and what to leave out (--json for a program)",
         "privet attack tables examples/census-block.toml --out report.html",
         kinds_of("what to attack", KINDS),
         None,
     ),
     "preflight": Verb(
-        "check a workbook before it is published; exit code 1 if it gives somebody or a suppressed cell away",
+        "check a workbook before you publish it; exit code 1 if it reveals a person or a suppressed cell",
         "privet preflight examples/clinic-tables.xlsx",
         _preflight_options,
         _preflight,

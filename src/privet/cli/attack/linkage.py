@@ -22,12 +22,25 @@ def _linkage_options(command: argparse.ArgumentParser) -> None:
         "--on", default="", metavar="A=B,C", help="columns to compare, released=known where names differ (all shared)"
     )
     command.add_argument(
-        "--truth", default="", metavar="ID", help="column of ids (or A=B) that tells who is who; for the score only"
+        "--truth", default="", metavar="ID", help="column with the true ids (or A=B); used for the score only"
     )
-    command.add_argument("--precision", type=float, default=0.95, metavar="P", help="how sure a claim must be (0.95)")
-    command.add_argument("--exact", action="store_true", help="take every value as right: no typos, no wrong values")
-    command.add_argument("--one-to-one", action="store_true", help="give each person to one record at most")
-    command.add_argument("--hierarchies", type=Path, metavar="DIR", help="files such as job.csv: what words stand for")
+    command.add_argument(
+        "--precision",
+        type=float,
+        default=0.95,
+        metavar="P",
+        help="claim a link only if it is true with at least this probability (0.95)",
+    )
+    command.add_argument(
+        "--exact", action="store_true", help="assume that every value is right: no typos, no wrong values"
+    )
+    command.add_argument("--one-to-one", action="store_true", help="link each person to at most one record")
+    command.add_argument(
+        "--hierarchies",
+        type=Path,
+        metavar="DIR",
+        help="folder of hierarchies such as job.csv, which say what general words stand for",
+    )
     command.add_argument(
         "--matches", metavar="FILE.csv", type=Path, help="write the best guess for each record to this file"
     )
@@ -81,15 +94,19 @@ def _truth(pairs: list[tuple[str, str]], known: str | None) -> tuple[str, str] |
 
 
 def _scoreboard_options(command: argparse.ArgumentParser) -> None:
-    command.add_argument("released", metavar="RELEASED", help="a row for each person and item")
-    command.add_argument("points", metavar="POINTS", help="a row for each thing known of a target")
-    command.add_argument("--person", default="person", metavar="COLUMN", help="who did it (person)")
-    command.add_argument("--item", default="item", metavar="COLUMN", help="what was done (item)")
-    command.add_argument("--value", metavar="COLUMN", help="a number that goes with it, such as stars")
-    command.add_argument("--date", metavar="COLUMN", help="when it was done")
-    command.add_argument("--target", metavar="COLUMN", help="of whom a point is known (as --person)")
-    command.add_argument("--truth", metavar="COLUMN", help="column of POINTS with the real person; for the score only")
-    command.add_argument("--rate", type=float, default=0.01, metavar="R", help="false matches that are allowed (0.01)")
+    command.add_argument("released", metavar="RELEASED", help="what many people did: one row per person and item")
+    command.add_argument("points", metavar="POINTS", help="what is known: one row per known thing about a target")
+    command.add_argument("--person", default="person", metavar="COLUMN", help="column that says who did it (person)")
+    command.add_argument("--item", default="item", metavar="COLUMN", help="column that says what was done (item)")
+    command.add_argument("--value", metavar="COLUMN", help="column with a number that belongs to it, such as stars")
+    command.add_argument("--date", metavar="COLUMN", help="column that says when it was done")
+    command.add_argument(
+        "--target", metavar="COLUMN", help="column of POINTS that says whom the point is about (as --person)"
+    )
+    command.add_argument(
+        "--truth", metavar="COLUMN", help="column of POINTS with the real person; used for the score only"
+    )
+    command.add_argument("--rate", type=float, default=0.01, metavar="R", help="largest share of false matches (0.01)")
     result_options(command)
 
 
@@ -114,11 +131,15 @@ def _scoreboard(options: argparse.Namespace) -> None:
 
 
 def _uniqueness_options(command: argparse.ArgumentParser) -> None:
-    command.add_argument("data", metavar="DATA", help="records, or with --person a row for each thing a person did")
+    command.add_argument("data", metavar="DATA", help="records; with --person, one row per thing that a person did")
     command.add_argument("--on", default="", metavar="A,B", help="the columns that may be known (all)")
-    command.add_argument("--person", metavar="COLUMN", help="who did it: count points of a person, not columns")
-    command.add_argument("--points", default="1,2,3,4", metavar="P,Q", help="how many points are known (1,2,3,4)")
-    command.add_argument("--most", type=int, default=3, metavar="N", help="columns in a set at most (3)")
+    command.add_argument(
+        "--person", metavar="COLUMN", help="column that says who did it; then count points of people, not columns"
+    )
+    command.add_argument(
+        "--points", default="1,2,3,4", metavar="P,Q", help="numbers of points that the attacker knows (1,2,3,4)"
+    )
+    command.add_argument("--most", type=int, default=3, metavar="N", help="try sets of at most N columns (3)")
     result_options(command)
 
 
@@ -145,19 +166,19 @@ def _uniqueness(options: argparse.Namespace) -> None:
 
 KINDS = {
     "linkage": Verb(
-        "released records against a table of known people: who is found, and how surely",
+        "link released records to a table of known people: who is found, and how surely",
         "privet attack linkage released.csv voters.csv --on zip=postcode,sex --out report.html",
         _linkage_options,
         _linkage,
     ),
     "scoreboard": Verb(
-        "a few things known about a person against what many people did, such as ratings",
+        "find a person by a few things known about them, among what many people did (ratings, trips)",
         "privet attack scoreboard ratings.csv points.csv --person user --item movie --value stars",
         _scoreboard_options,
         _scoreboard,
     ),
     "uniqueness": Verb(
-        "which columns, or how many points, single people out",
+        "find which columns, or how many points, single people out",
         "privet attack uniqueness people.csv --on sex,birth,zip",
         _uniqueness_options,
         _uniqueness,

@@ -18,35 +18,48 @@ if TYPE_CHECKING:
 def _options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "statistics", metavar="STATISTICS", nargs="?", type=Path,
-        help="a table with the columns name and mean (or frequency, of an allele), maybe count",
+        help="a table with the columns name and mean (or frequency, of an allele), and optionally count",
     )  # fmt: skip
     command.add_argument(
-        "--people", metavar="FILE", type=Path, help="who is asked about: PLINK .bed, or a table with a column a mean"
+        "--people",
+        metavar="FILE",
+        type=Path,
+        help="the people to test: PLINK .bed, or a table with one column per mean",
     )
-    command.add_argument("--reference", metavar="FILE", type=Path, help="people like these who are not in the data")
+    command.add_argument("--reference", metavar="FILE", type=Path, help="similar people who are not in the data")
     command.add_argument(
-        "--population", metavar="FILE", type=Path, help="what is usual: columns name and mean, maybe deviation"
+        "--population",
+        metavar="FILE",
+        type=Path,
+        help="means of the population: columns name and mean, and optionally deviation",
     )
-    command.add_argument("--size", type=int, metavar="N", help="how many people the means are of (estimated)")
-    command.add_argument("--noise", type=float, default=0.0, metavar="SD", help="deviation of noise in each mean (0)")
+    command.add_argument("--size", type=int, metavar="N", help="number of people behind the means (default: estimated)")
     command.add_argument(
-        "--members", metavar="FILE", type=Path, help="names of those who are in, a line each: the truth"
+        "--noise", type=float, default=0.0, metavar="SD", help="standard deviation of the noise in each mean (0)"
     )
-    command.add_argument("--target", metavar="NAME", help="report about this one of the people")
+    command.add_argument(
+        "--members", metavar="FILE", type=Path, help="the truth, for the score: names of the members, one per line"
+    )
+    command.add_argument("--target", metavar="NAME", help="report about this person only")
     command.add_argument("--name", default="name", metavar="COLUMN", help="column with the names of people (name)")
     command.add_argument(
         "--test", default="auto", metavar="TEST", help="likelihood, inner product or Homer (likelihood)"
     )
-    command.add_argument("--no-whiten", action="store_true", help="take attributes for independent")
-    command.add_argument("--epsilon", metavar="E", help="what the release promises; with --data: publish with it")
-    command.add_argument("--delta", default="0", metavar="D", help="of the promise (0)")
+    command.add_argument("--no-whiten", action="store_true", help="treat attributes as independent")
+    command.add_argument(
+        "--epsilon", metavar="E", help="the promise of the release; with --data: publish with this epsilon"
+    )
+    command.add_argument("--delta", default="0", metavar="D", help="delta of the promise (0)")
     command.add_argument(
         "--neighbors", default="add-remove", metavar="WHICH", help="add-remove or replace (add-remove)"
     )
     command.add_argument(
-        "--data", metavar="FILE", type=Path, help="try it: draw --size people of these, publish their means, attack"
+        "--data",
+        metavar="FILE",
+        type=Path,
+        help="try it out: draw --size of these people, publish their means, attack them",
     )
-    command.add_argument("--seed", type=int, default=1, metavar="S", help="of that draw (1)")
+    command.add_argument("--seed", type=int, default=1, metavar="S", help="seed of that draw (1)")
     result_options(command)
 
 
@@ -55,7 +68,7 @@ def _attack(options: argparse.Namespace) -> None:
     if (options.data is None) == (options.statistics is None):
         raise InvalidInputError(
             "name either published STATISTICS or --data to try it on",
-            "write such as: privet attack membership means.csv --people known.csv --reference others.csv",
+            "for example: privet attack membership means.csv --people known.csv --reference others.csv",
             "not-exactly-one",
         )
     with counting() as progress:
@@ -65,7 +78,7 @@ def _attack(options: argparse.Namespace) -> None:
 
 def _published(options: argparse.Namespace, progress: Progress) -> Findings:
     if options.people is None:
-        raise InvalidInputError("nobody is asked about", "name a file of people with --people", "missing-option")
+        raise InvalidInputError("no people to test are given", "name a file of people with --people", "missing-option")
     from privet.attacks.membership import files  # noqa: PLC0415  brings NumPy
     from privet.attacks.membership.members import attack_membership  # noqa: PLC0415
 
@@ -102,9 +115,7 @@ def _tried(options: argparse.Namespace, progress: Progress) -> Findings:
     """With --epsilon, means of Privet's noise. Replacing a person moves each of d sums by the largest value at most, so
     all together by d times that: the scale of the noise is this over epsilon."""
     if options.size is None:
-        raise InvalidInputError(
-            "how many people are to be drawn is not said", "give such as --size 100", "missing-option"
-        )
+        raise InvalidInputError("--data needs the number of people to draw", "for example --size 100", "missing-option")
     if options.delta != "0":
         raise InvalidInputError("with --data the promise is epsilon alone", "leave --delta out", "unneeded-delta")
     from privet.attacks.membership.files import people_of  # noqa: PLC0415
@@ -132,7 +143,7 @@ def _laplace(scale: object, size: int) -> object:
 
 KINDS = {
     "membership": Verb(
-        "published means: who is among the people they are of (genome studies, surveys)",
+        "published means: who is among the people behind them (genome studies, surveys)",
         "privet attack membership means.csv --people known.csv --reference others.csv --size 100 --out report.html",
         _options,
         _attack,

@@ -16,13 +16,13 @@ def _options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--column", required=True, metavar="C", help="the column with the pseudonyms")
     command.add_argument(
         "--format", action="append", metavar="F",
-        help="what ids look like, such as 9A99 or taxi-medallion; may be given again (likely ones are tried)",
+        help="what ids look like, such as 9A99 or taxi-medallion; may be given again (default: likely formats)",
     )  # fmt: skip
-    command.add_argument("--hash", metavar="NAME", help="for example md5 or sha256 (those that fit are tried)")
+    command.add_argument("--hash", metavar="NAME", help="for example md5 or sha256 (default: all that fit)")
     known = command.add_mutually_exclusive_group()
-    known.add_argument("--salt", metavar="TEXT", help="what stands before or after every id")
+    known.add_argument("--salt", metavar="TEXT", help="text before or after every id")
     known.add_argument("--salts", metavar="F", help="a format of short salts to try, such as 999")
-    known.add_argument("--hmac-key", metavar="KEYFILE", type=Path, help="a file with the key of HMAC, in hexadecimal")
+    known.add_argument("--hmac-key", metavar="KEYFILE", type=Path, help="a file with the HMAC key, in hexadecimal")
     known.add_argument(
         "--secret-bits", type=int, metavar="N", help="the pseudonyms are keyed (HMAC) with N bits that nobody knows"
     )
@@ -63,13 +63,15 @@ def _key(path: Path) -> bytes:
         return bytes.fromhex(read_text(path, "the key of HMAC").strip())
     except ValueError:
         raise InvalidInputError(
-            f"{path} is not a key in hexadecimal", "write the key in hexadecimal, for example 00ff1e…", "wrong-format"
+            f"{path} is not a key in hexadecimal",
+            "write the key as hexadecimal digits, for example 00ff1e…",
+            "wrong-format",
         ) from None
 
 
 KINDS = {
     "pseudonyms": Verb(
-        "the ids behind hashed pseudonyms, by hashing every id that there can be",
+        "find the ids behind hashed pseudonyms by hashing every possible id",
         "privet attack pseudonyms trips.csv --column medallion --format taxi-medallion",
         _options,
         _attack,

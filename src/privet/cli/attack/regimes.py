@@ -13,11 +13,11 @@ RANGE = 3  # parts of name:low:high
 
 
 def _regimes_options(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--people", type=int, required=True, metavar="N", help="people in the data")
-    command.add_argument("--statistics", type=int, required=True, metavar="D", help="means that are published")
-    command.add_argument("--epsilon", metavar="E", help="draw the noise of this epsilon, too")
-    command.add_argument("--delta", default=0, metavar="D", help="and Gaussian noise with this delta (0: none)")
-    command.add_argument("--seed", type=int, default=0, metavar="S", help="of the made data (0)")
+    command.add_argument("--people", type=int, required=True, metavar="N", help="number of people in the data")
+    command.add_argument("--statistics", type=int, required=True, metavar="D", help="number of published means")
+    command.add_argument("--epsilon", metavar="E", help="also show the noise of this epsilon")
+    command.add_argument("--delta", default=0, metavar="D", help="also show Gaussian noise with this delta (0: none)")
+    command.add_argument("--seed", type=int, default=0, metavar="S", help="seed of the simulated data (0)")
     result_options(command)
 
 
@@ -35,21 +35,23 @@ def _regimes(options: argparse.Namespace) -> None:
 
 def _leak_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
-        "data", metavar="DATA", type=Path, nargs="?", help="records, one a person: CSV, Excel, Parquet or DuckDB"
+        "data", metavar="DATA", type=Path, nargs="?", help="records, one row per person: CSV, Excel, Parquet or DuckDB"
     )
     command.add_argument(
         "--columns", metavar="A,B:0:100", help="yes/no columns, and numbers with their lowest and highest value"
     )
-    command.add_argument("--made", metavar="N,D", help="made data in place of a file: so many people and attributes")
+    command.add_argument("--made", metavar="N,D", help="simulate N people with D attributes instead of reading a file")
     command.add_argument("--epsilons", default="0.1,0.3,1,3,10", metavar="E,F", help="(0.1,0.3,1,3,10)")
     command.add_argument("--delta", default="0", metavar="D", help="Gaussian noise with this delta (0: Laplace)")
     command.add_argument(
         "--kind", default="membership", metavar="K",
-        help="the attack: membership, or subsets, of one yes/no column (membership)",
+        help="the attack: membership; or subsets, on one yes/no column (membership)",
     )  # fmt: skip
     command.add_argument("--neighbors", default="replace", metavar="R", help="replace or add-remove (replace)")
-    command.add_argument("--runs", type=int, default=200, metavar="R", help="releases to attack (200)")
-    command.add_argument("--seed", type=int, default=0, metavar="S", help="of who is in a release; noise has none (0)")
+    command.add_argument("--runs", type=int, default=200, metavar="R", help="number of releases to attack (200)")
+    command.add_argument(
+        "--seed", type=int, default=0, metavar="S", help="seed of the choice who is in a release; noise has no seed (0)"
+    )
     result_options(command)
 
 
@@ -58,7 +60,7 @@ def _leak(options: argparse.Namespace) -> None:
     if (options.data is None) == (options.made is None) or (options.data is None) != (options.columns is None):
         raise InvalidInputError(
             "leak needs records and their columns, or --made alone",
-            "write such as: privet attack leak patients.csv --columns smoker,age:0:99",
+            "for example: privet attack leak patients.csv --columns smoker,age:0:99",
             "not-exactly-one",
         )
     from privet.compare.leakage import leak, made  # noqa: PLC0415  brings NumPy and DuckDB
@@ -88,19 +90,21 @@ def _columns(text: str) -> list[str | tuple[str, object, object]]:
 def _sizes(text: str) -> tuple[int, int]:
     sizes = [int(part) for part in _listed(text) if part.isdecimal()]
     if len(sizes) != 2 or len(_listed(text)) != 2:
-        raise InvalidInputError(f"--made cannot be read: {text}", "give PEOPLE,ATTRIBUTES: 400,200", "syntax-error")
+        raise InvalidInputError(
+            f"--made cannot be read: {text}", "give PEOPLE,ATTRIBUTES, for example --made 400,200", "syntax-error"
+        )
     return sizes[0], sizes[1]
 
 
 KINDS = {
     "regimes": Verb(
-        "how wrong published means have to be so that attacks stop, with attacks on made data",
+        "how large the error of published means must be to stop attacks, tried on simulated data",
         "privet attack regimes --people 1000 --statistics 1000 --epsilon 1 --out regimes.html",
         _regimes_options,
         _regimes,
     ),
     "leak": Verb(
-        "for the owner: what an attack gets from your data at each epsilon, beside the error of the statistics",
+        "for the owner: what an attack gets from your data at each epsilon, and the error of the statistics",
         "privet attack leak patients.csv --columns smoker,diabetes,age:0:100 --out leak.html",
         _leak_options,
         _leak,

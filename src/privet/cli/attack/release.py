@@ -26,7 +26,10 @@ def _options(command: argparse.ArgumentParser) -> None:
         "files", metavar="FILE.toml", nargs="+", type=Path, help="what is published; see docs/releases.md"
     )
     command.add_argument(
-        "--public", metavar="A,B", default="", help="attributes that anybody can see of a person (all, in every subset)"
+        "--public",
+        metavar="A,B",
+        default="",
+        help="attributes that anybody can see (default: all; every subset is tried)",
     )
     command.add_argument("--truth", metavar="FILE.csv", type=Path, help="the real records, to score the attack")
     command.add_argument("--limit", type=int, default=1000, metavar="N", help="list at most N data sets (1000)")
@@ -77,7 +80,9 @@ def _findings(path: Path, options: argparse.Namespace, progress: Any) -> Finding
 def _many(options: argparse.Namespace) -> int:
     """One release after another, one processor each; one line per release."""
     if options.out is not None or options.truth is not None:
-        raise InvalidInputError("--out and --truth go with one file", "attack each file alone", "contradictory-options")
+        raise InvalidInputError(
+            "--out and --truth need exactly one file", "attack each file alone", "contradictory-options"
+        )
     results: dict[Path, dict[str, Any]] = {}
     with counting() as progress, ProcessPoolExecutor(os.cpu_count()) as pool:
         jobs = {pool.submit(_one, path, options): path for path in options.files}
@@ -121,7 +126,7 @@ KINDS = {
         _attack,
     ),
     "differencing": Verb(
-        "answers to queries: what their differences tell of one person",
+        "answers to queries: what their differences reveal about one person",
         "privet attack differencing examples/hospital.toml --out report.html",
         _options,
         _attack,

@@ -24,43 +24,50 @@ TOLD = 1 - 1e-9  # of an answer's errors, to read their scale off the interval
 def _options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "file", metavar="FILE", nargs="?", type=Path,
-        help="answers and who is in which: CSV with the columns answer,NAME,NAME,... or .npz (queries, answers)",
+        help="answers, and who is in which query: CSV with the columns answer,NAME,NAME,... or .npz (queries, answers)",
     )  # fmt: skip
     command.add_argument(
         "--members", metavar="FILE.csv", type=Path, help="query,person; FILE then has the columns query,answer"
     )
     command.add_argument("--noise", metavar="LAW:SIZE", help="normal:3, laplace:2, bounded:5, outliers:3:0.1 or exact")
     command.add_argument("--truth", metavar="FILE.csv", type=Path, help="name,value: the secrets, to score the attack")
-    command.add_argument("--rate", type=float, metavar="P", help="the share of people who have it (from the answers)")
-    command.add_argument("--decoder", default="auto", metavar="NAME", help="which decoder (the one for these errors)")
-    _simulated_options(command.add_argument_group("made people, to see what errors would do"))
-    _vault_options(
-        command.add_argument_group("conditions over what anybody can see, asked of a vault; this is charged")
+    command.add_argument(
+        "--rate",
+        type=float,
+        metavar="P",
+        help="share of people whose secret is 1 (default: estimated from the answers)",
     )
+    command.add_argument(
+        "--decoder", default="auto", metavar="NAME", help="which decoder (default: the one for these errors)"
+    )
+    _simulated_options(command.add_argument_group("simulated people, to see how much error is enough"))
+    _vault_options(command.add_argument_group("ask a vault conditions on what anybody can see; this is charged"))
     result_options(command)
 
 
 def _simulated_options(group: Any) -> None:
-    group.add_argument("--simulate", action="store_true", help="make secrets, queries and answers, and attack them")
-    group.add_argument("--people", metavar="N", help="how many people; with --vault, a table of everybody")
-    group.add_argument("--queries-per-person", type=float, default=4, metavar="K", help="so many times N queries (4)")
-    group.add_argument("--alpha", type=float, metavar="A", help="errors of size A times the root of N")
+    group.add_argument("--simulate", action="store_true", help="simulate secrets, queries and answers, and attack them")
+    group.add_argument("--people", metavar="N", help="number of people; with --vault, a table of everybody")
+    group.add_argument("--queries-per-person", type=float, default=4, metavar="K", help="ask K queries per person (4)")
+    group.add_argument("--alpha", type=float, metavar="A", help="errors of A times the square root of N")
     group.add_argument("--error", type=float, metavar="E", help="errors of this size, instead of --alpha")
     group.add_argument("--law", default="normal", metavar="LAW", help="normal, laplace, bounded, outliers or exact")
-    group.add_argument("--outliers", type=float, metavar="SHARE", help="so many of the answers are anything")
+    group.add_argument("--outliers", type=float, metavar="SHARE", help="share of answers that are arbitrary")
     group.add_argument("--structure", default="random", metavar="S", help="random, sparse, ranges, prefix or all")
-    group.add_argument("--exhaustive", action="store_true", help="all subsets of few people, errors up to the size")
-    group.add_argument("--seed", type=int, default=1, metavar="N", help="another made data set (1)")
+    group.add_argument(
+        "--exhaustive", action="store_true", help="ask all subsets of a few people, with errors up to the size"
+    )
+    group.add_argument("--seed", type=int, default=1, metavar="N", help="seed of the simulated data (1)")
 
 
 def _vault_options(group: Any) -> None:
-    group.add_argument("--vault", metavar="VAULT", help="whom to ask")
-    group.add_argument("--table", metavar="NAME", help="of which table")
-    group.add_argument("--secret", metavar="CONDITION", help='what to find out, such as "ill" or "ill = 1"')
+    group.add_argument("--vault", metavar="VAULT", help="the vault to ask")
+    group.add_argument("--table", metavar="NAME", help="the table of the vault")
+    group.add_argument("--secret", metavar="CONDITION", help='the secret to find out, such as "ill" or "ill = 1"')
     group.add_argument("--attributes", default="", metavar="A,B", help="columns that anybody can see (all of --people)")
-    group.add_argument("--names", metavar="COLUMN", help="of --people, for findings and truth")
+    group.add_argument("--names", metavar="COLUMN", help="column of --people with names, for findings and truth")
     group.add_argument("--epsilon", help="the price of each question; there is no default")
-    group.add_argument("--queries", type=int, metavar="N", help="how many questions at most (4 for each person)")
+    group.add_argument("--queries", type=int, metavar="N", help="ask at most N questions (4 per person)")
     group.add_argument("--analyst", metavar="NAME", default="", help="who asks; the owner if not given")
 
 
@@ -69,7 +76,9 @@ def _subsets(options: argparse.Namespace) -> None:
     ways = [options.file is not None, options.simulate, options.vault is not None]
     if sum(ways) != 1:
         raise InvalidInputError(
-            "what is attacked must be said once", "give FILE, --simulate, or --vault with a table", "not-exactly-one"
+            "exactly one target of the attack is needed",
+            "give FILE, --simulate, or --vault with a table",
+            "not-exactly-one",
         )
     attack = (_file, _simulated, _asked)[ways.index(True)]
     with counting() as progress:
@@ -113,7 +122,7 @@ def _simulated(options: argparse.Namespace, progress: Callable[[str, int, int], 
     law: Any = "bounded" if options.exhaustive else "outliers" if options.outliers is not None else options.law
     if (options.alpha is None) == (options.error is None) and law != "exact":
         raise InvalidInputError(
-            "the size of errors must be said once", "give --alpha 0.25, or --error 3, or --law exact", "not-exactly-one"
+            "exactly one size of errors is needed", "give --alpha 0.25, or --error 3, or --law exact", "not-exactly-one"
         )
     alpha = options.alpha if options.error is None else options.error / math.sqrt(max(people, 1))
     from privet.attacks.subsets.made import simulate  # noqa: PLC0415
@@ -137,14 +146,14 @@ def _simulated(options: argparse.Namespace, progress: Callable[[str, int, int], 
         rate=options.rate,
         decoder="exhaustive" if options.exhaustive else options.decoder,
         truth=made.secrets,
-        subject=f"made answers about {people:,} people",
+        subject=f"simulated answers about {people:,} people",
         progress=progress,
     )
 
 
 def _whole(text: str | None, example: str) -> int:
     if text is None or not (text.isascii() and text.isdigit()) or len(text) > 12:
-        raise InvalidInputError("how many people there are must be a number", f"give such as {example}", "not-whole")
+        raise InvalidInputError("the number of people must be a number", f"for example {example}", "not-whole")
     return int(text)
 
 
@@ -154,7 +163,7 @@ def _asked(options: argparse.Namespace, progress: Callable[[str, int, int], None
     if missing:
         raise InvalidInputError(
             f"to ask a vault --{missing[0]} is needed",
-            "give such as --people public.csv --table visits --secret ill --epsilon 0.01",
+            "for example --people public.csv --table visits --secret ill --epsilon 0.01",
             "missing-option",
         )
     from privet.attacks.promise import Privacy  # noqa: PLC0415
@@ -212,11 +221,13 @@ def _quoted(name: str) -> str:
 def _counter_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "file", metavar="FILE.csv", type=Path,
-        help="a row a publication, in their order: count, or count,arrivals (how many came), or count,name (who came)",
+        help="one row per publication, in order: count, or count,arrivals (how many came), or count,name (who came)",
     )  # fmt: skip
     command.add_argument("--noise", required=True, metavar="LAW:SIZE", help="normal:3, laplace:1, bounded:5 or exact")
     command.add_argument("--truth", metavar="FILE.csv", type=Path, help="name,value: who added 1, to score the attack")
-    command.add_argument("--rate", type=float, metavar="P", help="the share of people who add 1 (from the last count)")
+    command.add_argument(
+        "--rate", type=float, metavar="P", help="share of people who add 1 (default: estimated from the last count)"
+    )
     result_options(command)
 
 
@@ -242,13 +253,13 @@ def _counter(options: argparse.Namespace) -> None:
 
 KINDS = {
     "subsets": Verb(
-        "sums over known subsets of people, with errors: whose secret is 0 and whose is 1",
+        "noisy sums over known subsets of people: whose secret is 0 and whose is 1",
         "privet attack subsets --simulate --people 16000 --queries-per-person 4 --alpha 0.25 --out report.html",
         _options,
         _subsets,
     ),
     "counter": Verb(
-        "a count that is published again after every arrival: who added to it",
+        "a running count, published after every arrival: who added to it",
         "privet attack counter counts.csv --noise laplace:1 --out report.html",
         _counter_options,
         _counter,

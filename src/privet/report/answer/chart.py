@@ -61,7 +61,9 @@ def check_drawable(asked: Priced) -> tuple[list[str], list[str]]:
     keys = [name for name in plan.outputs if name in names]
     values = [name for name in plan.outputs if name not in names]
     if not values:
-        raise InvalidInputError("this answer shows no number to draw", "select COUNT(*), for example", "no-aggregate")
+        raise InvalidInputError(
+            "this answer shows no number to draw", "select an aggregate, for example COUNT(*)", "no-aggregate"
+        )
     if len(keys) > 2 or len(names) > len(keys):
         raise InvalidInputError(
             f"a chart shows all keys, at most two, not {len(keys)} of {len(names)}",

@@ -32,7 +32,7 @@ PLAIN = Pen(color=False)
 EVEN = (*SINGLE, Function.QUANTILE, Function.MIN, Function.MAX)  # values lie on the grid of their measure
 ABOUT = (
     "With probability 95 % the exact value lies within the ± or [low to high] beside it, each by itself.",
-    "Exact means after the owner's limits: rows beyond them are dropped, values outside a range moved to its end.",
+    "Exact means after the owner's limits: rows beyond them are dropped, values outside a range are moved to its end.",
 )
 STYLE = """\
 .privet-answer table{border-collapse:collapse;margin:.3em 0}
@@ -149,7 +149,7 @@ def _dropped(answer: Answer) -> list[str]:
     if answer.dropped is not None:
         lines.append(
             f"About {ceiling(100 * answer.dropped, 1)} % of the groups of units are beyond max_groups ="
-            f" {read.bounds.groups:,} and left out, as released before: counts and sums are too low by about that."
+            f" {read.bounds.groups:,} and left out, as released before: counts and sums are about this share too low."
         )
     return lines
 

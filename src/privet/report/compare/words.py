@@ -16,18 +16,18 @@ COLUMNS = (
     "not in the data", "gain",
 )  # fmt: skip
 ONLY = (
-    "Only the noisy tables have a guarantee. Whoever attacks, and whatever they know: whether one person is in the data"
+    "Only the noisy tables have a guarantee. For any attacker, with any knowledge: whether one person is in the data"
     " changes the chance of any tables by a factor of e^epsilon at most. It does not say that nothing can be guessed."
     " What the other plans lost to these attacks was measured, and an attack that was not tried may get more."
 )
 MEANING = (
     "NCP: how much of the detail of the quasi-identifiers is lost, from 0 to 1.",
     "Error of tables: the share of people in a wrong cell, on average over all two-way tables.",
-    "Alone: nobody else has the same values in the release; who is known by them is found.",
-    "Certain: all records that may be a person's have the same value, so it is known for sure.",
+    "Alone: nobody else has the same values in the release; anyone who knows these values finds the record.",
+    "Certain: all records that may be a person's have the same value, so the value is known for sure.",
     "Certain by two: only one value is left in this release and in a second one of overlapping people.",
     "Of the noisy tables these two are 0 by the definition of differential privacy, not by a measurement: no value is"
-    " ever ruled out. Who is in two releases has the sum of their epsilons. The guarantee takes the list of values of"
+    " ever ruled out. A person in two releases has the sum of their epsilons. The guarantee takes the list of values of"
     " each column as public.",
     "Guess right: the best guess from the release, for people who are in it; gain: less the same for people who are not"
     " in the data, whom no release can have harmed.",
@@ -68,8 +68,8 @@ def problems(found: Comparison) -> list[str]:
 def setting(found: Comparison) -> str:
     return (
         f"{found.records:,} records were shipped in each way, and the other half held out. Quasi-identifiers:"
-        f" {', '.join(found.quasi)}. To be found out: {found.sensitive}; who guesses the most frequent value"
-        f" of everybody is right for {percent(found.baseline.value)}."
+        f" {', '.join(found.quasi)}. Sensitive: {found.sensitive}; guessing the most frequent value"
+        f" for everybody is right for {percent(found.baseline.value)}."
     )
 
 

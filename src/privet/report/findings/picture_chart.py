@@ -125,7 +125,7 @@ def _rows(curve: Curve, picture: Picture) -> list[Row]:
     if len(curve.x) != len(curve.y) or any(len(some) not in (0, len(curve.x)) for some in ends.values()):
         raise InvalidInputError(
             f"the curve “{one_line(curve.name)}” of a picture has {len(curve.x)} places and {len(curve.y)} heights",
-            "give as many y as x, and as many ends of intervals, or none",
+            "give as many y as x, and as many ends of intervals (or no intervals)",
             "wrong-length",
         )
     rows = []

@@ -23,12 +23,11 @@ FORECASTS = {  # what is no attack on somebody's release has a title of its own
 NOT_STATED = "Nothing is stated."
 SHORT = {"PROOF": "proof", "RESOLVED": "two solvers", "CONFIDENCE": "likely"}
 MEANING = {
-    "PROOF": "Proof: no data set that fits the release says otherwise. This comes with a certificate, which a small"
-    " program apart from the solver has checked.",
+    "PROOF": "Proof: no data set that fits the release says otherwise. This comes with a certificate that a small"
+    " program, independent of the solver, has checked.",
     "RESOLVED": "Two solvers: one solver found that no data set that fits the release says otherwise, and a second one"
     " found the same. There is no certificate to check.",
-    "CONFIDENCE": "Likely: true with the probability that is shown, or a greater one, if the assumptions hold. This is"
-    " no proof.",
+    "CONFIDENCE": "Likely: true with at least the probability shown, if the assumptions hold. This is no proof.",
 }
 
 
