@@ -1,7 +1,7 @@
 """Searches of audits over many seeds: how often a mistake in one listed value, or from a number of people on, is found,
 and how many correct mechanisms are flagged by mistake.
 
-    python benchmarks/audit_search.py [--seeds 20] [--samples 4000] [--tiny] [--json FILE]
+    python benchmarks/audit_search.py [--seeds 20] [--samples 4000] [--processes 2] [--json FILE]
 
 Each audit tries all listed values and sizes up to 64. Mechanisms draw from a generator with the seed, and no audit has
 a limit of time, so that the same seeds give the same result on every machine.
@@ -9,21 +9,16 @@ a limit of time, so that the same seeds give the same result on every machine.
 
 from __future__ import annotations
 
-import argparse
-import json
-import subprocess
-import time
-from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
-from itertools import repeat
-from pathlib import Path
+import os
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
+from evidence import Evidence, mapped, options, parse
 
 from privet.audits import Claim, Domain, People, Rows, audit
 
-ROOT = Path(__file__).parent.parent
 VALUES = list(range(101))
 CAP = 10
 CONFIDENCE = 0.999999  # what pv.audits.audit takes by itself
@@ -87,56 +82,50 @@ CORRECT: dict[str, tuple[Mechanism, Domain, dict[str, Any]]] = {
 }
 
 
-def row(name: str, seeds: int, samples: int) -> dict[str, Any]:
+def row(seeds: int, samples: int, name: str) -> dict[str, Any]:
     made, domain, settings = (BROKEN | CORRECT)[name]
     found = [
         audit(made(np.random.default_rng(seed)), Claim(1), domain=domain, samples=samples, **settings)
         for seed in range(seeds)
     ]
-    result = {
+    bounds = [round(one.lower_bound, 3) for one in found]
+    return {
         "name": name,
         "flagged": sum(one.violated for one in found),
         "of": seeds,
         "complete": sum(one.complete for one in found),
-        "lower_bound": [
-            round(min(one.lower_bound for one in found), 3),
-            round(max(one.lower_bound for one in found), 3),
-        ],
+        "lower_bound": [min(bounds), max(bounds)],
         "example": found[0].verdict,
     }
-    print(f"{name}: flagged {result['flagged']} of {seeds}, {found[0].verdict}", flush=True)
-    return result
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seeds", type=int, default=20)
-    parser.add_argument("--samples", type=int, default=4000)
-    parser.add_argument("--tiny", action="store_true", help="one seed, few draws")
-    parser.add_argument("--json", type=Path)
-    options = parser.parse_args()
-    seeds, samples = (1, 4000) if options.tiny else (options.seeds, options.samples)
-    started = time.time()
-    commit = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True, cwd=ROOT
-    )
-    with ProcessPoolExecutor() as pool:
-        rows = list(pool.map(row, [*BROKEN, *CORRECT], repeat(seeds), repeat(samples)))
-    broken, correct = rows[: len(BROKEN)], rows[len(BROKEN) :]
-    result = {
-        "commit": commit.stdout.strip(),
-        "seconds": round(time.time() - started),
-        "samples": samples,
+def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    broken, correct = ([one for one in rows if one["name"] in kind] for kind in (BROKEN, CORRECT))
+    audits = sum(one["of"] for one in correct)
+    return {
         "caught": sum(one["flagged"] for one in broken),
         "of": sum(one["of"] for one in broken),
         "false_alarms": sum(one["flagged"] for one in correct),
-        "audits_of_correct_mechanisms": sum(one["of"] for one in correct),
-        "false_alarms_expected_at_most": round(sum(one["of"] for one in correct) * (1 - CONFIDENCE), 9),
+        "audits_of_correct_mechanisms": audits,
+        "false_alarms_expected_at_most": round(audits * (1 - CONFIDENCE), 9),
         "broken": broken,
         "correct": correct,
     }
-    if options.json:
-        options.json.write_text(json.dumps({"privet": 1, "kind": "audit-search", "result": result}, indent=1) + "\n")
+
+
+def main(given: Sequence[str] | None = None) -> None:
+    parser = options(__doc__)
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--samples", type=int, default=4000)
+    parser.add_argument("--processes", type=int, default=os.cpu_count())
+    parser.set_defaults(names=[*BROKEN, *CORRECT])
+    few = ["from 12 records on, add-remove", "count, add-remove"]
+    read = parse(parser, given, seeds=1, samples=1000, processes=1, names=few)
+    evidence, rows = Evidence(read, "audit-search"), []
+    for one in mapped(partial(row, read.seeds, read.samples), read.names, read.processes):
+        rows.append(one)
+        print(f"{one['name']}: flagged {one['flagged']} of {one['of']}, {one['example']}", flush=True)
+    evidence.save({"samples": read.samples} | summary(rows))
 
 
 if __name__ == "__main__":

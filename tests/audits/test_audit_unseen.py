@@ -195,11 +195,14 @@ def seeded(broken: bool) -> Mechanism:
 
 
 def halves(broken: bool) -> Mechanism:
-    """Whole noise is added before halves are rounded to the even number: 0.5 becomes even, 1.5 becomes even."""
+    """Whole noise is added before halves are rounded to the even number: 0.5 becomes even, 1.5 becomes even.
+
+    The twin rounds halves up: rounded to even, one more person would move 0.5, which is 0, to 1.5, which is 2.
+    """
 
     def mechanism(data: list[Decimal]) -> Decimal:
         total = sum(data, Decimal(0))
-        return Decimal(round(total + noise())) if broken else Decimal(round(total) + noise())
+        return Decimal(round(total + noise())) if broken else Decimal(math.floor(total + Decimal("0.5")) + noise())
 
     return mechanism
 

@@ -14,7 +14,7 @@ unseen. The variance of how many decoys a record has tells which (Panjer's class
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,11 +60,15 @@ class Scores:
     of: float
     right: float
 
+    def each(self, score: float) -> Floats:
+        """How many pairs that reach this score a record of each class has."""
+        use = self.ratio >= score
+        return np.bincount(self.pairs.one[use], self.pairs.many[use], len(self.sizes)) / self.sizes
+
     def above(self, score: float) -> tuple[float, float]:
         """How many pairs reach this score, and the sum of squares of how many each record has."""
-        use = self.ratio >= score
-        each = np.bincount(self.pairs.one[use], self.pairs.many[use], len(self.sizes)) / self.sizes
-        return float(self.pairs.many[use].sum()), float(self.sizes @ each**2)
+        each = self.each(score)
+        return float(self.sizes @ each), float(self.sizes @ each**2)
 
     def spread(self, score: float) -> float:
         """The variance over the mean of how many pairs a record has; 1 if there are too few to tell."""
@@ -77,7 +81,10 @@ def people_in_both(across: Scores, decoys: Sequence[Scores], chance: Floats | No
     """`chance`: of each pair across, as far as it is known. Pairs are counted from the score on at which the error is
     least: that of the count, and the pairs of one person below it. Without it, from where the bound is highest."""
     records, people = round(across.of), round(across.right)
-    counted = [_counted(across, decoys, score) for score in SCORES + np.log(across.of * across.right)]
+    counted = [
+        min((_counted(across, decoys, score), *_paired(across, decoys, score)), key=_error)
+        for score in SCORES + np.log(across.of * across.right)
+    ]
     if chance is None:
         found, error = max(counted, key=lambda some: some[0] - 2 * some[1])
     else:
@@ -103,6 +110,24 @@ def _counted(across: Scores, decoys: Sequence[Scores], score: float) -> tuple[fl
     rate = float(np.mean(rates)) if rates else 1.0
     variance = every**2 * float(np.mean(noise)) if noise else 0.0
     return seen * scale - every * rate, float(np.sqrt(variance + scale * (scale - 1) * seen))
+
+
+def _error(counted: tuple[float, float]) -> float:
+    return counted[1]
+
+
+def _paired(across: Scores, decoys: Sequence[Scores], score: float) -> Iterator[tuple[float, float]]:
+    """The same, record by record: how many pairs it has across, less those that it has as a decoy. If both tables hold
+    the same people, this is 1 for every record, however many look alike, and the error is small where that of two
+    separate counts is not. Classes vary independently; the least error is that of one decoy more or less."""
+    for some in decoys:
+        whole = some.pairs.sides == (0, 0) and some.left == across.left == across.of and some.right >= across.of - 1.5
+        if whole and len(across.sizes) > 1:
+            scale = across.right / some.right
+            excess = across.each(score) - scale * some.each(score)
+            found, classes = float(across.sizes @ excess), len(across.sizes)
+            apart = across.sizes * (excess - found / across.of)
+            yield found, float(np.sqrt(apart @ apart * classes / (classes - 1) + 2 * scale**2))
 
 
 def crowding(both: InBoth, decoys: Sequence[Scores], score: float) -> float:

@@ -56,6 +56,7 @@ def findings_of(setting: LinkSetting, linked: Linked, progress: Progress, start:
         headline=_headline(linked, claimed, score),
         people=len(setting.released),
         claimed=int(claimed.sum()),
+        alarm=None if claimed.any() or not (linked.guesses.fitting == 1).any() else "neutral",
         findings=_worst(setting, linked, claimed),
         tables=tuple(_tables(setting, linked, claimed, score)),
         score=None if score is None else score.score,
@@ -83,14 +84,19 @@ def _not_searched(linked: Linked) -> list[str]:
 
 def _headline(linked: Linked, claimed: Truths, score: Scored | None) -> str:
     number, records = int(claimed.sum()), len(claimed)
-    several = int((linked.guesses.fitting > 1).sum())
+    alone = int(((linked.guesses.fitting == 1) & ~claimed).sum())
     if not number:
-        middle = int(np.median(linked.guesses.fitting[linked.guesses.fitting > 1])) if several else 0
-        rest = f": {several:,} of them fit several people (median: {middle:,})" if several else ""
-        return f"None of {records:,} records is linked to one person{rest}"
+        several = linked.guesses.fitting[linked.guesses.fitting > 1]
+        fit = [f"{alone:,} of them fit one known person, which may be chance"] if alone else []
+        if len(several):
+            fit.append(
+                f"{len(several):,} {'' if fit else 'of them '}fit several people (median: {int(np.median(several)):,})"
+            )
+        return f"None of {records:,} records is linked to one person" + (f": {', '.join(fit)}" if fit else "")
     verb = "is" if number == 1 else "are"
     rightly = "" if score is None else f", {_percent(score.precision.value)} of them rightly"
-    return f"{number:,} of {records:,} records {verb} linked to a known person{rightly}"
+    more = f"; {alone:,} more {'fits' if alone == 1 else 'fit'} one known person only" if alone else ""
+    return f"{number:,} of {records:,} records {verb} linked to a known person{rightly}{more}"
 
 
 def _percent(value: float) -> str:

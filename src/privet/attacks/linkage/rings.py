@@ -2,9 +2,11 @@
 
 In a small part (records and people that hang together by pairs) all ways are summed, record by record, over the sets
 of people taken so far. Elsewhere a bound that needs no sum: a way without the pair leaves its record with one of the
-other pairs or with none, its person likewise, and the rest is a way that the pair would have allowed, too. So with S
-and T the sums of the other weights of the record and of the person, the odds of the pair are at least
-weight / ((1 + S) (1 + T)).
+other pairs or with none, its person likewise, and the rest is a way that the pair would have allowed, too. The odds of
+the pair are its weight times the probability that its record, and then its person, is free without it, at least
+weight / ((1 + S) (1 + T)). S is the sum of the other weights of the record, each times the most that the probability
+of this other person being free can be: 1 / (1 + the least that others want that person). T likewise. A walk of three
+steps meets nobody twice where pairs have two sides, so this holds with rings, too (Godsil's tree of paths).
 """
 
 from __future__ import annotations
@@ -69,10 +71,23 @@ def _ringed(pairs: Messages, part: Integers) -> Truths:
 
 def _others(pairs: Messages, weight: Floats) -> Floats:
     """(1 + S) (1 + T) for each pair."""
-    record = np.bincount(pairs.released, weight * pairs.theirs[pairs.known], len(pairs.ours))
-    person = np.bincount(pairs.known, weight * pairs.ours[pairs.released], len(pairs.theirs))
-    rest = np.maximum(record[pairs.released] - weight, 0.0), np.maximum(person[pairs.known] - weight, 0.0)
-    return np.asarray((1 + rest[0]) * (1 + rest[1]))
+    ends = (pairs.released, pairs.ours), (pairs.known, pairs.theirs)
+    return np.asarray((1 + _wanted(weight, *ends)) * (1 + _wanted(weight, *reversed(ends))))
+
+
+def _wanted(weight: Floats, ours: tuple[Integers, Floats], theirs: tuple[Integers, Floats]) -> Floats:
+    """S for each pair, seen from this end of it: the weights of its other pairs, each times the most likely that its
+    far end is free. That end is free the less, the more its own other pairs want it; how free their far ends are at
+    least is 1 / (1 + the sum of their other weights)."""
+    free = 1 / (1 + _rest(weight, ours, theirs))
+    most = 1 / (1 + _rest(weight * free, theirs, ours))
+    return _rest(weight * most, ours, theirs)
+
+
+def _rest(weight: Floats, near: tuple[Integers, Floats], far: tuple[Integers, Floats]) -> Floats:
+    """The sum of the weights of all other pairs at the near end of each pair."""
+    sums = np.bincount(near[0], weight * far[1][far[0]], len(near[1]))
+    return np.asarray(np.maximum(sums[near[0]] - weight, 0.0))
 
 
 def _summed(pairs: Messages, weight: Floats, edges: Integers) -> Floats | None:
