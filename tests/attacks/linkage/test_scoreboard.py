@@ -232,7 +232,7 @@ def test_items_that_nobody_has_and_rows_that_say_nothing() -> None:
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        ({"rate": 0.0}, "out-of-range: of 0"),
+        ({"rate": 0.0}, "out-of-range: not 0"),
         ({"widths": (0.0, 1.0)}, "not-positive: width … above 0"),
         ({"decoys": 0}, "too-few: 0 decoys"),
         ({"value": "item"}, "not-a-number"),
