@@ -254,6 +254,14 @@ def test_what_is_broken_is_refuted(case: Case) -> None:
 
 
 @pytest.mark.proof
+def test_one_pair_that_is_a_little_worse_than_all_others_is_not_lost_by_chance() -> None:
+    """Of the pairs with two values most have epsilon 1, as claimed, and one has 1.25. A search that chooses its last
+    pairs by a few hundred draws loses it in one run of four."""
+    case = next(case for case in BROKEN if case.name == "reordered float sums")
+    assert sum(run(case, seed).violated for seed in range(12)) >= 11
+
+
+@pytest.mark.proof
 @pytest.mark.parametrize("case", CORRECT, ids=[case.name for case in CORRECT])
 def test_what_is_right_is_spared(case: Case) -> None:
     found = run(case, 1, samples=20_000)

@@ -21,10 +21,11 @@ from privet.errors import InvalidInputError
 
 SEED = 0x5EED  # candidates are the same in every run: draws of the mechanism are random enough
 SHARE = 0.25  # of all draws, at most, for pairs that are known to break things, and of the time
+PART = 0.05  # of the draws of a data set, for a pair that is among the best
 MOST_PAIRS = 1000  # in all, where the user gives no number
 LEFT = 16
 GROUP = 8  # pairs at a time
-VERY_FEW, FEWEST, USUAL = 8, 24, 128  # draws of a pair in the first round
+VERY_FEW, FEWEST, USUAL = 8, 24, 256  # draws of a pair in the first round
 SURE = 4.5  # standard deviations: what a lucky pair out of hundreds does not reach
 CONFIRMING = 4  # times the draws of a pair so far, fresh, that must say the same
 
@@ -97,16 +98,23 @@ class Searcher:
         return False
 
     def _halve(self, found: PairSearch, size: int, *, enough: bool) -> None:
-        """Half of them with more draws, and so on."""
-        looking, _ = sizes(self.samples)
+        """Half of them with more draws, and so on: the fewer are left, the more like each other they are.
+
+        A pair has no more draws than are looked at before the first test; where no clock runs, as many as with this
+        test, if that is a small part of all.
+        """
+        looking, tests = sizes(self.samples)
+        if self.clock.seconds is None:
+            looking = max(looking, min(looking + tests[0], int(PART * self.samples)))
         most = len(found.looked)
         found.tracks = best_first(found.tracks)
         while not enough and len(found.tracks) > LEFT:
             self.progress("searching for neighbors", most - len(found.tracks), most)
             _keep(found, found.tracks, max(LEFT, len(found.tracks) // 2))
-            for track in found.tracks:
-                track.look(self.source, min(size, looking - track.drawn))
             size *= 2
+            in_time = self.clock.draws(SHARE / (2 * len(found.tracks)), self.source.pace)
+            for track in found.tracks:
+                track.look(self.source, int(min(size, looking - track.drawn, in_time)))
             enough = self._enough(found.tracks) or self.clock.left < (1 - SHARE) * (self.clock.seconds or 0)
             found.tracks = best_first(found.tracks)
         _keep(found, found.tracks, LEFT)

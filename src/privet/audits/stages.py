@@ -32,6 +32,7 @@ FIRST, GROWTH = 1900, 3.2  # draws up to the end of the first stage; each is at 
 LOOKING = 4  # one draw in four finds events, at first; later all draws of earlier stages do
 EARLY = 0.2  # of the false-alarm rate, for all stages but the last
 EVENTS, LAST_EVENTS = 6, 3  # tested in a stage; each costs its part of the rate
+BRIEF = 2  # of a pair that is only looked at: what is likely to come of it, and what it promises so far
 TESTED = 2  # of these, the ones whose bound is worked out: those that look best
 KEPT, CELLS = 500_000, 1_000_000  # draws of a data set, and numbers in them, that are remembered
 RANKS = 50_000  # of these, at most, that rank cells; the rest picks events
@@ -212,6 +213,8 @@ class Stages:
         for number, planned in enumerate(tests):
             to_come = len(tests) - 1 - number
             if to_come and self._quick(planned, tracks, to_come, len(tests)):
+                if found:
+                    tracks = self._narrowed(tracks, to_come, before, samples, tested=False)
                 before += planned
                 continue
             size, stop = self._size(planned, tracks, to_come, samples - tracks[0].drawn)
@@ -221,6 +224,8 @@ class Stages:
             tracks = self._narrowed(tracks, 0 if stop else to_come, min(before, size // 2), samples)
             before += planned
             tested_tracks = tracks[: BREADTH[min(0 if stop else to_come, len(BREADTH) - 1)]]
+            if last:  # what the search drew beyond its part is not drawn again
+                size = min(size, max(FEWEST, samples - max(track.drawn for track in tested_tracks)))
             share = left if last else self.miss * EARLY / (len(tests) - 1)
             left -= share
             for track in tested_tracks:
@@ -233,10 +238,13 @@ class Stages:
                 break
         return found
 
-    def _narrowed(self, tracks: list[Track], to_come: int, looking: int, samples: int) -> list[Track]:
+    def _narrowed(
+        self, tracks: list[Track], to_come: int, looking: int, samples: int, *, tested: bool = True
+    ) -> list[Track]:
         """The best of them, looked at again, best first; those that will be tested have events for it.
 
-        Pairs with an outlook on less than the first promises already are left out.
+        Pairs with an outlook on less than the first promises already are left out. A stage that is not tested narrows
+        them all the same: without it, the last stage would choose its pair by as few draws as the first one.
         """
         size = min(samples, max(FEWEST, self._fits(tracks, 0)))
         breadth = BREADTH[min(to_come, len(BREADTH) - 1)]
@@ -251,10 +259,10 @@ class Stages:
             in_time = self.clock.draws(0.5 / len(pool), self.source.pace)
             track.look(self.source, int(min(looking - track.drawn, in_time)))
             if len(pool) > breadth:
-                track.find(self.claim, 1, size, brief=True)
+                track.find(self.claim, BRIEF, size, brief=True)
             looked.append(track)
         ranking = best_first(looked) if to_come else sorted(looked, key=_outlook)
-        for track in ranking[:breadth]:
+        for track in ranking[: breadth if tested else 0]:
             track.find(self.claim, LAST_EVENTS if to_come == 0 else EVENTS, size)
         self.finding = (self.clock.spent - started - (self.source.spent - drawing)) / len(looked)
         return ranking
