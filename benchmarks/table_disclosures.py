@@ -8,26 +8,20 @@ machine and with all processors busy: the reports must be equal.
 
 from __future__ import annotations
 
-import argparse
 import json
 import multiprocessing
 import os
 import random
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "tests"))
+from evidence import Evidence, options, parse
+from support.random_tables import random_system
+from support.table_disclosures import Compared
 
-from support.random_tables import random_system  # noqa: E402
-from support.table_disclosures import Compared  # noqa: E402
-
-from privet import attacks  # noqa: E402
-from privet.attacks.finding import Findings  # noqa: E402
+from privet import attacks
+from privet.attacks.finding import Findings
 
 SYSTEMS_FROM = 5000  # seeds, fixed before looking
 SIZES = (40, 150)
@@ -198,28 +192,20 @@ def busy() -> dict[str, Any]:
     return {"reports": len(quiet), "limited": limited, "equal": sum(a == b for a, b in zip(quiet, loaded, strict=True))}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", type=Path)
-    parser.add_argument("--tiny", action="store_true", help="a few of each, to see that it runs")
-    parser.add_argument("--only", choices=("systems", "clinics", "busy"))
-    options = parser.parse_args()
-    parts = {
-        "systems": lambda: systems(3 if options.tiny else 300),
-        "clinics": lambda: clinics(1 if options.tiny else 20),
-        "busy": busy,
-    }
-    kept = json.loads(options.json.read_text())["result"] if options.json and options.json.exists() else {}
-    asked = ["git", "rev-parse", "--short", "HEAD"]
-    commit = subprocess.run(asked, capture_output=True, text=True, cwd=ROOT, check=True).stdout.strip()
+def main(given: Sequence[str] | None = None) -> None:
+    parser = options(__doc__)
+    parser.add_argument("--only", choices=("systems", "clinics", "busy"), help="measure one part, keep the others")
+    parser.set_defaults(number=300, seeds=20)
+    asked = parse(parser, given, number=3, seeds=1)
+    parts = {"systems": lambda: systems(asked.number), "clinics": lambda: clinics(asked.seeds), "busy": busy}
+    kept = json.loads(asked.json.read_text())["result"] if asked.only and asked.json and asked.json.exists() else {}
+    evidence = Evidence(asked, "table-disclosures")
     for name, part in parts.items():
-        if options.only in (None, name):
+        if asked.only in (None, name):
             kept[name] = part()
-            kept.setdefault("commits", {})[name] = commit
+            kept.setdefault("commits", {})[name] = evidence.facts["commit"]
             print(json.dumps({name: kept[name]}, indent=1), flush=True)
-            if options.json:
-                document = {"privet": 1, "kind": "table-disclosures", "result": kept}
-                options.json.write_text(json.dumps(document, indent=1) + "\n")
+            evidence.save(kept)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,13 @@ KEPT = ROOT / "docs" / "evidence"
 TARGETS = ("evidence", "bench", "peers", "mutate")
 ALONE = {"mutation.py"}  # forks tests of changed code: nothing of Privet may be loaded before
 # What a person added when a file was put together from several runs.
-ADDED = {"errors.json": {"note"}, "mutation.json": {"first", "first_commit", "first_seconds"}}
+ADDED = {
+    "errors.json": {"note"},
+    "linkage.json": {"movielens_commit"},
+    "mutation.json": {"first", "first_commit", "first_seconds"},
+}
+# Parts of a script whose figures were taken out of the kept file, because older code gave them: to be measured again.
+MISSING = {"linkage.json": {"people", "generalized", "misspelled", "linkage_pair"}}
 # What every script writes since. Files that were kept before lack it until they are measured again.
 NEWER = {"commit", "source_changed", "seconds", "tiny", "absent"}
 
@@ -80,7 +86,7 @@ def test_a_tiny_run_writes_the_shape_that_is_kept(step: Step, tmp_path: Path) ->
     assert {name: found[name] for name in ("privet", "kind")} == {name: kept[name] for name in ("privet", "kind")}
     assert found["result"]["tiny"] is True
     wanted = set(kept["result"]) - ADDED.get(step.file, set())
-    assert wanted <= set(found["result"]) <= wanted | NEWER
+    assert wanted <= set(found["result"]) <= wanted | NEWER | MISSING.get(step.file, set())
     assert [name for name in wanted if found["result"][name] is None] == []
     assert before == {path: path.stat().st_mtime_ns for path in KEPT.iterdir()}
 
