@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from evidence import Evidence, options, parse
+from evidence import ROOT, Evidence, options, parse
 from support.random_tables import random_system
 from support.table_disclosures import Compared
 
