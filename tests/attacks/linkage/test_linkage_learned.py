@@ -15,10 +15,10 @@ from support.refusals import raises_code
 
 from privet.attacks import Linkage, attack_linkage
 from privet.attacks.linkage import blocking, evidence
+from privet.attacks.linkage.agreement import ALIKE, DIFFERENT, MISSING, SAME, SLIP, Comparer, compared
 from privet.attacks.linkage.axis import axis
 from privet.attacks.linkage.blocking import Blocking
 from privet.attacks.linkage.both import InBoth, Scores, crowding, people_in_both
-from privet.attacks.linkage.comparison import ALIKE, DIFFERENT, MISSING, SAME, SLIP, Comparer, compared
 from privet.attacks.linkage.evidence import weigh
 from privet.attacks.linkage.join import classes
 from privet.attacks.linkage.model import average_levels, compare, patterns

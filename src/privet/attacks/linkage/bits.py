@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from privet.attacks.linkage.comparison import LEVEL_NAMES, MISSING
+from privet.attacks.linkage.agreement import LEVEL_NAMES, MISSING
 from privet.attacks.linkage.evidence import Evidence
 from privet.attacks.linkage.model import compare
 

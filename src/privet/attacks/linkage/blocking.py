@@ -15,7 +15,7 @@ from itertools import combinations
 
 import numpy as np
 
-from privet.attacks.linkage.comparison import Comparer, Sides
+from privet.attacks.linkage.agreement import Comparer, Sides
 from privet.attacks.linkage.join import JoinClasses, Pairs
 from privet.typing import Floats, Integers, Truths
 

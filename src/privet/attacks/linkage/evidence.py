@@ -1,11 +1,11 @@
 """The probability that a record belongs to a person, for all pairs that are worth a look.
 
 1 candidates    pairs that fit in every column, and pairs that share something rare (join, blocking)
-2 comparison    how each column agrees (comparison)
+2 comparison    how each column agrees (agreement)
 3 model         what that says for one person, for kin and for strangers, learned without labels (model)
 4 in both       how many people are in both tables, from pairs beyond those that decoys have (both)
 5 matching      a person has one record at most, and nobody may be the answer (matching, rings)
-6 calibration   the finished attack is run on decoys; what it claims there lowers what it claims (calibration)
+6 calibration   the finished attack is run on decoys; what it claims there lowers what it claims (decoy_check)
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from privet.attacks.linkage.agreement import SAME, ComparedColumn, Comparer, Sides
 from privet.attacks.linkage.blocking import Blocking
+from privet.attacks.linkage.blocking_loss import lost
 from privet.attacks.linkage.both import InBoth, Scores, crowding, people_in_both
-from privet.attacks.linkage.calibration import Calibration, calibrated, claims
-from privet.attacks.linkage.comparison import SAME, ComparedColumn, Comparer, Sides
+from privet.attacks.linkage.decoy_check import Calibration, calibrated, claims
 from privet.attacks.linkage.join import Join, JoinClasses, Pairs
-from privet.attacks.linkage.loss import lost
 from privet.attacks.linkage.matching import Messages
 from privet.attacks.linkage.model import AgreementModel, Compared, Decoys, average_levels, compare, first_model
 from privet.attacks.linkage.rings import held

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from privet.attacks.finding import Finding, Findings, ShownTable, Strength
+from privet.attacks.linkage.agreement import SAME
 from privet.attacks.linkage.bits import bits_of
-from privet.attacks.linkage.comparison import SAME
 from privet.attacks.linkage.evidence import Progress
 from privet.attacks.linkage.linking import Linked, LinkSetting
 from privet.attacks.linkage.score import Scored, scored

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from privet.attacks.finding import Findings
+from privet.attacks.linkage.agreement import Comparer, compared
 from privet.attacks.linkage.axis import AxisLevels, axis, read_levels
-from privet.attacks.linkage.comparison import Comparer, compared
 from privet.attacks.linkage.evidence import Evidence, Progress, weigh
 from privet.attacks.linkage.guess import Guesses, guesses
 from privet.attacks.linkage.join import JoinClasses, classes

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from privet.attacks.linkage.comparison import DIFFERENT, MISSING, SAME, STEPS, Comparer, Levels, Sides
+from privet.attacks.linkage.agreement import DIFFERENT, MISSING, SAME, STEPS, Comparer, Levels, Sides
 from privet.attacks.linkage.join import Pairs
 from privet.typing import Floats, Integers
 

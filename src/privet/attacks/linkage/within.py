@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from privet.attacks.linkage.agreement import DIFFERENT, Comparer
 from privet.attacks.linkage.blocking import Blocking
-from privet.attacks.linkage.comparison import DIFFERENT, Comparer
 from privet.attacks.linkage.evidence import Progress
 from privet.attacks.linkage.model import (
     KIN,

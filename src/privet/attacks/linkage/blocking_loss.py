@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from privet.attacks.linkage.agreement import STEPS, Comparer
 from privet.attacks.linkage.blocking import Blocking
-from privet.attacks.linkage.comparison import STEPS, Comparer
 from privet.attacks.linkage.model import AgreementModel
 
 DRAWN = 4000  # pairs of one person

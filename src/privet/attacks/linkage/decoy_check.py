@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from privet.attacks.linkage.agreement import Comparer
 from privet.attacks.linkage.both import InBoth
-from privet.attacks.linkage.comparison import Comparer
 from privet.attacks.linkage.matching import Messages
 from privet.attacks.linkage.model import Decoys
 from privet.typing import Floats
