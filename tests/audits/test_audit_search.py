@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from privet.audits import Audit, Between, Claim, NotPrivateError, People, Rows, assert_private, audit
-from privet.audits.coarse import BITS, Grid, learn, to_grid
+from privet.audits.coarse import BITS, OutputGrid, learn, to_grid
 from privet.audits.coverage import Tried, is_plain, round_sizes_to, sizes_to, spans
 from privet.audits.outputs import OutputReader
 
@@ -335,7 +335,10 @@ def test_numbers_without_a_grid_keep_their_first_bits() -> None:
     assert abs(found[0, 3] - np.pi) < np.pi * 2.0**-BITS
     assert found[0, 3] * 2.0 ** (BITS - 2) % 1 == 0
     assert not np.signbit(found[0, 4])
-    assert str(Grid(np.zeros(1), OutputReader())) == f"numbers with fractions were rounded to their first {BITS} bits"
+    assert (
+        str(OutputGrid(np.zeros(1), OutputReader()))
+        == f"numbers with fractions were rounded to their first {BITS} bits"
+    )
     reader = OutputReader()
     constant = [reader.read(np.full(9, 0.1), 9)] * 2
     assert learn(constant, reader).steps[0] == 2.0 ** (-3 - 40)

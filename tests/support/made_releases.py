@@ -30,7 +30,7 @@ from privet.attacks.release.statistics import (  # fmt: skip
 )
 from privet.attacks.tables.decide import Decider
 from privet.attacks.tables.disclosure import learned
-from privet.attacks.tables.outcome import Outcome as AttackOutcome
+from privet.attacks.tables.outcome import AttackOutcome
 from privet.attacks.tables.reconstruction import Reconstruction, solve
 from privet.attacks.tables.suppressed import HiddenCell, suppressed
 from privet.core.evaluate import evaluate

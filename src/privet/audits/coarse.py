@@ -33,7 +33,7 @@ CLEARLY = 0.9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Grid:
+class OutputGrid:
     """A step for each column that had fractions; 0 for others, of which fractions keep their first 20 bits."""
 
     steps: Floats
@@ -61,11 +61,11 @@ class Grid:
         return f"numbers with fractions were rounded to multiples of {steps}, about 1/{STEPS} of their spread"
 
 
-def learn(draws: list[Outputs], reader: OutputReader) -> Grid:
+def learn(draws: list[Outputs], reader: OutputReader) -> OutputGrid:
     """From some draws of each data set."""
     width = reader.width
     wide = [outputs.widened(width) for outputs in draws]
-    return Grid(np.array([_step([_finite(part, place) for part in wide]) for place in range(width)]), reader)
+    return OutputGrid(np.array([_step([_finite(part, place) for part in wide]) for place in range(width)]), reader)
 
 
 def to_grid(values: Numbers, steps: Floats) -> Floats:

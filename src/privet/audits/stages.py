@@ -20,7 +20,7 @@ import numpy as np
 
 from privet.audits import joint
 from privet.audits.claims import Claim
-from privet.audits.coarse import Grid, learn
+from privet.audits.coarse import OutputGrid, learn
 from privet.audits.events import Event, View, find_events
 from privet.audits.features import Pair
 from privet.audits.outlook import promise
@@ -69,7 +69,7 @@ class Track:
     events: list[Event] = field(default_factory=list)
     outlook: float = 0.0  # what a last test of it is likely to give
     coarse: bool = False  # whether outputs are rounded
-    grid: Grid | None = None
+    grid: OutputGrid | None = None
     compared: int = 0  # events, so far
 
     def look(self, source: AuditSource, size: int) -> None:

@@ -228,3 +228,38 @@ def test_columns_missing_in_too_many_ways_are_told(monkeypatch: pytest.MonkeyPat
     found = join.all_agree()
     assert found.skipped.sum() == 4
     assert not found.skipped[found.released].any()
+
+
+# --- bounds where pairs form rings ---
+
+
+def three_steps(weight: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Exact probabilities of all pairs, the bound that `held` uses, and one that looks one step far only."""
+    one, other = np.nonzero(weight)
+    given = weight[one, other]
+    bound = given / (given + rings._others(Messages(one, other, np.ones(len(weight)), np.ones(weight.shape[1])), given))
+    near = (1 + weight.sum(1)[one] - given) * (1 + weight.sum(0)[other] - given)
+    return rings.all_ways(weight)[one, other], bound, given / (given + near)
+
+
+def test_a_bound_on_rings_is_below_the_sum_over_all_ways_and_nearer_than_one_step() -> None:
+    draw, gaps = np.random.default_rng(1), []
+    for _ in range(300):
+        shape = draw.integers(1, 6, 2)
+        weight = np.exp(draw.normal(0, 4, shape)) * (draw.random(shape) < 0.8)
+        exact, bound, near = three_steps(weight)
+        assert (bound <= exact + 1e-12).all()
+        assert (bound >= near - 1e-12).all()
+        gaps += [(near_gap, gap) for near_gap, gap in zip(exact - near, exact - bound, strict=True)]
+    near_gap, gap = np.mean(gaps, axis=0)
+    assert gap < near_gap / 2
+
+
+def test_where_nobody_is_hardly_possible_a_sure_pair_stays_sure() -> None:
+    """Everybody is in both tables: each wrong pair has a weight of 200, and each right one of a million."""
+    weight = np.full((30, 30), 200.0)
+    np.fill_diagonal(weight, 1e6)
+    one, other = np.nonzero(weight)
+    messages = Messages(one, other, np.ones(30), np.ones(30))
+    found = held(messages, weight[one, other], messages.settle(weight[one, other], 0.0))
+    assert found[one == other].min() > 0.99

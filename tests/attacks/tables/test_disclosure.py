@@ -15,7 +15,7 @@ from privet.attacks import Between, Knowledge, Mean, Statistic, Strength, Tables
 from privet.attacks.finding import Findings
 from privet.attacks.proofs.work import Work
 from privet.attacks.tables import disclosure as disclosure_module
-from privet.attacks.tables.decide import Answer, Decided, Decider
+from privet.attacks.tables.decide import Decided, Decider, Decision
 from privet.attacks.tables.disclosure import learned
 from privet.attacks.tables.outcome import ABSENT, LEARNED
 from privet.core.expression import Column, Compare, Literal, Relation
@@ -146,7 +146,7 @@ def test_300_systems_for_every_subset_of_what_is_public() -> None:
 
 def test_a_search_that_believes_every_candidate_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The comparison fails if nobody looks whether another value is possible."""
-    monkeypatch.setattr(Decider, "decide", lambda _self, claim, _work: Decided(claim, Answer.HOLDS))
+    monkeypatch.setattr(Decider, "decide", lambda _self, claim, _work: Decided(claim, Decision.HOLDS))
     monkeypatch.setattr(Decider, "least", lambda *_: None)
     assert any(Compared(random_system(seed)).disclosures().wrong for seed in range(60))
 

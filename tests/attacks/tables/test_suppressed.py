@@ -16,7 +16,7 @@ from privet.attacks.finding import Findings
 from privet.attacks.proofs.prover import Prover
 from privet.attacks.proofs.work import Work
 from privet.attacks.release.statistics import Between, Mark, Statistic, Tables
-from privet.attacks.tables.decide import Answer, Decided, Decider
+from privet.attacks.tables.decide import Decided, Decider, Decision
 from privet.attacks.tables.suppressed import shown, suppressed
 
 TOTAL = Statistic(name="total", count=exactly(3))
@@ -61,7 +61,7 @@ def test_bounds_of_300_systems() -> None:
 
 def test_bounds_that_nobody_tightened_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The comparison fails if the bounds are those of the first data set that was met."""
-    monkeypatch.setattr(Decider, "decide", lambda _self, claim, _work: Decided(claim, Answer.HOLDS))
+    monkeypatch.setattr(Decider, "decide", lambda _self, claim, _work: Decided(claim, Decision.HOLDS))
     assert any(Compared(random_system(seed), limit=1).bounds().wrong for seed in range(60))
 
 

@@ -6,8 +6,8 @@
 
 What the two tables have in common is compared; a released 654** or 10-19 fits anyone who lives in 65418 and is 12. How
 it works: values to intervals (value_kinds, axis), pairs that fit (join) or share something rare (blocking), how they
-agree (comparison), what that says (model, both), the probability of each pair if nobody has two records (matching,
-rings), what decoys say of it (calibration), guesses (guess). evidence.py has the whole path. One table only: within.
+agree (agreement), what that says (model, both), the probability of each pair if nobody has two records (matching,
+rings), what decoys say of it (decoy_check), guesses (guess). evidence.py has the whole path. One table only: within.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ PROOF_SHARE, SOLVER_SHARE = 0.1, 0.2  # of the work that is left, for one claim
 NOTHING_TO_SHOW = Leaf(((DENIAL, -1),))  # that a sum of nothing is at least 0
 
 
-class Answer(Enum):
+class Decision(Enum):
     HOLDS = auto()
     FAILS = auto()
     OPEN = auto()  # the work ran out: neither is said
@@ -40,7 +40,7 @@ class Decided:
     """Where a claim holds without a proof, two solvers said so."""
 
     claim: ProofClaim
-    answer: Answer
+    answer: Decision
     proof: Proof | None = None
 
 
@@ -76,30 +76,30 @@ class Decider:
     def decide(self, claim: ProofClaim, work: Work) -> Decided:
         """The cheapest first: a data set that was met, one linear program, the solver, a tree, a second solver."""
         if self.sums(claim.terms).min() < claim.least:
-            return Decided(claim, Answer.FAILS)
+            return Decided(claim, Decision.FAILS)
         if not claim.terms:
-            return Decided(claim, Answer.HOLDS, NOTHING_TO_SHOW)
+            return Decided(claim, Decision.HOLDS, NOTHING_TO_SHOW)
         if not work.left:
-            return Decided(claim, Answer.OPEN)
+            return Decided(claim, Decision.OPEN)
         leaf = self._prover.at_least(claim, work)
         while self._prover.seen:
             self.meet(self._prover.seen.pop())
         if leaf is not None:
-            return Decided(claim, Answer.HOLDS, leaf)
+            return Decided(claim, Decision.HOLDS, leaf)
         if self.sums(claim.terms).min() < claim.least:
-            return Decided(claim, Answer.FAILS)
+            return Decided(claim, Decision.FAILS)
         if not self.complete:
             least = self.least(claim.terms, work.part(SOLVER_SHARE))
             if least is None or least < claim.least:
-                return Decided(claim, Answer.OPEN if least is None else Answer.FAILS)
+                return Decided(claim, Decision.OPEN if least is None else Decision.FAILS)
         return self._hard(claim, work)
 
     def _hard(self, claim: ProofClaim, work: Work) -> Decided:
         """CP-SAT says that it holds; no linear program shows it."""
         proof = self._prover.prove(claim, work.part(PROOF_SHARE))
         if proof is None and not impossible(self.system, claim, work.part(SOLVER_SHARE)):
-            return Decided(claim, Answer.OPEN)
-        return Decided(claim, Answer.HOLDS, proof)
+            return Decided(claim, Decision.OPEN)
+        return Decided(claim, Decision.HOLDS, proof)
 
     def least(self, terms: Terms, work: Work) -> int | None:
         """The least that the sum can be by CP-SAT; None if the work ran out and no smaller one was met."""
@@ -115,12 +115,12 @@ class Decider:
         while True:
             claim = ProofClaim(terms, int(self.sums(terms).min()))
             decided = self.decide(claim, work)
-            if decided.answer is Answer.HOLDS:
+            if decided.answer is Decision.HOLDS:
                 return decided
-            if decided.answer is Answer.OPEN:
+            if decided.answer is Decision.OPEN:
                 lowest = self._prover.lowest(terms, work) if work.left else None
                 weaker = claim if lowest is None else ProofClaim(terms, lowest[0])
-                return Decided(weaker, Answer.OPEN, None if lowest is None else lowest[1])
+                return Decided(weaker, Decision.OPEN, None if lowest is None else lowest[1])
 
     def sources(self, decided: Sequence[Decided], nobody: Sequence[int] = ()) -> tuple[str, ...]:
         """The statistics that claims rest on, in the order of the release. `nobody` are kinds that are gone."""

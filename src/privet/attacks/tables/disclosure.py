@@ -17,8 +17,8 @@ from privet.attacks.proofs.certificate import ProofClaim, Terms
 from privet.attacks.proofs.work import Work
 from privet.attacks.release.domain import Codes
 from privet.attacks.release.statistics import Knowledge
-from privet.attacks.tables.decide import Answer, Decided, Decider
-from privet.attacks.tables.grid import Category, Grid
+from privet.attacks.tables.decide import Decided, Decider, Decision
+from privet.attacks.tables.grid import CategoryGrid, KnownCategory
 from privet.core.rational import show
 from privet.errors import InvalidInputError
 from privet.records.conditions import columns_of
@@ -30,7 +30,7 @@ LOOK = 2e-8  # seconds that looking at a cell takes, about
 GROUP = 2e-5  # and a group
 ROUNDS = 40  # data sets asked for, each with as many people as possible of kinds that were in none so far
 Classes = frozenset[int]
-Known = tuple[Category, ...]
+Known = tuple[KnownCategory, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ def learned(found: Reconstruction, knowledge: Knowledge, decider: Decider, work:
 class _Search:
     def __init__(self, found: Reconstruction, knowledge: Knowledge, decider: Decider, work: Work) -> None:
         self._found, self._decider, self._work = found, decider, work
-        self._grid = Grid(found)
+        self._grid = CategoryGrid(found)
         self._declared = _declared(found, knowledge)
         self._names = self._declared or self._grid.names
         self.result = Learned(of=len(self._names))
@@ -254,20 +254,20 @@ class _Search:
         kinds = np.unique(self._grid.kind[other])
         claim = ProofClaim(tuple((int(kind), -1) for kind in kinds if kind >= 0), 0)
         decided = self._decider.decide(claim, self._work)
-        self.result.open += decided.answer is Answer.OPEN
-        return decided if decided.answer is Answer.HOLDS else None
+        self.result.open += decided.answer is Decision.OPEN
+        return decided if decided.answer is Decision.HOLDS else None
 
     def _size(self, cells: Codes) -> _Size:
         """How many people there are in these cells: 0 if there need not be anybody, or if it stays open."""
         inside, kinds = self._inside(cells), np.unique(self._grid.kind[cells])
         somebody = self._decider.decide(ProofClaim(inside, 1), self._work)
-        if somebody.answer is not Answer.HOLDS:
-            self.result.open += somebody.answer is Answer.OPEN
+        if somebody.answer is not Decision.HOLDS:
+            self.result.open += somebody.answer is Decision.OPEN
             return _Size(0, exact=False, shown=())
         least = self._decider.bound(inside, self._work)
         touched = tuple((int(kind), -1) for kind in kinds if kind >= 0)
         most = self._decider.decide(ProofClaim(touched, -least.claim.least), self._work)
-        if least.answer is Answer.HOLDS and most.answer is Answer.HOLDS:
+        if least.answer is Decision.HOLDS and most.answer is Decision.HOLDS:
             return _Size(least.claim.least, exact=True, shown=(least, most))
         return _Size(1, exact=False, shown=(somebody,))
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Category:
+class KnownCategory:
     """Classes of values of one attribute, and its words, such as "Other" or "18 to 24"."""
 
     attribute: str
@@ -32,7 +32,7 @@ class Category:
     words: str
 
 
-class Grid:
+class CategoryGrid:
     """One cell for each combination of classes that the rules allow. `kind` is the kind of a cell's records, or -1 if
     the kind is gone; `sizes` is how many cells a kind has."""
 
@@ -77,10 +77,10 @@ class Grid:
         return self._domain.numbers(name)[number]
 
     @cached_property
-    def categories(self) -> dict[str, list[Category]]:
+    def categories(self) -> dict[str, list[KnownCategory]]:
         """Bands and lists of several classes that a condition names, larger ones first."""
         return {
-            name: [Category(name, one, self.words(name, one)) for one in sets if len(one) > 1]
+            name: [KnownCategory(name, one, self.words(name, one)) for one in sets if len(one) > 1]
             for name, sets in self._named_classes.items()
         }
 
@@ -98,8 +98,8 @@ class Grid:
         """Whether it is one value, or within a band or list that a condition names."""
         return len(self.values(name, classes)) == 1 or any(classes <= named for named in self._named_classes[name])
 
-    def category(self, name: str, number: int) -> Category:
-        return Category(name, frozenset({number}), self.words(name, frozenset({number})))
+    def category(self, name: str, number: int) -> KnownCategory:
+        return KnownCategory(name, frozenset({number}), self.words(name, frozenset({number})))
 
     def _named(self, where: Expression) -> Iterator[tuple[str, frozenset[int]]]:
         """The classes of each attribute that a condition restricts by itself."""

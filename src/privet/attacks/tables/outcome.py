@@ -38,7 +38,7 @@ LEAD_OPEN = "Not everything was searched, so nothing is said about the rest. Mor
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class AttackOutcome:
     """One attack: records, facts about known people, suppressed cells."""
 
     found: Reconstruction

@@ -23,7 +23,7 @@ from privet.attacks.tables.decide import Decider
 from privet.attacks.tables.disclosure import learned
 from privet.attacks.tables.encode import EncodedTables, encode, kinds_of
 from privet.attacks.tables.narrowing import Prepared, prepare
-from privet.attacks.tables.outcome import Outcome as AttackOutcome
+from privet.attacks.tables.outcome import AttackOutcome
 from privet.attacks.tables.scoring import scored
 from privet.attacks.tables.suppressed import suppressed
 from privet.errors import InvalidInputError

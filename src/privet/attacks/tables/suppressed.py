@@ -11,7 +11,7 @@ from privet.attacks.proofs.work import Work
 from privet.attacks.release.domain import value_text
 from privet.attacks.release.statistics import Mark, Statistic
 from privet.attacks.tables.beyond import is_hidden, rules
-from privet.attacks.tables.decide import Answer, Decided, Decider
+from privet.attacks.tables.decide import Decided, Decider, Decision
 
 if TYPE_CHECKING:
     from privet.attacks.tables.reconstruction import Reconstruction
@@ -71,10 +71,10 @@ def _bounded(found: Reconstruction, decider: Decider, statistic: Statistic, work
     ones = tuple((kind, 1) for kind in found.encoded.members[statistic.name])
     low = decider.bound(ones, work)
     high = decider.bound(tuple((kind, -1) for kind, _ in ones), work)
-    left_open = Answer.OPEN in (low.answer, high.answer)
-    least = low.claim.least if low.answer is Answer.HOLDS or low.proof is not None else 0
+    left_open = Decision.OPEN in (low.answer, high.answer)
+    least = low.claim.least if low.answer is Decision.HOLDS or low.proof is not None else 0
     most = -high.claim.least
-    if high.answer is Answer.OPEN and high.proof is None:
+    if high.answer is Decision.OPEN and high.proof is None:
         most = sum(decider.system.high[kind] for kind, _ in ones)
     return HiddenCell(
         statistic=statistic,
