@@ -69,7 +69,7 @@ def test_membership_falls_with_noise_and_stays_under_the_limit() -> None:
     assert weakest["success"]["value"] > strong["success"]["value"] + 0.05
     assert weak["error"] == pytest.approx(math.sqrt(2) * 200 / 100 / 100, rel=0.05)
     assert found.tables[0].rows[-1][:3] == ("∞", "none", "0 %")
-    assert "not to be published" in found.lead
+    assert "not private" in found.lead
     assert "at epsilon 0.5 it has an AUC of" in found.headline
     assert found.pictures[0].curves[-1].style == "bound"
 

@@ -51,7 +51,7 @@ def test_the_terminal_page_shows_ten_records_and_thirty_rows() -> None:
 def test_color_marks_what_is_bad() -> None:
     pen = Pen(color=True)
     assert page(block(), pen).startswith("\x1b[1;31m7 of 7")
-    assert page(nobody(), pen).startswith("\x1b[1mNobody")
+    assert page(nobody(), pen).startswith("\x1b[1mNone of")
 
 
 def test_a_wide_table_is_told_row_by_row() -> None:

@@ -10,7 +10,7 @@ from privet.attacks.proofs.work import Work
 from privet.attacks.release.statistics import Knowledge
 from privet.attacks.tables.decide import Decider
 from privet.attacks.tables.disclosure import Learned, learned
-from privet.attacks.tables.grid import Grid
+from privet.attacks.tables.grid import CategoryGrid
 from privet.attacks.tables.reconstruction import Reconstruction, solve
 from privet.attacks.tables.suppressed import suppressed
 from support.made_releases import LIMIT, SECONDS
@@ -72,7 +72,7 @@ class Compared:
 
 def told(found: Reconstruction, result: Learned) -> Iterator[Told]:
     """The facts about people who are there, in values."""
-    grid = Grid(found)
+    grid = CategoryGrid(found)
     for fact in result.facts:
         if fact.present and not fact.condition:
             known = {

@@ -127,7 +127,7 @@ WRONG = [
     ({"answers": np.zeros((6, 1))}, "wrong-shape: 2 dimensions", ""),
     ({"rate": 1.0}, "out-of-range: of 1 leaves … secret", "between 0 and 1"),
     ({"rate": math.nan}, "out-of-range: nan", "between 0 and 1"),
-    ({"errors": Errors("normal", -1.0)}, "negative: size -1", ""),
+    ({"errors": Errors("normal", -1.0)}, "negative: not -1", ""),
     ({"errors": Errors("normal", math.nan)}, "negative: nan", ""),
     ({"errors": Errors("cauchy", 1.0)}, "unknown-choice: 'cauchy' … is", "exact, normal"),  # type: ignore[arg-type]
     ({"errors": Errors("outliers", 1.0, 0.7)}, "out-of-range: 0.7", "below 0.5"),

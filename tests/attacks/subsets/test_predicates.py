@@ -234,7 +234,7 @@ def test_guesses_of_a_decoder_that_cannot_tell_how_sure_it_is() -> None:
         ([{"a": 1}, {"a": 2}], {"attributes": []}, "empty: see"),
         ([{"a": 1}, {"a": 2}], {"attributes": ["b"]}, "unknown-column"),
         ([{"a": 1, "b": 1}, {"a": 2, "b": 1}], {"names": "b"}, "not-unique"),
-        ([{"a": 1}, {"a": 2}], {"queries": 0}, "not-positive: 0 questions"),
+        ([{"a": 1}, {"a": 2}], {"queries": 0}, "not-positive: not 0"),
         ([{"a": 1}, {"a": 2}], {"rate": 2}, "out-of-range: of 2"),
         ([{"a": 1}, {"a": 2}], {"truth": [1]}, "wrong-length: 1 values … for 2"),
         ([{"a": 1}, {"a": 2}], {"errors": Errors("normal", -1)}, "negative: size … -1"),
