@@ -13,7 +13,6 @@ from privet.attacks.membership.forecast import Expected
 from privet.attacks.membership.likelihoods import RATE
 from privet.attacks.membership.members import MembershipResult
 from privet.attacks.membership.trade_off import bound_at, picture, under
-from privet.stats.binomial import upper
 from privet.stats.intervals import Interval, exactly
 from privet.stats.roc import Roc
 from privet.typing import Floats
@@ -22,7 +21,7 @@ MOST_LISTED = 1000
 RATES = (0.001, 0.01, 0.05)
 SURE = 0.9
 SPARE = 3.0  # standard deviations
-MISS = 0.1  # with which the rate of false alarms may be above its bound
+FEWEST = 20  # people who are known to be out: that nobody of a dozen scores as high says little
 LEAD = (
     "Claimed means: at most one in {of:,} of the people who are {who} scores as high, and people who are in do so"
     " often enough that this person is in with 90 % or more, if in and out were equally likely before. Nobody's"
@@ -44,8 +43,8 @@ NOT_TRIED = (
 
 def findings_of(result: MembershipResult, subject: str, start: float) -> Findings:
     sure = _sure(result)
-    enough = (sure >= SURE) & (_sure_at_worst(result) >= SURE) & _high_enough(result)
-    claimed = (result.p_values <= _rate(result) + 1e-12) & enough & (not result.alike)
+    known = result.calibration >= FEWEST and not result.alike
+    claimed = (result.p_values <= _rate(result) + 1e-12) & (sure >= SURE) & _high_enough(result) & known
     order = [int(place) for place in np.argsort(-result.scores, kind="stable") if claimed[place]]
     shown = order[:MOST_LISTED] if result.target is None else [result.target]
     pictures = () if result.curve is None else (_picture(result, result.curve),)
@@ -83,17 +82,6 @@ def _sure(result: MembershipResult) -> Floats:
         p: min(_found_up_to(result, p) - _found_up_to(result, p - step), most) for p in set(result.p_values.tolist())
     }
     return np.array([said[p] / (said[p] + step) for p in result.p_values.tolist()])
-
-
-def _sure_at_worst(result: MembershipResult) -> Floats:
-    """The same, if as many people who are out score as high as those who are known to be out leave open (with 90 %):
-    that nobody of 13 does says little."""
-    said = {}
-    for p in set(result.p_values.tolist()):
-        alarms = upper(round(p * (result.calibration + 1)) - 1, result.calibration, MISS)
-        found = _found_up_to(result, p)
-        said[p] = found / (found + alarms)
-    return np.array([said[p] for p in result.p_values.tolist()])
 
 
 def _high_enough(result: MembershipResult) -> Any:
