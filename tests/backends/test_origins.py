@@ -595,9 +595,9 @@ WARD = (Key(name="ward", value=Column("ward")),)
         (HOSPITAL, replace(DRUGS, left=replace(DRUGS, most=1112)), "too-many: 10,000"),
         (HOSPITAL, replace(DRUGS, right=replace(DRUGS, most=10_001)), "too-many: 10,000"),
         (ROWS, DRUGS, "rows-are-units: joined"),
-        (ROWS, BEDS, "rows-are-units: once"),
-        (ROWS, replace(BEDS, most=2), "rows-are-units: once"),
-        (ROWS, replace(BEDS, left=BEDS, most=1), "rows-are-units: once"),
+        (ROWS, BEDS, "rows-are-units: key"),
+        (ROWS, replace(BEDS, most=2), "rows-are-units: key"),
+        (ROWS, replace(BEDS, left=BEDS, most=1), "rows-are-units: key"),
         (ROWS, TOTALS, "rows-are-units|wrong-arguments: add"),
     ],
 )
