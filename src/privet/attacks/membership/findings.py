@@ -99,7 +99,7 @@ def _sure(result: MembershipResult) -> Floats:
         p: min(_found_up_to(result, p) - _found_up_to(result, p - step), most) for p in set(result.p_values.tolist())
     }
     ranked = np.array([said[p] / (said[p] + step) for p in result.p_values.tolist()])
-    return np.minimum(ranked, _by_law(result))
+    return np.asarray(np.minimum(ranked, _by_law(result)), np.float64)
 
 
 def _by_law(result: MembershipResult) -> Floats:
