@@ -128,7 +128,7 @@ def weigh(comparer: Comparer, *, errors: bool, progress: Progress) -> Evidence:
     messages = Messages(across.one, across.other, *sizes, int(ours.people[crowded].sum()))
     chance = held(messages, weight, messages.settle(weight, weights.anybody))
     made = claims(chance, sizes[0][across.one] * sizes[1][across.other])
-    audit = calibrated(made, [(some, weights.of(some.pairs)) for some in decoys], comparer, both, crowd)
+    audit = calibrated(made, [(some, weights.of(some.pairs)) for some in decoys], comparer, both)
     fits = np.all(across.levels <= SAME, axis=1)[across.pattern]
     return Evidence(
         comparer=comparer,
