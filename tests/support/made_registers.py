@@ -1,7 +1,7 @@
 """Two registers of a town, written some years apart: a second generator for linkage, unlike made_families in structure.
 
 Names have heavy tails (a new name whenever a draw asks for one). Sons bear their fathers' whole names, twins share
-the day of birth, women marry and change their names, households move between the two registers and take all their members
+the day of birth, women marry and change their names, households move between the registers and take all their members
 along. Some records are read badly: errors come together, and each column is missing at a rate of its own.
 """
 

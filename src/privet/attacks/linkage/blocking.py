@@ -2,10 +2,10 @@
 
 A rule is a set of columns, or of their beginnings or ends, that must be the same: each column, each two, and some
 three together. Two classes that agree by a rule are in one block. Of all rules the small blocks are used: the size up
-to which blocks are searched is the largest that stays within so many pairs per class. Of the pairs found, those that
+to which blocks are searched is the largest that stays within BUDGET pairs per class. Of the pairs found, those that
 share most information are compared.
 
-What a rule, and all of them together, would lose is told from the model of how values of one person differ.
+What a rule, and all of them together, would lose follows from the model of how values of one person differ.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Blocking:
         return self._best(sides, one, other)
 
     def _block(self, sides: Sides, rule: Rule, parts: Pairs, most: int) -> tuple[Integers, Integers]:
-        """The sizes of blocks of at most so many classes, and their pairs as one number each."""
+        """The sizes of blocks of `most` classes or fewer, and their pairs as one number each."""
         rows, others = parts
         mine, theirs = (self.hash(rule, side)[part] for side, part in zip(sides, parts, strict=True))
         count = np.bincount(theirs[theirs >= 0], minlength=self.buckets)

@@ -110,7 +110,7 @@ def _learned(pairs: Compared, average: Floats, rows: int, progress: Progress) ->
 
 
 def _bounded(match: Floats) -> Floats:
-    """The same with at most so many different values in a column."""
+    """The same with MOST_DIFFERENT as the largest share of different values in a column."""
     over = np.minimum(MOST_DIFFERENT / match[:, :, DIFFERENT], 1.0)
     rest = (1 - over * match[:, :, DIFFERENT]) / (1 - match[:, :, DIFFERENT])
     found = match * rest[:, :, None]
