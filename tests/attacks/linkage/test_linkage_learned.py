@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from support.made_families import COLUMNS, Wrong, families, slip, two_tables
-from support.made_linkage import Pair, table
+from support.made_linkage import COARSE, Pair, coarse, table
 from support.refusals import raises_code
 
 from privet.attacks import Linkage, attack_linkage
@@ -273,22 +273,6 @@ def test_a_few_coarse_columns_are_not_enough_to_be_sure() -> None:
     assert 0.25 < right[chance >= 0.25].mean() < 0.42
     likely = chance >= 0.25
     assert chance[likely].mean() <= right[likely].mean() + 0.05
-
-
-def coarse(people: int, seed: int, shares: tuple[float, float] = (1, 1), wrong: float = 0.0) -> Pair:
-    """Sex, age by tens and areas. A wrong value is somebody else's."""
-    draw = np.random.default_rng(seed)
-    whole = [draw.integers(0, 2, people), draw.integers(2, 9, people), draw.integers(0, 100, people)]
-    sides = []
-    for share in shares:
-        rows = draw.permutation(np.flatnonzero(draw.random(people) < share))
-        values = [np.where(draw.random(len(rows)) < wrong, draw.permutation(one[rows]), one[rows]) for one in whole]
-        named = {name: [f"{name}{one}" for one in part] for name, part in zip(COARSE, values, strict=True)}
-        sides.append(table(id=rows.astype(str), **named))
-    return Pair(*sides)
-
-
-COARSE = ("sex", "age", "area")
 
 
 @pytest.mark.parametrize("people", [500, 2000])
