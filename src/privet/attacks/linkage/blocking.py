@@ -16,7 +16,7 @@ from itertools import combinations
 import numpy as np
 
 from privet.attacks.linkage.agreement import Comparer, Sides
-from privet.attacks.linkage.join import JoinClasses, Pairs
+from privet.attacks.linkage.join import JoinClasses, Pairs, distinct
 from privet.typing import Floats, Integers, Truths
 
 SIZES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 512, 1024)  # of blocks
@@ -77,8 +77,8 @@ class Blocking:
             found.append(self._block(sides, rule, (rows, others), self.size)[1])
             waiting += len(found[-1])
             if waiting > AT_ONCE:
-                found, waiting = [np.unique(np.concatenate(found))], 0
-        keys = np.unique(np.concatenate(found))
+                found, waiting = [distinct(np.concatenate(found))], 0
+        keys = distinct(np.concatenate(found))
         one, other = keys // width, keys % width
         if sides[0] == sides[1]:
             one, other = one[one != other], other[one != other]
