@@ -117,7 +117,7 @@ class _Groups:
         return found
 
 
-def mean_pairs(records: Floats, people: Floats, weight: Floats) -> Floats:
+def mean_pairs(records: Floats | Integers, people: Floats | Integers, weight: Floats) -> Floats:
     """The mean number of pairs where all of b records fit all of c people with one weight, for each group of these."""
     b, c = records.astype(np.int64), people.astype(np.int64)
     number = np.minimum(b, c) + 1

@@ -75,9 +75,9 @@ def _ringed(pairs: Messages, part: Integers) -> Truths:
 
 def _others(pairs: Messages, weight: Floats) -> Floats:
     """(1 + S) (1 + T) for each pair."""
-    ends = (pairs.released, pairs.ours), (pairs.known, pairs.theirs)
+    ours, theirs = (pairs.released, pairs.ours), (pairs.known, pairs.theirs)
     people, records = _free_in_groups(pairs, weight)
-    return np.asarray((1 + _wanted(weight, *ends, people)) * (1 + _wanted(weight, *reversed(ends), records)))
+    return np.asarray((1 + _wanted(weight, ours, theirs, people)) * (1 + _wanted(weight, theirs, ours, records)))
 
 
 def _wanted(weight: Floats, ours: tuple[Integers, Floats], theirs: tuple[Integers, Floats], most: Floats) -> Floats:
