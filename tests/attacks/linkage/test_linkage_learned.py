@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from support.made_families import COLUMNS, Wrong, families, slip, two_tables
-from support.made_linkage import Pair, table
+from support.made_linkage import COARSE, Pair, coarse, table
 from support.refusals import raises_code
 
 from privet.attacks import Linkage, attack_linkage
@@ -275,6 +275,31 @@ def test_a_few_coarse_columns_are_not_enough_to_be_sure() -> None:
     assert chance[likely].mean() <= right[likely].mean() + 0.05
 
 
+@pytest.mark.parametrize("people", [500, 2000])
+def test_in_two_tables_of_the_same_people_all_who_fit_one_person_only_are_claimed(people: int) -> None:
+    """All counts are the same in both tables: nobody is missing and nothing is wrong."""
+    made = coarse(people, 3)
+    found = attack_linkage(made.released, made.known, on=list(COARSE), truth="id").findings.numbers
+    assert found["uniquely_linkable"] > 100
+    assert found["right"] == found["linked"] == found["uniquely_linkable"]
+
+
+@pytest.mark.parametrize(("share", "wrong"), [(0.5, 0.0), (0.8, 0.0), (0.9, 0.02), (0.95, 0.0), (1.0, 0.05)])
+def test_coarse_tables_that_differ_are_claimed_as_often_as_they_are_right(share: float, wrong: float) -> None:
+    """And strangers no more often than stated."""
+    chances, rights, strangers, stated = [], [], [], []
+    for seed in range(3):
+        made = coarse(1000, 40 + seed, (1, share), wrong)
+        found = attack_linkage(made.released, made.known, on=list(COARSE))
+        chance, right = claims(found, made)
+        alone = ~np.isin(made.released["id"].listed().astype(str), made.known["id"].listed().astype(str))
+        chances, rights, strangers = [*chances, chance], [*rights, right], [*strangers, chance[alone]]
+        stated.append(found.findings.numbers["strangers_claimed"])
+    in_range(np.concatenate(chances), np.concatenate(rights))
+    claimed = np.concatenate(strangers) >= 0.5
+    assert claimed.sum() <= np.mean(stated) * len(claimed) + 3 * math.sqrt(np.mean(stated) * len(claimed) + 1)
+
+
 WORLDS = {
     "torn": {"shares": (0.6, 0.6), "errors": Wrong(wrong=0.1)},
     "whole": {"shares": (0.5, 0.5), "errors": Wrong(wrong=0.1), "whole": True},
@@ -302,6 +327,10 @@ def test_claims_over_twenty_seeds(world: str) -> None:
 
 def check(chance: np.ndarray, right: np.ndarray) -> None:
     assert (right & (chance >= 0.95)).sum() > 100
+    in_range(chance, right)
+
+
+def in_range(chance: np.ndarray, right: np.ndarray) -> None:
     for low, high in ((0.5, 0.8), (0.8, 0.95), (0.95, 0.99), (0.99, 1.1)):
         here = (chance >= low) & (chance < high)
         if here.any():

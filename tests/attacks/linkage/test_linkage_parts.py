@@ -263,3 +263,43 @@ def test_where_nobody_is_hardly_possible_a_sure_pair_stays_sure() -> None:
     messages = Messages(one, other, np.ones(30), np.ones(30))
     found = held(messages, weight[one, other], messages.settle(weight[one, other], 0.0))
     assert found[one == other].min() > 0.99
+
+
+def expanded(weight: np.ndarray, ours: np.ndarray, theirs: np.ndarray) -> np.ndarray:
+    """Exact probabilities of pairs of classes, from those of their members."""
+    first = [np.cumsum(size) - size for size in (ours, theirs)]
+    whole = np.repeat(np.repeat(weight, ours, axis=0), theirs, axis=1)
+    return rings.all_ways(whole)[np.ix_(*first)]
+
+
+def test_a_bound_on_rings_holds_for_classes_of_several_and_weights_that_are_equal() -> None:
+    """Groups count as a whole: classes of up to three, weights of which many are equal."""
+    draw, tried = np.random.default_rng(5), 0
+    for _ in range(600):
+        shape = draw.integers(1, 4, 2)
+        ours, theirs = (draw.integers(1, 4, size) for size in shape)
+        if max(ours.sum(), theirs.sum()) > 6:
+            continue
+        weight = np.exp(3 * np.round(draw.normal(1, 1.3, shape))) * (draw.random(shape) < 0.8)
+        one, other = np.nonzero(weight)
+        given = weight[one, other]
+        messages = Messages(one, other, ours.astype(np.float64), theirs.astype(np.float64))
+        bound = given / (given + rings._others(messages, given))
+        assert (bound <= expanded(weight, ours, theirs)[one, other] * (1 + 1e-9)).all()
+        tried += len(one)
+    assert tried > 1000
+
+
+def test_a_pair_beside_groups_of_several_is_as_sure_as_the_sum_over_all_ways_has_it() -> None:
+    """One record fits one person, and nearly fits two groups of two records and two people each."""
+    weight, ours = np.full((3, 3), 80.0), np.array([1, 2, 2])
+    np.fill_diagonal(weight, 2e4)
+    one, other = np.nonzero(weight)
+    sizes = ours.astype(np.float64)
+    bound = (
+        weight[one, other]
+        / (weight + rings._others(Messages(one, other, sizes, sizes), weight.ravel()).reshape(3, 3))[one, other]
+    )
+    exact = expanded(weight, ours, ours)
+    assert exact[0, 0] > 0.999
+    assert bound[0] > 0.995

@@ -2,10 +2,10 @@
 
 A rule is a set of columns, or of their beginnings or ends, that must be the same: each column, each two, and some
 three together. Two classes that agree by a rule are in one block. Of all rules the small blocks are used: the size up
-to which blocks are searched is the largest that stays within so many pairs per class. Of the pairs found, those that
+to which blocks are searched is the largest that stays within BUDGET pairs per class. Of the pairs found, those that
 share most information are compared.
 
-What a rule, and all of them together, would lose is told from the model of how values of one person differ.
+What a rule, and all of them together, would lose follows from the model of how values of one person differ.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from itertools import combinations
 import numpy as np
 
 from privet.attacks.linkage.agreement import Comparer, Sides
-from privet.attacks.linkage.join import JoinClasses, Pairs
+from privet.attacks.linkage.join import JoinClasses, Pairs, distinct
 from privet.typing import Floats, Integers, Truths
 
 SIZES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 512, 1024)  # of blocks
@@ -77,15 +77,15 @@ class Blocking:
             found.append(self._block(sides, rule, (rows, others), self.size)[1])
             waiting += len(found[-1])
             if waiting > AT_ONCE:
-                found, waiting = [np.unique(np.concatenate(found))], 0
-        keys = np.unique(np.concatenate(found))
+                found, waiting = [distinct(np.concatenate(found))], 0
+        keys = distinct(np.concatenate(found))
         one, other = keys // width, keys % width
         if sides[0] == sides[1]:
             one, other = one[one != other], other[one != other]
         return self._best(sides, one, other)
 
     def _block(self, sides: Sides, rule: Rule, parts: Pairs, most: int) -> tuple[Integers, Integers]:
-        """The sizes of blocks of at most so many classes, and their pairs as one number each."""
+        """The sizes of blocks of `most` classes or fewer, and their pairs as one number each."""
         rows, others = parts
         mine, theirs = (self.hash(rule, side)[part] for side, part in zip(sides, parts, strict=True))
         count = np.bincount(theirs[theirs >= 0], minlength=self.buckets)

@@ -68,7 +68,7 @@ class Scores:
     def above(self, score: float) -> tuple[float, float]:
         """How many pairs reach this score, and the sum of squares of how many each record has."""
         each = self.each(score)
-        return float(self.sizes @ each), float(self.sizes @ each**2)
+        return float((self.sizes * each).sum()), float((self.sizes * each**2).sum())
 
     def spread(self, score: float) -> float:
         """The variance over the mean of how many pairs a record has; 1 if there are too few to tell."""

@@ -13,7 +13,6 @@ import numpy as np
 
 from privet.attacks.linkage.agreement import Comparer
 from privet.attacks.linkage.both import InBoth
-from privet.attacks.linkage.matching import Messages
 from privet.attacks.linkage.model import Decoys
 from privet.typing import Floats
 
@@ -37,19 +36,20 @@ class Calibration:
         return np.where(at >= 0, np.minimum(chance, self.most[np.clip(at, 0, len(self.most) - 1)]), chance)
 
 
-def calibrated(
-    made: Floats, decoys: list[tuple[Decoys, Floats]], comparer: Comparer, both: InBoth, crowd: float
-) -> Calibration:
-    """`made` are the claims in each range of probabilities; `decoys` come with their weights. How many more people are
-    unseen than chance has it, `crowd`, makes as many more claims false."""
-    pairs = (both.records - both.low) * (both.people - both.low)
-    rates = [_rate(some, weight, comparer) for some, weight in decoys]
-    rate = np.mean(rates, axis=0) if rates else np.ones(len(EDGES) - 1)
+def calibrated(made: Floats, decoys: list[tuple[Decoys, Floats]], comparer: Comparer, both: InBoth) -> Calibration:
+    """`made` are the claims in each range of probabilities; `decoys` come with their weights."""
+    pairs = (both.records - both.estimate) * (both.people - both.estimate)
+    counts = np.array([_claimed(some, weight, comparer) for some, weight in decoys])
+    sizes = np.array([max(some.left * some.right, 1.0) for some, _ in decoys])
+    rate = np.ones(len(EDGES) - 1)
+    if decoys:
+        total = np.maximum(counts.sum(axis=0), 1e-9)
+        rate = np.mean(counts / sizes[:, None], axis=0) * (1 + 1 / np.sqrt(total))
     likely = np.where(EDGES[:-1] >= CLAIM, made, 0.0)
-    seen = max((some.left * some.right for some, _ in decoys), default=1.0)
-    false = pairs * (crowd * rate + HALF / max(seen, 1.0) * likely / max(float(likely.sum()), 1.0))
+    seen = sizes.max(initial=1.0)
+    false = pairs * (rate + HALF / seen * likely / max(float(likely.sum()), 1.0))
     most = np.where(made > 0, 1 - false / np.maximum(made, 1e-9), 1 - false)
-    strangers = float(false[EDGES[:-1] >= CLAIM].sum() / max(both.records - both.low, 1.0))
+    strangers = float(false[EDGES[:-1] >= CLAIM].sum() / max(both.records - both.estimate, 1.0))
     return Calibration(made=made, false=false, most=np.maximum(most, 0.0), strangers=min(strangers, 1.0))
 
 
@@ -58,11 +58,10 @@ def claims(chance: Floats, people: Floats) -> Floats:
     return np.asarray(np.histogram(chance, EDGES, weights=people)[0], np.float64)
 
 
-def _rate(decoys: Decoys, weight: Floats, comparer: Comparer) -> Floats:
-    """Claims in each range of probabilities, per pair of people of this table."""
+def _claimed(decoys: Decoys, weight: Floats, comparer: Comparer) -> Floats:
+    """Claims in each range of probabilities. Each record is tried by itself: a stranger is taken for somebody whose own
+    record is not in the release, so that no other record wants this person."""
     pairs = decoys.pairs
-    people = comparer.tables[pairs.sides[0]].people.astype(np.float64)
-    others = np.maximum(people - 1, 1.0)  # of a record's own class all but itself
-    chance = Messages(pairs.one, pairs.other, people, others).settle(weight, 0.0)
-    made = claims(chance, people[pairs.one] * others[pairs.other])
-    return np.asarray((made + np.sqrt(made)) / max(decoys.left * decoys.right, 1.0))
+    people = comparer.tables[pairs.sides[0]].people
+    wanted = np.bincount(pairs.one, weight * pairs.many, len(people)) / people
+    return claims(weight / (1 + wanted[pairs.one]), pairs.many)

@@ -20,7 +20,7 @@ from privet.attacks.linkage.blocking import Blocking
 from privet.attacks.linkage.blocking_loss import lost
 from privet.attacks.linkage.both import InBoth, Scores, crowding, people_in_both
 from privet.attacks.linkage.decoy_check import Calibration, calibrated, claims
-from privet.attacks.linkage.join import Join, JoinClasses, Pairs
+from privet.attacks.linkage.join import Join, JoinClasses, Pairs, distinct
 from privet.attacks.linkage.matching import Messages
 from privet.attacks.linkage.model import AgreementModel, Compared, Decoys, average_levels, compare, first_model
 from privet.attacks.linkage.rings import held
@@ -88,8 +88,7 @@ class _Search:
             one, other = one[real], other[real]
         if self.blocking is not None:
             more = self.blocking.pairs(sides, rows, others)
-            keys = np.concatenate([one * len(right) + other, more[0] * len(right) + more[1]])
-            keys = np.unique(keys)
+            keys = distinct(np.concatenate([one * len(right) + other, more[0] * len(right) + more[1]]))
             one, other = keys // len(right), keys % len(right)
         crowded = np.zeros(len(left), np.bool_)
         crowded[rows[agreed.crowded]] = True
@@ -128,7 +127,7 @@ def weigh(comparer: Comparer, *, errors: bool, progress: Progress) -> Evidence:
     messages = Messages(across.one, across.other, *sizes, int(ours.people[crowded].sum()))
     chance = held(messages, weight, messages.settle(weight, weights.anybody))
     made = claims(chance, sizes[0][across.one] * sizes[1][across.other])
-    audit = calibrated(made, [(some, weights.of(some.pairs)) for some in decoys], comparer, both, crowd)
+    audit = calibrated(made, [(some, weights.of(some.pairs)) for some in decoys], comparer, both)
     fits = np.all(across.levels <= SAME, axis=1)[across.pattern]
     return Evidence(
         comparer=comparer,

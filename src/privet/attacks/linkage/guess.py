@@ -26,7 +26,7 @@ class Guesses:
     nobody: Floats
     fitting: Integers
     rivals: Integers
-    silent: Truths  # fits so many people that they were not listed
+    silent: Truths  # fits more people than can be listed
 
 
 def guesses(tables: tuple[JoinClasses, JoinClasses], found: Candidates, chance: Floats, *, one_to_one: bool) -> Guesses:

@@ -8,7 +8,7 @@ Summing over all ways is out of reach (it is a permanent), so messages are passe
     probability of the pair = weight * x * y / (1 + weight * x * y)
 
 This is exact where the pairs form no ring, so for whoever has one candidate and is one candidate's only one (belief
-propagation on a tree: Pearl 1988, chapter 4), and the Bethe approximation elsewhere, see linkage_rings. Records of a
+propagation on a tree: Pearl 1988, chapter 4), and the Bethe approximation elsewhere, see rings. Records of a
 class are alike, so messages are passed between classes.
 
 Most often b records that look alike fit c people whom nobody else fits, all equally well. Then the sum is known: k
@@ -27,6 +27,7 @@ from privet.typing import Floats, Integers, Truths
 SWEEPS = 100
 SETTLED = 1e-6
 SAME = 1e-9  # weights that differ by rounding only
+TINY = 1e-300
 
 
 @dataclass(slots=True, eq=False)
@@ -105,24 +106,29 @@ class _Groups:
         self._people = np.bincount(self._group, pairs.theirs[pairs.known[self.edges]], len(classes))
         self._first = np.zeros(len(classes), np.int64)
         self._first[self._group] = self.edges
-        most = np.minimum(self._records, self._people).astype(np.int64)
-        self._starts = np.concatenate([[0], np.cumsum(most + 1)])[:-1].astype(np.int64)
-        self._of = np.repeat(np.arange(len(classes)), most + 1)
-        self._k = np.arange(len(self._of)) - self._starts[self._of]
-        table = _log_factorials(int(max(self._records.max(initial=0), self._people.max(initial=0))))
-        b, c = self._records[self._of].astype(np.int64), self._people[self._of].astype(np.int64)
-        self._ways = table[b] - table[b - self._k] + table[c] - table[c - self._k] - table[self._k]
 
     def exact(self, weight: Floats, found: Floats) -> Floats:
         """The mean number of pairs of each group, shared out among all of its possible pairs."""
         if not len(self.edges):
             return found
-        log = self._ways + self._k * np.log(weight[self._first])[self._of]
-        share = np.exp(log - np.maximum.reduceat(log, self._starts)[self._of])
-        mean = np.add.reduceat(share * self._k, self._starts) / np.add.reduceat(share, self._starts)
+        mean = mean_pairs(self._records, self._people, weight[self._first])
         found = found.copy()
         found[self.edges] = (mean / (self._records * self._people))[self._group]
         return found
+
+
+def mean_pairs(records: Floats | Integers, people: Floats | Integers, weight: Floats) -> Floats:
+    """The mean number of pairs where all of b records fit all of c people with one weight, for each group of these."""
+    b, c = records.astype(np.int64), people.astype(np.int64)
+    number = np.minimum(b, c) + 1
+    starts = np.cumsum(number) - number
+    of = np.repeat(np.arange(len(number)), number)
+    k = np.arange(len(of)) - starts[of]
+    table = _log_factorials(int(max(b.max(initial=0), c.max(initial=0))))
+    b, c = b[of], c[of]
+    log = table[b] - table[b - k] + table[c] - table[c - k] - table[k] + k * np.log(np.maximum(weight, TINY))[of]
+    share = np.exp(log - np.maximum.reduceat(log, starts)[of])
+    return np.asarray(np.add.reduceat(share * k, starts) / np.add.reduceat(share, starts))
 
 
 def _log_factorials(most: int) -> Floats:

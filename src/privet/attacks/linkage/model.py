@@ -41,9 +41,7 @@ class Compared:
     levels: Levels
     pattern: Integers
     log_chance: Floats
-    common: tuple[
-        Integers, Integers, Floats
-    ]  # pairs, columns: agree in a value that is so many times as common as others
+    common: tuple[Integers, Integers, Floats]  # pairs, columns, and how much commoner than others their value is
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,17 @@ the pair are its weight times the probability that its record, and then its pers
 weight / ((1 + S) (1 + T)). S is the sum of the other weights of the record, each times the most that the probability
 of this other person being free can be: 1 / (1 + the least that others want that person). T likewise. A walk of three
 steps meets nobody twice where pairs have two sides, so this holds with rings, too (Godsil's tree of paths).
+
+A person in a group of people and records that all fit each other is free less often than three steps show. Where pairs
+have two sides, a person is free the more often, the fewer records there are (Heilmann and Lieb 1972). So the group by
+itself is a bound, too, and there all ways are summed by a formula.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from privet.attacks.linkage.matching import Messages
+from privet.attacks.linkage.matching import SAME, Messages, mean_pairs
 from privet.typing import Floats, Integers, Truths
 
 FEW, MANY = 10, 40  # members of the smaller and of the larger side of a part that is summed
@@ -71,17 +75,44 @@ def _ringed(pairs: Messages, part: Integers) -> Truths:
 
 def _others(pairs: Messages, weight: Floats) -> Floats:
     """(1 + S) (1 + T) for each pair."""
-    ends = (pairs.released, pairs.ours), (pairs.known, pairs.theirs)
-    return np.asarray((1 + _wanted(weight, *ends)) * (1 + _wanted(weight, *reversed(ends))))
+    ours, theirs = (pairs.released, pairs.ours), (pairs.known, pairs.theirs)
+    people, records = _free_in_groups(pairs, weight)
+    return np.asarray((1 + _wanted(weight, ours, theirs, people)) * (1 + _wanted(weight, theirs, ours, records)))
 
 
-def _wanted(weight: Floats, ours: tuple[Integers, Floats], theirs: tuple[Integers, Floats]) -> Floats:
+def _wanted(weight: Floats, ours: tuple[Integers, Floats], theirs: tuple[Integers, Floats], most: Floats) -> Floats:
     """S for each pair, seen from this end of it: the weights of its other pairs, each times the most likely that its
     far end is free. That end is free the less, the more its own other pairs want it; how free their far ends are at
-    least is 1 / (1 + the sum of their other weights)."""
+    least is 1 / (1 + the sum of their other weights). `most`: the same bound from groups."""
     free = 1 / (1 + _rest(weight, ours, theirs))
-    most = 1 / (1 + _rest(weight * free, theirs, ours))
+    most = np.minimum(most, 1 / (1 + _rest(weight * free, theirs, ours)))
     return _rest(weight * most, ours, theirs)
+
+
+def _free_in_groups(pairs: Messages, weight: Floats) -> tuple[Floats, Floats]:
+    """For each pair the most that its person can be free without this record, and its record without this person. A
+    group is a class of records and the people whom it fits best, all equally well. A person is free the more, the
+    fewer records there are, so those outside the group are left out; likewise the people, for a record of the group.
+    What the members of a group want elsewhere is free in the worst case."""
+    one, other, ours, theirs = pairs.released, pairs.known, pairs.ours, pairs.theirs
+    best = np.zeros(len(ours))
+    np.maximum.at(best, one, weight)
+    top = weight >= best[one] * (1 - SAME)
+    size = np.bincount(one[top], theirs[other[top]], len(ours))
+    sure = best / (1 + np.bincount(one[~top], (weight * theirs[other])[~top], len(ours)))
+    edges = np.flatnonzero(top)[np.argsort(sure[one[top]], kind="stable")]
+    group = np.full(len(theirs), -1)  # the class of records that each person belongs to
+    group[other[edges]] = one[edges]
+    inside = top & (group[other] == one)
+    members = np.bincount(one[inside], theirs[other[inside]], len(ours))
+    rivals = np.zeros(len(ours))
+    wanted = np.bincount(other, weight * ours[one], len(theirs))
+    np.maximum.at(rivals, one[inside], np.maximum(wanted[other] - weight * ours[one], 0.0)[inside])
+    person = [1 - mean_pairs(np.maximum(ours - gone, 0), size, sure) / np.maximum(size, 1) for gone in (0, 1)]
+    record = [1 - mean_pairs(ours, np.maximum(members - gone, 0), best / (1 + rivals)) / ours for gone in (0, 1)]
+    at = group[other]
+    free = np.where(at == one, person[1][at], person[0][at])
+    return np.where(at < 0, 1.0, free), np.where(inside, record[1][one], record[0][one])
 
 
 def _rest(weight: Floats, near: tuple[Integers, Floats], far: tuple[Integers, Floats]) -> Floats:
@@ -114,7 +145,7 @@ def all_ways(weight: Floats) -> Floats:
     scale = 1 / np.maximum(weight.max(axis=1), 1.0)  # of all that a row may do, so that nothing overflows
     weight, alone = weight * scale[:, None], scale
     sets = np.arange(1 << columns)
-    before = [(sets == 0).astype(np.float64)]  # after so many rows, by the set that they took
+    before = [(sets == 0).astype(np.float64)]  # after each row, by the set of columns taken
     after = [np.ones(1 << columns)]  # what the last rows may do, given what is taken before them
     free = [np.flatnonzero(sets >> at & 1 == 0) for at in range(columns)]
     for row in range(rows):

@@ -71,7 +71,7 @@ class Events:
 
 
 def weights(support: Integers) -> Floats:
-    """Of items that so many rows have."""
+    """Of items, by how many rows have them."""
     return np.asarray(1 / np.log(np.maximum(support, 2)))
 
 

@@ -168,5 +168,5 @@ def threshold(eccentricity: Floats, rate: float) -> float:
 
 
 def fewest(rate: float) -> int:
-    """Strangers for whom a threshold can be told: none of so many above it."""
+    """How many strangers are needed for a threshold that none of them reaches."""
     return math.ceil(math.log(MISS) / math.log1p(-rate))

@@ -166,7 +166,7 @@ class _Visits:
         return len(who) == 1
 
 
-Row = tuple[int, int, int, Interval]  # points, unique people, of so many, their share
+Row = tuple[int, int, int, Interval]  # points, unique people, of how many, their share
 
 
 def _rows(visits: _Visits, numbers: Sequence[int], people: int, tell: Progress) -> list[Row]:
@@ -232,7 +232,7 @@ def _visits(table: Microdata, person: str, columns: list[str]) -> _Visits:
 
 
 def _drawn(visits: _Visits, number: int, people: int) -> tuple[int, int]:
-    """How many people are unique by so many of their points, and of how many who have as many."""
+    """How many people are unique by `number` of their points, and of how many who have as many."""
     draw = np.random.default_rng(number)
     enough = np.flatnonzero(np.diff(visits.ends) >= number)
     who = draw.permutation(enough)[:people]

@@ -14,6 +14,7 @@ import numpy as np
 from privet.attacks.linkage.agreement import DIFFERENT, Comparer
 from privet.attacks.linkage.blocking import Blocking
 from privet.attacks.linkage.evidence import Progress
+from privet.attacks.linkage.join import distinct
 from privet.attacks.linkage.model import (
     KIN,
     PRIOR,
@@ -65,7 +66,7 @@ def repeats(comparer: Comparer, progress: Progress) -> Repeats:
     every = np.arange(rows)
     blocking.fit(every)
     one, other = blocking.pairs((0, 0), every, every)
-    keys = np.unique(np.minimum(one, other) * rows + np.maximum(one, other))
+    keys = distinct(np.minimum(one, other) * rows + np.maximum(one, other))
     average = average_levels(comparer, (0,))
     pairs = compare(comparer, (0, 0), (keys // max(rows, 1), keys % max(rows, 1)), average)
     model, share = _learned(pairs, average, rows, progress)
@@ -110,7 +111,7 @@ def _learned(pairs: Compared, average: Floats, rows: int, progress: Progress) ->
 
 
 def _bounded(match: Floats) -> Floats:
-    """The same with at most so many different values in a column."""
+    """The same with MOST_DIFFERENT as the largest share of different values in a column."""
     over = np.minimum(MOST_DIFFERENT / match[:, :, DIFFERENT], 1.0)
     rest = (1 - over * match[:, :, DIFFERENT]) / (1 - match[:, :, DIFFERENT])
     found = match * rest[:, :, None]
