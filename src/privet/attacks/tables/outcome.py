@@ -23,6 +23,12 @@ if TYPE_CHECKING:
 
 SURE = Fraction(9, 10)  # what follows from noisy numbers is claimed of people from this probability on
 LONGEST_SUM = 8  # weights of a proof that is shown as arithmetic
+MOST_UNREAD = 3  # sheets, columns and rows named in the headline
+NO_WORK = ("not used", "not audited", "not read")  # limits that more work does not lift
+UNREAD = (
+    "Say in [[tables]] what it means, or list it in ignore = [...] if it is not published: sheets at the top of the"
+    ' release file, columns and rows (such as "7:9") in their table'
+)
 RECORDS = "Records that are certain"
 LEARNED = "Learned about known people"
 ABSENT = "Learned, if such a person is in the data"
@@ -34,7 +40,10 @@ LEAD_NOTHING = (
     "Nothing was found. That is no promise: another attack may find more. What was assumed and what was not tried is"
     " listed below."
 )
-LEAD_OPEN = "Not everything was searched, so nothing is said about the rest. More work (--seconds) may find more."
+LEAD_OPEN = (
+    "Not everything was searched or read, so nothing is said about the rest. What would change that is listed below,"
+    " under what was not tried."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +114,10 @@ class AttackOutcome:
         left_out = not_audited(self.found.tables)
         if left_out:
             listed.append(f"{left_out:,} suppressed {'mean or sum' if left_out == 1 else 'means or sums'} not audited")
+        unread = self.found.tables.unread
+        if unread:
+            more = f" and {len(unread) - MOST_UNREAD:,} more" if len(unread) > MOST_UNREAD else ""
+            listed.append(f"{', '.join(unread[:MOST_UNREAD])}{more} not read")
         return listed
 
     # Words
@@ -241,7 +254,9 @@ class AttackOutcome:
         if found.undecided:
             listed.append(f"{found.undecided:,} further people may be certain: the work ran out before it was decided")
         listed += [f"{limit}: give it more work with --seconds" for limit in self.limits()[bool(found.undecided) :]
-                   if not limit.endswith(("not used", "not audited"))]  # fmt: skip
+                   if not limit.endswith(NO_WORK)]  # fmt: skip
+        if found.tables.unread:
+            listed.append(f"not read: {', '.join(found.tables.unread)}. {UNREAD}")
         if any(one.proof is None for one in found.certain):
             listed.append("some claims rest on two solvers and have no certificate")
         listed.append(
@@ -252,6 +267,8 @@ class AttackOutcome:
         )
         if self.cells or not_audited(found.tables):
             listed.append("suppressed means, sums, medians and extremes: only counts and percentages are audited")
+        if any(one.table for one in found.tables.statistics):
+            listed.append("titles, notes, comments, charts and other parts of a workbook: only cells are read")
         return (*listed, "what else an attacker knows about single people (linkage with other sources)")
 
     def _numbers(self) -> dict[str, object]:
@@ -311,6 +328,7 @@ def _assumptions(tables: Tables) -> tuple[str, ...]:
         listed = [
             f"every noisy number lies in its interval: at least {float(tables.confidence):.0%} sure for all together"
         ]
+    listed += [f"{what} is no part of the release, as the release file says" for what in tables.ignored]
     listed += [f"{name} has no other values than those declared" for name in tables.attributes]
     return (*listed, *(f"rule “{name}” holds for everybody" for name in tables.rules))
 

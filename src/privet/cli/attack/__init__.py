@@ -4,7 +4,7 @@ its own."""
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -60,13 +60,19 @@ def _verdict(result: Mapping[str, Any]) -> str:
     if result["alarm"] == "bad":
         return f"preflight: do not publish these tables as they are ({', '.join(_reasons(result))})"
     if result["limits"]:
-        work = any(not limit.endswith(("not used", "not audited")) for limit in result["limits"])
-        return f"preflight: not decided ({', '.join(result['limits'])}){'; try --seconds with more' if work else ''}"
+        return "; ".join([f"preflight: not decided ({', '.join(result['limits'])})", *_remedies(result["limits"])])
     if result["learned_if_present"]:
         return "preflight: look at what would be learned about people who may be in the data"
     if result["alarm"] == "neutral":
         return "preflight: passed, with remarks: nothing was found that falls under a rule"
     return "preflight: nothing was found in these tables alone"
+
+
+def _remedies(limits: Sequence[str]) -> Iterator[str]:
+    if any(not limit.endswith(("not used", "not audited", "not read")) for limit in limits):
+        yield "try --seconds with more"
+    if any(limit.endswith("not read") for limit in limits):
+        yield "add what was not read to the mapping, or to its ignore = [...] if it is not published"
 
 
 def _reasons(result: Mapping[str, Any]) -> list[str]:
