@@ -31,6 +31,7 @@ UNREAD = (
 )
 RECORDS = "Records that are certain"
 LEARNED = "Learned about known people"
+RANGES = "Ranges of numbers that several people share"
 ABSENT = "Learned, if such a person is in the data"
 LEAD_NOISY = (
     "Claimed means: it is so in every data set that fits, if every noisy number lies in its interval. The probability"
@@ -73,6 +74,8 @@ class AttackOutcome:
             "undone": self.undone(rounded=False),
             "unrounded": self.undone(rounded=True),
             "learned_if_present": self.learned.absent,
+            "ranges_of_groups": len(self.learned.ranges),
+            "narrowed": sum(cell.narrowed for cell in self.cells),
             "learned_public": sum(fact.public for fact in self.learned.facts),
             "undone_complementary": spared,
             "certain_as_published": self.found.proven - self.told,
@@ -94,7 +97,8 @@ class AttackOutcome:
         if harm and (self.claims or not self.noisy):
             return "bad"
         spared = any(cell.undone and cell.mark != "empty" for cell in self.cells)
-        return "neutral" if harm or self.limits() or self.learned.absent or spared else "good"
+        remarks = self.learned.absent or self.learned.ranges or spared
+        return "neutral" if harm or self.limits() or remarks else "good"
 
     def limits(self) -> list[str]:
         """What was not decided, not searched or not used, in a few words each."""
@@ -125,25 +129,35 @@ class AttackOutcome:
     def headline(self) -> str:
         """People, facts, cells; then what limits it. "Nobody" is said only where everything was searched."""
         harms, limits = list(self._harms()), self.limits()
-        rest = f"; not everything was searched: {', '.join(limits)}" if limits else ""
+        remarks = "".join(f"; {words}" for words in self._remarks())
+        rest = remarks + (f"; not everything was searched: {', '.join(limits)}" if limits else "")
         if self.noisy:
             follow = f"; if all intervals hold, {' and '.join(harms)}" if harms else ""
             return f"Nobody is certain, since the numbers are noisy{follow}{rest}"
         if harms:
             only_one = self.told == self.found.people and self.found.complete and self.found.count() == 1
             first = f"{harms[0]}: only one data set fits the tables" if only_one else harms[0]
-            return "; ".join([first, *harms[1:]]) + rest
+            return "; ".join([first[0].upper() + first[1:], *harms[1:]]) + rest
         if limits:
-            return f"Nothing was found so far, and not everything was searched: {', '.join(limits)}"
+            return f"Nothing was found so far{remarks}, and not everything was searched: {', '.join(limits)}"
         people = self.found.people
         nobody = f"None of {people:,} people is certain" if self.found.number_known else "Nobody is certain"
         cells = [cell for cell in self.cells if not cell.empty and cell.mark != "empty"]
-        parts = [nobody, "nothing is learned about a known person"]
+        parts = [nobody, f"{'no value' if self.learned.ranges else 'nothing'} is learned about a known person"]
         if cells:
             parts.append(f"none of {_number(len(cells), 'suppressed or rounded count')} is undone")
         if any(cell.undone for cell in cells):
             parts[-1] = "only complementary suppressed cells are undone"
-        return ", ".join(parts[:-1]) + f" and {parts[-1]}"
+        return ", ".join(parts[:-1]) + f" and {parts[-1]}{remarks}"
+
+    def _remarks(self) -> Iterator[str]:
+        """What is proven and is no alarm."""
+        narrowed, ranges = sum(cell.narrowed for cell in self.cells), self.learned.ranges
+        if narrowed:
+            yield f"fewer numbers are possible than published for {_number(narrowed, 'suppressed or rounded count')}"
+        if ranges:
+            more = f", and {_number(len(ranges) - 1, 'more such range')}" if len(ranges) > 1 else ""
+            yield f"{claim_of(ranges[:1])}{more}"
 
     def _harms(self) -> Iterator[str]:
         if self.told:
@@ -153,6 +167,10 @@ class AttackOutcome:
         things = self.learned.things
         if things:
             yield f"{_number(things, 'thing')} {'is' if things == 1 else 'are'} learned about known people"
+        absent = [fact for fact in self.learned.facts if not fact.present and not fact.public]
+        if absent:
+            more = f", and {_number(len(absent) - 1, 'more such fact')}" if len(absent) > 1 else ""
+            yield f"{claim_of(absent[:1])}{more}"
         for rounded, what in ((False, "suppressed cell"), (True, "rounded count")):
             undone = self.undone(rounded=rounded)
             of_all = sum(
@@ -165,7 +183,7 @@ class AttackOutcome:
     def lead(self) -> str:
         if self.claims and (self.told or self.learned.things):
             return LEAD_NOISY
-        if self.told or self.learned.facts or any(cell.alarm for cell in self.cells):
+        if self.told or self.learned.facts or self.learned.ranges or any(cell.alarm for cell in self.cells):
             return ""
         return LEAD_OPEN if self.limits() else LEAD_NOTHING
 
@@ -223,8 +241,8 @@ class AttackOutcome:
     def facts(self) -> Iterator[Finding]:
         """What is learned of the same people is one finding."""
         together = groupby(self.learned.facts, key=lambda fact: (fact.present, fact.public, fact.known, fact.condition))
-        for _, same in together:
-            facts = list(same)
+        facts_of = [(list(same), LEARNED if present else ABSENT) for (present, *_), same in together]
+        for facts, section in (*facts_of, *(([fact], RANGES) for fact in self.learned.ranges)):
             decided = tuple(dict.fromkeys(one for fact in facts for one in fact.shown))
             yield Finding(
                 claim=claim_of(facts),
@@ -236,7 +254,7 @@ class AttackOutcome:
                 evidence=self.decider.sources(decided, facts[0].nobody),
                 reasoning="about attributes that are public themselves" if facts[0].public else "",
                 certificate=tuple((one.claim, one.proof) for one in decided),
-                section=LEARNED if facts[0].present else ABSENT,
+                section=section,
             )
 
     @property
@@ -259,9 +277,7 @@ class AttackOutcome:
             listed.append(f"not read: {', '.join(found.tables.unread)}. {UNREAD}")
         if any(one.proof is None for one in found.certain):
             listed.append("some claims rest on two solvers and have no certificate")
-        listed.append(
-            "statements such as “not this value”: only values, published bands and ranges of one person count"
-        )
+        listed.append("statements such as “not this value”: only values, published bands and ranges of numbers count")
         listed.append(
             "people of whom it is not certain that they are in the data, unless a number was published about just them"
         )
