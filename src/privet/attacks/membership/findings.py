@@ -43,7 +43,7 @@ NOT_TRIED = (
 
 def findings_of(result: MembershipResult, subject: str, start: float) -> Findings:
     sure = _sure(result)
-    known = result.calibration >= FEWEST and not result.alike
+    known = _calibrated(result)
     claimed = (result.p_values <= _rate(result) + 1e-12) & (sure >= SURE) & _high_enough(result) & known
     order = [int(place) for place in np.argsort(-result.scores, kind="stable") if claimed[place]]
     shown = order[:MOST_LISTED] if result.target is None else [result.target]
@@ -63,8 +63,19 @@ def findings_of(result: MembershipResult, subject: str, start: float) -> Finding
         numbers=_numbers(result),
         seconds=time.perf_counter() - start,
         word="claimed",
+        alarm="bad" if claimed.any() or _members_found(result) else None if known else "neutral",
         lead=LEAD.format(of=round(1 / _rate(result)), who=_who(result)),
     )
+
+
+def _calibrated(result: MembershipResult) -> bool:
+    """Whether enough people are known to be out for a claim about anybody."""
+    return result.calibration >= FEWEST and not result.alike
+
+
+def _members_found(result: MembershipResult) -> bool:
+    """Whether the truth shows that more people in the data are found than false alarms would be."""
+    return result.curve is not None and result.curve.tpr_at(RATE).low > RATE
 
 
 def _rate(result: MembershipResult) -> float:
@@ -282,6 +293,7 @@ def _numbers(result: MembershipResult) -> dict[str, Any]:
         "effective_attributes": None if result.alike else result.forecast.attributes,
         "size": result.model.size,
         "calibration": result.calibration,
+        "limits": [] if _calibrated(result) else ["too few people who are known to be out: nobody can be claimed"],
         "forecast": None if result.alike else result.forecast.auc.value,
         "forecast_low": None if result.alike else result.forecast.auc.low,
         "forecast_high": None if result.alike else result.forecast.auc.high,
