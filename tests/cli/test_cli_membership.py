@@ -89,6 +89,8 @@ def test_wrong_words(files: dict[str, str], capsys: pytest.CaptureFixture[str], 
     (tmp_path / "empty.csv").write_text("name\nx\n")
     (tmp_path / "short.csv").write_text("name,a0\nx,1\n")
     (tmp_path / "words.csv").write_text("name,mean\na0,much\n")
+    (tmp_path / "comma.csv").write_text("name;mean\na0;0,5\n")
+    (tmp_path / "percent.csv").write_text("name,mean\na0,50%\n")
     (tmp_path / "twice.csv").write_text("name,mean\na0,1\na0,1\n")
     (tmp_path / "unnamed.csv").write_text("name,mean\n,1\na0,1\n")
     (tmp_path / "other.txt").write_text("somebody\n")
@@ -103,6 +105,9 @@ def test_wrong_words(files: dict[str, str], capsys: pytest.CaptureFixture[str], 
         ([means, "--people", at["empty.csv"]], "empty: attributes"),
         ([means, "--people", at["short.csv"]], "unknown-attribute: 'a1' … 298"),
         ([at["words.csv"], "--people", people], "not-a-number: 'mean'"),
+        ([at["comma.csv"], "--people", people], "not-a-number: 'mean' … 0.25 instead of 0,25"),
+        ([at["percent.csv"], "--people", people], "not-a-number: 'mean' … percent sign"),
+        ([files["means"], "--people", people, "--reference", people], "contradictory-options: reference people"),
         ([at["twice.csv"], "--people", people], "duplicate-name: 'a0'"),
         ([at["unnamed.csv"], "--people", people], "missing-name: missing"),
         ([*given, "--members", at["other.txt"]], "unknown-person: 'somebody'"),
