@@ -129,17 +129,19 @@ class AttackOutcome:
     def headline(self) -> str:
         """People, facts, cells; then what limits it. "Nobody" is said only where everything was searched."""
         harms, limits = list(self._harms()), self.limits()
-        remarks = "".join(f"; {words}" for words in self._remarks())
-        rest = remarks + (f"; not everything was searched: {', '.join(limits)}" if limits else "")
+        remarks = [] if harms else list(self._remarks())
+        rest = f"; not everything was searched: {', '.join(limits)}" if limits else ""
         if self.noisy:
-            follow = f"; if all intervals hold, {' and '.join(harms)}" if harms else ""
+            told = harms or remarks
+            follow = f"; if all intervals hold, {' and '.join(told)}" if told else ""
             return f"Nobody is certain, since the numbers are noisy{follow}{rest}"
         if harms:
             only_one = self.told == self.found.people and self.found.complete and self.found.count() == 1
             first = f"{harms[0]}: only one data set fits the tables" if only_one else harms[0]
             return "; ".join([first[0].upper() + first[1:], *harms[1:]]) + rest
         if limits:
-            return f"Nothing was found so far{remarks}, and not everything was searched: {', '.join(limits)}"
+            told_so_far = "; ".join(["Nothing was found so far", *remarks])
+            return f"{told_so_far}, and not everything was searched: {', '.join(limits)}"
         people = self.found.people
         nobody = f"None of {people:,} people is certain" if self.found.number_known else "Nobody is certain"
         cells = [cell for cell in self.cells if not cell.empty and cell.mark != "empty"]
@@ -148,7 +150,7 @@ class AttackOutcome:
             parts.append(f"none of {_number(len(cells), 'suppressed or rounded count')} is undone")
         if any(cell.undone for cell in cells):
             parts[-1] = "only complementary suppressed cells are undone"
-        return ", ".join(parts[:-1]) + f" and {parts[-1]}{remarks}"
+        return "; ".join([", ".join(parts[:-1]) + f" and {parts[-1]}", *remarks])
 
     def _remarks(self) -> Iterator[str]:
         """What is proven and is no alarm."""
