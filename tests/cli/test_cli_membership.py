@@ -68,7 +68,7 @@ def test_published_means(files: dict[str, str], capsys: pytest.CaptureFixture[st
 
 def test_a_trial(files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     words = ["--data", files["all"], "--size", "40", "--seed", "2"]
-    exact, noisy = told(words, capsys), told([*words, "--epsilon", "1", "--no-whiten"], capsys, 0)
+    exact, noisy = told(words, capsys), told([*words, "--epsilon", "1", "--no-whiten"], capsys, 3)
     assert exact["auc"] > 0.85
     assert exact["subject"] == "all.csv, 40 people drawn"
     assert noisy["under_limit"]
