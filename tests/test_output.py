@@ -232,10 +232,11 @@ def test_every_csv_can_be_made_safe(name: str, hostile: Path) -> None:
         (hostile / "o.csv").unlink()
         return found
 
-    assert cli.main(WITH_TEXTS[name]) == 0
+    code = 1 if name == "ids" else 0  # an attack that finds the ids
+    assert cli.main(WITH_TEXTS[name]) == code
     plain = cells()
     assert any(cell[:1] in "=+@" for cell in plain if cell)
-    assert cli.main([*WITH_TEXTS[name], "--spreadsheet-safe"]) == 0
+    assert cli.main([*WITH_TEXTS[name], "--spreadsheet-safe"]) == code
     safe = cells()
     assert not [cell for cell in safe if cell[:1] in ("=", "+", "@")]
     if name == "anonymize":

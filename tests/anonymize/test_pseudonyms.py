@@ -336,7 +336,7 @@ def test_an_attack_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFix
     microdata.write(plain, tmp_path / "t.csv")
     words = ["attack", "pseudonyms", str(tmp_path / "t.csv"), "--column", "id"]
     found = str(tmp_path / "ids.csv")
-    assert cli.main([*words, "--format", "9999", "--ids", found, "--json", "--out", str(tmp_path / "r.html")]) == 0
+    assert cli.main([*words, "--format", "9999", "--ids", found, "--json", "--out", str(tmp_path / "r.html")]) == 1
     told = capsys.readouterr()
     assert "this takes at most" in told.err
     assert json.loads(told.out)["result"]["reversed"] == len(ids)

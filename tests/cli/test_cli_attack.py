@@ -16,6 +16,7 @@ from support.refusals import expect_code, refused
 from privet import cli
 from privet.cli import attack, verb
 from privet.cli.attack import release
+from privet.cli.attack.result import exit_code
 
 BLOCK = str(EXAMPLES / "census-block.toml")
 SMALL = """
@@ -87,7 +88,7 @@ def test_a_person_reads_the_headline_first_and_finds_the_report(
 
 
 def test_queries_are_attacked_too(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["attack", "differencing", str(EXAMPLES / "hospital.toml"), "--json"]) == 0
+    assert cli.main(["attack", "differencing", str(EXAMPLES / "hospital.toml"), "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["result"]["certain"] >= 1
 
 
@@ -277,7 +278,7 @@ def test_a_suppressed_mean_is_not_called_safe(
         mapping[: mapping.index("values")] + 'values = {All = "count", Age = "mean age"}'
     )
     (tmp_path / "book" / "T.csv").write_text(f"ward,All,Age\nA,20,c\nTotal,50,{total}")
-    assert cli.main(["preflight", str(tmp_path / "book"), "--json"]) == bool(limits)
+    assert cli.main(["preflight", str(tmp_path / "book"), "--json"]) == (3 if limits else 0)
     result = json.loads(capsys.readouterr().out)["result"]
     assert (result["limits"], result["undone"]) == (limits, 0)
 
@@ -285,10 +286,61 @@ def test_a_suppressed_mean_is_not_called_safe(
 def test_the_verdict_names_what_limits_it() -> None:
     result = {"alarm": "neutral", "limits": ["2 people not decided"], "learned_if_present": 0}
     assert attack._verdict(result) == "preflight: not decided (2 people not decided); try --seconds with more"
-    assert release.exit_code(result) == 1
+    assert exit_code(result) == 3
     absent = {"alarm": "neutral", "limits": [], "learned_if_present": 1}
     assert attack._verdict(absent).startswith("preflight: look at what would be learned")
-    assert release.exit_code(absent) == 1
+    assert exit_code(absent) == 1
+
+
+@pytest.mark.parametrize(
+    ("result", "code"),
+    [
+        ({}, 0),
+        ({"alarm": "neutral", "limits": []}, 0),
+        ({"proven": 1, "limits": ["2 people not decided"]}, 1),
+        ({"claimed": 1}, 1),
+        ({"alarm": "bad"}, 1),
+        ({"learned_if_present": 1, "limits": ["2 people not decided"]}, 1),
+        ({"problem": "no such file"}, 2),
+        ({"alarm": "neutral", "limits": ["2 people not decided"]}, 3),
+    ],
+)
+def test_one_rule_for_the_exit_code_of_every_attack(result: dict[str, object], code: int) -> None:
+    assert exit_code(result) == code
+
+
+def test_several_releases_end_with_the_worst_of_their_codes(
+    small: Path, safe: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    missing = tmp_path / "missing.toml"
+    words = ["attack", "tables", "--no-repair", "--json", str(safe)]
+    assert [cli.main([*words, str(one)]) for one in (safe, missing, small)] == [0, 2, 1]
+    capsys.readouterr()
+
+
+NARROW = """
+format = 1
+kind = "queries"
+people = {Ada = 1, Bo = 1, Cy = 1}
+[secret]
+name = "pay"
+values = {min = 0, max = 5000}
+[[queries]]
+name = "all"
+sum = {value = 6000, rounded = 10}
+[[queries]]
+name = "without Ada"
+of = ["Bo", "Cy"]
+sum = {value = 4000, rounded = 10}
+"""
+
+
+def test_a_person_within_a_narrow_range_is_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Ada's pay is the difference of two rounded sums: nobody is certain, and Ada has 1,990 to 2,010 of 0 to 5,000."""
+    (tmp_path / "pay.toml").write_text(NARROW)
+    assert cli.main(["attack", "differencing", str(tmp_path / "pay.toml"), "--json"]) == 1
+    result = json.loads(capsys.readouterr().out)["result"]
+    assert (result["proven"], result["in_range"], result["alarm"], result["limits"]) == (0, 1, "bad", [])
 
 
 @pytest.mark.parametrize(

@@ -45,8 +45,8 @@ def files(tmp_path: Path) -> dict[str, str]:
     }
 
 
-def told(words: list[str], capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
-    assert cli.main(["attack", "membership", *words, "--json"]) == 0
+def told(words: list[str], capsys: pytest.CaptureFixture[str], code: int = 1) -> dict[str, Any]:
+    assert cli.main(["attack", "membership", *words, "--json"]) == code
     result: dict[str, Any] = json.loads(capsys.readouterr().out)["result"]
     return result
 
@@ -61,14 +61,14 @@ def test_published_means(files: dict[str, str], capsys: pytest.CaptureFixture[st
     known = [files["means"], "--people", files["people"], "--population", files["usual"], "--target", "p3"]
     assert told(known, capsys)["headline"].startswith("p3 ")
     out = tmp_path / "report.html"
-    assert cli.main(["attack", "membership", *words, "--no-whiten", "--test", "Homer", "--out", str(out)]) == 0
+    assert cli.main(["attack", "membership", *words, "--no-whiten", "--test", "Homer", "--out", str(out)]) == 1
     assert "Membership attack on means.csv" in capsys.readouterr().out
     assert out.exists()
 
 
 def test_a_trial(files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     words = ["--data", files["all"], "--size", "40", "--seed", "2"]
-    exact, noisy = told(words, capsys), told([*words, "--epsilon", "1", "--no-whiten"], capsys)
+    exact, noisy = told(words, capsys), told([*words, "--epsilon", "1", "--no-whiten"], capsys, 3)
     assert exact["auc"] > 0.85
     assert exact["subject"] == "all.csv, 40 people drawn"
     assert noisy["under_limit"]
@@ -89,6 +89,8 @@ def test_wrong_words(files: dict[str, str], capsys: pytest.CaptureFixture[str], 
     (tmp_path / "empty.csv").write_text("name\nx\n")
     (tmp_path / "short.csv").write_text("name,a0\nx,1\n")
     (tmp_path / "words.csv").write_text("name,mean\na0,much\n")
+    (tmp_path / "comma.csv").write_text("name;mean\na0;0,5\n")
+    (tmp_path / "percent.csv").write_text("name,mean\na0,50%\n")
     (tmp_path / "twice.csv").write_text("name,mean\na0,1\na0,1\n")
     (tmp_path / "unnamed.csv").write_text("name,mean\n,1\na0,1\n")
     (tmp_path / "other.txt").write_text("somebody\n")
@@ -103,6 +105,9 @@ def test_wrong_words(files: dict[str, str], capsys: pytest.CaptureFixture[str], 
         ([means, "--people", at["empty.csv"]], "empty: attributes"),
         ([means, "--people", at["short.csv"]], "unknown-attribute: 'a1' … 298"),
         ([at["words.csv"], "--people", people], "not-a-number: 'mean'"),
+        ([at["comma.csv"], "--people", people], "not-a-number: 'mean' … 0.25 instead of 0,25"),
+        ([at["percent.csv"], "--people", people], "not-a-number: 'mean' … percent sign"),
+        ([files["means"], "--people", people, "--reference", people], "contradictory-options: reference people"),
         ([at["twice.csv"], "--people", people], "duplicate-name: 'a0'"),
         ([at["unnamed.csv"], "--people", people], "missing-name: missing"),
         ([*given, "--members", at["other.txt"]], "unknown-person: 'somebody'"),

@@ -107,14 +107,14 @@ $ privet describe a.csv --public && privet add v a.csv --colums a.toml
 
 
 def test_what_the_page_shows_is_read_as_written() -> None:
-    page = "$ one a    # exit code 1 here\nfirst\n...\n$ two $HOME\n$ three\nprivet: no\n  remedy: yes\n"
+    page = "$ one a    # exit code 3 here\nfirst\n...\n$ two $HOME\n$ three\nprivet: no\n  remedy: yes\n"
     asks = list(commands(page))
     assert asks == [
-        ("one a    # exit code 1 here", ["first"]),
+        ("one a    # exit code 3 here", ["first"]),
         ("two $HOME", []),
         ("three", ["privet: no", "  remedy: yes"]),
     ]
-    assert [exit_code(*ask) for ask in asks] == [1, 0, 2]
+    assert [exit_code(*ask) for ask in asks] == [3, 0, 2]
 
 
 def test_a_command_that_does_something_else_is_told(tmp_path: Path) -> None:

@@ -19,6 +19,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 CONSOLE = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
+CODE = re.compile(r"exit code (\d)")
+
 
 def commands(console: str) -> Iterator[tuple[str, list[str]]]:
     """Each command of a console block, and the lines shown below it; `...` stands for lines that are not shown."""
@@ -28,8 +30,9 @@ def commands(console: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def exit_code(asked: str, shown: list[str]) -> int:
-    """That which the page says: a refusal ends with 2, and a comment may say 1."""
-    return 2 if shown and shown[0].startswith("privet: ") else 1 if "exit code 1" in asked else 0
+    """That which the page says: a refusal ends with 2, and a comment may say another one."""
+    said = CODE.search(asked)
+    return 2 if shown and shown[0].startswith("privet: ") else int(said[1]) if said else 0
 
 
 def write_tables(folder: Path) -> None:

@@ -29,10 +29,11 @@ STOPPED, READER_GONE = 130, 141  # what a shell reports for Ctrl-C, and for a pr
 EXIT_CODES = """\
 exit codes:
   0    done
-  1    preflight found somebody, or could not decide; an audit found a violation, or a wrong verdict in the gallery;
-       recheck found a charge that is too small
+  1    an attack or preflight found something; an audit found a violation, or a wrong verdict in the gallery; recheck
+       found a charge that is too small
   2    bad input, or a question that is not answered; nothing was charged
-  3    refused by the budget, or the analyst is suspended; nothing was charged; an audit could not decide
+  3    refused by the budget, or the analyst is suspended; nothing was charged; an attack, preflight or an
+       audit is inconclusive
   4    the ledger cannot be used, or a release failed after its charge
   130  stopped with Ctrl-C; says whether something was charged
   141  the reader of a pipe went away"""

@@ -152,7 +152,7 @@ def test_hospital() -> None:
     assert one.certificate.holds()
     assert one.record == {"name": "Ada", "the condition": "yes"}
     assert found.numbers == {
-        "determined": ["Ada"], "queries": 2, "up_to_noise": 0, "in_range": 0, "unsettled": [],
+        "determined": ["Ada"], "queries": 2, "up_to_noise": 0, "in_range": 0, "limits": [], "unsettled": [],
     }  # fmt: skip
     assert found.subject == "hospital.toml"
     assert found.score is not None
@@ -338,6 +338,7 @@ def test_without_time_for_proofs_people_are_unsettled() -> None:
     queries = of({"A": 40, "Ada": 1}, {"of": ["A"], "count": {"below": 20}}, {"count": 20})
     found = attack_differencing(queries, seconds=0)
     assert found.proven == 0
+    assert (found.alarm, len(found.numbers["limits"])) == ("neutral", 1)
     pay = {"name": "pay", "values": {"min": 0, "max": 9}}
     assert attack_differencing(of({"Ada": 1}, {"sum": {"least": 8}}, secret=pay), seconds=0).proven == 0
 

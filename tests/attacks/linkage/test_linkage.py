@@ -224,6 +224,28 @@ def test_wrong_input_is_told_in_one_line(change: dict[str, object], problem: str
         attack_linkage(made.released, made.known, **change)  # type: ignore[arg-type]
 
 
+def test_a_table_of_guesses_has_numbers() -> None:
+    """Probabilities as texts would be sorted and compared as texts."""
+    made = pair(60, known=0.5)
+    guess = attack_linkage(made.released, made.known, on=SHARED).to_pandas()
+    kinds = {name: str(kind) for name, kind in guess.dtypes.items() if name != "verdict"}
+    assert kinds == {
+        "released_row": "Int64", "known_row": "Int64", "probability": "float64", "nobody": "float64",
+        "people_who_fit": "Int64",
+    }  # fmt: skip
+    assert ((guess.probability >= 0) & (guess.probability <= 1)).all()
+
+
+def test_two_tables_of_strangers_are_scored() -> None:
+    """Nobody is in both, so every known person who is claimed is a false claim."""
+    made, others = pair(120), pair(120, seed=5)
+    renamed = [f"other {name}" for name in others.known["id"].listed()]
+    known = Microdata({**others.known.columns, "id": column("id", renamed)}, len(others.known))
+    numbers = attack_linkage(made.released, known, on=SHARED, truth="id").findings.numbers
+    assert (numbers["right"], numbers["held_out"]) == (0, len(known))
+    assert numbers["control"]["value"] <= 0.05
+
+
 def test_tables_without_rows_or_shared_columns() -> None:
     made = pair(20)
     nobody = Microdata({name: column(name, []) for name in SHARED}, 0)

@@ -104,3 +104,67 @@ def test_work_that_ran_out_is_never_called_nobody() -> None:
     found = attack_tables(read_tables(EXAMPLES / "census-block.toml"), seconds=0.3, repair=False)
     assert not found.headline.startswith(("Nobody", "None"))
     assert "not everything was searched: 7 people not decided" in found.headline
+
+
+def test_the_headline_says_what_holds_for_anybody_of_a_group_that_may_be_empty() -> None:
+    statistics = [cell(42), cell({"suppressed": "primary", "below": 5}, race="Other"), cell(0, race="Other", hiv="no")]
+    found = attacked(statistics)
+    assert found.headline == "Anybody of “Other” who is in the data has hiv yes"
+    assert found.headline in to_html(page_of(found)).split("</title>")[0]
+    more = attacked([*statistics, cell({"below": 5}, race="Black"), cell(0, race="Black", hiv="yes")])
+    assert more.headline.startswith("Anybody of “")
+    assert more.headline.endswith(" and 1 more such fact")
+
+
+def test_a_range_that_two_known_people_share_is_told() -> None:
+    """Two women with a mean of 300 (299.5 to 300.5), neither below 295: so neither is above 306."""
+    women = {"where": "sex = 'F'"}
+    statistics = [
+        {"count": 20},
+        {"name": "women", **women, "count": 2, "mean": {"income": {"value": 300, "decimals": 0}}},
+        {"name": "poorest", **women, "min": {"income": {"value": 300, "rounded": 10}}},
+    ]
+    tables = published_tables({"sex": ["F", "M"], "income": {"min": 0, "max": 500}}, statistics, public=["sex"])
+    found = attack_tables(tables, repair=False)
+    assert found.headline == (
+        "None of 20 people is certain and no value is learned about a known person;"
+        " all 2 people with sex F have income 295 to 306"
+    )
+    assert [(one.claim, one.strength.value) for one in found.findings] == [
+        ("all 2 people with sex F have income 295 to 306", "proof")
+    ]
+    assert (found.numbers["ranges_of_groups"], found.numbers["learned"], found.alarm) == (1, 0, "neutral")
+
+
+def test_a_range_is_told_once_where_it_needs_the_fewest_attributes() -> None:
+    attributes = {"sex": ["F", "M"], "ward": ["A", "B"], "age": {"min": 0, "max": 99}}
+    statistics = [
+        {"count": 9},
+        {"name": "women", "where": "sex = 'F'", "count": 4, "max": {"age": 60}},
+        {"name": "women in A", "where": "sex = 'F' AND ward = 'A'", "count": 2, "max": {"age": 60}},
+    ]
+    found = attack_tables(published_tables(attributes, statistics, public=["sex", "ward"]), repair=False)
+    assert [one.claim for one in found.findings if "0 to 60" in one.claim] == [
+        "all 4 people with sex F have age 0 to 60"
+    ]
+    assert found.numbers["ranges_of_groups"] == 1
+
+
+def test_the_headline_says_that_suppressed_counts_are_narrowed() -> None:
+    """8 are ill, one of them in ward C: 7 in A and B, at most 4 in each."""
+    hidden = {"below": 5, "suppressed": "primary"}
+    ill = {ward: {"name": ward, "where": f"ill AND ward = '{ward}'"} for ward in "ABC"}
+    statistics = [
+        {"count": 100},
+        {"name": "ill", "where": "ill", "count": 8},
+        *({**ill[ward], "count": hidden} for ward in "AB"),
+        {**ill["C"], "count": 1},
+        {"name": "A, all", "where": "ward = 'A'", "count": 30},
+    ]
+    found = attack_tables(published_tables({"ward": ["A", "B", "C"], "ill": "boolean"}, statistics), repair=False)
+    assert found.headline.endswith(
+        "none of 2 suppressed or rounded counts is undone;"
+        " fewer numbers are possible than published for 2 suppressed or rounded counts"
+    )
+    assert [(cell["low"], cell["high"], cell["narrowed"]) for cell in found.numbers["cells"]] == [(3, 4, True)] * 2
+    assert found.numbers["narrowed"] == 2

@@ -47,6 +47,7 @@ def told(found: AttackedRecords, scored_by_truth: bool, seconds: float) -> Findi
         numbers=_numbers(found),
         seconds=seconds,
         lead=LEAD if certain else "",
+        alarm="bad" if certain or found.pairs_in_all else None,
     )
 
 

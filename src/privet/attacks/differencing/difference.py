@@ -68,6 +68,7 @@ def attack_differencing(
     certain = sum(settled.classes.sizes[at] for at in exact)
     names = [name for at in exact for name in settled.classes.names[at]]
     guesses = _guesses(queries, settled, exact, narrow, guessed)
+    limits = _limits(settled)
     return Findings(
         attack="differencing",
         subject=queries.subject,
@@ -84,9 +85,11 @@ def attack_differencing(
             "queries": len(queries.queries),
             "up_to_noise": len(likely),
             "in_range": len(narrow),
+            "limits": limits,
             "unsettled": [name for at in settled.unsettled for name in settled.classes.names[at]],
         },
         seconds=time.perf_counter() - start,
+        alarm="bad" if found else "neutral" if limits else None,
     )
 
 
@@ -301,9 +304,11 @@ def _not_tried(queries: Queries, settled: Settled) -> list[str]:
     told = ["Other knowledge about people than who is counted in which query."]
     if any(query.noise is not None for query in queries.queries):
         told.append("Noisy answers together with ranges or rounded answers; guesses without an unbiased estimate.")
+    return [*told, *_limits(settled)]
+
+
+def _limits(settled: Settled) -> list[str]:
+    """What was not decided."""
     left = sum(settled.classes.sizes[at] for at in settled.unsettled)
-    if left:
-        told.append(f"For {left:,} people no proof was found in time, for or against.")
-    if not settled.exists:
-        told.append(NO_TIME)
-    return told
+    undecided = [f"For {left:,} people no proof was found in time, for or against."] if left else []
+    return undecided if settled.exists else [*undecided, NO_TIME]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -48,21 +49,21 @@ MOST_PICTURED = 3  # links whose evidence is drawn
 def findings_of(setting: LinkSetting, linked: Linked, progress: Progress, start: float) -> Findings:
     claimed = linked.claimed(setting.precision)
     score = scored(setting, linked, progress)
-    more = _not_searched(linked)
+    more, given_away, alone = _not_searched(linked), _given_away(setting, linked), linked.guesses.fitting == 1
     exact = () if setting.errors else ("Wrong values: every value was taken as right.",)
     return Findings(
         attack="linkage",
         subject=setting.subject,
-        headline=_headline(linked, claimed, score),
+        headline=_headline(linked, claimed, score) + _groups_tell(given_away),
         people=len(setting.released),
         claimed=int(claimed.sum()),
-        alarm=None if claimed.any() or not (linked.guesses.fitting == 1).any() else "neutral",
+        alarm="bad" if claimed.any() or given_away else "neutral" if more or alone.any() else None,
         findings=_worst(setting, linked, claimed),
-        tables=tuple(_tables(setting, linked, claimed, score)),
+        tables=tuple(_tables(linked, claimed, score, given_away)),
         score=None if score is None else score.score,
         assumptions=ASSUMED,
         not_tried=(*more, *exact, *NOT_TRIED),
-        numbers=_numbers(setting, linked, claimed, score),
+        numbers=_numbers(setting, linked, claimed, score) | {"given_away": given_away, "limits": more},
         seconds=time.perf_counter() - start,
         word="linked",
         lead=LEAD,
@@ -97,6 +98,15 @@ def _headline(linked: Linked, claimed: Truths, score: Scored | None) -> str:
     rightly = "" if score is None else f", {_percent(score.precision.value)} of them rightly"
     more = f"; {alone:,} more {'fits' if alone == 1 else 'fit'} one known person only" if alone else ""
     return f"{number:,} of {records:,} records {verb} linked to a known person{rightly}{more}"
+
+
+def _groups_tell(given_away: Mapping[str, int]) -> str:
+    """What is known without a link: of the column of which most is."""
+    if not given_away:
+        return ""
+    name, number = max(given_away.items(), key=lambda item: item[1])
+    others = f", and {len(given_away) - 1} more columns" if len(given_away) > 1 else ""
+    return f"; groups that look alike give away {name} of {number:,} {'record' if number == 1 else 'records'}{others}"
 
 
 def _percent(value: float) -> str:
@@ -176,13 +186,13 @@ def _text(column: RecordColumn, row: int) -> str:
     return "(missing)" if text is None else text
 
 
-def _tables(setting: LinkSetting, linked: Linked, claimed: Truths, score: Scored | None) -> list[ShownTable]:
+def _tables(linked: Linked, claimed: Truths, score: Scored | None, given_away: Mapping[str, int]) -> list[ShownTable]:
     evidence = linked.evidence
     parts = [
         *_pictures(linked, claimed),
         _groups(linked),
         _columns(linked, claimed),
-        _given_away(setting, linked),
+        _given_away_table(given_away),
     ]
     if evidence.blocking is not None and claimed.any():
         ours, theirs = evidence.comparer.tables
@@ -245,25 +255,33 @@ def _columns(linked: Linked, claimed: Truths) -> ShownTable | None:
     )
 
 
-def _given_away(setting: LinkSetting, linked: Linked) -> ShownTable | None:
-    """A group whose records all say the same gives it away of each of its people, without any link."""
+def _given_away(setting: LinkSetting, linked: Linked) -> dict[str, int]:
+    """column -> records in groups that all have the same value there: that gives it away, without any link."""
     hidden = set() if setting.truth is None else {setting.truth[0]}
     names = [name for name in setting.released.columns if name not in setting.shared and name not in hidden]
-    several = (linked.evidence.comparer.tables[0].people > 1) & (_class_fits(linked) > 0)
-    rows = []
+    ours = linked.evidence.comparer.tables[0]
+    several = (ours.people > 1) & (_class_fits(linked) > 0)
+    found = {}
     for name in names:
         column = setting.released[name]
-        same = _same_value(linked.evidence.comparer.tables[0].of, column.codes.astype(np.int64), len(several))
-        if len(column.texts) > 1 and (number := int(linked.evidence.comparer.tables[0].people[several & same].sum())):
-            rows.append((name, f"{number:,}"))
-    if not rows:
+        codes = column.codes.astype(np.int64)
+        if column.texts and column.texts[-1] is None:  # that values are missing says nothing: no two are the same
+            codes = np.where(codes == len(column.texts) - 1, len(column.texts) + np.arange(len(codes)), codes)
+        same = _same_value(ours.of, codes, len(several))
+        if len(column.texts) > 1 and (number := int(ours.people[several & same].sum())):
+            found[name] = number
+    return found
+
+
+def _given_away_table(given_away: Mapping[str, int]) -> ShownTable | None:
+    if not given_away:
         return None
     return ShownTable(
         "What a group gives away",
         "These records are in a group of two or more that look alike and all have the same value here. A person who"
         " is known to be in the release and fits the group has this value. No link is needed.",
         ("column", "records"),
-        tuple(rows),
+        tuple((name, f"{number:,}") for name, number in given_away.items()),
     )
 
 

@@ -88,7 +88,10 @@ class Linkage:
         """A row for each released record: its row number, the guessed person, the probability, how many people fit."""
         import pandas as pd  # noqa: PLC0415  only who asks for it needs it
 
-        return pd.DataFrame({one.name: one.listed() for one in self.matches})
+        table = pd.DataFrame({one.name: one.listed() for one in self.matches})
+        chances = [name for name in table.columns if name in ("probability", "nobody")]
+        rows = [name for name in table.columns if name not in (*chances, "verdict")]
+        return table.astype(dict.fromkeys(chances, "float64")).astype(dict.fromkeys(rows, "Int64"))
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """The same table as a CSV or Parquet file."""

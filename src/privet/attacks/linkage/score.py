@@ -43,13 +43,16 @@ def scored(setting: LinkSetting, linked: Linked, progress: Progress) -> Scored |
     right = (person >= 0) & (ids == names[np.where(person >= 0, person, 0)]) & _given(ids)
     claimed, unique = linked.claimed(setting.precision), linked.unique()
     there = np.isin(ids.astype(str), names[_given(names)].astype(str)) & _given(ids)
-    if not there.any():
+    if not there.any() and setting.truth[0] != setting.truth[1]:
         raise InvalidInputError(
-            "no id of the released table is in the known table", "check which columns the truth names", "no-overlap"
+            "no id of the released table is in the known table",
+            "check which columns the truth names; if nobody is in both tables, call the columns of ids alike",
+            "no-overlap",
         )
     success = share(int(right[there].sum()), int(there.sum()))
     baseline = exactly(1 / len(names))  # who knows nothing of a record can only name somebody
-    held_out, false = _control(setting, ids, names, there, progress)
+    strangers = len(names), len(np.unique(person[claimed]))  # if nobody is in both tables
+    held_out, false = _control(setting, ids, names, there, progress) if there.any() else strangers
     linkable = unique & there
     found = int((claimed & right & linkable).sum())
     return Scored(

@@ -27,7 +27,9 @@ ASSUMED = (
     " known of a target is wrong, and wrong points follow one of the laws that the control names.",
 )
 NOT_TRIED = (
-    "Wrong points that were picked to look like somebody else, and targets of whom more than half is wrong.",
+    "Wrong points that belong together: several from one person of the table, such as a partner or a shared account, or"
+    " picked to look like somebody. Strangers are then matched more often than the stated rate says.",
+    "Targets of whom more than half is wrong.",
     "Several targets at once, so that nobody is matched twice.",
     "What follows from items that go together, or from the times of day.",
 )
@@ -55,6 +57,7 @@ def findings_of(setting: ScoreboardSetting, result: ScoreboardResult, start: flo
         numbers=_numbers(setting, result, matched, right),
         seconds=time.perf_counter() - start,
         word="matched",
+        alarm="neutral" if np.isinf(result.strangers.threshold) else None,
         lead=LEAD,
     )
 
@@ -173,6 +176,7 @@ def _numbers(
     common = {
         "targets": len(matched),
         "matched": int(matched.sum()),
+        "limits": ["too few simulated strangers for this rate"] if np.isinf(limit) else [],
         "no_match": int((~matched).sum()),
         "table_people": result.events.people,
         "rate": setting.rate,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from privet.records.plink import ENDINGS, read_plink
 from privet.typing import Floats
 
 Progress = Callable[[str, int, int], object]
+COMMA, PERCENT = re.compile(r"\s*-?\d*,\d+\s*"), re.compile(r"\s*-?[\d.,]+\s*%\s*")
 MOST_GENOTYPES = 10**8  # numbers of 8 bytes, of which several copies are made: about 6 GB
 
 
@@ -148,9 +150,17 @@ def _floats(column: RecordColumn) -> Floats:
     try:
         numbers = [math.nan if text is None else float(text) for text in column.texts]
     except ValueError:
+        texts = [text for text in column.texts if text is not None]
         raise InvalidInputError(
-            f"column {show(column.name)} has something that is not a number",
-            "give numbers; leave empty what is missing",
-            "not-a-number",
+            f"column {show(column.name)} has something that is not a number", _remedy(texts), "not-a-number"
         ) from None
     return np.array(numbers, np.float64)[column.codes]
+
+
+def _remedy(texts: Sequence[str]) -> str:
+    """What to change, for the two ways of writing numbers that are common and not read."""
+    if any(PERCENT.fullmatch(text) for text in texts):
+        return "write shares without the percent sign: 0.25 instead of 25%; leave empty what is missing"
+    if any(COMMA.fullmatch(text) for text in texts):
+        return "write decimals with a point: 0.25 instead of 0,25; leave empty what is missing"
+    return "give numbers; leave empty what is missing"

@@ -64,8 +64,15 @@ def findings_of(result: MembershipResult, subject: str, start: float) -> Finding
         numbers=_numbers(result),
         seconds=time.perf_counter() - start,
         word="claimed",
+        alarm="bad" if claimed.any() or _members_found(result) else "neutral" if _why_nobody(result) else None,
         lead=LEAD.format(of=round(1 / _rate(result)), who=_who(result)),
     )
+
+
+def _members_found(result: MembershipResult) -> bool:
+    """Whether the truth shows it, beyond both intervals: more people in the data are found than others."""
+    curve = result.curve
+    return curve is not None and curve.tpr_at(RATE).low > curve.alarms_at(RATE).high
 
 
 def _why_nobody(result: MembershipResult) -> str:
@@ -324,6 +331,7 @@ def _numbers(result: MembershipResult) -> dict[str, Any]:
         "size": result.model.size,
         "calibration": result.calibration,
         "ahead": result.ahead,
+        "limits": [why] if (why := _why_nobody(result)) else [],
         "forecast": None if result.alike else result.forecast.auc.value,
         "forecast_low": None if result.alike else result.forecast.auc.low,
         "forecast_high": None if result.alike else result.forecast.auc.high,

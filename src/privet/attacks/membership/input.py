@@ -81,6 +81,12 @@ def population_of(
             "give the same attributes in the same order for both",
             "wrong-length",
         )
+    if known is not None and np.array_equal(known, rows, equal_nan=True):
+        raise InvalidInputError(
+            "the reference people are the people to test",
+            "give reference people who are known to be out of the data: nobody can be found among those",
+            "contradictory-options",
+        )
     kind = _kind(seen)
     if population is not None:
         usual = _declared(population, kind, sample, rows.shape[1])

@@ -116,6 +116,7 @@ def told(
         not_tried=tuple(_not_tried(plan, found, candidates)),
         numbers=_numbers(plan, ahead, found, single, verdict, decoys, len(candidates) - len(single)),
         seconds=seconds,
+        alarm="bad" if candidates else "neutral" if found.stopped else None,
     )
     return Reversed(verdict=verdict, ids=single, scheme=found.scheme, forecast=ahead, findings=findings)
 
@@ -278,5 +279,6 @@ def _numbers(  # noqa: PLR0913, PLR0917
         "rate": ahead.rate,
         "forecast_seconds": ahead.seconds,
         "stopped": found.stopped,
+        "limits": ["not all ids were tried: the work ran out"] if found.stopped else [],
         "control": {"pseudonyms": len(plan.decoys), "hits": decoys},
     }

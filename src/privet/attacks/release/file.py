@@ -21,7 +21,7 @@ from privet.errors import InvalidInputError
 FORMAT = 1
 KEYS = (
     "format", "kind", "attributes", "public", "rules", "statistics",
-    "tables", "workbook", "labels", "total", "suppressed", "decimal",
+    "tables", "workbook", "labels", "total", "suppressed", "decimal", "ignore",
 )  # fmt: skip
 MOST_VALUES = 10**6  # of one attribute
 
@@ -80,15 +80,25 @@ def tables_of(document: Mapping[str, Any], folder: Path | None = None, workbook:
             rules[name] = reader.conditions.read(text)
     written = sequence(document.get("statistics", []), "statistics")
     statistics = [_statistic(entry, place, reader) for place, entry in enumerate(written, 1)]
-    if "tables" in document:
-        from privet.attacks.release.sheets import sheet_statistics  # noqa: PLC0415  not everybody has sheets to open
+    unread, ignored = tuple[str, ...](), tuple[str, ...]()
+    if workbook is not None or any(key in document for key in ("tables", "workbook", "ignore")):
+        from privet.attacks.release.sheets import read_sheets  # noqa: PLC0415  not everybody has sheets to open
 
-        statistics += sheet_statistics(document, reader, folder or Path(), workbook)
+        sheets = read_sheets(document, reader, folder or Path(), workbook)
+        statistics += sheets.statistics
+        unread, ignored = sheets.unread, sheets.ignored
     if not statistics:
         raise InvalidInputError("nothing was published", "add [[statistics]] or [[tables]]", "empty")
     _check_names(statistics)
     public = _public(document.get("public", []), attributes)
-    return Tables(attributes=attributes, statistics=tuple(statistics), rules=rules, public=public)
+    return Tables(
+        attributes=attributes,
+        statistics=tuple(statistics),
+        rules=rules,
+        public=public,
+        unread=unread,
+        ignored=ignored,
+    )
 
 
 def _public(given: Any, attributes: Mapping[str, Any]) -> tuple[str, ...]:

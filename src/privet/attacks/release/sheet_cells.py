@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable, Mapping, Sequence
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Number
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
-from python_calamine import CalamineError, CalamineWorkbook
+from python_calamine import CalamineError, CalamineWorkbook, SheetTypeEnum, SheetVisibleEnum
 
 from privet.core.rational import show
 from privet.errors import InvalidInputError
@@ -87,21 +90,91 @@ def _csv_rows(path: Path, delimiter: object) -> list[list[str]]:
         ) from None
 
 
-def _excel_rows(path: Path, sheet: str) -> list[list[Any]]:
+@dataclass(frozen=True, slots=True)
+class SheetName:
+    """One sheet of a workbook. `cells` is False of charts and the like."""
+
+    name: str
+    hidden: bool
+    cells: bool
+
+
+def sheets_of(path: Path) -> list[SheetName]:
+    """The sheets of an Excel workbook, hidden ones and charts included."""
+    with _opened(path) as book:
+        return [
+            SheetName(one.name, one.visible != SheetVisibleEnum.Visible, one.typ == SheetTypeEnum.WorkSheet)
+            for one in book.sheets_metadata
+        ]
+
+
+def is_blank(path: Path, sheet: SheetName) -> bool:
+    """Whether nothing stands on a sheet. A chart is not blank: its numbers are in the file."""
+    return sheet.cells and not any(cell != "" for row in _cells(_excel_rows(path, sheet.name)) for cell in row)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[CalamineWorkbook]:
     try:
         with CalamineWorkbook.from_path(path) as book:
-            names = book.sheet_names
-            if sheet in names:
-                return book.get_sheet_by_name(sheet).to_python(skip_empty_area=False)
+            yield book
     except (CalamineError, OSError):
         raise InvalidInputError(
             f"{path.name} cannot be read", "check that the file is there and is an Excel workbook", "unreadable-file"
         ) from None
-    raise InvalidInputError(
-        f"{path.name} has no sheet {show(sheet)}",
-        f"its sheets are {', '.join(map(show, names)) or 'none'}",
-        "unknown-sheet",
-    )
+
+
+def _excel_rows(path: Path, sheet: str) -> list[list[Any]]:
+    names = [one.name for one in sheets_of(path)]
+    if sheet not in names:
+        raise InvalidInputError(
+            f"{path.name} has no sheet {show(sheet)}",
+            f"its sheets are {', '.join(map(show, names)) or 'none'}",
+            "unknown-sheet",
+        )
+    with _opened(path) as book:
+        rows = book.get_sheet_by_name(sheet).to_python(skip_empty_area=False)
+    for (row, column), formula in _without_value(path, sheet).items():
+        rows += [[] for _ in range(row + 1 - len(rows))]
+        rows[row] += [""] * (column + 1 - len(rows[row]))
+        rows[row][column] = formula
+    return rows
+
+
+def _without_value(path: Path, sheet: str) -> dict[tuple[int, int], str]:
+    """place -> a formula without a stored value: libraries that write workbooks compute none, spreadsheets do."""
+    found = {}
+    try:
+        with zipfile.ZipFile(path) as archive, archive.open(_part(archive, sheet)) as part:
+            for _, cell in ElementTree.iterparse(part):  # noqa: S314  expat limits what entities expand to
+                if not cell.tag.endswith("}c"):
+                    continue
+                formula, value = cell.find("{*}f"), cell.find("{*}v")
+                if formula is not None and cell.get("t") != "str" and (value is None or not value.text):
+                    found[_place(cell.get("r", ""))] = f"={formula.text or ''}"
+                cell.clear()
+    except (zipfile.BadZipFile, ElementTree.ParseError, KeyError, StopIteration):
+        return {}  # an older format of Excel, or OpenDocument: these hold values
+    return found
+
+
+def _part(archive: zipfile.ZipFile, sheet: str) -> str:
+    """The file inside an .xlsx file that holds a sheet."""
+    book = ElementTree.fromstring(archive.read("xl/workbook.xml"))  # noqa: S314
+    entry = next(one for one in book.iterfind("{*}sheets/{*}sheet") if one.get("name") == sheet)
+    number = next(value for key, value in entry.items() if key.endswith("}id"))
+    links = ElementTree.fromstring(archive.read("xl/_rels/workbook.xml.rels"))  # noqa: S314
+    target = next(link.get("Target", "") for link in links if link.get("Id") == number)
+    return target.removeprefix("/") if target.startswith("/") else f"xl/{target}"
+
+
+def _place(name: str) -> tuple[int, int]:
+    """Of B7: 6, 1."""
+    letters = name.rstrip("0123456789")
+    column = 0
+    for letter in letters:
+        column = 26 * column + ord(letter) - ord("A") + 1
+    return int(name[len(letters) :]) - 1, column - 1
 
 
 def _frame_rows(frame: Any) -> list[Iterable[object]]:

@@ -28,6 +28,7 @@ from privet.attacks.release.published import (
 from privet.attacks.release.sheet_cells import Cell, Sheet, coordinate, number_of, open_sheet
 from privet.attacks.release.sheet_labels import Labels, both, folded
 from privet.attacks.release.statistics import EVERYBODY, Between, Mark, Statistic
+from privet.attacks.release.unread import Area, unread_cells, unread_sheets
 from privet.catalog.declarations import listed, texts
 from privet.core.expression import Expression
 from privet.core.rational import show, whole
@@ -38,29 +39,49 @@ KEYS = (
     "file", "sheet", "frame", "name", "delimiter", "header", "rows", "values", "columns", "value", "where", "total",
     "suppressed", "decimal", "fill", "ignore", "rounded", "random_rounded", "decimals",
 )  # fmt: skip
+BEGINS = re.compile(r"[<>≤≥~+\u2212-]?\s*[0-9]")
+ROWS = re.compile(r"([1-9][0-9]{0,8}):([1-9][0-9]{0,8})")
 MOST_COLUMNS = 12  # named in a remedy
 ANY = Between(Fraction(0))  # a count of which nothing is known
 
 
-def sheet_statistics(
-    document: Mapping[str, Any], reader: Reader, folder: Path, workbook: Path | None
-) -> list[Statistic]:
-    """Every published cell of the tables that a document names."""
+@dataclass(frozen=True, slots=True)
+class SheetsRead:
+    """Every published cell of the tables that a document names; what was not read; what is no part of the release."""
+
+    statistics: tuple[Statistic, ...]
+    unread: tuple[str, ...]
+    ignored: tuple[str, ...]
+
+
+def read_sheets(document: Mapping[str, Any], reader: Reader, folder: Path, workbook: Path | None) -> SheetsRead:
+    """What the sheets say that a document names."""
     if workbook is None and "workbook" in document:
         if not isinstance(document["workbook"], str):
             raise InvalidInputError(
                 f"workbook is {show(document['workbook'])}", 'write workbook = "x.xlsx"', "wrong-type"
             )
         workbook = folder / document["workbook"]
-    found = []
+    found, opened = list[Statistic](), dict[str, tuple[Sheet, list[Area]]]()
+    ignored = texts(document.get("ignore", ()), "ignore")
+    said = [f"sheet {show(name)}" for name in ignored]
     for place, entry in enumerate(sequence(document.get("tables", []), "tables"), 1):
         with at(f"table {place}"):
             given = mapping(entry, "it")
             only(given, KEYS)
             sheet = open_sheet(given, folder, workbook)
         with at(sheet.place):
-            found += list(_Table(given, document, reader, sheet).statistics())
-    return found
+            table = _Table(given, document, reader, sheet)
+            found += list(table.statistics())
+        key = f"frame {id(given['frame'])}" if "frame" in given else sheet.place
+        opened.setdefault(key, (sheet, []))[1].append(table.area)
+        said += [f"{show(name)} of {sheet.name}" for name in texts(given.get("ignore", ()), "ignore")]
+    unread = list[str]()
+    if workbook is not None:
+        unread += unread_sheets(workbook, [sheet.name for sheet, _ in opened.values()], ignored)
+    for sheet, areas in opened.values():
+        unread += unread_cells(sheet, areas)
+    return SheetsRead(tuple(found), tuple(unread), tuple(said))
 
 
 Labeled = tuple[str, str, Expression]  # attribute or [labels] section, label, whom it means
@@ -123,17 +144,26 @@ class _Table:
                 f"row {self.header + 1} is empty", "write header = the row with the column names", "missing-header"
             )
         self.names = self._label_columns()
+        self.ignored_columns, self.ignored_rows = self._ignored()
+        self.columns = self._value_columns()
+        below = range(self.header + 1, len(sheet.rows))
+        self.end = next((row for row in below if not any(cell != "" for cell in self._row(row))), len(sheet.rows))
+
+    @property
+    def area(self) -> Area:
+        """The cells that it speaks of."""
+        columns = frozenset({*self.names, *self.columns, *self.ignored_columns})
+        return Area(self.header, self.end, columns, self.ignored_rows, frozenset(self.marks))
 
     def statistics(self) -> Iterator[Statistic]:
         """Cell by cell, row by row, up to the first empty row."""
-        columns = self._value_columns()
         found = False
         above: dict[int, str] = {}
-        for row in range(self.header + 1, len(self.sheet.rows)):
-            if not any(cell != "" for cell in self._row(row)):
-                break
+        for row in range(self.header + 1, self.end):
+            if row in self.ignored_rows:
+                continue
             labels = [self._label(row, place, name, above) for place, name in self.names.items()]
-            for place, (said, more) in columns.items():
+            for place, (said, more) in self.columns.items():
                 with at(coordinate(row, place)):
                     statistic = self._statistic(row, place, said, _Group((*labels, *more)))
                 if statistic is not None:
@@ -178,6 +208,17 @@ class _Table:
             found[self._column(column)] = self.labels.check(named.get("attribute", column))
         return found
 
+    def _ignored(self) -> tuple[frozenset[int], frozenset[int]]:
+        """Columns and rows that are no part of the release. Rows stand there as in a spreadsheet: 7:9."""
+        columns, rows = set[int](), set[int]()
+        for name in texts(self.given.get("ignore", ()), "ignore"):
+            named = ROWS.fullmatch(name)
+            if named is None or name in map(str, self._row(self.header)):
+                columns.add(self._column(name))
+            else:
+                rows.update(range(int(named[1]) - 1, min(int(named[2]), len(self.sheet.rows))))
+        return frozenset(columns), frozenset(rows)
+
     def _value_columns(self) -> dict[int, tuple[_Said, tuple[Labeled, ...]]]:
         """place -> what its cells say, and the label in the header of a cross table."""
         long, cross = "values" in self.given, "columns" in self.given and "value" in self.given
@@ -204,10 +245,9 @@ class _Table:
         name = self.labels.check(self.given["columns"])
         with at("value"):
             said = self._said(self.given["value"])
-        left_out = {self._column(column) for column in texts(self.given.get("ignore", ()), "ignore")}
         found: dict[int, tuple[_Said, tuple[Labeled, ...]]] = {}
         for place, cell in enumerate(self._row(self.header)):
-            if cell != "" and place not in self.names and place not in left_out:
+            if cell != "" and place not in self.names and place not in self.ignored_columns:
                 with at(coordinate(self.header, place)):
                     found[place] = said, ((name, str(cell), self.labels.group(name, str(cell))),)
         return found
@@ -251,6 +291,7 @@ class _Table:
             label = above.get(place, "")
         above[place] = label
         with at(coordinate(row, place)):
+            _check_computed(label)
             if label == "":
                 raise InvalidInputError(
                     f"the label of {name} is empty",
@@ -263,6 +304,7 @@ class _Table:
         """None: nothing was published there."""
         cells = self._row(row)
         cell = cells[place] if place < len(cells) else ""
+        _check_computed(str(cell))
         words = ", ".join([*said.words, *group.words]) or "everybody"
         name = f"{self.sheet.name} {coordinate(row, place)} ({words})"
         empty = Statistic(name=name, table=self.sheet.name, where=both((self.where, said.where, group.where())))
@@ -278,11 +320,7 @@ class _Table:
         percent = said.measure == "percent" and isinstance(cell, str)
         number = number_of(str(cell).removesuffix("%").strip() if percent else cell, self.point)
         if number is None:
-            raise InvalidInputError(
-                f"{show(cell)} is no number",
-                "list a mark in suppressed = {marks = [...], below = 3}; put an empty row before notes",
-                "not-a-number",
-            )
+            raise InvalidInputError(f"{show(cell)} is no number", _remedy(str(cell)), "not-a-number")
         given = {"value": number, **said.qualifiers}
         if said.measure == "count":
             count, kind = self.reader.count(given)
@@ -298,6 +336,25 @@ class _Table:
         if isinstance(of, list | tuple):
             return both((self.where, group.where([self.labels.check(name) for name in of])))
         return both((self.where, self.reader.conditions.read(of)))
+
+
+def _check_computed(cell: str) -> None:
+    if cell.startswith("="):
+        raise InvalidInputError(
+            f"the formula {show(cell)} has no value in the file",
+            "open the workbook in a spreadsheet program and save it, or write values instead of formulas",
+            "formula-without-value",
+        )
+
+
+def _remedy(cell: str) -> str:
+    """What to do about a cell that is no number, without hiding one that was published."""
+    if BEGINS.match(cell):
+        return "write the number alone into the cell, and what is said about it into another column"
+    return (
+        "if it hides a number, list it in suppressed = {marks = [...]}; if nothing was published there, empty the cell;"
+        ' leave a row of notes out with ignore = ["9:9"]'
+    )
 
 
 def _marks(given: Any) -> dict[str, tuple[dict[str, Any], Mark]]:

@@ -54,9 +54,11 @@ class Fact:
 
 @dataclass(slots=True)
 class Learned:
-    """All facts, worst first; what was not decided; which subsets were not searched at all."""
+    """All facts, worst first; ranges of numbers that several people share; what was not decided; which subsets were not
+    searched at all."""
 
     facts: list[Fact] = field(default_factory=list)
+    ranges: list[Fact] = field(default_factory=list)  # no alarm: a published maximum is one, too
     open: int = 0
     searched: int = 0  # attributes in the largest subsets that were searched completely
     of: int = 0
@@ -191,12 +193,15 @@ class _Search:
                 self.result.complete = False
                 return
             rest = [(other, None) for other in self._grid.names if other not in mentioned]
+            ranges = len(self.result.ranges)
             facts = self._facts(_Group((), cells, name), rest)
-            self.result.facts += [fact for fact in facts if not self._covered(fact, cells)]
+            self.result.facts += [fact for fact in facts if not self._covered(fact, cells, self.result.facts)]
+            new, self.result.ranges[ranges:] = self.result.ranges[ranges:], []
+            self.result.ranges += [fact for fact in new if not self._covered(fact, cells, self.result.ranges)]
 
-    def _covered(self, fact: Fact, cells: Codes) -> bool:
+    def _covered(self, fact: Fact, cells: Codes, others: Sequence[Fact]) -> bool:
         """Whether a fact about more people says it already."""
-        for other in self.result.facts:
+        for other in others:
             if other.attribute == fact.attribute and other.classes == fact.classes and not other.condition:
                 inside = np.ones(len(cells), dtype=bool)
                 for category in other.known:
@@ -234,9 +239,20 @@ class _Search:
             size = size or self._size(cells)
             if size.people or group.condition:  # of groups that nobody need be in, only those that were published count
                 decided = self._only(cells, name, classes)
-                if decided is not None and (size.is_one or not self._is_range(name, classes)):
-                    facts.append(self._fact(group, size, name, classes, decided))
+                if decided is None:
+                    continue
+                fact = self._fact(group, size, name, classes, decided)
+                if size.is_one or not self._is_range(name, classes):
+                    facts.append(fact)
+                elif fact.present and not fact.public and not self._repeats(fact):
+                    self.result.ranges.append(fact)
         return facts
+
+    def _repeats(self, fact: Fact) -> bool:
+        """Whether the same range was told of people who are known by less."""
+        what = fact.attribute, fact.classes
+        same = [other for other in self.result.ranges if (other.attribute, other.classes) == what]
+        return any(set(other.known) <= set(fact.known) and not other.condition for other in same)
 
     def _says(self, name: str, classes: Classes) -> bool:
         """One value, or a band or list that stands in the tables, or a range of numbers. "Not this one" is less."""

@@ -23,8 +23,15 @@ if TYPE_CHECKING:
 
 SURE = Fraction(9, 10)  # what follows from noisy numbers is claimed of people from this probability on
 LONGEST_SUM = 8  # weights of a proof that is shown as arithmetic
+MOST_UNREAD = 3  # sheets, columns and rows named in the headline
+NO_WORK = ("not used", "not audited", "not read")  # limits that more work does not lift
+UNREAD = (
+    "Say in [[tables]] what it means, or list it in ignore = [...] if it is not published: sheets at the top of the"
+    ' release file, columns and rows (such as "7:9") in their table'
+)
 RECORDS = "Records that are certain"
 LEARNED = "Learned about known people"
+RANGES = "Ranges of numbers that several people share"
 ABSENT = "Learned, if such a person is in the data"
 LEAD_NOISY = (
     "Claimed means: it is so in every data set that fits, if every noisy number lies in its interval. The probability"
@@ -34,7 +41,10 @@ LEAD_NOTHING = (
     "Nothing was found. That is no promise: another attack may find more. What was assumed and what was not tried is"
     " listed below."
 )
-LEAD_OPEN = "Not everything was searched, so nothing is said about the rest. More work (--seconds) may find more."
+LEAD_OPEN = (
+    "Not everything was searched or read, so nothing is said about the rest. What would change that is listed below,"
+    " under what was not tried."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +74,8 @@ class AttackOutcome:
             "undone": self.undone(rounded=False),
             "unrounded": self.undone(rounded=True),
             "learned_if_present": self.learned.absent,
+            "ranges_of_groups": len(self.learned.ranges),
+            "narrowed": sum(cell.narrowed for cell in self.cells),
             "learned_public": sum(fact.public for fact in self.learned.facts),
             "undone_complementary": spared,
             "certain_as_published": self.found.proven - self.told,
@@ -85,7 +97,8 @@ class AttackOutcome:
         if harm and (self.claims or not self.noisy):
             return "bad"
         spared = any(cell.undone and cell.mark != "empty" for cell in self.cells)
-        return "neutral" if harm or self.limits() or self.learned.absent or spared else "good"
+        remarks = self.learned.absent or self.learned.ranges or spared
+        return "neutral" if harm or self.limits() or remarks else "good"
 
     def limits(self) -> list[str]:
         """What was not decided, not searched or not used, in a few words each."""
@@ -105,6 +118,10 @@ class AttackOutcome:
         left_out = not_audited(self.found.tables)
         if left_out:
             listed.append(f"{left_out:,} suppressed {'mean or sum' if left_out == 1 else 'means or sums'} not audited")
+        unread = self.found.tables.unread
+        if unread:
+            more = f" and {len(unread) - MOST_UNREAD:,} more" if len(unread) > MOST_UNREAD else ""
+            listed.append(f"{', '.join(unread[:MOST_UNREAD])}{more} not read")
         return listed
 
     # Words
@@ -112,25 +129,37 @@ class AttackOutcome:
     def headline(self) -> str:
         """People, facts, cells; then what limits it. "Nobody" is said only where everything was searched."""
         harms, limits = list(self._harms()), self.limits()
+        remarks = [] if harms else list(self._remarks())
         rest = f"; not everything was searched: {', '.join(limits)}" if limits else ""
         if self.noisy:
-            follow = f"; if all intervals hold, {' and '.join(harms)}" if harms else ""
+            told = harms or remarks
+            follow = f"; if all intervals hold, {' and '.join(told)}" if told else ""
             return f"Nobody is certain, since the numbers are noisy{follow}{rest}"
         if harms:
             only_one = self.told == self.found.people and self.found.complete and self.found.count() == 1
             first = f"{harms[0]}: only one data set fits the tables" if only_one else harms[0]
-            return "; ".join([first, *harms[1:]]) + rest
+            return "; ".join([first[0].upper() + first[1:], *harms[1:]]) + rest
         if limits:
-            return f"Nothing was found so far, and not everything was searched: {', '.join(limits)}"
+            told_so_far = "; ".join(["Nothing was found so far", *remarks])
+            return f"{told_so_far}, and not everything was searched: {', '.join(limits)}"
         people = self.found.people
         nobody = f"None of {people:,} people is certain" if self.found.number_known else "Nobody is certain"
         cells = [cell for cell in self.cells if not cell.empty and cell.mark != "empty"]
-        parts = [nobody, "nothing is learned about a known person"]
+        parts = [nobody, f"{'no value' if self.learned.ranges else 'nothing'} is learned about a known person"]
         if cells:
             parts.append(f"none of {_number(len(cells), 'suppressed or rounded count')} is undone")
         if any(cell.undone for cell in cells):
             parts[-1] = "only complementary suppressed cells are undone"
-        return ", ".join(parts[:-1]) + f" and {parts[-1]}"
+        return "; ".join([", ".join(parts[:-1]) + f" and {parts[-1]}", *remarks])
+
+    def _remarks(self) -> Iterator[str]:
+        """What is proven and is no alarm."""
+        narrowed, ranges = sum(cell.narrowed for cell in self.cells), self.learned.ranges
+        if narrowed:
+            yield f"fewer numbers are possible than published for {_number(narrowed, 'suppressed or rounded count')}"
+        if ranges:
+            more = f", and {_number(len(ranges) - 1, 'more such range')}" if len(ranges) > 1 else ""
+            yield f"{claim_of(ranges[:1])}{more}"
 
     def _harms(self) -> Iterator[str]:
         if self.told:
@@ -140,6 +169,10 @@ class AttackOutcome:
         things = self.learned.things
         if things:
             yield f"{_number(things, 'thing')} {'is' if things == 1 else 'are'} learned about known people"
+        absent = [fact for fact in self.learned.facts if not fact.present and not fact.public]
+        if absent:
+            more = f", and {_number(len(absent) - 1, 'more such fact')}" if len(absent) > 1 else ""
+            yield f"{claim_of(absent[:1])}{more}"
         for rounded, what in ((False, "suppressed cell"), (True, "rounded count")):
             undone = self.undone(rounded=rounded)
             of_all = sum(
@@ -152,7 +185,7 @@ class AttackOutcome:
     def lead(self) -> str:
         if self.claims and (self.told or self.learned.things):
             return LEAD_NOISY
-        if self.told or self.learned.facts or any(cell.alarm for cell in self.cells):
+        if self.told or self.learned.facts or self.learned.ranges or any(cell.alarm for cell in self.cells):
             return ""
         return LEAD_OPEN if self.limits() else LEAD_NOTHING
 
@@ -210,8 +243,8 @@ class AttackOutcome:
     def facts(self) -> Iterator[Finding]:
         """What is learned of the same people is one finding."""
         together = groupby(self.learned.facts, key=lambda fact: (fact.present, fact.public, fact.known, fact.condition))
-        for _, same in together:
-            facts = list(same)
+        facts_of = [(list(same), LEARNED if present else ABSENT) for (present, *_), same in together]
+        for facts, section in (*facts_of, *(([fact], RANGES) for fact in self.learned.ranges)):
             decided = tuple(dict.fromkeys(one for fact in facts for one in fact.shown))
             yield Finding(
                 claim=claim_of(facts),
@@ -223,7 +256,7 @@ class AttackOutcome:
                 evidence=self.decider.sources(decided, facts[0].nobody),
                 reasoning="about attributes that are public themselves" if facts[0].public else "",
                 certificate=tuple((one.claim, one.proof) for one in decided),
-                section=LEARNED if facts[0].present else ABSENT,
+                section=section,
             )
 
     @property
@@ -241,17 +274,19 @@ class AttackOutcome:
         if found.undecided:
             listed.append(f"{found.undecided:,} further people may be certain: the work ran out before it was decided")
         listed += [f"{limit}: give it more work with --seconds" for limit in self.limits()[bool(found.undecided) :]
-                   if not limit.endswith(("not used", "not audited"))]  # fmt: skip
+                   if not limit.endswith(NO_WORK)]  # fmt: skip
+        if found.tables.unread:
+            listed.append(f"not read: {', '.join(found.tables.unread)}. {UNREAD}")
         if any(one.proof is None for one in found.certain):
             listed.append("some claims rest on two solvers and have no certificate")
-        listed.append(
-            "statements such as “not this value”: only values, published bands and ranges of one person count"
-        )
+        listed.append("statements such as “not this value”: only values, published bands and ranges of numbers count")
         listed.append(
             "people of whom it is not certain that they are in the data, unless a number was published about just them"
         )
         if self.cells or not_audited(found.tables):
             listed.append("suppressed means, sums, medians and extremes: only counts and percentages are audited")
+        if any(one.table for one in found.tables.statistics):
+            listed.append("titles, notes, comments, charts and other parts of a workbook: only cells are read")
         return (*listed, "what else an attacker knows about single people (linkage with other sources)")
 
     def _numbers(self) -> dict[str, object]:
@@ -311,6 +346,7 @@ def _assumptions(tables: Tables) -> tuple[str, ...]:
         listed = [
             f"every noisy number lies in its interval: at least {float(tables.confidence):.0%} sure for all together"
         ]
+    listed += [f"{what} is no part of the release, as the release file says" for what in tables.ignored]
     listed += [f"{name} has no other values than those declared" for name in tables.attributes]
     return (*listed, *(f"rule “{name}” holds for everybody" for name in tables.rules))
 

@@ -49,6 +49,15 @@ class HiddenCell:
     def undone(self) -> bool:
         return self.low == self.high and not self.open and not self.empty
 
+    @property
+    def narrowed(self) -> bool:
+        """Whether fewer counts are left than the range that was published allows. Where nothing was said about the
+        count, any total narrows it, and that is no news."""
+        count = self.statistic.count
+        if self.undone or self.empty or self.statistic.hides or count is None or count.high is None:
+            return False
+        return self.low > (count.low or 0) or self.high < count.high
+
     def to_json(self) -> dict[str, Any]:
         return {
             "cell": self.statistic.name,
@@ -57,6 +66,7 @@ class HiddenCell:
             "high": self.high,
             "decided": not self.open,
             "undone": self.undone,
+            "narrowed": self.narrowed,
             "alarm": self.alarm,
         }
 

@@ -4,12 +4,13 @@ its own."""
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from privet.cli.attack import anonymized, linkage, membership, pseudonyms, regimes, release, subsets
-from privet.cli.attack.result import check, seconds_option, show
+from privet.cli.attack.result import EXIT_CODES, check, seconds_option, show
 from privet.cli.verb import Verb, counting, kinds_of, result_options
 from privet.errors import InvalidInputError
 
@@ -17,6 +18,7 @@ KINDS: dict[str, Verb] = {  # a file a kind of attack; each has a mapping of its
     **release.KINDS, **linkage.KINDS, **pseudonyms.KINDS, **anonymized.KINDS,
     **membership.KINDS, **regimes.KINDS, **subsets.KINDS,
 }  # fmt: skip
+KINDS = {name: replace(verb, example=f"{verb.example}\n\n{EXIT_CODES}") for name, verb in KINDS.items()}
 
 
 def _preflight_options(command: argparse.ArgumentParser) -> None:
@@ -29,7 +31,6 @@ def _preflight_options(command: argparse.ArgumentParser) -> None:
 
 
 def _preflight(options: argparse.Namespace) -> int:
-    """Exit code 1 if something was found, or if not everything was searched."""
     check(options)
     mapping: Path = options.mapping or options.workbook.with_suffix(".toml")
     if not options.workbook.exists():
@@ -49,24 +50,29 @@ def _preflight(options: argparse.Namespace) -> int:
         findings = attacks.attack_tables(
             tables, seconds=options.seconds, subject=options.workbook.name, progress=progress
         )
-    show(findings, options)
-    result = findings.to_json()
+    code = show(findings, options)
     if not options.json:
-        print(f"\n{_verdict(result)}")
-    return release.exit_code(result)
+        print(f"\n{_verdict(findings.to_json())}")
+    return code
 
 
 def _verdict(result: Mapping[str, Any]) -> str:
     if result["alarm"] == "bad":
         return f"preflight: do not publish these tables as they are ({', '.join(_reasons(result))})"
     if result["limits"]:
-        work = any(not limit.endswith(("not used", "not audited")) for limit in result["limits"])
-        return f"preflight: not decided ({', '.join(result['limits'])}){'; try --seconds with more' if work else ''}"
+        return "; ".join([f"preflight: not decided ({', '.join(result['limits'])})", *_remedies(result["limits"])])
     if result["learned_if_present"]:
         return "preflight: look at what would be learned about people who may be in the data"
     if result["alarm"] == "neutral":
         return "preflight: passed, with remarks: nothing was found that falls under a rule"
     return "preflight: nothing was found in these tables alone"
+
+
+def _remedies(limits: Sequence[str]) -> Iterator[str]:
+    if any(not limit.endswith(("not used", "not audited", "not read")) for limit in limits):
+        yield "try --seconds with more"
+    if any(limit.endswith("not read") for limit in limits):
+        yield "add what was not read to the mapping, or to its ignore = [...] if it is not published"
 
 
 def _reasons(result: Mapping[str, Any]) -> list[str]:
@@ -90,7 +96,7 @@ VERBS = {
     ),
     "preflight": Verb(
         "check a workbook before you publish it; exit code 1 if it reveals a person or a suppressed cell",
-        "privet preflight examples/clinic-tables.xlsx",
+        f"privet preflight examples/clinic-tables.xlsx\n\n{EXIT_CODES}",
         _preflight_options,
         _preflight,
     ),

@@ -35,7 +35,7 @@ def _options(command: argparse.ArgumentParser) -> None:
     result_options(command)
 
 
-def _attack(options: argparse.Namespace) -> None:
+def _attack(options: argparse.Namespace) -> int:
     check(options)
     from privet.attacks.anonymized.equivalence import attack_anonymized  # noqa: PLC0415  brings NumPy and DuckDB
 
@@ -50,7 +50,7 @@ def _attack(options: argparse.Namespace) -> None:
             known=[_person(text) for text in options.known] or None,
             hierarchies=options.hierarchies,
         )
-    show(found, options)
+    return show(found, options)
 
 
 def _person(text: str) -> dict[str, str]:

@@ -60,7 +60,7 @@ def pairs_of(text: str, option: str) -> dict[str, str]:
     return found
 
 
-def _linkage(options: argparse.Namespace) -> None:
+def _linkage(options: argparse.Namespace) -> int:
     check(options)
     if options.matches is not None:
         check_table(options.matches, "--matches")
@@ -83,7 +83,7 @@ def _linkage(options: argparse.Namespace) -> None:
         )
     if options.matches is not None:
         found.write(options.matches)
-    show(found.findings, options)
+    return show(found.findings, options)
 
 
 def _truth(pairs: list[tuple[str, str]], known: str | None) -> tuple[str, str] | str | None:
@@ -110,7 +110,7 @@ def _scoreboard_options(command: argparse.ArgumentParser) -> None:
     result_options(command)
 
 
-def _scoreboard(options: argparse.Namespace) -> None:
+def _scoreboard(options: argparse.Namespace) -> int:
     check(options)
     from privet import attacks  # noqa: PLC0415
 
@@ -127,7 +127,7 @@ def _scoreboard(options: argparse.Namespace) -> None:
             rate=options.rate,
             progress=progress,
         )
-    show(found, options)
+    return show(found, options)
 
 
 def _uniqueness_options(command: argparse.ArgumentParser) -> None:
@@ -143,7 +143,7 @@ def _uniqueness_options(command: argparse.ArgumentParser) -> None:
     result_options(command)
 
 
-def _uniqueness(options: argparse.Namespace) -> None:
+def _uniqueness(options: argparse.Namespace) -> int:
     check(options)
     points = [part.strip() for part in options.points.split(",") if part.strip()]
     if not points or not all(part.isascii() and part.isdigit() for part in points):
@@ -161,7 +161,7 @@ def _uniqueness(options: argparse.Namespace) -> None:
             most=options.most,
             progress=progress,
         )
-    show(found, options)
+    return show(found, options)
 
 
 KINDS = {

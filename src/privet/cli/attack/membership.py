@@ -63,7 +63,7 @@ def _options(command: argparse.ArgumentParser) -> None:
     result_options(command)
 
 
-def _attack(options: argparse.Namespace) -> None:
+def _attack(options: argparse.Namespace) -> int:
     check(options)
     if (options.data is None) == (options.statistics is None):
         raise InvalidInputError(
@@ -73,7 +73,7 @@ def _attack(options: argparse.Namespace) -> None:
         )
     with counting() as progress:
         found = _tried(options, progress) if options.data is not None else _published(options, progress)
-    show(found, options)
+    return show(found, options)
 
 
 def _published(options: argparse.Namespace, progress: Progress) -> Findings:

@@ -34,7 +34,7 @@ def _options(command: argparse.ArgumentParser) -> None:
     result_options(command)
 
 
-def _attack(options: argparse.Namespace) -> None:
+def _attack(options: argparse.Namespace) -> int:
     check(options)
     if options.ids is not None:
         check_table(options.ids, "--ids")
@@ -55,7 +55,7 @@ def _attack(options: argparse.Namespace) -> None:
         made = {name: microdata.column(name, texts) for name, texts in columns.items()}
         shown = microdata.Microdata(made, len(found.ids))
         microdata.write(shown, options.ids, spreadsheet_safe=options.spreadsheet_safe)
-    show(found.findings, options)
+    return show(found.findings, options)
 
 
 def _key(path: Path) -> bytes:

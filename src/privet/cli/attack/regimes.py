@@ -21,7 +21,7 @@ def _regimes_options(command: argparse.ArgumentParser) -> None:
     result_options(command)
 
 
-def _regimes(options: argparse.Namespace) -> None:
+def _regimes(options: argparse.Namespace) -> int:
     check(options)
     from privet.attacks.membership.regimes import attack_regimes  # noqa: PLC0415  brings NumPy
 
@@ -30,7 +30,7 @@ def _regimes(options: argparse.Namespace) -> None:
             people=options.people, statistics=options.statistics, epsilon=options.epsilon, delta=options.delta,
             seed=options.seed, progress=progress,
         )  # fmt: skip
-    show(found, options)
+    return show(found, options)
 
 
 def _leak_options(command: argparse.ArgumentParser) -> None:
@@ -55,7 +55,7 @@ def _leak_options(command: argparse.ArgumentParser) -> None:
     result_options(command)
 
 
-def _leak(options: argparse.Namespace) -> None:
+def _leak(options: argparse.Namespace) -> int:
     check(options)
     if (options.data is None) == (options.made is None) or (options.data is None) != (options.columns is None):
         raise InvalidInputError(
@@ -72,7 +72,7 @@ def _leak(options: argparse.Namespace) -> None:
             data, columns=columns, epsilons=_listed(options.epsilons), attack=options.kind, delta=options.delta,
             neighbors=options.neighbors, runs=options.runs, seed=options.seed, progress=progress,
         )  # fmt: skip
-    show(found, options)
+    return show(found, options)
 
 
 def _listed(text: str) -> list[str]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from privet.cli.attack.result import check, seconds_option, show
+from privet.cli.attack.result import BAD_INPUT, FOUND, INCONCLUSIVE, NOTHING, check, exit_code, seconds_option, show
 from privet.cli.verb import Verb, counting, print_json, result_options
 from privet.errors import InvalidInputError
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 SUMMED = ("people", "proven", "certain", "learned", "undone", "unrounded")
-SOMEBODY = 1  # the exit code where something was found in tables, or where not everything was searched
+WORST = (FOUND, BAD_INPUT, INCONCLUSIVE, NOTHING)  # of several releases, the first of these that one of them has
 
 
 def _options(command: argparse.ArgumentParser) -> None:
@@ -39,23 +39,13 @@ def _options(command: argparse.ArgumentParser) -> None:
 
 
 def _attack(options: argparse.Namespace) -> int:
-    """Exit code 1 if tables give something away, or if not everything was searched."""
     check(options)
     if len(options.files) > 1:
         return _many(options)
     (path,) = options.files
     with counting() as progress:
         findings = _findings(path, options, progress)
-    show(findings, options)
-    return exit_code(findings.to_json())
-
-
-def exit_code(result: Mapping[str, Any]) -> int:
-    """Of an attack on tables. Attacks that have no verdict of their own end with 0."""
-    if "problem" in result:
-        return SOMEBODY
-    red = result.get("alarm") == "bad" or result.get("limits") or result.get("learned_if_present")
-    return SOMEBODY if red else 0
+    return show(findings, options)
 
 
 def _findings(path: Path, options: argparse.Namespace, progress: Any) -> Findings:
@@ -95,7 +85,7 @@ def _many(options: argparse.Namespace) -> int:
         print_json("attack", {**total, "releases": listed})
     else:
         print(_lines(listed, total))
-    return max(exit_code(one) for one in listed)
+    return min(map(exit_code, listed), key=WORST.index)
 
 
 def _one(path: Path, options: argparse.Namespace) -> dict[str, Any]:

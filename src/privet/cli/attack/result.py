@@ -1,14 +1,23 @@
-"""What the attacks on the command line share: the options of every attack, and how a result is shown."""
+"""What the attacks on the command line share: the options of every attack, how a result is shown, the exit codes."""
 
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from privet.cli.verb import check_report, check_seconds, pen, print_json
 
 if TYPE_CHECKING:
     from privet.attacks import Findings
+
+NOTHING, FOUND, BAD_INPUT, INCONCLUSIVE = 0, 1, 2, 3
+EXIT_CODES = """\
+exit codes:
+  0    the attack looked everywhere it says and found nothing, which is no promise
+  1    something is proven or claimed about a person or a suppressed number
+  2    bad input
+  3    inconclusive: nothing was found, and not everything was read, searched or decided"""
 
 
 def seconds_option(command: argparse.ArgumentParser) -> None:
@@ -27,7 +36,17 @@ def check(options: argparse.Namespace) -> None:
     check_report(options.out)
 
 
-def show(findings: Findings, options: argparse.Namespace) -> None:
+def exit_code(result: Mapping[str, Any]) -> int:
+    """One rule for all attacks, by what their JSON says."""
+    if result.get("alarm") == "bad" or any(result.get(key) for key in ("proven", "claimed", "learned_if_present")):
+        return FOUND
+    if "problem" in result:
+        return BAD_INPUT
+    return INCONCLUSIVE if result.get("limits") else NOTHING
+
+
+def show(findings: Findings, options: argparse.Namespace) -> int:
+    """Prints it, writes the report, and says by the exit code what was found."""
     from privet.report.findings.text import page  # noqa: PLC0415
 
     if options.out is not None:
@@ -38,3 +57,4 @@ def show(findings: Findings, options: argparse.Namespace) -> None:
         print(page(findings, pen()))
         if options.out is not None:
             print(f"\nThe report is in {options.out}")
+    return exit_code(findings.to_json())

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from privet.cli.attack.result import check, show
+from privet.cli.attack.result import NOTHING, check, show
 from privet.cli.verb import Verb, counting, opened, result_options
 from privet.errors import InvalidInputError
 
@@ -71,7 +71,7 @@ def _vault_options(group: Any) -> None:
     group.add_argument("--analyst", metavar="NAME", default="", help="who asks; the owner if not given")
 
 
-def _subsets(options: argparse.Namespace) -> None:
+def _subsets(options: argparse.Namespace) -> int:
     check(options)
     ways = [options.file is not None, options.simulate, options.vault is not None]
     if sum(ways) != 1:
@@ -83,7 +83,8 @@ def _subsets(options: argparse.Namespace) -> None:
     attack = (_file, _simulated, _asked)[ways.index(True)]
     with counting() as progress:
         found = attack(options, forecasts_first(progress, told=not options.json))
-    show(found, options)
+    code = show(found, options)
+    return NOTHING if options.simulate else code  # simulated people are nobody
 
 
 def forecasts_first(progress: Callable[[str, int, int], None], *, told: bool) -> Callable[[str, int, int], None]:
@@ -231,7 +232,7 @@ def _counter_options(command: argparse.ArgumentParser) -> None:
     result_options(command)
 
 
-def _counter(options: argparse.Namespace) -> None:
+def _counter(options: argparse.Namespace) -> int:
     check(options)
     from privet.attacks.subsets.counter import attack_counter  # noqa: PLC0415  brings NumPy
     from privet.attacks.subsets.file import read_counts, read_errors, read_secrets  # noqa: PLC0415
@@ -248,7 +249,7 @@ def _counter(options: argparse.Namespace) -> None:
             subject=options.file.name,
             progress=forecasts_first(progress, told=not options.json),
         )
-    show(found, options)
+    return show(found, options)
 
 
 KINDS = {
