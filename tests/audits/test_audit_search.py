@@ -210,7 +210,7 @@ def test_the_headline_says_what_so_few_draws_could_not_show() -> None:
     assert not few.violated
     assert few.visible is not None
     assert 0.05 < few.visible < 0.5
-    said = f"able to see 1.5 times the claim in outputs with a probability of about {100 * few.visible:.2g} % or more"
+    said = f"; a true epsilon of 1.5 would show in outputs of probability about {100 * few.visible:.2g} % or more"
     assert said in few.verdict
     assert said in str(few)
     assert said in " ".join(few.text().split())
@@ -218,7 +218,7 @@ def test_the_headline_says_what_so_few_draws_could_not_show() -> None:
     many = audit(tails, Claim(1), (0 * [1], [1]), samples=400_000)
     assert many.violated
     none = audit(tails, Claim(0.01), (0 * [1], [0]), samples=1000)
-    assert none.power == ", with too few draws to see 1.5 times the claim"
+    assert none.power == "; too few draws to show a true epsilon of 0.015"
 
 
 @pytest.mark.parametrize("claim", [Claim(1), Claim(0.5, 1e-3), Claim(mu=1), Claim(rho=0.2)])
