@@ -102,7 +102,7 @@ def test_one_value_of_a_person_is_found() -> None:
 
 def test_all_pairs_given_are_tried() -> None:
     """There are more of them than the search takes of a domain, and only the last one leaks."""
-    pairs = [(0, 0)] * 99 + [(0, 9)]
+    pairs = [(0, 1)] * 99 + [(0, 9)]
     found = audit(lambda data, size: data + noise(1, size), Claim(1), pairs, samples=4000)
     assert found.violated
     assert found.pairs == 100

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 
 from privet.audits.coverage import ADD_REMOVE, CORNERS, LARGEST, REPLACE, USUAL, Tried, covering, tally
+from privet.audits.likeness import same
 from privet.audits.values import Between, Listed, fields, read_values
 from privet.core.rational import show
 from privet.core.rational import whole as count
@@ -342,6 +343,14 @@ class Pairs:
                 "give neighbors=(data, data_without_one_person)",
                 "wrong-shape",
             )
+        for place, (first, second) in enumerate(listed, 1):
+            if _are_same(first, second):
+                which = f" of pair {place}" if len(listed) > 1 else ""
+                raise InvalidInputError(
+                    f"the two data sets{which} are the same, so that an audit of them can show nothing",
+                    "give two data sets that differ in one person, such as [1, 0] and [1]",
+                    "no-variation",
+                )
         object.__setattr__(self, "listed", tuple((first, second) for first, second in listed))
 
     def __str__(self) -> str:
@@ -367,6 +376,13 @@ def _mixed(structured: Iterator[DataPair], random: Iterator[DataPair], cover: It
     yield from cover
     yield from turns
     yield from random
+
+
+def _are_same(one: Data, other: Data) -> bool:
+    try:
+        return same(one, other)
+    except Exception:  # somebody's own type, which cannot be compared as a whole
+        return False
 
 
 def is_pair(value: object) -> bool:
