@@ -45,7 +45,7 @@ def test_a_bug_starts_at_12_people() -> None:
 
 def test_what_was_tried_stands_in_the_verdict() -> None:
     found = audit(lambda data, size: sum(data) + noise(1, size), Claim(1), domain=Rows([0, 1]), samples=4000)
-    assert found.verdict.endswith(f"on the {found.pairs} pairs tried (all 2 values, sizes up to 64)")
+    assert found.verdict.endswith(f"on the {found.pairs} pairs tried (all 2 values, some sizes up to 64){found.power}")
 
 
 def test_bits_of_floats_are_named_in_one_sentence_and_can_be_ignored() -> None:

@@ -126,6 +126,8 @@ def test_domains_in_words() -> None:
         (lambda: Answers(2, change=0), "reversed-range: above 0"),
         (lambda: Answers(2, low=1, high=1), "reversed-range: Answers"),
         (lambda: Pairs([(1, 2, 3)]), "wrong-shape: neighbors"),
+        (lambda: Pairs([([1, 0], [1, 0])]), "no-variation: the two data sets are the same"),
+        (lambda: Pairs([(0, 1), (np.ones(2), np.ones(2))]), "no-variation: pair 2"),
     ],
 )
 def test_bad_domains_get_one_clear_error(call: Callable[[], object], problem: str) -> None:

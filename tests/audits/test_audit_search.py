@@ -102,7 +102,7 @@ def test_one_value_of_a_person_is_found() -> None:
 
 def test_all_pairs_given_are_tried() -> None:
     """There are more of them than the search takes of a domain, and only the last one leaks."""
-    pairs = [(0, 0)] * 99 + [(0, 9)]
+    pairs = [(0, 1)] * 99 + [(0, 9)]
     found = audit(lambda data, size: data + noise(1, size), Claim(1), pairs, samples=4000)
     assert found.violated
     assert found.pairs == 100
@@ -143,7 +143,7 @@ def test_a_rule_that_shows_only_where_it_starts_is_found(rule: Callable[[int], b
 def test_a_larger_limit_is_the_users_to_give() -> None:
     mechanism = without_noise_from(100)
     usual = audit(mechanism, Claim(1), domain=Rows([0, 1]), samples=4000)
-    assert usual.verdict.endswith("pairs tried (all 2 values, sizes up to 64)" + usual.power)
+    assert usual.verdict.endswith("pairs tried (all 2 values, some sizes up to 64)" + usual.power)
     assert audit(mechanism, Claim(1), domain=Rows([0, 1], most=128), samples=4000).violated
 
 
@@ -185,7 +185,7 @@ def test_values_that_were_not_tried_leave_it_open() -> None:
 
 def test_what_was_tried_is_in_the_sentence() -> None:
     found = audit(clipped_sum, Claim(1), domain=Rows(VALUES), samples=4000)
-    where = f"on the {found.pairs} pairs tried (all 101 values, sizes up to 64)"
+    where = f"on the {found.pairs} pairs tried (all 101 values, some pairs of values, some sizes up to 64)"
     assert found.verdict == f"consistent up to {int(found.ceiling * 100) / 100:.2f} {where}{found.power}"
     assert where in str(found)
     shown = " ".join(found.text().split())
@@ -195,6 +195,63 @@ def test_what_was_tried_is_in_the_sentence() -> None:
         "Data sets with other numbers of records than 1 to 16, 20 to 21, 25 to 26, 30 to 32, 50 to 51 and 64" in shown
     )
     assert "proved" not in shown
+
+
+# --- values that leak only together ---
+
+
+def leak_of_both(data: list[int], size: int) -> np.ndarray:
+    """The count, and 500 more where 3 and 7 are both there: no value is wrong by itself."""
+    return len(data) + noise(1, size) + (500 if {3, 7} <= set(data) else 0)
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_two_values_that_leak_only_together_are_found(relation: str) -> None:
+    found = audit(leak_of_both, Claim(2), domain=Rows(range(8), neighbors=relation), samples=4000)
+    assert found.violated, str(found)
+
+
+@pytest.mark.parametrize("domain", [Rows, People])
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_pairs_of_values_are_counted_where_one_data_set_has_both(domain: type[Rows | People], relation: str) -> None:
+    few, many = domain(range(12), neighbors=relation), domain(range(13), neighbors=relation)
+    tried = few.tally(list(few.cover()))
+    assert (tried.together, tried.couples) == (66, 66)
+    assert "(all 12 values, all pairs of values, some sizes up to 64)" in str(tried)
+    assert "most combinations of three or more values, or of values that repeat" in tried.left_out()
+    tried = many.tally(list(many.cover()))
+    assert 0 < tried.together < tried.couples == 78
+    assert "(all 13 values, some pairs of values, some sizes up to 64)" in str(tried)
+    left = f"{78 - tried.together} of the 78 pairs of values in one data set, and most combinations of three or more"
+    assert any(words.startswith(left) for words in tried.left_out())
+    assert tried.to_json()["value_pairs"] == tried.together
+    assert tried.to_json()["value_pairs_listed"] == 78
+
+
+def test_values_that_both_data_sets_have_do_not_count_as_tried_together() -> None:
+    domain = Rows([1, 2, 3])
+    assert domain.tally([([1, 2], [1, 2, 3])]).together == 2  # 1 and 2 are in both
+    assert domain.tally([([1, 2], [1, 2, 1])]).together == 0
+    assert Rows([1, 2, 3], most=1).tally([([], [1])]).couples == 0  # no room for two
+
+
+# --- everybody alike, and one of them changes ---
+
+
+@pytest.mark.parametrize("domain", [Rows, People])
+def test_somebody_leaves_others_who_are_all_alike_at_each_size(domain: type[Rows | People]) -> None:
+    made = domain([0, 1, 2], neighbors="replace")
+    values = [[[row[-1] for row in data] if domain is People else data for data in pair] for pair in made.cover()]
+    sizes = {len(one) for one, other in values if len(set(one)) == 1 < len(set(other))}
+    assert sizes >= set(sizes_to(64)) - {1}
+
+
+def test_an_answer_that_shows_that_six_people_agree_is_found() -> None:
+    def mechanism(data: list[int], size: int) -> np.ndarray:
+        return noise(1, size) + (500 if len(data) == 6 and len(set(data)) == 1 else 0)
+
+    found = audit(mechanism, Claim(1), domain=Rows([0, 1, 2], neighbors="replace"), samples=4000)
+    assert found.violated, str(found)
 
 
 def test_the_headline_says_what_so_few_draws_could_not_show() -> None:
@@ -210,7 +267,7 @@ def test_the_headline_says_what_so_few_draws_could_not_show() -> None:
     assert not few.violated
     assert few.visible is not None
     assert 0.05 < few.visible < 0.5
-    said = f"able to see 1.5 times the claim in outputs with a probability of about {100 * few.visible:.2g} % or more"
+    said = f"; a true epsilon of 1.5 would show in outputs of probability about {100 * few.visible:.2g} % or more"
     assert said in few.verdict
     assert said in str(few)
     assert said in " ".join(few.text().split())
@@ -218,7 +275,7 @@ def test_the_headline_says_what_so_few_draws_could_not_show() -> None:
     many = audit(tails, Claim(1), (0 * [1], [1]), samples=400_000)
     assert many.violated
     none = audit(tails, Claim(0.01), (0 * [1], [0]), samples=1000)
-    assert none.power == ", with too few draws to see 1.5 times the claim"
+    assert none.power == "; too few draws to show a true epsilon of 0.015"
 
 
 @pytest.mark.parametrize("claim", [Claim(1), Claim(0.5, 1e-3), Claim(mu=1), Claim(rho=0.2)])
@@ -245,7 +302,7 @@ def test_numbers_of_a_range_are_counted_and_not_called_all() -> None:
     assert found.tried is not None
     assert found.tried.listed is None
     assert 12 <= found.tried.values < found.pairs
-    assert f"({found.tried.values} different values, sizes up to 64)" in found.verdict
+    assert f"({found.tried.values} different values, some sizes up to 64)" in found.verdict
 
 
 def test_seconds_that_end_the_search_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -266,11 +323,13 @@ def test_tried_in_words() -> None:
     assert str(Tried(pairs=3, given=3)) == "the 3 pairs given"
     assert str(Tried(pairs=48)) == "the 48 pairs tried"
     assert str(Tried(pairs=4, values=1, listed=1, sizes=(1, 2), largest=2)) == (
-        "the 4 pairs tried (the only value, sizes up to 2)"
+        "the 4 pairs tried (the only value, all sizes up to 2)"
     )
     assert not Tried(pairs=4, values=1, listed=1, sizes=(1, 2), largest=3).complete
     assert spans([3]) == "3"
-    assert spans([1, 3, 5, 7, 9, 11, 13]) == "1, 3, 5, 7, 9, 1 others and 13"
+    assert spans([1, 2, 4]) == "1 to 2 and 4"
+    assert spans([*range(1, 43, 2)]).endswith(", 35, 37, 1 other and 41")
+    assert spans([*range(1, 45, 2)]).endswith(", 35, 37, 2 others and 43")
     assert "outputs on 2 pairs on which every call raised" in Tried(pairs=4, raised=2).left_out()
     assert is_plain([(1, "a"), [None, 2.0]])
     assert not is_plain([np.zeros(2)])
@@ -336,7 +395,7 @@ def test_ignoring_bits_finds_the_next_mistake_or_none() -> None:
     right = audit(float_sum(1), Claim(1), samples=40_000, ignore_float_bits=True)
     assert not right.violated, str(right)
     assert right.lower_bound > 0.8
-    where = "(all 2 values, sizes up to 64), last bits of floating-point numbers ignored"
+    where = "(all 2 values, some sizes up to 64), last bits of floating-point numbers ignored"
     assert right.verdict.endswith(where + right.power)
     assert any("the last bits of floating-point numbers" in words for words in right.not_tested)
     assert "Last bits ignored: numbers with fractions were rounded" in " ".join(right.text().split())

@@ -70,15 +70,15 @@ PAIR = ["--neighbors", "[1, 1]", "[1]", "--samples", "20000"]
 def test_a_claim_that_holds(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["audit", "function", f"{file}:right", "--epsilon", "1", *PAIR]) == 0
     text = capsys.readouterr().out
-    assert text.startswith("Nothing contradicts the claim of epsilon 1 on the pair given, able to see 1.5 times")
+    assert text.startswith("Nothing contradicts the claim of epsilon 1 on the pair given; a true epsilon of 1.5")
     assert "What was not tested" in text
 
 
 def test_what_was_tried_and_what_was_not(file: str, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["audit", "function", f"{file}:right", "--epsilon", "1", "--domain", "rows:0,1", "--samples", "2000"]
+    words = ["audit", "function", f"{file}:right", "--epsilon", "1", "--samples", "2000"]
     assert cli.main([*words, "--most", "4"]) == 0
-    assert "(all 2 values, sizes up to 4)" in capsys.readouterr().out
-    assert cli.main([*words, "--pairs", "3", "--json"]) == 3
+    assert "(all 2 values, all sizes up to 4)" in capsys.readouterr().out
+    assert cli.main([*words, "--domain", "rows:0,1", "--pairs", "3", "--json"]) == 3
     assert json.loads(capsys.readouterr().out)["result"]["tried"]["pairs"] == 3
 
 
@@ -112,6 +112,7 @@ def test_too_few_draws(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     ("name", "domain", "code"),
     [
         ("wrong", [], 1),
+        ("wrong", ["--replace"], 1),
         ("wrong", ["--domain", "rows:0,1"], 1),
         ("wrong", ["--domain", "rows:0..1", "--replace"], 1),
         ("people", ["--domain", "people:a,b"], 1),
@@ -137,8 +138,9 @@ def test_neighbors_are_searched(
         ("{file}:LEVEL", PAIR, "unknown-function: 'LEVEL'"),
         ("{file}:right", ["--neighbors", "[1", "[1]"], "syntax-error: '[1' … JSON"),
         ("{file}:right", [*PAIR, "--domain", "rows:0,1"], "contradictory-options: --neighbors … --domain"),
-        ("{file}:right", [*PAIR, "--replace"], "unneeded-option: --replace … --domain"),
-        ("{file}:right", [*PAIR, "--most", "9"], "unneeded-option: --most … --domain"),
+        ("{file}:right", [*PAIR, "--replace"], "unneeded-option: --replace … --neighbors"),
+        ("{file}:right", [*PAIR, "--most", "9"], "unneeded-option: --most … --neighbors"),
+        ("{file}:right", ["--neighbors", "[1, 0]", "[1, 0]"], "no-variation: the two data sets … same"),
         ("{file}:right", ["--domain", "answers:2", "--most", "9"], "unknown-choice: 'answers:2'"),
         ("{file}:right", [*PAIR, "--pairs", "0"], "too-small: pairs"),
         ("{file}:right", ["--domain", "lines:1"], "unknown-choice: 'lines:1'"),

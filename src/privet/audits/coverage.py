@@ -1,4 +1,4 @@
-"""Which sizes of data sets a search tries, and what it has tried when it ends: values, sizes and pairs.
+"""Which sizes and values of data sets a search tries, and what it has tried when it ends.
 
 A search that left something out must say so. So what was tried is read off the pairs that were really drawn from, not
 off a plan.
@@ -7,14 +7,20 @@ off a plan.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import combinations, cycle, islice
+from typing import Any, Protocol
+
+from privet.audits.values import Between, Listed
 
 EVERY = 16  # sizes up to here are tried one by one; rules that start at a number of people mostly start below
 ROUND = (20, 25, 30, 50, 100, 200, 500, 1000)
 USUAL, LARGEST = 8, 64  # records of most data sets, and of the largest, where the user gives no limit
-SPANS = 6  # in a sentence
+SPANS = 20  # in a sentence
+CORNERS = 6  # records that are tried in every place
+FEW = 12  # listed values of which every two are tried together
+ADD_REMOVE, REPLACE = "add-remove", "replace"
 
 
 def sizes_to(most: int) -> list[int]:
@@ -28,18 +34,64 @@ def round_sizes_to(most: int) -> list[int]:
     return [size for number in ROUND for size in (number, number + 1) if size <= most]
 
 
+class Lists(Protocol):
+    """A domain of lists of records, or of rows of people, with `values`."""
+
+    @property
+    def values(self) -> Between | Listed: ...
+    @property
+    def neighbors(self) -> str: ...
+    @property
+    def most(self) -> int: ...
+    @property
+    def most_rows(self) -> int: ...
+
+    def key(self, value: Any) -> str: ...
+
+    def one_more(self, records: list[Any], own: list[Any], other: list[Any]) -> tuple[Any, Any]:
+        """Beside `records`, somebody with `own` comes; under "replace", in the place of somebody with `other`."""
+        ...
+
+
+def covering(domain: Lists) -> Iterator[tuple[Any, Any]]:
+    """Pairs of neighbors with every size that is tried; with every listed value, alone and among others; and with every
+    two of them, if they are few."""
+    corners, probes, rows = domain.values.corners()[:CORNERS], domain.values.probes(), domain.most_rows
+    first, low, last = corners[0], corners[min(1, len(corners) - 1)], corners[-1]
+    for size in sizes_to(domain.most):
+        yield domain.one_more([last] * (size - 1), [first] * rows, [low])
+        yield domain.one_more(list(islice(cycle(corners), size - 1)), [low], [first])
+        if domain.neighbors == REPLACE and len(corners) > 2:  # somebody leaves the others, who are all alike
+            yield domain.one_more([last] * (size - 1), [first], [last])
+    for size in round_sizes_to(domain.most):
+        yield domain.one_more([last] * (size - 1), [first], [low])
+    crowd = list(islice(cycle(corners), min(domain.most, USUAL) - 1))
+    for base, others, own in (([], (low, first), 1), (crowd, (first, low), rows)):
+        for value in probes:
+            yield domain.one_more(base, [value] * own, [_another(value, others)])
+    if domain.most > 1 and len(domain.values.listed()) <= FEW:
+        for one, two in combinations(domain.values.listed(), 2):
+            yield domain.one_more([one], [two], [one])
+
+
+def _another(value: Any, others: tuple[Any, Any]) -> Any:
+    return others[repr(value) == repr(others[0])]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tried:
     """What a search for neighbors has looked at.
 
     `values` of the `listed` ones were the record that came, went or changed; `listed` is None where values are not
-    listed. `sizes` are those of the larger data set of each pair, and `largest` is the limit. `given` is the number of
-    pairs that the user gave, if that is all there is. `raised` counts pairs on which every call raised.
+    listed. `together` counts pairs of listed values that met: one of the two data sets has both, the other has not.
+    `sizes` are those of the larger data set of each pair, and `largest` is the limit. `given` is the number of pairs
+    that the user gave, if that is all there is. `raised` counts pairs on which every call raised.
     """
 
     pairs: int
     values: int = 0
     listed: int | None = None
+    together: int = 0
     sizes: tuple[int, ...] = ()
     largest: int = 0
     noun: str = "records"
@@ -59,21 +111,40 @@ class Tried:
             if self.pairs < self.given:
                 return f"{self.pairs:,} of the {self.given:,} pairs given"
             return "the pair given" if self.given == 1 else f"the {self.given:,} pairs given"
-        inside = ", ".join([*self._values(), *([f"sizes up to {self.sizes[-1]:,}"] if self.sizes else [])])
+        inside = ", ".join([*self._values(), *self._sizes()])
         return f"the {self.pairs:,} pairs tried" + (f" ({inside})" if inside else "")
+
+    @property
+    def couples(self) -> int:
+        """Pairs of listed values, where there are more than two and a data set has room for two."""
+        listed = self.listed or 0
+        return listed * (listed - 1) // 2 if listed > 2 and self.largest > 1 else 0
+
+    def _sizes(self) -> list[str]:
+        if not self.sizes:
+            return []
+        every = self.sizes == tuple(range(1, self.sizes[-1] + 1))
+        return [f"{'all' if every else 'some'} sizes up to {self.sizes[-1]:,}"]
 
     def _values(self) -> list[str]:
         if self.listed is None:
             return [f"{self.values:,} different values"] if self.values else []
         if self.values < self.listed:
             return [f"{self.values:,} of {self.listed:,} values"]
-        return [f"all {self.listed:,} values" if self.listed > 1 else "the only value"]
+        if self.listed == 1:
+            return ["the only value"]
+        some = "all" if self.together >= self.couples else "some" if self.together else "no"
+        return [f"all {self.listed:,} values", *([f"{some} pairs of values"] if self.couples else [])]
 
     def left_out(self) -> list[str]:
         """What the search did not try, as phrases."""
         found = []
         if self.listed is not None and self.values < self.listed:
             found.append(f"{self.listed - self.values:,} of the {self.listed:,} values listed")
+        if self.couples:
+            alone = self.couples - self.together
+            pairs = f"{alone:,} of the {self.couples:,} pairs of values in one data set, and " if alone else ""
+            found.append(f"{pairs}most combinations of three or more values, or of values that repeat")
         if self.pairs < self.given:
             found.append(f"{self.given - self.pairs:,} of the {self.given:,} pairs given")
         if self.sizes:
@@ -89,6 +160,8 @@ class Tried:
             "pairs": self.pairs,
             "values": self.values,
             "values_listed": self.listed,
+            "value_pairs": self.together,
+            "value_pairs_listed": self.couples or None,
             "sizes": list(self.sizes),
             "largest_size": self.largest or None,
             "pairs_given": self.given or None,
@@ -96,6 +169,18 @@ class Tried:
             "events": self.events,
             "complete": self.complete,
         }
+
+
+def tally(domain: Lists, looked: Sequence[tuple[Any, Any]], sizes: tuple[int, ...], noun: str) -> Tried:
+    """What these pairs of lists of records have tried. A single value cannot be replaced by another one: then to have
+    it is all that can be tried."""
+    everything = {domain.key(value) for value in domain.values.listed()}
+    moved = set().union(*(changed(one, other) for one, other in looked))
+    tried = everything if len(everything) == 1 else everything & moved if everything else moved
+    return Tried(
+        pairs=len(looked), values=len(tried), listed=len(everything) or None, sizes=sizes, largest=domain.most,
+        noun=noun, together=len(set().union(*(met(one, other, everything) for one, other in looked))),
+    )  # fmt: skip
 
 
 def spans(sizes: Sequence[int]) -> str:
@@ -108,7 +193,8 @@ def spans(sizes: Sequence[int]) -> str:
             runs.append([size, size])
     texts = [f"{low:,}" if low == high else f"{low:,} to {high:,}" for low, high in runs]
     if len(texts) > SPANS:
-        texts = [*texts[: SPANS - 1], f"{len(texts) - SPANS} others", texts[-1]]
+        more = len(texts) - SPANS
+        texts = [*texts[: SPANS - 1], f"{more} other{'' if more == 1 else 's'}", texts[-1]]
     return " and ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)
 
 
@@ -116,6 +202,18 @@ def changed(one: Iterable[Any], other: Iterable[Any]) -> set[str]:
     """The records, in words, that one list has more often than the other."""
     bags = Counter(map(repr, one)), Counter(map(repr, other))
     return {*(bags[0] - bags[1]), *(bags[1] - bags[0])}
+
+
+def met(one: Iterable[Any], other: Iterable[Any], listed: set[str]) -> set[frozenset[str]]:
+    """Pairs of listed values, in words, that one of the two data sets has both of, and the other has not."""
+    sides = {*map(repr, one)} & listed, {*map(repr, other)} & listed
+    return {
+        frozenset((new, beside))
+        for here, there in (sides, sides[::-1])
+        for new in here - there
+        for beside in here
+        if beside != new
+    }
 
 
 def is_plain(data: Any) -> bool:

@@ -3,28 +3,28 @@
 Wrong sensitivities show at the ends: nobody and one person, everybody alike, one record at the far end of the range or
 one that is no number, a person with many rows or alone in a group. Such pairs come first, then random ones without end.
 A value that is listed may be the only one that is handled wrongly, and a rule may start at a number of people: `cover`
-tries every listed value, alone and among others, and sizes that double.
+tries every listed value, alone and among others, and sizes that double; see `coverage`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations, cycle, islice, permutations, product, zip_longest
-from typing import Any, Protocol, runtime_checkable
+from itertools import combinations, islice, permutations, product, zip_longest
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
-from privet.audits.coverage import LARGEST, USUAL, Tried, changed, round_sizes_to, sizes_to
+from privet.audits.coverage import ADD_REMOVE, CORNERS, LARGEST, REPLACE, USUAL, Tried, covering, tally
+from privet.audits.likeness import same
 from privet.audits.values import Between, Listed, fields, read_values
-from privet.core.rational import show, whole
+from privet.core.rational import show
+from privet.core.rational import whole as count
 from privet.errors import InvalidInputError
 
-CORNERS = 6  # records that are tried in every place
 LENGTHS = 9
 HEAD = 24  # pairs before the first random one
 CORE = 48  # and before those that cover all values and sizes
-ADD_REMOVE, REPLACE = "add-remove", "replace"
 
 Data = Any
 DataPair = tuple[Data, Data]
@@ -56,6 +56,7 @@ class Rows:
     mostly up to 8, and sizes double up to 64.
     """
 
+    most_rows: ClassVar[int] = 1  # of a person
     values: Between | Listed
     neighbors: str
     most: int
@@ -64,7 +65,7 @@ class Rows:
     def __init__(self, values: object, *, neighbors: str = ADD_REMOVE, most: int | None = None) -> None:
         object.__setattr__(self, "values", read_values(values))
         object.__setattr__(self, "neighbors", _relation(neighbors))
-        object.__setattr__(self, "most", LARGEST if most is None else whole(most, "most", 1))
+        object.__setattr__(self, "most", LARGEST if most is None else count(most, "most", 1))
         object.__setattr__(self, "usual", USUAL if most is None else self.most)
 
     def __str__(self) -> str:
@@ -74,32 +75,19 @@ class Rows:
         return _mixed(self._structured(), self._random(generator), self.cover())
 
     def cover(self) -> Iterator[DataPair]:
-        """Every size that is tried, then every listed value: alone, and among others."""
-        corners = self.values.corners()[:CORNERS]
-        first, low = corners[0], corners[min(1, len(corners) - 1)]
-        for size in sizes_to(self.most):
-            yield self._one_more([corners[-1]] * (size - 1), first, low)
-            yield self._one_more(list(islice(cycle(corners), size - 1)), low, first)
-        for size in round_sizes_to(self.most):
-            yield self._one_more([corners[-1]] * (size - 1), first, low)
-        crowd = list(islice(cycle(corners), min(self.usual, USUAL) - 1))
-        for base, others in (([], (low, first)), (crowd, (first, low))):
-            for value in self.values.probes():
-                yield self._one_more(base, value, others[repr(value) == repr(others[0])])
+        return covering(self)
 
     @staticmethod
     def key(value: Any) -> str:
         """The value as it appears in a record, in words."""
         return repr(value)
 
-    def _one_more(self, base: list[Any], one: Any, other: Any) -> DataPair:
-        """Somebody with `one` comes; under "replace", in the place of somebody with `other`."""
-        return (base if self.neighbors == ADD_REMOVE else [*base, other]), [*base, one]
+    def one_more(self, records: list[Any], own: list[Any], other: list[Any]) -> DataPair:
+        return (records if self.neighbors == ADD_REMOVE else [*records, *other]), [*records, *own]
 
     def tally(self, looked: Sequence[DataPair]) -> Tried:
         sizes = tuple(sorted({max(len(one), len(other)) for one, other in looked}))
-        moved = set().union(*(changed(one, other) for one, other in looked))
-        return _tally(self, len(looked), moved, sizes, "records")
+        return tally(self, looked, sizes, "records")
 
     def _structured(self) -> Iterator[DataPair]:
         corners = self.values.corners()[:CORNERS]
@@ -173,8 +161,8 @@ class People:
     def __init__(self, values: object, *, neighbors: str = ADD_REMOVE, most_rows: int = 8, most: int = LARGEST) -> None:
         object.__setattr__(self, "values", read_values(values))
         object.__setattr__(self, "neighbors", _relation(neighbors))
-        object.__setattr__(self, "most_rows", whole(most_rows, "most_rows", 1))
-        object.__setattr__(self, "most", whole(most, "most", 1))
+        object.__setattr__(self, "most_rows", count(most_rows, "most_rows", 1))
+        object.__setattr__(self, "most", count(most, "most", 1))
 
     def __str__(self) -> str:
         rows = f"up to {self.most_rows} rows each"
@@ -184,33 +172,22 @@ class People:
         return _mixed(self._structured(), self._random(generator), self.cover())
 
     def cover(self) -> Iterator[DataPair]:
-        """Every number of people that is tried, then every listed value: alone, and among others."""
-        corners = self.values.corners()[:CORNERS]
-        first, low = corners[0], corners[min(1, len(corners) - 1)]
-        for size in sizes_to(self.most):
-            yield self._one_more([corners[-1]] * (size - 1), [first] * self.most_rows, [low])
-            yield self._one_more(list(islice(cycle(corners), size - 1)), [low], [first])
-        for size in round_sizes_to(self.most):
-            yield self._one_more([corners[-1]] * (size - 1), [first], [low])
-        crowd = list(islice(cycle(corners), min(self.most, USUAL) - 1))
-        for base, others, rows in (([], (low, first), 1), (crowd, (first, low), self.most_rows)):
-            for value in self.values.probes():
-                yield self._one_more(base, [value] * rows, [others[repr(value) == repr(others[0])]])
+        return covering(self)
 
     @staticmethod
     def key(value: Any) -> str:
         """The value as it appears in a row after the person, in words."""
         return repr(fields(value))
 
-    def _one_more(self, records: Sequence[Any], own: Sequence[Any], other: Sequence[Any]) -> DataPair:
+    def one_more(self, records: list[Any], own: list[Any], other: list[Any]) -> DataPair:
         """Person 0 comes with rows of their own; under "replace", has other ones."""
         crowd = _crowd(records)
         return (crowd if self.neighbors == ADD_REMOVE else _with(crowd, other)), _with(crowd, own)
 
     def tally(self, looked: Sequence[DataPair]) -> Tried:
         sizes = tuple(sorted({len({row[0] for data in pair for row in data}) for pair in looked}))
-        moved = set().union(*(changed((row[1:] for row in one), (row[1:] for row in other)) for one, other in looked))
-        return _tally(self, len(looked), moved, sizes, "people")
+        records = [([row[1:] for row in one], [row[1:] for row in other]) for one, other in looked]
+        return tally(self, records, sizes, "people")
 
     def _structured(self) -> Iterator[DataPair]:
         corners = self.values.corners()[:CORNERS]
@@ -288,11 +265,10 @@ class Answers:
                 "write Answers(3, change=1, low=0, high=10)",
                 "reversed-range",
             )
-        object.__setattr__(self, "length", _length(length))
-        for name, value in (("change", change), ("low", low), ("high", high)):
+        object.__setattr__(self, "length", count(length, "length", 1))
+        given = {"change": change, "low": low, "high": high, "same_sign": same_sign, "whole": whole}
+        for name, value in given.items():
             object.__setattr__(self, name, value)
-        object.__setattr__(self, "same_sign", same_sign)
-        object.__setattr__(self, "whole", whole)
 
     def __str__(self) -> str:
         kind = "whole answers" if self.whole else "answers"
@@ -367,6 +343,14 @@ class Pairs:
                 "give neighbors=(data, data_without_one_person)",
                 "wrong-shape",
             )
+        for place, (first, second) in enumerate(listed, 1):
+            if _are_same(first, second):
+                which = f" of pair {place}" if len(listed) > 1 else ""
+                raise InvalidInputError(
+                    f"the two data sets{which} are the same, so that an audit of them can show nothing",
+                    "give two data sets that differ in one person, such as [1, 0] and [1]",
+                    "no-variation",
+                )
         object.__setattr__(self, "listed", tuple((first, second) for first, second in listed))
 
     def __str__(self) -> str:
@@ -394,13 +378,11 @@ def _mixed(structured: Iterator[DataPair], random: Iterator[DataPair], cover: It
     yield from random
 
 
-def _tally(domain: Rows | People, pairs: int, moved: set[str], sizes: tuple[int, ...], noun: str) -> Tried:
-    """A single value cannot be replaced by another one: then to have it is all that can be tried."""
-    everything = {domain.key(value) for value in domain.values.listed()}
-    tried = everything if len(everything) == 1 else everything & moved if everything else moved
-    return Tried(
-        pairs=pairs, values=len(tried), listed=len(everything) or None, sizes=sizes, largest=domain.most, noun=noun
-    )
+def _are_same(one: Data, other: Data) -> bool:
+    try:
+        return same(one, other)
+    except Exception:  # somebody's own type, which cannot be compared as a whole
+        return False
 
 
 def is_pair(value: object) -> bool:
@@ -415,7 +397,3 @@ def _relation(neighbors: object) -> str:
             "unknown-choice",
         )
     return str(neighbors)
-
-
-def _length(length: object) -> int:
-    return whole(length, "length", 1)

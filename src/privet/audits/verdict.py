@@ -133,19 +133,19 @@ class Audit(Drawn):
 
     @property
     def where(self) -> str:
-        """What limits the verdict: " on the 64 pairs tried (all 2 values, sizes up to 64)"."""
+        """What limits the verdict: " on the 64 pairs tried (all 2 values, some sizes up to 64)"."""
         ignored = ", last bits of floating-point numbers ignored" if self.rounded else ""
         return (f" on {self.tried}" if self.tried else "") + ignored + self.power
 
     @property
     def power(self) -> str:
-        """What so many draws can show of a small violation: ", able to see 1.5 times the claim in outputs with ..."."""
+        """What so many draws can show of a small violation: "; a true epsilon of 1.5 would show in outputs of ..."."""
         if self.visible is None:
             return ""
+        worse = f"a true {self.claim.parameter} of {TIMES * float(self.claim.value):.3g}"
         if self.visible >= 1:
-            return f", with too few draws to see {TIMES:g} times the claim"
-        chance = f"{100 * self.visible:.2g} %"
-        return f", able to see {TIMES:g} times the claim in outputs with a probability of about {chance} or more"
+            return f"; too few draws to show {worse}"
+        return f"; {worse} would show in outputs of probability about {100 * self.visible:.2g} % or more"
 
     def __str__(self) -> str:
         name = self.claim.parameter

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 REMEDY = "name a function of data in a Python file: mechanisms.py:noisy_count"
 DOMAINS = "rows:0,1 (lists of records), rows:0..10 (numbers), people:0,1 (rows of persons), answers:5 (query answers)"
 
+USUAL = "rows:0,1"
+
 
 def _options(command: argparse.ArgumentParser) -> None:
     command.add_argument("function", metavar="FILE.py:NAME", help="mechanism(data), or mechanism(data, size)")
@@ -32,10 +34,10 @@ def _options(command: argparse.ArgumentParser) -> None:
         "--neighbors", nargs=2, metavar="JSON", help="two data sets that differ in one person, such as '[1, 0]' '[1]'"
     )
     data.add_argument("--domain", help=f"search neighbors there: {DOMAINS}")
-    data.add_argument("--replace", action="store_true", help="in --domain: another record, not one more or less")
-    data.add_argument("--most", type=int, metavar="N", help="in --domain: data sets of up to N records or people (64)")
+    data.add_argument("--replace", action="store_true", help="neighbors have another record, not one more or less")
+    data.add_argument("--most", type=int, metavar="N", help="search data sets of up to N records or people (64)")
     command.add_argument("--pairs", type=int, metavar="N", help="look at up to N pairs of data sets (1000)")
-    command.add_argument("--samples", type=int, metavar="N", help="draws from each data set (500000)")
+    command.add_argument("--samples", type=int, metavar="N", help="draws from each data set (1000000)")
     command.add_argument("--seconds", type=float, metavar="S", help="stop after that long")
     command.add_argument("--confidence", help="that the bound is true (0.999999)")
     command.add_argument(
@@ -99,13 +101,16 @@ def _neighbors(options: argparse.Namespace) -> Any:
         raise InvalidInputError(
             "--neighbors and --domain exclude each other", "give two data sets or a domain", "contradictory-options"
         )
-    if options.replace and options.domain is None:
-        raise InvalidInputError("--replace goes with --domain", "leave it out, or give --domain", "unneeded-option")
-    if options.most is not None and options.domain is None:
-        raise InvalidInputError("--most goes with --domain", "leave it out, or give --domain", "unneeded-option")
     if options.neighbors is not None:
+        unneeded = "--replace" if options.replace else "" if options.most is None else "--most"
+        if unneeded:
+            raise InvalidInputError(
+                f"{unneeded} is about a search, and --neighbors gives the data sets",
+                f"leave out {unneeded} or --neighbors",
+                "unneeded-option",
+            )
         return tuple(map(_data, options.neighbors))
-    return "search" if options.domain is None else domain_of(options.domain, replace=options.replace, most=options.most)
+    return domain_of(USUAL if options.domain is None else options.domain, replace=options.replace, most=options.most)
 
 
 def _data(text: str) -> Any:
