@@ -31,7 +31,22 @@ from privet.backends.written import write
 from privet.catalog.vault_file import Source, Table
 from privet.core import origin as origin_module
 from privet.core.cells import cells_of
-from privet.core.expression import Column, Compare, Expression, IsNull, Literal, Not, Relation
+from privet.core.expression import (
+    And,
+    Arithmetic,
+    Column,
+    Compare,
+    Expression,
+    Greatest,
+    IsNull,
+    Least,
+    Literal,
+    Not,
+    Relation,
+    Rounded,
+    Rounding,
+    Sign,
+)
 from privet.core.measures import CHOSEN, Role, measures_of
 from privet.core.narrow import narrowed
 from privet.core.origin import MADE, check_clamped, origin_of, shapes_of
@@ -251,11 +266,40 @@ def test_what_cannot_be_said_of_each_unit_is_refused() -> None:
     declared = HOSPITAL.declared
     with raises_code(RefusedQueryError, "unsupported-function: QUANTILE"):
         shapes_of(replace(TOTALS, aggregates=(aggregate("m", Function.QUANTILE, Column("cost")),)), declared)
-    asked = Plan(table="a", origin=TOTALS, aggregates=(aggregate("s", Function.SUM, Column("total")),), outputs=("s",))
-    measures, _ = measures_of(asked, shapes_of(TOTALS, declared))
+
+
+def of_totals(function: Function, value: Expression | None) -> Plan:
+    return Plan(table="a", origin=TOTALS, aggregates=(aggregate("s", function, value),), outputs=("s",))
+
+
+@pytest.mark.parametrize("function", [Function.SUM, Function.AVG, Function.VAR_POP, Function.QUANTILE, Function.MAX])
+@pytest.mark.parametrize("total", TOTALS.aggregates, ids=lambda total: total.name)
+def test_what_is_added_up_without_a_limit_is_refused(function: Function, total: Aggregate) -> None:
+    """However the limit of 2**40 rows is moved or divided, it is not one that somebody gave."""
+    for value in (
+        Column(total.name),
+        Greatest((Column(total.name), Literal(Fraction(5)))),
+        Rounded(Rounding.DOWN, Arithmetic(Sign.MULTIPLY, Column(total.name), Literal(Fraction(1, 10))), Fraction(1)),
+    ):
+        if total.function in (Function.COUNT, Function.COUNT_DISTINCT, Function.SUM):
+            with raises_code(RefusedQueryError, "unbounded: LEAST("):
+                check_clamped(of_totals(function, value), HOSPITAL.declared)
+    ends = Least((Greatest((Column(total.name), Literal(Fraction(-5)))), Literal(Fraction(5))))
+    check_clamped(of_totals(function, ends), HOSPITAL.declared)
+
+
+def test_what_has_a_limit_of_its_own_is_not_refused() -> None:
+    declared = HOSPITAL.declared
+    check_clamped(of_totals(Function.COUNT, None), declared)
+    check_clamped(of_totals(Function.COUNT_DISTINCT, Column("total")), declared)
+    few = Compare(Relation.LESS, Column("total"), Literal(Fraction(9)))
+    many = Compare(Relation.GREATER, Column("total"), Literal(Fraction(-9)))
+    bounded = replace(of_totals(Function.AVG, Column("total")), where=And((few, many)))
+    check_clamped(bounded, declared)
     with raises_code(RefusedQueryError, "unbounded"):
-        check_clamped(asked, measures)
-    check_clamped(replace(asked, origin=None), measures)  # a column may be as large as it was declared
+        check_clamped(replace(bounded, where=few), declared)
+    column = Plan(table="a", aggregates=(aggregate("s", Function.SUM, Column("cost")),), outputs=("s",))
+    check_clamped(column, declared)  # a column may be as large as it was declared
 
 
 def out_of_shape(seeds: Sequence[int]) -> Iterator[Origin]:
