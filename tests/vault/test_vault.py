@@ -185,6 +185,32 @@ def test_the_other_gauge_goes_on(vault: Vault) -> None:
     small.release()
 
 
+def test_rho_with_a_delta_leaves_both_gauges(vault: Vault) -> None:
+    vault.sql(BY_WARD, rho="0.001", delta="1e-11").release()
+    spent = vault.budget.spent
+    assert spent.epsilon is not None
+    assert 0 < spent.epsilon < 1
+    vault.sql(BY_WARD, epsilon="1.5").release()  # rho is 0.117 at most: only the basic gauge certifies both
+    with raises_code(BudgetExceededError, "budget-exceeded: rho 0.001"):
+        vault.sql("SELECT COUNT(*) AS n FROM visits", rho="0.001").release()
+    vault.sql("SELECT COUNT(*) AS n FROM visits", rho="0.001", delta="1e-11").release()
+
+
+def test_an_owner_can_refuse_rho_without_delta(folder: Path) -> None:
+    with pv.create(folder / "s.privet", budget=pv.Budget(3, 1e-9), rho_without_delta="refuse") as made:
+        made.add_table("visits", folder / "visits.parquet", unit=None, columns=COLUMNS)
+    assert 'rho_without_delta = "refuse"' in (folder / "s.privet/vault.toml").read_text()
+    with pv.open(folder / "s.privet") as opened:
+        asked = "SELECT COUNT(*) AS n FROM visits"
+        with raises_code(InvalidInputError, "missing-delta: rho"):
+            opened.sql(asked, rho="0.01")
+        assert opened.sql(asked, rho="0.01", delta="1e-11").release().rows
+        assert opened.sql(asked, within=1000).cost.epsilon is not None
+        assert opened._gate([]).finite
+    with raises_code(InvalidInputError, "unknown-choice: 'never'"):
+        pv.create(folder / "t.privet", budget=pv.Budget(3, 1e-9), rho_without_delta="never")
+
+
 def test_warn_says_for_ever_that_the_cap_no_longer_holds(folder: Path) -> None:
     with pv.create(folder / "w.privet", budget=pv.Budget(1), on_exhausted="warn") as vault:
         vault.add_table("visits", folder / "visits.parquet", unit=None, columns=COLUMNS)

@@ -96,14 +96,16 @@ def parse(text: str) -> Catalog:
             f"write format = {FORMAT}, or update Privet",
             "unsupported-format",
         )
-    _only(document, {"format", "neighbors", "partition", "tables"}, "the file")
+    _only(document, {"format", "neighbors", "rho_without_delta", "partition", "tables"}, "the file")
     if "neighbors" not in document:
         raise InvalidInputError(
             "neighbors is missing", 'write neighbors = "add-remove" or neighbors = "replace"', "missing-entry"
         )
     tables = {name: _table(name, entry) for name, entry in _mapping(document.get("tables", {}), "tables").items()}
     partition = None if "partition" not in document else _partition(document["partition"])
-    return Catalog(neighbors=neighbors_from(document["neighbors"]), tables=tables, partition=partition)
+    rho = document.get("rho_without_delta", "allow")
+    neighbors = neighbors_from(document["neighbors"])
+    return Catalog(neighbors=neighbors, tables=tables, partition=partition, rho_without_delta=rho)
 
 
 def _partition(entry: object) -> Partition:
@@ -230,6 +232,8 @@ def _sync_folder(folder: Path) -> None:
 def dump(catalog: Catalog) -> str:
     """The text of a vault.toml."""
     head = f"{HEAD}\nformat = {FORMAT}\nneighbors = {_value(str(catalog.neighbors))}\n"
+    if catalog.rho_without_delta != "allow":
+        head += f"rho_without_delta = {_value(catalog.rho_without_delta)}\n"
     parts = [] if catalog.partition is None else [partition_section(catalog.partition)]
     return "\n".join([head, *parts, *(section(table) for table in catalog.tables.values())])
 

@@ -40,6 +40,11 @@ def _init_options(command: argparse.ArgumentParser) -> None:
         default="refuse",
         help="when the budget is used up: refuse (the default), or warn and answer anyway",
     )
+    command.add_argument(
+        "--rho-without-delta",
+        default="allow",
+        help="prices in rho that come without a delta: allow (the default), or refuse, so that each has an epsilon",
+    )
     verb.json_option(command)
 
 
@@ -48,7 +53,13 @@ def _init(options: argparse.Namespace) -> None:
     from privet.vault import create  # noqa: PLC0415  brings NumPy and DuckDB
 
     budget = Budget(options.epsilon, options.delta)
-    with create(options.vault, budget=budget, neighbors=options.neighbors, on_exhausted=options.on_exhausted) as vault:
+    with create(
+        options.vault,
+        budget=budget,
+        neighbors=options.neighbors,
+        on_exhausted=options.on_exhausted,
+        rho_without_delta=options.rho_without_delta,
+    ) as vault:
         terms = vault.terms
     if options.json:
         cap = {"epsilon": float(budget.epsilon), "delta": float(budget.delta), "rho": float(budget.rho)}

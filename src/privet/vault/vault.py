@@ -269,7 +269,7 @@ class Vault:
         read = outline(plan, table.columns, bounds, {name: other.columns for name, other in beside.items()})
         return Query(
             text=text,
-            priced=ask(read, self.terms.budget, options),
+            priced=ask(read, self.terms.budget, options, finite=self._finite),
             table=table,
             beside=beside,
             analyst=options.analyst,
@@ -363,6 +363,11 @@ class Vault:
         mark = ", NOT PRIVATE (testing)" if self.terms.testing else ""
         return f"<privet vault {self.folder.name}: {len(self.tables)} tables{mark}>"
 
+    @property
+    def _finite(self) -> bool:
+        """Whether the owner declared that every price has a finite epsilon."""
+        return self._catalog.rho_without_delta == "refuse"
+
     def _gate(self, tables: Sequence[Table]) -> Gate:
         return Gate(
             ledger=self.ledger,
@@ -370,6 +375,7 @@ class Vault:
             noise=self._noise,
             secret=_fresh_secret,
             ready=lambda: self._check_ready(tables),
+            finite=self._finite,
         )
 
     def _check_ready(self, tables: Sequence[Table]) -> None:
