@@ -280,6 +280,25 @@ def test_a_frame_is_attached_again_after_opening(folder: Path) -> None:
             vault.attach("more", frame())
 
 
+def test_a_column_that_is_never_missing_has_no_group_of_missing_values(folder: Path) -> None:
+    """A missing value counts as the lowest one, and no row is lost; under a LEFT JOIN it can be missing again."""
+    frame = pd.DataFrame({"who": [1, 2, 3, 4], "age": [None, 200, 30, 7], "ward": ["B", None, "?", "A"]})
+    columns = {"age": pv.Integer(5, 120, never_missing=True), "ward": pv.Category(["A", "B"], never_missing=True)}
+    with pv.create(folder / "n.privet", budget=pv.Budget(99), testing=True) as made:
+        made.add_table("t", frame, unit="who", columns=columns)
+        made.add_table("u", frame.head(1), unit="who", columns=columns)
+        query = made.sql("SELECT ward, SUM(age) AS s, COUNT(age) AS n, COUNT(*) AS c FROM t GROUP BY ward", epsilon=9)
+        assert [measure.role.value for measure in query.priced.measures] == ["count", "sum"]
+        exact = {part.role: list(part.values) for part in pv.testing.exact(query, key=b"k").parts}
+        assert exact == {"count": [3, 1], "sum": [120 + 30 + 7 - 3 * 62, 5 - 62]}  # around the middle of the range
+        assert [row["ward"] for row in query.release().rows] == ["A", "B"]
+        assert "missing" not in str(query.release())
+        joined = "SELECT u.ward AS w, COUNT(*) AS n FROM t LEFT JOIN u ON t.who = u.who GROUP BY u.ward"
+        assert [row["w"] for row in made.sql(joined, epsilon=9).release().rows] == ["A", "B", None]
+    with pv.open(folder / "n.privet") as opened:
+        assert opened.declaration("t").columns["age"].never_missing
+
+
 def test_persons_are_bounded(folder: Path) -> None:
     """Persons with two rows each, in two wards: one row a group and two groups a person keep everything."""
     with pv.create(folder / "p.privet", budget=pv.Budget(10), testing=True) as vault:

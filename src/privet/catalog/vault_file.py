@@ -167,8 +167,8 @@ def _column(name: str, entry: object) -> tuple[Kind, tuple[str, ...]]:
         kind = KINDS.get(word) if isinstance(word, str) else None
         if kind is None:
             raise InvalidInputError(f"there is no kind {show(word)}", f"use one of {listed(KINDS)}", "unknown-choice")
-        wanted = {part.name for part in fields(kind)}
-        _only(given, wanted, f"kind {word}")
+        wanted = {part.name for part in fields(kind)} - {"never_missing"}
+        _only(given, wanted | {"never_missing"}, f"kind {word}")
         if wanted - set(given):
             raise InvalidInputError(
                 f"kind {word} needs {listed(wanted)}", f"add {listed(wanted - set(given))}", "missing-entry"
@@ -275,7 +275,8 @@ def section(table: Table, notes: Mapping[str, str] | None = None) -> str:
 
 def _spelled(kind: Kind) -> dict[str, object]:
     word = next(word for word, made in KINDS.items() if isinstance(kind, made))
-    return {"kind": word} | {part.name: getattr(kind, part.name) for part in fields(kind)}
+    given = {part.name: getattr(kind, part.name) for part in fields(kind) if part.name != "never_missing"}
+    return {"kind": word} | given | ({"never_missing": True} if kind.never_missing else {})
 
 
 def _line(key: str, value: object, note: str | None) -> str:

@@ -15,6 +15,7 @@ from privet.report.terminal import ceiling, one_line
 
 if TYPE_CHECKING:
     from privet.catalog.declarations import Table
+    from privet.core.schema import Kind
     from privet.vault import Vault
 
 MOVES = {
@@ -150,6 +151,12 @@ def _add_options(command: argparse.ArgumentParser) -> None:
         help="column that tells the rows of a public table apart; may be given again",
     )
     command.add_argument(
+        "--never-missing",
+        action="append",
+        metavar="COLUMN",
+        help="no value of this column is ever missing: a missing one counts as the lowest; may be given again",
+    )
+    command.add_argument(
         "--max-groups", type=int, metavar="N", help="count one person in at most N groups of an answer"
     )
     command.add_argument(
@@ -206,7 +213,22 @@ def _declared(options: argparse.Namespace, vault: Vault) -> Table:
         changes |= {"public": options.public, "key": table.key if options.public else ()}
     if options.key is not None:
         changes["key"] = tuple(options.key)
+    if options.never_missing is not None:
+        changes["columns"] = _never_missing(table, options.never_missing)
     return replace(table, name=options.name or table.name, source=source, **changes)
+
+
+def _never_missing(table: Table, names: list[str]) -> dict[str, Kind]:
+    unknown = [name for name in names if name not in table.columns]
+    if unknown:
+        raise InvalidInputError(
+            f"--never-missing names {show(unknown[0])}, which is not declared",
+            f"give one of {', '.join(table.columns)}",
+            "unknown-column",
+        )
+    return {
+        name: replace(kind, never_missing=name in names or kind.never_missing) for name, kind in table.columns.items()
+    }
 
 
 def _from_draft(path: Path, vault: Vault) -> Table:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import TypeVar
 
@@ -15,14 +15,38 @@ Moment = TypeVar("Moment", dt.date, dt.datetime)
 EPOCH = dt.datetime(1970, 1, 1)  # times are kept as declared, without a zone
 
 
-@dataclass(frozen=True, slots=True)
-class Integer:
+@dataclass(frozen=True, slots=True, repr=False, init=False)
+class Declared:
+    """What all kinds share. With `never_missing` a value that is missing or cannot be read counts as the lowest one: of
+    a category the first that is listed, of a boolean false, of a text the empty text. No row is dropped for it."""
+
+    never_missing: bool
+
+    def _set_never_missing(self, given: object) -> None:
+        if not isinstance(given, bool):
+            raise InvalidInputError(
+                f"never_missing must be true or false, not {show(given)}", "give never_missing=True", "wrong-type"
+            )
+        object.__setattr__(self, "never_missing", given)
+
+    def __repr__(self) -> str:
+        """Names a declaration in digests that were stored before there was `never_missing`: only true is shown."""
+        named = [part.name for part in fields(self) if part.name != "never_missing"]
+        shown = [
+            f"{name}={getattr(self, name)!r}" for name in (*named, *(["never_missing"] if self.never_missing else []))
+        ]
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Integer(Declared):
     """Whole numbers from low to high."""
 
     low: int
     high: int
 
-    def __init__(self, low: object, high: object) -> None:
+    def __init__(self, low: object, high: object, *, never_missing: object = False) -> None:
+        self._set_never_missing(never_missing)
         object.__setattr__(self, "low", whole(low, "low"))
         object.__setattr__(self, "high", whole(high, "high"))
         _check_order(self.low, self.high)
@@ -32,15 +56,16 @@ class Integer:
         return self.low, self.high
 
 
-@dataclass(frozen=True, slots=True)
-class Number:
+@dataclass(frozen=True, slots=True, repr=False)
+class Number(Declared):
     """Numbers from low to high, rounded to multiples of step. Low and high are multiples themselves."""
 
     low: Fraction
     high: Fraction
     step: Fraction
 
-    def __init__(self, low: object, high: object, *, step: object) -> None:
+    def __init__(self, low: object, high: object, *, step: object, never_missing: object = False) -> None:
+        self._set_never_missing(never_missing)
         object.__setattr__(self, "low", rational(low, "low"))
         object.__setattr__(self, "high", rational(high, "high"))
         object.__setattr__(self, "step", positive(step, "step"))
@@ -58,22 +83,26 @@ class Number:
         return int(self.low / self.step), int(self.high / self.step)
 
 
-@dataclass(frozen=True, slots=True)
-class Boolean:
+@dataclass(frozen=True, slots=True, repr=False)
+class Boolean(Declared):
     """True or false; 1 or 0 in a sum."""
+
+    def __init__(self, *, never_missing: object = False) -> None:
+        self._set_never_missing(never_missing)
 
     @property
     def steps(self) -> tuple[int, int]:
         return 0, 1
 
 
-@dataclass(frozen=True, slots=True)
-class Category:
+@dataclass(frozen=True, slots=True, repr=False)
+class Category(Declared):
     """One of a list of values that anybody may know."""
 
     values: tuple[str, ...]
 
-    def __init__(self, values: Sequence[str]) -> None:
+    def __init__(self, values: Sequence[str], *, never_missing: object = False) -> None:
+        self._set_never_missing(never_missing)
         listed = (values,) if isinstance(values, str) else tuple(values) if isinstance(values, list | tuple) else ()
         if not listed or not all(isinstance(value, str) for value in listed):
             raise InvalidInputError(
@@ -84,14 +113,15 @@ class Category:
         object.__setattr__(self, "values", listed)
 
 
-@dataclass(frozen=True, slots=True)
-class Date:
+@dataclass(frozen=True, slots=True, repr=False)
+class Date(Declared):
     """Days from low to high, in steps of one day since 1970-01-01."""
 
     low: dt.date
     high: dt.date
 
-    def __init__(self, low: object, high: object) -> None:
+    def __init__(self, low: object, high: object, *, never_missing: object = False) -> None:
+        self._set_never_missing(never_missing)
         object.__setattr__(self, "low", _date(low, "low"))
         object.__setattr__(self, "high", _date(high, "high"))
         _check_order(self.low, self.high)
@@ -101,14 +131,15 @@ class Date:
         return (self.low - EPOCH.date()).days, (self.high - EPOCH.date()).days
 
 
-@dataclass(frozen=True, slots=True)
-class Timestamp:
+@dataclass(frozen=True, slots=True, repr=False)
+class Timestamp(Declared):
     """Times from low to high, in steps of one microsecond since 1970-01-01; no time zone."""
 
     low: dt.datetime
     high: dt.datetime
 
-    def __init__(self, low: object, high: object) -> None:
+    def __init__(self, low: object, high: object, *, never_missing: object = False) -> None:
+        self._set_never_missing(never_missing)
         object.__setattr__(self, "low", _time(low, "low"))
         object.__setattr__(self, "high", _time(high, "high"))
         _check_order(self.low, self.high)
@@ -119,9 +150,12 @@ class Timestamp:
         return (self.low - EPOCH) // microsecond, (self.high - EPOCH) // microsecond
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+@dataclass(frozen=True, slots=True, repr=False)
+class Text(Declared):
     """Any text; its values are not public."""
+
+    def __init__(self, *, never_missing: object = False) -> None:
+        self._set_never_missing(never_missing)
 
 
 Kind = Integer | Number | Boolean | Category | Date | Timestamp | Text

@@ -62,12 +62,11 @@ def _no_delta(budgets: Sequence[Short], loss: Loss) -> BudgetExceededError:
     least = min(budgets, key=left)
     costs = _shown(max(loss.delta, loss.rho_delta), ROUND_CEILING)
     fitting, pure = left(least), min(_epsilon_left(budget, Units()) for budget in budgets)
-    ways = [f"with delta={_shown(fitting, ROUND_FLOOR)}"] if fitting else []
-    ways += [f"with epsilon={_shown(Fraction(pure, EPSILON), ROUND_FLOOR)} and no delta"] if pure else []
+    smaller = f"with delta={_shown(fitting, ROUND_FLOOR)}, or " if fitting else ""
     room = f"delta {_shown(fitting, ROUND_FLOOR)}" if fitting else "no delta"
     return BudgetExceededError(
         f"this query costs delta {costs}; {room} is left of {least.name} (each gauge may use a quarter of its delta)",
-        f"ask {', or '.join(ways)}, or {MORE}" if ways else MORE,
+        f"ask {smaller}with epsilon={_shown(Fraction(pure, EPSILON), ROUND_FLOOR)} and no delta, or {MORE}",
     )
 
 
