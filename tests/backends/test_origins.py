@@ -34,6 +34,7 @@ from privet.core.cells import cells_of
 from privet.core.expression import (
     And,
     Arithmetic,
+    Coalesce,
     Column,
     Compare,
     Expression,
@@ -49,7 +50,7 @@ from privet.core.expression import (
 )
 from privet.core.measures import CHOSEN, Role, measures_of
 from privet.core.narrow import narrowed
-from privet.core.origin import MADE, check_clamped, origin_of, shapes_of
+from privet.core.origin import MADE, check_clamped, in_one_group, origin_of, shapes_of
 from privet.core.parts import Setting, sensitivity_of
 from privet.core.plan import Aggregate, Function, Joined, Key, Origin, PerUnit, Plan, Scan
 from privet.core.schema import Integer, Kind, Number, Text
@@ -300,6 +301,28 @@ def test_what_has_a_limit_of_its_own_is_not_refused() -> None:
         check_clamped(replace(bounded, where=few), declared)
     column = Plan(table="a", aggregates=(aggregate("s", Function.SUM, Column("cost")),), outputs=("s",))
     check_clamped(column, declared)  # a column may be as large as it was declared
+
+
+def test_keys_that_are_constant_need_one_group() -> None:
+    """Of the table, of another table of the same units, of rows made for each unit; not of a public table."""
+    sex, ward = Text(constant_per_unit=True), Text()
+    kinds = {"a": {"sex": sex, "ward": ward}, "b": {"sex": sex, "ward": ward}}
+    scan = Scan(table="a")
+    joined = Joined(left=scan, right=Scan(table="b"), by_unit=True, names=(("sex", "other"), ("ward", "place")))
+    made = PerUnit(source=scan, keys=(Key(name="s", value=Column("sex")), Key(name="w", value=Column("ward"))))
+
+    def one(origin: Origin, *names: str) -> bool:
+        keys = tuple(Key(name=name, value=Coalesce((Column(name), Literal("?")))) for name in names)
+        return in_one_group(Plan(table="a", origin=origin, keys=keys, aggregates=(), outputs=()), kinds)
+
+    assert one(scan, "sex")
+    assert not one(scan, "sex", "ward")
+    assert not one(scan)  # one group of all rows: nothing to spare
+    assert one(joined, "sex", "other")
+    assert not one(joined, "place")
+    assert not one(replace(joined, by_unit=False), "other")
+    assert one(made, "s")
+    assert not one(made, "w")
 
 
 def out_of_shape(seeds: Sequence[int]) -> Iterator[Origin]:

@@ -138,8 +138,8 @@ def test_columns_that_are_never_missing(run: Run, fails: Fails) -> None:
     run("describe", "visits.csv", "--out", "draft.toml")
     assert "# check: add never_missing = true to a column" in Path("draft.toml").read_text()
     add = ["add", "v", "visits.csv", "--columns", "visits.toml", "--never-missing"]
-    out = run(*add, "ward")
-    assert "never_missing = true" in out
+    out = run(*add, "ward", "--constant-per-unit", "ward")
+    assert "never_missing = true, constant_per_unit = true" in out
     rows = result(
         run("query", "v", "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward", "--epsilon", "0.1", "--json"),
         "answer",

@@ -299,6 +299,25 @@ def test_a_column_that_is_never_missing_has_no_group_of_missing_values(folder: P
         assert opened.declaration("t").columns["age"].never_missing
 
 
+@pytest.mark.parametrize("neighbors", ["add-remove", "replace"])
+def test_a_constant_column_counts_each_person_in_one_group(folder: Path, neighbors: str) -> None:
+    """The price is that of one group, and one is kept also of a person for whom the declaration is wrong."""
+    frame = pd.DataFrame({"who": [1, 1, 2, 2, 3], "sex": ["F", "F", "F", "M", "M"], "ward": list("ABABA")})
+    columns = {"sex": pv.Category(["F", "M"], constant_per_unit=True), "ward": pv.Category(["A", "B"])}
+    with pv.create(folder / "c.privet", budget=pv.Budget(99), neighbors=neighbors, testing=True) as made:
+        made.add_table("t", frame, unit="who", max_groups=5, max_rows_per_group=2, columns=columns)
+        text = "SELECT {0}, COUNT(*) AS n FROM t GROUP BY {0}"
+        asked, single = made.sql(text.format("sex"), epsilon=1), made.sql(text.format("ward"), epsilon=1, max_groups=1)
+        assert asked.error == single.error
+        assert asked.priced.bounds.groups == 1
+        (part,) = pv.testing.exact(asked, key=b"k").parts
+        assert sum(part.values) == 4  # of person 2 one row, F or M, is not there
+        assert asked.release().limits[0] == "at most 1 group per person"
+        wide = made.sql(text.format("ward"), epsilon=1)
+        assert wide.error == made.sql(text.format("ward"), epsilon=1, max_groups=3).error  # A, B and missing
+        assert made.sql("SELECT sex, ward, COUNT(*) AS n FROM t GROUP BY 1, 2", epsilon=1).priced.bounds.groups == 5
+
+
 def test_persons_are_bounded(folder: Path) -> None:
     """Persons with two rows each, in two wards: one row a group and two groups a person keep everything."""
     with pv.create(folder / "p.privet", budget=pv.Budget(10), testing=True) as vault:

@@ -36,7 +36,7 @@ from privet.catalog.declarations import (  # fmt: skip
 )
 from privet.core.partition import Partition
 from privet.core.rational import show
-from privet.core.schema import Boolean, Category, Date, Integer, Kind, Number, Text, Timestamp
+from privet.core.schema import FLAGS, Boolean, Category, Date, Integer, Kind, Number, Text, Timestamp
 from privet.core.unit import neighbors_from
 from privet.errors import InvalidInputError
 
@@ -167,8 +167,8 @@ def _column(name: str, entry: object) -> tuple[Kind, tuple[str, ...]]:
         kind = KINDS.get(word) if isinstance(word, str) else None
         if kind is None:
             raise InvalidInputError(f"there is no kind {show(word)}", f"use one of {listed(KINDS)}", "unknown-choice")
-        wanted = {part.name for part in fields(kind)} - {"never_missing"}
-        _only(given, wanted | {"never_missing"}, f"kind {word}")
+        wanted = {part.name for part in fields(kind)} - set(FLAGS)
+        _only(given, wanted | set(FLAGS), f"kind {word}")
         if wanted - set(given):
             raise InvalidInputError(
                 f"kind {word} needs {listed(wanted)}", f"add {listed(wanted - set(given))}", "missing-entry"
@@ -275,8 +275,8 @@ def section(table: Table, notes: Mapping[str, str] | None = None) -> str:
 
 def _spelled(kind: Kind) -> dict[str, object]:
     word = next(word for word, made in KINDS.items() if isinstance(kind, made))
-    given = {part.name: getattr(kind, part.name) for part in fields(kind) if part.name != "never_missing"}
-    return {"kind": word} | given | ({"never_missing": True} if kind.never_missing else {})
+    given = {part.name: getattr(kind, part.name) for part in fields(kind) if part.name not in FLAGS}
+    return {"kind": word} | given | {name: True for name in FLAGS if getattr(kind, name)}
 
 
 def _line(key: str, value: object, note: str | None) -> str:

@@ -157,6 +157,12 @@ def _add_options(command: argparse.ArgumentParser) -> None:
         help="no value of this column is ever missing: a missing one counts as the lowest; may be given again",
     )
     command.add_argument(
+        "--constant-per-unit",
+        action="append",
+        metavar="COLUMN",
+        help="all rows of one person have the same value in this column, such as sex; may be given again",
+    )
+    command.add_argument(
         "--max-groups", type=int, metavar="N", help="count one person in at most N groups of an answer"
     )
     command.add_argument(
@@ -213,22 +219,25 @@ def _declared(options: argparse.Namespace, vault: Vault) -> Table:
         changes |= {"public": options.public, "key": table.key if options.public else ()}
     if options.key is not None:
         changes["key"] = tuple(options.key)
-    if options.never_missing is not None:
-        changes["columns"] = _never_missing(table, options.never_missing)
+    changes["columns"] = _flagged(table, options)
     return replace(table, name=options.name or table.name, source=source, **changes)
 
 
-def _never_missing(table: Table, names: list[str]) -> dict[str, Kind]:
-    unknown = [name for name in names if name not in table.columns]
-    if unknown:
-        raise InvalidInputError(
-            f"--never-missing names {show(unknown[0])}, which is not declared",
-            f"give one of {', '.join(table.columns)}",
-            "unknown-column",
-        )
-    return {
-        name: replace(kind, never_missing=name in names or kind.never_missing) for name, kind in table.columns.items()
-    }
+def _flagged(table: Table, options: argparse.Namespace) -> dict[str, Kind]:
+    """The columns, with what the command line says about single ones."""
+    from privet.core.schema import FLAGS  # noqa: PLC0415
+
+    columns = dict(table.columns)
+    for flag in FLAGS:
+        for name in getattr(options, flag) or ():
+            if name not in columns:
+                raise InvalidInputError(
+                    f"--{flag.replace('_', '-')} names {show(name)}, which is not declared",
+                    f"give one of {', '.join(columns)}",
+                    "unknown-column",
+                )
+            columns[name] = replace(columns[name], **{flag: True})
+    return columns
 
 
 def _from_draft(path: Path, vault: Vault) -> Table:

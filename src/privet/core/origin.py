@@ -16,6 +16,7 @@ from privet.core.expression import Column, columns_in
 from privet.core.narrow import narrowed
 from privet.core.plan import Aggregate, Function, Joined, Origin, PerUnit, Plan, Scan
 from privet.core.ranges import shape_of
+from privet.core.schema import Kind
 from privet.core.shape import ORDERED, Form, Shape, Shapes, checked, need
 from privet.errors import RefusedQueryError
 
@@ -111,6 +112,28 @@ def rows_of_a_unit(origin: Origin) -> int | None:
             left = rows_of_a_unit(origin.left)
             most = rows_of_a_unit(origin.right) if origin.most is None else origin.most
             return None if left is None or most is None else left * most
+        case _:
+            assert_never(origin)
+
+
+@claim("one-group")
+def in_one_group(plan: Plan, kinds: Mapping[str, Mapping[str, Kind]]) -> bool:
+    """Whether every key is made of columns that are declared to be the same in all rows of a unit. Then one group of
+    a unit is enough, and bounding keeps one: where the declaration is wrong, rows are dropped and nothing else."""
+    constant = _constant(origin_of(plan), kinds)
+    return bool(plan.keys) and all(constant.issuperset(columns_in(key.value)) for key in plan.keys)
+
+
+def _constant(origin: Origin, kinds: Mapping[str, Mapping[str, Kind]]) -> set[str]:
+    match origin:
+        case Scan():
+            return {name for name, kind in kinds[origin.table].items() if kind.constant_per_unit}
+        case Joined():
+            right = _constant(origin.right, kinds) if origin.by_unit else set[str]()
+            return _constant(origin.left, kinds) | {here for name, here in origin.names if name in right}
+        case PerUnit():
+            below = _constant(origin.source, kinds)
+            return {key.name for key in origin.keys if below.issuperset(columns_in(key.value))}
         case _:
             assert_never(origin)
 

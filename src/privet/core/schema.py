@@ -12,29 +12,32 @@ from privet.core.rational import positive, rational, show, whole
 from privet.errors import InvalidInputError
 
 Moment = TypeVar("Moment", dt.date, dt.datetime)
+FLAGS = ("never_missing", "constant_per_unit")
 EPOCH = dt.datetime(1970, 1, 1)  # times are kept as declared, without a zone
 
 
 @dataclass(frozen=True, slots=True, repr=False, init=False)
 class Declared:
     """What all kinds share. With `never_missing` a value that is missing or cannot be read counts as the lowest one: of
-    a category the first that is listed, of a boolean false, of a text the empty text. No row is dropped for it."""
+    a category the first that is listed, of a boolean false, of a text the empty text. No row is dropped for it. With
+    `constant_per_unit` all rows of a unit have the same value, so a unit counts in one group by such columns."""
 
     never_missing: bool
+    constant_per_unit: bool
 
-    def _set_never_missing(self, given: object) -> None:
-        if not isinstance(given, bool):
-            raise InvalidInputError(
-                f"never_missing must be true or false, not {show(given)}", "give never_missing=True", "wrong-type"
-            )
-        object.__setattr__(self, "never_missing", given)
+    def _set_flags(self, never_missing: object, constant_per_unit: object) -> None:
+        for name, given in zip(FLAGS, (never_missing, constant_per_unit), strict=True):
+            if not isinstance(given, bool):
+                raise InvalidInputError(
+                    f"{name} must be true or false, not {show(given)}", f"give {name}=True", "wrong-type"
+                )
+            object.__setattr__(self, name, given)
 
     def __repr__(self) -> str:
-        """Names a declaration in digests that were stored before there was `never_missing`: only true is shown."""
-        named = [part.name for part in fields(self) if part.name != "never_missing"]
-        shown = [
-            f"{name}={getattr(self, name)!r}" for name in (*named, *(["never_missing"] if self.never_missing else []))
-        ]
+        """Names a declaration in digests that were stored before there were flags: only true ones are shown."""
+        named = [part.name for part in fields(self) if part.name not in FLAGS]
+        named += [name for name in FLAGS if getattr(self, name)]
+        shown = [f"{name}={getattr(self, name)!r}" for name in named]
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
@@ -45,8 +48,10 @@ class Integer(Declared):
     low: int
     high: int
 
-    def __init__(self, low: object, high: object, *, never_missing: object = False) -> None:
-        self._set_never_missing(never_missing)
+    def __init__(
+        self, low: object, high: object, *, never_missing: object = False, constant_per_unit: object = False
+    ) -> None:
+        self._set_flags(never_missing, constant_per_unit)
         object.__setattr__(self, "low", whole(low, "low"))
         object.__setattr__(self, "high", whole(high, "high"))
         _check_order(self.low, self.high)
@@ -64,8 +69,16 @@ class Number(Declared):
     high: Fraction
     step: Fraction
 
-    def __init__(self, low: object, high: object, *, step: object, never_missing: object = False) -> None:
-        self._set_never_missing(never_missing)
+    def __init__(
+        self,
+        low: object,
+        high: object,
+        *,
+        step: object,
+        never_missing: object = False,
+        constant_per_unit: object = False,
+    ) -> None:
+        self._set_flags(never_missing, constant_per_unit)
         object.__setattr__(self, "low", rational(low, "low"))
         object.__setattr__(self, "high", rational(high, "high"))
         object.__setattr__(self, "step", positive(step, "step"))
@@ -87,8 +100,8 @@ class Number(Declared):
 class Boolean(Declared):
     """True or false; 1 or 0 in a sum."""
 
-    def __init__(self, *, never_missing: object = False) -> None:
-        self._set_never_missing(never_missing)
+    def __init__(self, *, never_missing: object = False, constant_per_unit: object = False) -> None:
+        self._set_flags(never_missing, constant_per_unit)
 
     @property
     def steps(self) -> tuple[int, int]:
@@ -101,8 +114,10 @@ class Category(Declared):
 
     values: tuple[str, ...]
 
-    def __init__(self, values: Sequence[str], *, never_missing: object = False) -> None:
-        self._set_never_missing(never_missing)
+    def __init__(
+        self, values: Sequence[str], *, never_missing: object = False, constant_per_unit: object = False
+    ) -> None:
+        self._set_flags(never_missing, constant_per_unit)
         listed = (values,) if isinstance(values, str) else tuple(values) if isinstance(values, list | tuple) else ()
         if not listed or not all(isinstance(value, str) for value in listed):
             raise InvalidInputError(
@@ -120,8 +135,10 @@ class Date(Declared):
     low: dt.date
     high: dt.date
 
-    def __init__(self, low: object, high: object, *, never_missing: object = False) -> None:
-        self._set_never_missing(never_missing)
+    def __init__(
+        self, low: object, high: object, *, never_missing: object = False, constant_per_unit: object = False
+    ) -> None:
+        self._set_flags(never_missing, constant_per_unit)
         object.__setattr__(self, "low", _date(low, "low"))
         object.__setattr__(self, "high", _date(high, "high"))
         _check_order(self.low, self.high)
@@ -138,8 +155,10 @@ class Timestamp(Declared):
     low: dt.datetime
     high: dt.datetime
 
-    def __init__(self, low: object, high: object, *, never_missing: object = False) -> None:
-        self._set_never_missing(never_missing)
+    def __init__(
+        self, low: object, high: object, *, never_missing: object = False, constant_per_unit: object = False
+    ) -> None:
+        self._set_flags(never_missing, constant_per_unit)
         object.__setattr__(self, "low", _time(low, "low"))
         object.__setattr__(self, "high", _time(high, "high"))
         _check_order(self.low, self.high)
@@ -154,8 +173,8 @@ class Timestamp(Declared):
 class Text(Declared):
     """Any text; its values are not public."""
 
-    def __init__(self, *, never_missing: object = False) -> None:
-        self._set_never_missing(never_missing)
+    def __init__(self, *, never_missing: object = False, constant_per_unit: object = False) -> None:
+        self._set_flags(never_missing, constant_per_unit)
 
 
 Kind = Integer | Number | Boolean | Category | Date | Timestamp | Text

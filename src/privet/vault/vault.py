@@ -17,7 +17,7 @@ from privet.catalog import vault_file
 from privet.catalog.declarations import LIMITS, Catalog, Source, Table, defaults, limit_of, portable, with_limits
 from privet.core.accountant import Budget
 from privet.core.loss import parallel
-from privet.core.origin import origin_of, rows_of_a_unit, tables_in
+from privet.core.origin import in_one_group, origin_of, rows_of_a_unit, tables_in
 from privet.core.partition import Partition, of_part, of_part_by_row
 from privet.core.plan import Plan
 from privet.core.rational import positive, show
@@ -265,7 +265,10 @@ class Vault:
                 f"table {show(table.name)} is public", "read it yourself: it needs no budget", "private-table-needed"
             )
         check_unit_wise(origin_of(plan), {plan.table: table, **beside})
+        kinds = {name: other.columns for name, other in {plan.table: table, **beside}.items()}
         bounds = self._bounds(table, options.limits(table), rows_of_a_unit(origin_of(plan)))
+        if in_one_group(plan, kinds):
+            bounds = replace(bounds, groups=1)
         read = outline(plan, table.columns, bounds, {name: other.columns for name, other in beside.items()})
         return Query(
             text=text,
