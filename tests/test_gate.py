@@ -27,6 +27,8 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "SELECT g, AVG(x) AS m, COUNT(*) AS n FROM t GROUP BY g": {"epsilon": 1},
     "SELECT MEDIAN(x) AS m FROM t": {"epsilon": 1},
     "SELECT SUM(x) AS s, MAX(x) AS m FROM t": {"rho": "0.01"},
+    "SELECT SUM(x) AS s, MEDIAN(x) AS m FROM t": {"rho": "0.01", "delta": "1e-6"},
+    "SELECT city, COUNT(*) AS n FROM t GROUP BY city": {"rho": "0.05", "delta": "1e-6"},
     "SELECT g, SUM(x) AS s FROM t GROUP BY g": {"epsilon": "0.1", "delta": "1e-6", "max_groups": 20},
     "SELECT city, SUM(x) AS s FROM t GROUP BY city": {"epsilon": 1, "delta": "1e-6"},
 }
@@ -81,6 +83,9 @@ PLANTED: dict[str, Plant] = {
     "calibration: noise on keys": _changed(parts, "laplace_for", _narrow),
     "calibration: threshold of keys": _changed(parts, "key_threshold", lambda found: found - 2),
     "calibration: from rho to epsilon": _changed(pricing, "rho_cap", lambda found: 4 * found),
+    "calibration: rho booked as too little epsilon": _changed(
+        pricing, "epsilon_of_rho", lambda found: found * F(99, 100)
+    ),
     "limits: more rows than were priced": lambda patch: patch.setattr(Query, "task", _more_rows(Query.task)),
     "centering: ends of half the width": lambda patch: patch.setattr(measures, "_sum", _narrow_sum(measures._sum)),
 }
@@ -88,6 +93,7 @@ HARMLESS = {"centering: ends of half the width"}  # the back end is told the sam
 NOT_EVERYWHERE = {  # what they change is not used by some questions
     "calibration: Laplace", "calibration: Gaussian", "calibration: ranks", "calibration: ranks by rho",
     "calibration: noise on keys", "calibration: threshold of keys", "calibration: from rho to epsilon",
+    "calibration: rho booked as too little epsilon",
     "splitting: half of a joint price", "splitting: noise for twice the share",
 }  # fmt: skip
 
@@ -157,7 +163,17 @@ def test_a_stored_plan_with_half_its_price_is_refused(vault: Vault) -> None:
                 replace(asked, priced=changed).release()
         assert replace(asked, priced=kept).release().rows or "city" in text
     spent = vault.budget.spent
-    assert spent.epsilon is None or spent.epsilon <= 6
+    assert spent.epsilon is None or spent.epsilon <= 8
+
+
+def test_an_infinite_epsilon_is_refused_where_the_owner_allows_none(vault: Vault) -> None:
+    """Also if whatever asked for the price did not know."""
+    asked = vault.sql("SELECT COUNT(*) AS n FROM t", rho="0.01")
+    with raises_code(pv.errors.RefusedQueryError, "gate-refused: infinite"):
+        replace(asked, gate=replace(asked.gate, finite=True)).release()
+    booked = vault.sql("SELECT COUNT(*) AS n FROM t", rho="0.01", delta="1e-6")
+    assert replace(booked, gate=replace(booked.gate, finite=True)).release().rows
+    assert vault.budget.spent.epsilon is not None
 
 
 def test_every_answer_says_what_it_was_priced_by(vault: Vault) -> None:

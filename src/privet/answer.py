@@ -43,11 +43,29 @@ class Answer:
     warnings: tuple[str, ...] = ()
     dropped: Fraction | None = None  # about which share of the groups of units, if a suggestion was released
     publication: Publication = AS_RELEASED
+    rows_are_units: bool = False  # then there are no limits
     guarantee: Mapping[str, Any] | None = field(default=None, repr=False)  # what `privet recheck` prices
 
     @property
     def columns(self) -> tuple[str, ...]:
         return self.priced.plan.outputs
+
+    @property
+    def limits(self) -> tuple[str, ...]:
+        """What of one unit counts at most, in words. A limit that cannot leave anything out is not named."""
+        bounds, cells = self.priced.bounds, self.priced.cells
+        if self.rows_are_units:
+            return ()
+        groups = bounds.groups if cells.private else min(bounds.groups, cells.count)
+        in_all = bounds.in_all if bounds.in_all is not None and bounds.in_all < groups * bounds.rows else None
+        if not self.priced.plan.keys or in_all == bounds.rows == bounds.groups:
+            return (_at_most(min(bounds.rows, in_all or bounds.rows), "row"),)
+        limited = cells.private or groups < cells.count
+        return (
+            *([_at_most(groups, "group")] if limited else []),
+            f"{_at_most(bounds.rows, 'row')} in each group",
+            *([] if in_all is None else [f"{_at_most(in_all, 'row')} in all"]),
+        )
 
     @property
     def selection(self) -> Selection:
@@ -109,6 +127,7 @@ class Answer:
             "receipt": {"entry": self.receipt.entry, "digest": self.receipt.digest},
             "replayed": self.replayed,
             "warnings": list(self.warnings),
+            "limits": list(self.limits),
             "dropped": None if self.dropped is None else float(self.dropped),
         }
 
@@ -167,6 +186,10 @@ class Answer:
         if self.warnings:  # they must not get lost where only rows are kept
             table[_unused("warning", table)] = ["; ".join(self.warnings)] * len(rows)
         return table
+
+
+def _at_most(number: int, what: str) -> str:
+    return f"at most {number:,} {what}{'' if number == 1 else 's'} per person"
 
 
 def loss_json(loss: Loss) -> dict[str, float | None]:

@@ -80,6 +80,7 @@ class Gate:
     noise: NoiseSource
     secret: Callable[[], bytes]
     ready: Callable[[], None] = lambda: None  # raises, before anything is charged, if this process lacks the data
+    finite: bool = False  # the owner declared that every charge has a finite epsilon
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +97,7 @@ def run(charge: Charge, tasks: Sequence[Task], gate: Gate) -> Release:
             "the noise was replaced, but this vault is not for testing", "open the vault again", "not-for-testing"
         )
     charge = _about(charge, tasks)
-    _check(charge, tasks, gate.ledger)  # 1 sensitivity and 2 price
+    _check(charge, tasks, gate)  # 1 sensitivity and 2 price
     written = [gate.backend.write(task) for task in tasks]
     receipt = gate.ledger.spend(charge)  # 3 durable, or raises; no data read yet
     noise = Watched(gate.noise)
@@ -134,11 +135,13 @@ def guarantee(tasks: Sequence[Task], neighbors: Neighbors, loss: Loss) -> dict[s
     }
 
 
-def _check(charge: Charge, tasks: Sequence[Task], ledger: Ledger) -> None:
-    stated = guarantee(tasks, ledger.terms.neighbors, charge.loss)
+def _check(charge: Charge, tasks: Sequence[Task], gate: Gate) -> None:
+    stated = guarantee(tasks, gate.ledger.terms.neighbors, charge.loss)
     problems = [*_contradictions(tasks), *recheck.problems(stated)]
-    if charge.part is not None and not all(_about_part(task, ledger.partition, charge.part) for task in tasks):
+    if charge.part is not None and not all(_about_part(task, gate.ledger.partition, charge.part) for task in tasks):
         problems.append("it is charged to one part of the units, but asked about others")
+    if gate.finite and charge.loss.epsilon is None:
+        problems.append("its epsilon is infinite, and the owner allows no such charge")
     if problems:
         raise RefusedQueryError(
             f"the gate refused this release: {'; '.join(problems)}",

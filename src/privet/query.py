@@ -163,6 +163,7 @@ class Query:
             cost=paid,
             replayed=replayed,
             warnings=warnings_of(self.gate.ledger),
+            rows_are_units=self.table.unit is None,
             guarantee=guarantee([self.task(b"")], self.gate.ledger.terms.neighbors, paid),
             dropped=None if self.suggestion is None else self.suggestion.dropped(self.priced.bounds.groups),
         )

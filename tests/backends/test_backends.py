@@ -30,7 +30,7 @@ from support.fuzz_sensitivity import DEFINED
 from support.processes import surroundings
 from support.refusals import raises_code
 
-from privet.backends import readable, reading, reference, rowsql, sqlgen
+from privet.backends import originsql, readable, reading, reference, rowsql, sqlgen
 from privet.backends.content import canonical
 from privet.backends.duckdb import _LEFT_TO_THE_PARENT, DuckDb
 from privet.backends.reference import Reference, _passing, bounded
@@ -123,19 +123,22 @@ def raw_values(type_: str, kind: Kind) -> list[Any]:
 @pytest.mark.counted
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_every_nasty_value_is_read_as_defined(store: nasty.Store, kind: Kind) -> None:
-    shape = shape_of_kind(kind)
     for type_ in ALL_TYPES:
         given_values = raw_values(type_, kind)
         rows = [{"i": place, "x": value} for place, value in enumerate(given_values)]
         store.put(nasty.Made(table=None, types={"i": "INTEGER", "x": type_}, rows=rows))
-        how = reading.reading(kind, type_, "x", "r")
-        found = store.connection.execute(
-            f"SELECT CAST({how.second} AS VARCHAR) FROM (SELECT i, {how.first} AS r FROM stored) ORDER BY i"
-        ).fetchall()
-        for value, (text,) in zip(given_values, found, strict=True):
-            meant = readable.read(value, kind)
-            assert nasty.fits(meant, shape)
-            assert text == canonical(meant, shape), (type_, value)
+        for declared in (kind, replace(kind, never_missing=True)):
+            shape = shape_of_kind(declared)
+            how = reading.reading(declared, type_, "x", "r")
+            found = store.connection.execute(
+                f"SELECT CAST({how.second} AS VARCHAR) FROM (SELECT i, {how.first} AS r FROM stored) ORDER BY i"
+            ).fetchall()
+            for value, (text,) in zip(given_values, found, strict=True):
+                meant = readable.read(value, declared)
+                assert nasty.fits(meant, shape)
+                assert text == canonical(meant, shape), (type_, value)
+                usual = readable.read(value, kind)
+                assert meant == (readable.lowest(kind) if usual is None and declared.never_missing else usual)
 
 
 EXACT_KINDS: list[Integer | Number] = [
@@ -598,6 +601,16 @@ def test_wrong_range_propagation_is_noticed(monkeypatch: pytest.MonkeyPatch) -> 
 
 def _read(table: Table, rows: list[nasty.Row]) -> list[dict[str, Any]]:
     return [{name: readable.read(row[name], kind) for name, kind in table.columns.items()} for row in rows]
+
+
+def test_a_missing_value_that_stays_missing_is_noticed(store: nasty.Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a column that is never missing: by SQL, and by the definition."""
+    with monkeypatch.context() as patch:
+        patch.setattr(reading, "reading", reading._reading)
+        patch.setattr(originsql, "reading", reading._reading)
+        assert next(wrong_plans(store, SEEDS), None)
+    monkeypatch.setattr(readable, "lowest", lambda _: None)
+    assert next(wrong_plans(store, SEEDS), None)
 
 
 def test_counting_null_is_noticed(store: nasty.Store, monkeypatch: pytest.MonkeyPatch) -> None:

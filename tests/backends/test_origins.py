@@ -31,10 +31,26 @@ from privet.backends.written import write
 from privet.catalog.vault_file import Source, Table
 from privet.core import origin as origin_module
 from privet.core.cells import cells_of
-from privet.core.expression import Column, Compare, Expression, IsNull, Literal, Not, Relation
+from privet.core.expression import (
+    And,
+    Arithmetic,
+    Coalesce,
+    Column,
+    Compare,
+    Expression,
+    Greatest,
+    IsNull,
+    Least,
+    Literal,
+    Not,
+    Relation,
+    Rounded,
+    Rounding,
+    Sign,
+)
 from privet.core.measures import CHOSEN, Role, measures_of
 from privet.core.narrow import narrowed
-from privet.core.origin import MADE, check_clamped, origin_of, shapes_of
+from privet.core.origin import MADE, check_clamped, in_one_group, origin_of, shapes_of
 from privet.core.parts import Setting, sensitivity_of
 from privet.core.plan import Aggregate, Function, Joined, Key, Origin, PerUnit, Plan, Scan
 from privet.core.schema import Integer, Kind, Number, Text
@@ -251,11 +267,62 @@ def test_what_cannot_be_said_of_each_unit_is_refused() -> None:
     declared = HOSPITAL.declared
     with raises_code(RefusedQueryError, "unsupported-function: QUANTILE"):
         shapes_of(replace(TOTALS, aggregates=(aggregate("m", Function.QUANTILE, Column("cost")),)), declared)
-    asked = Plan(table="a", origin=TOTALS, aggregates=(aggregate("s", Function.SUM, Column("total")),), outputs=("s",))
-    measures, _ = measures_of(asked, shapes_of(TOTALS, declared))
+
+
+def of_totals(function: Function, value: Expression | None) -> Plan:
+    return Plan(table="a", origin=TOTALS, aggregates=(aggregate("s", function, value),), outputs=("s",))
+
+
+@pytest.mark.parametrize("function", [Function.SUM, Function.AVG, Function.VAR_POP, Function.QUANTILE, Function.MAX])
+@pytest.mark.parametrize("total", TOTALS.aggregates, ids=lambda total: total.name)
+def test_what_is_added_up_without_a_limit_is_refused(function: Function, total: Aggregate) -> None:
+    """However the limit of 2**40 rows is moved or divided, it is not one that somebody gave."""
+    for value in (
+        Column(total.name),
+        Greatest((Column(total.name), Literal(Fraction(5)))),
+        Rounded(Rounding.DOWN, Arithmetic(Sign.MULTIPLY, Column(total.name), Literal(Fraction(1, 10))), Fraction(1)),
+    ):
+        if total.function in (Function.COUNT, Function.COUNT_DISTINCT, Function.SUM):
+            with raises_code(RefusedQueryError, "unbounded: LEAST("):
+                check_clamped(of_totals(function, value), HOSPITAL.declared)
+    ends = Least((Greatest((Column(total.name), Literal(Fraction(-5)))), Literal(Fraction(5))))
+    check_clamped(of_totals(function, ends), HOSPITAL.declared)
+
+
+def test_what_has_a_limit_of_its_own_is_not_refused() -> None:
+    declared = HOSPITAL.declared
+    check_clamped(of_totals(Function.COUNT, None), declared)
+    check_clamped(of_totals(Function.COUNT_DISTINCT, Column("total")), declared)
+    few = Compare(Relation.LESS, Column("total"), Literal(Fraction(9)))
+    many = Compare(Relation.GREATER, Column("total"), Literal(Fraction(-9)))
+    bounded = replace(of_totals(Function.AVG, Column("total")), where=And((few, many)))
+    check_clamped(bounded, declared)
     with raises_code(RefusedQueryError, "unbounded"):
-        check_clamped(asked, measures)
-    check_clamped(replace(asked, origin=None), measures)  # a column may be as large as it was declared
+        check_clamped(replace(bounded, where=few), declared)
+    column = Plan(table="a", aggregates=(aggregate("s", Function.SUM, Column("cost")),), outputs=("s",))
+    check_clamped(column, declared)  # a column may be as large as it was declared
+
+
+def test_keys_that_are_constant_need_one_group() -> None:
+    """Of the table, of another table of the same units, of rows made for each unit; not of a public table."""
+    sex, ward = Text(constant_per_unit=True), Text()
+    kinds = {"a": {"sex": sex, "ward": ward}, "b": {"sex": sex, "ward": ward}}
+    scan = Scan(table="a")
+    joined = Joined(left=scan, right=Scan(table="b"), by_unit=True, names=(("sex", "other"), ("ward", "place")))
+    made = PerUnit(source=scan, keys=(Key(name="s", value=Column("sex")), Key(name="w", value=Column("ward"))))
+
+    def one(origin: Origin, *names: str) -> bool:
+        keys = tuple(Key(name=name, value=Coalesce((Column(name), Literal("?")))) for name in names)
+        return in_one_group(Plan(table="a", origin=origin, keys=keys, aggregates=(), outputs=()), kinds)
+
+    assert one(scan, "sex")
+    assert not one(scan, "sex", "ward")
+    assert not one(scan)  # one group of all rows: nothing to spare
+    assert one(joined, "sex", "other")
+    assert not one(joined, "place")
+    assert not one(replace(joined, by_unit=False), "other")
+    assert one(made, "s")
+    assert not one(made, "w")
 
 
 def out_of_shape(seeds: Sequence[int]) -> Iterator[Origin]:

@@ -6,6 +6,7 @@ import datetime as dt
 import os
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -193,6 +194,9 @@ KINDS = st.one_of(
 def test_the_file_says_what_was_declared(
     columns: dict[str, Kind], name: str, codes: list[str], limit: int, rows: bool
 ) -> None:
+    columns = {
+        column: replace(kind, never_missing=rows, constant_per_unit=limit % 2 == 0) for column, kind in columns.items()
+    }
     try:
         table = Table(
             name=name,
@@ -205,7 +209,8 @@ def test_the_file_says_what_was_declared(
         )
     except InvalidInputError:  # names that differ in case only
         return
-    declared = Catalog(neighbors=Neighbors.REPLACE, tables={name: table})
+    policy = "refuse" if rows else "allow"
+    declared = Catalog(neighbors=Neighbors.REPLACE, tables={name: table}, rho_without_delta=policy)
     again = parse(vault_file.dump(declared))
     assert again == declared
     assert list(again.tables[name].columns) == list(columns)  # in the same order

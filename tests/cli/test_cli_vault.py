@@ -133,6 +133,21 @@ def test_add_prints_what_was_declared(run: Run) -> None:
     assert (told["name"], told["unit"], told["version"]) == ("two", "pid", 1)
 
 
+def test_columns_that_are_never_missing(run: Run, fails: Fails) -> None:
+    run("init", "v", "--epsilon", "1")
+    run("describe", "visits.csv", "--out", "draft.toml")
+    assert "# check: add never_missing = true to a column" in Path("draft.toml").read_text()
+    add = ["add", "v", "visits.csv", "--columns", "visits.toml", "--never-missing"]
+    out = run(*add, "ward", "--constant-per-unit", "ward")
+    assert "never_missing = true, constant_per_unit = true" in out
+    rows = result(
+        run("query", "v", "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward", "--epsilon", "0.1", "--json"),
+        "answer",
+    )["rows"]
+    assert None not in [row["ward"] for row in rows]
+    expect_code("unknown-column: 'wrd'", fails(2, *add, "wrd", "--name", "again"))
+
+
 def test_rows_can_be_units(run: Run) -> None:
     run("init", "v", "--epsilon", "1")
     Path("visits.toml").write_text(DRAFT + "\n")

@@ -501,7 +501,7 @@ def test_missing_keys_come_last() -> None:
 
 def test_keys_need_a_delta_and_a_budget_that_has_one() -> None:
     read = outline(plan((CITY,), N), KINDS, bounds())
-    with raises_code(InvalidInputError, "missing-delta: delta=2e-08 … 2.5e-07"):
+    with raises_code(InvalidInputError, "missing-delta: delta=2.5e-08 … 2.5e-07"):
         ask(read, Budget(3, "1e-6"), Price(epsilon=1))
     with raises_code(InvalidInputError, "not-declared"):
         ask(read, Budget(3, "1e-6"), Price(within=1))

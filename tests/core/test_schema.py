@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 from support.refusals import raises_code
 
 from privet.core.schema import Boolean, Category, Date, Integer, Number, Text, Timestamp
+from privet.core.shape import shape_of_kind
 from privet.errors import InvalidInputError
 
 
@@ -28,10 +30,36 @@ def test_kinds_are_values() -> None:
     assert Category("only").values == ("only",)
 
 
+def test_a_kind_says_that_it_is_never_missing_and_otherwise_nothing() -> None:
+    """Digests of declarations hold its text: that of a usual one is what it was before there was such a thing."""
+    assert repr(Integer(0, 5)) == "Integer(low=0, high=5)"
+    assert repr(Integer(0, 5, never_missing=True)) == "Integer(low=0, high=5, never_missing=True)"
+    assert repr(Text(constant_per_unit=True)) == "Text(constant_per_unit=True)"
+    assert (repr(Text()), repr(Boolean(never_missing=True))) == ("Text()", "Boolean(never_missing=True)")
+    days = ("2020-01-01", "2020-01-02")
+    for kind in (
+        Integer(0, 1),
+        Number(0, 1, step=1),
+        Boolean(),
+        Category(["a"]),
+        Text(),
+        Date(*days),
+        Timestamp(*days),
+    ):
+        never = replace(kind, never_missing=True)
+        assert never != kind
+        assert (kind.never_missing, never.never_missing) == (False, True)
+        assert (shape_of_kind(kind).null, shape_of_kind(never).null) == (True, False)
+        assert replace(shape_of_kind(never), null=True) == shape_of_kind(kind)
+
+
 @pytest.mark.parametrize(
     ("make", "problem"),
     [
         (lambda: Integer(0, 1.5), "not-whole: high"),
+        (lambda: Integer(0, 1, never_missing="yes"), "wrong-type: 'yes'"),
+        (lambda: Text(never_missing=1), "wrong-type: 1"),
+        (lambda: Date("2020-01-01", "2020-01-02", constant_per_unit=None), "wrong-type: constant_per_unit … None"),
         (lambda: Integer(2, 1), "reversed-range: 2 … high 1"),
         (lambda: Number(1, 0, step=1), "reversed-range: 1 … high 0"),
         (lambda: Number(0, 1, step=0), "not-positive: step … above 0"),

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.refusals import raises_code
 
-from privet.core.accountant import Budget, how_many
+from privet.core.accountant import Budget, how_many, rho_cap
 from privet.core.expression import Arithmetic, Column, Compare, Expression, IsNull, Literal, Not, Relation, Sign
 from privet.core.laws import DiscreteGaussian, DiscreteLaplace
 from privet.core.loss import NOTHING, Loss, sequential
@@ -116,6 +116,53 @@ def test_the_charge_is_the_sum_of_the_parts(neighbors: Neighbors, price: Price) 
             assert part.loss.rho == part.sensitivity.l2_squared / (2 * part.law.variance)
     total = asked.loss
     assert total.epsilon == F(3, 10) if price.epsilon else (total.epsilon is None and total.rho == F(1, 100))
+
+
+@pytest.mark.parametrize("neighbors", list(Neighbors))
+@pytest.mark.parametrize("delta", ["1e-9", "1e-5"])
+def test_rho_with_a_delta_is_booked_as_an_epsilon(neighbors: Neighbors, delta: str) -> None:
+    """The noise is the same; the epsilon is what the rho implies, and a thousandth less would not be covered."""
+    bounds = Bounds(groups=2, rows=3, neighbors=neighbors)
+    found = read(aggregate(Function.COUNT, name="n"), aggregate(Function.AVG, "cost"), keys=(WARD,), bounds=bounds)
+    bare, asked = (ask(found, BUDGET, price) for price in (Price(rho="0.01"), Price(rho="0.01", delta=delta)))
+    assert [part.law for part in asked.parts] == [part.law for part in bare.parts]
+    assert bare.loss.epsilon is None
+    loss = asked.loss
+    assert (loss.delta, loss.rho, loss.rho_delta) == (F(delta), F(1, 100), 0)
+    assert loss.epsilon is not None
+    assert rho_cap(loss.epsilon, F(delta)) >= F(999, 1000) * loss.rho  # type: ignore[operator]
+    assert rho_cap(loss.epsilon * F(999, 1000), F(delta)) < F(1, 100)
+
+
+def test_keys_have_half_of_a_delta_that_comes_with_rho() -> None:
+    bounds = Bounds(groups=2, rows=3, neighbors=Neighbors.ADD_REMOVE)
+    key = Key(name="note", value=Column("note"))
+    asked = ask(read(aggregate(Function.SUM, "cost"), keys=(key,), bounds=bounds), BUDGET, Price(rho=1, delta="1e-6"))
+    *noisy, keys = asked.parts
+    assert keys.loss.delta == keys.loss.rho_delta == F(1, 2 * 10**6)
+    assert sum((part.loss.delta for part in noisy), F(0)) == F(1, 2 * 10**6)
+    assert asked.loss.epsilon is not None
+    people = ask(
+        read(aggregate(Function.COUNT_DISTINCT), keys=(key,), bounds=bounds), BUDGET, Price(rho=1, delta="1e-6")
+    )
+    assert [part.measure.role for part in people.parts] == [Role.KEYS]  # nothing else to book
+
+
+def test_a_pure_price_below_what_rho_implies_stays() -> None:
+    """A choice by rank has a pure epsilon: 0.1 for rho 0.00125, which by conversion would be 0.27 at 1e-9."""
+    asked = ask(read(aggregate(Function.MAX, "age")), BUDGET, Price(rho="0.00125", delta="1e-9"))
+    assert F(999, 10000) < asked.loss.epsilon <= F(1, 10)  # type: ignore[operator]
+    assert asked.loss.delta == 0
+
+
+def test_an_owner_can_want_an_epsilon_in_every_price() -> None:
+    found = read(aggregate(Function.COUNT, name="n"))
+    with raises_code(InvalidInputError, "missing-delta: rho … delta=2.5e-11"):
+        ask(found, BUDGET, Price(rho="0.01"), finite=True)
+    assert ask(found, BUDGET, Price(rho="0.01", delta="1e-11"), finite=True).loss.epsilon
+    free, bound = (ask(found, BUDGET, Price(within=1000), finite=finite) for finite in (False, True))
+    assert free.loss.epsilon is None
+    assert bound.loss.epsilon is not None
 
 
 def test_noise_wider_than_the_sampler_is_refused() -> None:

@@ -277,7 +277,14 @@ def test_refusals_in_words() -> None:
     four = refused(pure(Fraction(4)), epsilon=None, rho=None)
     expect_code("budget-exceeded: epsilon 4; nothing is left of the budget", four)
     assert "epsilon=" not in four.remedy
-    expect_code("budget-exceeded: epsilon=3 and no delta", refused(approximate(Fraction(1), Fraction(1, 10**8))))
+    small_deltas = (Fraction(1), Fraction(1, 10**8))
+    expect_code("budget-exceeded: epsilon=3 and no delta", refused(approximate(*small_deltas)))
+    expect_code("budget-exceeded: delta 1e-8; delta 2.5e-10 … delta=2.5e-10", refused(approximate(*small_deltas)))
+    spent = {"delta": 10**15, "rho_delta": 10**15}  # all that deltas may have
+    none = refused(approximate(*small_deltas), **spent)
+    expect_code("budget-exceeded: delta 1e-8; no delta is left of the budget … epsilon=3 and no delta", none)
+    gone = refused(Loss(epsilon=None, rho=Fraction(1, 100), rho_delta=Fraction(1, 10**8)), epsilon=None, delta=None)
+    expect_code("budget-exceeded: delta 1e-8; delta 2.5e-10", gone)
     expect_code("budget-exceeded: rho without limit", refused(Loss(epsilon=None, rho=None)))
     assert "costs epsilon 1e-7; 0" not in refused(pure(Fraction(1, 10**7)), epsilon=None, rho=None).problem
     dear = Loss(epsilon=Fraction(1), rho=Fraction(5))  # rho above epsilon**2 / 2: the offer is below the price

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 from fractions import Fraction
 from html.parser import HTMLParser
 from xml.etree import ElementTree
@@ -16,7 +17,8 @@ from support.refusals import raises_code
 
 from privet.core.expression import Column, Compare, Extracted, Field, Literal, Period, Relation, Truncated
 from privet.core.loss import Loss
-from privet.core.plan import Order
+from privet.core.plan import Key, Order
+from privet.core.sensitivity import Bounds
 from privet.errors import InvalidInputError
 from privet.estimates.moments import Estimate
 from privet.report.answer import chart as answer_chart
@@ -87,7 +89,7 @@ def test_prices_without_epsilon_and_with_delta() -> None:
 
 def test_every_row_is_printed_and_no_row_is_told() -> None:
     many = answer(question(plan((key("age"),), N)), [7])
-    assert len(text(many).splitlines()) == 1 + 122 + 1 + 4
+    assert len(text(many).splitlines()) == 1 + 122 + 1 + 5
     having = Compare(Relation.GREATER, Column("n"), Literal(Fraction(100)))
     none = answer(question(plan(BY_WARD, N, having=having)), [7])
     assert "No row is left after HAVING and LIMIT." in text(none)
@@ -99,7 +101,7 @@ def test_keys_of_every_kind() -> None:
     keys = (key("smoker"), key("h", hour), key("q", quarter))
     rows = text(answer(question(plan(keys, N)), [1])).splitlines()
     assert re.split("  +", rows[1])[:3] == ["false", "2026-01-01 00:00:00", "1"]
-    assert rows[-6].split()[:3] == ["(missing)"] * 3
+    assert rows[-7].split()[:3] == ["(missing)"] * 3
     assert rows[1].startswith("false")
     assert key_text(Fraction(1, 2)) == "0.5"
     assert key_text("(missing)") == '"(missing)"'
@@ -274,3 +276,36 @@ def test_what_is_known_to_be_too_much_is_refused_before_it_is_paid() -> None:
 def test_gaussian_noise_is_drawn_as_well() -> None:
     shown = answer(question(plan(BY_WARD, N), bounds(1, 1), rho="0.1"), [100])
     assert "A: 100, between 95 and 105" in spoken(svg(shown.chart()))
+
+
+@pytest.mark.parametrize(
+    ("keys", "limits", "named"),
+    [
+        ((), bounds(5, 1), ("at most 1 row per person",)),
+        ((), bounds(5, 20), ("at most 20 rows per person",)),
+        ((), replace(bounds(5, 20), in_all=7), ("at most 7 rows per person",)),
+        ((key("ward"),), bounds(2, 20), ("at most 2 groups per person", "at most 20 rows per person in each group")),
+        ((key("ward"),), bounds(5, 20), ("at most 20 rows per person in each group",)),  # there are 5 wards
+        ((key("ward"),), replace(bounds(20, 20), in_all=20), ("at most 20 rows per person",)),
+        (
+            (key("ward"),),
+            replace(bounds(1, 2_000), in_all=1_500),
+            (
+                "at most 1 group per person",
+                "at most 2,000 rows per person in each group",
+                "at most 1,500 rows per person in all",
+            ),
+        ),
+    ],
+)  # fmt: skip
+def test_an_answer_names_the_limits_that_were_applied(
+    keys: tuple[Key, ...], limits: Bounds, named: tuple[str, ...]
+) -> None:
+    shown = answer(question(plan(keys, N), limits, epsilon=1), [7])
+    assert shown.limits == named
+    assert shown.to_json()["limits"] == list(named)
+    assert f"Limits   {'; '.join(named)}\n" in str(shown)
+    assert "; ".join(named) in shown._repr_html_()
+    rows = replace(shown, rows_are_units=True)
+    assert (rows.limits, rows.to_json()["limits"]) == ((), [])
+    assert "Limits" not in str(rows)

@@ -8,11 +8,12 @@ from __future__ import annotations
 import datetime as dt
 import struct
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from random import Random
 from typing import Any
+from zlib import crc32
 
 import duckdb
 from hypothesis import strategies as st
@@ -352,6 +353,15 @@ STEPS = [
 
 
 def random_kind(rng: Random) -> Kind:
+    return some_never_missing(_random_kind(rng))
+
+
+def some_never_missing(kind: Kind) -> Kind:
+    """Every fourth kind is never missing. Its own text decides, so that no draw is used up."""
+    return replace(kind, never_missing=True) if crc32(repr(kind).encode()) % 4 == 0 else kind
+
+
+def _random_kind(rng: Random) -> Kind:
     match rng.randrange(8):
         case 0 | 1:
             low = rng.choice([0, 0, -3, 5, -10, -(2**62), 2**53])

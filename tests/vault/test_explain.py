@@ -216,6 +216,25 @@ def test_what_was_spent_is_taken_off(tmp_path: Path) -> None:
         assert "Left of the budget: no epsilon, rho 0.026463 of 0.116463." in said(query(asked, book))
 
 
+def test_what_ends_the_gauge_of_epsilon_is_said_first(tmp_path: Path) -> None:
+    with ledger(tmp_path) as book:
+        asked = query(question(plan(WARD, N), rho="0.01"), book)
+        assert explanation(asked).ends_epsilon
+        assert "It ends the gauge of epsilon." in said(asked)
+        assert "With delta=2.5e-11 it would be booked as about epsilon 0.9 as well" in said(asked)
+        booked = query(question(plan(WARD, N), rho="0.01", delta="2.5e-11"), book)
+        assert not explanation(booked).ends_epsilon
+        assert "epsilon 0.89541 with delta 2.5e-11 on the basic gauge" in said(booked)
+        large = query(question(plan(WARD, N), rho="0.01", delta="1e-9"), book)
+        assert explanation(large).ends_epsilon
+        assert "at most 2.5e-10: give a smaller delta" in said(large)
+        book.spend(Charge(loss=zcdp(Fraction("0.01")), request=REQUEST))
+        assert not explanation(asked).ends_epsilon  # it has ended before
+    (tmp_path / "pure").mkdir()
+    with ledger(tmp_path / "pure", budget=Budget(3)) as book:
+        assert not explanation(query(question(plan((), N), epsilon=1), book)).ends_epsilon
+
+
 def test_a_gauge_that_is_gone_offers_nothing(tmp_path: Path) -> None:
     with ledger(tmp_path) as book:
         book.spend(Charge(loss=Loss(epsilon=Fraction(1), rho=None), request=REQUEST))

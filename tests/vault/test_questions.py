@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
@@ -66,3 +67,21 @@ def test_there_are_a_hundred_and_most_are_answered() -> None:
 
 def test_the_page_lists_them_all() -> None:
     assert PAGE.read_text() == page_of(ASKED), "run `python tests/support/questions.py`"
+
+
+@pytest.mark.parametrize("outer", ["AVG", "SUM", "STDDEV", "MEDIAN", "MAX"])
+@pytest.mark.parametrize("total", ["COUNT(*)", "COUNT(cost)", "COUNT(DISTINCT ward)", "SUM(cost)", "SUM(0 - cost)"])
+def test_the_words_to_add_to_a_total_without_a_limit(vaults: dict[str, Vault], outer: str, total: str) -> None:
+    """The remedy, typed in, is answered; so is its form for data frames."""
+    vault = vaults["hospital"]
+    text = f"SELECT {outer}(t) AS a FROM (SELECT patient_id, {total} AS t FROM visits GROUP BY patient_id)"
+    with raises_code(pv.errors.RefusedQueryError, "unbounded") as refused:
+        vault.sql(text, epsilon=2)
+    (written,) = re.findall(r"write (.*) instead of", refused.value.remedy)
+    asked = vault.sql(text.replace(total, written.replace("SUM(x)", total)), epsilon=2)
+    assert asked.release().rows
+    (call,) = re.findall(r"with frames (.*)$", refused.value.remedy)
+    given = eval(call, {"pv": pv}) if "(x)" not in written else None
+    if given is not None and outer == "AVG":
+        framed = vault.table("visits").per_unit(t=given).agg(a=pv.mean("t")).query(epsilon=2)
+        assert framed.cost == asked.cost

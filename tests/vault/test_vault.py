@@ -185,6 +185,32 @@ def test_the_other_gauge_goes_on(vault: Vault) -> None:
     small.release()
 
 
+def test_rho_with_a_delta_leaves_both_gauges(vault: Vault) -> None:
+    vault.sql(BY_WARD, rho="0.001", delta="1e-11").release()
+    spent = vault.budget.spent
+    assert spent.epsilon is not None
+    assert 0 < spent.epsilon < 1
+    vault.sql(BY_WARD, epsilon="1.5").release()  # rho is 0.117 at most: only the basic gauge certifies both
+    with raises_code(BudgetExceededError, "budget-exceeded: rho 0.001"):
+        vault.sql("SELECT COUNT(*) AS n FROM visits", rho="0.001").release()
+    vault.sql("SELECT COUNT(*) AS n FROM visits", rho="0.001", delta="1e-11").release()
+
+
+def test_an_owner_can_refuse_rho_without_delta(folder: Path) -> None:
+    with pv.create(folder / "s.privet", budget=pv.Budget(3, 1e-9), rho_without_delta="refuse") as made:
+        made.add_table("visits", folder / "visits.parquet", unit=None, columns=COLUMNS)
+    assert 'rho_without_delta = "refuse"' in (folder / "s.privet/vault.toml").read_text()
+    with pv.open(folder / "s.privet") as opened:
+        asked = "SELECT COUNT(*) AS n FROM visits"
+        with raises_code(InvalidInputError, "missing-delta: rho"):
+            opened.sql(asked, rho="0.01")
+        assert opened.sql(asked, rho="0.01", delta="1e-11").release().rows
+        assert opened.sql(asked, within=1000).cost.epsilon is not None
+        assert opened._gate([]).finite
+    with raises_code(InvalidInputError, "unknown-choice: 'never'"):
+        pv.create(folder / "t.privet", budget=pv.Budget(3, 1e-9), rho_without_delta="never")
+
+
 def test_warn_says_for_ever_that_the_cap_no_longer_holds(folder: Path) -> None:
     with pv.create(folder / "w.privet", budget=pv.Budget(1), on_exhausted="warn") as vault:
         vault.add_table("visits", folder / "visits.parquet", unit=None, columns=COLUMNS)
@@ -252,6 +278,44 @@ def test_a_frame_is_attached_again_after_opening(folder: Path) -> None:
         vault.add_table("more", folder / "visits.parquet", unit="id", columns=COLUMNS)
         with raises_code(InvalidInputError, "not-supported"):
             vault.attach("more", frame())
+
+
+def test_a_column_that_is_never_missing_has_no_group_of_missing_values(folder: Path) -> None:
+    """A missing value counts as the lowest one, and no row is lost; under a LEFT JOIN it can be missing again."""
+    frame = pd.DataFrame({"who": [1, 2, 3, 4], "age": [None, 200, 30, 7], "ward": ["B", None, "?", "A"]})
+    columns = {"age": pv.Integer(5, 120, never_missing=True), "ward": pv.Category(["A", "B"], never_missing=True)}
+    with pv.create(folder / "n.privet", budget=pv.Budget(99), testing=True) as made:
+        made.add_table("t", frame, unit="who", columns=columns)
+        made.add_table("u", frame.head(1), unit="who", columns=columns)
+        query = made.sql("SELECT ward, SUM(age) AS s, COUNT(age) AS n, COUNT(*) AS c FROM t GROUP BY ward", epsilon=9)
+        assert [measure.role.value for measure in query.priced.measures] == ["count", "sum"]
+        exact = {part.role: list(part.values) for part in pv.testing.exact(query, key=b"k").parts}
+        assert exact == {"count": [3, 1], "sum": [120 + 30 + 7 - 3 * 62, 5 - 62]}  # around the middle of the range
+        assert [row["ward"] for row in query.release().rows] == ["A", "B"]
+        assert "missing" not in str(query.release())
+        joined = "SELECT u.ward AS w, COUNT(*) AS n FROM t LEFT JOIN u ON t.who = u.who GROUP BY u.ward"
+        assert [row["w"] for row in made.sql(joined, epsilon=9).release().rows] == ["A", "B", None]
+    with pv.open(folder / "n.privet") as opened:
+        assert opened.declaration("t").columns["age"].never_missing
+
+
+@pytest.mark.parametrize("neighbors", ["add-remove", "replace"])
+def test_a_constant_column_counts_each_person_in_one_group(folder: Path, neighbors: str) -> None:
+    """The price is that of one group, and one is kept also of a person for whom the declaration is wrong."""
+    frame = pd.DataFrame({"who": [1, 1, 2, 2, 3], "sex": ["F", "F", "F", "M", "M"], "ward": list("ABABA")})
+    columns = {"sex": pv.Category(["F", "M"], constant_per_unit=True), "ward": pv.Category(["A", "B"])}
+    with pv.create(folder / "c.privet", budget=pv.Budget(99), neighbors=neighbors, testing=True) as made:
+        made.add_table("t", frame, unit="who", max_groups=5, max_rows_per_group=2, columns=columns)
+        text = "SELECT {0}, COUNT(*) AS n FROM t GROUP BY {0}"
+        asked, single = made.sql(text.format("sex"), epsilon=1), made.sql(text.format("ward"), epsilon=1, max_groups=1)
+        assert asked.error == single.error
+        assert asked.priced.bounds.groups == 1
+        (part,) = pv.testing.exact(asked, key=b"k").parts
+        assert sum(part.values) == 4  # of person 2 one row, F or M, is not there
+        assert asked.release().limits[0] == "at most 1 group per person"
+        wide = made.sql(text.format("ward"), epsilon=1)
+        assert wide.error == made.sql(text.format("ward"), epsilon=1, max_groups=3).error  # A, B and missing
+        assert made.sql("SELECT sex, ward, COUNT(*) AS n FROM t GROUP BY 1, 2", epsilon=1).priced.bounds.groups == 5
 
 
 def test_persons_are_bounded(folder: Path) -> None:

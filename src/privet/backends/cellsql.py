@@ -128,10 +128,11 @@ def cell_of(task: Task) -> str:
 def is_raw(task: Task, key: Key) -> bool:
     """A category is grouped by its raw text: what is not listed becomes NULL when the cells are numbered. Where keys
     are not public, they are not numbered at first: there it is read like any other column, and so it is in rows
-    that are made from several tables."""
+    that are made from several tables, and where a text that is not listed counts as the first that is."""
     if task.cells.private or not isinstance(key.value, Column) or not isinstance(origin_of(task.plan), Scan):
         return False
-    return isinstance(task.table.columns[key.value.name], Category)
+    kind = task.table.columns[key.value.name]
+    return isinstance(kind, Category) and not kind.never_missing
 
 
 def _index(name: str, shape: Shape, domain: tuple[Value, ...], *, raw: bool) -> Whole:

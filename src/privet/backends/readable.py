@@ -105,7 +105,31 @@ def _room(number: Fraction, digits: int) -> int:
 
 @claim("reading-is-row-wise")
 def read(raw: object, kind: Kind) -> Value:
-    """What a raw value means under a declaration. What it cannot mean is NULL; it never fails."""
+    """What a raw value means under a declaration. What it cannot mean is NULL, or the lowest value of a column that is
+    never missing; it never fails."""
+    value = _read(raw, kind)
+    return lowest(kind) if value is None and kind.never_missing else value
+
+
+@claim("never-missing")
+def lowest(kind: Kind) -> Value:
+    """What a missing value counts as in a column that is never missing."""
+    match kind:
+        case Integer() | Number():
+            return Fraction(kind.low)
+        case Boolean():
+            return False
+        case Category():
+            return kind.values[0]
+        case Text():
+            return ""
+        case Date() | Timestamp():
+            return kind.low
+        case _:
+            assert_never(kind)
+
+
+def _read(raw: object, kind: Kind) -> Value:
     if isinstance(raw, Decimal) and not raw.is_finite():
         return None
     match kind:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import assert_never
 
@@ -36,6 +36,19 @@ class Reading:
 @claim("reading-is-row-wise")
 def reading(kind: Kind, type_: str, raw: str, name: str) -> Reading:
     """How to read the column `raw` of an engine's type as declared; the first step's result is called `name`."""
+    how = _reading(kind, type_, raw, name)
+    if not kind.never_missing:
+        return how
+    if isinstance(kind, Category | Text):
+        return replace(how, second=f"coalesce({how.second}, {spelling.text(str(readable.lowest(kind)))})")
+    if isinstance(kind, Boolean):
+        return replace(how, second=f"coalesce({how.second}, FALSE)")
+    least = constant(kind.steps[0])
+    wide = how.wide or least.wide
+    return replace(how, second=f"coalesce({how.second}, {least.typed(wide)})", wide=wide)
+
+
+def _reading(kind: Kind, type_: str, raw: str, name: str) -> Reading:
     match kind:
         case Integer() | Number():
             return _number(kind, type_, raw, name)

@@ -134,8 +134,15 @@ class Catalog:
     neighbors: Neighbors
     tables: Mapping[str, Table] = field(default_factory=dict)
     partition: Partition | None = None  # as the ledger has it, for people to read
+    rho_without_delta: str = "allow"  # or "refuse": every price then has a finite epsilon
 
     def __post_init__(self) -> None:
+        if self.rho_without_delta not in ("allow", "refuse"):
+            raise InvalidInputError(
+                f"rho_without_delta must be 'allow' or 'refuse', not {show(self.rho_without_delta)}",
+                "give 'refuse' if every price must have an epsilon",
+                "unknown-choice",
+            )
         object.__setattr__(self, "neighbors", neighbors_from(self.neighbors))
         for name, table in self.tables.items():
             if name != table.name:

@@ -69,7 +69,10 @@ def write_columns(
 
 def _column(kind: Kind, rows: int, source: random.Random) -> list[object]:
     ends = edges(kind)[:rows]
-    drawn = [None if source.random() < MISSING_SHARE else _value(kind, source) for _ in range(rows - len(ends))]
+    drawn = [
+        None if source.random() < MISSING_SHARE and not kind.never_missing else _value(kind, source)
+        for _ in range(rows - len(ends))
+    ]
     return [*ends, *drawn]
 
 

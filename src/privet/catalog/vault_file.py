@@ -36,7 +36,7 @@ from privet.catalog.declarations import (  # fmt: skip
 )
 from privet.core.partition import Partition
 from privet.core.rational import show
-from privet.core.schema import Boolean, Category, Date, Integer, Kind, Number, Text, Timestamp
+from privet.core.schema import FLAGS, Boolean, Category, Date, Integer, Kind, Number, Text, Timestamp
 from privet.core.unit import neighbors_from
 from privet.errors import InvalidInputError
 
@@ -96,14 +96,16 @@ def parse(text: str) -> Catalog:
             f"write format = {FORMAT}, or update Privet",
             "unsupported-format",
         )
-    _only(document, {"format", "neighbors", "partition", "tables"}, "the file")
+    _only(document, {"format", "neighbors", "rho_without_delta", "partition", "tables"}, "the file")
     if "neighbors" not in document:
         raise InvalidInputError(
             "neighbors is missing", 'write neighbors = "add-remove" or neighbors = "replace"', "missing-entry"
         )
     tables = {name: _table(name, entry) for name, entry in _mapping(document.get("tables", {}), "tables").items()}
     partition = None if "partition" not in document else _partition(document["partition"])
-    return Catalog(neighbors=neighbors_from(document["neighbors"]), tables=tables, partition=partition)
+    rho = document.get("rho_without_delta", "allow")
+    neighbors = neighbors_from(document["neighbors"])
+    return Catalog(neighbors=neighbors, tables=tables, partition=partition, rho_without_delta=rho)
 
 
 def _partition(entry: object) -> Partition:
@@ -165,8 +167,8 @@ def _column(name: str, entry: object) -> tuple[Kind, tuple[str, ...]]:
         kind = KINDS.get(word) if isinstance(word, str) else None
         if kind is None:
             raise InvalidInputError(f"there is no kind {show(word)}", f"use one of {listed(KINDS)}", "unknown-choice")
-        wanted = {part.name for part in fields(kind)}
-        _only(given, wanted, f"kind {word}")
+        wanted = {part.name for part in fields(kind)} - set(FLAGS)
+        _only(given, wanted | set(FLAGS), f"kind {word}")
         if wanted - set(given):
             raise InvalidInputError(
                 f"kind {word} needs {listed(wanted)}", f"add {listed(wanted - set(given))}", "missing-entry"
@@ -230,6 +232,8 @@ def _sync_folder(folder: Path) -> None:
 def dump(catalog: Catalog) -> str:
     """The text of a vault.toml."""
     head = f"{HEAD}\nformat = {FORMAT}\nneighbors = {_value(str(catalog.neighbors))}\n"
+    if catalog.rho_without_delta != "allow":
+        head += f"rho_without_delta = {_value(catalog.rho_without_delta)}\n"
     parts = [] if catalog.partition is None else [partition_section(catalog.partition)]
     return "\n".join([head, *parts, *(section(table) for table in catalog.tables.values())])
 
@@ -271,7 +275,8 @@ def section(table: Table, notes: Mapping[str, str] | None = None) -> str:
 
 def _spelled(kind: Kind) -> dict[str, object]:
     word = next(word for word, made in KINDS.items() if isinstance(kind, made))
-    return {"kind": word} | {part.name: getattr(kind, part.name) for part in fields(kind)}
+    given = {part.name: getattr(kind, part.name) for part in fields(kind) if part.name not in FLAGS}
+    return {"kind": word} | given | {name: True for name in FLAGS if getattr(kind, name)}
 
 
 def _line(key: str, value: object, note: str | None) -> str:

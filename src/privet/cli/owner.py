@@ -15,6 +15,7 @@ from privet.report.terminal import ceiling, one_line
 
 if TYPE_CHECKING:
     from privet.catalog.declarations import Table
+    from privet.core.schema import Kind
     from privet.vault import Vault
 
 MOVES = {
@@ -40,6 +41,11 @@ def _init_options(command: argparse.ArgumentParser) -> None:
         default="refuse",
         help="when the budget is used up: refuse (the default), or warn and answer anyway",
     )
+    command.add_argument(
+        "--rho-without-delta",
+        default="allow",
+        help="prices in rho that come without a delta: allow (the default), or refuse, so that each has an epsilon",
+    )
     verb.json_option(command)
 
 
@@ -48,7 +54,13 @@ def _init(options: argparse.Namespace) -> None:
     from privet.vault import create  # noqa: PLC0415  brings NumPy and DuckDB
 
     budget = Budget(options.epsilon, options.delta)
-    with create(options.vault, budget=budget, neighbors=options.neighbors, on_exhausted=options.on_exhausted) as vault:
+    with create(
+        options.vault,
+        budget=budget,
+        neighbors=options.neighbors,
+        on_exhausted=options.on_exhausted,
+        rho_without_delta=options.rho_without_delta,
+    ) as vault:
         terms = vault.terms
     if options.json:
         cap = {"epsilon": float(budget.epsilon), "delta": float(budget.delta), "rho": float(budget.rho)}
@@ -139,6 +151,18 @@ def _add_options(command: argparse.ArgumentParser) -> None:
         help="column that tells the rows of a public table apart; may be given again",
     )
     command.add_argument(
+        "--never-missing",
+        action="append",
+        metavar="COLUMN",
+        help="no value of this column is ever missing: a missing one counts as the lowest; may be given again",
+    )
+    command.add_argument(
+        "--constant-per-unit",
+        action="append",
+        metavar="COLUMN",
+        help="all rows of one person have the same value in this column, such as sex; may be given again",
+    )
+    command.add_argument(
         "--max-groups", type=int, metavar="N", help="count one person in at most N groups of an answer"
     )
     command.add_argument(
@@ -195,7 +219,25 @@ def _declared(options: argparse.Namespace, vault: Vault) -> Table:
         changes |= {"public": options.public, "key": table.key if options.public else ()}
     if options.key is not None:
         changes["key"] = tuple(options.key)
+    changes["columns"] = _flagged(table, options)
     return replace(table, name=options.name or table.name, source=source, **changes)
+
+
+def _flagged(table: Table, options: argparse.Namespace) -> dict[str, Kind]:
+    """The columns, with what the command line says about single ones."""
+    from privet.core.schema import FLAGS  # noqa: PLC0415
+
+    columns = dict(table.columns)
+    for flag in FLAGS:
+        for name in getattr(options, flag) or ():
+            if name not in columns:
+                raise InvalidInputError(
+                    f"--{flag.replace('_', '-')} names {show(name)}, which is not declared",
+                    f"give one of {', '.join(columns)}",
+                    "unknown-column",
+                )
+            columns[name] = replace(columns[name], **{flag: True})
+    return columns
 
 
 def _from_draft(path: Path, vault: Vault) -> Table:

@@ -7,20 +7,22 @@ rows comes later.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import assert_never
 
 from privet.core.claim import claim
-from privet.core.measures import Measure, Role
+from privet.core.expression import Column, columns_in
 from privet.core.narrow import narrowed
 from privet.core.plan import Aggregate, Function, Joined, Origin, PerUnit, Plan, Scan
 from privet.core.ranges import shape_of
+from privet.core.schema import Kind
 from privet.core.shape import ORDERED, Form, Shape, Shapes, checked, need
 from privet.errors import RefusedQueryError
 
 MOST_ROWS = 2**40  # of one unit: no sum of its rows is larger than that many of the largest
 TOTALS = (Function.COUNT, Function.COUNT_DISTINCT, Function.SUM)
+COUNTS = (Function.COUNT, Function.COUNT_DISTINCT)
 MADE = (*TOTALS, Function.AVG, Function.MIN, Function.MAX)
 
 
@@ -50,31 +52,31 @@ def tables_in(origin: Origin) -> Iterator[str]:
 
 
 @claim("origin-shapes")
-def shapes_of(origin: Origin, declared: Mapping[str, Shapes]) -> dict[str, Shape]:
+def shapes_of(origin: Origin, declared: Mapping[str, Shapes], most_rows: int = MOST_ROWS) -> dict[str, Shape]:
     """Every value of a column of the origin lies in its shape. `declared` are those of each table."""
     match origin:
         case Scan():
             return dict(declared[origin.table])
         case Joined():
-            left, right = shapes_of(origin.left, declared), shapes_of(origin.right, declared)
+            left, right = (shapes_of(side, declared, most_rows) for side in (origin.left, origin.right))
             for mine, yours in origin.on:
                 need(right[yours], left[mine].form)
             return left | {
                 here: replace(right[name], null=right[name].null or origin.outer) for name, here in origin.names
             }
         case PerUnit():
-            columns = shapes_of(origin.source, declared)
+            columns = shapes_of(origin.source, declared, most_rows)
             if origin.where is not None:
                 need(shape_of(origin.where, columns), Form.TRUTH)
             passing = narrowed(columns, origin.where)
             keys = {key.name: shape_of(key.value, passing) for key in origin.keys}
-            return keys | {aggregate.name: _made(aggregate, passing) for aggregate in origin.aggregates}
+            return keys | {aggregate.name: _made(aggregate, passing, most_rows) for aggregate in origin.aggregates}
         case _:
             assert_never(origin)
 
 
-def _made(aggregate: Aggregate, columns: Shapes) -> Shape:
-    """What an aggregate of one unit's rows can be. There is at least one row."""
+def _made(aggregate: Aggregate, columns: Shapes, most_rows: int) -> Shape:
+    """What an aggregate of one unit's rows can be. There is at least one row, and at most `most_rows`."""
     function, value = aggregate.function, aggregate.value
     if function not in MADE or aggregate.second is not None:
         raise RefusedQueryError(
@@ -82,19 +84,19 @@ def _made(aggregate: Aggregate, columns: Shapes) -> Shape:
             f"use one of {', '.join(map(str, MADE))} there",
             "unsupported-function",
         )
-    if value is None and function in (Function.COUNT, Function.COUNT_DISTINCT):
-        return Shape(form=Form.NUMBER, low=1, high=MOST_ROWS, null=False)
+    if value is None and function in COUNTS:
+        return Shape(form=Form.NUMBER, low=1, high=most_rows, null=False)
     if value is None:
         raise RefusedQueryError(f"{function} has nothing to add up", f"write {function}(x)", "wrong-arguments")
     shape = shape_of(value, columns)
-    if function in (Function.COUNT, Function.COUNT_DISTINCT):
-        return Shape(form=Form.NUMBER, high=MOST_ROWS, null=False)
+    if function in COUNTS:
+        return Shape(form=Form.NUMBER, high=most_rows, null=False)
     if function in (Function.MIN, Function.MAX):
         return replace(need(shape, *ORDERED), period=shape.period)
     need(shape, Form.NUMBER)
     if function is Function.AVG:
         return shape
-    return checked(replace(shape, low=min(shape.low, 0) * MOST_ROWS, high=max(shape.high, 0) * MOST_ROWS))
+    return checked(replace(shape, low=min(shape.low, 0) * most_rows, high=max(shape.high, 0) * most_rows))
 
 
 def rows_of_a_unit(origin: Origin) -> int | None:
@@ -114,17 +116,65 @@ def rows_of_a_unit(origin: Origin) -> int | None:
             assert_never(origin)
 
 
-def check_clamped(plan: Plan, measures: Sequence[Measure]) -> None:
-    """What a unit adds up to has no useful range of its own: noise for 2**40 rows would hide everything."""
-    added_up = any(True for _ in _totals(origin_of(plan)))
-    counts = (Role.COUNT, Role.PEOPLE, Role.DISTINCT)
-    if added_up and any(m.role not in counts and m.high - m.low >= MOST_ROWS for m in measures):
-        raise RefusedQueryError(
-            "the total of each unit has no known limit",
-            "give a limit: LEAST(SUM(x), 5000), or LEAST(GREATEST(SUM(x), -100), 100) if it can be below 0;"
-            ' with frames pv.sum("x").clip(0, 5000)',
-            "unbounded",
-        )
+@claim("one-group")
+def in_one_group(plan: Plan, kinds: Mapping[str, Mapping[str, Kind]]) -> bool:
+    """Whether every key is made of columns that are declared to be the same in all rows of a unit. Then one group of
+    a unit is enough, and bounding keeps one: where the declaration is wrong, rows are dropped and nothing else."""
+    constant = _constant(origin_of(plan), kinds)
+    return bool(plan.keys) and all(constant.issuperset(columns_in(key.value)) for key in plan.keys)
+
+
+def _constant(origin: Origin, kinds: Mapping[str, Mapping[str, Kind]]) -> set[str]:
+    match origin:
+        case Scan():
+            return {name for name, kind in kinds[origin.table].items() if kind.constant_per_unit}
+        case Joined():
+            right = _constant(origin.right, kinds) if origin.by_unit else set[str]()
+            return _constant(origin.left, kinds) | {here for name, here in origin.names if name in right}
+        case PerUnit():
+            below = _constant(origin.source, kinds)
+            return {key.name for key in origin.keys if below.issuperset(columns_in(key.value))}
+        case _:
+            assert_never(origin)
+
+
+def check_clamped(plan: Plan, declared: Mapping[str, Shapes]) -> None:
+    """What a unit adds up to has no useful range of its own: noise for 2**40 rows would hide everything.
+
+    A value has a limit of its own if its range is the same when a unit may have half as many rows.
+    """
+    origin = origin_of(plan)
+    totals = list(_totals(origin))
+    if not totals:
+        return
+    all_rows, fewer_rows = (
+        narrowed(shapes_of(origin, declared, rows), plan.where) for rows in (MOST_ROWS, MOST_ROWS // 2)
+    )
+    for aggregate in plan.aggregates:
+        for value in (aggregate.value, aggregate.second):
+            if aggregate.function in COUNTS or value is None:
+                continue
+            shape = shape_of(value, all_rows)
+            if shape != shape_of(value, fewer_rows):
+                used = set(columns_in(value))
+                total = next((each for each in totals if each.name in used), totals[0])
+                raise _no_limit(total, negative=total.function is Function.SUM and shape.low < 0)
+
+
+def _no_limit(total: Aggregate, *, negative: bool) -> RefusedQueryError:
+    """The words to add, around the total as SQL writes it."""
+    of = "*" if total.value is None else total.value.name if isinstance(total.value, Column) else "x"
+    low, high = (-5000 if negative else 0, 5000) if total.function is Function.SUM else (0, 20)
+    call = {Function.SUM: "sum", Function.COUNT: "count"}.get(total.function, "n_distinct")
+    written = f"{total.function}({of})" if total.function is not Function.COUNT_DISTINCT else f"COUNT(DISTINCT {of})"
+    limited = f"LEAST(GREATEST({written}, {low}), {high})" if negative else f"LEAST({written}, {high})"
+    framed = f"pv.{call}()" if of == "*" else f'pv.{call}("{of}")'
+    return RefusedQueryError(
+        f"the total {written} of each unit has no known limit",
+        f"give a limit that few units exceed: write {limited} instead of {written};"
+        f" with frames {framed}.clip({low}, {high})",
+        "unbounded",
+    )
 
 
 def _totals(origin: Origin) -> Iterator[Aggregate]:

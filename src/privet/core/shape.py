@@ -5,13 +5,14 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
 from functools import reduce
 from typing import assert_never
 
 from privet.core import calendar
+from privet.core.claim import claim
 from privet.core.expression import Period, Value
 from privet.core.rational import show
 from privet.core.schema import Boolean, Category, Date, Integer, Kind, Number, Text, Timestamp
@@ -55,8 +56,13 @@ Shapes = Mapping[str, Shape]
 TRUTH = Shape(form=Form.TRUTH, high=1)
 
 
+@claim("never-missing")
 def shape_of_kind(kind: Kind) -> Shape:
-    """A declared column. Any value can be missing."""
+    """A declared column. Any value can be missing, unless `never_missing` says how such a one is read."""
+    return replace(_shape_of_kind(kind), null=not kind.never_missing)
+
+
+def _shape_of_kind(kind: Kind) -> Shape:
     match kind:
         case Integer() | Number():
             low, high = kind.steps

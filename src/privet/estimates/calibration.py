@@ -10,6 +10,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 
+from privet.core.accountant import LARGE_ORDER, ORDER_STEP, implies
 from privet.core.claim import claim
 from privet.core.exponential import exp_enclosure
 from privet.core.laws import DiscreteGaussian
@@ -120,6 +121,27 @@ def gaussian_epsilon(law: DiscreteGaussian, sensitivity: int, delta: Fraction) -
     rho = sensitivity**2 / (2 * law.variance)
     guess = rho + Fraction(2 * math.sqrt(-math.log(delta) * float(min(rho, Fraction(10**12)))))
     return smallest(guess, lambda e: gaussian_delta(law, sensitivity, e) <= delta)
+
+
+@claim("zcdp-to-dp")
+@lru_cache(maxsize=1024)
+def epsilon_of_rho(rho: Fraction, delta: Fraction) -> Fraction:
+    """The smallest epsilon, to five digits, at which rho-zCDP is certified to imply (epsilon, delta)-DP by the Renyi
+    divergence of one order, which floats propose."""
+    size, log_delta = float(rho), math.log(delta)
+
+    def epsilon(order: float) -> float:
+        penalty = (order - 1) * math.log1p(-1 / order) - math.log(order)
+        return order * size + (penalty - log_delta) / (order - 1)
+
+    low, high = 1 + 1 / ORDER_STEP, 2 + math.sqrt(-2 * log_delta / size)
+    for _ in range(200):  # it has one minimum in between: drop a third on the higher side
+        third = (high - low) / 3
+        low, high = (low, high - third) if epsilon(low + third) < epsilon(high - third) else (low + third, high)
+    step = 1 if low >= LARGE_ORDER else ORDER_STEP
+    order = max(Fraction(ORDER_STEP + 1, ORDER_STEP), Fraction(round(low * step), step))
+    guess = Fraction(max(epsilon(float(order)), size / 1000))
+    return smallest(guess, lambda e: implies(rho, e, delta, order))
 
 
 def _check_certifiable(delta: Fraction) -> None:

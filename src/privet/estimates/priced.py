@@ -73,19 +73,17 @@ def outline(
     `kinds` are the columns of the plan's table, `beside` those of other tables that it is asked of.
     """
     tables = {plan.table: kinds, **beside}
-    declared = shapes_of(
-        origin_of(plan),
-        {name: {column: shape_of_kind(kind) for column, kind in columns.items()} for name, columns in tables.items()},
-    )
+    shapes = {name: {column: shape_of_kind(kind) for column, kind in each.items()} for name, each in tables.items()}
+    declared = shapes_of(origin_of(plan), shapes)
     if plan.where is not None:
         need(shape_of(plan.where, declared), Form.TRUTH)
+    check_clamped(plan, shapes)
     passing = narrowed(declared, plan.where)
     cells = cells_of(plan, passing)
     check_levels(plan, cells)
     check_computed(plan, passing)
     measures, recipes = measures_of(plan, passing, _wish(cells, bounds, centered=False))
     _check_few(measures)
-    check_clamped(plan, measures)
     return Outline(
         plan=plan,
         bounds=bounds,

@@ -9,11 +9,12 @@ from fractions import Fraction
 from privet.core.accountant import Budget, how_many, rho_cap
 from privet.core.claim import claim
 from privet.core.loss import NOTHING, Loss
-from privet.core.parts import Gauge, Part, priced, sensitivity_of
+from privet.core.parts import Gauge, Part, priced, sensitivity_of, total_loss
 from privet.core.plan import Function
 from privet.core.rational import below_one, positive, show
 from privet.errors import InvalidInputError, RefusedQueryError
 from privet.estimates.accuracy import price_within
+from privet.estimates.calibration import epsilon_of_rho
 from privet.estimates.levels import most_cells
 from privet.estimates.priced import Outline, Priced, at_price, variants
 from privet.estimates.split import costs, error, shares
@@ -28,7 +29,8 @@ Wanted = Mapping[str, object] | object | None
 class Price:
     """What a user gave: one of epsilon, rho and within. There is no default.
 
-    A delta may come with epsilon, for Gaussian noise where that errs less; keys that are not public need one.
+    A delta may come with epsilon, for Gaussian noise where that errs less, or with rho, which is then booked as an
+    epsilon as well; keys that are not public need one.
     """
 
     epsilon: object = None
@@ -59,19 +61,32 @@ Candidate = tuple[float, Priced]  # with the squared error of all aggregates tog
 SINGLE = (Function.COUNT, Function.COUNT_DISTINCT, Function.SUM)
 
 
-def ask(read: Outline, budget: Budget, price: Price) -> Priced:
-    """The question at a price, or at the lowest price that is accurate enough."""
+def ask(read: Outline, budget: Budget, price: Price, *, finite: bool = False) -> Priced:
+    """The question at a price, or at the lowest price that is accurate enough. `finite`: every price has an epsilon."""
     delta = _delta(read, budget, price)
     if price.within is not None:
-        return _within(read, budget, _targets(read, price))
+        return _within(read, budget, _targets(read, price), finite=finite)
     ways: list[Iterator[Candidate]] = []
     for variant in variants(read):
         if price.epsilon is None:
-            ways.append(_shared(variant, Gauge.RHO, _amount(price.rho, "rho", MOST**2 // 2), delta))
+            rho = _amount(price.rho, "rho", MOST**2 // 2)
+            ways.append(_shared(variant, Gauge.RHO, rho, None) if delta is None else _booked(variant, rho, delta))
         else:
             epsilon = _amount(price.epsilon, "epsilon", MOST)
             ways += [_shared(variant, Gauge.EPSILON, epsilon, delta), _gaussian(variant, epsilon, delta)]
-    return _best(ways)
+    found = _best(ways)
+    if finite and found.loss.epsilon is None:
+        raise InvalidInputError(
+            "the owner of this vault allows rho only with a delta, so that it is booked as an epsilon as well",
+            f"give delta= as well, for example delta={example_delta(budget)}, or epsilon= instead of rho=",
+            "missing-delta",
+        )
+    return found
+
+
+def example_delta(budget: Budget) -> str:
+    """A tenth of what all questions together may use of the budget's delta."""
+    return f"{float(budget.delta / 40):.2g}"
 
 
 def _best(ways: Sequence[Iterator[Candidate]]) -> Priced:
@@ -125,7 +140,7 @@ def _delta(read: Outline, budget: Budget, price: Price) -> Fraction | None:
         raise InvalidInputError(
             f"the groups by {names} are not public", f"give epsilon= and delta=, or {listed}", "not-declared"
         )
-    example, all_ = f"{float(budget.delta / 40):.0e}", f"{float(budget.delta / 4):.1e}"
+    example, all_ = example_delta(budget), f"{float(budget.delta / 4):.1e}"
     raise InvalidInputError(
         f"the groups by {names} are not public: choosing them from the data needs a delta",
         f"give a delta, for example delta={example} (the budget has {all_} for all such questions), or {listed}",
@@ -138,6 +153,24 @@ def _shared(read: Outline, gauge: Gauge, amount: Fraction, delta: Fraction | Non
     found = costs(read.released, read.recipes, read.setting(delta), gauge)
     prices = [amount * share for share in shares(found, gauge)]
     yield error(found, gauge, amount), at_price(read, gauge, prices, delta if read.cells.private else None)
+
+
+@claim("rho-with-delta")
+def _booked(read: Outline, rho: Fraction, delta: Fraction) -> Iterator[Candidate]:
+    """All measures together in zCDP, booked as the epsilon that their rho implies at delta unless their pure prices are
+    lower; keys have a half of delta for themselves. Each part's loss is its share of that joint price."""
+    rest = delta / 2 if read.cells.private else delta
+    for total, plain in _shared(read, Gauge.RHO, rho, rest):
+        noisy, keys = plain.parts[: len(read.measures)], plain.parts[len(read.measures) :]
+        paid = total_loss(noisy)
+        if paid.rho and (paid.epsilon is None or paid.epsilon > epsilon_of_rho(paid.rho, rest)):
+            epsilon, whole = epsilon_of_rho(paid.rho, rest), paid.rho
+            shares_ = [(part.loss.rho or whole) / whole for part in noisy]
+            noisy = tuple(
+                _paid(part, replace(part.loss, epsilon=epsilon * share, delta=rest * share))
+                for part, share in zip(noisy, shares_, strict=True)
+            )
+        yield total, replace(plain, parts=(*noisy, *keys))
 
 
 @claim("gaussian-price")
@@ -177,9 +210,9 @@ def _paid(part: Part, loss: Loss) -> Part:
     return replace(part, loss=loss)
 
 
-def _within(read: Outline, budget: Budget, targets: Mapping[int, Fraction]) -> Priced:
+def _within(read: Outline, budget: Budget, targets: Mapping[int, Fraction], *, finite: bool) -> Priced:
     """Laplace or Gaussian noise, whichever leaves room for more such questions in the whole budget."""
-    gauges = [Gauge.EPSILON, Gauge.RHO] if budget.delta else [Gauge.EPSILON]
+    gauges = [Gauge.EPSILON, Gauge.RHO] if budget.delta and not finite else [Gauge.EPSILON]
     found = [at_price(read, gauge, [_share(read, n, gauge, targets[n]) for n in sorted(targets)]) for gauge in gauges]
     return max(found, key=lambda asked: how_many(budget, NOTHING, asked.loss))
 

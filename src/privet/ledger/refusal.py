@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from math import isqrt
 
 from privet.core.loss import Loss
 from privet.errors import BudgetExceededError
-from privet.ledger.units import EPSILON, RHO, Caps, Units, price
+from privet.ledger.units import DELTA, EPSILON, RHO, Caps, Units, fits, plus, price
 
 DIGITS = 6
 MORE = "ask the owner for more"
@@ -27,6 +27,8 @@ class Short:
 
 def refusal(budgets: Sequence[Short], loss: Loss) -> BudgetExceededError:
     """Speaks of the budget with the least left, so that what it offers fits all of them."""
+    if all(_only_delta_lacks(budget, loss) for budget in budgets):
+        return _no_delta(budgets, loss)
     gauge, units = ("rho", RHO) if loss.epsilon is None else ("epsilon", EPSILON)
     amount = loss.rho if loss.epsilon is None else loss.epsilon
     costs = f"this query costs {gauge} " + ("without limit" if amount is None else _shown(amount, ROUND_CEILING))
@@ -42,6 +44,29 @@ def refusal(budgets: Sequence[Short], loss: Loss) -> BudgetExceededError:
         return BudgetExceededError(problem, f"ask with epsilon={fitting} and no delta, or {MORE}")
     return BudgetExceededError(
         f"{costs}; nothing is left of {short.name}", f"use the answers that were released already, or {MORE}"
+    )
+
+
+def _only_delta_lacks(short: Short, loss: Loss) -> bool:
+    bare = replace(loss, delta=Fraction(0), rho_delta=Fraction(0))
+    return bare != loss and fits(short.cap, plus(short.spent, price(bare, short.cap.share)))
+
+
+def _no_delta(budgets: Sequence[Short], loss: Loss) -> BudgetExceededError:
+    """The rest of the price would fit. What is left is that of the gauge with more of it."""
+
+    def left(short: Short) -> Fraction:
+        used = [amount for amount in (short.spent.delta, short.spent.rho_delta) if amount is not None]
+        return max((_rest(short.cap.delta, amount) * short.cap.share / DELTA for amount in used), default=Fraction(0))
+
+    least = min(budgets, key=left)
+    costs = _shown(max(loss.delta, loss.rho_delta), ROUND_CEILING)
+    fitting, pure = left(least), min(_epsilon_left(budget, Units()) for budget in budgets)
+    smaller = f"with delta={_shown(fitting, ROUND_FLOOR)}, or " if fitting else ""
+    room = f"delta {_shown(fitting, ROUND_FLOOR)}" if fitting else "no delta"
+    return BudgetExceededError(
+        f"this query costs delta {costs}; {room} is left of {least.name} (each gauge may use a quarter of its delta)",
+        f"ask {smaller}with epsilon={_shown(Fraction(pure, EPSILON), ROUND_FLOOR)} and no delta, or {MORE}",
     )
 
 

@@ -44,6 +44,10 @@ CHECKS: dict[type[Kind], str] = {
     Category: "check: list what anybody knows to be possible (rare texts are left out here); all else is missing",
     Text: "check: leave it out if nobody asks about it; its values stay private",
 }
+NEVER_MISSING = (
+    "# check: add never_missing = true to a column in which nothing can be missing. Where it is, it then counts\n"
+    "# as the first of its range or list, and there is no group for what is missing.\n"
+)
 PUBLIC_CHECKS = CHECKS | {
     Category: "check: all texts of the file are listed here; anything else counts as missing",
     Text: "check: leave it out if nobody asks about it; there are too many texts to list",
@@ -65,7 +69,7 @@ class DraftTable:
     def toml(self) -> str:
         """A section for vault.toml. Each comment says what the owner has to check."""
         dropped = "".join(f"# left out: {name!r} {reason}\n" for name, reason in self.left_out.items())
-        return section(self.proposed, self.notes) + dropped
+        return section(self.proposed, self.notes) + NEVER_MISSING + dropped
 
     def __str__(self) -> str:
         """A table for the terminal."""

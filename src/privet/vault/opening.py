@@ -18,15 +18,20 @@ from privet.vault.folder import DECLARATIONS, LEDGER, check_agreed, remains, wit
 from privet.vault.vault import Vault
 
 
-def create(
+def create(  # noqa: PLR0913  the public contract
     path: str | os.PathLike[str],
     *,
     budget: Budget,
     neighbors: str = "add-remove",
     on_exhausted: str = "refuse",
+    rho_without_delta: str = "allow",
     testing: bool = False,
 ) -> Vault:
-    """A new vault: an empty folder becomes one. The budget, the relation and the policy never change."""
+    """A new vault: an empty folder becomes one. The budget, the relation and the policy never change.
+
+    With rho_without_delta="refuse" a price in rho needs a delta, so that every charge has a finite epsilon. The owner
+    may change that line of vault.toml later.
+    """
     folder = Path(path)
     terms = Terms(
         budget=_checked_budget(budget),
@@ -40,7 +45,7 @@ def create(
         with alone_in(folder):
             for rest in remains(folder):
                 rest.unlink()
-            declared = Catalog(neighbors=terms.neighbors)
+            declared = Catalog(neighbors=terms.neighbors, rho_without_delta=rho_without_delta)
             vault_file.write(folder / DECLARATIONS, declared)
             vault = Vault(folder, declared, ledgers.create(folder / LEDGER, terms))  # last: it makes the folder a vault
     except OSError as error:

@@ -17,7 +17,7 @@ from privet.catalog import vault_file
 from privet.catalog.declarations import LIMITS, Catalog, Source, Table, defaults, limit_of, portable, with_limits
 from privet.core.accountant import Budget
 from privet.core.loss import parallel
-from privet.core.origin import origin_of, rows_of_a_unit, tables_in
+from privet.core.origin import in_one_group, origin_of, rows_of_a_unit, tables_in
 from privet.core.partition import Partition, of_part, of_part_by_row
 from privet.core.plan import Plan
 from privet.core.rational import positive, show
@@ -265,11 +265,14 @@ class Vault:
                 f"table {show(table.name)} is public", "read it yourself: it needs no budget", "private-table-needed"
             )
         check_unit_wise(origin_of(plan), {plan.table: table, **beside})
+        kinds = {name: other.columns for name, other in {plan.table: table, **beside}.items()}
         bounds = self._bounds(table, options.limits(table), rows_of_a_unit(origin_of(plan)))
+        if in_one_group(plan, kinds):
+            bounds = replace(bounds, groups=1)
         read = outline(plan, table.columns, bounds, {name: other.columns for name, other in beside.items()})
         return Query(
             text=text,
-            priced=ask(read, self.terms.budget, options),
+            priced=ask(read, self.terms.budget, options, finite=self._finite),
             table=table,
             beside=beside,
             analyst=options.analyst,
@@ -363,6 +366,11 @@ class Vault:
         mark = ", NOT PRIVATE (testing)" if self.terms.testing else ""
         return f"<privet vault {self.folder.name}: {len(self.tables)} tables{mark}>"
 
+    @property
+    def _finite(self) -> bool:
+        """Whether the owner declared that every price has a finite epsilon."""
+        return self._catalog.rho_without_delta == "refuse"
+
     def _gate(self, tables: Sequence[Table]) -> Gate:
         return Gate(
             ledger=self.ledger,
@@ -370,6 +378,7 @@ class Vault:
             noise=self._noise,
             secret=_fresh_secret,
             ready=lambda: self._check_ready(tables),
+            finite=self._finite,
         )
 
     def _check_ready(self, tables: Sequence[Table]) -> None:

@@ -79,6 +79,7 @@ def _notes(answer: Answer, shown: Sequence[TextColumn]) -> list[str]:
     return [
         *([] if shown[0].cells else [_none_left(answer)]),
         *ABOUT,
+        *([f"Limits   {'; '.join(answer.limits)}"] if answer.limits else []),
         *chosen_words(answer),
         *_printed(answer),
         *_ranked(answer),

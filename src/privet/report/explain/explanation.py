@@ -113,6 +113,7 @@ class Explanation:
     cost: Loss
     more: int
     largest: tuple[str, Fraction] | None
+    ends_epsilon: bool  # it fits, and from then on no question is certified by its epsilon
     may_pass: bool  # the owner's own questions, under the policy "warn"
     stored: bool
     suspended: bool
@@ -143,6 +144,7 @@ class Explanation:
             ],
             "about_n_more": self.more,
             "fits": self.fits,
+            "ends_epsilon": self.ends_epsilon,
             "may_pass_the_cap": self.may_pass,
             "largest_price": None if self.largest is None else self.largest[0],
             "answered_before": self.stored,
@@ -164,6 +166,7 @@ def explanation(query: Query) -> Explanation:
         cost=query.cost,
         more=query.about_n_more,
         largest=_largest((*budgets, *shares), query.cost),
+        ends_epsilon=any(_ends_epsilon(standing, query.cost) for standing in (*budgets, *shares)),
         may_pass=ledger.terms.policy is Policy.WARN and not query.analyst,
         stored=ledger.stored(query.request) is not None,
         suspended=ledger.suspended(query.analyst),
@@ -296,6 +299,14 @@ def _tightest(budgets: list[Standing], cost: Loss) -> Standing:
         return how_many(one.cap, one.spent, cost), left
 
     return min(budgets, key=room)
+
+
+def _ends_epsilon(standing: Standing, cost: Loss) -> bool:
+    """Whether the basic gauge still certifies what was spent, and no question can be certified by it afterwards."""
+    cap, spent = standing.cap, standing.spent
+    share = cap.delta / 4
+    alive = spent.epsilon is not None and spent.epsilon <= cap.epsilon and spent.delta <= share
+    return alive and share > 0 and (cost.epsilon is None or spent.delta + cost.delta > share)
 
 
 def _largest(standings: tuple[Standing, ...], cost: Loss) -> tuple[str, Fraction] | None:

@@ -45,7 +45,7 @@ def _groups(asked: Priced) -> TreeBranch:
     if not plan.keys:
         return TreeBranch("one group of all rows")
     keys = short(", ".join(map(_key, finest(plan), (words_of(key.value) for key in plan.keys))))
-    missing = any(None in domain for domain in read.cells.domains)
+    missing = any(domain[-1:] == (None,) for domain in read.cells.domains)
     items = (TreeBranch("rows whose group is missing are a group of their own"),) if missing else ()
     if not read.cells.private:
         return TreeBranch(f"{read.cells.count:,} groups by {keys}", items)

@@ -12,7 +12,9 @@ from privet.core.measures import Role
 from privet.core.plan import Computed, Function
 from privet.core.sensitivity import Bounds
 from privet.core.unit import Neighbors
+from privet.estimates.calibration import epsilon_of_rho
 from privet.estimates.computed import divides
+from privet.estimates.pricing import example_delta
 from privet.report.answer.text import price_words
 from privet.report.explain.explanation import (
     Chosen,
@@ -161,6 +163,7 @@ def _moves(noise: NoiseFacts, unit: str) -> str:
 
 def _price(facts: Explanation, pen: Pen) -> list[str]:
     lines = [f"   {price_words(facts.cost)}. Either gauge may certify it."]
+    lines += [] if not facts.ends_epsilon else [f"   {pen.bad('It ends the gauge of epsilon.')}", *_ending(facts)]
     lines += [f"   Left of {one_line(standing.whose)}: {left_words(standing)}." for standing in facts.standings]
     if facts.stored:
         lines.append(f"   {pen.good('Answered before: asking again is free')} and gives the same numbers.")
@@ -171,6 +174,20 @@ def _price(facts: Explanation, pen: Pen) -> list[str]:
     if facts.may_pass:
         return [*lines, f"   {pen.bad('It would pass the cap')}: it is answered, and the cap no longer holds."]
     return [*lines, *_refused(facts, pen)]
+
+
+def _ending(facts: Explanation) -> list[str]:
+    """What a price without an epsilon, or with too large a delta, does to later questions, and how to avoid it."""
+    cap = facts.standings[0].cap
+    later = "   From then on only rho counts: a question at epsilon=e is charged at most rho = e * e / 2."
+    if facts.cost.epsilon is not None or facts.cost.rho is None:
+        return [later, f"   All deltas together may have at most {ceiling(cap.delta / 4)}: give a smaller delta."]
+    delta = example_delta(cap)
+    epsilon = up(epsilon_of_rho(facts.cost.rho, Fraction(delta)))
+    return [
+        later,
+        f"   With delta={delta} it would be booked as about epsilon {epsilon} as well, and both gauges last.",
+    ]
 
 
 def _refused(facts: Explanation, pen: Pen) -> list[str]:
