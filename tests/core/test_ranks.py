@@ -158,8 +158,9 @@ WIDE = measure(F(1, 2), high=2**16)  # too many values to list them
 
 @pytest.mark.parametrize("listed", [True, False])
 @pytest.mark.parametrize("relation", list(Neighbors))
-@pytest.mark.parametrize("epsilon", [F(1, 10), F(6)])
-@pytest.mark.parametrize("sought", MEASURES, ids=NAMES)
+@pytest.mark.parametrize(
+    ("sought", "epsilon"), [*itertools.product(POINTS, (F(1, 10), F(6))), *((end, F(6)) for end in ENDS)]
+)
 def test_neighbors_choose_alike(sought: Measure, epsilon: F, relation: Neighbors, listed: bool) -> None:
     """All neighbors of up to five rows on four candidates: the ratio of every outcome, and Renyi divergences."""
     far = rank_sensitivity(sought, 1, Bounds(groups=1, rows=1, neighbors=relation))
