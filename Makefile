@@ -70,6 +70,7 @@ evidence: $(READY) bench peers mutate rest
 	$(BIN)/python benchmarks/audit_queries.py --json docs/evidence/full-path-audit.json
 	$(BIN)/python benchmarks/gallery.py --seeds 20 --twin-seconds 1.6 --processor-time --json docs/evidence/gallery.json
 	$(BIN)/python benchmarks/audit_search.py --json docs/evidence/audit-search.json
+	$(BIN)/python benchmarks/audit_weak.py --json docs/evidence/audit-weak.json
 	$(BIN)/python benchmarks/certified.py --json docs/evidence/certified.json
 	$(BIN)/python benchmarks/tables.py --json docs/evidence/tables.json
 	$(BIN)/python benchmarks/table_disclosures.py --json docs/evidence/table-disclosures.json

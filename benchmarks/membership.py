@@ -2,7 +2,8 @@
 
 Made people with independent attributes: AUC and people found, beside the forecast, over several seeds. A vault: sums of
 40 columns at a total epsilon of 1, with a person and without, over many releases, under the trade-off curve; the same
-sums without noise. With PRIVET_DATA: HapMap genotypes, 100 and 400 people drawn, whitened and not, with controls,
+sums without noise. How many claims about people are wrong, with 20 to 200 people who are known to be out
+(`member_claims.py`). With PRIVET_DATA: HapMap genotypes, 100 and 400 people drawn, whitened and not, with controls,
 within one population, and published with Laplace noise at epsilon 1.
 """
 
@@ -20,6 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from evidence import Evidence, options, parse
+from member_claims import OUT, STUDIES, claims
 
 import privet as pv
 from privet.attacks.membership.files import PeopleTable, people_of
@@ -43,6 +45,7 @@ NUMBERS = (
     "effective_attributes",
 )
 COLUMNS, PEOPLE, RELEASES = 40, 8, 200
+CLAIMS = (2000, 2020)  # seeds: others than those that claims were first looked at with
 
 
 def spread(found: Iterable[dict[str, Any]]) -> dict[str, Any]:
@@ -162,14 +165,17 @@ def within(data: PeopleTable, folder: Path) -> PeopleTable:
 
 def main(given: Sequence[str] | None = None) -> None:
     parser = options(__doc__)
-    parser.set_defaults(seeds=SEEDS, settings=SETTINGS, releases=RELEASES, columns=COLUMNS)
-    read = parse(parser, given, seeds=SEEDS[:1], settings=((20, 50, 0.0),), releases=5, columns=3)
+    parser.set_defaults(seeds=SEEDS, settings=SETTINGS, releases=RELEASES, columns=COLUMNS, claims=CLAIMS, outs=OUT)
+    read = parse(
+        parser, given, seeds=SEEDS[:1], settings=((20, 50, 0.0),), releases=5, columns=3, claims=(0, 2), outs=(20,)
+    )
     evidence, folder = Evidence(read, "membership"), os.environ.get("PRIVET_DATA")
     found: dict[str, Any] = {
         "independent": [
             independent(kind, *one, read.seeds) for kind in ("yes or no", "genotypes") for one in read.settings
         ],
         "vault": on_a_vault(read.releases, read.columns),
+        "claims": [one for size in STUDIES for one in claims(range(*read.claims), read.outs, size)],
     }
     if read.tiny:
         found["hapmap"] = generated_genotypes()

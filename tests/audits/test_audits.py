@@ -293,7 +293,8 @@ def test_our_laplace_is_certified_up_to_98_percent() -> None:
     """With a million draws the bound is 0.991 with a deviation of 0.0018: below 0.98 once in 1e9 audits."""
     found = audit(laplace(1), Claim(epsilon=1), (0, 1), samples=1_000_000)
     assert 0.98 <= found.lower_bound <= 1
-    assert found.verdict == f"consistent up to {math.floor(found.ceiling * 100) / 100:.2f} on the pair given"
+    seen = "able to see 1.5 times the claim in outputs with a probability of about 0.16 % or more"
+    assert found.verdict == f"consistent up to {math.floor(found.ceiling * 100) / 100:.2f} on the pair given, {seen}"
     assert not found.violated
     assert 11 < found.ceiling < 11.5
     assert found.samples == 1_000_000

@@ -17,11 +17,12 @@ from privet.audits.canaries import read_confidence
 from privet.audits.claims import Claim
 from privet.audits.coverage import Tried
 from privet.audits.domains import Coverable, Domain, Pairs, Rows, is_pair
+from privet.audits.outlook import visible_from
 from privet.audits.outputs import MOST_COLUMNS
 from privet.audits.pair_search import MOST_PAIRS, PairSearch, Searcher
 from privet.audits.source import AuditSource
 from privet.audits.stages import Clock, FoundStage, Progress, Stages, Track, sizes
-from privet.audits.verdict import Audit, Witness
+from privet.audits.verdict import TIMES, Audit, Witness
 from privet.core.rational import positive, show, whole
 from privet.errors import InvalidInputError
 from privet.stats import binomial
@@ -105,6 +106,7 @@ def _result(  # noqa: PLR0913 -- all that is said in it
         confidence=float(sure),
         ceiling=max(joint.least(claim, last.draws, 0, last.draws, last.miss), best.bound),
         rarest=rarest,
+        visible=visible_from(claim, last.draws, last.miss, TIMES),
         witness=_witness(best),
         samples=best.track.drawn,
         seconds=seconds,

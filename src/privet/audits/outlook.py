@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from statistics import NormalDist
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from privet.typing import Floats, Integers
 
 ORDERS = 1 + 2.0 ** np.arange(-6, 9, 2)  # of Rényi divergences
 STEPS = np.linspace(-9, 9, 3001)
+GRID = 40  # probabilities that are tried
 NORMAL = np.array([math.erfc(-z / math.sqrt(2)) / 2 for z in STEPS])
 
 
@@ -32,6 +34,19 @@ def outlook(
     p, q = _end(hits[0], draws, -margins[0]), _end(hits[1], draws, margins[0])
     with np.errstate(all="ignore"):
         return _promise(claim, _end(p * size, size, -margins[1]), _end(q * size, size, margins[1]))
+
+
+def visible_from(claim: Claim, draws: int, miss: float, times: float) -> float:
+    """From which probability on an output shows, to a test of so many draws, that the truth is `times` the claim; 1 if
+    none does. Counts are taken to be as expected."""
+    worse = Claim(**{claim.parameter: times * float(claim.value)}, delta=claim.delta)
+    rare = np.geomspace(0.5 / draws, 0.5, GRID)
+    likelier = np.array([worse.most(chance) for chance in rare.tolist()])
+    margin = NormalDist().inv_cdf(1 - miss / 2)
+    with np.errstate(all="ignore"):
+        seen = _promise(claim, _end(likelier * draws, draws, -margin), _end(rare * draws, draws, margin))
+    shown = likelier[seen > float(claim.value)]
+    return float(shown.min()) if len(shown) else 1.0
 
 
 def _promise(claim: Claim, p: Floats, q: Floats) -> Floats:

@@ -62,6 +62,7 @@ class Drawn(Shown):
         return audit_chart(cast("Any", self))
 
 
+TIMES = 1.5  # a small violation
 VIOLATED, INCONCLUSIVE, CONSISTENT = "violated", "inconclusive", "consistent"
 IGNORE_BITS = "To look for other mistakes, ignore such bits: ignore_float_bits=True, or --ignore-float-bits."
 MORE_PAIRS = "Allow more pairs (pairs=10000, or --pairs 10000) and more seconds, or list fewer values."
@@ -111,6 +112,7 @@ class Audit(Drawn):
     tried: Tried | None = None  # where neighbors were searched for, or given
     float_bits: str = ""  # a sentence, if the witness is made of the last bits of floating-point numbers
     rounded: str = ""  # how outputs were rounded, if bits were to be ignored
+    visible: float | None = None  # see `power`
 
     @property
     def complete(self) -> bool:
@@ -133,7 +135,17 @@ class Audit(Drawn):
     def where(self) -> str:
         """What limits the verdict: " on the 64 pairs tried (all 2 values, sizes up to 64)"."""
         ignored = ", last bits of floating-point numbers ignored" if self.rounded else ""
-        return (f" on {self.tried}" if self.tried else "") + ignored
+        return (f" on {self.tried}" if self.tried else "") + ignored + self.power
+
+    @property
+    def power(self) -> str:
+        """What so many draws can show of a small violation: ", able to see 1.5 times the claim in outputs with ..."."""
+        if self.visible is None:
+            return ""
+        if self.visible >= 1:
+            return f", with too few draws to see {TIMES:g} times the claim"
+        chance = f"{100 * self.visible:.2g} %"
+        return f", able to see {TIMES:g} times the claim in outputs with a probability of about {chance} or more"
 
     def __str__(self) -> str:
         name = self.claim.parameter
@@ -176,6 +188,7 @@ class Audit(Drawn):
             "confidence": self.confidence,
             "ceiling": self.ceiling,
             "rarest": self.rarest,
+            "visible_from": self.visible,
             "method": self.method,
             "witness": {
                 "event": self.witness.event,

@@ -21,11 +21,12 @@ MOST_LISTED = 1000
 RATES = (0.001, 0.01, 0.05)
 SURE = 0.9
 SPARE = 3.0  # standard deviations
-FEWEST = 20  # people who are known to be out: that nobody of a dozen scores as high says little
+UNLIKE = 0.5  # standard deviations between people who are out, from which on it is told
+FEWEST = 30  # people who are known to be out: claims from 20 were wrong more often than they said
 LEAD = (
     "Claimed means: at most one in {of:,} of the people who are {who} scores as high, and people who are in do so"
-    " often enough that this person is in with 90 % or more, if in and out were equally likely before. Nobody's"
-    " membership is certain from means alone."
+    " often enough that this person is in with 90 % or more, if in and out were equally likely before. That takes"
+    " into account how few people are known to be out. Nobody's membership is certain from means alone."
 )
 OFF = (
     " It is not: people who are in differ from the others in more than being in, such as by origin, or the others are"
@@ -43,8 +44,8 @@ NOT_TRIED = (
 
 def findings_of(result: MembershipResult, subject: str, start: float) -> Findings:
     sure = _sure(result)
-    known = result.calibration >= FEWEST and not result.alike
-    claimed = (result.p_values <= _rate(result) + 1e-12) & (sure >= SURE) & _high_enough(result) & known
+    claimed = (result.p_values <= _rate(result) + 1e-12) & (sure >= SURE) & _high_enough(result)
+    claimed &= not _why_nobody(result)
     order = [int(place) for place in np.argsort(-result.scores, kind="stable") if claimed[place]]
     shown = order[:MOST_LISTED] if result.target is None else [result.target]
     pictures = () if result.curve is None else (_picture(result, result.curve),)
@@ -67,6 +68,22 @@ def findings_of(result: MembershipResult, subject: str, start: float) -> Finding
     )
 
 
+def _why_nobody(result: MembershipResult) -> str:
+    """Why no claim could have been made, whoever is in: that nobody is claimed then says nothing."""
+    if result.alike:
+        return "attributes depend on each other, and nobody who is known to be out was given"
+    if result.calibration < FEWEST:
+        return f"{result.calibration} people who are known to be out are too few, {FEWEST} are needed"
+    if _unlike(result):
+        return f"the people in the data are too different from those who are {_who(result)}"
+    return ""
+
+
+def _unlike(result: MembershipResult) -> bool:
+    """Whether to be like the members raises a score by more than half of what it does to be one of them."""
+    return result.ahead > result.forecast.shift / math.sqrt(result.forecast.outside) / 2
+
+
 def _rate(result: MembershipResult) -> float:
     """Of false alarms: with few people who are out a p-value cannot get lower."""
     return max(RATE, 1 / (result.calibration + 1))
@@ -81,7 +98,23 @@ def _sure(result: MembershipResult) -> Floats:
     said = {
         p: min(_found_up_to(result, p) - _found_up_to(result, p - step), most) for p in set(result.p_values.tolist())
     }
-    return np.array([said[p] / (said[p] + step) for p in result.p_values.tolist()])
+    ranked = np.array([said[p] / (said[p] + step) for p in result.p_values.tolist()])
+    return np.asarray(np.minimum(ranked, _by_law(result)), np.float64)
+
+
+def _by_law(result: MembershipResult) -> Floats:
+    """The same if scores are normal, with a mean and a deviation that are known from few people only: Student's laws
+    of one more person, in over out. By ranks alone, claims would be made just where these few happen to score low and
+    alike, and so where more people than usual score higher."""
+    said, free = result.forecast, result.calibration - 1
+    apart, wide = said.shift / math.sqrt(said.outside), max(math.sqrt(said.inside / said.outside), 1.0)
+    spread = free * (1 + 1 / result.calibration)
+    most = (
+        apart + math.sqrt(apart**2 + 4 * spread)
+    ) / 2  # from here on the odds would fall; a higher score is no worse
+    above = np.minimum(result.beyond, most)
+    odds = ((spread + above**2) / (spread + ((above - apart) / wide) ** 2)) ** ((free + 1) / 2) / wide
+    return np.asarray(odds / (1 + odds), np.float64)
 
 
 def _high_enough(result: MembershipResult) -> Any:
@@ -104,14 +137,16 @@ def _in_a_hundred(rate: float) -> str:
 
 
 def _headline(result: MembershipResult, claimed: np.ndarray[Any, np.dtype[np.bool_]]) -> str:
+    nobody = _why_nobody(result)
     if result.target is not None:
         place = result.target
         verdict = (
             "is claimed to be in the data" if claimed[place] else "cannot be told from people who are not in the data"
         )
-        return f"{result.names[place]} {verdict} (p = {result.p_values[place]:.2g})"
-    if result.curve is None and result.alike:
-        return "Nobody can be told: attributes depend on each other, and nobody who is known to be out was given"
+        because = f"; {nobody}" if nobody else ""
+        return f"{result.names[place]} {verdict} (p = {result.p_values[place]:.2g}{because})"
+    if result.curve is None and nobody:
+        return f"Nobody can be told: {nobody}"
     if result.curve is None:
         verb = "looks" if claimed.sum() == 1 else "look"
         return (
@@ -259,6 +294,12 @@ def _assumptions(result: MembershipResult) -> list[str]:
             "They are not: people asked about are more alike than that, so nobody is claimed to be in. Give reference"
             " people who are not in the data."
         )
+    if result.ahead >= UNLIKE:
+        told.append(
+            f"The people in the data are not quite like those who are {_who(result)}: somebody who is out, but like the"
+            f" people in the data, scores {result.ahead:.1f} standard deviations higher. "
+            + ("That is too much to claim anything." if _unlike(result) else "Claims take this into account.")
+        )
     if published.noise.any():
         told.append(f"The noise has a standard deviation of {published.noise.mean():.3g}, independent in each mean.")
     if np.isfinite(usual.people) and not result.stand_in:
@@ -282,6 +323,7 @@ def _numbers(result: MembershipResult) -> dict[str, Any]:
         "effective_attributes": None if result.alike else result.forecast.attributes,
         "size": result.model.size,
         "calibration": result.calibration,
+        "ahead": result.ahead,
         "forecast": None if result.alike else result.forecast.auc.value,
         "forecast_low": None if result.alike else result.forecast.auc.low,
         "forecast_high": None if result.alike else result.forecast.auc.high,

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from privet.attacks.finding import Findings
-from privet.attacks.membership.forecast import Expected, expected, separation
+from privet.attacks.membership.forecast import Expected, expected, lead, separation
 from privet.attacks.membership.input import (
     asked_about,
     one_of,
@@ -67,8 +67,9 @@ class MembershipResult:
     """`calibration` people are out; a p-value is the share of them that scores as high. `made`: they are made up.
     `plain`: the same attack with attributes taken for independent. `stand_in`: what is usual is what the people asked
     about have. `sized`: the number of people in the data was estimated. `alike`: people asked about are more alike than
-    people made up with independent attributes, so these do not say how somebody who is out scores. `beyond`: how far a
-    score is above those of people who are out, in their standard deviations."""
+    people made up with independent attributes, so these do not say how somebody who is out scores. `ahead`: how far
+    people who are out but like the members are above those who are known to be out, in standard deviations of these.
+    `beyond`: how far a score is above that."""
 
     model: LikelihoodModel
     forecast: Expected
@@ -76,6 +77,7 @@ class MembershipResult:
     scores: Floats
     p_values: Floats
     beyond: Floats
+    ahead: float
     calibration: int
     made: bool
     members: Truths | None
@@ -139,14 +141,16 @@ def _attacked(ready: LikelihoodModel, rows: Floats, inside: Truths | None, other
     out = _made(ready.population) if others is None else others
     asked = _asked(ready, len(rows), inside)
     scores, theirs = ready.scores(rows), ready.scores(out)
-    curve = _curve(scores, inside)
+    curve, ahead = _curve(scores, inside), lead(ready, out)
+    gap = ahead * max(float(theirs.std(ddof=1)), TINY)
     return MembershipResult(
         model=ready,
         forecast=expected(ready, out, asked),
         plain_forecast=expected(plain, out, asked),
         scores=scores,
-        p_values=_with_gaps(ready, rows, out, p_values(scores, theirs)),
-        beyond=(scores - theirs.mean()) / max(float(theirs.std()), TINY),
+        p_values=_with_gaps(ready, rows, out, gap),
+        beyond=(scores - gap - theirs.mean()) / max(float(theirs.std(ddof=1)), TINY),
+        ahead=ahead,
         calibration=len(out),
         made=others is None,
         members=inside,
@@ -193,15 +197,17 @@ def p_values(scores: Floats, out: Floats) -> Floats:
     return np.asarray((higher + 1) / (len(out) + 1), np.float64)
 
 
-def _with_gaps(ready: LikelihoodModel, rows: Floats, out: Floats, found: Floats) -> Floats:
-    """Somebody of whom much is missing scores as people do of whom little is known, which is higher than people who are
+def _with_gaps(ready: LikelihoodModel, rows: Floats, out: Floats, ahead: float) -> Floats:
+    """P-values of people whose scores are `ahead` already because they are like the members.
+
+    Somebody of whom much is missing scores as people do of whom little is known, which is higher than people who are
     out: little speaks against them. So such a person is compared with people of whom the same is missing."""
     usual = float(np.median(np.isnan(out).mean(axis=1)))
     gaps = np.isnan(rows)
-    found = found.copy()
+    found = p_values(ready.scores(rows) - ahead, ready.scores(out))
     for place in np.flatnonzero((gaps.mean(axis=1) > usual + MISSED) & (found < MATTERS)):
         like = ready.scores(np.where(gaps[place], np.nan, out))
-        found[place] = max(found[place], p_values(ready.scores(rows[place : place + 1]), like)[0])
+        found[place] = max(found[place], p_values(ready.scores(rows[place : place + 1]) - ahead, like)[0])
     return found
 
 
