@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from evidence import Evidence, mapped, options, parse
 
+from privet.backends import Spread
 from privet.core.accountant import Budget
 from privet.core.evaluate import evaluate
 from privet.core.expression import And, Arithmetic, Case, Column, Compare, Expression, Literal, Quotient, Relation, Sign
@@ -32,6 +33,7 @@ from privet.core.schema import Category, Integer, Kind, Text
 from privet.core.sensitivity import Bounds
 from privet.core.unit import Neighbors
 from privet.core.weights import weighted
+from privet.engine import FreshNoise
 from privet.estimates.accuracy import half_width
 from privet.estimates.estimate import Row, rows_of
 from privet.estimates.moments import Estimate
@@ -375,11 +377,11 @@ def _true(case: Chosen, asked: Priced, row: Row, rows: Rows, kinds: Kinds) -> Fr
 def ranks(quantile: Fraction | None, trials: int, values: Sequence[int], kinds: Kinds) -> Hits:
     function = Function.MIN if quantile is None else Function.QUANTILE
     aggregate = Aggregate(name="q", function=function, value=Column("x"), quantile=quantile)
-    (part,) = kinds.asked(Price(epsilon=1), aggregate, keys=()).parts
+    part, *_ = kinds.asked(Price(epsilon=1), aggregate, keys=()).parts
     sought, law = rank(part.measure, part.law, len(values)), part.law  # type: ignore[arg-type]
     off = rows_off(part.measure, law, SHARE) * sought.unit  # type: ignore[arg-type]
     where, counts = np.unique(np.array(sorted(values), np.int64), return_counts=True)
-    loss = RankLoss(low=part.measure.low, high=part.measure.high, unit=sought.unit, target=sought.target)
+    loss = RankLoss.of(sought, part.measure.low, part.measure.high)
     draw = flip_by_rank if law.flip else choose_by_rank  # type: ignore[union-attr]
     hits = []
     for _ in range(trials):
@@ -388,6 +390,40 @@ def ranks(quantile: Fraction | None, trials: int, values: Sequence[int], kinds: 
         far = max(sought.unit * below - sought.target, sought.target - sought.unit * upto)
         hits.append(far <= off)
     return added(hits)
+
+
+def spans(aggregate: Aggregate, price: Price, trials: int, values: Sequence[int], kinds: Kinds) -> Hits:
+    """Intervals in values: they must hold both values between which the exact one is interpolated."""
+    asked = kinds.asked(price, aggregate, keys=())
+    where, counts = np.unique(np.array(values, np.int64), return_counts=True)
+    spread, noise = Spread(where, counts), FreshNoise()
+    share = {Function.MIN: Fraction(0), Function.MAX: Fraction(1)}.get(aggregate.function, aggregate.quantile)
+    place, ordered = (share or Fraction(0)) * (len(values) - 1), sorted(values)
+    first, last = ordered[math.floor(place)], ordered[math.ceil(place)]
+    hits = []
+    for _ in range(trials):
+        noisy = [[noise.choose(spread, part.measure, part.law)] for part in asked.parts]  # type: ignore[arg-type]
+        (row,) = rows_of(asked, noisy, SHARE)
+        item = row.line["q"]
+        assert isinstance(item, Estimate)
+        hits.append(item.low is not None and item.high is not None and item.low <= first and last <= item.high)
+    return added(hits)
+
+
+RANKED = {
+    "MEDIAN": Aggregate(name="q", function=Function.QUANTILE, value=Column("x"), quantile=Fraction(1, 2)),
+    "QUANTILE 0.1": Aggregate(name="q", function=Function.QUANTILE, value=Column("x"), quantile=Fraction(1, 10)),
+    "MIN": Aggregate(name="q", function=Function.MIN, value=Column("x")),
+    "MAX": Aggregate(name="q", function=Function.MAX, value=Column("x")),
+}
+SPREADS = {  # the third has all values between the two halves as bad as can be
+    "1 row": (40,),
+    "30 equal rows": (50,) * 30,
+    "400 rows, half at each end": (-20, 100) * 200,
+    "400 rows at the low end": (-20,) * 400,
+    "400 rows, all but one at an end": (*(-20,) * 399, 100),
+    "1,210 rows, untied but for tens": tuple(range(-20, 101)) * 10,
+}
 
 
 # Intervals of attacks and audits, for a known truth
@@ -501,6 +537,11 @@ def jobs(tables: int, kinds: Kinds) -> Iterator[Job]:
             name = "MIN" if quantile is None else f"QUANTILE {float(quantile):g}"
             kind = f"rank of {name}, {len(values)} rows, {len(set(values))} values"
             yield Job(kind=kind, work=ranks, arguments=(quantile, 50 * tables, values, kinds))
+    for law, price in PRICES.items():
+        for name, aggregate in RANKED.items():
+            for data, values in SPREADS.items():
+                arguments = (aggregate, price, 50 * tables, values, kinds)
+                yield Job(kind=f"value of {name}, {data}, {law}", work=spans, arguments=arguments)
     yield from attack_jobs(100 * tables)
 
 

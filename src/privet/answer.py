@@ -18,6 +18,7 @@ from privet.estimates.levels import Level, finest
 from privet.estimates.moments import Estimate
 from privet.estimates.priced import Priced
 from privet.estimates.publication import AS_RELEASED, Publication, check_publication
+from privet.estimates.ranked import is_unknown
 from privet.ledger import Receipt
 
 if TYPE_CHECKING:
@@ -33,7 +34,8 @@ SUREST = 1 - Fraction(1, 10**15)  # floats bound the tails, and end somewhere
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """One row a group, and one a total where totals were asked for: `levels` says which keys a row is about. `interval`
-    says how far each value may be from the exact one, where that can be said: of a quantile, MIN or MAX it cannot."""
+    says how far each value may be from the exact one, where that can be said. A quantile, MIN or MAX that may be any
+    value of the range is unknown: None instead of a number."""
 
     priced: Priced = field(repr=False)
     noisy: tuple[tuple[int, ...], ...] = field(repr=False)
@@ -169,15 +171,21 @@ class Answer:
 
         return html(self)
 
-    def table(self, *, intervals: bool = False) -> dict[str, list[Any]]:
-        """Column by column. Where totals were asked for, one more column names the keys that a row is about; another
+    def table(self, *, intervals: bool = False, unknown: str | None = None) -> dict[str, list[Any]]:
+        """Column by column; a number that is not known is `unknown`.
+
+        Where totals were asked for, one more column names the keys that a row is about; another
         one has what every answer of this vault must say, if there is anything."""
         rows = self.leveled()
         lines = [self._intervals(row.line) for row in rows]
         table: dict[str, list[Any]] = {}
         for name in self.columns:
             cells = [line[name] for line in lines]
-            table[name] = [cell["value"] for cell in cells] if name in self.numbers else cells
+            table[name] = cells
+            if name in self.numbers:
+                table[name] = [cell["value"] for cell in cells]
+                for place in (place for place, row in enumerate(rows) if is_unknown(row.line[name])):
+                    table[name][place] = unknown
             if name in self.numbers and intervals:
                 table[f"{name}_low"] = [cell["low"] for cell in cells]
                 table[f"{name}_high"] = [cell["high"] for cell in cells]
@@ -216,7 +224,7 @@ def _number(number: Fraction) -> int | float:
 
 
 def _plain(item: Value | Estimate) -> Any:
-    value = item.value if isinstance(item, Estimate) else item
+    value = item.shown if isinstance(item, Estimate) else item
     return _number(value) if isinstance(value, Fraction) else value
 
 
@@ -229,7 +237,7 @@ def _with_interval(item: Value | Estimate) -> Any:
     if not isinstance(item, Estimate):
         return {"value": None, "low": None, "high": None}
     low, high = (None if end is None else _number(end) for end in (item.low, item.high))
-    return {"value": _number(item.value), "low": low, "high": high}
+    return {"value": _plain(item), "low": low, "high": high}
 
 
 def _json(item: Any) -> Any:

@@ -51,7 +51,7 @@ class FreshNoise:
     def choose(self, spread: Spread, measure: Measure, law: Choice) -> int:
         """A value between the measure's bounds, chosen by its rank among the values in the data."""
         sought = rank(measure, law, int(spread.counts.sum()))
-        loss = RankLoss(low=measure.low, high=measure.high, unit=sought.unit, target=sought.target)
+        loss = RankLoss.of(sought, measure.low, measure.high)
         return (flip_by_rank if law.flip else choose_by_rank)(spread.values, spread.counts, loss, law)
 
 

@@ -42,8 +42,9 @@ class NoNoise:
 
     def choose(self, spread: Spread, measure: Measure, law: Choice) -> int:
         sought = rank(measure, law, int(spread.counts.sum()))
-        upto = sought.unit * np.cumsum(spread.counts)
-        return int(spread.values[np.searchsorted(upto, sought.target)]) if len(upto) else measure.low
+        values = np.concatenate([[measure.low], spread.values, [measure.high]])
+        upto = sought.unit * np.cumsum(np.concatenate([[sought.below], spread.counts, [sought.above]]))
+        return int(values[max(np.searchsorted(upto, sought.target), 1 - min(sought.below, 1))])
 
 
 def frame() -> pd.DataFrame:
@@ -106,7 +107,8 @@ def test_people_and_values_are_counted_once(vault: Vault) -> None:
 def test_quantiles_have_their_rank(vault: Vault) -> None:
     text = "SELECT ward, QUANTILE(cost, [0.1, 0.5, 0.9]) AS q, MIN(cost) AS low, MAX(cost) AS high FROM t GROUP BY ward"
     limits = {"epsilon": 100, "max_rows_per_group": 30}
-    answer = vault.sql(text, **limits).release()
+    answer = vault.sql(text, **limits, quantile_intervals=False).release()
+    whole = vault.sql(text, **limits).release()
     assert "rows in rank with probability 95 %; it aims" in str(answer)
     for row in answer.rows[:2]:
         costs = np.sort(FRAME.loc[FRAME["ward"] == row["ward"], "cost"])
@@ -114,6 +116,13 @@ def test_quantiles_have_their_rank(vault: Vault) -> None:
             assert row[name] == pytest.approx(np.quantile(costs, share, method="inverted_cdf"))
         assert costs[0] < row["low"] <= row["q_10"]
         assert row["q_90"] <= row["high"] < costs[-1]
+    for row in whole.interval()[:2]:
+        costs = np.sort(FRAME.loc[FRAME["ward"] == row["ward"], "cost"])
+        for name, share in (("q_10", 0.1), ("q_50", 0.5), ("q_90", 0.9)):
+            assert row[name]["low"] < np.quantile(costs, share) < row[name]["high"]
+        assert row["low"]["low"] < costs[0] < row["low"]["value"] <= row["low"]["high"]
+        assert row["high"]["low"] < costs[-1] <= row["high"]["high"]
+    assert whole.rows[2] == {"ward": None, **dict.fromkeys(("q_10", "q_50", "q_90", "low", "high"))}
 
 
 def test_bounds_of_a_question_bind(vault: Vault) -> None:

@@ -311,6 +311,18 @@ def test_a_query_for_a_program_with_files(vault: str, run: Run) -> None:
     assert ElementTree.parse("n.svg").getroot().tag.endswith("svg")
 
 
+def test_a_quantile_that_is_not_known_says_so_in_every_file(vault: str, run: Run) -> None:
+    """Nearly always at this price. Without an interval there is a number, whatever it is."""
+    asked = ("query", vault, "SELECT ward, MEDIAN(cost) AS m FROM visits GROUP BY ward", "--epsilon", "0.001")
+    run(*asked, "--csv", "m.csv", "--chart", "m.svg", "--published")
+    rows = list(csv.DictReader(Path("m.csv").read_text().splitlines()))
+    whole = [(float(row["m_low"]), float(row["m_high"])) == (0, 100) for row in rows]
+    assert [row["m"] == "unknown" for row in rows] == whole
+    assert Path("m.svg").read_text().count(">unknown<") == whole.count(True)
+    alone = result(run(*asked, "--no-quantile-intervals", "--json"), "answer")["rows"]
+    assert all(row["m"]["value"] is not None and row["m"]["low"] is None for row in alone)
+
+
 def test_the_question_from_a_file_or_stdin(vault: str, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("q.sql").write_text("﻿" + COUNT, encoding="utf-8")
     shown = run("query", vault, "--file", "q.sql", "--epsilon", "0.1")

@@ -37,7 +37,7 @@ from privet.core.expression import (
     Literal,
     Not,
 )
-from privet.core.measures import CHOSEN, FINEST, KEYS, ROWS, WIDEST, Measure, Role, Wish, measures_of
+from privet.core.measures import CHOSEN, FINEST, KEYS, ROWS, WIDEST, End, Measure, Role, Wish, measures_of
 from privet.core.parts import Gauge, Setting, priced, sensitivity_of
 from privet.core.plan import Aggregate, Function, Key
 from privet.core.schema import Integer, Kind
@@ -176,7 +176,7 @@ def test_what_could_be_too_large_to_sum_is_refused() -> None:
 
 def ranked(function: Function, quantile: F | None = None, kind: Kind | None = None) -> Measure:
     one = Aggregate(name="q", function=function, value=X, quantile=quantile)
-    (measure,) = measures_of(plan(one), {"x": shape_of_kind(kind or KINDS["x"])})[0]
+    (measure,) = measures_of(replace(plan(one), intervals=False), {"x": shape_of_kind(kind or KINDS["x"])})[0]
     return measure
 
 
@@ -198,9 +198,24 @@ def test_quantiles_are_chosen_from_the_whole_range() -> None:
 
 def test_thousands_of_quantiles_are_lowered_one_by_one() -> None:
     made = [Aggregate(name=f"q{n}", function=Function.QUANTILE, value=X, quantile=F(n, 3001)) for n in range(1, 3001)]
-    measures, recipes = measures_of(plan(*made), SHAPES)
+    measures, recipes = measures_of(replace(plan(*made), intervals=False), SHAPES)
     assert len(measures) == 3000
     assert [recipe.measures for recipe in recipes] == [(n,) for n in range(3000)]
+
+
+def test_ends_of_intervals_are_measures_of_their_own() -> None:
+    """Of a quantile a value and two ends; a value beyond the smallest or largest one is an end itself."""
+    half, least, most = ranked(Function.QUANTILE, F(1, 2)), ranked(Function.MIN), ranked(Function.MAX)
+    made = [
+        Aggregate(name=f"a{n}", function=function, value=X, quantile=quantile)
+        for n, (function, quantile) in enumerate(
+            [(Function.QUANTILE, F(1, 2)), (Function.MIN, None), (Function.MAX, None), (Function.QUANTILE, F(1, 2))]
+        )
+    ]
+    measures, recipes = measures_of(plan(*made, aggregate(Function.SUM, X, name="s")), SHAPES)
+    assert measures[:3] == (half, replace(half, end=End.LOW), replace(half, end=End.HIGH))
+    assert measures[3:5] == (replace(least, end=End.HIGH), replace(most, end=End.LOW))
+    assert [recipe.measures for recipe in recipes] == [(0, 1, 2), (3,), (4,), (0, 1, 2), (5,)]
 
 
 def test_what_is_no_number_and_half_a_pair_are_refused() -> None:

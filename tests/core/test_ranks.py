@@ -19,10 +19,20 @@ from support.refusals import raises_code
 from privet.backends import Spread
 from privet.core.expression import Column
 from privet.core.laws import Choice
-from privet.core.measures import Measure, Role
+from privet.core.measures import End, Measure, Role
 from privet.core.parts import Gauge, Setting, priced
 from privet.core.plan import Aggregate, Function
-from privet.core.ranks import choice_for, choice_for_rho, rank, rank_sensitivity, root_below, rows_off
+from privet.core.ranks import (
+    EACH_END,
+    SURE,
+    choice_for,
+    choice_for_rho,
+    rank,
+    rank_sensitivity,
+    root_below,
+    rows_beyond,
+    rows_off,
+)
 from privet.core.sensitivity import Bounds, Sensitivity
 from privet.core.unit import Neighbors
 from privet.engine import FreshNoise
@@ -35,17 +45,26 @@ SHARP = Choice(F(50))  # MIN and MAX then aim one row inside
 ORDERS = (1.001, 1.5, 2, 3, 7, 20, 100)
 
 
-def measure(quantile: F | None = None, role: Role = Role.QUANTILE, low: int = 0, high: int = 3) -> Measure:
-    return Measure(role=role, value=Column("x"), low=low, high=high, quantile=quantile)
+def measure(
+    quantile: F | None = None, role: Role = Role.QUANTILE, low: int = 0, high: int = 3, end: End | None = None
+) -> Measure:
+    return Measure(role=role, value=Column("x"), low=low, high=high, quantile=quantile, end=end)
 
 
-MEASURES = [*map(measure, QUANTILES), measure(role=Role.MIN), measure(role=Role.MAX)]
-NAMES = [*map(str, QUANTILES), "min", "max"]
+POINTS = [*map(measure, QUANTILES), measure(role=Role.MIN), measure(role=Role.MAX)]
+ENDS = [
+    *(measure(quantile, end=end) for quantile in (F(1, 2), F(4, 5)) for end in End),
+    measure(role=Role.MIN, end=End.HIGH),
+    measure(role=Role.MAX, end=End.LOW),
+]
+MEASURES = [*POINTS, *ENDS]
+NAMES = [f"{one.role} {one.quantile or ''} {one.end or ''}" for one in MEASURES]
 
 
 def loss(sought: Measure, law: Choice, rows: Counter[int], v: int) -> int:
     """The definition, with the rank that the engine asks for."""
     at = rank(sought, law, rows.total())
+    rows = rows + Counter({sought.low: at.below}) + Counter({sought.high: at.above})
     below = sum(n for x, n in rows.items() if x < v)
     upto = sum(n for x, n in rows.items() if x <= v)
     return max(at.unit * below - at.target, at.target - at.unit * upto)
@@ -139,8 +158,9 @@ WIDE = measure(F(1, 2), high=2**16)  # too many values to list them
 
 @pytest.mark.parametrize("listed", [True, False])
 @pytest.mark.parametrize("relation", list(Neighbors))
-@pytest.mark.parametrize("epsilon", [F(1, 10), F(6)])
-@pytest.mark.parametrize("sought", MEASURES, ids=NAMES)
+@pytest.mark.parametrize(
+    ("sought", "epsilon"), [*itertools.product(POINTS, (F(1, 10), F(6))), *((end, F(6)) for end in ENDS)]
+)
 def test_neighbors_choose_alike(sought: Measure, epsilon: F, relation: Neighbors, listed: bool) -> None:
     """All neighbors of up to five rows on four candidates: the ratio of every outcome, and Renyi divergences."""
     far = rank_sensitivity(sought, 1, Bounds(groups=1, rows=1, neighbors=relation))
@@ -158,7 +178,7 @@ def test_neighbors_choose_alike(sought: Measure, epsilon: F, relation: Neighbors
 @pytest.mark.proof
 def test_several_cells_and_rows_are_paid_together() -> None:
     """Independent choices: divergences add up over the cells that a unit changes. Each is as bad as one can be."""
-    for sought, kind in itertools.product((MEASURES[0], MEASURES[1], MEASURES[-1]), (MEASURES[0], WIDE)):
+    for sought, kind in itertools.product((MEASURES[0], MEASURES[1], POINTS[-1]), (MEASURES[0], WIDE)):
         for relation in Neighbors:
             bounds = Bounds(groups=2, rows=2, neighbors=relation)
             law, price = choice_for(F(2), rank_sensitivity(sought, 3, bounds), kind)
@@ -282,7 +302,7 @@ def test_extremes_aim_a_few_rows_inside_and_never_beyond_the_middle() -> None:
 
 
 def test_empty_cells_choose_evenly() -> None:
-    for sought in MEASURES:
+    for sought in POINTS:
         assert chosen(sought, SHARP, Counter()) == [1 / 4] * 4
 
 
@@ -294,7 +314,65 @@ def test_a_rate_too_small_for_the_sampler_is_refused() -> None:
         assert priced(MEASURES[:1], Setting(cells=1, bounds=bounds), gauge, [price * 10**3])
 
 
-def test_quantiles_of_the_same_numbers_are_published_in_order_and_without_an_interval() -> None:
+def test_an_interval_that_would_need_too_many_rows_beyond_is_refused() -> None:
+    bounds = Bounds(groups=1, rows=1, neighbors=Neighbors.ADD_REMOVE)
+    with raises_code(RefusedQueryError, "too-fine: wider"):
+        priced(ENDS[:1], Setting(cells=1, bounds=bounds), Gauge.EPSILON, [F(1, 10**12)])
+    assert priced(POINTS[:1], Setting(cells=1, bounds=bounds), Gauge.EPSILON, [F(1, 10**12)])
+
+
+def exact_ends(sought: Measure, rows: Counter[int]) -> tuple[int, int]:
+    """Between which values every usual quantile lies, interpolated or not; or the smallest and the largest one."""
+    ordered = sorted(rows.elements())
+    if sought.quantile is None:
+        return (ordered[0], ordered[0]) if sought.role is Role.MIN else (ordered[-1], ordered[-1])
+    place = sought.quantile * (len(ordered) - 1)
+    discrete = max(math.ceil(sought.quantile * len(ordered)) - 1, 0)
+    return ordered[min(math.floor(place), discrete)], ordered[max(math.ceil(place), discrete)]
+
+
+def beyond(sought: Measure, law: Choice, rows: Counter[int]) -> float:
+    """The probability that what is chosen lies beyond the exact value on its side."""
+    low, high = exact_ends(sought, rows)
+    found = zip(range(sought.low, sought.high + 1), chosen(sought, law, rows), strict=True)
+    return math.fsum(p for v, p in found if (v <= low if sought.end is End.LOW else v >= high))
+
+
+@pytest.mark.parametrize("flip", [True, False])
+@pytest.mark.parametrize("sought", ENDS, ids=NAMES[len(POINTS) :])
+def test_every_end_is_beyond_the_exact_value_as_often_as_said(sought: Measure, flip: bool) -> None:
+    """All tables of up to four rows, each row once and 2, 5 and 40 times: ties, tiny groups, all at one value."""
+    share = SURE if sought.quantile is None else EACH_END
+    for rate, times in itertools.product((F(1, 20), F(1, 3), F(2)), (1, 2, 5, 40)):
+        law = Choice(rate, flip=flip)
+        for rows in tables(range(4), 4)[1:]:
+            many = Counter({value: times * number for value, number in rows.items()})
+            assert beyond(sought, law, many) >= share
+
+
+@pytest.mark.parametrize("end", list(End))
+def test_no_row_beyond_could_be_spared(end: End) -> None:
+    """Half of the rows at the exact value, half at the far end: all values between them are as bad as can be. One row
+    more is kept for interpolation; with two rows fewer the end would not hold as often as said."""
+    sought, law = measure(F(1, 2), high=1000, end=end), Choice(F(1, 10))
+    kept = rows_beyond(sought, law)
+    near, far = (0, 1000) if end is End.LOW else (1000, 0)
+    rows = Counter({near: 5000, far: 5000})
+    at = rank(sought, law, 10_000)
+    assert at.below + at.above == kept
+    weight = 999 * math.exp(-float(law.rate) * 2 * (kept - 2))
+    assert 1 - weight / (1 + weight) < EACH_END <= beyond(sought, law, rows)
+
+
+def test_an_empty_group_has_the_whole_range() -> None:
+    for sought in ENDS:
+        end = sought.low if sought.end is End.LOW else sought.high
+        for rate in (F(1, 100), F(1)):
+            law = Choice(rate)
+            assert dict(zip(range(4), chosen(sought, law, Counter()), strict=True))[end] >= SURE
+
+
+def test_quantiles_of_the_same_numbers_are_published_in_order() -> None:
     """Each is drawn apart; sorting what is published costs nothing. MIN and MAX are never inside. Other columns and
     averages are left alone."""
 
@@ -310,7 +388,7 @@ def test_quantiles_of_the_same_numbers_are_published_in_order_and_without_an_int
         quantile("bottom", "age", None, Function.MIN),
         quantile("again", "age", F(1, 2)),
     ]
-    asked = question(plan((), *made), epsilon=1)
+    asked = question(plan((), *made, intervals=False), epsilon=1)
     drawn = {"n": 100, "top": 3, "low": 30, "cost": -4, "middle": 9, "bottom": 50}
     (line,) = lines(asked, [[number] for number in drawn.values()], F(95, 100))
     values = {name: plain(item) for name, item in line.items()}

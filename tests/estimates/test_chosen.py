@@ -262,15 +262,19 @@ def test_an_order_by_what_is_computed_chooses_by_all_that_it_is_made_of() -> Non
 
 
 def test_the_rest_of_a_selection_by_rank() -> None:
-    """Quantiles of one column are put in order together, so both chose; they have no interval, but a rank."""
+    """Quantiles of one column are put in order together, so both chose. Their intervals were paid for beforehand and
+    cannot become wider, so there are none."""
     low, high = (
         Aggregate(name=f"q{q}", function=Function.QUANTILE, value=Column("age"), quantile=F(q, 100)) for q in (25, 75)
     )
     question = asked(N, low, high, order=(Order(name="q25"),), limit=3)
     chosen = selection_of(question, GROUPS)
-    assert chosen.ordered == {1, 2}
+    assert chosen.ordered == {1, 2, 3, 4, 5, 6}
+    assert affected(question, chosen) == Affected(none=("q25", "q75"))
     assert set(widths(question)) == {expected(question, SHARE)}
-    vectors = ([10] * GROUPS, [3] * GROUPS, [9] * GROUPS)
+    vectors = [[number] * GROUPS for number in (10, 3, 2, 4, 9, 8, 10)]
+    cut, whole = (answer(one, *vectors).interval()[0]["q25"] for one in (question, asked(N, low, high)))
+    assert (cut, whole) == ({"value": 3, "low": None, "high": None}, {"value": 3, "low": 2, "high": 4})
     off = re.findall(r"q25: off by at most ([\d,]+) rows", str(answer(question, *vectors)))
     free = asked(N, low, high)
     assert int(off[0]) > int(re.findall(r"q25: off by at most ([\d,]+) rows", str(answer(free, *vectors)))[0])
@@ -424,7 +428,7 @@ def test_every_view_has_the_same_intervals() -> None:
 
 def test_every_view_leaves_out_what_is_not_known() -> None:
     shown = answer(asked(N, having=at_least("n", 300, Relation.LESS), limit=2), [200] * GROUPS)
-    assert "There are no intervals for n: HAVING chose rows by the same noise." in str(shown)
+    assert "There are no intervals for n: HAVING or LIMIT chose rows by the same noise." in str(shown)
     assert "±" not in str(shown).splitlines()[1]
     assert shown.to_json()["rows"][0]["n"] == {"value": 200, "low": None, "high": None}
     assert shown.to_pandas(intervals=True)["n_low"].isna().all()
@@ -454,7 +458,7 @@ def test_explain_says_so_before(tmp_path: Path) -> None:
     wider = "LIMIT chooses rows by noisy numbers: intervals of"
     assert f"{wider} n are wider, to hold for all {GROUPS} rows at once (of one group: n {width})" in texts["top"]
     assert "HAVING chooses rows by n: near its limit, intervals reach further down" in texts["least"]
-    assert "HAVING chooses rows by the noise in n and mean: no interval is given" in texts["most"]
+    assert "HAVING or LIMIT chooses rows by the noise in n and mean: no interval is given" in texts["most"]
     assert f"{wider} n and mean are wider, to hold for all {GROUPS} rows at once (of one group: n " in texts["mean"]
     assert f"{wider} n are wider, to hold for all rows at once" in texts["keys"]
     assert "chooses rows" not in texts["free"]

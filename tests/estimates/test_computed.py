@@ -281,14 +281,21 @@ def test_what_is_named_must_be_there(wrong: dict[str, Any]) -> None:
 
 
 def test_ordered_quantiles_are_computed_with_as_shown() -> None:
-    """A quantile stays as it is shown, in order, and has no interval to give."""
+    """A quantile stays as it is shown, in order. Its interval holds with 95 %, so two do not hold together with that;
+    alone, or with less certainty, they do."""
     lower, upper = (
         Aggregate(name=name, function=Function.QUANTILE, value=Column("age"), quantile=F(q))
         for name, q in (("lower", "1/4"), ("upper", "3/4"))
     )
     spread = called("spread", Arithmetic(Sign.SUBTRACT, Column("upper"), Column("lower")))
-    asked = question(plan((), lower, upper, computed=(spread,), outputs=("spread",)))
-    assert answer(asked, [60], [20]).lines() == [{"spread": Estimate(value=F(40), low=None, high=None)}]
+    older = called("older", Arithmetic(Sign.ADD, Column("upper"), ONE))
+    asked = question(plan((), lower, upper, N, computed=(spread, older), outputs=("spread", "older")))
+    shown = answer(asked, [50], [60], [55], [65], [20], [15], [25])
+    alone = Estimate(value=F(61), low=F(16), high=F(66))
+    assert shown.lines() == [{"spread": Estimate(value=F(40), low=None, high=None), "older": alone}]
+    assert shown.lines("0.9") == [{"spread": Estimate(value=F(40), low=F(-50), high=F(50)), "older": alone}]
+    bare = question(plan((), lower, upper, computed=(spread,), outputs=("spread",), intervals=False))
+    assert answer(bare, [60], [20]).lines() == [{"spread": Estimate(value=F(40), low=None, high=None)}]
 
 
 @pytest.mark.parametrize(

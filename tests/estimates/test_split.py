@@ -263,11 +263,12 @@ def chosen(part: Part, one: Counter[int], other: Counter[int]) -> Pairs:
     laws = []
     for rows in (one, other):
         at = rank(part.measure, part.law, rows.total())
+        every = rows + Counter({part.measure.low: at.below}) + Counter({part.measure.high: at.above})
         losses = [
             max(
                 0,
-                at.unit * sum(n for x, n in rows.items() if x < v) - at.target,
-                at.target - at.unit * sum(n for x, n in rows.items() if x <= v),
+                at.unit * sum(n for x, n in every.items() if x < v) - at.target,
+                at.target - at.unit * sum(n for x, n in every.items() if x <= v),
             )
             for v in range(part.measure.low, part.measure.high + 1)
         ]

@@ -71,6 +71,39 @@ class Case:
         return choose_by_rank(*self.arrays, self.loss, Choice(self.rate), source)
 
 
+# ---- rows that nobody has
+
+
+@pytest.mark.parametrize("rows", [(), (2, 3), (0, 2, 3), (2, 9), (0, 0, 9)])
+def test_rows_that_nobody_has_count_like_others(rows: tuple[int, ...]) -> None:
+    """For every way to choose, with the same bits; what was given is left as it is."""
+    for below, above in ((0, 0), (3, 0), (0, 2), (4, 1)):
+        case = Case(rows, 0, 9, 2, len(rows) + 1, Fraction(1, 3))
+        same = Case((*rows, *[0] * below, *[9] * above), 0, 9, 2, len(rows) + 1, Fraction(1, 3))
+        loss = RankLoss(low=0, high=9, unit=2, target=len(rows) + 1, below=below, above=above)
+        values, counts = case.arrays
+        for u in range(0, 2**128, 2**128 // 50):
+            drawn = choose_by_rank(values, counts, loss, Choice(case.rate), prefixed(u))
+            assert drawn == same.draw(prefixed(u))
+        flipped = [flip_by_rank(values, counts, loss, Choice(Fraction(60))) for _ in range(5)]
+        best = {v for v, one in enumerate(losses(same)) if one == min(losses(same))}
+        assert set(flipped) <= best
+        assert all(map(np.array_equal, (values, counts), case.arrays))
+
+
+def test_too_many_rows_that_nobody_has_are_refused() -> None:
+    for below, above in ((-1, 0), (0, -1), (2**38 + 1, 0), (0, 2**38 + 1)):
+        with raises_code(InvalidInputError, "out-of-range: below and above"):
+            RankLoss(low=0, high=9, unit=2, target=1, below=below, above=above)
+    with raises_code(InvalidInputError, "not-whole: below"):
+        RankLoss(low=0, high=9, unit=2, target=1, below=1.5)  # type: ignore[arg-type]
+    loss = RankLoss(low=0, high=9, unit=2, target=1, below=2**38)
+    many = np.array([2**40 - 2**38 + 1])
+    for choose in (choose_by_rank, flip_by_rank):
+        with raises_code(InvalidInputError, "wrong-shape: "):
+            choose(np.array([4]), many, loss, Choice(HALF))
+
+
 # ---- the definition: one candidate after the other
 
 

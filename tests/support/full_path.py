@@ -147,7 +147,7 @@ class Narrow:
 
     def choose(self, spread: Spread, measure: Measure, law: Choice) -> int:
         sought = rank(measure, law, int(spread.counts.sum()))
-        loss = RankLoss(low=measure.low, high=measure.high, unit=sought.unit, target=sought.target)
+        loss = RankLoss.of(sought, measure.low, measure.high)
         return choose_by_rank(spread.values, spread.counts, loss, Choice(6 * law.rate))
 
 

@@ -92,6 +92,7 @@ def _losses_apart(part: Part, law: Choice, one: Values, two: Values) -> int:
 def rank_losses(part: Part, law: Choice, values: Values, candidates: Sequence[int]) -> list[int]:
     """For each of them max(b * #{x < v} - t, t - b * #{x <= v}) with the engine's own b and t."""
     sought = rank(part.measure, law, sum(times for _, times in values))
+    values = [*values, (part.measure.low, sought.below), (part.measure.high, sought.above)]
     found = []
     for candidate in candidates:
         below = sum(times for value, times in values if value < candidate)

@@ -497,6 +497,8 @@ def _kinds(read: Outline) -> dict[int, set[str]]:
         names = COMPONENTS.get(function, (str(function),))
         if function is Function.SUM and len(measures) > 1:
             names = ("SUM centered", "COUNT")
+        if function is Function.QUANTILE and len(measures) > 1:
+            names = ("QUANTILE", "QUANTILE low end", "QUANTILE high end")
         if function is Function.COUNT_DISTINCT:
             names = ("COUNT DISTINCT unit" if recipe.aggregate.value is None else "COUNT DISTINCT value",)
         for place, name in zip(measures, names, strict=True):

@@ -411,11 +411,13 @@ def test_each_part_has_its_share_of_the_price(tmp_path: Path) -> None:
         with ledger(folder) as book:
             text = said(query(asked, book))
         shares = [float(share) for share in re.findall(r"([\d.]+) % of the price", text)]
-        assert len(shares) == len(asked.parts) == 7
+        assert len(shares) == len(asked.parts) == 9  # a quantile has two ends
         assert abs(sum(shares) - 100) < 0.5
         for words in (
             "how many units: ", "how many different values of city: ", "the sum of ", "nearly the smallest age: ",
             "the value of age with 0.25 of the rows below it: ", "nearly the largest age: ",
+            "the low end of an interval for the value of age with 0.25 of the rows below it: ",
+            "the high end of an interval for the value of age with 0.25 of the rows below it: ",
         ):  # fmt: skip
             assert words in text, words
         assert "chosen by rank with" in text

@@ -61,6 +61,11 @@ def _question_options(command: argparse.ArgumentParser) -> None:
     groups.add_argument("--private-keys", action="store_true", help="show only groups with enough people")
     groups.add_argument("--other", metavar="NAME", help="add a row with this name for all groups that are not shown")
     command.add_argument(
+        "--no-quantile-intervals",
+        action="store_true",
+        help="spend the whole price of a quantile on its value: it errs less, and nothing tells by how much",
+    )
+    command.add_argument(
         "--weight", metavar="COLUMN", help="count each row as often as this column says, as in surveys"
     )
 
@@ -150,10 +155,10 @@ def _deliver(answer: Answer, options: argparse.Namespace) -> None:
 
 
 def _csv(answer: Answer, *, safe: bool) -> str:
-    """Numbers n with n_low and n_high beside them; a missing key is empty."""
+    """Numbers n with n_low and n_high beside them; a missing key is empty, and a number that is not known says so."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    table = answer.table(intervals=True)
+    table = answer.table(intervals=True, unknown="unknown")
     for row in (tuple(table), *zip(*table.values(), strict=True)):
         writer.writerow([spreadsheet_safe(cell) if safe and isinstance(cell, str) else cell for cell in row])
     return text.getvalue()
@@ -186,6 +191,7 @@ def _asked(vault: Vault, options: argparse.Namespace) -> Query:
         other=options.other,
         weight=options.weight,
         part=options.part,
+        quantile_intervals=not options.no_quantile_intervals,
     )
 
 

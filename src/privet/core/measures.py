@@ -29,12 +29,19 @@ class Role(StrEnum):
     KEYS = "keys"  # how many units have a key, by which it is shown or not
 
 
+class End(StrEnum):
+    """Of an interval of values."""
+
+    LOW = "low"
+    HIGH = "high"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measure:
     """One number a cell: the sum over rows of (value in steps - center), a NULL adding 0; or a count of rows.
 
     A count has no value if it counts every row; otherwise it counts where the value is not NULL. Quantiles, MIN and MAX
-    are chosen from all values that are there, in steps; `quantile` is a share of the rows.
+    are chosen from all values that are there, in steps; `quantile` is a share of the rows, `end` one of an interval.
     """
 
     role: Role
@@ -44,6 +51,7 @@ class Measure:
     high: int = 1
     step: Fraction = Fraction(1)
     quantile: Fraction | None = None
+    end: End | None = None
 
     @property
     def size(self) -> int:
@@ -55,7 +63,8 @@ class Measure:
 class Recipe:
     """Which measures an aggregate is made of, by number, in the order in which `estimate` reads them.
 
-    A sum is one measure, or a centered one and the count that puts the center back. Moments end with their count.
+    A sum is one measure, or a centered one and the count that puts the center back. Moments end with their count. A
+    quantile is one measure, or three: the value, and the low and the high end of its interval.
     """
 
     aggregate: Aggregate
@@ -82,6 +91,8 @@ class Wish:
 def measures_of(plan: Plan, columns: Shapes, wish: Wish = Wish()) -> Listed:  # noqa: B008  it never changes
     """Equal measures are released once; counts come first."""
     made = [(aggregate, _made_of(aggregate, columns, wish)) for aggregate in plan.aggregates]
+    if plan.intervals:
+        made = [(aggregate, _with_ends(measures)) for aggregate, measures in made]
     if wish.centered:
         there = {measure for _, measures in made for measure in measures if measure.role is Role.COUNT}
         made = [(aggregate, _with_count(aggregate, measures, there, columns)) for aggregate, measures in made]
@@ -211,6 +222,18 @@ def _ranked(aggregate: Aggregate, columns: Shapes) -> Measure:
         return replace(number, role=Role.QUANTILE, quantile=aggregate.quantile)
     first = aggregate.function is Function.MIN or aggregate.quantile == 0
     return replace(number, role=Role.MIN if first else Role.MAX)
+
+
+def _with_ends(measures: tuple[Measure, ...]) -> tuple[Measure, ...]:
+    """A value beyond the smallest one is an end of its interval already; the other end is that of the range."""
+    first = measures[0]
+    match first.role:
+        case Role.QUANTILE:
+            return first, replace(first, end=End.LOW), replace(first, end=End.HIGH)
+        case Role.MIN | Role.MAX:
+            return (replace(first, end=End.HIGH if first.role is Role.MIN else End.LOW),)
+        case _:
+            return measures
 
 
 def _number(aggregate: Aggregate, value: Expression | None, columns: Shapes) -> Expression:

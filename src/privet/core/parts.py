@@ -12,7 +12,7 @@ from privet.core.laws import Choice, DiscreteGaussian, DiscreteLaplace
 from privet.core.loss import Loss, approximate, as_replace, exp_above, pure, sequential, zcdp
 from privet.core.measures import CHOSEN, KEYS, Measure, Role
 from privet.core.mechanisms import gaussian_for_rho, key_threshold, laplace_for
-from privet.core.ranks import choice_for, choice_for_rho, rank_sensitivity, root_below
+from privet.core.ranks import MOST_BEYOND, choice_for, choice_for_rho, rank_sensitivity, root_below, rows_beyond
 from privet.core.sensitivity import Bounds, Sensitivity, sensitivity
 from privet.core.unit import Neighbors
 from privet.errors import RefusedQueryError
@@ -56,13 +56,15 @@ class Gauge(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """A measure with its sensitivity, its noise and its price. Keys are shown from `threshold` units on."""
+    """A measure with its sensitivity, its noise and its price, which was given in `gauge`. Keys are shown from
+    `threshold` units on."""
 
     measure: Measure
     sensitivity: Sensitivity
     law: Law
     loss: Loss
     threshold: int | None = None
+    gauge: Gauge = Gauge.EPSILON
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +100,7 @@ def _part(measure: Measure, setting: Setting, gauge: Gauge, share: Fraction) -> 
     law: Law
     if measure.role in CHOSEN:
         law, loss = choice_for(share, far, measure) if gauge is Gauge.EPSILON else choice_for_rho(share, far)
-        wide = law.rate * WIDEST < 1
+        wide = law.rate * WIDEST < 1 or rows_beyond(measure, law) > MOST_BEYOND
     elif gauge is Gauge.EPSILON:
         law, loss = laplace_for(share, far.l1), pure(share)
         wide = law.scale >= WIDEST
@@ -107,7 +109,7 @@ def _part(measure: Measure, setting: Setting, gauge: Gauge, share: Fraction) -> 
         wide = law.variance >= WIDEST**2
     if wide:
         raise _too_wide()
-    return Part(measure=measure, sensitivity=far, law=law, loss=loss)
+    return Part(measure=measure, sensitivity=far, law=law, loss=loss, gauge=gauge)
 
 
 def _keys(far: Sensitivity, setting: Setting, epsilon: Fraction) -> Part:

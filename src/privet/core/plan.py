@@ -123,7 +123,7 @@ class Plan:
     BY only. HAVING, ORDER BY and LIMIT see published values, so they are free. In `having` a column is a key, an
     aggregate or a computed one. With
     `private_keys` only groups with enough units are shown, also where all are public; `other` names one more row for
-    what is not shown.
+    what is not shown. With `intervals` quantiles, MIN and MAX have intervals, paid from their own price.
     """
 
     table: str
@@ -140,6 +140,7 @@ class Plan:
     offset: int = 0
     private_keys: bool = False
     other: str | None = None
+    intervals: bool = True
 
 
 def canonical(value: Any) -> Any:

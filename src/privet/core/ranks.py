@@ -7,6 +7,11 @@ For a quantile a/b of n rows the loss of a value v is, in b-ths of a row,
 how far its rank is off, and below 0 if v is the quantile and stays it when rows change. MIN and MAX aim m rows inside,
 where m follows from the price, so that it is not one person's value that is sought; and at the middle, where there are
 fewer than 2 * m rows. They count in half rows: b = 2 with t = min(2 * m, n) and t = 2 * n - min(2 * m, n).
+
+An end of an interval is chosen in the same way, among the rows and w more that are thought to lie at the low or the
+high end of the range; w follows from the range and the price. The low end of a quantile has t = a * n with w rows more
+at the bottom: it seeks the rank a/b * n - w. The high end has t = a * n + b * w with w rows more at the top. MIN with
+an interval has t = 2 * m with m rows more at the top, MAX has t = 2 * n with m rows more at the bottom.
 """
 
 from __future__ import annotations
@@ -18,10 +23,12 @@ from fractions import Fraction
 from privet.core.claim import claim
 from privet.core.laws import Choice
 from privet.core.loss import Loss
-from privet.core.measures import Measure, Role
+from privet.core.measures import End, Measure, Role
 from privet.core.sensitivity import Bounds, Sensitivity, sensitivity
 
-SURE = Fraction(95, 100)
+SURE = Fraction(95, 100)  # that an interval holds
+EACH_END = 1 - (1 - SURE) / 2
+MOST_BEYOND = 2**38  # rows that are thought to lie at an end of the range
 HALVES = 2  # parts of a row
 FEW = 2**16  # values that are listed one by one
 DIGITS = 48  # binary digits of a root below its own size
@@ -29,19 +36,32 @@ DIGITS = 48  # binary digits of a root below its own size
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rank:
-    """What is sought among `rows` rows: a loss in parts of `unit`, least where the rank is `target`."""
+    """A loss in parts of `unit`, least where the rank is `target`, among the rows and some more at the range's ends."""
 
     unit: int
     target: int
+    below: int = 0
+    above: int = 0
 
 
 def rank(measure: Measure, law: Choice, rows: int) -> Rank:
     """The rank that a measure seeks. The number of rows is private; it decides the target and nothing else."""
-    unit = parts_of_a_row(measure)
+    unit, beyond, high = parts_of_a_row(measure), rows_beyond(measure, law), measure.end is End.HIGH
     if measure.quantile is not None:
-        return Rank(unit=unit, target=measure.quantile.numerator * rows)
-    inside = min(unit * rows_off(measure, law, SURE), rows)
-    return Rank(unit=unit, target=inside if measure.role is Role.MIN else unit * rows - inside)
+        target = measure.quantile.numerator * rows
+    else:
+        inside = 0 if measure.end else min(unit * rows_off(measure, law, SURE), rows)
+        target = inside if measure.role is Role.MIN else unit * rows - inside
+    return Rank(unit=unit, target=target + unit * beyond * high, below=beyond * (not high), above=beyond * high)
+
+
+@claim("rank-interval")
+def rows_beyond(measure: Measure, law: Choice) -> int:
+    """How many rows an end of an interval keeps from the exact rank: those that it may be off, and of a quantile one
+    more, so that the interval holds between two ranks as well. What is no end keeps none."""
+    if measure.quantile is None:
+        return rows_off(measure, law, SURE) if measure.end else 0
+    return rows_off(measure, law, EACH_END) + 1 if measure.end else 0
 
 
 def parts_of_a_row(measure: Measure) -> int:
@@ -55,7 +75,7 @@ def rank_sensitivity(measure: Measure, cells: int | None, bounds: Bounds) -> Sen
 
     A row more moves b * #{x < v} - t by b - a if it lies below v and by -a otherwise; t - b * #{x <= v} likewise: a
     row counts like a number from -min(a, b - a) to max(a, b - a). For MIN and MAX the target moves by at most 1 with a
-    row, and not against it: like a number from 0 to 2.
+    row, and not against it: like a number from 0 to 2. Rows that are thought to lie at an end move nothing.
     """
     b = parts_of_a_row(measure)
     a = b if measure.quantile is None else measure.quantile.numerator

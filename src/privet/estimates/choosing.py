@@ -79,7 +79,7 @@ class Affected:
     """Columns, by what the choice of rows did to their intervals.
 
     `together`: the intervals of all rows hold at once. `given`: an interval holds given that HAVING let the row pass.
-    `none`: no interval is printed. For quantiles this is about the error in rank."""
+    `none`: no interval is printed. Those of quantiles are paid for beforehand, so they cannot become wider."""
 
     together: tuple[str, ...] = ()
     given: tuple[str, ...] = ()
@@ -89,7 +89,8 @@ class Affected:
 def affected(asked: Priced, selection: Selection) -> Affected:
     """The columns that are shown."""
     behind = {name: measures_behind(asked, (name,)) for name in asked.plan.outputs}
-    none = [name for name, places in behind.items() if not selection.tested.isdisjoint(places)]
+    ranked = {place for place in selection.ordered if isinstance(asked.parts[place].law, Choice)}
+    none = [name for name, places in behind.items() if not (selection.tested | ranked).isdisjoint(places)]
     rest = {name: places for name, places in behind.items() if name not in none}
     return Affected(
         together=tuple(name for name, places in rest.items() if not selection.ordered.isdisjoint(places)),

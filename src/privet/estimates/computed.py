@@ -81,7 +81,7 @@ def _of_keys(value: Expression, keys: Shapes) -> bool:
 @claim("computed-interval")
 def computed(expression: Expression, known: Known) -> Estimate | None:
     """The value and its interval; None where the value is NULL."""
-    value = evaluate(expression, {n: v.value if isinstance(v, Estimate) else v for n, v in known.items()})
+    value = evaluate(expression, {n: v.shown if isinstance(v, Estimate) else v for n, v in known.items()})
     if value is None:
         return None
     assert isinstance(value, Fraction)  # noqa: S101  its form was checked

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -10,12 +9,13 @@ from itertools import islice
 
 from privet.core.cells import Keys
 from privet.core.evaluate import evaluate
-from privet.core.expression import Expression, Value, columns_in
+from privet.core.expression import Value, columns_in
 from privet.core.laws import Choice, Law
-from privet.core.measures import Recipe, Role
+from privet.core.measures import Recipe
 from privet.core.parts import Part
 from privet.core.plan import Computed, Function, Order
 from privet.core.ranges import shape_of
+from privet.core.ranks import SURE
 from privet.core.shape import Form
 from privet.estimates.accuracy import half_width
 from privet.estimates.choosing import Selection, selection_of
@@ -24,6 +24,7 @@ from privet.estimates.levels import Group, Level, finest, groups_of
 from privet.estimates.moments import Estimate, MomentSpan, Noisy, moment
 from privet.estimates.priced import Priced
 from privet.estimates.publication import AS_RELEASED, Publication, printed, published, refitted
+from privet.estimates.ranked import ascending, by_rank
 
 Vectors = Sequence[Sequence[int]]  # one a part, one number a cell; of keys, none for the rest
 Line = Mapping[str, Value | Estimate]
@@ -96,9 +97,16 @@ def _all_rows(table: _Table, share: Fraction) -> list[Row]:
     for line, estimates in zip(found, table.estimates(asked_alone), strict=True):
         line.update(estimates)
     for column in plan.computed:
-        together = table.estimates(_joint(table, column, share))
+        joint = _joint(table, column, share)
+        ranked = _unproved(table, column, share)
+        together = table.estimates(joint)
         for line, estimates in zip(found, together, strict=True):
-            line[column.name] = computed(column.value, {**line, **estimates})
+            bare = {
+                name: replace(item, low=None, high=None)
+                for name, item in line.items()
+                if name in ranked and isinstance(item, Estimate)
+            }
+            line[column.name] = computed(column.value, {**line, **estimates, **bare})
     return [Row(level=group.level, line=line) for group, line in zip(groups, found, strict=True)]
 
 
@@ -108,16 +116,27 @@ def _added(vector: Sequence[int], cells: Sequence[int]) -> int | None:
 
 
 def _joint(table: _Table, column: Computed, share: Fraction) -> dict[str, Fraction]:
-    """How sure each noisy number must be, so that all that a computed column is made of hold together. A choice by rank
-    stays as it is."""
-    asked, names = table.asked, set(columns_in(column.value))
-    used = [
-        recipe
-        for recipe in asked.recipes
-        if recipe.aggregate.name in names and not isinstance(asked.parts[recipe.measures[0]].law, Choice)
-    ]
+    """How sure each noisy number must be, so that all that a computed column is made of hold together."""
+    used, ranked = _used(table.asked, column)
     measures = {number for recipe in used for number in recipe.measures}
-    return {recipe.aggregate.name: 1 - (1 - table.selection.share(measures, share)) / len(measures) for recipe in used}
+    items = len(measures) + len(ranked)
+    return {recipe.aggregate.name: 1 - (1 - table.selection.share(measures, share)) / items for recipe in used}
+
+
+def _unproved(table: _Table, column: Computed, share: Fraction) -> set[str]:
+    """The quantiles in a computed column whose intervals, paid for beforehand, are not sure enough to hold together
+    with all else that it is made of."""
+    used, ranked = _used(table.asked, column)
+    items = len({number for recipe in used for number in recipe.measures}) + len(ranked)
+    return {recipe.aggregate.name for recipe in ranked if 1 - (1 - share) / items > SURE}
+
+
+def _used(asked: Priced, column: Computed) -> tuple[list[Recipe], list[Recipe]]:
+    """What a computed column is made of: by added noise, and by rank."""
+    names = set(columns_in(column.value))
+    used = [recipe for recipe in asked.recipes if recipe.aggregate.name in names]
+    ranked = [recipe for recipe in used if isinstance(asked.parts[recipe.measures[0]].law, Choice)]
+    return [recipe for recipe in used if recipe not in ranked], ranked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,15 +158,17 @@ class _Table:
         ]
         for recipe in recipes:
             self._print(recipe, found)
-        return [estimates | _ascending(self.asked, estimates) for estimates in found]
+        return [estimates | ascending(self.asked, estimates) for estimates in found]
 
     def _estimate(self, recipe: Recipe, row: int, each: Fraction) -> Estimate:
         """Every noisy number lies in its interval with probability `each`. Where HAVING tested the numbers in a way for
         which nothing is proved, the estimate has no interval."""
-        parts, floors = self.asked.parts, self.selection.floors
-        first, number = parts[recipe.measures[0]], self.numbers[row][recipe.measures[0]] or 0
-        if isinstance(first.law, Choice):
-            return Estimate(value=number * first.measure.step, low=None, high=None)
+        parts, floors, tested = self.asked.parts, self.selection.floors, self.selection.tested
+        if isinstance(parts[recipe.measures[0]].law, Choice):
+            chosen = [self.numbers[row][place] or 0 for place in recipe.measures]
+            decides = tested | self.selection.ordered
+            proved = decides.isdisjoint(recipe.measures) and 1 - (1 - each) * len(chosen) <= SURE
+            return by_rank(parts[recipe.measures[0]].measure, chosen, proved=proved)
         noisy = [
             replace(one, floor=max((end for end in (one.floor, floors.get(place)) if end is not None), default=None))
             for place, one in zip(
@@ -157,7 +178,7 @@ class _Table:
             )
         ]
         found = _estimate(recipe.aggregate.function, noisy)
-        return found if self.selection.tested.isdisjoint(recipe.measures) else replace(found, low=None, high=None)
+        return found if tested.isdisjoint(recipe.measures) else replace(found, low=None, high=None)
 
     def _print(self, recipe: Recipe, found: list[dict[str, Estimate]]) -> None:
         """Counts and sums as the publication wants them."""
@@ -179,35 +200,6 @@ def _keys(asked: Priced) -> Iterator[Keys]:
         yield tuple(read.plan.other if word else None for word in words)
 
 
-def _ascending(asked: Priced, found: Mapping[str, Estimate]) -> dict[str, Estimate]:
-    """Quantiles of the same numbers, drawn apart, put in order: a larger one is never below a smaller one, and none is
-    beyond MIN and MAX."""
-    ranked: dict[Expression | None, list[tuple[Fraction | None, str]]] = defaultdict(list)
-    for recipe in asked.recipes:
-        part = asked.parts[recipe.measures[0]]
-        if isinstance(part.law, Choice) and recipe.aggregate.name in found:
-            ranked[part.measure.value].append((part.measure.quantile, recipe.aggregate.name))
-    ordered: dict[str, Estimate] = {}
-    for places in ranked.values():
-        inner = {place: found[name] for place, name in places if place is not None}
-        values = sorted(inner.values(), key=_value)
-        placed = dict(zip(sorted(inner), values, strict=True))
-        ordered |= {name: placed[place] for place, name in places if place is not None}
-        for name in (name for place, name in places if place is None):
-            furthest = min if _is_min(asked, name) else max
-            ordered[name] = furthest([found[name], *values], key=_value)
-    return ordered
-
-
-def _value(one: Estimate) -> Fraction:
-    return one.value
-
-
-def _is_min(asked: Priced, name: str) -> bool:
-    recipe = next(one for one in asked.recipes if one.aggregate.name == name)
-    return asked.parts[recipe.measures[0]].measure.role is Role.MIN
-
-
 def _passes(asked: Priced, line: Line) -> bool:
     having = asked.plan.having
     return having is None or evaluate(having, {name: plain(item) for name, item in line.items()}) is True
@@ -221,7 +213,7 @@ def _sorted(kept: list[Row], order: Order) -> list[Row]:
 
 
 def plain(item: Value | Estimate) -> Value:
-    return item.value if isinstance(item, Estimate) else item
+    return item.shown if isinstance(item, Estimate) else item
 
 
 def _noisy(

@@ -26,12 +26,18 @@ ZERO, ONE = Fraction(0), Fraction(1)
 class Estimate:
     """A value, and an interval that holds the exact bounded value with the asked probability; None if there is none.
 
-    With `null` the exact value may be NULL: perhaps nobody is there, or all values are equal."""
+    With `null` the exact value may be NULL: perhaps nobody is there, or all values are equal. One that is not `known`
+    is not shown: the released numbers say that it may be any value of the range."""
 
     value: Fraction
     low: Fraction | None
     high: Fraction | None
     null: bool = False
+    known: bool = True
+
+    @property
+    def shown(self) -> Fraction | None:
+        return self.value if self.known else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from privet.core.ranks import parts_of_a_row
 
 FINE = 10_000  # a share has four decimals, and more where there are many of them
 FEW = 20
+END_COUNTS = {Gauge.EPSILON: 1 / 64, Gauge.RHO: 1 / 16}  # gives an end of an interval a quarter of its value's share
 KEYS_COUNT = 8.0  # whether a group is shown at all matters more than a count: a threshold is many noises high
 MEAN_SQUARE = 1 / 3  # of a number that lies anywhere between -1 and 1
 MOMENTS: Mapping[Function, tuple[float, ...]] = {  # weights of the measures of a recipe, in its order
@@ -36,7 +37,7 @@ def costs(measures: Sequence[Measure], recipes: Sequence[Recipe], setting: Setti
     weights = [KEYS_COUNT if measure is KEYS else 0.0 for measure in measures]
     once = {(recipe.aggregate.function, recipe.measures): recipe for recipe in recipes}  # asked twice, it counts once
     for recipe in once.values():
-        for number, weight in zip(recipe.measures, _weights(recipe, measures), strict=True):
+        for number, weight in zip(recipe.measures, _weights(recipe, measures, gauge), strict=True):
             weights[number] += weight
     return [weight * _variance(measure, setting, gauge) for measure, weight in zip(measures, weights, strict=True)]
 
@@ -62,8 +63,10 @@ def shares(found: Sequence[float], gauge: Gauge) -> list[Fraction]:
     return [Fraction(part, sum(parts)) for part in parts]
 
 
-def _weights(recipe: Recipe, measures: Sequence[Measure]) -> Sequence[float]:
+def _weights(recipe: Recipe, measures: Sequence[Measure], gauge: Gauge) -> Sequence[float]:
     function = recipe.aggregate.function
+    if function is Function.QUANTILE and len(recipe.measures) > 1:
+        return 1, END_COUNTS[gauge], END_COUNTS[gauge]
     if function is Function.SUM and len(recipe.measures) > 1:  # in units of what a row can add to the sum itself
         centered = measures[recipe.measures[0]]
         most = max(abs(centered.low + centered.center), abs(centered.high + centered.center))

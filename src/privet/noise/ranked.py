@@ -23,6 +23,7 @@ import numpy as np
 from privet.core.claim import claim
 from privet.core.exponential import exp_enclosure
 from privet.core.laws import Choice
+from privet.core.ranks import Rank
 from privet.errors import InvalidInputError
 from privet.noise.entropy import KEYSTREAM, Bits, Source
 from privet.noise.fast import CHUNK, exp_float
@@ -33,6 +34,7 @@ SQUARINGS = 9  # exp_float then reaches to 128: 2**63 candidates beyond it weigh
 LARGEST_RATE = 1 << 20  # as a float; a loss of 1 is beyond 128 with this rate as with any larger one
 LARGEST_COUNT = 1 << 30  # of different values
 LARGEST_ROWS = 1 << 40
+LARGEST_BEYOND = 1 << 38  # rows at an end that nobody has
 LARGEST_UNIT = 1 << 22  # so that unit * rows stays within 2**62
 LARGEST_VALUE = (1 << 62) - 1
 FLOAT_ERROR = 2.0**-32  # how far a float C[i] / C[last] may be off, and more
@@ -45,18 +47,33 @@ class RankLoss:
 
     The a/b-quantile of n rows has unit b and target a * n: v has no loss above 0 if at most a share a/b of the rows is
     below v and at least that share is not above it. A value that many rows have gains by how many would have to change
-    before it is not the quantile. The target is data where n is; the other three are public.
+    before it is not the quantile. Beside the rows there are `below` more at low and `above` more at high, which nobody
+    has. The target is data where n is; everything else is public.
     """
 
     low: int
     high: int
     unit: int
     target: int = field(repr=False)
+    below: int = 0
+    above: int = 0
+
+    @classmethod
+    def of(cls, sought: Rank, low: int, high: int) -> RankLoss:
+        """Of the candidates low ... high, for a rank that is sought."""
+        return cls(low=low, high=high, unit=sought.unit, target=sought.target, below=sought.below, above=sought.above)
 
     def __post_init__(self) -> None:
-        if not all(isinstance(part, int) for part in (self.low, self.high, self.unit, self.target)):
+        given = (self.low, self.high, self.unit, self.target, self.below, self.above)
+        if not all(isinstance(part, int) for part in given):
             raise InvalidInputError(
-                "low, high, unit and target must be whole numbers", "give each of them as an int", "not-whole"
+                "low, high, unit, target, below and above must be whole numbers",
+                "give each of them as an int",
+                "not-whole",
+            )
+        if not 0 <= min(self.below, self.above) <= max(self.below, self.above) <= LARGEST_BEYOND:
+            raise InvalidInputError(
+                f"below and above must be between 0 and {LARGEST_BEYOND}", "pay more", "out-of-range"
             )
         if not -LARGEST_VALUE <= self.low <= self.high <= LARGEST_VALUE:
             raise InvalidInputError(
@@ -93,7 +110,7 @@ def choose_by_rank(values: Integers, counts: Integers, loss: RankLoss, law: Choi
     """
     if law.rate <= 0:
         raise InvalidInputError("the rate of a choice must be above 0", "give a positive epsilon", "not-positive")
-    _check(values, counts, loss)
+    values, counts = _checked(values, counts, loss)
     bits = Bits(source)
     stretches = stretches_of(values, counts, loss)
     index = _stretch(stretches, law.rate, bits)
@@ -103,7 +120,7 @@ def choose_by_rank(values: Integers, counts: Integers, loss: RankLoss, law: Choi
 @claim("rank-flip")
 def flip_by_rank(values: Integers, counts: Integers, loss: RankLoss, law: Choice) -> int:
     """One v of low ... high by permute-and-flip: the least loss after geometric noise, ties by lot. All are listed."""
-    _check(values, counts, loss)
+    values, counts = _checked(values, counts, loss)
     stretches = stretches_of(values, counts, loss)
     losses = np.repeat(stretches.losses, stretches.sizes)
     return loss.low + noisy_max(-losses, epsilon=2 * law.rate, sensitivity=1)
@@ -111,6 +128,8 @@ def flip_by_rank(values: Integers, counts: Integers, loss: RankLoss, law: Choice
 
 def stretches_of(values: Integers, counts: Integers, loss: RankLoss) -> Stretches:
     """Left of the target a value has the loss of the gap after it, right of the target that of the gap before it.
+
+    Rows that nobody has are among the counts here.
 
     ranks[j] is unit * (rows among the first j values). A target beyond all ranks moves every loss by the same number;
     cut to the nearest rank, it gives the losses above the least, which is that of the value whose ranks hold it.
@@ -195,8 +214,9 @@ def _place(size: int, bits: Bits) -> int:
     return u * size >> known
 
 
-def _check(values: Integers, counts: Integers, loss: RankLoss) -> None:
-    """The law is wrong for values out of order, so they are looked at; what is wrong with them is not said."""
+def _checked(values: Integers, counts: Integers, loss: RankLoss) -> tuple[Integers, Integers]:
+    """With the rows that nobody has. The law is wrong for values out of order, so they are looked at; what is wrong
+    with them is not said."""
     if not (
         all(array.ndim == 1 and array.dtype == np.int64 for array in (values, counts))
         and len(values) == len(counts) <= LARGEST_COUNT
@@ -204,7 +224,7 @@ def _check(values: Integers, counts: Integers, loss: RankLoss) -> None:
         and np.all(values[:1] >= loss.low)
         and np.all(values[-1:] <= loss.high)
         and np.all(counts > 0)
-        and counts.sum(dtype=np.float64) <= LARGEST_ROWS
+        and counts.sum(dtype=np.float64) + loss.below + loss.above <= LARGEST_ROWS
     ):
         raise InvalidInputError(
             "values and counts must be int64 arrays: different values, ascending and inside the range, at most 2**30 "
@@ -212,3 +232,16 @@ def _check(values: Integers, counts: Integers, loss: RankLoss) -> None:
             "clamp the values to the range, sort them, and count equal ones together",
             "wrong-shape",
         )
+    for place, rows in ((loss.low, loss.below), (loss.high, loss.above)):
+        values, counts = _with_rows(values, counts, place, rows) if rows else (values, counts)
+    return values, counts
+
+
+def _with_rows(values: Integers, counts: Integers, place: int, rows: int) -> tuple[Integers, Integers]:
+    """With so many more rows at one place; the arrays that were given stay as they are."""
+    index = int(np.searchsorted(values, place))
+    if index < len(values) and values[index] == place:
+        counts = counts.copy()
+        counts[index] += rows
+        return values, counts
+    return np.insert(values, index, place), np.insert(counts, index, rows)

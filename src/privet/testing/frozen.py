@@ -321,8 +321,9 @@ def _losses_apart(measure: Measure, law: Choice, one: Spread, two: Spread) -> in
 
 def _loss(measure: Measure, law: Choice, spread: Spread, candidate: int) -> int:
     sought = rank(measure, law, int(spread.counts.sum()))
-    below = int(spread.counts[spread.values < candidate].sum())
+    below = int(spread.counts[spread.values < candidate].sum()) + sought.below * (candidate > measure.low)
     up_to = int(spread.counts[spread.values <= candidate].sum())
+    up_to += sought.below + sought.above * (candidate == measure.high)
     return max(sought.unit * below - sought.target, sought.target - sought.unit * up_to)
 
 

@@ -25,6 +25,7 @@ class Options(Price):
     bounds: Suggestion | None = None
     private_keys: bool = False
     other: str | None = None
+    quantile_intervals: bool = True
     part: str | None = None
 
     def limits(self, table: Table) -> dict[str, int]:

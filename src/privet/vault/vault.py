@@ -229,6 +229,7 @@ class Vault:
         other: str | None = None,
         weight: str | None = None,
         part: str | None = None,
+        quantile_intervals: bool = True,
     ) -> Query:
         """A question in SQL at a price. Nothing is spent and no data are touched before its `release`.
 
@@ -236,7 +237,8 @@ class Vault:
         `suggest_bounds` gave; with `max_rows` alone, that many rows in whatever groups. Groups that nobody declared
         are shown if they have enough people, which needs a delta; with `private_keys` so are declared ones. `other`
         names a row for all that are not shown. `weight` is a declared column by which each row counts, as in surveys.
-        With `part` it is asked of the units of that part, and charged there.
+        With `part` it is asked of the units of that part, and charged there. A third of the price of a quantile pays
+        for its interval; with `quantile_intervals=False` the value gets all of it, and nothing tells how far it is off.
         """
         from privet.sql import plan_of  # noqa: PLC0415  sqlglot takes a while to import
 
@@ -246,7 +248,7 @@ class Vault:
         options = Options(
             epsilon=epsilon, delta=delta, rho=rho, within=within, expected=expected, analyst=analyst,
             max_groups=max_groups, max_rows_per_group=max_rows_per_group, max_rows=max_rows, bounds=bounds,
-            private_keys=private_keys, other=other, part=part,
+            private_keys=private_keys, other=other, part=part, quantile_intervals=quantile_intervals,
         )  # fmt: skip
         return self._query(plan, text, options)
 
@@ -258,7 +260,12 @@ class Vault:
         if options.part is not None:
             plan = self._of_part(plan, options.part)
         beside = {name: self.tables[name] for name in tables_in(origin_of(plan)) if name != plan.table}
-        plan = replace(plan, private_keys=bool(options.private_keys), other=options.label)
+        plan = replace(
+            plan,
+            private_keys=bool(options.private_keys),
+            other=options.label,
+            intervals=bool(options.quantile_intervals),
+        )
         table = self.tables[plan.table]
         if table.public:
             raise RefusedQueryError(

@@ -12,7 +12,7 @@ from privet.estimates.estimate import Row
 from privet.estimates.levels import levels_of, rows_of_level
 from privet.estimates.moments import Estimate
 from privet.estimates.priced import Priced
-from privet.report.answer.text import chosen_words, group_text, price_words
+from privet.report.answer.text import UNKNOWN, chosen_words, group_text, price_words
 from privet.report.charts import HEALTHY, INK, PAPER, house_style
 from privet.report.terminal import one_line
 
@@ -135,8 +135,10 @@ def _panel(name: str, shown: Sequence[Row], axis: str | None, color: str | None)
         .mark_errorbar(ticks=alt.MarkConfig(size=8), color=INK, thickness=1.5)
         .encode(**ends)
     )
+    unknown = [row for row in rows if "value" not in row]
+    words = [base.properties(data=alt.InlineData(values=unknown)).mark_text(text=UNKNOWN, color=INK, dy=-7)]
     size: dict[str, Any] = {"width": LENGTH * 2, "height": step} if lying else {"width": step, "height": LENGTH}
-    return alt.LayerChart(layer=[bars, whiskers], **size)
+    return alt.LayerChart(layer=[bars, whiskers, *(words if unknown else [])], **size)
 
 
 def _color(name: str | None, values: Sequence[str]) -> dict[str, alt.Color]:
@@ -151,7 +153,7 @@ def _row(shown: Row, name: str, axis: str | None, color: str | None) -> dict[str
     assert isinstance(item, Estimate)  # noqa: S101  a number that is not missing
     row: dict[str, Any] = {
         "group": "all rows" if axis is None else group_text(shown, axis),
-        "value": float(item.value),
+        **({} if item.shown is None else {"value": float(item.shown)}),
     }
     if item.low is not None and item.high is not None:
         row |= {"low": float(item.low), "high": float(item.high)}
@@ -159,5 +161,6 @@ def _row(shown: Row, name: str, axis: str | None, color: str | None) -> dict[str
         row["color"] = group_text(shown, color)
     where = ", ".join(str(row[part]) for part in ("group", "color") if part in row)
     between = "" if "low" not in row else f", between {row['low']:,.12g} and {row['high']:,.12g}"
-    row["spoken"] = f"{where}: {row['value']:,.12g}{between}"
+    spoken = f"{row['value']:,.12g}" if "value" in row else UNKNOWN
+    row["spoken"] = f"{where}: {spoken}{between}"
     return row

@@ -18,6 +18,7 @@ from privet.core.ranks import rows_off
 from privet.estimates.choosing import affected
 from privet.estimates.estimate import SINGLE, Line, Row, plain
 from privet.estimates.moments import Estimate
+from privet.estimates.ranked import is_unknown
 from privet.report.terminal import Pen, ceiling, decimals_for, fixed, one_line, step_decimals, terminal_width
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 MISSING = "(missing)"
 EVERY = "(all)"  # of a key that is rolled up
 NO_VALUE = "-"  # of what is divided by 0
+UNKNOWN = "unknown"  # of a quantile that may be any value of the range
 SHARE = Fraction(95, 100)
 SHOWN_DIGEST = 16  # hex digits of a receipt; the JSON has all 64
 PLAIN = Pen(color=False)
@@ -106,7 +108,7 @@ def chosen_words(answer: Answer) -> list[str]:
     return [
         *([f"LIMIT chose rows by noisy numbers. {wider}"] if together and rows > 1 else []),
         *([f"HAVING chose rows by noisy numbers. {further}"] if given else []),
-        *([f"There are no intervals for {none}: HAVING chose rows by the same noise."] if none else []),
+        *([f"There are no intervals for {none}: HAVING or LIMIT chose rows by the same noise."] if none else []),
     ]
 
 
@@ -122,8 +124,9 @@ def _printed(answer: Answer) -> list[str]:
 
 
 def _ranked(answer: Answer) -> list[str]:
-    """Quantiles, MIN and MAX are chosen by rank: how far off that is can be said, not how far the value is."""
-    lines = []
+    """Quantiles, MIN and MAX are chosen by rank: how far off that is, and what is not known."""
+    unknown = dict.fromkeys(name for row in answer.leveled() for name, item in row.line.items() if is_unknown(item))
+    lines = ["Unknown: the released numbers fit any value of the range; ask of larger groups."] if unknown else []
     for recipe in answer.priced.recipes:
         part = answer.priced.parts[recipe.measures[0]]
         if isinstance(part.law, Choice) and recipe.aggregate.name in answer.columns:
@@ -220,9 +223,13 @@ def _value_column(name: str, lines: Sequence[Line], step: Fraction | None) -> Te
     ends = [(item.low, item.high) for item in found if item.low is not None and item.high is not None]
     widths = [decimals_for(high - low) for low, high in ends if high > low]
     decimals = min([max(widths, default=6), *([] if step is None else [step_decimals(step)])])
-    cells = [fixed(item.value, decimals) if isinstance(item, Estimate) else NO_VALUE for item in items]
+    cells = [_cell(item, decimals) if isinstance(item, Estimate) else NO_VALUE for item in items]
     around = [_around(item, decimals, step) if isinstance(item, Estimate) else "" for item in items]
     return TextColumn(name=one_line(name), cells=cells, intervals=around)
+
+
+def _cell(item: Estimate, decimals: int) -> str:
+    return fixed(item.value, decimals) if item.known else UNKNOWN
 
 
 def _around(item: Estimate, decimals: int, step: Fraction | None) -> str:

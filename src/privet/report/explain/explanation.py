@@ -12,9 +12,9 @@ from privet.core.accountant import Budget, accepts, how_many
 from privet.core.laws import Choice, DiscreteLaplace
 from privet.core.loss import Loss
 from privet.core.measures import Recipe, Role
-from privet.core.parts import Part
+from privet.core.parts import Gauge, Part
 from privet.core.plan import Function
-from privet.core.ranks import parts_of_a_row, rows_off
+from privet.core.ranks import parts_of_a_row, root_below, rows_beyond, rows_off
 from privet.estimates.accuracy import half_width
 from privet.estimates.choosing import Affected, affected, selection_of
 from privet.estimates.estimate import SINGLE, total_error
@@ -59,6 +59,8 @@ class Outlook:
     high: Fraction
     error: Fraction | None = None
     rows: int | None = None
+    beyond: int | None = None  # how many rows of rank its interval keeps from it on either side; None: no interval
+    rows_alone: int | None = None  # by how many rows its rank would be off if nothing were paid for an interval
     errors: tuple[tuple[int, Fraction | None], ...] = ()  # None: any average in the range is possible
 
     def rows_for(self, error: Fraction) -> int:
@@ -218,24 +220,41 @@ def _chosen(asked: Priced) -> Chosen | None:
 
 def _outlook(recipe: Recipe, parts: tuple[Part, ...]) -> Outlook:
     used, function = [parts[number] for number in recipe.measures], recipe.aggregate.function
-    each = 1 - (1 - SHARE) / len(used)  # all hold together with probability SHARE
+    ranked = isinstance(used[0].law, Choice)
+    each = SHARE if ranked else 1 - (1 - SHARE) / len(used)  # all hold together with probability SHARE
     measure = used[0].measure
     low, high = ((measure.center + bound) * measure.step for bound in (measure.low, measure.high))
     bare = Outlook(
         name=recipe.aggregate.name,
         call=call(recipe.aggregate),
         function=function,
-        noises=tuple(_noise(part, each) for part in used),
+        noises=tuple(_noise(part, each) for part in (used[:1] if ranked else used)),
         low=low,
         high=high,
     )
     if function in SINGLE:
         return replace(bare, error=total_error(recipe, parts, SHARE))
-    if isinstance(used[0].law, Choice):
-        return replace(bare, rows=rows_off(measure, used[0].law, SHARE))
+    if ranked:
+        return _ranked(bare, used)
     if function is Function.AVG:
         return replace(bare, errors=tuple((rows, _average_error(bare, rows)) for rows in ASSUMED_ROWS))
     return bare
+
+
+def _ranked(bare: Outlook, used: list[Part]) -> Outlook:
+    """A rate grows like an epsilon, and with the root of a rho."""
+    measure, law = used[0].measure, used[0].law
+    assert isinstance(law, Choice)  # noqa: S101  it is chosen by rank
+    rows = rows_off(measure, law, SHARE)
+    if measure.end is not None:
+        return replace(bare, rows=rows, beyond=rows, rows_alone=rows)
+    if len(used) == 1:
+        return replace(bare, rows=rows)
+    rates = [part.law.rate for part in used if isinstance(part.law, Choice)]
+    linear = used[0].gauge is Gauge.EPSILON
+    rate = sum(rates) if linear else root_below(Fraction(sum(rate**2 for rate in rates)))
+    beyond = rows_beyond(used[1].measure, used[1].law)  # type: ignore[arg-type]
+    return replace(bare, rows=rows, beyond=beyond, rows_alone=rows_off(measure, Choice(Fraction(rate)), SHARE))
 
 
 def _average_error(outlook: Outlook, rows: int) -> Fraction | None:

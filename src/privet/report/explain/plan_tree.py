@@ -86,7 +86,8 @@ def measure_words(measure: Measure) -> str:
         case Role.DISTINCT:
             return f"how many different values of {value}"
         case Role.QUANTILE:
-            return f"the value of {value} with {constant(measure.quantile)} of the rows below it"
+            sought = f"the value of {value} with {constant(measure.quantile)} of the rows below it"
+            return sought if measure.end is None else f"the {measure.end} end of an interval for {sought}"
         case Role.MIN | Role.MAX:
             return f"nearly the {'smallest' if measure.role is Role.MIN else 'largest'} {value}"
         case Role.KEYS:

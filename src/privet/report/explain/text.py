@@ -103,7 +103,7 @@ def _chosen(chosen: Chosen) -> list[str]:
     return [
         *([f"{wider}{f' (of one group: {off})' if off else ''}"] if together else []),
         *([f"   HAVING chooses rows by {given}: near its limit, intervals reach further down"] if given else []),
-        *([f"   HAVING chooses rows by the noise in {none}: no interval is given"] if none else []),
+        *([f"   HAVING or LIMIT chooses rows by the noise in {none}: no interval is given"] if none else []),
     ]
 
 
@@ -146,11 +146,23 @@ def _ranked(name: str, outlook: Outlook, unit: str) -> list[str]:
     """A choice by rank."""
     (noise,) = outlook.noises
     inside = f"; it aims {outlook.rows:,} rows inside, so that it is nobody's own value"
+    shown = [f"     {_interval_cost(outlook)}"] if outlook.beyond is not None else []
     return [
         f"   {name}: a value between {nearest(outlook.low)} and {nearest(outlook.high)}, chosen by its rank"
         f" ({noise.mechanism}); one {unit} moves ranks by {up(noise.sensitivity)} in all groups together",
         f"     off by at most {outlook.rows:,} rows in rank{'' if outlook.function is Function.QUANTILE else inside}",
+        *shown,
     ]
+
+
+def _interval_cost(outlook: Outlook) -> str:
+    """What the interval of a choice by rank costs the value."""
+    if outlook.rows == outlook.rows_alone:
+        return "its interval is free: from the end of the range to the value"
+    return (
+        f"its interval reaches about {outlook.beyond:,} rows of rank to either side and takes a third of the price;"
+        f" with quantile_intervals=False the rank would be off by at most {outlook.rows_alone:,} rows"
+    )
 
 
 def _moves(noise: NoiseFacts, unit: str) -> str:
