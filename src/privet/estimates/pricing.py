@@ -14,8 +14,9 @@ from privet.core.plan import Function
 from privet.core.rational import below_one, positive, show
 from privet.errors import InvalidInputError, RefusedQueryError
 from privet.estimates.accuracy import price_within
+from privet.estimates.joint import with_pairs
 from privet.estimates.levels import most_cells
-from privet.estimates.priced import Outline, Priced, at_price, variants
+from privet.estimates.priced import Outline, Priced, at_price, lowered, variants
 from privet.estimates.split import costs, error, shares
 
 SHARE = Fraction(95, 100)
@@ -59,8 +60,8 @@ Candidate = tuple[float, Priced]  # with the squared error of all aggregates tog
 SINGLE = (Function.COUNT, Function.COUNT_DISTINCT, Function.SUM)
 
 
-def ask(read: Outline, budget: Budget, price: Price) -> Priced:
-    """The question at a price, or at the lowest price that is accurate enough."""
+def ask(read: Outline, budget: Budget, price: Price, *, pairs: bool = True) -> Priced:
+    """The question at a price, or at the lowest price that is accurate enough; without `pairs`, by single numbers."""
     delta = _delta(read, budget, price)
     if price.within is not None:
         return _within(read, budget, _targets(read, price))
@@ -71,6 +72,8 @@ def ask(read: Outline, budget: Budget, price: Price) -> Priced:
         else:
             epsilon = _amount(price.epsilon, "epsilon", MOST)
             ways += [_shared(variant, Gauge.EPSILON, epsilon, delta), _gaussian(variant, epsilon, delta)]
+    if price.epsilon is not None and pairs:
+        ways.append(_joint(read, _amount(price.epsilon, "epsilon", MOST), delta))
     return _best(ways)
 
 
@@ -138,6 +141,14 @@ def _shared(read: Outline, gauge: Gauge, amount: Fraction, delta: Fraction | Non
     found = costs(read.released, read.recipes, read.setting(delta), gauge)
     prices = [amount * share for share in shares(found, gauge)]
     yield error(found, gauge, amount), at_price(read, gauge, prices, delta if read.cells.private else None)
+
+
+def _joint(read: Outline, epsilon: Fraction, delta: Fraction | None) -> Iterator[Candidate]:
+    """By Laplace noise, with pairs where these err less."""
+    centered = lowered(read, joint=True)
+    paired = None if centered is None else with_pairs(centered)
+    if paired is not None:
+        yield from _shared(paired, Gauge.EPSILON, epsilon, delta)
 
 
 @claim("gaussian-price")

@@ -27,6 +27,7 @@ from privet.core.shape import shape_of_kind
 from privet.core.weights import weight_from
 from privet.engine import FreshNoise, Gate, NoiseSource
 from privet.errors import InvalidInputError, RefusedQueryError
+from privet.estimates.joint import has_pairs
 from privet.estimates.priced import outline
 from privet.estimates.pricing import Wanted, ask
 from privet.ledger import Ledger, Terms
@@ -267,9 +268,11 @@ class Vault:
         check_unit_wise(origin_of(plan), {plan.table: table, **beside})
         bounds = self._bounds(table, options.limits(table), rows_of_a_unit(origin_of(plan)))
         read = outline(plan, table.columns, bounds, {name: other.columns for name, other in beside.items()})
+        priced = ask(read, self.terms.budget, options)
         return Query(
             text=text,
-            priced=ask(read, self.terms.budget, options),
+            priced=priced,
+            former=ask(read, self.terms.budget, options, pairs=False) if has_pairs(priced) else None,
             table=table,
             beside=beside,
             analyst=options.analyst,
