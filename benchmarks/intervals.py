@@ -156,10 +156,23 @@ def noisy(asked: Priced, cells: Sequence[Rows]) -> list[list[int]]:
     """One vector for each part, as the engine would release it."""
     found = []
     for part in asked.parts:
-        added = sampler(part.law).draw(len(cells)).tolist()  # type: ignore[arg-type]
-        known = {id(rows): exact(part.measure, rows) for rows in cells}
-        found.append([known[id(rows)] + more for rows, more in zip(cells, added, strict=True)])
+        vector: list[int] = []
+        for measure in sides(part.measure):
+            added = sampler(part.law).draw(len(cells)).tolist()  # type: ignore[arg-type]
+            known = {id(rows): exact(measure, rows) for rows in cells}
+            vector += [known[id(rows)] + more for rows, more in zip(cells, added, strict=True)]
+        found.append(vector)
     return found
+
+
+def sides(measure: Measure) -> list[Measure]:
+    """The two sums of a pair: above the lowest value and, with the opposite sign, above the highest."""
+    if measure.role is not Role.PAIR:
+        return [measure]
+    assert measure.value is not None
+    opposite = Arithmetic(Sign.MULTIPLY, Literal(Fraction(-1)), measure.value)
+    above = replace(measure, role=Role.SUM)
+    return [above, replace(above, value=opposite, center=-measure.center - measure.high)]
 
 
 def holds(cell: object, true: Fraction | float | None) -> bool | None:

@@ -76,6 +76,7 @@ PLANTED: dict[str, Plant] = {
     "splitting: half of a joint price": _changed(
         pricing, "_paid", lambda part: replace(part, loss=_half_loss(part.loss))
     ),
+    "pricing: one side of a pair": _changed(parts, "pair_sensitivity", _half_sensitivity),
     "calibration: Laplace": _changed(parts, "laplace_for", _narrow),
     "calibration: Gaussian": _changed(parts, "gaussian_for_rho", _narrow),
     "calibration: ranks": _changed(parts, "choice_for", lambda found: (_narrow(found[0]), found[1])),
@@ -91,6 +92,7 @@ PLANTED: dict[str, Plant] = {
 }
 HARMLESS = {"centering: ends of half the width"}  # the back end is told the same ends: biased, not too cheap
 NOT_EVERYWHERE = {  # what they change is not used by some questions
+    "pricing: one side of a pair",
     "calibration: Laplace", "calibration: Gaussian", "calibration: ranks", "calibration: ranks by rho",
     "calibration: noise on keys", "calibration: threshold of keys", "calibration: from rho to epsilon",
     "calibration: rho booked as too little epsilon",

@@ -242,9 +242,9 @@ def _shown(task: Task, people: Mapping[Keys, int], noise: NoiseSource) -> dict[K
 
 def _added(task: Task, exact: Sequence[Vector], noise: NoiseSource) -> list[list[int]]:
     """The vectors with noise added, in integers that cannot overflow. Each has as many numbers as were paid for."""
-    cells = BINS if task.habits else task.cells.count
     noisy = []
     for measure, law, vector in zip(task.measures, task.laws[: len(task.measures)], exact, strict=True):
+        cells = BINS if task.habits else task.cells.count * (2 if measure.role is Role.PAIR else 1)
         if len(vector) != cells:
             raise ValueError("the number of cells differs from the number that was priced")
         if isinstance(law, Choice):

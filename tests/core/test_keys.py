@@ -22,7 +22,7 @@ from privet.core.accountant import Budget
 from privet.core.cells import Keys, in_order, keys_from, plain_keys
 from privet.core.expression import Column
 from privet.core.laws import Choice, DiscreteGaussian, DiscreteLaplace, Law
-from privet.core.measures import KEYS
+from privet.core.measures import KEYS, Role
 from privet.core.mechanisms import key_threshold
 from privet.core.parts import Gauge, Part, Setting, keys_for, keys_sensitivity, priced
 from privet.core.plan import Aggregate, Function
@@ -332,7 +332,8 @@ class Fake:
     def exact(self, task: Task, written: object = None) -> list[list[int]]:
         self.tasks.append(task)
         numbers = [10 * self.people_of[one] for one in task.cells.chosen or ()]
-        return [numbers + [7] * task.cells.rest for _ in task.measures]
+        vector = numbers + [7] * task.cells.rest
+        return [vector * (2 if measure.role is Role.PAIR else 1) for measure in task.measures]
 
     def write(self, task: Task) -> None: ...
 
@@ -383,10 +384,8 @@ def test_a_key_is_shown_from_the_threshold_on_and_nothing_else_is_stored(tmp_pat
     assert [row["city"] for row in answer.rows] == ["Aas", "Oslo", None]
     body = body_of(asked)
     assert body["keys"] == [["Aas"], ["Oslo"], [None]]
-    assert body["noisy"] == [
-        *[[10 * (enough + 2), 10 * enough, 10 * (enough + 5)]] * 3,
-        [enough + 2, enough, enough + 5],
-    ]
+    numbers = [10 * (enough + 2), 10 * enough, 10 * (enough + 5)]  # twice for the two sides of a pair
+    assert body["noisy"] == [numbers, numbers * 2, [enough + 2, enough, enough + 5]]
     assert "Bergen" not in json.dumps(body)
     backend, noise = asked.gate.backend, asked.gate.noise
     assert isinstance(backend, Fake)
@@ -542,7 +541,7 @@ def test_exact_numbers_of_the_keys_that_occur_or_that_are_given(tmp_path: Path) 
     testing = dataclasses.replace(asked, gate=book)
     found = exact(testing, key=b"k")
     assert found.keys == (("a",), ("b",))
-    assert [part.values for part in found.parts] == [(10, 30, 7)] * (len(found.parts) - 1) + [(1, 3)]
+    assert [part.values for part in found.parts] == [(10, 30, 7), (10, 30, 7) * 2, (1, 3)]
     last = found.parts[-1]
     assert (last.role, last.mechanism, last.threshold) == ("keys", "laplace", threshold_of(asked))
     assert (last.l1, last.max_parts_touched) == (2, 2)

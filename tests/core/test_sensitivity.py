@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from privet.core.sensitivity import Bounds, Sensitivity, sensitivity
+from privet.core.sensitivity import Bounds, Sensitivity, pair_sensitivity, sensitivity
 from privet.core.unit import Neighbors
 
 RANGES = [(0, 1), (0, 3), (-2, 1), (-3, -1), (1, 2), (-1, 1), (2, 2), (-2, 0)]
@@ -61,6 +61,55 @@ def test_reach_is_the_largest_change_there_is(  # noqa: PLR0917
     assert sensitivity(low, high, cells, bounds) == largest(list(swaps))
     if cells >= 2 * min(groups, in_all or groups):  # as many as there can be
         assert sensitivity(low, high, None, bounds) == sensitivity(low, high, cells, bounds)
+
+
+def pairs(width: int, cells: int, limits: Bounds) -> list[tuple[int, ...]]:
+    """Everything that one bounded unit can add to the two numbers of every cell."""
+    heaps = [
+        n
+        for n in itertools.product(range(limits.rows + 1), repeat=cells)
+        if sum(x > 0 for x in n) <= limits.groups and (limits.in_all is None or sum(n) <= limits.in_all)
+    ]
+    return [
+        tuple(x for n, u in zip(heap, above, strict=True) for x in (u, width * n - u))
+        for heap in heaps
+        for above in itertools.product(*(range(width * n + 1) for n in heap))
+    ]
+
+
+@pytest.mark.parametrize("width", [1, 2, 3])
+@pytest.mark.parametrize(
+    ("cells", "groups", "rows", "in_all"),
+    [
+        *((cells, groups, rows, None) for cells in (1, 2) for groups in (1, 2) for rows in (1, 2)),
+        *((cells, groups, rows, in_all) for cells, groups, rows in [(1, 1, 3), (2, 2, 2)] for in_all in (1, 2, 3)),
+        (3, 1, 1, None),
+        (3, 2, 1, None),
+        (4, 2, 1, 1),
+    ],
+)
+def test_reach_of_a_pair_is_the_largest_change_there_is(
+    width: int, cells: int, groups: int, rows: int, in_all: int | None
+) -> None:
+    """Equality under both relations: one unit puts all its rows at one end, the other at the other."""
+    bounds = Bounds(groups=groups, rows=rows, in_all=in_all, neighbors=Neighbors.ADD_REMOVE)
+    units = pairs(width, cells, bounds)
+    assert pair_sensitivity(width, cells, bounds) == largest(units)
+    swaps = {tuple(a - b for a, b in zip(*pair, strict=True)) for pair in itertools.product(units, repeat=2)}
+    bounds = replace(bounds, neighbors=Neighbors.REPLACE)
+    assert pair_sensitivity(width, cells, bounds) == largest(list(swaps))
+    if cells >= 2 * min(groups, in_all or groups):
+        assert pair_sensitivity(width, None, bounds) == pair_sensitivity(width, cells, bounds)
+
+
+def test_a_pair_costs_its_rows_times_its_width_in_any_number_of_cells() -> None:
+    """The rule, and the witness for a replaced unit: from the lowest to the highest value, in one cell."""
+    for cells in (1, 2, 7, None):
+        bounds = Bounds(groups=1, rows=4, neighbors=Neighbors.ADD_REMOVE)
+        assert pair_sensitivity(100, cells, bounds).l1 == 4 * 100
+        assert pair_sensitivity(100, cells, replace(bounds, neighbors=Neighbors.REPLACE)).l1 == 2 * 4 * 100
+    low, high = (0, 400), (400, 0)
+    assert sum(abs(a - b) for a, b in zip(low, high, strict=True)) == 800
 
 
 def test_rows_in_all_only_ever_tighten() -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.asked import answer, ledger, query
+from support.asked import answer, ledger, query, without_pairs
 
 from privet.answer import Answer
 from privet.core.accountant import Budget
@@ -54,7 +54,8 @@ def asked(*aggregates: Aggregate, key: str = "ward", price: Price | None = None,
     computed = more.get("computed", ())
     names = tuple(item.name for item in (*keys, *aggregates, *computed))
     plan = Plan(**{"table": "t", "keys": keys, "aggregates": aggregates, "outputs": names, **more})
-    return ask(outline(plan, KINDS, ONE), Budget(3, 1e-9), price or Price(epsilon=1))
+    read = outline(plan, KINDS, ONE)
+    return without_pairs(read) if price is None else ask(read, Budget(3, 1e-9), price)
 
 
 def at_least(name: str, number: int, relation: Relation = Relation.GREATER_EQUAL) -> Compare:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.asked import N, answer, average, key, month, plan, question, total
+from support.asked import N, answer, average, key, month, plan, question, single, total
 from support.refusals import raises_code
 
 from privet.core.evaluate import evaluate
@@ -184,7 +184,7 @@ RATIO = called("each", Quotient(Column("s"), Column("n")))
 
 @pytest.mark.parametrize("levels", [(), (("ward",), ())])
 def test_all_noisy_numbers_of_a_computed_column_hold_together(levels: tuple[tuple[str, ...], ...]) -> None:
-    asked = question(asking(RATIO, levels=levels))
+    asked = single(asking(RATIO, levels=levels))
     recipes = {recipe.aggregate.name: recipe for recipe in asked.recipes}
     used = {*recipes["s"].measures, *recipes["n"].measures}
     shown = answer(asked, *([1000 * (n + 1)] for n in range(len(asked.parts)))).lines()
@@ -226,7 +226,7 @@ def test_keys_may_take_part_and_having_and_order_may_use_it() -> None:
 
 
 def test_what_is_missing_is_shown_as_such() -> None:
-    asked = question(asking(RATIO, called("two", TWO)))
+    asked = single(asking(RATIO, called("two", TWO)))
     noisy = [[0, 10, 10, 10, 10] for _ in asked.parts]
     shown = answer(asked, *noisy)
     assert shown.rows[0]["each"] is None
@@ -309,7 +309,7 @@ def test_ordered_quantiles_are_computed_with_as_shown() -> None:
 def test_what_passes_over_an_average_of_perhaps_nobody_has_no_interval(value: Expression) -> None:
     """With nobody there the average is NULL, and the exact value is that of the next item: here -1 or the count."""
     counted = Aggregate(name="n", function=Function.COUNT, value=Column("age"))
-    asked = question(plan((), counted, average("mean", "age"), computed=(called("x", value),), outputs=("x",)))
+    asked = single(plan((), counted, average("mean", "age"), computed=(called("x", value),), outputs=("x",)))
     (few,) = answer(asked, [2], [50]).lines()
     (many,) = answer(asked, [9_000], [50]).lines()
     assert isinstance(few["x"], Estimate)

@@ -12,6 +12,7 @@ import mpmath
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.asked import without_pairs
 from support.refusals import raises_code
 
 from privet.core.accountant import Budget, how_many, rho_cap
@@ -273,7 +274,7 @@ def question_of(*aggregates: Aggregate, epsilon: object = 1, **more: Any) -> Pri
 
 def test_intervals_cover_as_often_as_they_say() -> None:
     """Real draws through the whole estimate. 2,000 trials at a 5 % miss rate are above 9 % with probability < 1e-13."""
-    asked = question_of(aggregate(Function.COUNT, name="n"), aggregate(Function.AVG, "age", name="a"), epsilon=1)
+    asked = without_pairs(read(aggregate(Function.COUNT, name="n"), aggregate(Function.AVG, "age", name="a")))
     trials, people, age = 2_000, 400, 50
     average = asked.recipes[1]
     draws = [sampler(part.law).draw(trials) for part in asked.parts]
@@ -294,9 +295,8 @@ def test_intervals_cover_as_often_as_they_say() -> None:
 
 
 def test_values_steps_and_missing_groups() -> None:
-    asked = question_of(
-        aggregate(Function.COUNT, name="n"), aggregate(Function.SUM, "cost", name="s"), keys=(WARD,), epsilon=10
-    )
+    wanted = aggregate(Function.COUNT, name="n"), aggregate(Function.SUM, "cost", name="s")
+    asked = without_pairs(read(*wanted, keys=(WARD,)), 10)
     center = asked.parts[1].measure.center  # with a count beside it, a sum is released around the middle of its range
     assert center == 245_000
     noisy = [[5, 7, 0], [1234, -50, 3]]
@@ -317,7 +317,7 @@ def test_an_interval_reaches_a_half_width_to_each_side() -> None:
 @pytest.mark.parametrize("middle", [-40, 0, 40])
 def test_the_interval_of_an_average_ends_where_sum_and_count_can_end(more: int, middle: int) -> None:
     """Of all sums and counts within their half widths, the least and the largest quotient."""
-    asked = question_of(aggregate(Function.AVG, "age", name="a"), epsilon=6)
+    asked = without_pairs(read(aggregate(Function.AVG, "age", name="a")), 6)
     recipe = asked.recipes[0]
     share = F(999, 1000)
     a, b = (half_width(asked.parts[number].law, (1 + share) / 2) for number in recipe.measures)
@@ -336,7 +336,7 @@ def test_the_interval_of_an_average_ends_where_sum_and_count_can_end(more: int, 
 
 
 def test_averages_stay_in_the_declared_range() -> None:
-    asked = question_of(aggregate(Function.AVG, "age", name="a"), epsilon=1)
+    asked = without_pairs(read(aggregate(Function.AVG, "age", name="a")))
     recipe = asked.recipes[0]
 
     def average(total: int, count: int) -> Estimate:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.asked import N, answer, average, key, plan, question, total
+from support.asked import N, answer, average, key, plan, question, single, total
 from support.refusals import raises_code
 
 from privet.answer import Answer
@@ -195,7 +195,7 @@ def test_sums_keep_their_step_and_may_be_negative() -> None:
 
 def test_averages_stay_and_what_is_computed_follows() -> None:
     part = Computed(name="each", value=Quotient(Column("s"), Column("n")))
-    asked = question(
+    asked = single(
         plan(
             (key("sex"),),
             N,

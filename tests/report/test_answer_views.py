@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.asked import N, answer, average, bounds, key, month, plan, question, total
+from support.asked import N, answer, average, bounds, key, month, plan, question, single, total
 from support.refusals import raises_code
 
 from privet.core.expression import Column, Compare, Extracted, Field, Literal, Period, Relation, Truncated
@@ -34,7 +34,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def test_counts_sums_and_averages_with_their_intervals() -> None:
-    asked = question(plan(BY_WARD, N, average("mean", "cost"), total("sum", "cost")), epsilon=4)
+    asked = single(plan(BY_WARD, N, average("mean", "cost"), total("sum", "cost")), epsilon=4)
     assert len(asked.parts) == 3  # the sum is made of the centered one and the count
     shown = answer(asked, [1000, 20, 3, 4, -5], [1000], [0])
     lines = text(shown).splitlines()
@@ -235,7 +235,7 @@ def test_numbers_and_dates_stand_upright_and_texts_lie() -> None:
 
 
 def test_one_panel_an_aggregate() -> None:
-    shown = answer(question(plan(BY_WARD, N, average("mean", "cost"))), [100], [50], [100])
+    shown = answer(single(plan(BY_WARD, N, average("mean", "cost"))), [100], [50], [100])
     assert len(shown.chart().to_dict()["vconcat"]) == 2
 
 

@@ -21,6 +21,7 @@ from privet.attacks.finding import Findings
 from privet.attacks.pseudonyms.hash_search import Sweep
 from privet.audits import Audit, Checks
 from privet.compare import Comparison, Measured
+from privet.core.measures import Role
 from privet.report.answer.text import html
 from privet.report.audit.page import page_of as page_of_audit
 from privet.report.budget_text import budget_text
@@ -182,7 +183,9 @@ def test_a_question_is_explained(tmp_path: Path) -> None:
 
 def test_an_answer() -> None:
     asked = question(plan((key("sex"),), N, average("mean", "cost")), epsilon=1)
-    shown = answer(asked, *([100 + 7 * place for place in range(asked.cells.count)] for _ in asked.parts))
+    counts = [100 + 7 * place for place in range(asked.cells.count)]
+    sides = [*(190_000 * count for count in counts), *(310_000 * count for count in counts)]
+    shown = answer(asked, *(sides if part.measure.role is Role.PAIR else counts for part in asked.parts))
     _both("answer", str(shown), html(shown))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +10,14 @@ from privet.answer import Answer
 from privet.catalog.declarations import Source, Table
 from privet.core.accountant import Budget
 from privet.core.expression import Column, Expression, Period, Truncated
+from privet.core.parts import Gauge
 from privet.core.plan import Aggregate, Function, Key, Plan
 from privet.core.schema import Boolean, Category, Date, Integer, Number, Text, Timestamp
 from privet.core.sensitivity import Bounds
 from privet.core.unit import Neighbors
 from privet.engine import Gate
-from privet.estimates.priced import Priced, outline
-from privet.estimates.pricing import Price, ask
+from privet.estimates.priced import Outline, Priced, outline, variants
+from privet.estimates.pricing import Price, _best, _shared, ask
 from privet.ledger import Policy, Receipt, Terms, sqlite
 from privet.query import Query
 
@@ -62,6 +64,15 @@ def bounds(groups: int = 2, rows: int = 3, neighbors: Neighbors = Neighbors.ADD_
 
 def question(asked: Plan, limits: Bounds | None = None, **price: object) -> Priced:
     return ask(outline(asked, KINDS, limits or bounds()), BUDGET, Price(**(price or {"epsilon": 1})))
+
+
+def without_pairs(read: Outline, epsilon: object = 1) -> Priced:
+    """The best way by Laplace noise on single numbers, for tests of what is made of these."""
+    return _best([_shared(one, Gauge.EPSILON, Fraction(str(epsilon)), None) for one in variants(read)])
+
+
+def single(asked: Plan, limits: Bounds | None = None, epsilon: object = 1) -> Priced:
+    return without_pairs(outline(asked, KINDS, limits or bounds()), epsilon)
 
 
 def answer(asked: Priced, *noisy: list[int], **facts: Any) -> Answer:

@@ -36,7 +36,7 @@ from privet.backends.written import WrittenTask
 from privet.catalog.declarations import LIMITS
 from privet.catalog.vault_file import Table
 from privet.core.cells import Keys, in_order
-from privet.core.measures import Measure
+from privet.core.measures import Measure, Role
 from privet.core.plan import Function, Plan
 from privet.core.sensitivity import Bounds
 from privet.core.unit import Neighbors
@@ -366,7 +366,14 @@ class Fuzzer:
         """Keys in another order: the same numbers in another order, or what a unit keeps depends on other keys."""
         listed = list(task.cells.chosen or ())
         again = portable.exact(replace(task, cells=replace(task.cells, chosen=tuple(listed[::-1]))))
-        turned = [[*vector[: len(listed)][::-1], *vector[len(listed) :]] for vector in plain(again)]
+        turned = [
+            [
+                number
+                for side in _sides(vector, measure)
+                for number in (*side[: len(listed)][::-1], *side[len(listed) :])
+            ]
+            for vector, measure in zip(plain(again), task.measures, strict=True)
+        ]
         if turned != plain(found):
             self.tally.violations.append(f"order: {turned} is {plain(found)} for {made.name}")
 
@@ -488,6 +495,12 @@ COMPONENTS: dict[Function, tuple[str, ...]] = {
 }
 
 
+def _sides(vector: list[Any], measure: Measure) -> list[list[Any]]:
+    """The two halves of a pair; others are whole."""
+    half = len(vector) // 2
+    return [vector[:half], vector[half:]] if measure.role is Role.PAIR else [vector]
+
+
 def _kinds(read: Outline) -> dict[int, set[str]]:
     """What each measure serves: an aggregate or a part of one; and whether keys are public."""
     where = "" if not read.cells.private else ", other" if read.cells.rest else ", private keys"
@@ -499,10 +512,12 @@ def _kinds(read: Outline) -> dict[int, set[str]]:
             names = ("SUM centered", "COUNT")
         if function is Function.QUANTILE and len(measures) > 1:
             names = ("QUANTILE", "QUANTILE low end", "QUANTILE high end")
+        if read.released[measures[0]].role is Role.PAIR and len(measures) == 1:
+            names = (str(function),)
         if function is Function.COUNT_DISTINCT:
             names = ("COUNT DISTINCT unit" if recipe.aggregate.value is None else "COUNT DISTINCT value",)
         for place, name in zip(measures, names, strict=True):
-            found[place].add(name)
+            found[place].add(f"{name} of a pair" if read.released[place].role is Role.PAIR else name)
     if read.cells.private:
         found[len(read.measures)] = {"KEYS"}
     return found

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.asked import KINDS, N, answer, average, bounds, key, ledger, month, plan, query, question, total
+from support.asked import KINDS, N, answer, average, bounds, key, ledger, month, plan, query, question, single, total
 
 from privet.core.accountant import Budget
 from privet.core.expression import (
@@ -67,8 +67,8 @@ def said(asked: Query) -> str:
 
 def test_the_whole_page(tmp_path: Path) -> None:
     where = And((Compare(Relation.GREATER_EQUAL, Column("age"), Literal(Fraction(18))), Not(IsNull(Column("sex")))))
-    asked = question(
-        plan(WARD, N, average("mean", "cost"), where=where, limit=3, order=(Order(name="n"),)), bounds(5, 10), epsilon=1
+    asked = single(
+        plan(WARD, N, average("mean", "cost"), where=where, limit=3, order=(Order(name="n"),)), bounds(5, 10)
     )
     with ledger(tmp_path) as book:
         page = explain(query(asked, book), PLAIN)
@@ -118,7 +118,7 @@ def test_keys_that_are_computed_are_told(tmp_path: Path) -> None:
 @given(rows=st.integers(1, 20_000), spread=st.integers(0, 1000), epsilon=st.sampled_from(["0.1", "1", "10"]))
 def test_the_error_of_an_average_is_a_bound_that_is_reached(rows: int, spread: int, epsilon: str) -> None:
     """The worst noise inside both half widths moves the published average by the bound, and never by more."""
-    asked = question(plan((), average("mean", "cost")), bounds(1, 1), epsilon=epsilon)
+    asked = single(plan((), average("mean", "cost")), bounds(1, 1), epsilon)
 
     outlook = _outlook(asked.recipes[0], asked.parts)
     count, centered = asked.parts
@@ -135,7 +135,7 @@ def test_the_error_of_an_average_is_a_bound_that_is_reached(rows: int, spread: i
 
 
 def test_the_bound_is_reached_exactly() -> None:
-    asked = question(plan((), average("mean", "change")), bounds(1, 1), epsilon=10)
+    asked = single(plan((), average("mean", "change")), bounds(1, 1), 10)
 
     outlook = _outlook(asked.recipes[0], asked.parts)
     a, b = (outlook.noises[0].error, outlook.noises[1].error)
@@ -149,7 +149,7 @@ def test_the_bound_is_reached_exactly() -> None:
 
 def test_the_share_of_both_half_widths_is_95_percent() -> None:
     """97.5 % each: the interval of the answer uses the same."""
-    asked = question(plan((), average("mean", "cost")), epsilon=1)
+    asked = single(plan((), average("mean", "cost")))
     shown = answer(asked, [10**6], [0]).lines()[0]["mean"]
 
     outlook = _outlook(asked.recipes[0], asked.parts)
@@ -157,6 +157,39 @@ def test_the_share_of_both_half_widths_is_95_percent() -> None:
     assert shown.high - shown.value == a / (10**6 - b)
     assert _average_error(outlook, 10**6) == (a + 2500 * b) / (10**6 - b)
     assert [rows for rows, _ in outlook.errors] == list(ASSUMED_ROWS)
+
+
+def test_an_average_from_a_pair_says_its_error_before() -> None:
+    """The worst noise inside the two bounds moves the published average by no more, wherever it lies."""
+    asked = question(plan((), average("mean", "cost")))
+    (part,) = asked.parts
+    outlook = _outlook(asked.recipes[0], asked.parts)
+    off = int(outlook.noises[0].error / part.measure.step)
+    for rows, bound in outlook.errors:
+        for share in range(5):
+            above = rows * part.measure.high * share // 4
+            sides = [[above + x, rows * part.measure.high - above - x] for x in (-off, 0, off)]
+            moved = [lines(asked, [side], Fraction(95, 100))[0]["mean"].value for side in sides]
+            true = Fraction(above, rows) * part.measure.step
+            assert max(abs(one - true) for one in moved) <= (bound or outlook.high)
+    rows = outlook.rows_for(Fraction(250))
+    assert _average_error(outlook, rows) <= 250 < _average_error(outlook, rows - 1)
+    assert outlook.rows_error is not None
+
+
+def test_a_pair_and_what_is_made_of_it_are_told(tmp_path: Path) -> None:
+    count = Aggregate(name="n", function=Function.COUNT, value=AGE)
+    where = Not(IsNull(AGE))
+    wanted = (count, average("mean", "age"), Aggregate(name="v", function=Function.VAR_POP, value=AGE))
+    with ledger(tmp_path) as book:
+        text = said(query(question(plan((), *wanted, where=where)), book))
+    for words in (
+        "two sums of age: how far it is above 0, and below 120",
+        "mean: from a pair of noisy sums: how far values are above 0 and below 120 both: one patient_id moves them by",
+        "count, from a pair of sums",
+        "off by at most, if its group has 100 rows:",
+    ):
+        assert words in text, words
 
 
 def test_rows_for_is_where_the_error_is_met() -> None:
@@ -323,7 +356,7 @@ def test_without_a_delta_there_is_one_gauge(tmp_path: Path) -> None:
 
 def test_numbers_for_programs(tmp_path: Path) -> None:
     with ledger(tmp_path) as book:
-        told = explanation(query(question(plan(WARD, N, average("m", "cost"))), book)).to_json()
+        told = explanation(query(single(plan(WARD, N, average("m", "cost"))), book)).to_json()
     assert told["cells"] == 5
     assert told["aggregates"][0]["error"] == 48
     assert told["aggregates"][0]["noises"][0] == {
@@ -405,13 +438,13 @@ def test_each_part_has_its_share_of_the_price(tmp_path: Path) -> None:
         Aggregate(name="high", function=Function.MAX, value=AGE),
     ]
     for price in ({"epsilon": 1}, {"rho": "0.1"}):
-        asked = question(plan(WARD, N, people, cities, total("s", "age"), *ranked), **price)
+        asked = question(plan(WARD, people, cities, total("s", "age"), *ranked), **price)
         folder = tmp_path / next(iter(price))
         folder.mkdir()
         with ledger(folder) as book:
             text = said(query(asked, book))
         shares = [float(share) for share in re.findall(r"([\d.]+) % of the price", text)]
-        assert len(shares) == len(asked.parts) == 9  # a quantile has two ends
+        assert len(shares) == len(asked.parts) == 8  # a quantile has two ends
         assert abs(sum(shares) - 100) < 0.5
         for words in (
             "how many units: ", "how many different values of city: ", "the sum of ", "nearly the smallest age: ",

@@ -31,7 +31,7 @@ def test_no_unit_moves_an_answer_about_several_tables_further_than_its_price_say
     assert tally.private > tally.rounds / 20
     assert tally.totals > tally.rounds / 10
     assert tally.too_long < tally.rounds / 5
-    for cell in ("COUNT/add-remove/unit", "COUNT/replace/unit", "COUNT/replace/kernel"):
+    for cell in ("COUNT/add-remove/unit", "COUNT/replace/unit", "COUNT/add-remove/kernel"):
         assert tally.attained[f"{cell}/l1"] == 1
 
 

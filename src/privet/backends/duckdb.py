@@ -17,6 +17,7 @@ import duckdb
 
 from privet.backends import Habits, Task, Vector, fused
 from privet.backends.cellsql import Given, given
+from privet.backends.pairing import apart, joined
 from privet.backends.reading import reading, unit_text
 from privet.backends.rowsql import RowsSql
 from privet.backends.spelling import quoted
@@ -94,15 +95,17 @@ class DuckDb:
 
     def write(self, task: Task) -> WrittenTask:
         """The statements of a task; or raise RefusedQueryError. No data are touched."""
-        return write(task, expected_of(task), kernel=self._with_kernel(task))
+        return write(apart(task), expected_of(task), kernel=self._with_kernel(task))
 
     def exact(self, task: Task, written: WrittenTask | None = None) -> list[Vector]:
         """For every measure its value in every cell, in the order of `task.cells.keys()`, then the rest."""
-        with self._asked_of(task, written) as (found, cursor):
+        pieces = apart(task)
+        with self._asked_of(pieces, written) as (found, cursor):
             asked = found.rows
             if asked is None:
-                return _waited_for(cursor, lambda: portable(cursor, task, found))
-            return _waited_for(cursor, lambda: fused.exact(cursor, task, asked, self._scratch_folder()))
+                return joined(task, _waited_for(cursor, lambda: portable(cursor, pieces, found)))
+            folder = self._scratch_folder()
+            return joined(task, _waited_for(cursor, lambda: fused.exact(cursor, pieces, asked, folder)))
 
     def people(self, task: Task, written: WrittenTask | None = None) -> dict[Keys, int]:
         """For every key that occurs, how many units have it; each unit counts for `bounds.groups` keys at most."""
@@ -205,7 +208,7 @@ class DuckDb:
         has no type, and older vaults recorded none."""
         with self._asked(task.table, *task.beside.values()) as (raw, cursor):
             if written is None or not written.fits(raw):
-                written = write(task, raw, kernel=self._with_kernel(task))
+                written = write(apart(task), raw, kernel=self._with_kernel(task))
             yield written, cursor
 
     @contextmanager

@@ -141,6 +141,8 @@ def measured(measure: Measure, cells: Sequence[Sequence[Kept]]) -> Vector:
     match measure.role:
         case Role.COUNT | Role.SUM:
             return [sum(added(measure, kept.row) for kept in rows) for rows in cells]
+        case Role.PAIR:
+            return [side for sides in zip(*(pair(measure, rows) for rows in cells), strict=True) for side in sides]
         case Role.PEOPLE | Role.KEYS:
             return [len({kept.unit for kept in rows}) for rows in cells]
         case Role.DISTINCT:
@@ -159,6 +161,13 @@ def added(measure: Measure, row: Row) -> int:
     if measure.role is Role.COUNT:
         return int(value is not None)
     return 0 if value is None else steps_of(measure, value)
+
+
+@claim("joint-sums")
+def pair(measure: Measure, rows: Iterable[Kept]) -> tuple[int, int]:
+    """What the values of a cell are above the lowest one that there can be, and what they are below the highest."""
+    steps = [steps_of(measure, value) for value in _present(measure, rows)]
+    return sum(steps), sum(measure.high - one for one in steps)
 
 
 @claim("clamped-at-the-sum")

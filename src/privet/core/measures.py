@@ -21,6 +21,7 @@ FINEST = 10**6  # parts of a whole that a quantile can be
 class Role(StrEnum):
     COUNT = "count"
     SUM = "sum"
+    PAIR = "pair"  # two sums a cell that add up to a count of rows
     PEOPLE = "people"  # how many units have a row
     DISTINCT = "distinct"  # how many values there are
     QUANTILE = "quantile"
@@ -40,8 +41,9 @@ class End(StrEnum):
 class Measure:
     """One number a cell: the sum over rows of (value in steps - center), a NULL adding 0; or a count of rows.
 
-    A count has no value if it counts every row; otherwise it counts where the value is not NULL. Quantiles, MIN and MAX
-    are chosen from all values that are there, in steps; `quantile` is a share of the rows, `end` one of an interval.
+    A count has no value if it counts every row; otherwise it counts where the value is not NULL. A pair is two numbers
+    a cell: a row adds u = value in steps - center, from 0 to high, to one and high - u to the other. Quantiles, MIN and
+    MAX are chosen from all values that are there, in steps; `quantile` is a share of the rows, `end` one of an interval.
     """
 
     role: Role
@@ -81,11 +83,12 @@ Listed = tuple[tuple[Measure, ...], tuple[Recipe, ...]]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wish:
     """How to lower: a unit has one row a cell at most; the number of people of a key is released anyway; sums are made
-    from centered ones and counts where the count is there."""
+    from centered ones and counts where the count is there, if that `joint` is sought even where the center is 0."""
 
     one_row: bool = False
     counted: bool = False
     centered: bool = False
+    joint: bool = False
 
 
 def measures_of(plan: Plan, columns: Shapes, wish: Wish = Wish()) -> Listed:  # noqa: B008  it never changes
@@ -95,7 +98,7 @@ def measures_of(plan: Plan, columns: Shapes, wish: Wish = Wish()) -> Listed:  # 
         made = [(aggregate, _with_ends(measures)) for aggregate, measures in made]
     if wish.centered:
         there = {measure for _, measures in made for measure in measures if measure.role is Role.COUNT}
-        made = [(aggregate, _with_count(aggregate, measures, there, columns)) for aggregate, measures in made]
+        made = [(aggregate, _with_count(aggregate, measures, there, columns, wish)) for aggregate, measures in made]
     if wish.counted:
         made = _from_keys(made, _people(wish))
     needed = dict.fromkeys(measure for _, measures in made for measure in measures if measure is not KEYS)
@@ -139,7 +142,7 @@ def _made_of(aggregate: Aggregate, columns: Shapes, wish: Wish) -> tuple[Measure
 
 
 def _with_count(
-    aggregate: Aggregate, measures: tuple[Measure, ...], there: set[Measure], columns: Shapes
+    aggregate: Aggregate, measures: tuple[Measure, ...], there: set[Measure], columns: Shapes, wish: Wish
 ) -> tuple[Measure, ...]:
     """A centered sum and a count, if that count is released anyway: of the values, or of all rows with a NULL as 0."""
     if aggregate.function is not Function.SUM:
@@ -148,7 +151,7 @@ def _with_count(
     assert value is not None  # noqa: S101  a sum has one
     for number in (value, Coalesce((value, ZERO))):
         centered, count = _sum(number, columns), _count(number, columns)
-        if count in there and centered.center:
+        if count in there and (centered.center or wish.joint):
             return centered, count
     return measures
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from privet.core.claim import claim
 from privet.core.unit import Neighbors
@@ -66,6 +66,23 @@ def sensitivity(low: int, high: int, cells: int | None, bounds: Bounds) -> Sensi
         linf=(far + near) * full,
         touched=min(2 * k, cells),
     )
+
+
+@claim("joint-sums")
+def pair_sensitivity(width: int, cells: int | None, bounds: Bounds) -> Sensitivity:
+    """For rows that each add u to one number of a cell and width - u to its other one, 0 <= u <= width, or nothing.
+
+    A row moves the two numbers by width together, whichever way it divides it. So n rows that come or go move them by n
+    * width in sum, and by that in squares if all are on one side; where n go and m come, the old ones can be on one
+    side and the new ones on the other, in the same cell.
+    """
+    alone = replace(bounds, neighbors=Neighbors.ADD_REMOVE)
+    one = sensitivity(0, width, cells, alone)  # all rows of a unit on one side
+    touched = min(2 * one.touched, one.l1)  # at width 1 a row is on one side
+    if bounds.neighbors is Neighbors.ADD_REMOVE:
+        return replace(one, touched=touched)
+    touched = 2 * touched if cells is None else min(2 * touched, 2 * cells)
+    return Sensitivity(l1=2 * one.l1, l2_squared=2 * one.l2_squared, linf=one.linf, touched=touched)
 
 
 def _swaps(number: int, full: int, rest: int, cells: int) -> Iterator[list[tuple[int, int, int]]]:

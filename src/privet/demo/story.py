@@ -22,7 +22,6 @@ from privet.answer import Answer
 from privet.core.accountant import Budget
 from privet.core.exponential import exp_enclosure
 from privet.core.laws import DiscreteLaplace
-from privet.core.measures import Role
 from privet.core.mechanisms import laplace_epsilon, laplace_for
 from privet.core.schema import Boolean, Category, Integer, Kind
 from privet.demo.table_story import StoryTable, tell_table
@@ -228,7 +227,9 @@ def _told(vault: Vault, answers: Sequence[Answer], runs: int, exact: ExactStory)
     refused = refusal(vault)
     vault.ledger.verify()
     noisy = [_noisy_week(answer) for answer in answers]
-    law = next(part.law for part in answers[0].priced.parts if part.measure.role is Role.SUM)  # of the ill
+    asked = answers[0].priced
+    ill = next(recipe for recipe in asked.recipes if recipe.aggregate.name == "ill")
+    law = asked.parts[ill.measures[0]].law
     assert isinstance(law, DiscreteLaplace)  # noqa: S101  a price in epsilon is paid with it
     head, spent = vault.ledger.head(), vault.budget.spent.epsilon
     return Private(
@@ -267,7 +268,8 @@ def _noisy_week(answer: Answer) -> Week:
 
 
 def best_guess(law: DiscreteLaplace) -> Fraction:
-    """How often the best test between two counts that differ by 1 is right: 1 / (1 + exp(-1 / scale)), rounded up."""
+    """How often the best test between two counts that differ by 1 is right: 1 / (1 + exp(-1 / scale)), rounded up. Of a
+    pair one number is 1 larger and the other 1 smaller; the best test looks whether both are, and is right as often."""
     return Fraction(1 << PRECISION, (1 << PRECISION) + exp_enclosure(1 / law.scale, PRECISION)[0])
 
 

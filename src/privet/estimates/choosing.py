@@ -13,6 +13,7 @@ from fractions import Fraction
 from privet.core.claim import claim
 from privet.core.expression import And, Column, Compare, Expression, Literal, Relation, columns_in
 from privet.core.laws import Choice
+from privet.core.measures import Role
 from privet.estimates.levels import levels_of
 from privet.estimates.priced import Priced
 
@@ -119,7 +120,8 @@ def _floor(asked: Priced, term: Expression) -> tuple[int, int] | None:
             return None
     for recipe in asked.recipes:
         part = asked.parts[recipe.measures[0]]
-        if recipe.aggregate.name == name and len(recipe.measures) == 1 and not isinstance(part.law, Choice):
+        alone = len(recipe.measures) == 1 and part.measure.role is not Role.PAIR
+        if recipe.aggregate.name == name and alone and not isinstance(part.law, Choice):
             steps = least / part.measure.step
             return recipe.measures[0], math.floor(steps) + 1 if more else math.ceil(steps)
     return None

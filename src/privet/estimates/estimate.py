@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -22,6 +24,7 @@ from privet.estimates.choosing import Selection, selection_of
 from privet.estimates.computed import computed
 from privet.estimates.levels import Group, Level, finest, groups_of
 from privet.estimates.moments import Estimate, MomentSpan, Noisy, moment
+from privet.estimates.pairs import NoisyPair, as_rows, as_sum, average_of, count_of, error_of_pair, sum_of
 from privet.estimates.priced import Priced
 from privet.estimates.publication import AS_RELEASED, Publication, printed, published, refitted
 from privet.estimates.ranked import ascending, by_rank
@@ -71,6 +74,7 @@ def _table(asked: Priced, noisy: Vectors, publication: Publication) -> _Table:
         asked=asked,
         groups=groups,
         numbers=[[_added(vector, group.cells) for vector in noisy] for group in groups],
+        mirrored=_mirrored(asked, noisy, groups),
         publication=publication,
         selection=selection_of(asked, len(groups), released=publication == AS_RELEASED),
     )
@@ -115,11 +119,22 @@ def _added(vector: Sequence[int], cells: Sequence[int]) -> int | None:
     return sum(vector[cell] for cell in cells) if all(cell < len(vector) for cell in cells) else None
 
 
+def _mirrored(asked: Priced, noisy: Vectors, groups: Sequence[Group]) -> list[dict[int, int]]:
+    """For every row the second numbers of its pairs, by the place of the part: the second half of its vector."""
+    found: list[dict[int, int]] = [{} for _ in groups]
+    for place, (part, vector) in enumerate(zip(asked.parts, noisy, strict=True)):
+        if part.measure.role is Role.PAIR:
+            half = len(vector) // 2
+            for row, group in zip(found, groups, strict=True):
+                row[place] = sum(vector[half + cell] for cell in group.cells)
+    return found
+
+
 def _joint(table: _Table, column: Computed, share: Fraction) -> dict[str, Fraction]:
     """How sure each noisy number must be, so that all that a computed column is made of hold together."""
     used, ranked = _used(table.asked, column)
     measures = {number for recipe in used for number in recipe.measures}
-    items = len(measures) + len(ranked)
+    items = _statements(table.asked, used) + len(ranked)
     return {recipe.aggregate.name: 1 - (1 - table.selection.share(measures, share)) / items for recipe in used}
 
 
@@ -127,8 +142,15 @@ def _unproved(table: _Table, column: Computed, share: Fraction) -> set[str]:
     """The quantiles in a computed column whose intervals, paid for beforehand, are not sure enough to hold together
     with all else that it is made of."""
     used, ranked = _used(table.asked, column)
-    items = len({number for recipe in used for number in recipe.measures}) + len(ranked)
+    items = _statements(table.asked, used) + len(ranked)
     return {recipe.aggregate.name for recipe in ranked if 1 - (1 - share) / items > SURE}
+
+
+def _statements(asked: Priced, used: Sequence[Recipe]) -> int:
+    """How many intervals of added noise must hold. Each number that is made of a pair is one by itself."""
+    places = [place for recipe in used for place in recipe.measures]
+    pairs = [place for place in places if asked.parts[place].measure.role is Role.PAIR]
+    return len(set(places) - set(pairs)) + len(pairs)
 
 
 def _used(asked: Priced, column: Computed) -> tuple[list[Recipe], list[Recipe]]:
@@ -141,11 +163,12 @@ def _used(asked: Priced, column: Computed) -> tuple[list[Recipe], list[Recipe]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Table:
-    """The noisy numbers of every row, one a part, and what they become in print."""
+    """The noisy numbers of every row, one a part, the second ones of pairs, and what they become in print."""
 
     asked: Priced
     groups: Sequence[Group]
     numbers: Sequence[Sequence[int | None]]
+    mirrored: Sequence[Mapping[int, int]]
     publication: Publication
     selection: Selection
 
@@ -164,20 +187,24 @@ class _Table:
         """Every noisy number lies in its interval with probability `each`. Where HAVING tested the numbers in a way for
         which nothing is proved, the estimate has no interval."""
         parts, floors, tested = self.asked.parts, self.selection.floors, self.selection.tested
-        if isinstance(parts[recipe.measures[0]].law, Choice):
+        first = parts[recipe.measures[0]]
+        if isinstance(first.law, Choice):
             chosen = [self.numbers[row][place] or 0 for place in recipe.measures]
             decides = tested | self.selection.ordered
             proved = decides.isdisjoint(recipe.measures) and 1 - (1 - each) * len(chosen) <= SURE
-            return by_rank(parts[recipe.measures[0]].measure, chosen, proved=proved)
-        noisy = [
-            replace(one, floor=max((end for end in (one.floor, floors.get(place)) if end is not None), default=None))
-            for place, one in zip(
-                recipe.measures,
-                _noisy(recipe, parts, self.numbers[row], each, len(self.groups[row].cells)),
-                strict=True,
-            )
-        ]
-        found = _estimate(recipe.aggregate.function, noisy)
+            return by_rank(first.measure, chosen, proved=proved)
+        read = _Read(parts=parts, numbers=self.numbers[row], mirrored=self.mirrored[row])
+        read = replace(read, cells=len(self.groups[row].cells))
+        if first.measure.role is Role.PAIR and len(recipe.measures) == 1:
+            found = _of_pair(recipe.aggregate.function, read.pair(recipe.measures[0]), each)
+        else:
+            noisy = [
+                replace(
+                    one, floor=max((end for end in (one.floor, floors.get(place)) if end is not None), default=None)
+                )
+                for place, one in zip(recipe.measures, _noisy(recipe, read, each), strict=True)
+            ]
+            found = _estimate(recipe.aggregate.function, noisy)
         return found if tested.isdisjoint(recipe.measures) else replace(found, low=None, high=None)
 
     def _print(self, recipe: Recipe, found: list[dict[str, Estimate]]) -> None:
@@ -216,19 +243,55 @@ def plain(item: Value | Estimate) -> Value:
     return item.shown if isinstance(item, Estimate) else item
 
 
-def _noisy(
-    recipe: Recipe, parts: Sequence[Part], numbers: Sequence[int | None], each: Fraction, cells: int = 1
-) -> list[Noisy]:
-    """The noisy numbers of an aggregate over `cells` cells, each within its half width with probability `each`."""
-    return [
-        Noisy(
-            measure=parts[place].measure,
-            number=numbers[place] or 0,  # no recipe uses the keys where there is a rest
-            width=half_width(_added_noise(parts[place]), each, cells),
-            floor=parts[place].threshold,
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Read:
+    """The parts, and their noisy numbers in one row of `cells` cells."""
+
+    parts: Sequence[Part]
+    numbers: Sequence[int | None]
+    mirrored: Mapping[int, int]
+    cells: int = 1
+
+    def pair(self, place: int) -> NoisyPair:
+        part = self.parts[place]
+        return NoisyPair(
+            measure=part.measure,
+            above=self.numbers[place] or 0,
+            below=self.mirrored[place],
+            law=_added_noise(part),
+            cells=self.cells,
         )
-        for place in recipe.measures
-    ]
+
+    def noisy(self, place: int, each: Fraction) -> Noisy:
+        part = self.parts[place]
+        return Noisy(
+            measure=part.measure,
+            number=self.numbers[place] or 0,  # no recipe uses the keys where there is a rest
+            width=half_width(_added_noise(part), each, self.cells),
+            floor=part.threshold,
+        )
+
+
+def _noisy(recipe: Recipe, read: _Read, each: Fraction) -> list[Noisy]:
+    """The noisy numbers of an aggregate, each within its half width with probability `each`. The last is its count."""
+    found = []
+    for number, place in enumerate(recipe.measures, 1):
+        if read.parts[place].measure.role is not Role.PAIR:
+            found.append(read.noisy(place, each))
+        else:
+            found.append((as_rows if number == len(recipe.measures) else as_sum)(read.pair(place), each))
+    return found
+
+
+def _of_pair(function: Function, pair: NoisyPair, share: Fraction) -> Estimate:
+    """What is made of one pair alone."""
+    match function:
+        case Function.AVG:
+            return average_of(pair, share)
+        case Function.SUM:
+            return sum_of(pair, share)
+        case _:
+            return count_of(pair, share)
 
 
 def _added_noise(part: Part) -> Law:
@@ -243,16 +306,21 @@ def _estimate(function: Function, noisy: Sequence[Noisy]) -> Estimate:
 def total_error(recipe: Recipe, parts: Sequence[Part], share: Fraction, cells: int = 1) -> Fraction:
     """How far a count or a sum over `cells` cells may be off, whatever its value."""
     each = 1 - (1 - share) / len(recipe.measures)
-    estimate = _total(_noisy(recipe, parts, [LARGE] * len(parts), each, cells))
+    read = _Read(parts=parts, numbers=[LARGE] * len(parts), mirrored=dict.fromkeys(range(len(parts)), LARGE))
+    read = replace(read, cells=cells)
+    if parts[recipe.measures[0]].measure.role is Role.PAIR:
+        return error_of_pair(recipe.aggregate.function, read.pair(recipe.measures[0]), share)
+    estimate = _total(_noisy(recipe, read, each))
     assert estimate.high is not None  # noqa: S101  counts and sums have intervals
     return estimate.high - estimate.value
 
 
 def _total(noisy: Sequence[Noisy]) -> Estimate:
-    """A count or a sum; a centered sum gets its center back for every row. No interval if one end is not known."""
+    """A count or a sum; a centered sum gets its center back for every row. No interval if one end is not known. Where
+    rows are a fraction (of a pair), the value is the nearest whole number of steps."""
     total, *counts = noisy
     step, center = total.measure.step, Fraction(total.measure.center)
-    value = (total.number + sum(center * count.number for count in counts)) * step
+    value = math.floor(total.number + sum(center * count.number for count in counts) + Fraction(1, 2)) * step
     first, *others = (one.span for one in noisy)
     known = [span for span in others if span is not None]
     if first is None or len(known) < len(others):

@@ -75,8 +75,8 @@ class Noisy:
     that."""
 
     measure: Measure
-    number: int
-    width: int
+    number: int | Fraction
+    width: int | Fraction
     floor: int | None = None
 
     @property
@@ -91,7 +91,7 @@ class Noisy:
 
 
 @claim("selected-interval")
-def low_end(noisy: Noisy) -> int | None:
+def low_end(noisy: Noisy) -> int | Fraction | None:
     """Where the exact number begins, given that the noisy one is shown.
 
     If it was below the floor before the noise, what is above the floor tells nothing about it. Only a noisy number that

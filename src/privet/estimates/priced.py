@@ -104,17 +104,24 @@ def _check_few(measures: Sequence[Measure]) -> None:
         )
 
 
-def _wish(cells: Cells, bounds: Bounds, *, centered: bool) -> Wish:
-    return Wish(one_row=bounds.rows == 1, counted=cells.private and not cells.rest, centered=centered)
+def _wish(cells: Cells, bounds: Bounds, *, centered: bool, joint: bool = False) -> Wish:
+    return Wish(one_row=bounds.rows == 1, counted=cells.private and not cells.rest, centered=centered, joint=joint)
 
 
 def variants(read: Outline) -> list[Outline]:
     """The same answers from other measures: sums as they are, or around the middle of their range."""
+    centered = lowered(read, joint=False)
+    return [read] if centered is None or centered.measures == read.measures else [read, centered]
+
+
+def lowered(read: Outline, *, joint: bool) -> Outline | None:
+    """The same with centered sums beside counts that are there, or with any sums if `joint`; None if it cannot be."""
+    wish = _wish(read.cells, read.bounds, centered=True, joint=joint)
     try:
-        measures, recipes = measures_of(read.plan, read.passing, _wish(read.cells, read.bounds, centered=True))
+        measures, recipes = measures_of(read.plan, read.passing, wish)
     except RefusedQueryError:  # a missing value as 0 may need a grid that is too fine
-        return [read]
-    return [read] if measures == read.measures else [read, replace(read, measures=measures, recipes=recipes)]
+        return None
+    return replace(read, measures=measures, recipes=recipes)
 
 
 def at_price(read: Outline, gauge: Gauge, prices: Sequence[Fraction], delta: Fraction | None = None) -> Priced:

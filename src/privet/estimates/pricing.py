@@ -15,8 +15,9 @@ from privet.core.rational import below_one, positive, show
 from privet.errors import InvalidInputError, RefusedQueryError
 from privet.estimates.accuracy import price_within
 from privet.estimates.calibration import epsilon_of_rho
+from privet.estimates.joint import with_pairs
 from privet.estimates.levels import most_cells
-from privet.estimates.priced import Outline, Priced, at_price, variants
+from privet.estimates.priced import Outline, Priced, at_price, lowered, variants
 from privet.estimates.split import costs, error, shares
 
 SHARE = Fraction(95, 100)
@@ -61,8 +62,9 @@ Candidate = tuple[float, Priced]  # with the squared error of all aggregates tog
 SINGLE = (Function.COUNT, Function.COUNT_DISTINCT, Function.SUM)
 
 
-def ask(read: Outline, budget: Budget, price: Price, *, finite: bool = False) -> Priced:
-    """The question at a price, or at the lowest price that is accurate enough. `finite`: every price has an epsilon."""
+def ask(read: Outline, budget: Budget, price: Price, *, finite: bool = False, pairs: bool = True) -> Priced:
+    """The question at a price, or at the lowest price that is accurate enough. `finite`: every price has an epsilon.
+    Without `pairs`, by single numbers."""
     delta = _delta(read, budget, price)
     if price.within is not None:
         return _within(read, budget, _targets(read, price), finite=finite)
@@ -74,6 +76,8 @@ def ask(read: Outline, budget: Budget, price: Price, *, finite: bool = False) ->
         else:
             epsilon = _amount(price.epsilon, "epsilon", MOST)
             ways += [_shared(variant, Gauge.EPSILON, epsilon, delta), _gaussian(variant, epsilon, delta)]
+    if price.epsilon is not None and pairs:
+        ways.append(_joint(read, _amount(price.epsilon, "epsilon", MOST), delta))
     found = _best(ways)
     if finite and found.loss.epsilon is None:
         raise InvalidInputError(
@@ -171,6 +175,14 @@ def _booked(read: Outline, rho: Fraction, delta: Fraction) -> Iterator[Candidate
                 for part, share in zip(noisy, shares_, strict=True)
             )
         yield total, replace(plain, parts=(*noisy, *keys))
+
+
+def _joint(read: Outline, epsilon: Fraction, delta: Fraction | None) -> Iterator[Candidate]:
+    """By Laplace noise, with pairs where these err less."""
+    centered = lowered(read, joint=True)
+    paired = None if centered is None else with_pairs(centered)
+    if paired is not None:
+        yield from _shared(paired, Gauge.EPSILON, epsilon, delta)
 
 
 @claim("gaussian-price")

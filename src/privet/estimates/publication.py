@@ -42,8 +42,9 @@ class Printed:
 
 def printed(recipe: Recipe, measure: Measure) -> Printed:
     """`measure` is the first of the recipe."""
-    counts = recipe.aggregate.function is not Function.SUM
-    return Printed(step=measure.step, nonnegative=counts or measure.low + measure.center >= 0)
+    function = recipe.aggregate.function
+    counts, rows = function is not Function.SUM, function in (Function.COUNT, Function.COUNT_DISTINCT)
+    return Printed(step=Fraction(1) if rows else measure.step, nonnegative=counts or measure.low + measure.center >= 0)
 
 
 def check_publication(options: Publication, plan: Plan) -> None:

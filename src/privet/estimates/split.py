@@ -39,7 +39,7 @@ def costs(measures: Sequence[Measure], recipes: Sequence[Recipe], setting: Setti
     for recipe in once.values():
         for number, weight in zip(recipe.measures, _weights(recipe, measures, gauge), strict=True):
             weights[number] += weight
-    return [weight * _variance(measure, setting, gauge) for measure, weight in zip(measures, weights, strict=True)]
+    return [weight * variance(measure, setting, gauge) for measure, weight in zip(measures, weights, strict=True)]
 
 
 def error(found: Sequence[float], gauge: Gauge, price: Fraction) -> float:
@@ -64,6 +64,25 @@ def shares(found: Sequence[float], gauge: Gauge) -> list[Fraction]:
 
 
 def _weights(recipe: Recipe, measures: Sequence[Measure], gauge: Gauge) -> Sequence[float]:
+    """A number made of a pair has the noise of both: (X - Y) / 2 around the middle of a range, (X + Y) / W of rows. In
+    units of half the range and of rows both are twice as large, squared, as one of the pair in units of the range."""
+    function, used = recipe.aggregate.function, [measures[place] for place in recipe.measures]
+    pairs = [measure.role is Role.PAIR for measure in used]
+    if pairs == [True]:
+        return (_weight_of_pair(function, used[0]),)
+    each = _weights_apart(recipe, measures, gauge)
+    return [2 * weight if pair else weight for weight, pair in zip(each, pairs, strict=True)]
+
+
+def _weight_of_pair(function: Function, pair: Measure) -> float:
+    """Of a count, a sum or an average that is made of a pair alone."""
+    if function is Function.SUM:
+        low, high = pair.center, pair.center + pair.high
+        return (low**2 + high**2) / max(abs(low), abs(high)) ** 2
+    return 2 * (1 + MEAN_SQUARE) if function is Function.AVG else 2
+
+
+def _weights_apart(recipe: Recipe, measures: Sequence[Measure], gauge: Gauge) -> Sequence[float]:
     function = recipe.aggregate.function
     if function is Function.QUANTILE and len(recipe.measures) > 1:
         return 1, END_COUNTS[gauge], END_COUNTS[gauge]
@@ -74,7 +93,7 @@ def _weights(recipe: Recipe, measures: Sequence[Measure], gauge: Gauge) -> Seque
     return MOMENTS.get(function, (1,))
 
 
-def _variance(measure: Measure, setting: Setting, gauge: Gauge) -> float:
+def variance(measure: Measure, setting: Setting, gauge: Gauge) -> float:
     """Of the noise at a price of 1, in units of what a unit can add to a group; a rank that is off counts as rows."""
     far, size = sensitivity_of(measure, setting), measure.size
     if measure.role is not Role.PEOPLE:

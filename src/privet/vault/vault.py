@@ -27,6 +27,7 @@ from privet.core.shape import shape_of_kind
 from privet.core.weights import weight_from
 from privet.engine import FreshNoise, Gate, NoiseSource
 from privet.errors import InvalidInputError, RefusedQueryError
+from privet.estimates.joint import has_pairs
 from privet.estimates.priced import outline
 from privet.estimates.pricing import Wanted, ask
 from privet.ledger import Ledger, Terms
@@ -277,9 +278,11 @@ class Vault:
         if in_one_group(plan, kinds):
             bounds = replace(bounds, groups=1)
         read = outline(plan, table.columns, bounds, {name: other.columns for name, other in beside.items()})
+        priced = ask(read, self.terms.budget, options, finite=self._finite)
         return Query(
             text=text,
-            priced=ask(read, self.terms.budget, options, finite=self._finite),
+            priced=priced,
+            former=ask(read, self.terms.budget, options, pairs=False) if has_pairs(priced) else None,
             table=table,
             beside=beside,
             analyst=options.analyst,

@@ -18,6 +18,7 @@ from privet.core.ranks import rows_off
 from privet.estimates.choosing import affected
 from privet.estimates.estimate import SINGLE, Line, Row, plain
 from privet.estimates.moments import Estimate
+from privet.estimates.publication import printed
 from privet.estimates.ranked import is_unknown
 from privet.report.terminal import Pen, ceiling, decimals_for, fixed, one_line, step_decimals, terminal_width
 
@@ -177,7 +178,7 @@ def columns(answer: Answer) -> list[TextColumn]:
     rows = answer.leveled()
     lines = [row.line for row in rows]
     steps = {
-        recipe.aggregate.name: answer.priced.parts[recipe.measures[0]].measure.step
+        recipe.aggregate.name: printed(recipe, answer.priced.parts[recipe.measures[0]].measure).step
         for recipe in answer.priced.recipes
         if recipe.aggregate.function in EVEN
     }

@@ -19,6 +19,7 @@ from privet.estimates.accuracy import half_width
 from privet.estimates.choosing import Affected, affected, selection_of
 from privet.estimates.estimate import SINGLE, total_error
 from privet.estimates.levels import Level, finest, levels_of, rows_of_level
+from privet.estimates.pairs import NoisyPair, furthest
 from privet.estimates.priced import Priced
 from privet.ledger import Policy
 from privet.report.explain.plan_words import call
@@ -62,11 +63,12 @@ class Outlook:
     beyond: int | None = None  # how many rows of rank its interval keeps from it on either side; None: no interval
     rows_alone: int | None = None  # by how many rows its rank would be off if nothing were paid for an interval
     errors: tuple[tuple[int, Fraction | None], ...] = ()  # None: any average in the range is possible
+    rows_error: Fraction | None = None  # how far the rows that a pair holds may be off, beside its sum
 
     def rows_for(self, error: Fraction) -> int:
         """From how many rows on an average is off by at most `error`."""
-        total, count = self.noises
-        return math.ceil(count.error + _most_off(self, total, count) / error)
+        total, rows = _most_off(self)
+        return math.ceil(rows + total / error)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -224,6 +226,7 @@ def _outlook(recipe: Recipe, parts: tuple[Part, ...]) -> Outlook:
     each = SHARE if ranked else 1 - (1 - SHARE) / len(used)  # all hold together with probability SHARE
     measure = used[0].measure
     low, high = ((measure.center + bound) * measure.step for bound in (measure.low, measure.high))
+    each = 1 - (1 - SHARE) / 2 if function is Function.AVG else each
     bare = Outlook(
         name=recipe.aggregate.name,
         call=call(recipe.aggregate),
@@ -231,6 +234,7 @@ def _outlook(recipe: Recipe, parts: tuple[Part, ...]) -> Outlook:
         noises=tuple(_noise(part, each) for part in (used[:1] if ranked else used)),
         low=low,
         high=high,
+        rows_error=_rows_error(used[-1], each),
     )
     if function in SINGLE:
         return replace(bare, error=total_error(recipe, parts, SHARE))
@@ -259,15 +263,27 @@ def _ranked(bare: Outlook, used: list[Part]) -> Outlook:
 
 def _average_error(outlook: Outlook, rows: int) -> Fraction | None:
     """With half widths a and b and half the range R: off by at most (a + R b) / (rows - b), and by the range."""
-    total, count = outlook.noises
-    if rows - count.error < 1:
+    total, count = _most_off(outlook)
+    if rows - count < 1:
         return None
-    error = _most_off(outlook, total, count) / (rows - count.error)
+    error = total / (rows - count)
     return error if error < outlook.high - outlook.low else None
 
 
-def _most_off(outlook: Outlook, total: NoiseFacts, count: NoiseFacts) -> Fraction:
-    return total.error + (outlook.high - outlook.low) / 2 * count.error
+def _most_off(outlook: Outlook) -> tuple[Fraction, Fraction]:
+    """How far a sum may be off, in which its middle was put back for every row, and how far its number of rows."""
+    total, *counts = outlook.noises
+    if outlook.rows_error is not None and not counts:
+        return total.error, outlook.rows_error
+    rows = outlook.rows_error if outlook.rows_error is not None else counts[0].error
+    return total.error + (outlook.high - outlook.low) / 2 * rows, rows
+
+
+def _rows_error(part: Part, share: Fraction) -> Fraction | None:
+    measure, law = part.measure, part.law
+    if measure.role is not Role.PAIR or isinstance(law, Choice):
+        return None
+    return NoisyPair(measure=measure, above=0, below=0, law=law).rows_width(share)
 
 
 def _noise(part: Part, share: Fraction) -> NoiseFacts:
@@ -278,7 +294,8 @@ def _noise(part: Part, share: Fraction) -> NoiseFacts:
         return NoiseFacts(
             role=part.measure.role, sensitivity=moved, mechanism=FLIP if law.flip else CHOICE, scale=law.rate, error=off
         )
-    error = half_width(law, share) * step
+    pair = part.measure.role is Role.PAIR
+    error = (furthest(law, share) if pair else half_width(law, share)) * step
     if isinstance(law, DiscreteLaplace):
         mechanism, sensitivity, scale = LAPLACE, Fraction(far.l1), law.scale
     else:

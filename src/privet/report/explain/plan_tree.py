@@ -81,6 +81,9 @@ def measure_words(measure: Measure) -> str:
         case Role.SUM:
             middle = measure.center * measure.step
             return f"the sum of {value}" + (f", each less {constant(middle)}" if middle else "")
+        case Role.PAIR:
+            low, high = (end * measure.step for end in (measure.center, measure.center + measure.high))
+            return f"two sums of {value}: how far it is above {constant(low)}, and below {constant(high)}"
         case Role.PEOPLE:
             return "how many units"
         case Role.DISTINCT:
@@ -99,7 +102,7 @@ def measure_words(measure: Measure) -> str:
 def _made(read: Outline) -> Iterator[TreeBranch]:
     plan = read.plan
     for recipe in read.recipes:
-        numbers = " and ".join(f"[{number + 1}]" for number in sorted(recipe.measures))
+        numbers = " and ".join(f"[{number + 1}]" for number in sorted(set(recipe.measures)))
         yield TreeBranch(f"{one_line(recipe.aggregate.name)} = {short(call(recipe.aggregate))}, from {numbers}")
     totals = [level for level in levels_of(plan) if level != finest(plan)]
     if totals:

@@ -119,6 +119,8 @@ def _follows(column: Computed) -> str:
 
 def _outlook(outlook: Outlook, unit: str) -> list[str]:
     name = one_line(outlook.name)
+    if [noise.role for noise in outlook.noises] == [Role.PAIR]:
+        return [*_pair(name, outlook, unit), f"     off by at most{_off(outlook)}"]
     if outlook.error is not None:
         moved = [f"     {noise.role}: {_moves(noise, unit)}" for noise in outlook.noises]
         if len(moved) == 1:
@@ -129,17 +131,35 @@ def _outlook(outlook: Outlook, unit: str) -> list[str]:
         return _ranked(name, outlook, unit)
     if outlook.function is Function.AVG:
         total, count = outlook.noises
-        shown = [
-            f"{rows:,} rows: {'the whole range' if error is None else up(error)}" for rows, error in outlook.errors
-        ]
         return [
             f"   {name}: a noisy sum around the middle of its range, divided by a noisy count",
             f"     sum: {_moves(total, unit)}",
-            f"     count: {_moves(count, unit)}",
-            f"     off by at most, if its group has {'; '.join(shown)}",
+            f"     {_role(count)}: {_moves(count, unit)}",
+            f"     off by at most{_off(outlook)}",
         ]
-    sums = [f"     {noise.role}: {_moves(noise, unit)}" for noise in outlook.noises]
+    sums = [f"     {_role(noise)}: {_moves(noise, unit)}" for noise in dict.fromkeys(outlook.noises)]
     return [f"   {name}: from {len(sums)} noisy sums and counts; its interval comes with the answer", *sums]
+
+
+def _off(outlook: Outlook) -> str:
+    if outlook.error is not None:
+        return f" {up(outlook.error)}"
+    shown = [f"{rows:,} rows: {'the whole range' if error is None else up(error)}" for rows, error in outlook.errors]
+    return f", if its group has {'; '.join(shown)}"
+
+
+def _role(noise: NoiseFacts) -> str:
+    return "count, from a pair of sums" if noise.role is Role.PAIR else str(noise.role)
+
+
+def _pair(name: str, outlook: Outlook, unit: str) -> list[str]:
+    """Two sums that hold a sum and its count."""
+    (noise,) = outlook.noises
+    ends = f"{nearest(outlook.low)} and below {nearest(outlook.high)}"
+    return [
+        f"   {name}: from a pair of noisy sums: how far values are above {ends}",
+        f"     both: {_moves(noise, unit).replace('moves it', 'moves them')}",
+    ]
 
 
 def _ranked(name: str, outlook: Outlook, unit: str) -> list[str]:
@@ -263,7 +283,7 @@ def _useful(outlook: Outlook) -> list[str]:
         return [
             f"{name}: with fewer than about {rows} rows in a group it may be off by 5 % of its range, {span}, or more."
         ]
-    if outlook.noises[0].role is not Role.SUM:
+    if outlook.function is not Function.SUM:
         return [f"{name}: groups with fewer than about {about(10 * outlook.error)} rows may be off by more than 10 %."]
     return _useful_sum(name, outlook, 10 * outlook.error)
 

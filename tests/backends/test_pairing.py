@@ -1,0 +1,88 @@
+"""Pairs in the engines: the same whole numbers as the definition; rows are bounded, missing and beyond a range."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import privet as pv
+from privet.backends.duckdb import DuckDb
+from privet.backends.pairing import apart, joined
+from privet.backends.reference import Reference
+from privet.core.measures import Role
+from privet.query import Query
+
+QUESTIONS = [
+    "SELECT ward, AVG(cost) AS a FROM visits GROUP BY ward",
+    "SELECT COUNT(cost) AS n, SUM(cost) AS s, AVG(age) AS a FROM visits WHERE age > 20",
+    "SELECT ward, COUNT(*) AS n, SUM(cost) AS s, STDDEV(age) AS d, MEDIAN(age) AS m FROM visits GROUP BY ward",
+    "SELECT city, AVG(age) AS a, COUNT(DISTINCT age) AS v FROM visits GROUP BY city",
+]
+COLUMNS = {
+    "age": pv.Integer(0, 120),
+    "cost": pv.Number(-50, 4000, step="0.01"),
+    "ward": pv.Category(["A", "B"]),
+    "city": pv.Text(),
+}
+
+
+def table() -> pd.DataFrame:
+    """Missing values, values beyond the declared range, and more rows of a person than count."""
+    draw = np.random.default_rng(7)
+    rows = 300
+    cost = np.round(draw.normal(1000, 3000, rows), 2)
+    return pd.DataFrame(
+        {
+            "person": draw.integers(0, 60, rows),
+            "age": pd.Series(draw.integers(-5, 140, rows)).where(draw.random(rows) > 0.2).astype("Int64"),
+            "cost": pd.Series(cost).where(draw.random(rows) > 0.2),
+            "ward": draw.choice(["A", "B", "C"], rows),
+            "city": draw.choice(["Oslo", "Bergen", "Aas"], rows),
+        }
+    )
+
+
+def asked(folder: Path, text: str, frame: pd.DataFrame, **limits: Any) -> Query:
+    vault = pv.create(folder, budget=pv.Budget(epsilon=9, delta="1e-6"), testing=True)
+    vault.add_table("visits", frame, columns=COLUMNS, **limits)
+    return vault.sql(text, epsilon=1, **({"delta": "1e-7"} if "city," in text else {}))
+
+
+@pytest.mark.parametrize("limits", [{"unit": None}, {"unit": "person", "max_groups": 1, "max_rows_per_group": 2}])
+@pytest.mark.parametrize("text", QUESTIONS)
+def test_engines_compute_pairs_as_defined(text: str, limits: dict[str, Any], tmp_path: Path) -> None:
+    """With and without the kernel. Where limits drop rows, the two ways keep others: then each is checked alone."""
+    frame = table()
+    query = asked(tmp_path / "v.privet", text, frame, **limits)
+    task = query.task(b"secret", [("Oslo",), ("Aas",)] if query.priced.cells.private else None)
+    pairs = [place for place, measure in enumerate(task.measures) if measure.role is Role.PAIR]
+    assert pairs
+    rows = frame.astype(object).where(frame.notna(), None).to_dict("records")
+    expected = Reference({"visits": rows}).exact(task)  # type: ignore[arg-type]
+    with DuckDb(tmp_path, {"visits": frame}, portable=True) as sql:
+        found = [sql.exact(task), query.gate.backend.exact(task)]
+    assert [found[0][place] for place in pairs] == [expected[place] for place in pairs]
+    for vectors in found:
+        for place in pairs:
+            above, below = np.array_split(np.array(vectors[place], object), 2)
+            assert len(above) == len(below) == task.cells.count
+            whole = above + below
+            assert (whole % task.measures[place].high == 0).all()
+            assert (above >= 0).all()
+            assert (below >= 0).all()
+    if limits["unit"] is None:
+        assert found[0][pairs[0]] == found[1][pairs[0]]
+
+
+def test_a_pair_is_a_sum_and_a_count_of_the_same_rows(tmp_path: Path) -> None:
+    query = asked(tmp_path / "v.privet", QUESTIONS[0], table(), unit=None)
+    pieces = apart(query.task(b"s"))
+    assert [measure.role for measure in pieces.measures] == [Role.SUM, Role.COUNT]
+    (pair,) = query.task(b"s").measures
+    assert [measure.value for measure in pieces.measures] == [pair.value, pair.value]
+    assert (pieces.measures[0].low, pieces.measures[0].high) == (0, pair.high)
+    assert joined(query.task(b"s"), [[3, 0, pair.high], [1, 0, 2]]) == [[3, 0, pair.high, pair.high - 3, 0, pair.high]]
