@@ -43,7 +43,7 @@ class Measure:
 
     A count has no value if it counts every row; otherwise it counts where the value is not NULL. A pair is two numbers
     a cell: a row adds u = value in steps - center, from 0 to high, to one and high - u to the other. Quantiles, MIN and
-    MAX are chosen from all values that are there, in steps; `quantile` is a share of the rows, `end` one of an interval.
+    MAX are chosen from all values that are there, in steps; `quantile` is a share of the rows, `end` an interval's.
     """
 
     role: Role

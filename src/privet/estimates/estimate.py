@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -13,7 +12,7 @@ from privet.core.cells import Keys
 from privet.core.evaluate import evaluate
 from privet.core.expression import Value, columns_in
 from privet.core.laws import Choice, Law
-from privet.core.measures import Recipe
+from privet.core.measures import Recipe, Role
 from privet.core.parts import Part
 from privet.core.plan import Computed, Function, Order
 from privet.core.ranges import shape_of
