@@ -1,4 +1,4 @@
-"""Fewer answers than people: many data sets fit, and still some people may be told.
+"""Fewer answers than people: many data sets fit, and still some people's secrets may be found.
 
 Each person has the probability of the linear posterior mean (`predicates_mean`): near the rate of all where the answers
 say nothing of this person, near 0 or 1 where they do. With exact answers, anyone whose unit vector lies in the row
@@ -12,7 +12,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from privet.attacks.subsets.subset_sums import UNSURE, AttackedSums, KnownBits, Sums, rate_of
+from privet.attacks.subsets.forecast import UNSURE
+from privet.attacks.subsets.subset_sums import AttackedSums, KnownBits, Sums, rate_of
 from privet.errors import InvalidInputError
 
 MOST_CELLS = 1 << 23  # of queries and people: a singular value decomposition
@@ -43,6 +44,7 @@ def attacked_few(sums: Sums, given: KnownBits) -> AttackedSums:
         sums=sums,
         decoded=found,
         forecasts=(),
+        trials=None,
         rate=share,
         stated=given.errors,
         doubted=doubted,

@@ -12,6 +12,7 @@ from privet.attacks.finding import Curve, Finding, Findings, Picture, Score, Sho
 from privet.attacks.proofs.certificate import Proof, ProofClaim, ProofRow, System, rows_used
 from privet.attacks.proofs.work import Work
 from privet.attacks.subsets.decoders.problem import Bits, Errors, Forecast
+from privet.attacks.subsets.forecast import right_words
 from privet.attacks.subsets.score import SURE, calibration, scored
 from privet.attacks.subsets.subset_sums import AttackedSums, Sums
 from privet.typing import Floats
@@ -182,16 +183,16 @@ def _few(attacked: AttackedSums, confidence: Floats) -> ShownTable:
     sure, little = int((confidence >= SURE).sum()), int((confidence <= blind + LITTLE).sum())
     fixed = determined(attacked)
     lines = [
-        ("determined by the row space of the queries", "cannot be told" if fixed is None else f"{fixed:,}"),
+        ("determined by the row space of the queries", "unknown" if fixed is None else f"{fixed:,}"),
         (f"guess right with {100 * SURE:.0f} % or more", f"{sure:,}"),
         ("guess better than a blind one, less sure", f"{people - sure - little:,}"),
-        ("cannot be told", f"{little:,}"),
+        ("no better than a blind guess", f"{little:,}"),
     ]
     return ShownTable(
         "Fewer answers than people",
         f"{rows:,} answers about {people:,} people: many data sets fit them, so there is no forecast. Each guess has"
-        " the probability that it has if everybody is as likely to have a 1 and errors are as stated. Those who cannot"
-        " be told are not safe: more answers may tell.",
+        " the probability that it has if everybody is as likely to have a 1 and errors are as stated. Those"
+        " who are guessed blindly are not safe: more answers may reveal them.",
         ("people", "number"),
         tuple(lines),
     )
@@ -219,19 +220,29 @@ def _people(attacked: AttackedSums, proven: dict[int, Certified]) -> tuple[Findi
 
 
 def _expected(attacked: AttackedSums) -> ShownTable:
-    used = attacked.decoded.decoder
+    what = (
+        "The share of people whose secret this attack gets right, and what nine in ten such data sets are between:"
+        if attacked.trials is not None
+        else "The share of people whose secret each decoder gets right, before any answer is looked at:"
+    )
     return ShownTable(
         "What was to be expected",
-        "The share of people whose secret each decoder gets right, before any answer is looked at:"
-        f" {attacked.sums.matrix.shape[0]:,} answers about {len(attacked.sums.names):,} people,"
+        f"{what} {attacked.sums.matrix.shape[0]:,} answers about {len(attacked.sums.names):,} people,"
         f" {errors_words(attacked.decoded.errors)}.",
         ("decoder", "right", "why", ""),
-        tuple((*_forecast(one), "used" if one.decoder == used else "") for one in attacked.forecasts),
+        tuple((*_forecast(one), _used(attacked, one)) for one in attacked.forecasts),
     )
 
 
+def _used(attacked: AttackedSums, one: Forecast) -> str:
+    used = attacked.decoded.decoder
+    if attacked.trials is not None:
+        return f"used: {used}"
+    return "used" if one.decoder == used else ""
+
+
 def _forecast(one: Forecast) -> tuple[str, str, str]:
-    return one.decoder, f"{100 * one.recovered:.1f} %", one.why
+    return one.decoder, right_words(one), one.why
 
 
 def _doubt(attacked: AttackedSums) -> ShownTable:
@@ -302,6 +313,8 @@ def _numbers(attacked: AttackedSums, score: Score | None, proven: int, sure: int
         "recovered": None if score is None else score.success.value,
         "expected": float(attacked.confidence.mean()),
         "forecast": None if forecast is None else forecast.recovered,
+        "forecast_low": None if forecast is None else forecast.low,
+        "forecast_high": None if forecast is None else forecast.high,
         "forecasts": {one.decoder: one.recovered for one in attacked.forecasts},
         "decoder": decoded.decoder,
         "converged": decoded.converged,
