@@ -145,9 +145,10 @@ def structured(setting: tuple[str, int, str, float], seeds: int) -> dict[str, An
 def claims(setting: tuple[str, int, float, float, float, float], seeds: int, most: int, enough: int) -> dict[str, Any]:
     """Claims of `enough` people at least, or `most` data sets: how many are wrong, and how many may be."""
     name, people, each, share, rate, alpha = setting
-    sure, wrong = [], []
-    seed = 0
-    while seed < seeds or (seed < most and sum(int((one >= BANDS[0][0]).sum()) for one in sure) < enough):
+    sure: list[Any] = []
+    wrong: list[Any] = []
+    seed = claimed = 0
+    while seed < seeds or (seed < most and claimed < enough):
         draw = np.random.default_rng((seed, people, 3))
         secrets, rows, scale = draw.random(people) < rate, round(each * people), alpha * people**0.5
         structure = structured_queries("ranges", people, rows, draw) if not share else None
@@ -158,6 +159,7 @@ def claims(setting: tuple[str, int, float, float, float, float], seeds: int, mos
         answers = step * np.rint(answers / step) if step else answers
         found = attack(queries, answers, None if name == "scale not stated" else Errors("laplace", stated * scale))
         sure.append(found.confidence)
+        claimed += int((sure[-1] >= BANDS[0][0]).sum())
         wrong.append(found.decoded.bits != secrets)
         seed += 1
     row = {

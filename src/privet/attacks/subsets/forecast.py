@@ -159,7 +159,7 @@ def _secrets(people: int, ones: tuple[int, int] | float, random: np.random.Gener
 
 def _odds(right: Floats) -> Floats:
     with np.errstate(divide="ignore"):
-        return np.clip(np.log(right) - np.log1p(-right), -SURE_ODDS, SURE_ODDS)
+        return np.asarray(np.clip(np.log(right) - np.log1p(-right), -SURE_ODDS, SURE_ODDS))
 
 
 def _trust(told: list[tuple[Floats, Truths]]) -> float:
