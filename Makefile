@@ -54,6 +54,7 @@ check: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python tools/trusted.py --check
+	$(BIN)/python tools/file_index.py --check
 
 # Long measurements. Every measured number that a page claims is written to docs/evidence by these commands.
 evidence: $(READY) bench peers mutate rest

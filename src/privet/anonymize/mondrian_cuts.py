@@ -278,10 +278,10 @@ def mondrian(  # noqa: PLR0913  what a steward may want to say, each by name
 
 
 def _planted(table: Microdata, axes: tuple[Axis, ...], sensitive: Sequence[str], *, k: int, strict: bool) -> _Tree:
-    from privet.anonymize import partition_loops  # noqa: PLC0415  slow to import
+    from privet.anonymize import mondrian_loops  # noqa: PLC0415  slow to import
 
     order = np.arange(len(table), dtype=np.int32 if len(table) < 2**31 else np.int64)
-    return _Tree(rows=_rows(table, axes, sensitive), order=order, axes=axes, k=k, strict=strict, loops=partition_loops)
+    return _Tree(rows=_rows(table, axes, sensitive), order=order, axes=axes, k=k, strict=strict, loops=mondrian_loops)
 
 
 def _rows(table: Microdata, axes: Sequence[Axis], sensitive: Sequence[str]) -> npt.NDArray[Any]:

@@ -1,4 +1,4 @@
-"""Hashes of generated ids, compiled. Importing this file imports numba, so `reversal_search` does it late.
+"""Hashes of generated ids, compiled. Importing this file imports numba, so `hash_search` does it late.
 
 A sweep spells ids one after the other into one block, hashes the block and looks the first 64 bits up. Only short
 messages, of one block, are hashed here; what is found is hashed again by `hashlib` before anybody believes it.

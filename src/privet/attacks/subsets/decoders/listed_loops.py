@@ -1,4 +1,4 @@
-"""Products with lists of people, compiled. Importing this file imports numba, so `sparse` does it late."""
+"""Products with lists of people, compiled. Importing this file imports numba, so `listed` does it late."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The compiled loops of `partition`. Importing this file imports numba, so `partition` does it late.
+"""The compiled loops of `mondrian_cuts`. Importing this file imports numba, so `mondrian_cuts` does it late.
 
 Records lie row by row and are moved, not pointed to: a node of the tree is a range of rows, so that every loop reads
 memory from front to back. A row has a rank for each axis, and behind these the codes of sensitive columns.
