@@ -34,31 +34,31 @@ def held(made: list[tuple[Any, Any, Errors, Any]]) -> tuple[float, int]:
 
 @pytest.mark.proof
 def test_rounding_near_the_step_that_says_nothing() -> None:
-    """One data set is decoded and the next is not: results have a deviation of 7 points. The mean of 20 is then within
-    6 points of the forecast but for 1e-4, and 9 in 10 intervals hold: fewer than 12 of 20 have a chance below 1e-4."""
+    """One data set is decoded and the next is not: results have a deviation of 7 points, the mean of 12 of 2. Nine in
+    ten intervals hold: fewer than 6 of 12 have a chance below 1e-4."""
     made = []
-    for seed in range(20):
+    for seed in range(12):
         draw = np.random.default_rng((seed, 1))
-        secrets, queries = draw.random(200) < 0.5, subsets(200, 800, 0.2, draw)
-        made.append((queries, 16 * np.rint(queries @ secrets / 16), Errors("bounded", 8), secrets))
+        secrets, queries = draw.random(50) < 0.5, subsets(50, 200, 0.5, draw)
+        made.append((queries, 10 * np.rint(queries @ secrets / 10), Errors("bounded", 5), secrets))
     off, inside = held(made)
-    assert abs(off) < 0.06
-    assert inside >= 12
+    assert abs(off) < 0.08
+    assert inside >= 6
 
 
 @pytest.mark.proof
 @pytest.mark.parametrize("law", ["laplace", "normal"])
 def test_ranges_in_a_known_order(law: Any) -> None:
-    """Results of 40 people have a deviation of 6 points, their mean over 12 data sets of 1.7."""
+    """Results of 30 people have a deviation of 6 points, their mean over 8 data sets of 2."""
     made = []
-    for seed in range(12):
+    for seed in range(8):
         draw = np.random.default_rng((seed, 2))
-        secrets, queries = draw.random(40) < 0.5, ranges(40, 80, draw)
+        secrets, queries = draw.random(30) < 0.5, ranges(30, 60, draw)
         errors = {"laplace": draw.laplace, "normal": draw.normal}[law](0, 0.5, len(queries))
         made.append((queries, queries @ secrets + errors, Errors(law, 0.5), secrets))
     off, inside = held(made)
-    assert abs(off) < 0.07
-    assert inside >= 7
+    assert abs(off) < 0.08
+    assert inside >= 4
 
 
 def test_laplace_claims_of_answers_that_were_rounded() -> None:
