@@ -1,6 +1,6 @@
 """How near the forecast of the attack on noisy sums is to its result, and whether its probabilities hold.
 
-These are the numbers of docs/attacks/subsets.md. Rounded answers from fine to coarse steps, sums over structured lists
+Three parts: rounded answers from fine to coarse steps, sums over structured lists
 of people, and claims under Laplace errors with the exact interval for the number of wrong ones. Every data set is made
 here; seeds are fixed.
 """
