@@ -220,6 +220,68 @@ def test_an_empty_cell_that_can_be_computed_is_red_if_the_rule_would_hide_it(
     assert result["undone"] == 1
 
 
+PERCENTS = """
+format = 1
+kind = "tables"
+suppressed = {marks = ["c"], below = 5}
+[attributes]
+ward = ["A", "B", "C"]
+ill = "boolean"
+[[tables]]
+sheet = "T"
+rows = ["ward"]
+values = {All = "count", Ill = {percent = true, where = "ill", of = ["ward"], decimals = 1}}
+"""
+
+
+def percents(folder: Path, *, ill: str = "c") -> list[str]:
+    """10 of 50 are ill: 4 of 20 in ward A, 5 of 20 in C, and 1 of 10 in B."""
+    (folder / "book").mkdir()
+    (folder / "book.toml").write_text(PERCENTS)
+    (folder / "book" / "T.csv").write_text(f"ward,All,Ill\nA,20,20.0\nB,10,{ill}\nC,20,25.0\nTotal,50,20.0")
+    return ["preflight", str(folder / "book"), "--json"]
+
+
+def test_a_suppressed_percentage_that_can_be_computed_is_red(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(percents(tmp_path)) == 1
+    result = json.loads(capsys.readouterr().out)["result"]
+    assert [(cell["cell"], cell["low"], cell["high"]) for cell in result["cells"]] == [
+        ("T C3 (percent, ill, ward B)", 1, 1)
+    ]
+    assert result["undone"] == 1
+
+
+def test_a_percentage_left_out_beside_its_count_hides_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = percents(tmp_path)
+    (tmp_path / "book.toml").write_text(
+        PERCENTS.replace("values = {", 'values = {Sick = {count = true, where = "ill"}, ')
+    )
+    rows = "ward,All,Sick,Ill\nA,20,4,20.0\nB,10,1,c\nC,20,5,25.0\nTotal,50,10,20.0"
+    (tmp_path / "book" / "T.csv").write_text(rows)
+    cli.main(words)
+    assert json.loads(capsys.readouterr().out)["result"]["cells"] == []
+
+
+@pytest.mark.parametrize(("total", "limits"), [("30", ["1 suppressed mean or sum not audited"]), ("c", [])])
+def test_a_suppressed_mean_is_not_called_safe(
+    total: str, limits: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Ages of ward A follow from those of everybody. If no mean is published, nothing does."""
+    (tmp_path / "book").mkdir()
+    mapping = PERCENTS.replace('ill = "boolean"', "age = {min = 0, max = 99}")
+    (tmp_path / "book.toml").write_text(
+        mapping[: mapping.index("values")] + 'values = {All = "count", Age = "mean age"}'
+    )
+    (tmp_path / "book" / "T.csv").write_text(f"ward,All,Age\nA,20,c\nTotal,50,{total}")
+    assert cli.main(["preflight", str(tmp_path / "book"), "--json"]) == bool(limits)
+    result = json.loads(capsys.readouterr().out)["result"]
+    assert (result["limits"], result["undone"]) == (limits, 0)
+
+
 def test_the_verdict_names_what_limits_it() -> None:
     result = {"alarm": "neutral", "limits": ["2 people not decided"], "learned_if_present": 0}
     assert attack._verdict(result) == "preflight: not decided (2 people not decided); try --seconds with more"

@@ -109,7 +109,8 @@ def test_the_example_is_true_of_its_people() -> None:
     assert {"T1 C4 (everybody)", "T1 D8 (mean age, sex Women)", "T1 C15 (sex Men, age 65 and over)"} < set(names)
     assert {"T2 B3 (site North)", "T3 C2 (percent, sex = 'F', ward A)"} < set(names)
     assert {statistic.table for statistic in found.statistics} == {"T1", "T2", "T3"}
-    assert not any("T1 D5" in name for name in names)  # D of a mean says nothing
+    means = [one for one in found.statistics if "T1 D5" in one.name]
+    assert [(one.hides, one.count, one.measures) for one in means] == [("mean age", None, ())]  # D says no number
     hidden = {one.name: (one.count, one.mark) for one in found.statistics if one.mark in ("primary", "complementary")}
     assert hidden["T2 C3 (site North, sex Women)"] == (Between(Fraction(0)), "complementary")
     assert hidden["T1 C5 (age under 18)"] == (Between(Fraction(0), Fraction(2)), "primary")
@@ -242,11 +243,13 @@ def test_a_long_table() -> None:
         "T D2 (mean age, sex F, age 18-24)",
         "T E2 (percent, sex F, age 18-24)",
         "T C3 (sex M, age 18-24)",
+        "T D3 (mean age, sex M, age 18-24)",
     ]
     assert found["C2"].count == Between(Fraction(1234), Fraction(1234))
     assert found["D2"].measures == (Mean("age", Between(Fraction("20.45"), Fraction("20.55"))),)
     assert found["E2"].measures == (Share(Between(Fraction("0.5705"), Fraction("0.5715"))),)
     assert found["C3"].count == Between(Fraction(1), Fraction(2))
+    assert (found["D3"].hides, found["D3"].count, found["D3"].measures) == ("mean age", None, ())
 
 
 def test_a_cross_table() -> None:

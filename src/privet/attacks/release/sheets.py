@@ -267,9 +267,10 @@ class _Table:
         name = f"{self.sheet.name} {coordinate(row, place)} ({words})"
         empty = Statistic(name=name, table=self.sheet.name, where=both((self.where, said.where, group.where())))
         if str(cell) in self.marks:
-            if said.measure != "count":
-                return None
             bounds, kind = self.marks[str(cell)]
+            if said.measure != "count":  # bounds are those of counts
+                hides = f"{said.measure} {said.attribute}" if said.attribute else said.measure
+                return replace(empty, count=ANY if said.measure == "percent" else None, mark=kind, hides=hides)
             count = self.reader.count(bounds)[0] if bounds else ANY
             return replace(empty, count=count, mark=kind)
         if cell == "":

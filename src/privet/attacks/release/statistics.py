@@ -73,7 +73,8 @@ Measure = Total | Mean | Quantile | Smallest | Largest | Share
 class Statistic:
     """What was published about the records for which `where` is true. Its name is unique in a release; `table` names
     the table that it is a cell of, if it is one. `mark` says why a count is not exact: it was suppressed (by the rule,
-    or to protect other cells), rounded, or its cell was left empty."""
+    or to protect other cells), rounded, or its cell was left empty. `hides` names a suppressed number that is no count:
+    "percent", "mean age". Of a percentage, `count` is that of the people behind it."""
 
     name: str
     table: str = ""
@@ -81,6 +82,7 @@ class Statistic:
     count: Between | None = None
     mark: Mark = ""
     measures: tuple[Measure, ...] = ()
+    hides: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from privet.attacks.finding import Finding, Findings, Score, Strength
 from privet.attacks.proofs.certificate import DENIAL, Leaf
-from privet.attacks.tables.suppressed import shown
+from privet.attacks.tables.suppressed import not_audited, shown
 
 if TYPE_CHECKING:
     from privet.attacks.protect.repair import Repairs
@@ -102,6 +102,9 @@ class AttackOutcome:
             listed.append(f"people known by more than {learned.searched} of {learned.of} attributes not searched")
         if self.found.encoded.unused:
             listed.append(f"{_number(len(self.found.encoded.unused), 'published number')} not used")
+        left_out = not_audited(self.found.tables)
+        if left_out:
+            listed.append(f"{left_out:,} suppressed {'mean or sum' if left_out == 1 else 'means or sums'} not audited")
         return listed
 
     # Words
@@ -238,7 +241,7 @@ class AttackOutcome:
         if found.undecided:
             listed.append(f"{found.undecided:,} further people may be certain: the work ran out before it was decided")
         listed += [f"{limit}: give it more work with --seconds" for limit in self.limits()[bool(found.undecided) :]
-                   if not limit.endswith("not used")]  # fmt: skip
+                   if not limit.endswith(("not used", "not audited"))]  # fmt: skip
         if any(one.proof is None for one in found.certain):
             listed.append("some claims rest on two solvers and have no certificate")
         listed.append(
@@ -247,8 +250,8 @@ class AttackOutcome:
         listed.append(
             "people of whom it is not certain that they are in the data, unless a number was published about just them"
         )
-        if self.cells:
-            listed.append("suppressed means, sums and percentages: only counts are audited")
+        if self.cells or not_audited(found.tables):
+            listed.append("suppressed means, sums, medians and extremes: only counts and percentages are audited")
         return (*listed, "what else an attacker knows about single people (linkage with other sources)")
 
     def _numbers(self) -> dict[str, object]:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 from privet.attacks.finding import ShownTable
 from privet.attacks.proofs.work import Work
 from privet.attacks.release.domain import value_text
-from privet.attacks.release.statistics import Mark, Statistic
+from privet.attacks.release.statistics import Mark, Share, Statistic, Tables
 from privet.attacks.tables.beyond import is_hidden, rules
 from privet.attacks.tables.decide import Decided, Decider, Decision
+from privet.records.conditions import columns_of
 
 if TYPE_CHECKING:
     from privet.attacks.tables.reconstruction import Reconstruction
@@ -62,9 +63,32 @@ class HiddenCell:
 
 def suppressed(found: Reconstruction, decider: Decider, work: Work) -> tuple[HiddenCell, ...]:
     """Every count that was suppressed or rounded, in the order of the release."""
-    cells = [_bounded(found, decider, one, work) for one in found.tables.statistics if is_hidden(one)]
+    published = _published_groups(found)
+    members = found.prepared.whole.members
+    cells = [
+        _bounded(found, decider, one, work)
+        for one in found.tables.statistics
+        if is_hidden(one) and not (one.hides and members[one.name] in published)
+    ]
     suppressed_from_to = rules(found.tables)
     return tuple(_judged(cell, suppressed_from_to) for cell in cells)
+
+
+def _published_groups(found: Reconstruction) -> set[tuple[int, ...]]:
+    """The groups whose count was published: a percentage that was left out beside it hides nothing."""
+    counts = [(one.name, one.count) for one in found.tables.statistics]
+    exact = [name for name, count in counts if count is not None and count.low is not None and count.low == count.high]
+    return {found.prepared.whole.members[name] for name in exact}
+
+
+def not_audited(tables: Tables) -> int:
+    """Suppressed means, sums, medians and extremes of attributes that a published number looks at: they may be
+    computable, and nobody tried."""
+    looked_at = set[str]()
+    for one in tables.statistics:
+        looked_at |= columns_of(one.where) | {m.attribute for m in one.measures if not isinstance(m, Share)}
+    hidden = [one.hides.partition(" ")[2] for one in tables.statistics if one.hides and one.count is None]
+    return sum(attribute in looked_at for attribute in hidden)
 
 
 def _bounded(found: Reconstruction, decider: Decider, statistic: Statistic, work: Work) -> HiddenCell:
@@ -131,6 +155,7 @@ def _published(statistic: Statistic) -> str:
     assert statistic.count is not None  # noqa: S101
     low, high = (None if end is None else value_text(end) for end in (statistic.count.low, statistic.count.high))
     words = f"{low or 0} to {high}" if high is not None else f"{low or 0} or more"
+    words = "a percentage" if statistic.hides else words
     return f"{statistic.mark}, {words}" if statistic.mark else words
 
 

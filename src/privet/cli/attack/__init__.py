@@ -60,7 +60,8 @@ def _verdict(result: Mapping[str, Any]) -> str:
     if result["alarm"] == "bad":
         return f"preflight: do not publish these tables as they are ({', '.join(_reasons(result))})"
     if result["limits"]:
-        return f"preflight: not decided ({', '.join(result['limits'])}); try --seconds with more"
+        work = any(not limit.endswith(("not used", "not audited")) for limit in result["limits"])
+        return f"preflight: not decided ({', '.join(result['limits'])}){'; try --seconds with more' if work else ''}"
     if result["learned_if_present"]:
         return "preflight: look at what would be learned about people who may be in the data"
     if result["alarm"] == "neutral":
