@@ -10,7 +10,7 @@ import pytest
 from privet.attacks import Errors, attack_subsets
 from privet.attacks.subsets.decoders import Decoded, amp
 from privet.attacks.subsets.decoders.packed import Packed
-from privet.attacks.subsets.forecast import FEW_RUNS, UNSURE, Trials, _trust, ones_between, right_words
+from privet.attacks.subsets.forecast import FEW_RUNS, UNSURE, Trials, ones_between, right_words, trust_of
 
 
 def subsets(people: int, rows: int, share: float, draw: np.random.Generator) -> Any:
@@ -102,12 +102,12 @@ def test_a_decoder_that_steps_in_is_judged_by_the_runs_in_which_it_did() -> None
 def test_probabilities_that_were_too_sure_are_tempered() -> None:
     """Of guesses that are right with 90 %, said to be 99 % sure: the log odds must fall to log(9) / log(99)."""
     said = np.full(100, 0.99)
-    trust = _trust([(said, np.arange(100) < 90)])
+    trust = trust_of([(said, np.arange(100) < 90)])
     assert trust == pytest.approx(np.log(9) / np.log(99), abs=1e-4)
     trials = Trials(people=1, shares=np.ones(1), decoders=(("amp", True),), trust=trust)
     assert trials.tempered(np.array([0.99, 0.5])) == pytest.approx([0.9, 0.5], abs=1e-4)
-    assert _trust([(said, np.arange(100) < 100)]) == 1  # never surer than the decoder
-    assert _trust([]) == 1
+    assert trust_of([(said, np.arange(100) < 100)]) == 1  # never surer than the decoder
+    assert trust_of([]) == 1
 
 
 def test_how_many_ones_fit_rounded_answers() -> None:

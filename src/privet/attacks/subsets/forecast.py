@@ -81,7 +81,7 @@ class Trials:
 
     def tempered(self, right: Floats) -> Floats:
         """Probabilities that are as often right as they say."""
-        return np.asarray(1 / (1 + np.exp(-self.trust * _odds(right))))
+        return tempered(right, self.trust)
 
 
 def as_rounded(errors: Errors, answers: Floats) -> Errors:
@@ -146,7 +146,7 @@ def _trials(asked: Asked, law: Errors, between: tuple[int, int] | None, tell: Pr
         decoders.append((found.decoder, found.right is not None))
         said += [] if found.right is None else [(found.right, correct)]
         work += 2 * rows * people * found.rounds
-    return Trials(people=people, shares=np.array(shares), decoders=tuple(decoders), trust=_trust(said))
+    return Trials(people=people, shares=np.array(shares), decoders=tuple(decoders), trust=trust_of(said))
 
 
 def _secrets(people: int, ones: tuple[int, int] | float, random: np.random.Generator) -> Floats:
@@ -162,7 +162,12 @@ def _odds(right: Floats) -> Floats:
         return np.asarray(np.clip(np.log(right) - np.log1p(-right), -SURE_ODDS, SURE_ODDS))
 
 
-def _trust(told: list[tuple[Floats, Truths]]) -> float:
+def tempered(right: Floats, trust: float) -> Floats:
+    """Log odds multiplied by a factor."""
+    return np.asarray(1 / (1 + np.exp(-trust * _odds(right))))
+
+
+def trust_of(told: list[tuple[Floats, Truths]]) -> float:
     """The factor of log odds, at most 1, with which what happened is likeliest: the slope of that likelihood falls."""
     if not told:
         return 1.0
