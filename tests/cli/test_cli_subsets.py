@@ -202,3 +202,28 @@ def test_counters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytes
     for text, problem in (("count,arrivals\n1,0\n", "not-positive: whole"), ("n\n1\n", "wrong-columns: columns n")):
         Path("odd.csv").write_text(text)
         expect_code(problem, refused(["attack", "counter", "odd.csv", "--noise", "exact"], capsys))
+
+
+def test_a_count_that_is_missing_is_not_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Counts 1, unknown, 2: either the second or the third person added 1. Without the row of the second the third
+    would be sure; arrivals that are merged leave both at a half."""
+    monkeypatch.chdir(tmp_path)
+    for text, problem in (
+        ("count,name\n1,a\nn/a,b\n2,c\n", "not-a-number: merge … arrivals"),
+        ("count\n1\n\n2\n", "missing-entry: line 3 … merge"),
+        ("count,name\n1,a\n,\n2,c\n\n", "missing-entry: line 3 … merge"),
+    ):
+        Path("odd.csv").write_text(text)
+        expect_code(problem, refused(["attack", "counter", "odd.csv", "--noise", "exact"], capsys))
+    Path("merged.csv").write_text("count,arrivals\n1,1\n2,2\n\n\n")
+    assert told(["counter", "merged.csv", "--noise", "exact"], capsys)["sure"] == 1
+
+
+def test_semicolons_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("semi.csv").write_text("\ufeffanswer;a;b\n6,5;1;0\n", encoding="utf-8")
+    expect_code("wrong-format: semicolons", refused(["attack", "subsets", "semi.csv"], capsys))

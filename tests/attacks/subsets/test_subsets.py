@@ -48,7 +48,7 @@ def test_most_secrets_are_right_and_other_peoples_are_not() -> None:
     first = next(place for place, what in enumerate(told) if what.startswith("forecast: "))
     assert set(told[:first]) <= {"simulating"}  # nothing was decoded yet
     assert found.tables[0].title == "What was to be expected"
-    assert any(row[-1] == "used" for row in found.tables[0].rows)
+    assert [row[-1] for row in found.tables[0].rows] == ["used: amp"]
     assert found.findings[0].strength is Strength.CONFIDENCE
     assert found.claimed == len(found.findings)
     assert [picture.title for picture in found.pictures][-1] == "What larger errors would change"
@@ -352,9 +352,9 @@ EYE = np.eye(3)
         ([[-1]], [1], {}, "unknown-person: none"),
         ([[], []], [1, 1], {}, "empty: asks … anybody"),
         ([[0], []], [1, 1], {}, "empty: 2 asks"),
-        (EYE, [1, 1], {}, "wrong-length: with 3"),
+        (EYE, [1, 1], {}, "wrong-length: to 3 queries"),
         (EYE, ["a", 1, 1], {}, "not-a-number: numbers"),
-        (EYE, [np.nan, 1, 1], {}, "not-finite: or infinite"),
+        (EYE, [np.nan, 1, 1], {}, "not-finite: 1 of … not finite"),
         (EYE, [1, 1, 1], {"names": ["a", "b"]}, "wrong-length: 2 names … for 3"),
         (EYE, [1, 1, 1], {"names": ["a", "b", "a"]}, "duplicate-name: people"),
         (FEW, [1, 1, 1], {"errors": Errors("normal", -1)}, "negative: size … -1"),

@@ -22,10 +22,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from privet.attacks.finding import Finding, Findings, ShownTable, Strength
+from privet.attacks.subsets.decoders import checked
 from privet.attacks.subsets.decoders.problem import Errors
 from privet.attacks.subsets.findings import errors_words
 from privet.attacks.subsets.score import SURE, calibration, scored
-from privet.attacks.subsets.subset_sums import Guesses, answers_of, check_errors, secrets_of, variance_of
+from privet.attacks.subsets.subset_sums import Guesses, check_errors, secrets_of, variance_of
 from privet.core.claim import claim
 from privet.errors import InvalidInputError
 from privet.typing import Floats, Integers
@@ -114,7 +115,7 @@ def steps_of(counts: object, arrivals: Sequence[int] | None, names: Sequence[str
         raise InvalidInputError(
             "arrivals before a count are fewer than 1", "give a whole number of 1 or more for each", "not-positive"
         )
-    numbers = answers_of(counts, len(sizes))
+    numbers = checked.numbers(counts, len(sizes))
     people = int(sizes.sum())
     called = tuple(f"arrival {number}" for number in range(1, people + 1)) if names is None else tuple(names)
     if len(called) != people or len(set(called)) < people:
@@ -360,7 +361,7 @@ def _expected(steps: Steps, errors: Errors, expected: float) -> ShownTable:
     rows: tuple[tuple[str, ...], ...] = (
         ("forward-backward", f"{100 * expected:.1f} %", "made counters, decoded in the same way"),
     )
-    many = f" Several people arrive before a count ({len(steps.counts):,} counts): only their sum can be told."
+    many = f" Several people arrive before a count ({len(steps.counts):,} counts): only their sum is known."
     return ShownTable(
         "What was to be expected",
         f"The share of {len(steps.names):,} people who are guessed right from counts {errors_words(errors)}."

@@ -22,6 +22,7 @@ from privet.core.rational import show
 from privet.errors import InvalidInputError
 
 PARTS = {"exact": 0, "normal": 1, "laplace": 1, "bounded": 1, "outliers": 2}  # numbers after the law
+MERGE = "merge the arrivals: leave its row out, and give the next count the arrivals of both (columns count,arrivals)"
 
 
 def read_subsets(path: Path | str, members: Path | str | None = None) -> Sums:
@@ -124,11 +125,12 @@ def _arrays(path: Path) -> Sums:
     return sums_of(matrix_of(found["queries"], None), found["answers"], names, path.name)
 
 
-def _csv(path: Path) -> tuple[list[str], list[list[str]]]:
-    """The header and the rows, each as long as the header; empty lines do not count."""
+def _csv(path: Path, *, ordered: bool = False) -> tuple[list[str], list[list[str]]]:
+    """The header and the rows, each as long as the header; empty lines do not count. `ordered`: a row is about what
+    happened since the row before, so an empty line before it may be one that is missing."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            lines = [line for line in csv.reader(file) if any(cell.strip() for cell in line)]
+            told = [line if any(cell.strip() for cell in line) else [] for line in csv.reader(file)]
     except OSError as error:
         raise InvalidInputError(
             f"cannot read {path}: {error.strerror}", "name a CSV file with a header", "unreadable-file"
@@ -137,6 +139,21 @@ def _csv(path: Path) -> tuple[list[str], list[list[str]]]:
         raise InvalidInputError(
             f"{path.name} cannot be read", "name a CSV file with a header, in UTF-8", "wrong-format"
         ) from None
+    lines = [line for line in told if line]
+    if lines and len(lines[0]) == 1 and ";" in lines[0][0]:
+        raise InvalidInputError(
+            f"the fields of {path.name} are separated by semicolons",
+            "save it with a comma between fields and a point in numbers, such as 6.5",
+            "wrong-format",
+        )
+    while told and not told[-1]:
+        told.pop()
+    if ordered and [] in told[len(told) - len(lines) :]:
+        raise InvalidInputError(
+            f"line {len(told) - told[::-1].index([]):,} of {path.name} is empty, before a count",
+            f"write the count that is missing; if nobody knows it, {MERGE}; if none is missing, take the line out",
+            "missing-entry",
+        )
     if len(lines) < 2:
         raise InvalidInputError(f"{path.name} has no rows below a header", "give a header and a row an answer", "empty")
     for number, line in enumerate(lines, 1):
@@ -164,14 +181,14 @@ def _once(names: Sequence[str], path: Path) -> None:
         raise InvalidInputError(f"{path.name} has {show(twice)} twice", "give each a name of its own", "duplicate-name")
 
 
-def _number(cell: str, path: Path) -> float:
+def _number(cell: str, path: Path, otherwise: str = "leave its row out") -> float:
     try:
         number = float(cell)
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
         raise InvalidInputError(
-            f"{show(cell)} in {path.name} is no number", "correct it, or leave its row out", "not-a-number"
+            f"{show(cell)} in {path.name} is no number", f"correct it, or {otherwise}", "not-a-number"
         )
     return number
 
@@ -179,7 +196,7 @@ def _number(cell: str, path: Path) -> float:
 def read_counts(path: Path | str) -> tuple[list[float], list[int] | None, list[str] | None]:
     """Published counts in their order, with how many people came before each, or who."""
     path = Path(path)
-    header, rows = _csv(path)
+    header, rows = _csv(path, ordered=True)
     columns = tuple(name.strip().lower() for name in header)
     if columns not in (("count",), ("count", "arrivals"), ("count", "name")):
         raise InvalidInputError(
@@ -187,12 +204,12 @@ def read_counts(path: Path | str) -> tuple[list[float], list[int] | None, list[s
             "give it the column count, alone or with arrivals or name behind it",
             "wrong-columns",
         )
-    counts = [_number(row[0], path) for row in rows]
+    counts = [_number(row[0], path, MERGE) for row in rows]
     if columns[-1] == "name":
         return counts, None, [row[1].strip() for row in rows]
     if columns[-1] == "count":
         return counts, None, None
-    numbers = [_number(row[1], path) for row in rows]
+    numbers = [_number(row[1], path, "count who arrived") for row in rows]
     if not all(number.is_integer() and number >= 1 for number in numbers):
         raise InvalidInputError(
             f"{path.name} has arrivals that are no whole number of 1 or more", "correct them", "not-positive"

@@ -12,6 +12,7 @@ from privet.attacks.finding import Curve, Finding, Findings, Picture, Score, Sho
 from privet.attacks.proofs.certificate import Proof, ProofClaim, ProofRow, System, rows_used
 from privet.attacks.proofs.work import Work
 from privet.attacks.subsets.decoders.problem import Bits, Errors, Forecast
+from privet.attacks.subsets.forecast import right_words
 from privet.attacks.subsets.score import SURE, calibration, scored
 from privet.attacks.subsets.subset_sums import AttackedSums, Sums
 from privet.typing import Floats
@@ -136,7 +137,7 @@ def findings_of(attacked: AttackedSums) -> Findings:
     return Findings(
         attack="subsets",
         subject=sums.subject,
-        headline=_headline_of_few(attacked, confidence) if few else headline(attacked, score),
+        headline=_headline_of_few(attacked, confidence) if few else headline(attacked, score, confidence, len(proven)),
         people=len(sums.names),
         proven=len(proven),
         claimed=sure,
@@ -150,18 +151,22 @@ def findings_of(attacked: AttackedSums) -> Findings:
         score=score,
         assumptions=(*ASSUMED, f"The answers are sums {errors_words(decoded.errors)}."),
         not_tried=NOT_TRIED,
-        numbers=_numbers(attacked, score, len(proven), sure),
+        numbers=_numbers(attacked, score, confidence, len(proven)),
         seconds=attacked.seconds,
         word="certain" if proven else "found",
         lead="" if proven else LEAD,
     )
 
 
-def headline(attacked: AttackedSums, score: Score | None) -> str:
+def headline(attacked: AttackedSums, score: Score | None, confidence: Floats, proven: int) -> str:
+    """`confidence` is 1 for those whose secret is proven."""
     people = len(attacked.sums.names)
     if score is None or attacked.truth is None:
-        share = 100 * float(attacked.confidence.mean())
-        return f"The guesses are expected to be right for about {share:.1f} % of {people:,} people"
+        if proven == people:
+            return f"The secrets of all {people:,} people are proven"
+        share = 100 * float(confidence.mean())
+        sure = f"; {proven:,} of them are proven" if proven else ""
+        return f"The guesses are expected to be right for about {share:.1f} % of {people:,} people{sure}"
     known = int((attacked.truth >= 0).sum())
     return f"{round(score.success.value * known):,} of {known:,} people's secrets are right"
 
@@ -171,7 +176,8 @@ def _headline_of_few(attacked: AttackedSums, confidence: Floats) -> str:
     rows, people = attacked.sums.matrix.shape
     sure = int((confidence >= SURE).sum())
     verb = "is" if sure == 1 else "are"
-    return f"{sure:,} of {people:,} people {verb} found; {rows:,} answers are too few to tell about the others"
+    other = f"; {rows:,} {'answer is' if rows == 1 else 'answers are'} too few to tell about the others"
+    return f"{sure:,} of {people:,} people {verb} found{other if sure < people else ''}"
 
 
 def _few(attacked: AttackedSums, confidence: Floats) -> ShownTable:
@@ -179,19 +185,21 @@ def _few(attacked: AttackedSums, confidence: Floats) -> ShownTable:
 
     rows, people = attacked.sums.matrix.shape
     blind = max(attacked.rate, 1 - attacked.rate)
-    sure, little = int((confidence >= SURE).sum()), int((confidence <= blind + LITTLE).sum())
+    found = confidence >= SURE
+    sure, little = int(found.sum()), int((~found & (confidence <= blind + LITTLE)).sum())
     fixed = determined(attacked)
     lines = [
-        ("determined by the row space of the queries", "cannot be told" if fixed is None else f"{fixed:,}"),
+        ("determined by the row space of the queries", "unknown" if fixed is None else f"{fixed:,}"),
         (f"guess right with {100 * SURE:.0f} % or more", f"{sure:,}"),
         ("guess better than a blind one, less sure", f"{people - sure - little:,}"),
-        ("cannot be told", f"{little:,}"),
+        ("no better than a blind guess", f"{little:,}"),
     ]
     return ShownTable(
         "Fewer answers than people",
         f"{rows:,} answers about {people:,} people: many data sets fit them, so there is no forecast. Each guess has"
-        " the probability that it has if everybody is as likely to have a 1 and errors are as stated. Those who cannot"
-        " be told are not safe: more answers may tell.",
+        " the probability that it has if everybody is as likely to have a 1, at a rate that only the answers tell, and"
+        " errors are as stated. People in no query are never called found, unless it is proven. Those who are guessed"
+        " blindly are not safe: more answers may reveal them.",
         ("people", "number"),
         tuple(lines),
     )
@@ -219,19 +227,29 @@ def _people(attacked: AttackedSums, proven: dict[int, Certified]) -> tuple[Findi
 
 
 def _expected(attacked: AttackedSums) -> ShownTable:
-    used = attacked.decoded.decoder
+    what = (
+        "The share of people whose secret this attack gets right, and what nine in ten such data sets are between:"
+        if attacked.trials is not None
+        else "The share of people whose secret each decoder gets right, before any answer is looked at:"
+    )
     return ShownTable(
         "What was to be expected",
-        "The share of people whose secret each decoder gets right, before any answer is looked at:"
-        f" {attacked.sums.matrix.shape[0]:,} answers about {len(attacked.sums.names):,} people,"
+        f"{what} {attacked.sums.matrix.shape[0]:,} answers about {len(attacked.sums.names):,} people,"
         f" {errors_words(attacked.decoded.errors)}.",
         ("decoder", "right", "why", ""),
-        tuple((*_forecast(one), "used" if one.decoder == used else "") for one in attacked.forecasts),
+        tuple((*_forecast(one), _used(attacked, one)) for one in attacked.forecasts),
     )
 
 
+def _used(attacked: AttackedSums, one: Forecast) -> str:
+    used = attacked.decoded.decoder
+    if attacked.trials is not None:
+        return f"used: {used}"
+    return "used" if one.decoder == used else ""
+
+
 def _forecast(one: Forecast) -> tuple[str, str, str]:
-    return one.decoder, f"{100 * one.recovered:.1f} %", one.why
+    return one.decoder, right_words(one), one.why
 
 
 def _doubt(attacked: AttackedSums) -> ShownTable:
@@ -295,13 +313,15 @@ def alpha_of(attacked: AttackedSums) -> float:
     return attacked.decoded.errors.size / math.sqrt(len(attacked.sums.names))
 
 
-def _numbers(attacked: AttackedSums, score: Score | None, proven: int, sure: int) -> dict[str, Any]:
+def _numbers(attacked: AttackedSums, score: Score | None, confidence: Floats, proven: int) -> dict[str, Any]:
     decoded, forecast = attacked.decoded, attacked.forecast
     rows, people = attacked.sums.matrix.shape
     return {
         "recovered": None if score is None else score.success.value,
-        "expected": float(attacked.confidence.mean()),
+        "expected": float(confidence.mean()),
         "forecast": None if forecast is None else forecast.recovered,
+        "forecast_low": None if forecast is None else forecast.low,
+        "forecast_high": None if forecast is None else forecast.high,
         "forecasts": {one.decoder: one.recovered for one in attacked.forecasts},
         "decoder": decoded.decoder,
         "converged": decoded.converged,
@@ -312,7 +332,7 @@ def _numbers(attacked: AttackedSums, score: Score | None, proven: int, sure: int
         "errors": {"law": decoded.errors.law, "size": decoded.errors.size, "share": decoded.errors.share},
         "baseline": None if score is None else score.baseline.value,
         "most_wrong": decoded.most_wrong,
-        "sure": sure,
+        "sure": int((confidence >= SURE).sum()),
         "proven": proven,
         "doubted": attacked.doubted,
         "fit": not attacked.unfit,

@@ -43,7 +43,7 @@ def simulate(  # noqa: PLR0913  one made world, every part of it by name
     Laplace, the largest bounded one (uniform up to it), and of outliers the standard deviation of all the others;
     `share` of the answers are then anything from 0 to everybody. `structure` says which sums are asked for: "random"
     (everybody is in each with chance 1/2), "sparse" (32 people at most), "ranges" (people in a row), "prefix" (the
-    first so many, a running count), "all" (every subset once, whatever `queries_per_person` is)."""
+    first N people, a running count), "all" (every subset once, whatever `queries_per_person` is)."""
     _check_queries(people, queries_per_person, structure)
     _check_errors(alpha, law, share, rate)
     draw = np.random.default_rng(seed)

@@ -6,7 +6,7 @@ Random subsets are made of conditions: half of the values of each attribute, dra
 attributes the exclusive or, so that two people who differ anywhere are in the same subset half of the time. A number
 with many values, such as an id, is hashed by a polynomial modulo a prime: of degree two, so that any three people fall
 into it independently (Carter and Wegman 1981). People who agree in everything are one class: how many of them have the
-secret is all that can be told, and all of them are guessed alike.
+secret is all that the answers reveal, and all of them are guessed alike.
 
 `answer` is any function from a condition to a number, such as one that asks a live vault. It is asked until the guesses
 are sure enough, until `queries` were asked, or until it refuses with an error of `privet.errors`: what was answered up
@@ -84,7 +84,7 @@ def polynomial(x: Integers, weights: tuple[int, int, int], prime: int) -> Intege
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Public:
-    """What anybody can see of people: `classes` says which of them cannot be told apart, `top` how many each has."""
+    """What anybody can see of people: `classes` says which of them look alike, `top` how many each has."""
 
     attributes: tuple[Attribute, ...]
     names: tuple[str, ...]
@@ -215,7 +215,7 @@ class _Asker:
         )
 
     def _ask(self, end: int, most: int, draw: np.random.Generator) -> PrivetError | None:
-        """Until there are so many answers. A refusal of the very first question is passed on: nothing was learned."""
+        """Until there are this many answers. A refusal of the very first question is passed on: nothing was learned."""
         while len(self._rows) < end:
             self._tell("asking", len(self._rows), most)
             text, members = self._public.predicate(draw)

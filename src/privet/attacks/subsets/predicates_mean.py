@@ -36,6 +36,7 @@ class Looked:
 
     rate: float
     top: Integers
+    turn: Floats  # U'
     left: Floats  # U' (answers - A mean)
     beyond: float  # the square of what lies in no direction of U
     sizes: Floats  # s
@@ -52,9 +53,34 @@ class Looked:
         u, sizes, right = np.linalg.svd(a * np.sqrt(rate * (1 - rate) * top), full_matrices=False)
         left = u.T @ off
         return cls(
-            rate=rate, top=top, left=left, beyond=float(np.square(off - u @ left).sum()), sizes=sizes, right=right,
-            rows=len(a),
+            rate=rate, top=top, turn=u.T, left=left, beyond=float(np.square(off - u @ left).sum()), sizes=sizes,
+            right=right, rows=len(a),
         )  # fmt: skip
+
+    def at(self, rate: float) -> Looked:
+        """The same answers with another rate. All directions stay: only the sizes change, by the root of p (1 - p), and
+        the mean, which A takes to U (s / sqrt(p (1 - p))) W' sqrt(top)."""
+        stretch = math.sqrt(rate * (1 - rate) / (self.rate * (1 - self.rate)))
+        left = self.left + (self.rate - rate) * self._all
+        return replace(self, rate=rate, left=left, sizes=self.sizes * stretch)
+
+    def of_others(self, answers: Floats) -> Looked:
+        """Other answers to the same queries."""
+        turned = self.turn @ answers
+        beyond = float(np.square(answers - turned @ self.turn).sum())  # the mean lies in directions of U
+        return replace(self, left=turned - self.rate * self._all, beyond=beyond)
+
+    def seen(self, noise: float) -> tuple[float, float]:
+        """The share of ones that the answers alone show, by least squares, and the number of people who would show it
+        as well if their secrets were known: with exact answers, at most all who are in a query."""
+        inverse = 1 / (self.sizes**2 + noise + SLACK)
+        info = float((self._all**2 * inverse).sum())
+        return self.rate + float((self._all * self.left * inverse).sum()) / info, self.rate * (1 - self.rate) * info
+
+    @property
+    def _all(self) -> Floats:
+        """What all answers would be if everybody had a 1, U' A top."""
+        return np.asarray(self.sizes * (self.right @ np.sqrt(self.top)) / math.sqrt(self.rate * (1 - self.rate)))
 
     def distance(self, noise: float) -> float:
         """(answers - A mean) S^-1 (answers - A mean) for each answer: 1 on average, if errors have this variance."""

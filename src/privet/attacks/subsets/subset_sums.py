@@ -21,16 +21,14 @@ import numpy.typing as npt
 
 from privet.attacks.finding import Findings
 from privet.attacks.subsets.decoders.problem import Decoded, Errors, Forecast, Matrix
+from privet.attacks.subsets.forecast import LEAST_RATE, UNSURE, Asked, Trials, as_rounded, expected
 from privet.core.rational import show
 from privet.errors import InvalidInputError
 from privet.typing import Floats
 
 Progress = Callable[[str, int, int], object]
 Guesses = npt.NDArray[np.int8]  # 0 or 1 for everybody; -1: not told
-UNSURE = 0.94  # below what is called sure
-MULTIPLE = 1e-9  # of a step: how far a multiple of it may be off
 TOO_SURE = 0.02  # how much larger than the forecast the mean probability of guesses from rounded answers may be
-LEAST_RATE = 0.01  # a share of people with the secret that is read off the answers is never less, nor 1 less it more
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -60,6 +58,7 @@ class AttackedSums:
     sums: Sums
     decoded: Decoded
     forecasts: tuple[Forecast, ...]
+    trials: Trials | None  # the same attack on simulated data; None: the problem is too large
     rate: float
     stated: Errors | None  # what was said of the errors; a proof rests on nothing less
     doubted: bool  # no guesses fit what was said, so the errors were read off the residuals
@@ -70,19 +69,21 @@ class AttackedSums:
 
     @property
     def forecast(self) -> Forecast | None:
-        """That of the decoder which was used."""
+        """That of this attack, or where it was too large to be simulated, of the decoder which was used."""
+        if self.trials is not None:
+            return self.forecasts[0]
         return next((one for one in self.forecasts if one.decoder == self.decoded.decoder), None)
 
     @property
-    def _rounded_away(self) -> bool:
-        """Whether a decoder that takes errors of rounding for chance is surer than rounded answers let it be."""
-        if (
-            self.forecast is None
-            or self.decoded.right is None
-            or not as_rounded(self.decoded.errors, self.sums.answers).step
-        ):
-            return False
-        return float(self.decoded.right.mean()) > self.forecast.recovered + TOO_SURE
+    def _right(self) -> Floats | None:
+        """What the decoder says of each bit, unless it takes errors of rounding for chance and is surer than rounded
+        answers let it be."""
+        right = self.decoded.right
+        if right is None or self.forecast is None:
+            return right
+        right = right if self.trials is None else self.trials.tempered(right)
+        rounded = as_rounded(self.decoded.errors, self.sums.answers).step > 0
+        return None if rounded and float(right.mean()) > self.forecast.recovered + TOO_SURE else right
 
     @property
     def confidence(self) -> Floats:
@@ -92,11 +93,13 @@ class AttackedSums:
         decoded, people = self.decoded, len(self.sums.names)
         if self.unfit:
             return np.full(people, 0.5)
-        if decoded.right is not None and not self._rounded_away:
-            return decoded.right
+        if (right := self._right) is not None:
+            return right
         told = decoded.errors.size == 0 and self.sums.answers.any()  # what fits without errors speaks for itself
         guessed = (self.doubted or self.stated is None) and not told
         share = 0.5 if self.forecast is None else self.forecast.recovered
+        if self.trials is not None and decoded.errors.law != "exact":
+            share = self.trials.share(decoded)
         all_alike = np.full(people, min(share, UNSURE) if guessed else share)
         if decoded.decoder != "exhaustive":
             return all_alike
@@ -157,18 +160,25 @@ def _fits(found: AttackedSums) -> bool:
 def _decoded(sums: Sums, given: KnownBits, decoder: str, progress: Progress | None) -> AttackedSums:
     from privet.attacks.subsets.decoders.choice import decode  # noqa: PLC0415  brings numba
 
-    tell = progress or (lambda *_: None)
-    errors, share = given.errors, rate_of(sums, given.rate)
-    told = () if errors is None else expected(sums, errors, share, decoder, progress)
-    for one in told:
-        tell(forecast_words(one), 0, 1)
-    found = decode(sums.matrix, sums.answers, errors, decoder=decoder, rate=share, progress=progress)
+    share = rate_of(sums, given.rate)
+
+    def told(errors: Errors) -> tuple[Trials | None, tuple[Forecast, ...]]:
+        asked = Asked(
+            matrix=sums.matrix, answers=sums.answers, errors=errors, decoder=decoder, rate=share,
+            read=lambda answers: rate_of(replace(sums, answers=answers), given.rate),
+        )  # fmt: skip
+        return expected(asked, progress)
+
+    before = None if given.errors is None else told(given.errors)
+    found = decode(sums.matrix, sums.answers, given.errors, decoder=decoder, rate=share, progress=progress)
+    tried, forecasts = before or told(found.errors)
     return AttackedSums(
         sums=sums,
         decoded=found,
-        forecasts=told or expected(sums, found.errors, share, decoder, progress),
+        forecasts=forecasts,
+        trials=tried,
         rate=share,
-        stated=errors,
+        stated=given.errors,
         doubted=False,
         unfit=False,
         truth=None,
@@ -177,51 +187,13 @@ def _decoded(sums: Sums, given: KnownBits, decoder: str, progress: Progress | No
     )
 
 
-def expected(sums: Sums, errors: Errors, rate: float, decoder: str, progress: Progress | None) -> tuple[Forecast, ...]:
-    """Of every decoder that suits, or of the one that was asked for: most of the others would be decoded in vain."""
-    from privet.attacks.subsets.decoders import choice  # noqa: PLC0415  brings numba
-    from privet.attacks.subsets.decoders.expected import forecast  # noqa: PLC0415
-
-    law = as_rounded(errors, sums.answers)
-    share = _rate_of_rounded(sums, law.step, rate) if law.step else rate
-    if decoder == choice.AUTO:
-        return choice.forecasts(sums.matrix, law, rate=share, progress=progress)
-    return (forecast(decoder, sums.matrix, law, rate=share, progress=progress),)
-
-
-def _rate_of_rounded(sums: Sums, step: float, rate: float) -> float:
-    """The share of ones with which rounded sums have the mean of the answers: where sums lie between two multiples of
-    the step decides how much rounding tells."""
-    people = len(sums.names)
-    order = np.random.default_rng(people).permutation(people)
-    low, high = 0, people
-    while high - low > 1:
-        middle = (low + high) // 2
-        secrets = np.zeros(people)
-        secrets[order[:middle]] = 1
-        mean = float((step * np.rint(sums.matrix.times(secrets) / step)).mean())
-        low, high = (middle, high) if mean < float(sums.answers.mean()) else (low, middle)
-    return high / people if 0 < high < people else rate
-
-
-def as_rounded(errors: Errors, answers: Floats) -> Errors:
-    """Bounded errors of answers that are all multiples of twice the bound are those of rounding to it."""
-    step = 2 * errors.size
-    if errors.law != "bounded" or not step:
-        return errors
-    off = np.abs(answers - step * np.rint(answers / step))
-    return replace(errors, step=step) if (off <= MULTIPLE * step).all() else errors
-
-
-def forecast_words(one: Forecast) -> str:
-    return f"forecast: {one.decoder} {100 * one.recovered:.1f} % right ({one.why})"
-
-
 # What is given
 
 
 def sums_of(queries: object, answers: object, names: Sequence[str] | None, subject: str) -> Sums:
     """One clear line for whatever cannot be decoded, before anything is."""
+    from privet.attacks.subsets.decoders import checked  # noqa: PLC0415  brings numba
+
     people = None if names is None else len(names)
     matrix = matrix_of(queries, people)
     rows, columns = matrix.shape
@@ -237,7 +209,7 @@ def sums_of(queries: object, answers: object, names: Sequence[str] | None, subje
         raise InvalidInputError(
             f"two people have the name {show(twice)}", "give everybody a name of its own", "duplicate-name"
         )
-    numbers = answers_of(answers, rows)
+    numbers = checked.numbers(answers, rows)
     check_rows(matrix)
     return Sums(matrix=matrix, answers=numbers, names=called, subject=subject)
 
@@ -267,11 +239,15 @@ def _of_array(array: npt.NDArray[Any]) -> Matrix:
             "give one row per query and one column per person",
             "wrong-shape",
         )
-    if array.dtype.kind not in "biuf" or not np.isin(array, (0, 1)).all():
+    _check_binary(array)
+    return Packed.of(array)
+
+
+def _check_binary(entries: npt.NDArray[Any]) -> None:
+    if entries.dtype.kind not in "biuf" or not np.isin(entries, (0, 1)).all():
         raise InvalidInputError(
             "queries have numbers that are not 0 or 1", "say 1 for who is in the sum and 0 for who is not", "not-binary"
         )
-    return Packed.of(array)
 
 
 def _of_scipy(given: Any) -> Matrix:
@@ -287,10 +263,7 @@ def _of_scipy(given: Any) -> Matrix:
         )
     rows.sum_duplicates()
     rows.eliminate_zeros()
-    if rows.dtype.kind not in "biuf" or not np.isin(rows.data, (1,)).all():
-        raise InvalidInputError(
-            "queries have numbers that are not 0 or 1", "say 1 for who is in the sum and 0 for who is not", "not-binary"
-        )
+    _check_binary(rows.data)
     return Sparse(rows.indptr.astype(np.int64), rows.indices.astype(np.int32), int(rows.shape[1]))
 
 
@@ -321,22 +294,6 @@ def _of_lists(lists: Sequence[Any], people: int | None) -> Matrix:
     if not size:
         raise InvalidInputError("no query asks about anybody", "name the people of each query", "empty")
     return Sparse.of(places, size)
-
-
-def answers_of(answers: object, rows: int) -> Floats:
-    try:
-        numbers = np.asarray(answers, np.float64)
-    except (TypeError, ValueError):
-        raise InvalidInputError("the answers are not numbers", "give a number a query", "not-a-number") from None
-    if numbers.shape != (rows,):
-        raise InvalidInputError(
-            f"answers of shape {numbers.shape} do not go with {rows:,} queries",
-            "give a number a query, in their order",
-            "wrong-length",
-        )
-    if not np.isfinite(numbers).all():
-        raise InvalidInputError("an answer is missing or infinite", "leave queries without an answer out", "not-finite")
-    return numbers
 
 
 def check_rows(matrix: Matrix) -> None:

@@ -18,7 +18,7 @@ from privet.attacks.subsets.decoders.problem import Decoded, Errors, Matrix
 from privet.typing import Floats
 
 NAME = "L1"
-BEND = {"laplace": 0.3, "outliers": 1.0}  # residuals up to so many sizes are squared
+BEND = {"laplace": 0.3, "outliers": 1.0}  # residuals up to this many sizes are squared
 WILD = 4.0  # standard deviations: one normal error of 16,000 is beyond
 NORMAL = 1.4826  # the standard deviation of normal errors over the median of their absolute values
 TINY = 0.05  # smaller errors of sums of whole numbers say as much as none

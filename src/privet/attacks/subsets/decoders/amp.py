@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from privet.attacks.subsets.decoders.error_laws import LARGEST, Channel, channel, checked
+from privet.attacks.subsets.decoders.error_laws import LARGEST, Channel, channel, checked, laplace
 from privet.attacks.subsets.decoders.problem import Decoded, Errors, Matrix
 from privet.attacks.subsets.decoders.vectors import vector
 from privet.errors import InvalidInputError
@@ -34,10 +34,11 @@ STILL = 1e-6  # people's values change by so much, on average, when it is over
 TINY = 1e-12  # of the first variance: below, everybody is known
 PERSON = 0.25  # the least variance of all people together: that of one who is not known at all
 SLOWER, SLOWEST = 0.7, 0.1  # steps when changes grow
-CELLS = 1 << 24  # looked at for the spread of entries, if there are so many
+CELLS = 1 << 24  # looked at for the spread of entries, at most
 LEAST = 50  # answers and people: below, no law of large numbers helps
 CROWD = 30.0  # people in a subset, at least
 STEPS = 8  # of the power iteration
+NARROWEST = 0.33  # scales of Laplace errors: the deviation of a belief, at least
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,7 +118,12 @@ def decode(
 
 def _laws(errors: Errors, answers: Floats) -> list[Channel]:
     """To try. All that is known of bounded errors is the bound: if they are uniform or mostly near it, answers at the
-    edge tell most, otherwise least squares do better. How well each did is measured, so the better one can be taken."""
+    edge tell most, otherwise least squares do better. How well each did is measured, so the better one can be taken.
+
+    Laplace errors pull like a sign. Beside a narrow belief only few answers then say how steep that is, and rounded
+    ones meet the sums exactly: guesses became too sure, or swung. So the belief is never taken as narrow as that."""
+    if errors.law == "laplace":
+        return [lambda u, t: laplace(u, max(t, (NARROWEST * errors.size) ** 2), errors.size)]
     first = channel(errors, float(np.ptp(answers)) or 1.0)
     if errors.law != "bounded":
         return [first]

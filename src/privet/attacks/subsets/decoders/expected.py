@@ -89,8 +89,15 @@ def _share(matrix: Matrix, random: bool | None) -> float | None:
     return float(matrix.times(np.ones(people)).sum()) / rows / people
 
 
+def simulated_answers(matrix: Matrix, secrets: Floats, errors: Errors, random: np.random.Generator) -> Floats:
+    sums = matrix.times(secrets)
+    if errors.step:
+        return np.asarray(errors.step * np.rint(sums / errors.step))
+    return np.asarray(sums + drawn(errors, *matrix.shape, random))
+
+
 def _secrets(people: int, rate: float, random: np.random.Generator, *, fixed: bool) -> Floats:
-    """`fixed`: just so many ones."""
+    """`fixed`: exactly this share of ones."""
     if not fixed:
         return (random.random(people) < rate).astype(np.float64)
     secrets = np.zeros(people)
@@ -102,17 +109,14 @@ def _simulated(  # noqa: PLR0913, PLR0917  as above
     name: str, matrix: Matrix, errors: Errors, rate: float, seed: int, progress: Progress | None
 ) -> Forecast:
     random = np.random.default_rng(seed)
-    rows, people = matrix.shape
+    people = matrix.shape[1]
     runs = min(math.ceil(BITS / people), MOST_RUNS)
     right = 0
     for run in range(runs):
         if progress is not None:
             progress("simulating", run, runs)
         secrets = _secrets(people, rate, random, fixed=errors.step > 0)
-        sums = matrix.times(secrets)
-        answers = (
-            errors.step * np.rint(sums / errors.step) if errors.step else sums + drawn(errors, rows, people, random)
-        )
+        answers = simulated_answers(matrix, secrets, errors, random)
         right += int((known.decode(name, matrix, answers, errors, rate=rate).bits == secrets).sum())
     return Forecast(
         decoder=name,

@@ -37,7 +37,7 @@ def decode(  # noqa: PLR0913  what all decoders take together
     if name in (amp.DECODER, exhaustive.NAME) and top is not None and (np.asarray(top) != 1).any():
         raise InvalidInputError(
             f"{name} finds zeros and ones only",
-            "use another decoder for groups of people who cannot be told apart",
+            "use another decoder for groups of people with the same attributes",
             "not-supported",
         )
     if name == amp.DECODER:

@@ -70,3 +70,5 @@ class Forecast:
     decoder: str
     recovered: float
     why: str  # the law behind the number, in a few words
+    low: float | None = None  # nine results in ten are from low to high; None: nobody knows
+    high: float | None = None

@@ -1,0 +1,218 @@
+"""How near the forecast of the attack on noisy sums is to its result, and whether its probabilities hold.
+
+Three parts: rounded answers from fine to coarse steps, sums over structured lists
+of people, and claims under Laplace errors with the exact interval for the number of wrong ones. Every data set is made
+here; seeds are fixed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from evidence import Evidence, options, parse
+
+from privet.attacks.subsets.decoders.problem import Errors
+from privet.attacks.subsets.subset_sums import AttackedSums, KnownBits, attacked, sums_of
+
+SEEDS = 20
+ROUNDED = (  # people, answers per person, share of people in a query, share of ones, step
+    (50, 1.5, 0.5, 0.5, 2), (50, 1.5, 0.5, 0.5, 5), (50, 1.5, 0.2, 0.5, 8), (50, 4, 0.5, 0.5, 10),
+    (50, 4, 0.5, 0.5, 16), (200, 1.5, 0.5, 0.2, 13), (200, 1.5, 0.2, 0.5, 16), (200, 4, 0.5, 0.5, 5),
+    (200, 4, 0.2, 0.5, 16), (200, 4, 0.5, 0.5, 20), (200, 4, 0.5, 0.5, 30), (200, 4, 0.5, 0.5, 50),
+    (200, 4, 0.5, 0.05, 6), (200, 4, 0.5, 0.9, 30), (1000, 4, 0.5, 0.5, 45), (1000, 4, 0.2, 0.5, 36),
+    (1000, 1.5, 0.5, 0.5, 45), (2000, 1.5, 0.5, 0.5, 60),
+)  # fmt: skip
+STRUCTURED = tuple(
+    (kind, people, law, size)
+    for kind in ("ranges", "prefixes", "windows", "hierarchy", "bands")
+    for people, law, size in (
+        (64, "laplace", 0.3), (200, "laplace", 0.5), (200, "normal", 0.5), (200, "normal", 2.0),
+        (200, "rounded", 2.0), (200, "rounded", 10.0),
+    )
+)  # fmt: skip
+CLAIMS = (  # people, answers per person, share of people in a query, share of ones, scale over the root of people
+    ("fewest people", 60, 4, 0.5, 0.5, 0.3), ("fewest people, small errors", 60, 4, 0.5, 0.5, 0.15),
+    ("fewest people, few answers", 60, 1.1, 0.5, 0.5, 0.3), ("few answers", 200, 1.1, 0.5, 0.5, 0.15),
+    ("small errors", 200, 4, 0.5, 0.5, 0.15), ("rounded to 1 afterwards", 200, 4, 0.5, 0.5, 0.15),
+    ("large errors", 200, 4, 0.5, 0.5, 0.3), ("large queries", 200, 4, 0.8, 0.5, 0.15),
+    ("few ones", 200, 4, 0.5, 0.1, 0.3), ("small queries", 200, 4, 0.1, 0.5, 0.15),
+    ("rounded to 5 afterwards", 200, 4, 0.5, 0.5, 0.3), ("scale stated 0.8 times", 200, 4, 0.5, 0.5, 0.3),
+    ("scale stated 1.5 times", 200, 4, 0.5, 0.5, 0.3), ("scale not stated", 200, 4, 0.5, 0.5, 0.3),
+    ("ranges", 100, 4, 0.0, 0.5, 0.03), ("fewer answers than people", 200, 0.7, 0.5, 0.5, 0.02),
+    ("fewer answers, small queries", 200, 0.7, 0.02, 0.5, 0.02), ("many people", 1000, 4, 0.5, 0.5, 0.3),
+)  # fmt: skip
+PARTS = ("rounded", "structured", "claims")
+BANDS = ((0.9, 0.95), (0.95, 0.99), (0.99, 0.999), (0.999, 1.1))
+
+
+def random_queries(people: int, rows: int, share: float, draw: np.random.Generator) -> Any:
+    """Nobody is left out, and no query is about nobody."""
+    queries = (draw.random((rows, people)) < share).astype(np.uint8)
+    return _filled(queries, draw)
+
+
+def _filled(queries: Any, draw: np.random.Generator) -> Any:
+    rows, people = queries.shape
+    empty = np.flatnonzero(~queries.any(axis=1))
+    queries[empty, draw.integers(0, people, len(empty))] = 1
+    missing = np.flatnonzero(~queries.any(axis=0))
+    queries[draw.integers(0, rows, len(missing)), missing] = 1
+    return queries
+
+
+def structured_queries(kind: str, people: int, rows: int, draw: np.random.Generator) -> Any:
+    """Lists of people in an order: any range, running counts, windows of a tenth, halves of halves; or one-way bands
+    of eight people over attributes that order them anew."""
+    place, width = np.arange(people), max(people // 10, 2)
+    if kind == "bands":
+        sizes = people // 8
+        bands = [np.arange(people) * sizes // people == band for band in range(sizes)]
+        orders = [draw.permutation(people) for _ in range(-(-rows // sizes))]
+        return np.array([band[order] for order in orders for band in bands], np.uint8)[:rows]
+    if kind == "hierarchy":
+        levels = [1 << level for level in range(people.bit_length())]
+        tree = [(start, start + size) for size in levels for start in range(0, people, size)]
+        ends = np.array([tree[row % len(tree)] for row in range(max(rows, len(tree)))])
+    elif kind == "prefixes":
+        ends = np.stack([np.zeros(rows, int), np.arange(rows) % people + 1], axis=1)
+    elif kind == "windows":
+        starts = draw.integers(0, people - width + 1, rows)
+        ends = np.stack([starts, starts + width], axis=1)
+    else:
+        ends = np.sort(draw.integers(0, people + 1, (rows, 2)), axis=1)
+    return _filled(((ends[:, :1] <= place) & (place < ends[:, 1:])).astype(np.uint8), draw)
+
+
+def attack(queries: Any, answers: Any, errors: Errors | None) -> AttackedSums:
+    sums = sums_of(queries, answers, None, "simulated")
+    return attacked(sums, KnownBits(errors=errors, rate=None, truth=None, control=None), "auto", None)
+
+
+def noisy(exact: Any, law: str, size: float, draw: np.random.Generator) -> tuple[Any, Errors]:
+    if law == "rounded":
+        return size * np.rint(exact / size), Errors("bounded", size / 2)
+    errors = {"laplace": draw.laplace, "normal": draw.normal}[law](0, size, len(exact))
+    return exact + errors, Errors(law, size)  # type: ignore[arg-type]
+
+
+def compared(name: str, runs: Iterable[tuple[AttackedSums, Any]]) -> dict[str, Any]:
+    """Forecast and result over all seeds, and how many results the interval holds."""
+    results, said, inside = [], [], 0
+    for found, secrets in runs:
+        forecast, right = found.forecast, float((found.decoded.bits == secrets).mean())
+        if forecast is None or forecast.low is None or forecast.high is None:
+            raise AssertionError(f"no forecast for {name}")
+        results.append(right)
+        said.append(forecast.recovered)
+        inside += forecast.low - 1e-9 <= right <= forecast.high + 1e-9
+    row = {
+        "what": name, "said": round(float(np.mean(said)), 4), "got": round(float(np.mean(results)), 4),
+        "off": round(float(np.mean(results) - np.mean(said)), 4), "inside": inside, "runs": len(results),
+        "deviation_of_results": round(float(np.std(results)), 4),
+    }  # fmt: skip
+    print(row, flush=True)
+    return row
+
+
+def rounded(setting: tuple[int, float, float, float, float], seeds: int) -> dict[str, Any]:
+    people, each, share, rate, step = setting
+
+    def runs() -> Iterable[tuple[AttackedSums, Any]]:
+        for seed in range(seeds):
+            draw = np.random.default_rng((seed, people, 1))
+            secrets = draw.random(people) < rate
+            queries = random_queries(people, round(each * people), share, draw)
+            yield attack(queries, *noisy(queries @ secrets, "rounded", step, draw)), secrets
+
+    return compared(f"{people} people, {each} answers each, {share} in a query, {rate} ones, step {step}", runs())
+
+
+def structured(setting: tuple[str, int, str, float], seeds: int) -> dict[str, Any]:
+    kind, people, law, size = setting
+
+    def runs() -> Iterable[tuple[AttackedSums, Any]]:
+        for seed in range(seeds):
+            draw = np.random.default_rng((seed, people, 2))
+            secrets = draw.random(people) < 0.5
+            queries = structured_queries(kind, people, 2 * people, draw)
+            yield attack(queries, *noisy(queries @ secrets, law, size, draw)), secrets
+
+    return compared(f"{kind}, {people} people, {law} {size}", runs())
+
+
+def claims(setting: tuple[str, int, float, float, float, float], seeds: int, most: int, enough: int) -> dict[str, Any]:
+    """Claims of `enough` people at least, or `most` data sets: how many are wrong, and how many may be."""
+    name, people, each, share, rate, alpha = setting
+    sure: list[Any] = []
+    wrong: list[Any] = []
+    seed = claimed = 0
+    while seed < seeds or (seed < most and claimed < enough):
+        draw = np.random.default_rng((seed, people, 3))
+        secrets, rows, scale = draw.random(people) < rate, round(each * people), alpha * people**0.5
+        structure = structured_queries("ranges", people, rows, draw) if not share else None
+        queries = random_queries(people, rows, share, draw) if structure is None else structure
+        answers = queries @ secrets + draw.laplace(0, scale, rows)
+        step = {"rounded to 1 afterwards": 1, "rounded to 5 afterwards": 5}.get(name, 0)
+        stated = {"scale stated 0.8 times": 0.8, "scale stated 1.5 times": 1.5}.get(name, 1.0)
+        answers = step * np.rint(answers / step) if step else answers
+        found = attack(queries, answers, None if name == "scale not stated" else Errors("laplace", stated * scale))
+        sure.append(found.confidence)
+        claimed += int((sure[-1] >= BANDS[0][0]).sum())
+        wrong.append(found.decoded.bits != secrets)
+        seed += 1
+    row = {
+        "what": name,
+        "setting": setting[1:],
+        "data_sets": seed,
+        **_bands(np.concatenate(sure), np.concatenate(wrong)),
+    }
+    print(row, flush=True)
+    return row
+
+
+def _bands(sure: Any, wrong: Any) -> dict[str, Any]:
+    found = {}
+    for low, high in BANDS:
+        some = (low <= sure) & (sure < high)
+        if some.any():
+            few, many = wrong_interval(1 - sure[some])
+            found[f"from {low:g}"] = {
+                "claims": int(some.sum()), "wrong": int(wrong[some].sum()),
+                "expected": round(float((1 - sure[some]).sum()), 1), "interval": [few, many],
+            }  # fmt: skip
+    return found
+
+
+def wrong_interval(chances: Any, level: float = 0.99) -> tuple[int, int]:
+    """Between which numbers of wrong claims lie, if each is wrong with its own chance and all are independent: the law
+    of their number is the product of (1 - chance + chance z), here by its values on the circle."""
+    size = len(chances) + 1
+    if float(chances.sum()) < 500:  # the tail beyond holds nothing
+        size = min(size, 2048)
+    circle = np.exp(2j * np.pi * np.arange(size) / size)
+    logs = np.array([np.log(1 + chances * (z - 1)).sum() for z in circle])
+    law = np.maximum(np.fft.fft(np.exp(logs)).real / size, 0)
+    below = np.cumsum(law)
+    return int(np.searchsorted(below, (1 - level) / 2)), int(np.searchsorted(below, (1 + level) / 2))
+
+
+def main(given: Sequence[str] | None = None) -> None:
+    parser = options(__doc__)
+    parser.add_argument("--part", choices=PARTS, default=PARTS[0])
+    parser.set_defaults(first=None, seeds=SEEDS, most=160, enough=10_000)
+    read = parse(parser, given, first=1, seeds=1, most=1, enough=1)
+    evidence = Evidence(read, f"subset-{read.part}")
+    settings: Sequence[Any] = {"rounded": ROUNDED, "structured": STRUCTURED, "claims": CLAIMS}[read.part][: read.first]
+    rows: list[dict[str, Any]] = []
+    for one in settings:
+        if read.part == "claims":
+            rows.append(claims(one, read.seeds, read.most, read.enough))
+        else:
+            rows.append((rounded if read.part == "rounded" else structured)(one, read.seeds))
+        evidence.save({"settings": len(settings), "finished": len(rows), "rows": rows})
+
+
+if __name__ == "__main__":
+    main()
