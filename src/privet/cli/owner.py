@@ -236,7 +236,8 @@ def _flagged(table: Table, options: argparse.Namespace) -> dict[str, Kind]:
                     f"give one of {', '.join(columns)}",
                     "unknown-column",
                 )
-            columns[name] = replace(columns[name], **{flag: True})
+            said: dict[str, Any] = {flag: True}
+            columns[name] = replace(columns[name], **said)
     return columns
 
 
