@@ -236,7 +236,7 @@ def _flagged(table: Table, options: argparse.Namespace) -> dict[str, Kind]:
                     f"give one of {', '.join(columns)}",
                     "unknown-column",
                 )
-            columns[name] = replace(columns[name], **{flag: True})
+            columns[name] = replace(columns[name], **{flag: True})  # type: ignore[arg-type]
     return columns
 
 
