@@ -106,4 +106,5 @@ def test_answers_from_before_there_were_pairs_stay_free(tmp_path: Path) -> None:
             assert again.rows == first.rows
         other = now.release(fresh=True)
         assert not other.replayed
+        assert now.release(key="other").rows == other.rows  # under a new key, what the way of today gave
         assert vault.budget.spent.epsilon == 2
