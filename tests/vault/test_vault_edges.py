@@ -376,3 +376,11 @@ def test_limits_may_be_whole_numbers_of_any_library(tmp_path: Path) -> None:
         assert vault.budget.spent.epsilon == 1
     with pv.open(tmp_path / "v.privet") as vault:
         assert vault.tables["t"] == declared
+
+
+def test_columns_may_have_the_names_that_generated_sql_uses_inside() -> None:
+    columns = {name: pv.Integer(0, 9) for name in ("p", "q", "m", "d", "n")}
+    rows: dict[str, list[object]] = {name: ["1", "2.5", "3e0", "x"] for name in columns}
+    frame = pv.from_frame(rows, unit="p", columns=columns, budget=pv.Budget(epsilon=1000))
+    answer = frame.agg(n=pv.count()).release(epsilon=900)
+    assert abs(answer.to_pandas()["n"][0] - 4) <= 1

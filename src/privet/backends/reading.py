@@ -161,19 +161,20 @@ def _by_digits(rule: readable.Decimals, text: str, type_: str) -> str:
     """The first digits of a number's text, rounded down: of a negative one that loses any but zeros, one more.
 
     A lambda over a list of one item is the engine's way to compute a piece once: `d` are the digits from the first that
-    is not 0, and `n` is how many of them count."""
+    is not 0, and `n` is how many of them count. `p.d` would be a field of a column called p."""
     mantissa, power = f"regexp_extract({text}, '[0-9.]+')", f"regexp_extract({text}, '[eE](.+)', 1)"
     shift = f"coalesce(TRY_CAST({power} AS BIGINT), 0) + {rule.places}"
     first = f"{{'m': {mantissa}, 'n': {shift}, 'minus': starts_with({text}, '-')}}"
-    digits, behind = "ltrim(replace(p.m, '.', ''), '0')", "strlen(split_part(p.m, '.', 2))"
-    second = f"{{'d': {digits}, 'n': p.n - {behind} + strlen({digits}), 'minus': p.minus}}"
-    most, padded = rule.digits, f"rpad(q.d, CAST(least(greatest(q.n, 1), {rule.digits}) AS INTEGER), '0')"
+    digits, behind = "ltrim(replace(p['m'], '.', ''), '0')", "strlen(split_part(p['m'], '.', 2))"
+    second = f"{{'d': {digits}, 'n': p['n'] - {behind} + strlen({digits}), 'minus': p['minus']}}"
+    most, padded = rule.digits, f"rpad(q['d'], CAST(least(greatest(q['n'], 1), {rule.digits}) AS INTEGER), '0')"
     size = (
-        f"CASE WHEN q.d = '' OR q.n <= 0 THEN CAST(0 AS {type_}) WHEN q.n > {most} THEN CAST({10**most} AS {type_})"
+        f"CASE WHEN q['d'] = '' OR q['n'] <= 0 THEN CAST(0 AS {type_})"
+        f" WHEN q['n'] > {most} THEN CAST({10**most} AS {type_})"
         f" ELSE TRY_CAST({padded} AS {type_}) END"
     )
-    lost = f"CAST(strlen(rtrim(q.d, '0')) > greatest(q.n, 0) AS {type_})"
-    third = f"CASE WHEN q.minus THEN -({size}) - {lost} ELSE {size} END"
+    lost = f"CAST(strlen(rtrim(q['d'], '0')) > greatest(q['n'], 0) AS {type_})"
+    third = f"CASE WHEN q['minus'] THEN -({size}) - {lost} ELSE {size} END"
     return f"list_transform(list_transform([{first}], lambda p: {second}), lambda q: {third})[1]"
 
 
