@@ -19,16 +19,11 @@ from privet.attacks.subsets.subset_sums import AttackedSums, KnownBits, attacked
 SEEDS = 20
 FIRST = 7000  # seed: those below were looked at while the attack was written
 ROUNDED = (  # people, answers per person, share of people in a query, share of ones, step
-    (50, 4, 0.5, 0.5, 10), (200, 1.5, 0.5, 0.2, 13), (200, 4, 0.5, 0.5, 20), (200, 4, 0.2, 0.5, 16),
-    (200, 4, 0.5, 0.5, 50),
+    (200, 4, 0.5, 0.5, 20), (50, 4, 0.5, 0.5, 10), (200, 1.5, 0.5, 0.2, 13),
 )  # fmt: skip
-STRUCTURED = (
-    ("ranges", 64, "laplace", 0.3), ("windows", 64, "normal", 0.5), ("prefixes", 64, "normal", 0.5),
-    ("hierarchy", 64, "rounded", 2.0), ("bands", 200, "normal", 0.5),
-)  # fmt: skip
+STRUCTURED = (("bands", 200, "normal", 0.5), ("windows", 64, "normal", 0.5))
 CLAIMS = (  # people, answers per person, share of people in a query, share of ones, scale over the root of people
-    ("fewest people", 60, 4, 0.5, 0.5, 0.3), ("small errors", 200, 4, 0.5, 0.5, 0.15),
-    ("rounded to 1 afterwards", 200, 4, 0.5, 0.5, 0.15), ("few ones", 200, 4, 0.5, 0.1, 0.3),
+    ("small errors", 200, 4, 0.5, 0.5, 0.15), ("rounded to 1 afterwards", 200, 4, 0.5, 0.5, 0.15),
 )  # fmt: skip
 FEW = (  # people, answers, people in a query, share of ones, law and scale of errors
     (100, 5, 10, 0.1, "exact", 0.0), (200, 3, 20, 0.06, "normal", 1.0), (200, 3, 60, 0.02, "normal", 1.0),
