@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from privet.attacks.subsets.decoders.problem import Decoded, Errors, Forecast, Matrix
-from privet.typing import Floats, Truths
+from privet.typing import Floats, Integers, Truths
 
 Progress = Callable[[str, int, int], object]
 MOST_CELLS = 1 << 24  # of the matrix: 2,000 people and 4 queries for each
@@ -33,7 +33,8 @@ UNSURE = 0.94  # below what is called sure
 MULTIPLE = 1e-9  # of a step: how far a multiple of it may be off
 SURE_ODDS = 30.0  # logarithm: nobody is surer
 ORDERS = 8  # in which people get their ones, to see by how much a mean answer varies
-WIDE = 2.0  # deviations on both sides of a mean answer that fit it
+WIDE = 4.0  # deviations on both sides of a mean answer that may fit it
+NUMBERS = 13  # of ones that are tried between
 LEAST_RATE = 0.01  # a share of people with the secret that is read off the answers is never less, nor 1 less it more
 
 
@@ -101,12 +102,12 @@ def expected(asked: Asked, progress: Progress | None) -> tuple[Trials | None, tu
 
     tell = progress or (lambda *_: None)
     law, rate, people = as_rounded(asked.errors, asked.answers), asked.rate, asked.matrix.shape[1]
-    between = ones_between(asked.matrix, asked.answers, law.step) if law.step else None
-    if between is not None:
-        rate = min(max(sum(between) / 2 / people, LEAST_RATE), 1 - LEAST_RATE)
+    ones = ones_that_fit(asked.matrix, asked.answers, law.step) if law.step else None
+    if ones is not None:
+        rate = min(max(float(ones.numbers @ ones.chances) / people, LEAST_RATE), 1 - LEAST_RATE)
     tried = None
     if asked.matrix.shape[0] * people <= MOST_CELLS:
-        tried = _trials(asked, law, between, tell)
+        tried = _trials(asked, law, ones, tell)
         forecasts: tuple[Forecast, ...] = (tried.forecast(asked.decoder),)
     elif asked.decoder == choice.AUTO:
         forecasts = choice.forecasts(asked.matrix, law, rate=rate, progress=progress)
@@ -122,7 +123,7 @@ def right_words(one: Forecast) -> str:
     return f"{100 * one.recovered:.1f} %{between}"
 
 
-def _trials(asked: Asked, law: Errors, between: tuple[int, int] | None, tell: Progress) -> Trials:
+def _trials(asked: Asked, law: Errors, ones: Ones | None, tell: Progress) -> Trials:
     from privet.attacks.subsets.decoders import choice  # noqa: PLC0415  brings numba
     from privet.attacks.subsets.decoders.expected import simulated_answers  # noqa: PLC0415
 
@@ -137,7 +138,7 @@ def _trials(asked: Asked, law: Errors, between: tuple[int, int] | None, tell: Pr
         if len(shares) >= FEWEST and float(np.std(shares)) <= CLOSE * math.sqrt(len(shares)):
             break
         tell("simulating", len(shares), MOST_RUNS)
-        secrets = _secrets(people, asked.rate if between is None else between, random)
+        secrets = _secrets(people, asked.rate if ones is None else ones, random)
         answers = simulated_answers(asked.matrix, secrets, law, random)
         answers = np.rint(answers) if whole else answers
         found = choice.decode(asked.matrix, answers, asked.errors, decoder=asked.decoder, rate=asked.read(answers))
@@ -149,11 +150,11 @@ def _trials(asked: Asked, law: Errors, between: tuple[int, int] | None, tell: Pr
     return Trials(people=people, shares=np.array(shares), decoders=tuple(decoders), trust=trust_of(said))
 
 
-def _secrets(people: int, ones: tuple[int, int] | float, random: np.random.Generator) -> Floats:
-    if not isinstance(ones, tuple):
+def _secrets(people: int, ones: Ones | float, random: np.random.Generator) -> Floats:
+    if not isinstance(ones, Ones):
         return (random.random(people) < ones).astype(np.float64)
     secrets = np.zeros(people)
-    secrets[random.permutation(people)[: random.integers(ones[0], ones[1] + 1)]] = 1
+    secrets[random.permutation(people)[: random.choice(ones.numbers, p=ones.chances)]] = 1
     return secrets
 
 
@@ -186,9 +187,18 @@ def trust_of(told: list[tuple[Floats, Truths]]) -> float:
     return low
 
 
-def ones_between(matrix: Matrix, answers: Floats, step: float) -> tuple[int, int]:
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Ones:
+    """Numbers of people with a 1, and how likely each is."""
+
+    numbers: Integers
+    chances: Floats
+
+
+def ones_that_fit(matrix: Matrix, answers: Floats, step: float) -> Ones:
     """The numbers of ones with which rounded sums have about the mean of the answers. Where sums lie between two
-    multiples of the step decides how much rounding tells; if all answers are the same, many numbers fit."""
+    multiples of the step decides how much rounding tells; if all answers are the same, many numbers fit. Each is as
+    likely as the distance from the mean answer in deviations, which a few orders show: by Student's law."""
     people, target = matrix.shape[1], float(answers.mean())
     random = np.random.default_rng(people)
     orders = [random.permutation(people) for _ in range(ORDERS)]
@@ -207,7 +217,11 @@ def ones_between(matrix: Matrix, answers: Floats, step: float) -> tuple[int, int
         return high
 
     middle = first(lambda ones: float(means(ones).mean()) >= target)
-    reach = WIDE * float(means(middle).std(ddof=1)) + MULTIPLE * step
+    deviation = float(means(middle).std(ddof=1)) * math.sqrt(1 + 1 / ORDERS)
+    reach = WIDE * deviation + MULTIPLE * step
     low = first(lambda ones: float(means(ones).mean()) >= target - reach)
     high = first(lambda ones: float(means(ones).mean()) > target + reach) - (1 if reach < step * 1e-6 else 0)
-    return low, max(low, high)
+    numbers = np.unique(np.linspace(low, max(low, high), NUMBERS).round().astype(np.int64))
+    off = np.array([float(means(int(ones)).mean()) for ones in numbers]) - target
+    chances = (1 + np.square(off / (deviation + MULTIPLE * step)) / (ORDERS - 1)) ** (-ORDERS / 2)
+    return Ones(numbers=numbers, chances=chances / chances.sum())
