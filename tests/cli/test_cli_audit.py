@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -255,8 +257,10 @@ class Stub:
 
     outputs: list[object] = field(default_factory=list)
     settings: dict[str, Any] = field(default_factory=dict)
+    claim: Any = None
 
     def __call__(self, mechanism: Any, claim: object, pair: Any, **settings: Any) -> object:
+        self.claim = claim
         self.outputs = [mechanism(side) for side in pair]
         self.settings = settings
         return laplace()
@@ -300,11 +304,14 @@ def test_numbers_too_far_apart_to_draw_are_released(
 
 
 @pytest.mark.usefixtures("two_pairs")
-def test_a_rho_with_a_delta_is_no_claim(clinic: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_rho_with_a_delta_is_audited_as_the_epsilon_that_is_booked(
+    clinic: str, stub: Stub, capsys: pytest.CaptureFixture[str]
+) -> None:
     sql = "SELECT city, COUNT(*) AS n FROM visits GROUP BY city"
-    code, found = checked(["audit", "vault", clinic, "--sql", sql, "--rho", "0.1", "--delta", "1e-8", *QUICK], capsys)
-    assert found["released numbers"]["says"] == "a price in rho with a delta is not audited by counts"
-    assert code in (1, 3)  # 1: the time
+    checked(["audit", "vault", clinic, "--sql", sql, "--rho", "0.1", "--delta", "1e-8", *QUICK], capsys)
+    assert stub.claim.parameter == "epsilon"
+    assert stub.claim.delta == Fraction(1, 10**8)
+    assert 1 < stub.claim.value < 0.1 + 2 * math.sqrt(0.1 * math.log(1e8))
 
 
 @pytest.mark.usefixtures("two_pairs")

@@ -218,7 +218,7 @@ def test_a_count_that_is_missing_is_not_left_out(
         Path("odd.csv").write_text(text)
         expect_code(problem, refused(["attack", "counter", "odd.csv", "--noise", "exact"], capsys))
     Path("merged.csv").write_text("count,arrivals\n1,1\n2,2\n\n\n")
-    assert told(["counter", "merged.csv", "--noise", "exact"], capsys)["sure"] == 1
+    assert told(["counter", "merged.csv", "--noise", "exact"], capsys, code=1)["sure"] == 1
 
 
 def test_semicolons_are_named(

@@ -48,15 +48,17 @@ def answered(asked: Plan, table: list[Row]) -> list[dict[str, Any]]:
     read: Priced = ask(outline(asked, KINDS, bounds(1, 1)), BUDGET, Price(epsilon=1))
     vectors = []
     for measure in read.measures:
-        numbers = []
+        numbers, below = [], []
         for cell in list(read.cells.keys()):
             rows = [row for row in table if (row["sex"],) == cell]
             values = [None if measure.value is None else evaluate(measure.value, row) for row in rows]
             if measure.role == "count":
                 numbers.append(len(rows) if measure.value is None else sum(value is not None for value in values))
             else:
-                numbers.append(sum(int(value / measure.step) - measure.center for value in values if value is not None))  # type: ignore[operator]
-        vectors.append(numbers)
+                steps = [int(value / measure.step) - measure.center for value in values if value is not None]  # type: ignore[operator]
+                numbers.append(sum(steps))
+                below.append(sum(measure.high - step for step in steps))
+        vectors.append(numbers + below * (measure.role == "pair"))
     return [{name: plain(item) for name, item in line.items()} for line in lines(read, vectors, F(95, 100))]
 
 

@@ -530,7 +530,7 @@ def test_members_are_found_even_if_nobody_can_be_claimed() -> None:
     assert found.claimed == 0
     assert found.score is not None
     assert found.score.advantage.low > 0.3
-    assert verdict(found) == "neutral"
+    assert verdict(found) == "bad"
     assert "at most one in 14 of" in found.lead
 
 

@@ -117,25 +117,23 @@ def _worst(found: Sequence[Checks]) -> list[Check]:
     ]
 
 
-def _claim(query: Query) -> Claim | None:
-    """What was paid for; None if that is a rho with a delta, which no claim here says."""
+def _claim(query: Query) -> Claim:
+    """What was paid for: a rho with a delta is booked as an epsilon."""
     from privet.audits import Claim  # noqa: PLC0415
 
     cost = query.cost
     if cost.epsilon is not None:
         return Claim(cost.epsilon, cost.delta)
-    return None if cost.rho_delta else Claim(rho=cost.rho)
+    return Claim(rho=cost.rho)
 
 
 def _black_box(
-    pair: tuple[AuditedQuery, AuditedQuery], claim: Claim | None, options: argparse.Namespace, progress: Any
+    pair: tuple[AuditedQuery, AuditedQuery], claim: Claim, options: argparse.Namespace, progress: Any
 ) -> Check:
     """What is released, counted: many draws of the noise on the exact numbers, or else some real releases."""
     from privet.audits import Check, audit  # noqa: PLC0415
 
     name = "released numbers"
-    if claim is None:
-        return Check(name=name, verdict="inconclusive", says="a price in rho with a delta is not audited by counts")
     if not _moved(pair):
         return Check(name=name, verdict="inconclusive", says="no made-up person changes a number of this question")
     drawn = _last_step(pair)
