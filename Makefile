@@ -75,6 +75,10 @@ evidence: $(READY) bench peers mutate rest
 	$(BIN)/python benchmarks/tables.py --json docs/evidence/tables.json
 	$(BIN)/python benchmarks/table_disclosures.py --json docs/evidence/table-disclosures.json
 	$(BIN)/python benchmarks/subsets.py --json docs/evidence/subsets.json
+	$(BIN)/python benchmarks/subset_forecasts.py --part rounded --json docs/evidence/subset-rounded.json
+	$(BIN)/python benchmarks/subset_forecasts.py --part structured --json docs/evidence/subset-structured.json
+	$(BIN)/python benchmarks/subset_forecasts.py --part claims --json docs/evidence/subset-claims.json
+	$(BIN)/python benchmarks/subset_forecasts.py --part few --json docs/evidence/subset-few.json
 	$(BIN)/python benchmarks/membership.py --json docs/evidence/membership.json
 
 # Branch coverage of all files by all tests that are not proofs. Fails below 98 %.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from fractions import Fraction
 from typing import assert_never
@@ -53,7 +53,7 @@ class Measure:
     high: int = 1
     step: Fraction = Fraction(1)
     quantile: Fraction | None = None
-    end: End | None = None
+    end: End | None = field(default=None, metadata={"added": True})
 
     @property
     def size(self) -> int:

@@ -144,9 +144,20 @@ class Plan:
 
 
 def canonical(value: Any) -> Any:
-    """Plans, prices and declarations as plain JSON values, the same for equal ones and never for unequal ones."""
+    """Plans, prices and declarations as plain JSON values, the same for equal ones and never for unequal ones.
+
+    A field with "added" in its metadata came after answers had been stored: it is named, and left out where it has its
+    default, so that what earlier versions stored under a request is found again.
+    """
     if is_dataclass(value) and not isinstance(value, type):
-        return [type(value).__name__, *(canonical(getattr(value, field.name)) for field in fields(value))]
+        found: list[Any] = [type(value).__name__]
+        for field in fields(value):
+            item = getattr(value, field.name)
+            if "added" not in field.metadata:
+                found.append(canonical(item))
+            elif item != field.default:
+                found.append(["added", field.name, canonical(item)])
+        return found
     match value:
         case None | bool() | int() | str():
             return value
