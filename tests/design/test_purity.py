@@ -19,7 +19,7 @@ STANDARD = {
     "__future__": {"annotations"},
     "calendar": {"monthrange"},
     "collections.abc": {"Callable", "Iterable", "Iterator", "Mapping", "Sequence"},
-    "dataclasses": {"dataclass", "fields", "is_dataclass", "replace"},
+    "dataclasses": {"dataclass", "field", "fields", "is_dataclass", "replace"},
     "datetime": {"date", "datetime", "timedelta"},
     "decimal": {"Decimal", "InvalidOperation"},
     "enum": {"StrEnum"},
