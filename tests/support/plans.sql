@@ -1361,6 +1361,15 @@ SELECT COUNT(*) FROM visits v LEFT JOIN patients p ON p.patient_id = v.patient_i
 => (visits LEFT JOIN patients BY UNIT MOST 1 GIVES sex, born) | where (CASE WHEN (sex = 'F') THEN born ELSE NULL END > 1950) | count=COUNT(*) | show count
 
 SELECT COUNT(*) FROM visits v LEFT JOIN stays s ON s.pid = v.patient_id WHERE s.pid IS NULL
+=> ((visits LEFT JOIN stays BY UNIT MOST 4) LEFT JOIN (stays BY UNIT found=COUNT(*)) BY UNIT GIVES found AS stays_found) | where (stays_found IS NULL) | count=COUNT(*) | show count
+
+SELECT CASE WHEN p.patient_id IS NOT NULL THEN 'known' ELSE 'new' END AS who, AVG(cost) AS c FROM visits v LEFT JOIN patients p USING (patient_id) GROUP BY who
+=> ((visits LEFT JOIN patients BY UNIT MOST 1) LEFT JOIN (patients BY UNIT found=COUNT(*)) BY UNIT GIVES found AS patients_found) | by who=CASE WHEN (NOT (patients_found IS NULL)) THEN 'known' ELSE 'new' END | c=AVG(cost) | show who, c
+
+SELECT COUNT(*) FROM visits v LEFT JOIN stays s ON s.pid = v.patient_id AND s.ward = v.ward WHERE s.pid IS NULL
+=> REFUSED: unit-as-value: 's.pid' … LEFT JOIN
+
+SELECT COUNT(*) FROM visits v LEFT JOIN stays s ON s.pid = v.patient_id WHERE s.pid = 7
 => REFUSED: unit-as-value: 's.pid' … LEFT JOIN
 
 SELECT COUNT(DISTINCT s.pid) FROM visits v LEFT JOIN stays s ON s.pid = v.patient_id
