@@ -142,7 +142,8 @@ def tree_of(text: str, names: Collection[str]) -> exp.Select:
         (tree,) = _DIALECT.parser().parse(tokens, text)  # no semicolon, one tree
     except ParseError as problem:
         raise _unreadable(text, problem) from None
-    return cast(exp.Select, tree.transform(_slope, copy=False))  # of other trees `plan_from` refuses the arguments
+    found = cast(exp.Select, tree).transform(_slope, copy=False)
+    return cast(exp.Select, found)  # of other trees `plan_from` refuses the arguments
 
 
 def _slope(node: exp.Expr) -> exp.Expr:
