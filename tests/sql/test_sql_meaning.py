@@ -259,6 +259,22 @@ def test_aggregates_mean_what_duckdb_says(text: str, database: Any) -> None:
     assert ours == pytest.approx([float(value) for value in (theirs if isinstance(theirs, list) else [theirs])])
 
 
+@pytest.mark.parametrize("text", ["REGR_SLOPE(a, b)", "REGR_SLOPE(c, a + b)", "REGR_SLOPE(b, c) FILTER (WHERE p OR q)"])
+def test_slopes_mean_what_duckdb_says(text: str, database: Any) -> None:
+    (theirs,) = database.execute(f"SELECT {text} FROM t").fetchone()
+    plan = plan_of(f"SELECT {text} AS slope FROM t", {"t": COLUMNS})
+    known = {aggregate.name: Fraction(defined(aggregate)) for aggregate in plan.aggregates}
+    assert float(evaluate(plan.computed[0].value, known)) == pytest.approx(theirs)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("relation", ["=", "<>", "<", "<=", ">", ">="])
+@pytest.mark.parametrize("span", ["1 day", "0 days", "-40 days", "6 hours 30 minutes", "86399500 milliseconds"])
+def test_time_between_two_moments_means_what_duckdb_says(span: str, relation: str, database: Any) -> None:
+    for difference in ("s - d", "s - TIMESTAMP '2021-01-03 00:00:00'", "(e - s)"):
+        for text in (f"{difference} {relation} INTERVAL '{span}'", f"INTERVAL '{span}' {relation} {difference}"):
+            check(text, plan_of(f"SELECT COUNT(*) FROM t WHERE {text}", {"t": COLUMNS}).where, database)
+
+
 def test_descending_counts_from_the_largest() -> None:
     """What the test above would miss if DESC changed nothing."""
     up, down = (f"PERCENTILE_CONT(0.25) WITHIN GROUP (ORDER BY a{order})" for order in ("", " DESC"))

@@ -219,6 +219,11 @@ SELECT w.size, COUNT(*) FROM visits v LEFT JOIN wards w ON v.ward = w.ward AND w
 SELECT w.size, COUNT(*) FROM visits v LEFT JOIN wards w ON v.ward = w.ward AND v.cost > 5 GROUP BY w.size
 SELECT big, COUNT(*) FROM visits v LEFT JOIN (SELECT ward, size > 5 AS big FROM wards WHERE region = 'N') w ON v.ward = w.ward GROUP BY big
 SELECT flag, COUNT(*) FROM visits v LEFT JOIN (SELECT ward, 7 AS flag FROM wards) w ON v.ward = w.ward GROUP BY flag
+SELECT COUNT(*), COUNT(DISTINCT v.pid) FROM visits v LEFT JOIN patients p ON p.pid = v.pid WHERE p.pid IS NULL
+SELECT p.pid IS NOT NULL AS known, COUNT(*), SUM(v.cost) FROM visits v LEFT JOIN patients p ON p.pid = v.pid GROUP BY p.pid IS NOT NULL
+SELECT SUM(CASE WHEN v.pid IS NULL THEN 1 ELSE 2 END), COUNT(v.cost) FROM patients p LEFT JOIN visits v ON v.pid = p.pid
+SELECT COUNT(*) FROM patients p LEFT JOIN (SELECT pid, COUNT(*) AS n FROM visits WHERE cost > 3 GROUP BY pid HAVING COUNT(*) > 1) t ON t.pid = p.pid WHERE t.pid IS NULL OR p.age > 5
+SELECT COUNT(*) FROM patients p LEFT JOIN visits v ON v.pid = p.pid LEFT JOIN stays s ON s.id = p.pid WHERE v.pid IS NULL AND s.id IS NULL
 SELECT COUNT(*) FROM visits WHERE pid IN (SELECT pid FROM patients WHERE sex = 'F')
 SELECT COUNT(*) FROM visits WHERE pid NOT IN (SELECT pid FROM patients WHERE sex = 'F') OR cost > 5
 SELECT COUNT(*) FROM patients p WHERE EXISTS (SELECT 1 FROM visits v WHERE v.pid = p.pid AND v.cost > 3)
@@ -276,6 +281,7 @@ WHERES = (
     "", " WHERE a.ward = 'A'", " WHERE a.pid IN (SELECT id FROM stays)",
     " WHERE b.cost > 2 OR a.pid NOT IN (SELECT pid FROM patients)",
     " WHERE EXISTS (SELECT 1 FROM visits z WHERE z.pid = a.pid AND z.cost > 4)", " WHERE b.cost IS NULL",
+    " WHERE b.pid IS NULL",
 )  # fmt: skip
 SELECTS = (
     "COUNT(*)",

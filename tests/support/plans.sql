@@ -1361,6 +1361,15 @@ SELECT COUNT(*) FROM visits v LEFT JOIN patients p ON p.patient_id = v.patient_i
 => (visits LEFT JOIN patients BY UNIT MOST 1 GIVES sex, born) | where (CASE WHEN (sex = 'F') THEN born ELSE NULL END > 1950) | count=COUNT(*) | show count
 
 SELECT COUNT(*) FROM visits v LEFT JOIN stays s ON s.pid = v.patient_id WHERE s.pid IS NULL
+=> ((visits LEFT JOIN stays BY UNIT MOST 4) LEFT JOIN (stays BY UNIT found=COUNT(*)) BY UNIT GIVES found AS stays_found) | where (stays_found IS NULL) | count=COUNT(*) | show count
+
+SELECT CASE WHEN p.patient_id IS NOT NULL THEN 'known' ELSE 'new' END AS who, AVG(cost) AS c FROM visits v LEFT JOIN patients p USING (patient_id) GROUP BY who
+=> ((visits LEFT JOIN patients BY UNIT MOST 1) LEFT JOIN (patients BY UNIT found=COUNT(*)) BY UNIT GIVES found AS patients_found) | by who=CASE WHEN (NOT (patients_found IS NULL)) THEN 'known' ELSE 'new' END | c=AVG(cost) | show who, c
+
+SELECT COUNT(*) FROM visits v LEFT JOIN stays s ON s.pid = v.patient_id AND s.ward = v.ward WHERE s.pid IS NULL
+=> REFUSED: unit-as-value: 's.pid' … LEFT JOIN
+
+SELECT COUNT(*) FROM visits v LEFT JOIN stays s ON s.pid = v.patient_id WHERE s.pid = 7
 => REFUSED: unit-as-value: 's.pid' … LEFT JOIN
 
 SELECT COUNT(DISTINCT s.pid) FROM visits v LEFT JOIN stays s ON s.pid = v.patient_id
@@ -2015,3 +2024,32 @@ SELECT SUM(n) FROM patients JOIN (SELECT * FROM (SELECT patient_id, ward, COUNT(
 
 SELECT SUM(a) FROM patients JOIN (SELECT patient_id, age AS a FROM visits JOIN wards USING (ward)) t USING (patient_id)
 => (patients JOIN (visits JOIN wards ON ward = ward MOST 1) BY UNIT MOST 50 GIVES age) | sum_age=SUM(age) | show sum_age
+
+# The slope of a line, and the time between two moments
+
+SELECT REGR_SLOPE(cost, age) AS s FROM visits WHERE age < 30
+=> visits | where (age < 30) | covar_pop_cost_age=COVAR_POP(cost, age), var_pop=VAR_POP(CASE WHEN (NOT (cost IS NULL)) THEN age ELSE NULL END) | computed s=(covar_pop_cost_age / var_pop) | show s
+
+SELECT ward, ROUND(REGR_SLOPE(cost, age), 2) AS s FROM visits GROUP BY ward HAVING REGR_SLOPE(cost, age) > 0 ORDER BY s
+=> visits | by ward=ward | covar_pop_cost_age=COVAR_POP(cost, age), var_pop=VAR_POP(CASE WHEN (NOT (cost IS NULL)) THEN age ELSE NULL END) | computed s=round((covar_pop_cost_age / var_pop), 2) | show ward, s | having ((covar_pop_cost_age / var_pop) > 0) | order s
+
+SELECT REGR_SLOPE(cost) FROM visits
+=> REFUSED: wrong-arguments: REGR_SLOPE … two arguments
+
+SELECT COUNT(*) FROM visits WHERE REGR_SLOPE(cost, age) > 1
+=> REFUSED: misplaced-aggregate: WHERE
+
+SELECT AVG(s) FROM (SELECT patient_id, REGR_SLOPE(cost, age) AS s FROM visits GROUP BY patient_id)
+=> REFUSED: unsupported-function: COVAR_POP
+
+SELECT COUNT(*) FROM visits WHERE arrived - TIMESTAMP '2024-01-01' > INTERVAL '1 day'
+=> visits | where (arrived > TIMESTAMP '2024-01-02 00:00:00') | count=COUNT(*) | show count
+
+SELECT COUNT(*) FROM visits WHERE INTERVAL '2 hours' >= arrived - day
+=> visits | where (arrived <= (CAST(day AS TIMESTAMP) + INTERVAL '7200000000 microseconds')) | count=COUNT(*) | show count
+
+SELECT COUNT(*) FROM visits WHERE arrived - day > INTERVAL '1 month'
+=> REFUSED: unsupported-sql: months
+
+SELECT COUNT(*) FROM visits WHERE age - cost > INTERVAL '1 day'
+=> REFUSED: type-mismatch: INTERVAL … number

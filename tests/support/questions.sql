@@ -188,7 +188,6 @@ SELECT COUNT(*) AS n FROM study WHERE rs1 = rs2 AND rs1 IN ('AA', 'GG');
 SELECT rs1, APPROX_QUANTILE(age, 0.5) AS age FROM study WHERE sick GROUP BY rs1;
 
 -- genes | A regression in one call
--- refused: unsupported-function: REGR_SLOPE
 SELECT REGR_SLOPE(height, dose) AS slope FROM study;
 
 -- web | Views and visitors by day of 2024 and device

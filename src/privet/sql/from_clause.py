@@ -330,6 +330,7 @@ class _From:
                 "join by columns, not by expressions",
                 "computed-column",
             )
+        item.by_unit_alone = item.outer and not (rows.public or on or self.rest[item])
         self._join(item, tuple(on))
 
     def _check_sure(self, other: Item, item: Item) -> None:

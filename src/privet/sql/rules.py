@@ -13,6 +13,7 @@ from privet.core.shape import Form
 from privet.errors import RefusedQueryError
 from privet.sql.constants import number_of, whole_of
 from privet.sql.registry import Make, Read, named, rule, written
+from privet.sql.spans import elapsed
 from privet.sql.terms import (
     Term,
     alike,
@@ -187,6 +188,9 @@ def _constant(term: Term) -> object:
 
 def _relation(relation: e.Relation) -> Make:
     def make(read: Read, node: exp.Binary) -> Term:
+        between = elapsed(relation, read, node)
+        if between is not None:
+            return between
         left, right = read(node.this), read(node.expression)
         if Form.NOTHING in (left.form, right.form):
             raise RefusedQueryError(f"{relation} NULL is never true", "write IS NULL or IS NOT NULL", "null-comparison")

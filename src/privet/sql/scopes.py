@@ -65,6 +65,7 @@ class Item:
     outer: bool
     columns: dict[str, Term]
     known: Mapping[str, None]  # names of its columns and units, in order
+    by_unit_alone: bool = False  # LEFT JOIN says nothing of it but that the units are equal
 
 
 class Scope:
@@ -150,6 +151,13 @@ class Scope:
         """Is this the column that says whose a row is?"""
         found = self.place(node) if isinstance(node, exp.Column) else None
         return found is not None and found[1] in found[0].rows.units and not found[0].outer
+
+    def missing_unit(self, node: exp.Expr) -> Item | None:
+        """The item of a LEFT JOIN whose unit a node names, where that unit is missing if and only if it has no rows."""
+        found = self.place(node) if isinstance(node, exp.Column) else None
+        if found is None or found[1] in found[0].columns or not found[0].by_unit_alone:
+            return None
+        return found[0]
 
     def is_hidden(self, node: exp.Expr) -> bool:
         """Can it be counted only? A unit that the owner declared as a column is one."""

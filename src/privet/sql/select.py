@@ -47,6 +47,15 @@ def in_rows(scope: Scope, item: exp.Expr, rows: Rows, read: Read) -> Term:
 
 def has_rows(scope: Scope, rows: Rows) -> Term:
     """Does the unit have a row there?"""
+    return there(_found(scope, rows))
+
+
+def has_no_rows(scope: Scope, rows: Rows) -> Term:
+    return Term(IsNull(Column(_found(scope, rows))), Form.TRUTH, 2, 2)
+
+
+def _found(scope: Scope, rows: Rows) -> str:
+    """The column that says how many rows a unit has there. It is missing where there are none."""
     if not rows.units:
         raise RefusedQueryError(
             "the sub-query does not give the unit", "select the column of the unit, and nothing else", "not-per-unit"
@@ -58,8 +67,7 @@ def has_rows(scope: Scope, rows: Rows) -> Term:
     else:
         where = both(rows.conditions)
         right = PerUnit(source=rows.origin, where=None if where is None else where.expression, aggregates=count)
-    here = _beside(scope, right, by_unit=True, names=(FOUND,))
-    return there(here[FOUND])
+    return _beside(scope, right, by_unit=True, names=(FOUND,))[FOUND]
 
 
 def _public(scope: Scope, item: Term, rows: Rows) -> Term:
@@ -162,6 +170,8 @@ class Select:
                 return in_rows(self.scope, node.this.unnest(), self._looked_up(node.args["query"]), read)
             if isinstance(node, exp.Exists):
                 return self._exists(node)
+            if isinstance(node, exp.Is) and isinstance(node.expression, exp.Null):
+                return self._unmatched(node.this.unnest())
             if isinstance(node, exp.Query):
                 raise RefusedQueryError("a sub-query is used where a value is needed", SCALAR, "misplaced-subquery")
             return None
@@ -184,6 +194,11 @@ class Select:
         if id(tree) not in self._read:
             self._read[id(tree)] = self.known.read(self.known, tree, self.scope, exists=True)
         return has_rows(self.scope, self._read[id(tree)])
+
+    def _unmatched(self, node: exp.Expr) -> Term | None:
+        """LEFT JOIN ... WHERE right.unit IS NULL: the unit has no rows there. None of anything else."""
+        item = self.scope.missing_unit(node)
+        return None if item is None else has_no_rows(self.scope, item.rows)
 
     # Groups
 

@@ -20,7 +20,7 @@ from privet.core.shifting import FARTHEST
 from privet.errors import RefusedQueryError
 from privet.sql.constants import whole_of
 from privet.sql.registry import Make, Read, named, rule, written
-from privet.sql.terms import Term, arithmetic, as_time, folded, literal, moment, needed
+from privet.sql.terms import Term, arithmetic, as_time, compared, folded, literal, moment, needed
 
 # The rules of time zones: how far clocks were ahead of UTC, and when that changed.
 
@@ -157,6 +157,30 @@ def _summed(sign: e.Sign) -> Make:
         return arithmetic(sign, left, right)
 
     return make
+
+
+MIRRORED = {
+    e.Relation.LESS: e.Relation.GREATER, e.Relation.LESS_EQUAL: e.Relation.GREATER_EQUAL,
+    e.Relation.GREATER: e.Relation.LESS, e.Relation.GREATER_EQUAL: e.Relation.LESS_EQUAL,
+}  # fmt: skip
+
+
+def elapsed(relation: e.Relation, read: Read, node: exp.Binary) -> Term | None:
+    """later - earlier > INTERVAL '1 day' is later > earlier + INTERVAL '1 day'. None of anything else."""
+    sides = node.this.unnest(), node.expression.unnest()
+    span, difference = span_of(sides[1]), sides[0]
+    if span is None:
+        span, difference, relation = span_of(sides[0]), sides[1], MIRRORED.get(relation, relation)
+    if span is None or not isinstance(difference, exp.Sub):
+        return None
+    if span.months:
+        raise RefusedQueryError(
+            f"{written(node)} compares with months, which differ in length",
+            "write days: INTERVAL '30 days'",
+            "unsupported-sql",
+        )
+    later, earlier = (moment(read(side), "INTERVAL") for side in (difference.this, difference.expression))
+    return compared(relation, as_time(later), moved(as_time(earlier), span))
 
 
 rule(exp.Add, "this expression")(_summed(e.Sign.ADD))

@@ -94,7 +94,8 @@ _BEFORE_LIST = {TokenType.L_PAREN, TokenType.COMMA}
 _AFTER_LIST = {TokenType.R_PAREN, TokenType.COMMA}
 _PREFIXES = {TokenType.NOT, TokenType.DASH, TokenType.PLUS}
 
-FUNCTIONS = (*sorted(SPELLINGS), *functions.FUNCTIONS)
+SLOPE = "REGR_SLOPE"
+FUNCTIONS = (*sorted(SPELLINGS), SLOPE, *functions.FUNCTIONS)
 _THE_FUNCTIONS = (
     "the functions are: COUNT, SUM, AVG, MIN, MAX, MEDIAN, QUANTILE, VARIANCE, STDDEV, COVAR_POP, CORR, ABS, FLOOR,"
     " CEIL, ROUND, LEAST, GREATEST, COALESCE, NULLIF, IF, date_trunc, EXTRACT, CAST, UPPER, LOWER, SUBSTRING, LIKE and"
@@ -125,7 +126,7 @@ REMEDIES = {
     "COLLECT_LIST": _NO_ROWS, "COLLECT_SET": _NO_ROWS, "JSON_AGG": _NO_ROWS, "FIRST": _NO_ROWS, "LAST": _NO_ROWS,
     "FIRST_VALUE": _NO_ROWS, "LAST_VALUE": _NO_ROWS, "ANY_VALUE": _NO_ROWS, "ARBITRARY": _NO_ROWS,
     "ARG_MIN": _NO_ROWS, "ARG_MAX": _NO_ROWS, "MIN_BY": _NO_ROWS, "MAX_BY": _NO_ROWS,
-    "SKEWNESS": _MOMENTS, "KURTOSIS": _MOMENTS, "REGR_SLOPE": _SLOPE, "REGR_INTERCEPT": _SLOPE,
+    "SKEWNESS": _MOMENTS, "KURTOSIS": _MOMENTS, "REGR_INTERCEPT": _SLOPE,
     "REGR_R2": "select CORR(x, y) and square the answer: that is free", "BOOL_AND": _EVERY, "BOOL_OR": _EVERY,
     "EVERY": _EVERY, "LOGICAL_AND": _EVERY, "LOGICAL_OR": _EVERY, "HISTOGRAM": "GROUP BY FLOOR(x / 10) and count",
     "MAD": "write MEDIAN(ABS(x - 40)) with a known middle", **functions.REMEDIES,
@@ -141,7 +142,27 @@ def tree_of(text: str, names: Collection[str]) -> exp.Select:
         (tree,) = _DIALECT.parser().parse(tokens, text)  # no semicolon, one tree
     except ParseError as problem:
         raise _unreadable(text, problem) from None
-    return cast(exp.Select, tree)  # of other trees `plan_from` refuses the arguments
+    found = cast(exp.Select, tree).transform(_slope, copy=False)
+    return cast(exp.Select, found)  # of other trees `plan_from` refuses the arguments
+
+
+def _slope(node: exp.Expr) -> exp.Expr:
+    """REGR_SLOPE(y, x) is COVAR_POP(y, x) / VAR_POP(x) over the rows that have both. Other nodes stay as they are."""
+    call = node.this if isinstance(node, exp.Filter) else node
+    if not isinstance(call, exp.Anonymous) or call.name.upper() != SLOPE:
+        return node
+    if len(call.expressions) != 2:
+        raise RefusedQueryError(f"{SLOPE} does not have two arguments", f"write {SLOPE}(y, x)", "wrong-arguments")
+    y, x = call.expressions
+    together: exp.Expr = exp.Anonymous(this="COVAR_POP", expressions=[y, x])
+    having_both: exp.Expr = exp.Not(this=exp.Is(this=y.copy(), expression=exp.Null()))
+    if call is not node:
+        condition = node.expression.this
+        having_both = exp.And(this=exp.Paren(this=condition.copy()), expression=having_both)
+        together = exp.Filter(this=together, expression=exp.Where(this=condition))
+    alone = exp.Anonymous(this="VAR_POP", expressions=[x.copy()])
+    spread = exp.Filter(this=alone, expression=exp.Where(this=having_both))
+    return exp.Paren(this=exp.Div(this=together, expression=spread))
 
 
 def tokens_of(text: str) -> list[Token]:
