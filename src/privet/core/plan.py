@@ -8,7 +8,7 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import json
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from enum import StrEnum
 from fractions import Fraction
 from typing import Any
@@ -61,6 +61,16 @@ class Computed:
 
     name: str
     value: Expression
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Total:
+    """What an aggregate is of all groups that have the same values of the keys in `level`, made of the noisy numbers of
+    these groups. Computed columns name it; it is no column of the answer."""
+
+    name: str
+    aggregate: str
+    level: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +133,8 @@ class Plan:
     BY only. HAVING, ORDER BY and LIMIT see published values, so they are free. In `having` a column is a key, an
     aggregate or a computed one. With
     `private_keys` only groups with enough units are shown, also where all are public; `other` names one more row for
-    what is not shown. With `intervals` quantiles, MIN and MAX have intervals, paid from their own price.
+    what is not shown. With `intervals` quantiles, MIN and MAX have intervals, paid from their own price. `totals` are
+    what computed columns may use beside the numbers of their own row.
     """
 
     table: str
@@ -141,6 +152,7 @@ class Plan:
     private_keys: bool = False
     other: str | None = None
     intervals: bool = True
+    totals: tuple[Total, ...] = field(default=(), metadata={"added": True})
 
 
 def canonical(value: Any) -> Any:
@@ -151,12 +163,12 @@ def canonical(value: Any) -> Any:
     """
     if is_dataclass(value) and not isinstance(value, type):
         found: list[Any] = [type(value).__name__]
-        for field in fields(value):
-            item = getattr(value, field.name)
-            if "added" not in field.metadata:
+        for each in fields(value):
+            item = getattr(value, each.name)
+            if "added" not in each.metadata:
                 found.append(canonical(item))
-            elif item != field.default:
-                found.append(["added", field.name, canonical(item)])
+            elif item != each.default:
+                found.append(["added", each.name, canonical(item)])
         return found
     match value:
         case None | bool() | int() | str():

@@ -16,6 +16,7 @@ def weighted(plan: Plan, column: str) -> Plan:
     """The same question with every row counted by its weight; a row without a weight counts 0 times."""
     taken = {key.name for key in plan.keys}
     taken |= {aggregate.name for aggregate in plan.aggregates} | {column.name for column in plan.computed}
+    taken |= {total.name for total in plan.totals}
     aggregates: list[Aggregate] = []
     means: list[Computed] = []
     for aggregate in plan.aggregates:

@@ -68,6 +68,7 @@ def measures_behind(asked: Priced, names: Iterable[str]) -> frozenset[int]:
     read = asked
     computed = {column.name: column.value for column in read.plan.computed}
     wanted = {used for name in names for used in (columns_in(computed[name]) if name in computed else (name,))}
+    wanted |= {total.aggregate for total in read.plan.totals if total.name in wanted}
     found = {place for recipe in read.recipes if recipe.aggregate.name in wanted for place in recipe.measures}
     ranked = {asked.parts[place].measure.value for place in found if isinstance(asked.parts[place].law, Choice)}
     return frozenset(found) | {  # quantiles of the same numbers are put in order together
@@ -91,13 +92,23 @@ def affected(asked: Priced, selection: Selection) -> Affected:
     """The columns that are shown."""
     behind = {name: measures_behind(asked, (name,)) for name in asked.plan.outputs}
     ranked = {place for place in selection.ordered if isinstance(asked.parts[place].law, Choice)}
-    none = [name for name, places in behind.items() if not (selection.tested | ranked).isdisjoint(places)]
+    none = [
+        name
+        for name, places in behind.items()
+        if not (selection.tested | ranked).isdisjoint(places)
+        or not selection.floors.keys().isdisjoint(places if _uses_total(asked, name) else ())
+    ]
     rest = {name: places for name, places in behind.items() if name not in none}
     return Affected(
         together=tuple(name for name, places in rest.items() if not selection.ordered.isdisjoint(places)),
         given=tuple(name for name, places in rest.items() if not selection.floors.keys().isdisjoint(places)),
         none=tuple(none),
     )
+
+
+def _uses_total(asked: Priced, name: str) -> bool:
+    totals = {total.name for total in asked.plan.totals}
+    return any(not totals.isdisjoint(columns_in(one.value)) for one in asked.plan.computed if one.name == name)
 
 
 def _terms(having: Expression | None) -> Iterator[Expression]:

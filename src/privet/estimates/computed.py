@@ -39,12 +39,13 @@ def check_computed(plan: Plan, columns: Shapes) -> None:
     name and is not there."""
     keys = {key.name: shape_of(key.value, columns) for key in plan.keys}
     taken = [*keys, *(aggregate.name for aggregate in plan.aggregates)]
+    used_only = [total.name for total in plan.totals]
     for column in plan.computed:
-        if column.name in taken:
+        if column.name in (*taken, *used_only):
             raise RefusedQueryError(
                 f"two columns are named {show(column.name)}", "give them different names with AS", "duplicate-name"
             )
-        _need_number(column.value, keys, dict.fromkeys((a.name for a in plan.aggregates), ANSWERED))
+        _need_number(column.value, keys, dict.fromkeys((*(a.name for a in plan.aggregates), *used_only), ANSWERED))
         taken.append(column.name)
     used = (*plan.outputs, *e.columns_in(plan.having), *(order.name for order in plan.order))
     lost = [name for name in used if name not in taken]

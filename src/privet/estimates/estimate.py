@@ -14,7 +14,7 @@ from privet.core.expression import Value, columns_in
 from privet.core.laws import Choice, Law
 from privet.core.measures import Recipe, Role
 from privet.core.parts import Part
-from privet.core.plan import Computed, Function, Order
+from privet.core.plan import Computed, Function, Order, Total
 from privet.core.ranges import shape_of
 from privet.core.ranks import SURE
 from privet.core.shape import Form
@@ -71,6 +71,7 @@ def _table(asked: Priced, noisy: Vectors, publication: Publication) -> _Table:
     groups = list(groups_of(asked.plan, list(_keys(asked))))
     table = _Table(
         asked=asked,
+        noisy=noisy,
         groups=groups,
         numbers=[[_added(vector, group.cells) for vector in noisy] for group in groups],
         mirrored=_mirrored(asked, noisy, groups),
@@ -103,13 +104,14 @@ def _all_rows(table: _Table, share: Fraction) -> list[Row]:
         joint = _joint(table, column, share)
         ranked = _unproved(table, column, share)
         together = table.estimates(joint)
-        for line, estimates in zip(found, together, strict=True):
+        totals = _totals(table, column, joint, together)
+        for line, estimates, wholes in zip(found, together, totals, strict=True):
             bare = {
                 name: replace(item, low=None, high=None)
                 for name, item in line.items()
                 if name in ranked and isinstance(item, Estimate)
             }
-            line[column.name] = computed(column.value, {**line, **estimates, **bare})
+            line[column.name] = computed(column.value, {**line, **estimates, **bare, **wholes})
     return [Row(level=group.level, line=line) for group, line in zip(groups, found, strict=True)]
 
 
@@ -129,20 +131,88 @@ def _mirrored(asked: Priced, noisy: Vectors, groups: Sequence[Group]) -> list[di
     return found
 
 
+def _totals(
+    table: _Table, column: Computed, sure: Mapping[str, Fraction], together: Sequence[Mapping[str, Estimate]]
+) -> list[dict[str, Estimate | None]]:
+    """For every row what a column uses of several groups; None where the row is about more than these groups.
+
+    HAVING that tests the noise of one group makes that of a total uncertain in a way for which nothing is proved: then
+    a total has no interval."""
+    found: list[dict[str, Estimate | None]] = [{} for _ in table.groups]
+    for total in (one for one in table.asked.plan.totals if one.name in columns_in(column.value)):
+        over = _over(table, total)
+        there = {group.known: place for place, group in enumerate(over.groups)}
+        estimates = over.estimates({total.aggregate: sure[total.aggregate]})
+        printed = _printed_totals(table, total, together)
+        for line, group in zip(found, table.groups, strict=True):
+            known = group.part(total.level)
+            estimate = estimates[there[known]][total.aggregate] if known in there else None
+            if estimate is not None and known in printed:
+                estimate = refitted(estimate, printed[known], nonnegative=False)
+            line[total.name] = estimate
+    return found
+
+
+def _over(table: _Table, total: Total) -> _Table:
+    """The same noisy numbers with one row for each group of a total."""
+    asked = table.asked
+    groups = list(groups_of(replace(asked.plan, levels=(total.level,)), list(_keys(asked))))
+    selection = replace(table.selection, floors={}, tested=table.selection.tested | set(table.selection.floors))
+    return replace(
+        table,
+        groups=groups,
+        numbers=[[_added(vector, group.cells) for vector in table.noisy] for group in groups],
+        mirrored=_mirrored(asked, table.noisy, groups),
+        publication=AS_RELEASED,
+        selection=selection,
+    )
+
+
+def _printed_totals(table: _Table, total: Total, printed: Sequence[Mapping[str, Estimate]]) -> dict[Keys, Fraction]:
+    """What the printed numbers of the finest groups add up to; empty where none are printed."""
+    recipe = next(one for one in table.asked.recipes if one.aggregate.name == total.aggregate)
+    found: dict[Keys, Fraction] = {}
+    if table.publication == AS_RELEASED or recipe.aggregate.function not in SINGLE:
+        return found
+    for group, estimates in zip(table.groups, printed, strict=True):
+        if group.level == finest(table.asked.plan):
+            known = group.part(total.level)
+            found[known] = found.get(known, Fraction(0)) + estimates[total.aggregate].value
+    return found
+
+
 def _joint(table: _Table, column: Computed, share: Fraction) -> dict[str, Fraction]:
     """How sure each noisy number must be, so that all that a computed column is made of hold together."""
-    used, ranked = _used(table.asked, column)
-    measures = {number for recipe in used for number in recipe.measures}
-    items = _statements(table.asked, used) + len(ranked)
-    return {recipe.aggregate.name: 1 - (1 - table.selection.share(measures, share)) / items for recipe in used}
+    used, _ = _used(table.asked, column)
+    summed = [recipe for _, recipe in _summed(table.asked, column)]
+    measures = {number for recipe in (*used, *summed) for number in recipe.measures}
+    items = _items(table.asked, column)
+    each = 1 - (1 - table.selection.share(measures, share)) / max(items, 1)
+    return {recipe.aggregate.name: each for recipe in (*used, *summed)}
 
 
 def _unproved(table: _Table, column: Computed, share: Fraction) -> set[str]:
     """The quantiles in a computed column whose intervals, paid for beforehand, are not sure enough to hold together
     with all else that it is made of."""
-    used, ranked = _used(table.asked, column)
-    items = _statements(table.asked, used) + len(ranked)
+    _, ranked = _used(table.asked, column)
+    items = _items(table.asked, column)
     return {recipe.aggregate.name for recipe in ranked if 1 - (1 - share) / items > SURE}
+
+
+def _items(asked: Priced, column: Computed) -> int:
+    """How many intervals must hold together: those of its own row, and those of each level of totals."""
+    used, ranked = _used(asked, column)
+    summed = _summed(asked, column)
+    levels = {level for level, _ in summed}
+    over = sum(_statements(asked, [recipe for of, recipe in summed if of == level]) for level in levels)
+    return _statements(asked, used) + over + len(ranked)
+
+
+def _summed(asked: Priced, column: Computed) -> list[tuple[Level, Recipe]]:
+    """What a computed column uses of several groups, each with the level of its groups."""
+    names = set(columns_in(column.value))
+    recipes = {recipe.aggregate.name: recipe for recipe in asked.recipes}
+    return [(total.level, recipes[total.aggregate]) for total in asked.plan.totals if total.name in names]
 
 
 def _statements(asked: Priced, used: Sequence[Recipe]) -> int:
@@ -165,6 +235,7 @@ class _Table:
     """The noisy numbers of every row, one a part, the second ones of pairs, and what they become in print."""
 
     asked: Priced
+    noisy: Vectors
     groups: Sequence[Group]
     numbers: Sequence[Sequence[int | None]]
     mirrored: Sequence[Mapping[int, int]]

@@ -29,7 +29,7 @@ def with_pairs(read: Outline) -> Outline | None:
     names = {key.name for key in read.plan.keys}
     if read.plan.having is not None and not names.issuperset(columns_in(read.plan.having)):
         return None
-    if len(levels_of(read.plan)) > 1:
+    if len(levels_of(read.plan)) > 1 or read.plan.totals:
         return None
     chosen = _chosen(read.released, read.recipes, read.setting())
     if not chosen:

@@ -78,6 +78,32 @@ def check_levels(plan: Plan, cells: Cells) -> None:
         )
 
 
+def check_totals(plan: Plan, cells: Cells) -> None:
+    """Refuses what computed columns cannot have of several groups."""
+    functions = {aggregate.name: aggregate.function for aggregate in plan.aggregates}
+    for total in plan.totals:
+        function = functions.get(total.aggregate)
+        if function is None or not set(total.level) <= set(finest(plan)):
+            raise RefusedQueryError(
+                f"the total {show(total.name)} is of an aggregate or of keys that the query does not have",
+                "name an aggregate and keys of the query",
+                "not-grouped",
+            )
+        added = function in ADDED or (function is Function.COUNT_DISTINCT and not cells.private)
+        if not added:
+            raise RefusedQueryError(
+                f"{function} {total.aggregate} of several groups does not follow from that of each",
+                "ask for it in a query of its own, and write the number here",
+                "unsupported-function",
+            )
+        if cells.private and not (cells.rest and total.level == ()):
+            raise RefusedQueryError(
+                "a total would lack the groups that are not shown",
+                'give other="elsewhere", which collects them in a row, and divide by the total of all groups',
+                "missing-option",
+            )
+
+
 def most_cells(plan: Plan, cells: Cells) -> int:
     """The most cells that a row is the sum of; where keys are not public nobody knows it before, and it is 1."""
     if cells.private:

@@ -19,7 +19,7 @@ from privet.core.sensitivity import Bounds
 from privet.core.shape import Form, Shapes, need, shape_of_kind
 from privet.errors import RefusedQueryError
 from privet.estimates.computed import check_computed
-from privet.estimates.levels import check_levels
+from privet.estimates.levels import check_levels, check_totals
 
 MOST_MEASURES = 999  # per release, plus the choice of keys: the gate checks at most 1,000 parts
 NO_OTHERS: Mapping[str, Mapping[str, Kind]] = {}
@@ -81,6 +81,7 @@ def outline(
     passing = narrowed(declared, plan.where)
     cells = cells_of(plan, passing)
     check_levels(plan, cells)
+    check_totals(plan, cells)
     check_computed(plan, passing)
     measures, recipes = measures_of(plan, passing, _wish(cells, bounds, centered=False))
     _check_few(measures)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from privet.core.expression import AsDate, Case, Column, Expression, Extracted, Rounded, Truncated
-from privet.core.plan import Aggregate, Function, Key, canonical
+from privet.core.plan import Aggregate, Function, Key, Total, canonical
 from privet.core.rational import show
 from privet.core.shape import Form
 from privet.errors import RefusedQueryError
@@ -22,6 +22,7 @@ class Draft:
         self.groups: dict[str, Term] = {}
         self.aggregates: list[Aggregate] = []
         self.computed: dict[str, Term] = {}  # by name
+        self.totals: dict[tuple[str, tuple[str, ...]], Total] = {}  # by aggregate and level
         self.names: dict[str, str] = {}  # of a group, aggregate or computed column, by its canonical form
         self.forms: dict[str, Form] = {}  # by name
         self.taken: set[str] = set()
@@ -92,6 +93,13 @@ class Draft:
         self.names.setdefault(place, name)
         self.computed[name] = self.counted(term)
         return name
+
+    def total(self, asked: Asked, level: tuple[str, ...] = ()) -> Term:
+        """An aggregate of all groups with the same values of these keys; it is made of what the groups are paid for."""
+        name = self.known_or_added(asked)
+        if (name, level) not in self.totals:
+            self.totals[name, level] = Total(name=self._fresh(f"total_{name}"), aggregate=name, level=level)
+        return Term(Column(self.totals[name, level].name), Form.NUMBER)
 
     def _taken_of(self, term: Term | None) -> Expression | None:
         return None if term is None else self.counted(term).expression

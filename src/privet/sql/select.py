@@ -107,6 +107,10 @@ def _beside(
 
 FARTHEST = 10**12  # rows
 SCALAR = "ask for the number in a query of its own and write it here; or a JOIN with a sub-query that has GROUP BY unit"
+WINDOWS = (
+    "of windows only SUM(COUNT(*)) OVER () and SUM(SUM(x)) OVER (PARTITION BY keys) are answered, in SELECT beside"
+    " GROUP BY; for the first or last day of each unit write MIN or MAX with GROUP BY unit"
+)
 CLAUSES = {
     "order": "ORDER BY", "limit": "LIMIT", "offset": "OFFSET", "distinct": "DISTINCT", "group": "GROUP BY",
     "having": "HAVING", "rollup": "ROLLUP", "cube": "CUBE", "totals": "WITH TOTALS",
@@ -161,6 +165,8 @@ class Select:
         def special(node: exp.Expr) -> Term | None:
             if isinstance(node, exp.Column):
                 return self.scope.column(node, self.aliases)
+            if isinstance(node, exp.Window):
+                raise RefusedQueryError(f"{written(node)} is not answered in {clause}", WINDOWS, "unsupported-function")
             if is_aggregate(node):
                 remedy = "use HAVING for conditions on aggregates" if clause == "WHERE" else "use columns there"
                 raise RefusedQueryError(
@@ -278,7 +284,7 @@ class Select:
         """Reads expressions over keys and aggregates."""
 
         def special(node: exp.Expr) -> Term | None:
-            found = self.named(node, clause)
+            found = self.over_groups(node, clause) or self.named(node, clause)
             if found is not None:
                 return found
             if isinstance(node, exp.Column):
@@ -294,6 +300,12 @@ class Select:
 
         read = reading(special)
         return read
+
+    def over_groups(self, node: exp.Expr, clause: str) -> Term | None:
+        """What is made of several groups of the answer. Only a whole query has any."""
+        if isinstance(node, exp.Window):
+            raise RefusedQueryError(f"{written(node)} is not answered in {clause}", WINDOWS, "unsupported-function")
+        return None
 
     def divided(self, node: exp.Expr, left: Term, right: Term) -> Term:
         """Published values can be divided by each other: there is no value where the divisor is 0."""

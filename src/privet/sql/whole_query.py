@@ -12,7 +12,7 @@ from sqlglot import exp
 from privet.core.expression import Arithmetic, Column, Expression, Quotient, Sign, columns_in
 from privet.core.narrow import narrowed
 from privet.core.origin import shapes_of, tables_in
-from privet.core.plan import Computed, Function, Joined, Order, Origin, PerUnit, Plan, Scan
+from privet.core.plan import Computed, Function, Joined, Order, Origin, PerUnit, Plan, Scan, canonical
 from privet.core.ranges import shape_of
 from privet.core.rational import show
 from privet.core.shape import Form, Shape, Shapes, need, shape_of_kind
@@ -26,7 +26,7 @@ from privet.sql.known_tables import Known
 from privet.sql.places import at
 from privet.sql.registry import given, written
 from privet.sql.scopes import Scope
-from privet.sql.select import FARTHEST, Select, has_aggregates, only
+from privet.sql.select import FARTHEST, WINDOWS, Select, has_aggregates, only
 from privet.sql.subqueries import with_names
 from privet.sql.terms import Term, weight_of
 
@@ -123,6 +123,18 @@ WHAT = "ask for COUNT(*), SUM(x) or AVG(x)"
 DISTINCT = "GROUP BY the column and count its rows: SELECT ward, COUNT(*) FROM visits GROUP BY ward"
 
 
+SAME_ROWS = (
+    "repeat FROM and WHERE of the query around it and select one COUNT, SUM or AVG; ask for any other number in a query"
+    " of its own and write it here"
+)
+WINDOWED = (Function.COUNT, Function.COUNT_DISTINCT, Function.SUM)
+ADDED = (Function.COUNT, Function.SUM, Function.AVG)  # of all groups it follows from what is released of each
+
+
+def _canonical(condition: Term | None) -> object:
+    return None if condition is None else canonical(condition.expression)
+
+
 def plan_from(tree: exp.Select, known: Known, weight: str | None = None) -> Plan:
     """The plan of a SELECT, with each row counted by a weight if one is named. Every expression in it has a shape."""
     with at(tree.args.get("distinct")):
@@ -165,9 +177,10 @@ class _Query(Select):
         super().__init__(tree, scope, known)
         self.places: list[list[str]] = []  # the names of each item of SELECT
         self.levels: list[list[Term]] = []
+        self.passing: Term | None = None  # what stands in WHERE
 
     def plan(self, weight: str | None) -> tuple[Plan, Used]:
-        where = self.conditions()
+        self.passing = where = self.conditions()
         self._group()
         self._select()
         having = self.having()
@@ -188,6 +201,7 @@ class _Query(Select):
             order=order,
             limit=self._rows("limit"),
             offset=self._rows("offset") or 0,
+            totals=tuple(self.draft.totals.values()),
         )
         return plan if weight is None else weighted(plan, weight), used
 
@@ -229,6 +243,69 @@ class _Query(Select):
                 named[i] = [key or self.draft.compute(self.answer("SELECT")(node), alias)]
             self.outputs |= {shown.lower(): shown for shown in named[i]}
         self.places = [named[i] for i in range(len(self.items))]
+
+    # Shares of a total: noisy numbers of several groups, added up for free.
+
+    def over_groups(self, node: exp.Expr, clause: str) -> Term | None:
+        if clause == "SELECT" and isinstance(node, exp.Window):
+            return self._window(node)
+        if clause == "SELECT" and isinstance(node, exp.Subquery):
+            return self._whole(node)
+        return super().over_groups(node, clause)
+
+    def _window(self, node: exp.Window) -> Term:
+        """SUM(COUNT(*)) OVER (PARTITION BY key): HAVING comes before it, and there are no rows of totals to add up."""
+        outer, of = node.this, node.args.get("partition_by") or []
+        plain = not given(node) - {"this", "partition_by", "over"}
+        inner = outer.expressions[0] if len(outer.expressions) == 1 else None
+        summed = isinstance(outer, exp.Anonymous) and outer.name.upper() == "SUM"
+        if not (plain and summed and inner is not None and is_aggregate(inner)):
+            raise RefusedQueryError(f"{written(node)} is not answered", WINDOWS, "unsupported-function")
+        asked = self.aggregates.one(inner, "OVER")
+        if asked.function not in WINDOWED:
+            raise RefusedQueryError(
+                f"{written(node)} adds up what is no count and no sum",
+                "add up COUNT(*) or SUM(x)",
+                "unsupported-function",
+            )
+        if self.tree.args.get("having") is not None or self.levels:
+            raise RefusedQueryError(
+                f"{written(node)} is used together with HAVING or ROLLUP, whose rows it would add up",
+                "leave them out, or divide by (SELECT COUNT(*) FROM ...) with the same FROM and WHERE",
+                "unsupported-sql",
+            )
+        return self.draft.total(asked, tuple(self._partition(key) for key in of))
+
+    def _partition(self, node: exp.Expr) -> str:
+        with at(node):
+            alias = self.aliases.get(node.name.lower()) if isinstance(node, exp.Column) and not node.table else None
+            name = self._key(node) or (None if alias is None else self._key(alias))
+            if name is None:
+                raise RefusedQueryError(
+                    f"PARTITION BY {written(node)} is no key of the query", "add it to GROUP BY", "not-grouped"
+                )
+            return name
+
+    def _whole(self, node: exp.Subquery) -> Term:
+        """(SELECT COUNT(*) FROM the same WHERE the same): all groups together."""
+        tree = node.unnest()
+        if not isinstance(tree, exp.Select) or given(tree) - {"expressions", "from_", "joins", "where"}:
+            raise RefusedQueryError("this sub-query in SELECT is not answered", SAME_ROWS, "misplaced-subquery")
+        self.known.count()
+        inner = Select(tree, scope_of(tree, self.known), self.known)
+        where = inner.conditions()
+        items = [item for item, _ in inner.items]
+        same = inner.scope.origin == self.scope.origin and _canonical(where) == _canonical(self.passing)
+        if not (same and len(items) == 1 and is_aggregate(items[0])):
+            raise RefusedQueryError(
+                "the sub-query is not one aggregate of the same rows", SAME_ROWS, "misplaced-subquery"
+            )
+        asked = inner.aggregates.one(items[0], "SELECT")
+        if asked.function not in ADDED:
+            raise RefusedQueryError(
+                f"{written(items[0])} of all groups does not follow from that of each", SAME_ROWS, "misplaced-subquery"
+            )
+        return self.draft.total(asked)
 
     # ORDER BY and LIMIT see the answer only.
 
@@ -297,7 +374,8 @@ def _shapes(origin: Origin, declared: dict[str, dict[str, Shape]]) -> Shapes:
 
 def _check(plan: Plan, columns: Shapes, tree: exp.Select) -> None:
     """Every expression has a shape of the right form. What WHERE excludes need not fit."""
-    answered = {aggregate.name: ANSWERED for aggregate in plan.aggregates}
+    names = [*(aggregate.name for aggregate in plan.aggregates), *(total.name for total in plan.totals)]
+    answered = dict.fromkeys(names, ANSWERED)
     if plan.where is not None:
         with at(tree.args.get("where")):
             _shaped("WHERE", plan.where, columns, Form.TRUTH)

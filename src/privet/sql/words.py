@@ -73,7 +73,8 @@ _GRAMMAR = {
     TokenType.LTE, TokenType.GT, TokenType.GTE, TokenType.DCOLON, TokenType.DOT, TokenType.NUMBER, TokenType.STRING,
     TokenType.SEMICOLON, TokenType.DISTINCT, TokenType.L_BRACKET, TokenType.R_BRACKET, TokenType.JOIN, TokenType.ON,
     TokenType.USING, TokenType.WITH, TokenType.EXISTS, TokenType.ROLLUP, TokenType.CUBE, TokenType.GROUPING_SETS,
-    TokenType.FETCH, TokenType.NEXT, TokenType.ROW, TokenType.ROWS, TokenType.ONLY, *functions.SIGNS,
+    TokenType.FETCH, TokenType.NEXT, TokenType.ROW, TokenType.ROWS, TokenType.ONLY, TokenType.OVER,
+    TokenType.PARTITION_BY, *functions.SIGNS,
 }  # fmt: skip
 _SIDES = {TokenType.LEFT, TokenType.INNER, TokenType.OUTER}  # before JOIN, otherwise a name or a function
 _BEFORE_JOIN = {TokenType.JOIN, TokenType.OUTER, TokenType.SEMI, TokenType.ANTI}
@@ -87,7 +88,7 @@ _OPENING = {  # words that may stand before a parenthesis without being a functi
     TokenType.LIMIT, TokenType.OFFSET, TokenType.AND, TokenType.OR, TokenType.NOT, TokenType.IN, TokenType.BETWEEN,
     TokenType.CASE, TokenType.WHEN, TokenType.THEN, TokenType.ELSE, TokenType.FILTER, TokenType.ALIAS, TokenType.IS,
     TokenType.DISTINCT, TokenType.JOIN, TokenType.ON, TokenType.USING, TokenType.EXISTS, TokenType.ROLLUP,
-    TokenType.CUBE, TokenType.GROUPING_SETS, *functions.OPENING,
+    TokenType.CUBE, TokenType.GROUPING_SETS, TokenType.OVER, *functions.OPENING,
 }  # fmt: skip
 _LISTED = {TokenType.NUMBER, TokenType.COMMA, TokenType.DASH, TokenType.SLASH}
 _BEFORE_LIST = {TokenType.L_PAREN, TokenType.COMMA}
@@ -107,7 +108,11 @@ _MOMENTS = "select AVG(x), AVG(x * x) and AVG(x * x * x) and compute with the an
 _SLOPE = "select COVAR_POP(y, x), VAR_POP(x), AVG(x) and AVG(y) and compute with the answers: that is free"
 _EVERY = "count the rows where it holds and where it does not: COUNT_IF(smoker), COUNT_IF(NOT smoker)"
 _LIST = "write QUANTILE(x, [0.25, 0.5, 0.75]); other lists are not answered"
-_RANKS = "rank the groups by their noisy answers: ORDER BY COUNT(*) DESC LIMIT 10; window functions are not answered"
+_RANKS = (
+    "rank the groups by their noisy answers: ORDER BY COUNT(*) DESC LIMIT 10; of windows only SUM(COUNT(*)) OVER () is"
+    " answered, with or without PARTITION BY keys; for the first or last day of each unit write MIN or MAX with"
+    " GROUP BY unit"
+)
 _TOTALS = "a key that is added up over is NULL in the answer; leave GROUPING out"
 _COLUMNS = "name the columns inside: SELECT x AS a"
 REMEDIES = {
@@ -115,7 +120,7 @@ REMEDIES = {
     "LATERAL": "write a JOIN with a sub-query that has GROUP BY unit", "RECURSIVE": "write WITH without RECURSIVE",
     "DISTINCT": "GROUP BY the column and count its rows; DISTINCT is allowed in COUNT(DISTINCT x) and in sub-queries",
     "ANY": "write unit IN (SELECT unit FROM ...)", "SOME": "write unit IN (SELECT unit FROM ...)",
-    "OVER": _RANKS, "PARTITION BY": _RANKS, "WINDOW": _RANKS, "QUALIFY": _RANKS, "ROW_NUMBER": _RANKS, "RANK": _RANKS,
+    "WINDOW": _RANKS, "QUALIFY": _RANKS, "ROW_NUMBER": _RANKS, "RANK": _RANKS,
     "DENSE_RANK": _RANKS, "PERCENT_RANK": _RANKS, "CUME_DIST": _RANKS, "NTILE": _RANKS, "LAG": _RANKS, "LEAD": _RANKS,
     "NTH_VALUE": _RANKS, "GROUPING": _TOTALS, "GROUPING_ID": _TOTALS,
     "GROUP": "write GROUP BY keys, or QUANTILE(x, 0.5)", "TRY_DIVIDE": "write SAFE_DIVIDE(x, y), or x / y",

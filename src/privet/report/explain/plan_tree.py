@@ -109,6 +109,9 @@ def _made(read: Outline) -> Iterator[TreeBranch]:
         yield TreeBranch(f"totals {and_(map(level_words, totals))}: sums over groups, so that parts add up")
     if totals and len(totals) == len(levels_of(plan)):
         yield TreeBranch("only these totals are shown, not their parts")
+    for total in plan.totals:
+        over = f"groups with the same {and_(list(map(one_line, total.level)))}" if total.level else "all groups"
+        yield TreeBranch(f"{one_line(total.name)} = {one_line(total.aggregate)} of {over}, added up")
     for column in plan.computed:
         used = [one_line(name) for name in dict.fromkeys(columns_in(column.value))]
         yield TreeBranch(
