@@ -284,7 +284,8 @@ def measure(contender: str, tables: list[Data], releases: int, epsilons: Sequenc
     versions = {"privet": pv.__version__} if peer is None else peer.versions
     if peer is not None:
         peer.close()
-    return {"versions": versions, "seconds": round(time.monotonic() - started)} | commit(), rows
+    source = commit(Path(pv.__file__).parent) if contender == BEFORE else commit()
+    return {"versions": versions, "seconds": round(time.monotonic() - started)} | source, rows
 
 
 def asked(ask: Ask, data: Data, question: tuple[str, ...], *how: Any) -> list[Row]:
