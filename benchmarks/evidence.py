@@ -58,13 +58,13 @@ class Evidence:
             self.file.write_text(json.dumps(body, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def commit() -> dict[str, Any]:
+def commit(checkout: Path = ROOT) -> dict[str, Any]:
     """The commit that is measured, and whether its source was changed since."""
 
     def git(*words: str) -> str:
-        return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+        return subprocess.run(["git", *words], cwd=checkout, capture_output=True, text=True, check=True).stdout.strip()
 
-    return {"commit": git("rev-parse", "--short", "HEAD"), "source_changed": bool(git("status", "--short", "src"))}
+    return {"commit": git("rev-parse", "--short", "HEAD"), "source_changed": bool(git("status", "--short", ":/src"))}
 
 
 def mapped(work: Callable[[One], Other], jobs: Iterable[One], processes: int) -> Iterator[Other]:
