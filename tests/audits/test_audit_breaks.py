@@ -6,14 +6,15 @@ power of nearly 1; a correct one is flagged with a probability of 1e-6 at most.
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats
+from support.sequential import Rates, decide
 
 from privet.audits import Answers, Between, Claim, People, Rows, audit
 
@@ -272,23 +273,27 @@ def test_what_is_right_is_spared(case: Case) -> None:
 
 @pytest.mark.proof
 def test_false_alarms_are_as_rare_as_stated() -> None:
-    """300 audits at confidence 0.9 of mechanisms that use up their claims, with stops after every stage.
+    """Audits at confidence 0.9 of mechanisms that use up their claims, with stops after every stage.
 
-    If each erred with probability 0.1, more than `most` would err with probability 1e-9; that the same count is far
-    above it for noise a fifth too small (power: above 0.999 in all) says that the test could have failed.
+    If each errs with probability 0.1, they are rejected with a chance of 1e-9 at most; if each errs with probability
+    0.3, they are accepted with a chance of 1e-3 at most. That noise a fifth too small is rejected says that the test
+    could have failed. (No mechanism is audited fewer than 4 times: at least 28 audits are needed.)
     """
     pairs: dict[str, Any] = {
         "count": ([1], [1, 1]), "parts at their share": (np.zeros(4, int), np.ones(4, int)),
         "randomized response": ([], [1]), "Gaussian, mu": ([], [1]), "Gaussian, delta": ([], [1]),
         "noisy max": (np.array([1.0, 0, 1, 1]), np.array([0.0, 1, 0, 0])),
     }  # fmt: skip
-    wrong = 0
-    for seed in range(300):
-        name = list(pairs)[seed % len(pairs)]
-        case = next(case for case in CORRECT if case.name == name)
-        mechanism = case.make(np.random.default_rng(seed))
-        wrong += audit(mechanism, case.claim, pairs[name], samples=8000, confidence=0.9).violated
-    most = int(stats.binom.isf(1e-9, 300, 0.1))
-    assert wrong <= most
+    named = {case.name: case for case in CORRECT}
+    rates = Rates(stated=0.1, too_high=0.3, alarm=1e-9, miss=1e-3)
+    assert rates.fewest >= 4 * len(pairs)
+
+    def alarms() -> Iterator[tuple[int, int]]:
+        for seed, name in enumerate(itertools.cycle(pairs)):
+            mechanism, claim = named[name].make(np.random.default_rng(seed)), named[name].claim
+            yield int(audit(mechanism, claim, pairs[name], samples=8000, confidence=0.9).violated), 1
+
+    assert decide(rates, alarms()).accepted
     off = Case("off", lambda d: lambda data, n: data + geometric(d, 1.2, n), (0, 1))
-    assert sum(run(off, seed, samples=8000, confidence=0.9).violated for seed in range(100)) > most
+    found = ((int(run(off, seed, samples=8000, confidence=0.9).violated), 1) for seed in itertools.count())
+    assert not decide(rates, found).accepted

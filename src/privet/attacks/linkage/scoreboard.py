@@ -293,15 +293,21 @@ def _gains(  # noqa: PLR0913, PLR0917  two tables, and how they are compared
     item = points.item[some]
     start, count = events.starts[item], events.starts[item + 1] - events.starts[item]
     point = np.repeat(some, count)
-    event = np.repeat(start, count) + np.arange(len(point)) - np.repeat(np.cumsum(count) - count, count)
-    alike = _alike(points.value[point], events.value[event], widths[0])
-    alike = (alike + _alike(points.date[point], events.date[event], widths[1])) / 2
+    event = np.repeat(start - (np.cumsum(count) - count), count) + np.arange(len(point))
+    alike = _alike((points.value, point), (events.value, event), widths[0])
+    alike = (alike + _alike((points.date, point), (events.date, event), widths[1])) / 2
     return (points.target[point] - first) * events.people + events.person[event], worth[point] * alike
 
 
-def _alike(one: Floats, other: Floats, width: float) -> Floats:
-    """1 for the same, 1/e for a width apart; 1 where one of the two is not told."""
-    return np.exp(-np.nan_to_num(np.abs(one - other)) / width)
+def _alike(one: tuple[Floats, Integers], other: tuple[Floats, Integers], width: float) -> Floats | float:
+    """Of numbers and the places of those compared: 1 for the same, 1/e for a width apart; 1 where one of the two is not
+    told."""
+    (left, here), (right, there) = one, other
+    if np.isnan(left).all() or np.isnan(right).all():
+        return 1.0
+    apart = np.abs(left[here] - right[there])
+    apart[np.isnan(apart)] = 0
+    return np.exp(apart / -width)
 
 
 def _best(gains: tuple[Integers, Floats], shape: tuple[int, int], hidden: Integers | None) -> Ranking:
@@ -316,15 +322,15 @@ def _best(gains: tuple[Integers, Floats], shape: tuple[int, int], hidden: Intege
     spread = np.nanstd(scores, axis=1)
     scores[rows, best] = -1.0
     second = np.nanmax(scores, axis=1)
-    without = score - _largest(cell, gain, rows * shape[1] + best)
+    without = score - _largest(cell, gain, best, shape[1])
     out = np.divide(without - second, spread, out=np.zeros(len(rows)), where=spread > 0)
     return Ranking(best=np.where(score > 0, best, NOBODY), score=score, second=second, eccentricity=out)
 
 
-def _largest(cell: Integers, gain: Floats, places: Integers) -> Floats:
-    """Of what is added at each of these places, which ascend; 0 where nothing is."""
-    at = np.minimum(np.searchsorted(places, cell), len(places) - 1)
-    here = places[at] == cell
-    most = np.zeros(len(places))
-    np.maximum.at(most, at[here], gain[here])
+def _largest(cell: Integers, gain: Floats, best: Integers, people: int) -> Floats:
+    """Of what is added for the best person of each target; 0 where nothing is."""
+    target = cell // people
+    here = cell == target * people + best[target]
+    most = np.zeros(len(best))
+    np.maximum.at(most, target[here], gain[here])
     return most
