@@ -210,6 +210,13 @@ def test_within_is_kept_by_every_kind_of_total(names: list[str], limits: Bounds,
     assert found.loss == sequential([part.loss for part in found.parts])
 
 
+@pytest.mark.parametrize("beside", [N, average("a", "nothing"), average("b", "age")], ids=lambda one: one.name)
+def test_a_column_that_is_always_zero_has_a_sum(beside: Aggregate) -> None:
+    """Beside it a count or an average, with which sums are tried as pairs."""
+    asked = single(plan((), total("s", "nothing"), beside))
+    assert asked.loss.epsilon == 1
+
+
 def test_sums_come_from_centered_ones_where_that_errs_less() -> None:
     """An age lies between 0 and 120: its sum with its count beside it has noise for 60."""
     asked = single(plan((), N, total("s", "age")))

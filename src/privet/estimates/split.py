@@ -88,7 +88,7 @@ def _weights_apart(recipe: Recipe, measures: Sequence[Measure], gauge: Gauge) ->
         return 1, END_COUNTS[gauge], END_COUNTS[gauge]
     if function is Function.SUM and len(recipe.measures) > 1:  # in units of what a row can add to the sum itself
         centered = measures[recipe.measures[0]]
-        most = max(abs(centered.low + centered.center), abs(centered.high + centered.center))
+        most = max(abs(centered.low + centered.center), abs(centered.high + centered.center), 1)  # 0 if always 0
         return (centered.size / most) ** 2, (centered.center / most) ** 2
     return MOMENTS.get(function, (1,))
 
