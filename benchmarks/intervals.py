@@ -8,6 +8,11 @@ chosen by noise are counted table by table. "Held" is the share of printed inter
 hold at once also the share of tables in which all do. A kind fails if it is more than three standard errors below 95 %.
 An exact value that is NULL is not counted. A ratio without an interval may be anything, which holds: an interval is
 only left out where the noisy divisor is near 0.
+
+"Shrink" compares the width with the shortest valid one: every interval of a kind could shrink to this share of its
+width, around its middle, and 95 % would still hold on these data. It is the 95 % quantile of the distance between the
+exact value and the middle, over the half width. It is not a promise: on other data the share is another one, and a
+discrete law has no interval between two whole numbers.
 """
 
 from __future__ import annotations
@@ -17,7 +22,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from evidence import Evidence, mapped, options, parse
@@ -52,7 +57,15 @@ PRICES = {"Laplace": Price(epsilon=1), "Gaussian": Price(rho="0.5")}
 LARGE = {"Laplace": Price(epsilon="0.1"), "Gaussian": Price(rho="0.005")}
 N, PEOPLE = Aggregate(name="n", function=Function.COUNT), Aggregate(name="n", function=Function.COUNT_DISTINCT)
 Rows = Sequence[tuple[int | None, int | None, int | None]]  # x, y and a weight
-Hits = tuple[int, int]  # how many hold, of how many
+
+
+class Hits(NamedTuple):
+    """How many intervals hold, of how many, and to which share of their width they could shrink."""
+
+    held: int
+    printed: int
+    shrink: float | None = None
+
 
 DATA: dict[str, Rows] = {  # of one group
     "nobody": (),
@@ -175,17 +188,26 @@ def sides(measure: Measure) -> list[Measure]:
     return [above, replace(above, value=opposite, center=-measure.center - measure.high)]
 
 
-def holds(cell: object, true: Fraction | float | None) -> bool | None:
-    """None where there is no interval, or nothing to hold; floats are right to a billionth."""
+def distance(cell: object, true: Fraction | float | None) -> float | None:
+    """In half widths; above 1 where the interval does not hold. None where there is no interval, or nothing to hold;
+    floats are right to a billionth."""
     if true is None or not isinstance(cell, Estimate) or cell.low is None or cell.high is None:
         return None
-    slack = Fraction(0) if isinstance(true, Fraction | int) else Fraction(1, 10**9)
-    return cell.low - slack <= Fraction(true) <= cell.high + slack
+    return from_middle(cell.low, cell.high, true, 0 if isinstance(true, Fraction | int) else Fraction(1, 10**9))
 
 
-def added(hits: Iterable[bool | None]) -> Hits:
-    seen = [hit for hit in hits if hit is not None]
-    return sum(seen), len(seen)
+def from_middle(low: Any, high: Any, true: Any, slack: Any = 0) -> float:
+    """|true - middle| / half width, above 1 exactly where `true` is not between low and high."""
+    low, high, true = (Fraction(part) for part in (low - slack, high + slack, true))
+    if low <= true <= high:
+        return float(abs(2 * true - low - high) / (high - low)) if low < high else 0.0
+    return max(float(abs(2 * true - low - high) / (high - low)), 1 + 1e-9) if low < high else math.inf
+
+
+def added(distances: Iterable[float | None]) -> Hits:
+    seen = sorted(one for one in distances if one is not None)
+    shrink = seen[math.ceil(SHARE * len(seen)) - 1] if seen else None
+    return Hits(sum(one <= 1 for one in seen), len(seen), shrink)
 
 
 # Plain intervals: one trial a group
@@ -255,12 +277,12 @@ def plain(case: Plain, price: Price, kinds: Kinds, tables: int, rows: Rows) -> H
     known: dict[str, Any] = {one.name: truth(one, rows) for one in read.aggregates}
     for column in read.computed:
         known[column.name] = evaluate(column.value, known)
-    hits: list[bool | None] = []
+    hits: list[float | None] = []
     for _ in range(tables):
         found = rows_of(asked, noisy(asked, [rows] * kinds.groups), SHARE, case.publication)
-        hits += [holds(row.line[case.shown], known[case.shown]) for row in found]
+        hits += [distance(row.line[case.shown], known[case.shown]) for row in found]
     true = known[case.shown]
-    return added(hit if hit is not None or true is None or not read.computed else True for hit in hits)
+    return added(hit if hit is not None or true is None or not read.computed else 0.0 for hit in hits)
 
 
 # Totals: one trial a group of several
@@ -270,10 +292,10 @@ def totals(price: Price, function: Function, kinds: Kinds, tables: int, rows: Ro
     """Over five cells each, "h" and missing."""
     aggregate = N if function is Function.COUNT else of(function, "n")
     asked = kinds.asked(price, aggregate, keys=("g", "h"), levels=(("g", "h"), ("g",)))
-    hits: list[bool | None] = []
+    hits: list[float | None] = []
     for _ in range(tables):
         found = rows_of(asked, noisy(asked, [rows] * (5 * kinds.groups)), SHARE)
-        hits += [holds(row.line["n"], truth(aggregate, tuple(rows) * 5)) for row in found if row.level == ("g",)]
+        hits += [distance(row.line["n"], truth(aggregate, tuple(rows) * 5)) for row in found if row.level == ("g",)]
     return added(hits)
 
 
@@ -302,17 +324,17 @@ def keys(thresholds: int, widths: int, more: int, tables: int, kinds: Kinds) -> 
     shown = [int(people + noise) for noise in draws if people + noise >= part.threshold][: tables * kinds.groups]
     table = asked.showing([(f"t{place}",) for place in range(len(shown))])
     vectors = [[0] * len(shown) for _ in asked.parts[:-1]] + [shown]
-    return added(holds(row.line["n"], Fraction(people)) for row in rows_of(table, vectors, SHARE))
+    return added(distance(row.line["n"], Fraction(people)) for row in rows_of(table, vectors, SHARE))
 
 
 def other(price: Price, tables: int, kinds: Kinds, rows: Rows) -> Hits:
     """The row of the rest, and the shown groups beside it."""
     asked = kinds.asked(replace(price, delta="1e-10"), N, keys=("t",), other="elsewhere")
     table = asked.showing([("here",), ("there",)])
-    hits: list[bool | None] = []
+    hits: list[float | None] = []
     for _ in range(tables * kinds.groups // 3):
         counts = noisy(replace(table, parts=table.parts[:-1]), [rows] * 3)
-        hits += [holds(row.line["n"], Fraction(len(rows))) for row in rows_of(table, [*counts, [99, 99]], SHARE)]
+        hits += [distance(row.line["n"], Fraction(len(rows))) for row in rows_of(table, [*counts, [99, 99]], SHARE)]
     return added(hits)
 
 
@@ -372,10 +394,10 @@ def chosen(case: Chosen, price: Price, tables: int, kinds: Kinds) -> tuple[Hits,
         hits = [
             hit
             for row in found
-            if (hit := holds(row.line[case.shown], _true(case, asked, row, rows, kinds))) is not None
+            if (hit := distance(row.line[case.shown], _true(case, asked, row, rows, kinds))) is not None
         ]
         each += hits
-        whole.append(all(hits))
+        whole.append(max(hits, default=0.0))
     return added(each), (added(whole) if each and case.at_once else None)
 
 
@@ -401,7 +423,7 @@ def ranks(quantile: Fraction | None, trials: int, values: Sequence[int], kinds: 
         found = draw(where, counts, loss, law)  # type: ignore[arg-type]
         below, upto = (sum(value < found for value in values), sum(value <= found for value in values))
         far = max(sought.unit * below - sought.target, sought.target - sought.unit * upto)
-        hits.append(far <= off)
+        hits.append(from_middle(-off, off, max(far, 0)))
     return added(hits)
 
 
@@ -419,7 +441,9 @@ def spans(aggregate: Aggregate, price: Price, trials: int, values: Sequence[int]
         (row,) = rows_of(asked, noisy, SHARE)
         item = row.line["q"]
         assert isinstance(item, Estimate)
-        hits.append(item.low is not None and item.high is not None and item.low <= first and last <= item.high)
+        ends = (item.low, item.high)
+        missing = item.low is None or item.high is None
+        hits.append(math.inf if missing else max(from_middle(*ends, value) for value in (first, last)))
     return added(hits)
 
 
@@ -465,8 +489,8 @@ def advantages(name: str, trials: int, people: int = 200) -> Hits:
     return added(found)
 
 
-def _inside(interval: Interval, true: float) -> bool:
-    return interval.low <= true <= interval.high
+def _inside(interval: Interval, true: float) -> float:
+    return from_middle(interval.low, interval.high, true)
 
 
 CURVES = ("AUC", "best advantage", "found at 10 % false alarms", "false alarms among others")
@@ -496,16 +520,24 @@ def _normal(x: float) -> float:
 
 
 def result(kind: str, hits: Hits, together: Hits | None = None) -> dict[str, Any]:
-    held, printed = hits
-    row: dict[str, Any] = {"kind": kind, "printed": printed, "held": round(held / printed, 4) if printed else None}
+    row: dict[str, Any] = {"kind": kind, "printed": hits.printed, "held": _share(hits), "shrink": _short(hits)}
     if together is not None:
-        row |= {"tables": together[1], "all_held": round(together[0] / together[1], 4) if together[1] else None}
+        row |= {"tables": together.printed, "all_held": _share(together), "all_shrink": _short(together)}
     return row | {"ok": all(_enough(one) for one in (hits, together) if one is not None)}
+
+
+def _share(hits: Hits) -> float | None:
+    return round(hits.held / hits.printed, 4) if hits.printed else None
+
+
+def _short(hits: Hits) -> float | None:
+    """Nothing finite where more than 5 % lie outside an interval of no width."""
+    return None if hits.shrink is None or math.isinf(hits.shrink) else round(hits.shrink, 4)
 
 
 def _enough(hits: Hits) -> bool:
     """At least 95 %, less three standard errors."""
-    held, of_all = hits
+    held, of_all, _ = hits
     return held >= float(SHARE) * of_all - 3 * math.sqrt(of_all * float(SHARE * (1 - SHARE)))
 
 
@@ -519,7 +551,7 @@ class Job:
 
     def done(self) -> dict[str, Any]:
         found = self.work(*self.arguments)
-        return result(self.kind, *(found if isinstance(found[0], tuple) else (found,)))
+        return result(self.kind, *((found,) if isinstance(found, Hits) else found))
 
 
 def worst(work: Callable[..., Hits], data: Sequence[str], tables: int, *arguments: Any) -> Hits:
@@ -578,7 +610,9 @@ def _rate(hits: Hits) -> tuple[float, int]:
 def _printed(row: dict[str, Any]) -> dict[str, Any]:
     held = "no interval" if row["held"] is None else f"{row['held']:.2%} of {row['printed']:,}"
     at_once = "" if row.get("all_held") is None else f"; all at once {row['all_held']:.2%} of {row['tables']:,}"
-    print(f"{'    ' if row['ok'] else 'BAD '} {row['kind']:58} {held}{at_once}", flush=True)
+    needed = row.get("all_shrink", row["shrink"])
+    shrink = "" if needed is None else f"; {needed:.0%} of the width would do"
+    print(f"{'    ' if row['ok'] else 'BAD '} {row['kind']:58} {held}{at_once}{shrink}", flush=True)
     return row
 
 

@@ -4,6 +4,8 @@ intervals of differences of shares."""
 from __future__ import annotations
 
 import json
+import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -34,13 +36,32 @@ def test_every_kind_is_measured(script: Any) -> None:
 
 
 def test_an_interval_that_is_too_short_is_noticed(script: Any) -> None:
-    assert script.result("good", (1_900, 2_000))["ok"]
-    assert script.result("three standard errors below", (1_871, 2_000))["ok"]
-    assert not script.result("bad", (1_870, 2_000))["ok"]
-    assert not script.result("bad at once", (2_000, 2_000), (300, 500))["ok"]
-    assert script.result("none", (0, 0), (0, 0)) == {
-        "kind": "none", "printed": 0, "held": None, "tables": 0, "all_held": None, "ok": True
+    hits = script.Hits
+    assert script.result("good", hits(1_900, 2_000))["ok"]
+    assert script.result("three standard errors below", hits(1_871, 2_000))["ok"]
+    assert not script.result("bad", hits(1_870, 2_000))["ok"]
+    assert not script.result("bad at once", hits(2_000, 2_000), hits(300, 500))["ok"]
+    assert script.result("none", hits(0, 0), hits(0, 0)) == {
+        "kind": "none", "printed": 0, "held": None, "shrink": None,
+        "tables": 0, "all_held": None, "all_shrink": None, "ok": True,
     }  # fmt: skip
+
+
+def test_how_far_intervals_could_shrink(script: Any) -> None:
+    """0 ... 100 shrunk around its middle to 90 % of its width is 5 ... 95, which holds 95 of these 100 numbers."""
+    inside = [*range(5, 96), 96, 97, 98, 99, 100, *[50] * 4]
+    found = script.added([script.from_middle(0, 100, value) for value in inside])
+    assert found == (100, 100, 0.9)
+    assert script.added([None, 0.5]) == (1, 1, 0.5)
+    assert script.added([None]) == (0, 0, None)
+
+
+def test_a_distance_is_above_1_exactly_outside(script: Any) -> None:
+    outside = Fraction(100) + Fraction(1, 10**30)  # as a float it is 100
+    assert script.from_middle(0, 100, 100) == 1 < script.from_middle(0, 100, outside)
+    assert script.from_middle(7, 7, 7) == 0
+    assert script.from_middle(7, 7, outside) == math.inf
+    assert script.added([1.0, script.from_middle(0, 100, outside)])[:2] == (1, 2)
 
 
 def test_the_truth_is_that_of_the_textbook(script: Any) -> None:
