@@ -34,6 +34,7 @@ from privet.catalog.declarations import (  # fmt: skip
     texts,
     with_limits,
 )
+from privet.catalog.writing import NAMES, Writing, writing_from
 from privet.core.partition import Partition
 from privet.core.rational import show
 from privet.core.schema import FLAGS, Boolean, Category, Date, Integer, Kind, Number, Text, Timestamp
@@ -131,9 +132,10 @@ def _table(name: str, entry: object) -> Table:
         source, unit = _source(given.get("source")), _unit(given)
     except InvalidInputError as error:
         raise inside(f"table {show(name)}", error) from None
-    kinds = {column: kind for column, (kind, _) in columns.items()}
-    codes = {column: codes for column, (_, codes) in columns.items()}
-    return Table(name=name, source=source, unit=unit, columns=kinds, missing=codes, **limits)
+    kinds = {column: kind for column, (kind, _, _) in columns.items()}
+    codes = {column: codes for column, (_, codes, _) in columns.items()}
+    written = {column: writing for column, (_, _, writing) in columns.items()}
+    return Table(name=name, source=source, unit=unit, columns=kinds, missing=codes, writing=written, **limits)
 
 
 def _unit(given: Mapping[str, Any]) -> str | None:
@@ -160,10 +162,11 @@ def _source(entry: object) -> Source:
     return Source(**given)
 
 
-def _column(name: str, entry: object) -> tuple[Kind, tuple[str, ...]]:
+def _column(name: str, entry: object) -> tuple[Kind, tuple[str, ...], Writing]:
     given = dict(_mapping(entry, f"column {show(name)}"))
     try:
         word, codes = given.pop("kind", None), texts(given.pop("missing", ()), "missing")
+        writing = {name: given.pop(name) for name in NAMES if name in given}
         kind = KINDS.get(word) if isinstance(word, str) else None
         if kind is None:
             raise InvalidInputError(f"there is no kind {show(word)}", f"use one of {listed(KINDS)}", "unknown-choice")
@@ -173,7 +176,8 @@ def _column(name: str, entry: object) -> tuple[Kind, tuple[str, ...]]:
             raise InvalidInputError(
                 f"kind {word} needs {listed(wanted)}", f"add {listed(wanted - set(given))}", "missing-entry"
             )
-        return cast(Kind, kind(**given)), codes
+        made = cast(Kind, kind(**given))
+        return made, codes, writing_from(writing, made)
     except InvalidInputError as error:
         raise inside(f"column {show(name)}", error) from None
 
@@ -269,7 +273,8 @@ def section(table: Table, notes: Mapping[str, str] | None = None) -> str:
     lines += ["", f"[{place}.columns]"]
     for name, kind in table.columns.items():
         codes = {"missing": table.missing[name]} if name in table.missing else {}
-        lines.append(_line(name, _spelled(kind) | codes, notes.get(f"column {name}")))
+        written = table.writing[name].given if name in table.writing else {}
+        lines.append(_line(name, _spelled(kind) | written | codes, notes.get(f"column {name}")))
     return "\n".join(lines) + "\n"
 
 
