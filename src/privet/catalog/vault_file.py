@@ -45,6 +45,7 @@ __all__ = [
     "Catalog",
     "Source",
     "Table",
+    "column_line",
     "dump",
     "parse",
     "partition_section",
@@ -271,11 +272,15 @@ def section(table: Table, notes: Mapping[str, str] | None = None) -> str:
     place = f"tables.{_key(table.name)}"
     lines = [f"[{place}]", *(_line(key, value, notes.get(key)) for key, value in entries.items())]
     lines += ["", f"[{place}.columns]"]
-    for name, kind in table.columns.items():
-        codes = {"missing": table.missing[name]} if name in table.missing else {}
-        written = table.writing[name].given if name in table.writing else {}
-        lines.append(_line(name, _spelled(kind) | written | codes, notes.get(f"column {name}")))
+    lines += [column_line(table, name, notes.get(f"column {name}")) for name in table.columns]
     return "\n".join(lines) + "\n"
+
+
+def column_line(table: Table, name: str, note: str | None = None) -> str:
+    """The line about one column."""
+    codes = {"missing": table.missing[name]} if name in table.missing else {}
+    written = table.writing[name].given if name in table.writing else {}
+    return _line(name, _spelled(table.columns[name]) | written | codes, note)
 
 
 def _spelled(kind: Kind) -> dict[str, object]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from privet.backends.duckdb import DuckDb
 from privet.backends.origins import check_unit_wise
+from privet.backends.unread import Unread
 from privet.catalog import vault_file
 from privet.catalog.declarations import LIMITS, Catalog, Source, Table, defaults, limit_of, portable, with_limits
 from privet.core.accountant import Budget
@@ -54,6 +55,7 @@ class Vault:
         self.ledger = ledger
         self._catalog = declared
         self._memory: dict[str, object] = {}
+        self._unread: dict[str, tuple[Unread, ...]] = {}
         self._backend = DuckDb(self.base, self._memory)
         self._noise: NoiseSource = FreshNoise()
         self.note = ""  # what whoever looks at a frame of it should know
@@ -131,6 +133,7 @@ class Vault:
         max_rows: int | None = None,
         public: bool = False,
         key: str | Sequence[str] = (),
+        writing: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> Table:
         """Declare a table: where its rows are, whom to protect, which values there can be.
@@ -141,7 +144,10 @@ class Vault:
         read the data, such as delimiter=";", encoding="cp1252", missing=["NA"].
 
         A `public` table may be read by everybody and has no unit; questions join it to others. `key` names the columns
-        that tell its rows apart.
+        that tell its rows apart. `writing` says how the texts of single columns are written: {"cost": {"marks": ["$"],
+        "thousands": ","}, "day": {"date_format": "%m/%d/%Y"}, "arrival": {"offset": "utc"}}.
+
+        Raises InvalidInputError if nearly all values of a column cannot be read; `unreadable` says how many cannot.
         """
         if public and isinstance(unit, EllipsisType):
             unit = None
@@ -160,6 +166,7 @@ class Vault:
             columns=columns,
             public=bool(public),
             key=(key,) if isinstance(key, str) else tuple(key),
+            writing={} if writing is None else writing,
             **with_limits(limits),
         )
         return self._keep(Catalog.with_table, table, data)
@@ -170,12 +177,21 @@ class Vault:
 
     def check(self, name: str) -> None:
         """For the owner: raise InvalidInputError unless the declared columns can be read. It touches the data."""
-        self._backend.check(self.declaration(name))
+        table = self.declaration(name)
+        self._unread[name] = self._backend.check(table)
+        self._backend.check_unread(table, self._unread[name])
+
+    def unreadable(self, name: str) -> dict[str, tuple[int, int]]:
+        """For the owner: of each column with values that cannot be read as declared, and so count as missing, how many
+        these are, and of how many values. As counted when the table was last added, updated or checked here."""
+        if name not in self._unread:
+            self._unread[name] = self._backend.check(self.declaration(name))
+        return {one.column: (one.unread, one.values) for one in self._unread[name] if one.unread}
 
     def update_table(self, name: str, data: object = None, **changes: Any) -> Table:
         """New data or declarations under the same name. The version goes up; what was spent stays spent."""
         old = self.declaration(name)
-        known = ("columns", "unit", "public", "key", *LIMITS)
+        known = ("columns", "unit", "public", "key", "writing", *LIMITS)
         declared: dict[str, Any] = {name: changes.pop(name) for name in known if name in changes}
         if isinstance(declared.get("key"), str):
             declared["key"] = (declared["key"],)
@@ -457,8 +473,11 @@ class Vault:
         try:
             if record:
                 table = replace(table, types=trial.types(table))
-            trial.check(table)
+            found = trial.check(table)
+            if record:
+                trial.check_unread(table, found)
             yield table
+            self._unread[table.name] = found
             if frame is not None:
                 self._memory[table.name] = frame
                 self._backend.adopt(trial)
