@@ -295,7 +295,8 @@ def _check_date_format(text: object) -> None:
     if sorted(codes.get(part, part) for part in parts) != ["day", "month", "year"]:
         raise InvalidInputError(
             f"date_format {show(text)} does not name day, month and year once each",
-            'use %d, %m (or %b, %B) and %Y (or %y), such as "%d.%m.%Y"',
+            'use %d, %m (or %b, %B) and %Y (or %y), such as "%d.%m.%Y"; a form with a time belongs to its column:'
+            ' arrival = {kind = "timestamp", date_format = "%d.%m.%Y %H:%M", ...}',
             "wrong-format",
         )
 

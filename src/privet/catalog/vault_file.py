@@ -34,7 +34,7 @@ from privet.catalog.declarations import (  # fmt: skip
     texts,
     with_limits,
 )
-from privet.catalog.writing import NAMES, Writing, writing_from
+from privet.catalog.writing import NAMES, Writing, options_of, writing_from
 from privet.core.partition import Partition
 from privet.core.rational import show
 from privet.core.schema import FLAGS, Boolean, Category, Date, Integer, Kind, Number, Text, Timestamp
@@ -172,7 +172,7 @@ def _column(name: str, entry: object) -> tuple[Kind, tuple[str, ...], Writing]:
         if kind is None:
             raise InvalidInputError(f"there is no kind {show(word)}", f"use one of {listed(KINDS)}", "unknown-choice")
         wanted = {part.name for part in fields(kind)} - set(FLAGS)
-        _only(given, wanted | set(FLAGS), f"kind {word}")
+        _only(given, wanted | set(FLAGS) | options_of(kind), f"kind {word}")
         if wanted - set(given):
             raise InvalidInputError(
                 f"kind {word} needs {listed(wanted)}", f"add {listed(wanted - set(given))}", "missing-entry"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from privet.core.rational import show
-from privet.core.schema import Boolean, Category, Date, Integer, Kind, Number, Text, Timestamp
+from privet.core.schema import Date, Integer, Kind, Number, Timestamp
 from privet.errors import InvalidInputError
 
 CODES = {
@@ -99,13 +99,7 @@ def writing_from(given: object, kind: Kind) -> Writing:
             'for example {"date_format": "%d.%m.%Y"}',
             "wrong-type",
         )
-    match kind:
-        case Date() | Timestamp():
-            known = OF_DATES
-        case Integer() | Number():
-            known = OF_NUMBERS
-        case Boolean() | Category() | Text():
-            known = set()
+    known = options_of(type(kind))
     for name in given.given:
         if name not in known:
             raise InvalidInputError(
@@ -114,6 +108,11 @@ def writing_from(given: object, kind: Kind) -> Writing:
                 "unneeded-option",
             )
     return given
+
+
+def options_of(kind: type[Kind]) -> set[str]:
+    """What can be said of a column of this kind."""
+    return OF_DATES if kind in (Date, Timestamp) else OF_NUMBERS if kind in (Integer, Number) else set()
 
 
 def parts_of(date_format: str) -> list[tuple[str, str]]:

@@ -150,10 +150,10 @@ def _clock_format(clock: re.Match[str]) -> tuple[str, str]:
 
 def _of_numbers(sample: Sequence[str], *, comma: bool) -> Candidate | None:
     parts = [found for text in sample if (found := NUMBER.fullmatch(text.strip(GAPS)))]
-    if len(parts) < max(1, ENOUGH * len(sample)) or any(re.fullmatch("0[0-9]+", part[4]) for part in parts):
+    if len(parts) < max(1, ENOUGH * len(sample)) or any(re.fullmatch("0[0-9]+", part[4].strip(GAPS)) for part in parts):
         return None  # 01234 is a code
     before, behind = (Counter(mark for part in parts if (mark := (part[at] or "").strip(GAPS))) for at in (2, 5))
-    spaced = {mark for part in parts if (part[5] or " ")[0] in GAPS and (mark := (part[5] or "").strip(GAPS))}
+    spaced = {part[5].strip(GAPS) for part in parts if part[5] and part[4][-1] in GAPS}
     marks = [mark for mark in before if mark in CURRENCIES]
     marks += [
         mark
