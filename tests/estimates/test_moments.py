@@ -248,8 +248,8 @@ def test_what_may_be_any_value_of_its_range_is_unknown_however_surely_it_is_aske
     for function in (Function.AVG, Function.STDDEV_SAMP, Function.COVAR_POP):
         asked = without_pairs(outline(plan(one(function)), KINDS, BOUNDS))
         (name,) = asked.plan.outputs
-        for rows, known in ((0, False), (10**7, True)):
-            noisy = [[rows] for part in asked.parts]
+        for people, known in ((0, False), (10**7, True)):
+            noisy = [[people] for part in asked.parts]
             shares = [F(1, 100), F(95, 100), 1 - F(1, 10**12)]
             found = [lines(asked, noisy, share)[0][name] for share in shares]
             assert [isinstance(item, Estimate) and item.known for item in found] == [known] * 3
