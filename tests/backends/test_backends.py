@@ -739,8 +739,8 @@ def _fail_beside_another_thread(engine: DuckDb) -> None:
 
 
 def test_an_error_that_comes_and_goes_names_no_column(monkeypatch: pytest.MonkeyPatch) -> None:
-    trials = iter(["SELECT error('SECRET')"])
-    monkeypatch.setattr("privet.backends.duckdb._trials", lambda *_: trials)
+    trials = iter([("age", "SELECT error('SECRET')")])
+    monkeypatch.setattr("privet.backends.duckdb.counts", lambda *_: trials)
     with DuckDb(Path(), {"t": FRAME}) as engine:
         with raises_code(InvalidInputError, "unreadable-value: 't': the"):
             engine.check(VISITS)

@@ -888,10 +888,10 @@ def test_a_public_table_is_checked_like_any_other(tmp_path: Path) -> None:
 
 
 def test_a_public_table_that_cannot_be_read_names_its_column(monkeypatch: pytest.MonkeyPatch) -> None:
-    def failing(table: Table, _: Raw) -> list[str]:
-        return ["SELECT error('SECRET')"] if "beds" in table.columns else []
+    def failing(table: Table, _: Raw) -> list[tuple[str, str]]:
+        return [("beds", "SELECT error('SECRET')")] if "beds" in table.columns else []
 
-    monkeypatch.setattr("privet.backends.duckdb._trials", failing)
+    monkeypatch.setattr("privet.backends.duckdb.counts", failing)
     with DuckDb(Path(), {"p": frame_of(WARDS)}) as engine, raises_code(InvalidInputError, "unreadable-value: 'beds'"):
         engine.check(WARDS.table)
 

@@ -172,7 +172,9 @@ def test_what_is_counted_is_what_the_definition_cannot_read(kind: Kind) -> None:
     assert (found.values, found.unread) == (len(values), sum(readable.read(text, plain) is None for text in values))
 
 
-def test_typed_columns_are_counted_too() -> None:
+def test_typed_columns_are_counted_and_refused_too(vault: Vault) -> None:
+    with raises_code(InvalidInputError, CODE):
+        vault.add_table("t", pd.DataFrame({"a": [2.0, 3.0]}), unit=None, columns={"a": pv.Boolean()})
     frame = pd.DataFrame({"a": [0.0, 1.0, 2.0, float("nan")], "b": [0, 1, 2, 7]})
     columns: dict[str, Kind] = {"a": pv.Boolean(), "b": pv.Category(["1", "2"])}
     table = Table(name="t", source=Source(kind="memory"), unit=None, columns=columns)

@@ -23,7 +23,7 @@ from privet.backends.rowsql import RowsSql
 from privet.backends.spelling import quoted
 from privet.backends.spreadsql import wanted
 from privet.backends.sqlgen import RANKED
-from privet.backends.unread import Unread, counts, refusal
+from privet.backends.unreadable import Unread, counts, refusal
 from privet.backends.written import WrittenTask, expected_of, write
 from privet.catalog.declarations import Table, inside
 from privet.core.cells import Keys

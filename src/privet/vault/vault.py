@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from privet.backends.duckdb import DuckDb
 from privet.backends.origins import check_unit_wise
-from privet.backends.unread import Unread
+from privet.backends.unreadable import Unread
 from privet.catalog import vault_file
 from privet.catalog.declarations import LIMITS, Catalog, Source, Table, defaults, limit_of, portable, with_limits
 from privet.core.accountant import Budget

@@ -44,7 +44,8 @@ def counts(table: Table, raw: Raw) -> Iterator[tuple[str, str]]:
         value = f"CASE WHEN NOT isnan({source}) THEN {source} END" if type_ in FLOATS else value
         read = f"SELECT {how.first} AS r, {value} IS NOT NULL AS v FROM {raw.relation} AS source"  # noqa: S608
         read = f"SELECT r, v, {how.second} AS s FROM ({read})"  # noqa: S608  names are quoted
-        yield name, f"SELECT bit_xor(hash(r, s)), count_if(v), count_if(v AND s IS NULL) FROM ({read})"  # noqa: S608
+        counted = "count(*) FILTER (v), count(*) FILTER (v AND s IS NULL)"
+        yield name, f"SELECT bit_xor(hash(r, s)), {counted} FROM ({read})"  # noqa: S608
 
 
 def refusal(table: Table, found: Unread, form: Candidate | None) -> InvalidInputError:
