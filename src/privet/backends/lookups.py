@@ -1,0 +1,89 @@
+"""Logarithms and exponentials of whole numbers, rounded. A float proposes, and wherever it comes so near a border that
+its error could matter, the exact integer is looked up instead.
+
+Little is assumed of floats: that a logarithm or an exponential of NumPy or of the engine is off by less than 2**-44 of
+its value. Libraries promise a few times 2**-53.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+
+from privet.backends.spelling import double
+from privet.backends.whole import Whole, repeated
+from privet.core.claim import claim
+from privet.core.elementary import rounded_value
+from privet.core.expression import Exponential, Logarithm, Rounding
+from privet.typing import Floats
+
+MARGIN = 2.0**-40
+CUT = {Rounding.DOWN: "floor", Rounding.UP: "ceil", Rounding.NEAREST: "floor", Rounding.INWARD: "trunc"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lookup:
+    """function(n * unit) for whole numbers n, rounded to multiples of `step`."""
+
+    function: Logarithm | Exponential
+    unit: Fraction
+    rounding: Rounding
+    step: Fraction
+
+    def exact(self, whole: int) -> int:
+        found = rounded_value(self.function, whole * self.unit, self.rounding, self.step)
+        assert found is not None  # noqa: S101  the shape of what it is taken of was checked
+        return found
+
+    @property
+    def _shift(self) -> float:
+        """Of a logarithm: that of the unit."""
+        return math.log(self.unit.numerator) - math.log(self.unit.denominator)
+
+    @property
+    def _steps(self) -> float:
+        """How many steps 1 is, in the logarithms to base e that floats compute."""
+        base = self.function.base if isinstance(self.function, Logarithm) else None
+        return float(1 / self.step) / (1.0 if base is None else math.log(base))
+
+    def proposed(self, wholes: Floats) -> tuple[Floats, float]:
+        """Before it is rounded, and the largest number that went into it, in steps."""
+        if isinstance(self.function, Exponential):
+            found = np.exp(wholes * float(self.unit)) * self._steps
+            return found, float(found.max())
+        found = (np.log(wholes) + self._shift) * self._steps
+        return found, float(np.abs(found).max()) + 2 * abs(self._shift) * self._steps
+
+    def sql(self, whole: str) -> str:
+        """The same in SQL, rounded."""
+        number, steps = f"CAST({whole} AS DOUBLE)", double(self._steps)
+        if isinstance(self.function, Exponential):
+            found = f"exp({number} * {double(float(self.unit))}) * {steps}"
+        else:
+            found = f"(ln({number}) + {double(self._shift)}) * {steps}"
+        half = " + 0.5" if self.rounding is Rounding.NEAREST else ""
+        return f"CAST({CUT[self.rounding]}({found}{half}) AS BIGINT)"
+
+
+@claim("looked-up")
+def looked_up(lookup: Lookup, a: Whole) -> Whole:
+    x = repeated(a.sql)
+    sql, listed = lookup.sql(x), corrections(lookup, a.low, a.high)
+    if listed:
+        cases = " ".join(f"WHEN {whole} THEN {result}" for whole, result in listed)
+        sql = f"(CASE {x} {cases} ELSE {sql} END)"
+    return Whole(sql=sql, low=lookup.exact(a.low), high=lookup.exact(a.high))
+
+
+@claim("looked-up")
+@lru_cache(maxsize=64)
+def corrections(lookup: Lookup, low: int, high: int) -> tuple[tuple[int, int], ...]:
+    """The whole numbers at which a float could be rounded wrongly, each with the right result."""
+    proposed, largest = lookup.proposed(np.array(range(low, high + 1), dtype=np.float64))
+    border = proposed + 0.5 if lookup.rounding is Rounding.NEAREST else proposed
+    close = np.flatnonzero(np.abs(border - np.rint(border)) <= (largest + 1) * MARGIN)
+    return tuple((low + place, lookup.exact(low + place)) for place in close.tolist())
