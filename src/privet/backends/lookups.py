@@ -22,6 +22,7 @@ from privet.core.expression import Exponential, Logarithm, Rounding
 from privet.typing import Floats
 
 MARGIN = 2.0**-40
+HUGE = Fraction(10) ** 300  # the exponential of -1 of it is 0, and of more as well
 CUT = {Rounding.DOWN: "floor", Rounding.UP: "ceil", Rounding.NEAREST: "floor", Rounding.INWARD: "trunc"}
 
 
@@ -40,8 +41,12 @@ class Lookup:
         return found
 
     @property
+    def _unit(self) -> float:
+        return float(min(self.unit, HUGE))
+
+    @property
     def _shift(self) -> float:
-        """Of a logarithm: that of the unit."""
+        """The logarithm of the unit."""
         return math.log(self.unit.numerator) - math.log(self.unit.denominator)
 
     @property
@@ -53,16 +58,17 @@ class Lookup:
     def proposed(self, wholes: Floats) -> tuple[Floats, float]:
         """Before it is rounded, and the largest number that went into it, in steps."""
         if isinstance(self.function, Exponential):
-            found = np.exp(wholes * float(self.unit)) * self._steps
+            found = np.exp(wholes * self._unit) * self._steps
             return found, float(found.max())
         found = (np.log(wholes) + self._shift) * self._steps
-        return found, float(np.abs(found).max()) + 2 * abs(self._shift) * self._steps
+        into = math.log(self.unit.numerator) + math.log(self.unit.denominator)
+        return found, float(np.abs(found).max()) + 2 * into * self._steps
 
     def sql(self, whole: str) -> str:
         """The same in SQL, rounded."""
         number, steps = f"CAST({whole} AS DOUBLE)", double(self._steps)
         if isinstance(self.function, Exponential):
-            found = f"exp({number} * {double(float(self.unit))}) * {steps}"
+            found = f"exp({number} * {double(self._unit)}) * {steps}"
         else:
             found = f"(ln({number}) + {double(self._shift)}) * {steps}"
         half = " + 0.5" if self.rounding is Rounding.NEAREST else ""

@@ -71,7 +71,7 @@ def _ends(real: e.Real, of: ShapeOf) -> tuple[Ends, bool] | None:
         return None
     parts = parts_of(real.right, right)
     if any(low <= 0 <= high for low, high in parts):
-        raise _divides_by_zero(real.right)
+        raise _divides_by_zero(real.right, right)
     found = [
         left_end * left.step / (right_end * right.step)
         for left_end in (left.low, left.high)
@@ -107,26 +107,34 @@ def _check(real: e.Root | e.Logarithm | e.Exponential, ends: Ends, of: ShapeOf) 
                 "too-large",
             )
     elif not in_domain(real, ends[0]):
-        raise _without_value(real, ends[0])
+        raise _without_value(real, ends)
     if not isinstance(real, e.Root):
         many = (ends[1] - ends[0]) / need(of(real.item), Form.NUMBER).step
         if many > MOST_VALUES:
             digits = -math.ceil(math.log10((ends[1] - ends[0]) / MOST_VALUES))
+            coarser = f"ROUND({name}, {digits})" if digits >= 0 else f"ROUND({name} / 1e{-digits}) * 1e{-digits}"
             raise RefusedQueryError(
                 f"{what} is taken of {int(many) + 1:,} different values, and {MOST_VALUES:,} is the most",
-                f"take a coarser step: {what}(ROUND({name}, {digits}))",
+                f"take a coarser step: {what}({coarser}); with frames {_framed(real.item)}.round({digits})",
                 "too-fine",
             )
 
 
-def _without_value(real: e.Root | e.Logarithm, low: Fraction) -> RefusedQueryError:
+def _without_value(real: e.Root | e.Logarithm, ends: Ends) -> RefusedQueryError:
     what, name = _name(real), _named(real.item)
-    below, least = ("below 0", 0) if isinstance(real, e.Root) else ("at 0 and below", 1)
-    keep = f"{name} >= 0" if isinstance(real, e.Root) else f"{name} > 0"
-    left_out = f"; {what}(NULLIF({name}, 0)) leaves those rows out" if least and not low else ""
+    if isinstance(real, e.Root):
+        return RefusedQueryError(
+            f"{what} has no value below 0, and is taken of numbers from {_shown(ends[0])} on",
+            f"write {what}(GREATEST({name}, 0)), or keep rows WHERE {name} >= 0; with frames"
+            f" {_framed(real.item)}.clip(0), or .filter({_framed(real.item)} >= 0)",
+            "out-of-domain",
+        )
+    left_out = f" {what}(NULLIF({name}, 0)), which leaves those rows out, or" if not ends[0] else ""
+    least = _least(ends[1])
     return RefusedQueryError(
-        f"{what} has no value {below}, and is taken of numbers from {_shown(low)} on",
-        f"add WHERE {keep}, or write {what}(GREATEST({name}, {least})){left_out}",
+        f"{what} has no value at 0 and below, and is taken of numbers from {_shown(ends[0])} on",
+        f"write{left_out} {what}(GREATEST({name}, {least})), or keep rows WHERE {name} > 0; with frames"
+        f" {_framed(real.item)}.clip({least}), or .filter({_framed(real.item)} > 0)",
         "out-of-domain",
     )
 
@@ -138,13 +146,23 @@ def _check_one_of(what: str, number: int, allowed: Sequence[int]) -> None:
         )
 
 
-def _divides_by_zero(divisor: Expression) -> RefusedQueryError:
-    name = _named(divisor)
+def _divides_by_zero(divisor: Expression, shape: Shape) -> RefusedQueryError:
+    name, framed, least = _named(divisor), _framed(divisor), _least(shape.high * shape.step)
     return RefusedQueryError(
-        "a value is divided by something that can be 0",
-        f"add WHERE {name} > 0, or divide by GREATEST({name}, 1); NULLIF({name}, 0) leaves those rows out",
+        f"a value is divided by {name}, which can be 0" if name != "x" else "a value is divided by what can be 0",
+        f"divide by NULLIF({name}, 0), which leaves those rows out, or by GREATEST({name}, {least}), or keep rows WHERE"
+        f" {name} > 0; with frames divide by {framed}.clip({least}), or .filter({framed} > 0)",
         "out-of-domain",
     )
+
+
+def _least(high: Fraction) -> str:
+    """A small number above 0 that a value can be raised to."""
+    return "1" if high > 1 else f"{float(high) / 1000:.0e}" if high > 0 else "1"
+
+
+def _framed(item: Expression) -> str:
+    return f'pv.col("{item.name}")' if isinstance(item, e.Column) else "x"
 
 
 def _named(item: Expression) -> str:
