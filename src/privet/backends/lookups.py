@@ -8,6 +8,7 @@ its value. Libraries promise a few times 2**-53.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -79,17 +80,32 @@ class Lookup:
 def looked_up(lookup: Lookup, a: Whole) -> Whole:
     x = repeated(a.sql)
     sql, listed = lookup.sql(x), corrections(lookup, a.low, a.high)
-    if listed:
-        cases = " ".join(f"WHEN {whole} THEN {result}" for whole, result in listed)
-        sql = f"(CASE {x} {cases} ELSE {sql} END)"
+    one_by_one = " ".join(f"WHEN {first} THEN {result}" for first, last, result in listed if first == last)
+    if one_by_one:
+        sql = f"(CASE {x} {one_by_one} ELSE {sql} END)"
+    stretches = [f"WHEN {x} BETWEEN {one[0]} AND {one[1]} THEN {one[2]}" for one in listed if one[0] < one[1]]
+    if stretches:
+        sql = f"(CASE {' '.join(stretches)} ELSE {sql} END)"
     return Whole(sql=sql, low=lookup.exact(a.low), high=lookup.exact(a.high))
 
 
 @claim("looked-up")
 @lru_cache(maxsize=64)
-def corrections(lookup: Lookup, low: int, high: int) -> tuple[tuple[int, int], ...]:
-    """The whole numbers at which a float could be rounded wrongly, each with the right result."""
+def corrections(lookup: Lookup, low: int, high: int) -> tuple[tuple[int, int, int], ...]:
+    """The stretches of whole numbers in which a float could be rounded wrongly, each with the right result."""
     proposed, largest = lookup.proposed(np.array(range(low, high + 1), dtype=np.float64))
     border = proposed + 0.5 if lookup.rounding is Rounding.NEAREST else proposed
     close = np.flatnonzero(np.abs(border - np.rint(border)) <= (largest + 1) * MARGIN)
-    return tuple((low + place, lookup.exact(low + place)) for place in close.tolist())
+    together = [part.tolist() for part in np.split(close, np.flatnonzero(np.diff(close) > 1) + 1) if part.size]
+    return tuple(found for part in together for found in _stretches(lookup, low + part[0], low + part[-1]))
+
+
+def _stretches(lookup: Lookup, first: int, last: int) -> Iterator[tuple[int, int, int]]:
+    """Of one result each. The function grows: where both ends give the same, so does all between them."""
+    result = lookup.exact(first)
+    if result == lookup.exact(last):
+        yield first, last, result
+        return
+    middle = (first + last) // 2
+    yield from _stretches(lookup, first, middle)
+    yield from _stretches(lookup, middle + 1, last)
