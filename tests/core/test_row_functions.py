@@ -374,6 +374,14 @@ def test_refused(expression: Expression, kinds: dict[str, Kind], problem: str) -
         shape_of(expression, {name: shape_of_kind(kind) for name, kind in kinds.items()})
 
 
+def test_deep_nesting_takes_no_longer_than_its_length() -> None:
+    """Each level is looked at once: 40 levels would otherwise take 2**40 looks."""
+    value: Expression = X
+    for _ in range(40):
+        value = Rounded(Rounding.UP, Logarithm(Greatest((value, Literal(F(3))))), F(1))
+    assert shape_of(settled(value, {"x": shape_of_kind(Integer(1, 9))}), {"x": shape_of_kind(Integer(1, 9))}).high == 2
+
+
 def test_of_nothing_comes_nothing() -> None:
     for real in (
         Quotient(NOTHING, X),

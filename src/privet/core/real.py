@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import cast
 
@@ -28,23 +29,19 @@ ShapeOf = Callable[[Expression], Shape]
 Ends = tuple[Fraction, Fraction]
 
 
-def span(low: int, high: int, step: Fraction) -> Ends:
-    return low * step, high * step
-
-
 @claim("real-ranges")
 def shape_of_real(real: e.Real, of: ShapeOf, rounding: e.Rounding, step: Fraction | None) -> Shape:
     """Of a function rounded to multiples of `step`; without one, of a step of its own. Each grows or falls over its
     whole range, so that the ends of that come from the ends of what it is taken of."""
-    known = _ends(real, of)
-    if known is None:
+    inner = _inner(real, of)
+    if inner is None:
         return Shape(form=Form.NOTHING)
-    (low, high), null = known
+    low, high = inner.ends
     if isinstance(real, e.Quotient):
         step = step or _own_step(low, high)
         least, most = (round_to(rounding, end / step) for end in (low, high))
     else:
-        _check(real, (low, high), of)
+        _check(real, inner)
         outer = cast(tuple[Ends, Ends], (near(real, low), near(real, high)))
         step = step or _own_step(outer[0][0], outer[1][1])
         least, most = (cast(int, rounded_value(real, end, rounding, step)) for end in (low, high))
@@ -54,18 +51,27 @@ def shape_of_real(real: e.Real, of: ShapeOf, rounding: e.Rounding, step: Fractio
                 "round to fewer digits: for example ROUND(SQRT(x), 4)",
                 "too-fine",
             )
-    return checked(Shape(form=Form.NUMBER, low=least, high=most, step=step, null=null))
+    return checked(Shape(form=Form.NUMBER, low=least, high=most, step=step, null=inner.null))
 
 
-def _ends(real: e.Real, of: ShapeOf) -> tuple[Ends, bool] | None:
-    """Of a quotient, where it lies; of another function, where what it is taken of lies. And whether it can be missing.
-    None if it always is."""
+@dataclass(frozen=True, slots=True)
+class _Inner:
+    """Of a quotient, where it lies; of another function, where what it is taken of lies, and in which steps."""
+
+    ends: Ends
+    null: bool
+    step: Fraction | None = None
+
+
+def _inner(real: e.Real, of: ShapeOf) -> _Inner | None:
+    """None if it is always missing. Each part is looked at once, however deep functions are nested."""
     if isinstance(real, e.Root) and isinstance(real.item, e.Quotient):
-        return _ends(real.item, of)
+        return _inner(real.item, of)
     if not isinstance(real, e.Quotient):
         item = need(of(real.item), Form.NUMBER)
-        ends = parts_of(real.item, item)
-        return None if item.form is Form.NOTHING else (span(ends[0][0], ends[-1][1], item.step), item.null)
+        parts = parts_of(real.item, item)
+        ends = parts[0][0] * item.step, parts[-1][1] * item.step
+        return None if item.form is Form.NOTHING else _Inner(ends, item.null, item.step)
     left, right = need(of(real.left), Form.NUMBER), need(of(real.right), Form.NUMBER)
     if Form.NOTHING in (left.form, right.form):
         return None
@@ -78,7 +84,7 @@ def _ends(real: e.Real, of: ShapeOf) -> tuple[Ends, bool] | None:
         for part in parts
         for right_end in part
     ]
-    return (min(found), max(found)), left.null or right.null
+    return _Inner((min(found), max(found)), left.null or right.null)
 
 
 def parts_of(item: Expression, shape: Shape) -> list[tuple[int, int]]:
@@ -92,13 +98,13 @@ def parts_of(item: Expression, shape: Shape) -> list[tuple[int, int]]:
     return [(shape.low, shape.high)]
 
 
-def _check(real: e.Root | e.Logarithm | e.Exponential, ends: Ends, of: ShapeOf) -> None:
+def _check(real: e.Root | e.Logarithm | e.Exponential, inner: _Inner) -> None:
     """Refuses what has no value, is too large, or has too many values to go through."""
     if isinstance(real, e.Root):
         _check_one_of("the degree of a root", real.degree, DEGREES)
     elif isinstance(real, e.Logarithm) and real.base is not None:
         _check_one_of("the base of a logarithm", real.base, BASES)
-    what, name = _name(real), _named(real.item)
+    what, name, ends = _name(real), _named(real.item), inner.ends
     if isinstance(real, e.Exponential):
         if ends[1] > HIGHEST:
             raise RefusedQueryError(
@@ -108,8 +114,8 @@ def _check(real: e.Root | e.Logarithm | e.Exponential, ends: Ends, of: ShapeOf) 
             )
     elif not in_domain(real, ends[0]):
         raise _without_value(real, ends)
-    if not isinstance(real, e.Root):
-        many = (ends[1] - ends[0]) / need(of(real.item), Form.NUMBER).step
+    if inner.step is not None and not isinstance(real, e.Root):
+        many = (ends[1] - ends[0]) / inner.step
         if many > MOST_VALUES:
             digits = -math.ceil(math.log10((ends[1] - ends[0]) / MOST_VALUES))
             coarser = f"ROUND({name}, {digits})" if digits >= 0 else f"ROUND({name} / 1e{-digits}) * 1e{-digits}"
