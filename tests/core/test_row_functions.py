@@ -29,6 +29,7 @@ from privet.core.expression import (
     Compare,
     Exponential,
     Expression,
+    Greatest,
     Literal,
     Logarithm,
     Power,
