@@ -17,12 +17,13 @@ from privet.backends.readable import is_nobody, read
 from privet.catalog.declarations import Table, limit_of
 from privet.core.cells import Keys
 from privet.core.claim import claim
+from privet.core.elementary import round_to
 from privet.core.evaluate import Row, evaluate
 from privet.core.expression import Rounding, Value
 from privet.core.narrow import narrowed
 from privet.core.origin import shapes_of, tables_in
 from privet.core.plan import Aggregate, Function, Joined, Origin, PerUnit, Scan
-from privet.core.ranges import round_to, shape_of
+from privet.core.ranges import shape_of
 from privet.core.rational import show
 from privet.core.shape import Shapes, shape_of_kind
 from privet.errors import RefusedQueryError

@@ -16,6 +16,7 @@ from privet.core.plan import Plan
 from privet.core.ranges import shape_of
 from privet.core.schema import Kind
 from privet.core.sensitivity import Bounds
+from privet.core.settling import settled_plan
 from privet.core.shape import Form, Shapes, need, shape_of_kind
 from privet.errors import RefusedQueryError
 from privet.estimates.computed import check_computed
@@ -74,6 +75,7 @@ def outline(
     """
     tables = {plan.table: kinds, **beside}
     shapes = {name: {column: shape_of_kind(kind) for column, kind in each.items()} for name, each in tables.items()}
+    plan = settled_plan(plan, shapes)
     declared = shapes_of(origin_of(plan), shapes)
     if plan.where is not None:
         need(shape_of(plan.where, declared), Form.TRUTH)

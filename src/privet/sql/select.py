@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from fractions import Fraction
 
 from sqlglot import exp
 
-from privet.core.expression import And, Case, Coalesce, Column, Expression, IsNull, Literal, Quotient, Sign, columns_in
+from privet.core.expression import And, Case, Coalesce, Column, Expression, IsNull, Literal, columns_in
 from privet.core.origin import tables_in
 from privet.core.plan import Aggregate, Function, Joined, Origin, PerUnit, canonical
 from privet.core.rational import show
@@ -21,8 +20,9 @@ from privet.sql.inline import both, renamed, there
 from privet.sql.known_tables import Known, Rows
 from privet.sql.places import at
 from privet.sql.registry import Read, given, reading, written
+from privet.sql.rules import divided
 from privet.sql.scopes import Scope, find, short
-from privet.sql.terms import Term, arithmetic, literal, made, number, truth
+from privet.sql.terms import Term, made, truth
 
 # IN (SELECT ...) and EXISTS: is a unit, or a value, among the rows of another table?
 #
@@ -115,7 +115,6 @@ CLAUSES = {
     "order": "ORDER BY", "limit": "LIMIT", "offset": "OFFSET", "distinct": "DISTINCT", "group": "GROUP BY",
     "having": "HAVING", "rollup": "ROLLUP", "cube": "CUBE", "totals": "WITH TOTALS",
 }  # fmt: skip
-DIVIDES = (exp.Div, exp.SafeDivide)
 
 
 def only(node: exp.Expr, arguments: str, remedy: str = "write one plain SELECT") -> None:
@@ -294,8 +293,8 @@ class Select:
                 )
             if isinstance(node, exp.Query | exp.Exists) or node.args.get("query") is not None:
                 raise RefusedQueryError(f"a sub-query is not allowed in {clause}", SCALAR, "misplaced-subquery")
-            if isinstance(node, DIVIDES):
-                return self.divided(node, read(node.this), read(node.expression))
+            if isinstance(node, exp.SafeDivide):  # published numbers have no value where they are divided by 0
+                return divided(read(node.this), read(node.expression), "SAFE_DIVIDE")
             return None
 
         read = reading(special)
@@ -306,20 +305,6 @@ class Select:
         if isinstance(node, exp.Window):
             raise RefusedQueryError(f"{written(node)} is not answered in {clause}", WINDOWS, "unsupported-function")
         return None
-
-    def divided(self, node: exp.Expr, left: Term, right: Term) -> Term:
-        """Published values can be divided by each other: there is no value where the divisor is 0."""
-        left, right = number(left, "/"), number(right, "/")
-        match right.expression:
-            case Literal(Fraction() as value) if value:
-                return arithmetic(Sign.MULTIPLY, left, literal(1 / value))
-            case Literal():
-                raise RefusedQueryError(f"{written(node)} divides by 0", "divide by something else", "division-by-zero")
-        if not self.people:
-            raise RefusedQueryError(
-                f"{written(node)} divides values of one unit", "use AVG(x), or a constant", "constant-needed"
-            )
-        return made(Quotient(left.expression, right.expression), Form.NUMBER, left, right)
 
     def named(self, node: exp.Expr, clause: str) -> Term | None:
         """The key, aggregate or alias that a node is; an aggregate that is not selected gets a name."""

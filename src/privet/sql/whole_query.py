@@ -9,7 +9,19 @@ from typing import assert_never
 
 from sqlglot import exp
 
-from privet.core.expression import Arithmetic, Column, Expression, Quotient, Sign, columns_in
+from privet.core.expression import (
+    Absolute,
+    Arithmetic,
+    Column,
+    Exponential,
+    Expression,
+    Logarithm,
+    Power,
+    Quotient,
+    Root,
+    Sign,
+    columns_in,
+)
 from privet.core.narrow import narrowed
 from privet.core.origin import shapes_of, tables_in
 from privet.core.plan import Computed, Function, Joined, Order, Origin, PerUnit, Plan, Scan, canonical
@@ -389,19 +401,24 @@ def _check(plan: Plan, columns: Shapes, tree: exp.Select) -> None:
             if value is not None:
                 _shaped(str(aggregate.function), value, inside, *(Form if counts else (Form.NUMBER,)))
     for computed in plan.computed:
-        _shaped("SELECT", _undivided(computed.value), answered, *Form)
+        _shaped("SELECT", _unrounded(computed.value), answered, *Form)
     if plan.having is not None:
         with at(tree.args.get("having")):
-            _shaped("HAVING", _undivided(plan.having), answered, Form.TRUTH)
+            _shaped("HAVING", _unrounded(plan.having), answered, Form.TRUTH)
 
 
-def _undivided(expression: Expression) -> Expression:
-    """A product where there was a quotient: of the same form, and only forms matter in an answer."""
+def _unrounded(expression: Expression) -> Expression:
+    """Without functions that need a range in rows: of the same form, and only forms matter in an answer."""
 
-    def product(node: Expression) -> Expression:
-        return Arithmetic(Sign.MULTIPLY, node.left, node.right) if isinstance(node, Quotient) else node
+    def plain(node: Expression) -> Expression:
+        match node:
+            case Quotient(left, right):
+                return Arithmetic(Sign.MULTIPLY, left, right)
+            case Root(item) | Logarithm(item) | Exponential(item) | Power(item):
+                return Absolute(item)
+        return node
 
-    found: Expression = changed(expression, product)
+    found: Expression = changed(expression, plain)
     return found
 
 

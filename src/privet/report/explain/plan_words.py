@@ -18,8 +18,8 @@ from privet.report.tree import TreeBranch
 # Functions of one value in words close to SQL, with the words of that value inside.
 
 OneValue = (
-    e.Modulo | e.Power | e.Shifted | e.Local | e.Written | e.Recased | e.Trimmed | e.Length | e.Sliced
-    | e.Replaced | e.Piece | e.Like
+    e.Modulo | e.Power | e.Root | e.Logarithm | e.Exponential | e.Shifted | e.Local | e.Written | e.Recased
+    | e.Trimmed | e.Length | e.Sliced | e.Replaced | e.Piece | e.Like
 )  # fmt: skip
 TRIM = {e.Side.BOTH: "TRIM", e.Side.START: "LTRIM", e.Side.END: "RTRIM"}
 FORMATS = {e.Period.YEAR: "YYYY", e.Period.MONTH: "YYYY-MM", e.Period.DAY: "YYYY-MM-DD"}
@@ -31,6 +31,12 @@ def words_of_function(function: OneValue, item: str) -> str:
             return f"({item} % {show(divisor)})"
         case e.Power(_, exponent):
             return f"POWER({item}, {exponent})"
+        case e.Root(_, degree):
+            return {2: f"SQRT({item})", 3: f"CBRT({item})"}.get(degree, f"POWER({item}, 1 / {degree})")
+        case e.Logarithm(_, base):
+            return f"LN({item})" if base is None else f"LOG({base}, {item})"
+        case e.Exponential():
+            return f"EXP({item})"
         case e.Shifted():
             return f"({item} + INTERVAL '{_interval(function)}')"
         case e.Local(_, zone):
