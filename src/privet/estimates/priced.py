@@ -96,6 +96,12 @@ def outline(
     )
 
 
+def limited(read: Outline, bounds: Bounds) -> Outline:
+    """The same question with other limits."""
+    measures, recipes = measures_of(read.plan, read.passing, _wish(read.cells, bounds, centered=False))
+    return replace(read, bounds=bounds, measures=measures, recipes=recipes)
+
+
 def _check_few(measures: Sequence[Measure]) -> None:
     if len(measures) > MOST_MEASURES:
         raise RefusedQueryError(

@@ -27,6 +27,7 @@ from privet.core.shape import shape_of_kind
 from privet.core.weights import weight_from
 from privet.engine import FreshNoise, Gate, NoiseSource
 from privet.errors import InvalidInputError, RefusedQueryError
+from privet.estimates.fitting import fitting, obstacle
 from privet.estimates.joint import has_pairs
 from privet.estimates.priced import outline
 from privet.estimates.pricing import Wanted, ask
@@ -225,7 +226,7 @@ class Vault:
         max_groups: int | None = None,
         max_rows_per_group: int | None = None,
         max_rows: int | None = None,
-        bounds: Suggestion | None = None,
+        bounds: Suggestion | str | None = None,
         private_keys: bool = False,
         other: str | None = None,
         weight: str | None = None,
@@ -235,7 +236,8 @@ class Vault:
         """A question in SQL at a price. Nothing is spent and no data are touched before its `release`.
 
         How many groups and rows of a unit count is the table's declaration, or this question's own, or what
-        `suggest_bounds` gave; with `max_rows` alone, that many rows in whatever groups. Groups that nobody declared
+        `suggest_bounds` gave; with `max_rows` alone, that many rows in whatever groups. With bounds="auto" a quarter of
+        epsilon is spent on choosing fewer rows than that, where declarations say that this errs less. Groups that nobody declared
         are shown if they have enough people, which needs a delta; with `private_keys` so are declared ones. `other`
         names a row for all that are not shown. `weight` is a declared column by which each row counts, as in surveys.
         With `part` it is asked of the units of that part, and charged there. A third of the price of a quantile pays
@@ -278,17 +280,22 @@ class Vault:
         if in_one_group(plan, kinds):
             bounds = replace(bounds, groups=1)
         read = outline(plan, table.columns, bounds, {name: other.columns for name, other in beside.items()})
-        priced = ask(read, self.terms.budget, options, finite=self._finite)
+        kept = obstacle(read, options, people=table.unit is not None) if options.chooses else ""
+        chosen = fitting(read, self.terms.budget, options) if options.chooses and not kept else None
+        priced = ask(read, self.terms.budget, options, finite=self._finite) if chosen is None else chosen.ways[-1]
+        former = chosen is None and has_pairs(priced)
         return Query(
             text=text,
             priced=priced,
-            former=ask(read, self.terms.budget, options, pairs=False) if has_pairs(priced) else None,
+            former=ask(read, self.terms.budget, options, pairs=False) if former else None,
             table=table,
             beside=beside,
             analyst=options.analyst,
             gate=self._gate([table, *beside.values()]),
-            suggestion=options.bounds,
+            suggestion=options.suggestion,
             part=options.part,
+            fitting=chosen,
+            kept=kept,
         )
 
     def suggest_bounds(
