@@ -281,7 +281,7 @@ def _added(task: Task, exact: Sequence[Vector], noise: NoiseSource) -> list[list
     return noisy
 
 
-def _body(found: Sequence[_Noisy], place: int | None) -> bytes:
+def _body(found: Sequence[_Noisy], place: int | None = None) -> bytes:
     body: dict[str, Any] = {"noisy": [vector for one in found for vector in one.vectors]}
     if place is not None:
         body["picked"] = place

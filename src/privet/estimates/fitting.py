@@ -23,8 +23,8 @@ from privet.estimates.priced import Outline, Priced, limited
 from privet.estimates.pricing import Price, ask
 
 CHOOSING = Fraction(1, 4)  # of the price
-SEEN = 2  # a bin below so many scales of its noise counts as empty
-FEWEST_GROUPS, FEWEST_ROWS = 4, 4  # with fewer, a choice errs more than it spares
+FEWEST_GROUPS, FEWEST_ROWS = 4, 8  # with fewer, a choice errs more than it spares
+MANY_GROUPS, SEEN, SEEN_OF_MANY = 16, 1.5, 2.5  # a bin below so many scales of its noise counts as empty
 MOST_WAYS = 8
 UNITS_IN_BINS = Measure(role=Role.PEOPLE, value=None)
 
@@ -94,11 +94,12 @@ class Fitting:
         """About how many rows of all units are above the limit. A bin counts with its middle."""
         law, most = self.histogram.law, self.limits[-1]
         assert isinstance(law, DiscreteLaplace)  # noqa: S101  as `fitting` made it
+        least = law.scale * Fraction(SEEN if self.declared.cells.count < MANY_GROUPS else SEEN_OF_MANY)
         ends = [0, *(2**place for place in range(self.bins - 1)), most]
         found = Fraction(0)
         for count, below, up in zip(vector, ends, ends[1:], strict=False):
             middle = Fraction(below + 1 + up, 2) if up < most else Fraction(most)
-            found += max(middle - limit, 0) * count if count > SEEN * law.scale else 0
+            found += max(middle - limit, 0) * count if count > least else 0
         return found
 
 
