@@ -85,8 +85,8 @@ class Gate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fit:
-    """Tasks that differ in their limits. One of them follows on the tasks before: the one at the place that `pick` gives.
-    It sees the noisy numbers of those and nothing else."""
+    """Tasks that differ in their limits. One of them follows on others: that at the place which `pick` gives. It sees
+    the noisy numbers of those others and nothing else."""
 
     tasks: Sequence[Task]
     pick: Callable[[Sequence[Sequence[int]]], int]

@@ -43,7 +43,7 @@ class Query:
     beside: Mapping[str, Table] = field(default_factory=dict, repr=False)  # other tables that it is asked of
     suggestion: Suggestion | None = field(default=None, repr=False)  # from which its bounds come
     part: str | None = None  # whose units are asked about; None is everybody
-    former: Priced | None = field(default=None, repr=False)  # as it was asked before there were pairs of sums
+    former: Priced | None = field(default=None, repr=False)  # as it was asked in earlier versions
     fitting: Fitting | None = field(default=None, repr=False)  # if it chooses its limits; `priced` has the widest
     kept: str = ""  # why it does not, though somebody wished it
 
@@ -109,7 +109,7 @@ class Query:
         return self._answer(run(charge, [self.choosing(secret)], self.gate, fit), self.cost, replayed=False)
 
     def _before(self, key: str | None) -> Answer | None:
-        """What was answered at this price before there were pairs: a stored answer stays free in later versions."""
+        """What an earlier version answered at this price: a stored answer stays free in later versions."""
         assert self.former is not None  # noqa: S101  asked by `release`
         query = replace(self, priced=self.former, former=None)
         stored = self.gate.ledger.stored(query.request)
@@ -189,7 +189,7 @@ class Query:
             habits=("in_all",),
             bins=chosen.bins,
             measures=(UNITS_IN_BINS,),
-            laws=(chosen.histogram.law,),  # type: ignore[arg-type]
+            laws=(chosen.histogram.law,),
             bounds=replace(task.bounds, rows=chosen.rows),
         )
 
@@ -218,8 +218,9 @@ class Query:
         histogram, *noisy = body["noisy"]
         way = self.ways[body["picked"]]
         plain = replace(release, body=json.dumps({"noisy": noisy}).encode())
+        answer: Answer = way._answer(plain, paid, replayed=replayed)
         return replace(
-            way._answer(plain, paid, replayed=replayed),
+            answer,
             fitted=self.fitting.fitted([histogram], body["picked"]),
             guarantee=guarantee([self.choosing(b""), way.task(b"")], self.gate.ledger.terms.neighbors, paid),
         )

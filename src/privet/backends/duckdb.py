@@ -117,7 +117,7 @@ class DuckDb:
             return keys.counted(_rows(cursor, keys.sql))
 
     def habits(self, task: Task, written: WrittenTask | None = None) -> Habits:
-        """How many units have 1, 2, 3-4, 5-8, ... groups; the same of rows in their largest group, and of all that count."""
+        """How many units have 1, 2, 3-4, 5-8, ... groups; of rows in the largest, the same; and of all that count."""
         with self._asked_of(replace(task, habits=HABITS), written) as (found, cursor):
             assert found.habits is not None  # noqa: S101  what `write` gives
             return found.habits.binned(_rows(cursor, found.habits.sql, given(task)))

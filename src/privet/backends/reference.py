@@ -69,7 +69,11 @@ class Reference:
             units[kept.unit][kept.cell] += 1
         groups = binned((len(cells), 1) for cells in units.values())
         rows = binned((max(cells.values()), 1) for cells in units.values())
-        return groups, rows, binned((sum(min(n, task.bounds.rows) for n in cells.values()), 1) for cells in units.values())
+        return (
+            groups,
+            rows,
+            binned((sum(min(n, task.bounds.rows) for n in cells.values()), 1) for cells in units.values()),
+        )
 
     def _kept(self, task: Task) -> list[Kept]:
         rows = list(_passing(task, self._rows))

@@ -69,8 +69,8 @@ class Fitting:
         return sequential([self.histogram.loss, parallel([way.loss for way in self.ways])])
 
     def pick(self, noisy: Sequence[Sequence[int]]) -> int:
-        """The place of the limit with the least squared error of a group: that of the noise, and that of all rows beyond
-        it if they lie in one group. Each counts as a row with the largest value."""
+        """The place of the limit with the least squared error of a group: that of the noise, and that of all rows
+        beyond it if they lie in one group. Each counts as a row with the largest value."""
         groups, (vector,) = self.declared.cells.count, noisy
         errors = [
             squared_error(way) + float(self._beyond(vector, limit)) ** 2 / groups
@@ -99,7 +99,7 @@ class Fitting:
         found = Fraction(0)
         for count, below, up in zip(vector, ends, ends[1:], strict=False):
             middle = Fraction(below + 1 + up, 2) if up < most else Fraction(most)
-            found += max(middle - limit, 0) * count if count > least else 0
+            found += max(middle - limit, Fraction(0)) * count if count > least else 0
         return found
 
 
