@@ -77,8 +77,8 @@ class Backend(Protocol):
         ...
 
     def habits(self, task: Task, written: Any = None) -> Habits:
-        """How many units have 1, 2, 3-4, 5-8, ... groups; then the same for the rows in their largest group; for all rows,
-        if at most `bounds.rows` count in each group."""
+        """How many units have 1, 2, 3-4, 5-8, ... groups; then the same for the rows in their largest group; and for
+        all rows, if at most `bounds.rows` count in each group."""
         ...
 
     def ready(self, *tables: Table) -> None:

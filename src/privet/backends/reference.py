@@ -69,11 +69,8 @@ class Reference:
             units[kept.unit][kept.cell] += 1
         groups = binned((len(cells), 1) for cells in units.values())
         rows = binned((max(cells.values()), 1) for cells in units.values())
-        return (
-            groups,
-            rows,
-            binned((sum(min(n, task.bounds.rows) for n in cells.values()), 1) for cells in units.values()),
-        )
+        counted = [sum(min(n, task.bounds.rows) for n in cells.values()) for cells in units.values()]
+        return groups, rows, binned((number, 1) for number in counted)
 
     def _kept(self, task: Task) -> list[Kept]:
         rows = list(_passing(task, self._rows))

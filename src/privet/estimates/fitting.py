@@ -68,6 +68,19 @@ class Fitting:
         """The histogram's price, and the largest of all ways."""
         return sequential([self.histogram.loss, parallel([way.loss for way in self.ways])])
 
+    @property
+    def what(self) -> str:
+        return "group" if _of_units(self.declared) else "row"
+
+    @property
+    def share(self) -> Fraction:
+        """What choosing costs."""
+        return self.histogram.loss.epsilon or Fraction(0)
+
+    def error(self, place: int) -> float:
+        """How far off the answer is with the limit at this place, if nothing is beyond it: 1 is without a choice."""
+        return math.sqrt(squared_error(self.ways[place]) / squared_error(self.declared))
+
     def pick(self, noisy: Sequence[Sequence[int]]) -> int:
         """The place of the limit with the least squared error of a group: that of the noise, and that of all rows
         beyond it if they lie in one group. Each counts as a row with the largest value."""
@@ -83,10 +96,10 @@ class Fitting:
         (vector,), limit = noisy, self.limits[place]
         whole, beyond = (self._beyond(vector, least) for least in (0, limit))
         return Fitted(
-            what="group" if _of_units(self.declared) else "row",
+            what=self.what,
             limit=limit,
             declared=self.limits[-1],
-            epsilon=self.histogram.loss.epsilon or Fraction(0),
+            epsilon=self.share,
             dropped=beyond / whole if whole else Fraction(0),
         )
 
@@ -112,10 +125,15 @@ def obstacle(read: Outline, price: Price, *, people: bool = True) -> str:
     if read.cells.private:
         return "its groups are not public"
     if most_of(read) < FEWEST_ROWS:
-        return f"less than {FEWEST_ROWS} rows of a unit count anyway"
+        return f"fewer than {FEWEST_ROWS} of a unit count anyway"
     if read.cells.count < FEWEST_GROUPS:
-        return f"it has fewer than {FEWEST_GROUPS} groups, where the choice would err more than it spares"
+        return f"it has fewer than {FEWEST_GROUPS} groups, where a choice errs more than it spares"
     return ""
+
+
+def is_open(read: Outline) -> bool:
+    """Whether the question could choose its limits, at a price in epsilon alone."""
+    return not obstacle(read, Price(epsilon=1))
 
 
 def fitting(read: Outline, budget: Budget, price: Price) -> Fitting:
