@@ -99,7 +99,7 @@ def _fitted(answer: Answer) -> list[str]:
     fitted = answer.fitted
     if fitted is None:
         return []
-    at = f"by a noisy histogram at epsilon {ceiling(fitted.epsilon, 6)} of the price"
+    at = f"by a noisy histogram for epsilon {ceiling(fitted.epsilon, 6)} of the price"
     if fitted.limit == fitted.declared:
         return [f"Chosen   the declared limits, {at}"]
     beyond = f"About {ceiling(100 * fitted.dropped, 1)} % of the {fitted.what}s of all people are beyond it"

@@ -43,7 +43,7 @@ def explain(query: Query, pen: Pen) -> str:
     """The page."""
     facts = explanation(query)
     parts = [
-        [pen.head("What is asked"), *drawn(tree(query.priced), "   ")],
+        [pen.head("What is asked"), *drawn(tree(query.priced, query.fitting), "   ")],
         [pen.head("Who is protected"), *_protected(query), *_choosing(query, facts.choosing)],
         [pen.head("Noise, and how far off it leaves a number (with probability 95 %)"), *_noises(query, facts)],
         [pen.head("Price"), *_price(facts, pen)],
@@ -78,7 +78,7 @@ def _choosing(query: Query, choosing: Choosing | None) -> list[str]:
     listed = ", ".join(f"{limit:,}" for limit in choosing.limits[:-1])
     return [
         f"   It chooses how many {choosing.what}s of each {unit} count in all: {listed} or {most}, by a noisy histogram"
-        f" at epsilon {ceiling(choosing.epsilon, 6)} of the price.",
+        f" for epsilon {ceiling(choosing.epsilon, 6)} of the price.",
         f"   Errors below are with {most}, {ceiling(Fraction(choosing.most), 2)} times those without a choice; with"
         f" {choosing.limits[0]} they are {up(Fraction(choosing.least))} times those, and what is beyond is dropped.",
     ]
