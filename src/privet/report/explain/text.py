@@ -275,11 +275,9 @@ def _advice(query: Query, facts: Explanation) -> list[str]:
     most = min(most, bounds.in_all or most)
     if most > MANY_OF_ONE:
         lines.append(
-            f"One {one_line(query.table.unit or 'row')} may count {most:,} times: with lower max_groups,"
-            " max_rows_per_group or max_rows (the owner's choice) there is less noise, but more rows are dropped."
+            f"One {one_line(query.table.unit or 'row')} may count {most:,} times: lower max_groups, max_rows_per_group"
+            f" or max_rows mean less noise, but drop more rows{_remedy(query)}."
         )
-        if facts.choosing is None:
-            lines.append(_remedy(query))
     if facts.cells is not None and facts.cells >= MANY_GROUPS:
         lines.append(
             f"Of {facts.cells:,} groups about {math.ceil(facts.cells / 20):,} are further off than said here, and empty"
@@ -290,9 +288,13 @@ def _advice(query: Query, facts: Explanation) -> list[str]:
 
 def _remedy(query: Query) -> str:
     """How to learn which limits fit."""
-    if is_open(query.priced):
-        return 'A quarter of an epsilon can choose them: bounds="auto" (--bounds auto).'
-    return "vault.suggest_bounds (privet suggest) says which limits fit, once for all such questions, at its own price."
+    if query.fitting is not None:
+        return ""
+    return (
+        '; bounds="auto" chooses, for a quarter of epsilon'
+        if is_open(query.priced)
+        else "; privet suggest says which fit"
+    )
 
 
 def _useful(outlook: Outlook) -> list[str]:
