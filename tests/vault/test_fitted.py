@@ -248,7 +248,7 @@ def test_a_failure_between_the_stages_stays_charged(vault: Vault, monkeypatch: p
     query = vault.sql(BY_WARD, epsilon="0.4", bounds="auto")
     with monkeypatch.context() as patch:
         patch.setattr(DuckDb, "exact", _boom)
-        with pytest.raises(ReleaseFailedError, match="failed after it was charged"):
+        with pytest.raises(ReleaseFailedError):
             query.release()
         assert vault.budget.spent.epsilon == F(2, 5)
         patch.setattr(Fitting, "pick", _boom)
