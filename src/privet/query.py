@@ -16,9 +16,10 @@ from privet.core.cells import Keys, keys_from
 from privet.core.loss import Loss
 from privet.core.plan import Plan, fingerprint
 from privet.core.rational import show
-from privet.engine import Gate, Release, guarantee, run
+from privet.engine import Fit, Gate, Release, guarantee, run
 from privet.errors import InvalidInputError, TableUnavailableError
 from privet.estimates.estimate import SINGLE, total_error
+from privet.estimates.fitting import UNITS_IN_BINS, Fitting
 from privet.estimates.levels import most_cells
 from privet.estimates.priced import Priced
 from privet.ledger import Charge, Ledger, Stored
@@ -42,7 +43,9 @@ class Query:
     beside: Mapping[str, Table] = field(default_factory=dict, repr=False)  # other tables that it is asked of
     suggestion: Suggestion | None = field(default=None, repr=False)  # from which its bounds come
     part: str | None = None  # whose units are asked about; None is everybody
-    former: Priced | None = field(default=None, repr=False)  # as it was asked before there were pairs of sums
+    former: Priced | None = field(default=None, repr=False)  # as it was asked in earlier versions
+    fitting: Fitting | None = field(default=None, repr=False)  # if it chooses its limits; `priced` has the widest
+    kept: str = ""  # why it does not, though somebody wished it
 
     @property
     def plan(self) -> Plan:
@@ -51,7 +54,7 @@ class Query:
     @property
     def cost(self) -> Loss:
         """Its price on both gauges."""
-        return self.priced.loss
+        return self.priced.loss if self.fitting is None else self.fitting.loss
 
     @property
     def error(self) -> dict[str, Fraction]:
@@ -99,10 +102,14 @@ class Query:
         if stored is not None:
             return self._answer(Release(receipt=stored.receipt, body=stored.body), stored.charge.loss, replayed=True)
         self.check_ready()
-        return self._answer(run(charge, [self.task(self.gate.secret())], self.gate), self.cost, replayed=False)
+        secret = self.gate.secret()
+        if self.fitting is None:
+            return self._answer(run(charge, [self.task(secret)], self.gate), self.cost, replayed=False)
+        fit = Fit(tasks=[way.task(secret) for way in self.ways], pick=self.fitting.pick)
+        return self._answer(run(charge, [self.choosing(secret)], self.gate, fit), self.cost, replayed=False)
 
     def _before(self, key: str | None) -> Answer | None:
-        """What was answered at this price before there were pairs: a stored answer stays free in later versions."""
+        """What an earlier version answered at this price: a stored answer stays free in later versions."""
         assert self.former is not None  # noqa: S101  asked by `release`
         query = replace(self, priced=self.former, former=None)
         stored = self.gate.ledger.stored(query.request)
@@ -126,6 +133,9 @@ class Query:
     @property
     def request(self) -> str:
         """Names what is computed and with which noise. HAVING, ORDER BY, LIMIT and names are free to change."""
+        if self.fitting is not None:
+            chosen = [self.fitting.bins, self.fitting.rows, self.fitting.histogram.law]
+            return fingerprint("fitted", chosen, [way.request for way in self.ways])
         read = self.priced
         computed: list[Any] = [read.plan.origin, read.plan.where, [key.value for key in read.plan.keys], read.bounds]
         if read.cells.private:
@@ -165,8 +175,28 @@ class Query:
         )
         return task if shown is None else task.showing(shown)
 
+    @property
+    def ways(self) -> list[Query]:
+        """If it chooses its limits: the same with each of those that may come out."""
+        return [] if self.fitting is None else [replace(self, priced=way, fitting=None) for way in self.fitting.ways]
+
+    def choosing(self, secret: bytes) -> Task:
+        """How many rows units have, from which the limits are chosen."""
+        assert self.fitting is not None  # noqa: S101  asked by `release`
+        chosen, task = self.fitting, self.task(secret)
+        return replace(
+            task,
+            habits=("in_all",),
+            bins=chosen.bins,
+            measures=(UNITS_IN_BINS,),
+            laws=(chosen.histogram.law,),
+            bounds=replace(task.bounds, rows=chosen.rows),
+        )
+
     def _answer(self, release: Release, paid: Loss, *, replayed: bool) -> Answer:
         """`paid` is what was charged for the release: prices that give the same noise have the same answer."""
+        if self.fitting is not None:
+            return self._fitted(release, paid, replayed=replayed)
         body = json.loads(release.body)
         asked = self.priced
         return Answer(
@@ -179,6 +209,20 @@ class Query:
             rows_are_units=self.table.unit is None,
             guarantee=guarantee([self.task(b"")], self.gate.ledger.terms.neighbors, paid),
             dropped=None if self.suggestion is None else self.suggestion.dropped(self.priced.bounds.groups),
+        )
+
+    def _fitted(self, release: Release, paid: Loss, *, replayed: bool) -> Answer:
+        """The answer with the limits that came out, and how they were chosen."""
+        assert self.fitting is not None  # noqa: S101  asked by `_answer`
+        body = json.loads(release.body)
+        histogram, *noisy = body["noisy"]
+        way = self.ways[body["picked"]]
+        plain = replace(release, body=json.dumps({"noisy": noisy}).encode())
+        answer: Answer = way._answer(plain, paid, replayed=replayed)
+        return replace(
+            answer,
+            fitted=self.fitting.fitted([histogram], body["picked"]),
+            guarantee=guarantee([self.choosing(b""), way.task(b"")], self.gate.ledger.terms.neighbors, paid),
         )
 
 

@@ -80,11 +80,15 @@ def test_habits_by_hand() -> None:
     many = visits(*(("c", f"{n}", 0) for n in range(5)), *[("d", "x", 0)] * 5)
     table = table_of(VISITS)
     tasks = task_of(table), task_of(table, chosen=(("Ulm",),), rest=True), task_of(table, chosen=())
-    groups, rows = Reference({"t": FEW[:4] + many}).habits(tasks[0])
+    right = Reference({"t": FEW[:4] + many})
+    groups, rows, _ = right.habits(tasks[0])
     assert (groups, rows) == ([2, 1, 0, 1] + [0] * (BINS - 4), [2, 1, 0, 1] + [0] * (BINS - 4))
-    assert Reference({"t": FEW[:4] + many}).habits(tasks[1])[0][:3] == [3, 1, 0]
-    assert Reference({"t": FEW[:4] + many}).habits(tasks[2]) == ([0] * BINS, [0] * BINS)
-    assert Reference({"t": FEW}).habits(task_of(table_of(VISITS, unit=None))) == ([6] + [0] * 40, [6] + [0] * 40)
+    for most, counted in ((1, [2, 1, 0, 1]), (2, [0, 3, 0, 1]), (3, [0, 2, 1, 1]), (99, [0, 2, 0, 2])):
+        in_all = right.habits(replace(tasks[0], bounds=replace(tasks[0].bounds, rows=most)))[2]
+        assert in_all == counted + [0] * (BINS - 4), most
+    assert right.habits(tasks[1])[0][:3] == [3, 1, 0]
+    assert right.habits(tasks[2]) == ([0] * BINS, [0] * BINS, [0] * BINS)
+    assert Reference({"t": FEW}).habits(task_of(table_of(VISITS, unit=None))) == ([6] + [0] * 40,) * 3
 
 
 def test_bins_hold_powers_of_two() -> None:

@@ -24,8 +24,8 @@ class Task:
     `declared` has the columns as read, `passing` as they are in rows that pass the condition. `table` is the plan's own
     table; `beside` has the other tables of the query. `secret` keys the hash that decides which rows and groups of a
     unit are kept; it is new for every release. `laws` has the noise of each measure and, if keys are not public, last
-    the noise of the keys: a key is shown if its noisy number of units is at least `threshold`. With `habits`, the task
-    asks how many groups and rows units have.
+    the noise of the keys: a key is shown if its noisy number of units is at least `threshold`. With `habits`, some of
+    HABITS by name, the task asks how many units have how many of these instead, in as many `bins`.
     """
 
     table: Table
@@ -39,7 +39,8 @@ class Task:
     beside: Mapping[str, Table] = field(default_factory=dict)
     laws: tuple[Law | Choice, ...] = ()
     threshold: int | None = None
-    habits: bool = False
+    habits: tuple[str, ...] = ()
+    bins: int = 0
 
     def showing(self, chosen: Iterable[Keys]) -> Task:
         """The same task, once it is known which keys are shown."""
@@ -55,7 +56,8 @@ class Spread:
 
 
 Vector = list[int] | list[Spread]  # spreads for quantiles, MIN and MAX
-Habits = tuple[list[int], list[int]]
+HABITS = ("groups", "rows", "in_all")  # of a unit: its groups, the rows in its largest, those that count in all
+Habits = tuple[list[int], list[int], list[int]]
 
 
 class Backend(Protocol):
@@ -75,7 +77,8 @@ class Backend(Protocol):
         ...
 
     def habits(self, task: Task, written: Any = None) -> Habits:
-        """How many units have 1, 2, 3-4, 5-8, ... groups; then the same for the rows in their largest group."""
+        """How many units have 1, 2, 3-4, 5-8, ... groups; then the same for the rows in their largest group; and for
+        all rows, if at most `bounds.rows` count in each group."""
         ...
 
     def ready(self, *tables: Table) -> None:

@@ -15,7 +15,7 @@ from typing import Any, Self, TypeVar
 
 import duckdb
 
-from privet.backends import Habits, Task, Vector, fused
+from privet.backends import HABITS, Habits, Task, Vector, fused
 from privet.backends.cellsql import Given, given
 from privet.backends.pairing import apart, joined
 from privet.backends.reading import unit_text
@@ -119,8 +119,8 @@ class DuckDb:
             return keys.counted(_rows(cursor, keys.sql))
 
     def habits(self, task: Task, written: WrittenTask | None = None) -> Habits:
-        """How many units have 1, 2, 3-4, 5-8, ... groups; and, of rows in their largest group, the same."""
-        with self._asked_of(replace(task, habits=True), written) as (found, cursor):
+        """How many units have 1, 2, 3-4, 5-8, ... groups; of rows in the largest, the same; and of all that count."""
+        with self._asked_of(replace(task, habits=HABITS), written) as (found, cursor):
             assert found.habits is not None  # noqa: S101  what `write` gives
             return found.habits.binned(_rows(cursor, found.habits.sql, given(task)))
 

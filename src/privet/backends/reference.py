@@ -62,12 +62,15 @@ class Reference:
         return dict(Counter(key for key, _ in {(kept.key, kept.unit) for kept in self._kept(task)}))
 
     def habits(self, task: Task, _: object = None) -> Habits:
-        """How many units have 1, 2, 3-4, 5-8, ... groups; and, of rows in their largest group, the same."""
+        """How many units have 1, 2, 3-4, 5-8, ... groups; of rows in their largest group, the same; and of all rows, of
+        which at most `bounds.rows` count in each group."""
         units: dict[object, Counter[int]] = defaultdict(Counter)
         for kept in _passing(task, self._rows):
             units[kept.unit][kept.cell] += 1
         groups = binned((len(cells), 1) for cells in units.values())
-        return groups, binned((max(cells.values()), 1) for cells in units.values())
+        rows = binned((max(cells.values()), 1) for cells in units.values())
+        counted = [sum(min(n, task.bounds.rows) for n in cells.values()) for cells in units.values()]
+        return groups, rows, binned((number, 1) for number in counted)
 
     def _kept(self, task: Task) -> list[Kept]:
         rows = list(_passing(task, self._rows))

@@ -117,11 +117,12 @@ def rows_of_a_unit(origin: Origin) -> int | None:
 
 
 @claim("one-group")
-def in_one_group(plan: Plan, kinds: Mapping[str, Mapping[str, Kind]]) -> bool:
-    """Whether every key is made of columns that are declared to be the same in all rows of a unit. Then one group of
-    a unit is enough, and bounding keeps one: where the declaration is wrong, rows are dropped and nothing else."""
+def varying_keys(plan: Plan, kinds: Mapping[str, Mapping[str, Kind]]) -> list[int]:
+    """The places of all keys but those made of columns that are declared to be the same in all rows of a unit. A unit
+    has as many groups as these have values, and bounding keeps no more: where the declaration is wrong, rows are
+    dropped and nothing else."""
     constant = _constant(origin_of(plan), kinds)
-    return bool(plan.keys) and all(constant.issuperset(columns_in(key.value)) for key in plan.keys)
+    return [place for place, key in enumerate(plan.keys) if not constant.issuperset(columns_in(key.value))]
 
 
 def _constant(origin: Origin, kinds: Mapping[str, Mapping[str, Kind]]) -> set[str]:

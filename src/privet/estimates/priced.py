@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 
 from privet.core.cells import Cells, Keys, cells_of
+from privet.core.claim import claim
+from privet.core.expression import Compare, Expression, In, Literal, Or, Relation, Value
 from privet.core.loss import Loss
 from privet.core.measures import KEYS, Measure, Recipe, Wish, measures_of
-from privet.core.narrow import narrowed
-from privet.core.origin import check_clamped, origin_of, shapes_of
+from privet.core.narrow import conjuncts, narrowed
+from privet.core.origin import check_clamped, origin_of, shapes_of, varying_keys
 from privet.core.parts import Gauge, Part, Setting, priced, total_loss
 from privet.core.plan import Plan
 from privet.core.ranges import shape_of
@@ -96,6 +99,44 @@ def outline(
         measures=measures,
         recipes=recipes,
     )
+
+
+def limited(read: Outline, bounds: Bounds) -> Outline:
+    """The same question with other limits."""
+    measures, recipes = measures_of(read.plan, read.passing, _wish(read.cells, bounds, centered=False))
+    return replace(read, bounds=bounds, measures=measures, recipes=recipes)
+
+
+@claim("one-group")
+def with_fewest_groups(read: Outline, kinds: Mapping[str, Mapping[str, Kind]]) -> Outline:
+    """With no more groups of a unit than it can have by declarations and condition; `kinds` are the columns of all
+    tables. A key that is constant per unit has one value of a unit, and one that WHERE lists has those of the list."""
+    plan, varying = read.plan, varying_keys(read.plan, kinds)
+    if read.cells.private:
+        most = read.bounds.groups if varying else 1
+    else:
+        sizes = [_fewest(plan.keys[place].value, read.cells.domains[place], plan.where) for place in varying]
+        most = math.prod(sizes) if math.prod(sizes) < read.cells.count else read.bounds.groups
+    return read if most >= read.bounds.groups else limited(read, replace(read.bounds, groups=most))
+
+
+def _fewest(key: Expression, domain: Sequence[Value], where: Expression | None) -> int:
+    lists = [_listed(condition, key) for condition in conjuncts(where)]
+    return min([len(domain), *(len(values) for values in lists if values is not None)])
+
+
+def _listed(condition: Expression, key: Expression) -> set[Value] | None:
+    """The only values of the key that the condition lets through; None: it does not say."""
+    match condition:
+        case In(item, values) if item == key:
+            return set(values)
+        case Compare(Relation.EQUAL, item, Literal(value)) if item == key:
+            return {value}
+        case Or(items):
+            sets = [_listed(item, key) for item in items]
+            return None if None in sets else set[Value]().union(*(one for one in sets if one is not None))
+        case _:
+            return None
 
 
 def _check_few(measures: Sequence[Measure]) -> None:

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, assert_never
 
-from privet.backends import Spread
+from privet.backends import HABITS, Spread
 from privet.core.cells import Keys, in_order
 from privet.core.laws import Choice, DiscreteGaussian, DiscreteLaplace
 from privet.core.loss import Loss
 from privet.core.parts import Part
+from privet.engine import merged
 from privet.errors import InvalidInputError
 from privet.query import Query
 
@@ -45,12 +46,17 @@ class Exact:
     parts: tuple[ExactPart, ...]
 
 
-def exact(query: Query, *, key: bytes, keys: Sequence[Keys] | None = None) -> Exact:
+def exact(query: Query, *, key: bytes, keys: Sequence[Keys] | None = None, way: int = -1) -> Exact:
     """What the release of this query would add noise to, with the bounding secret fixed to `key`. Charges nothing.
 
-    Keys that are not public are all that occur, or those that are given.
+    Keys that are not public are all that occur, or those that are given. Of a question that chooses its limits, first
+    the histogram of rows per unit, then the parts with the limits at the place `way`: the last are the declared ones.
     """
     check_testing(query)
+    if query.fitting is not None:
+        task, then = query.choosing(key), exact(query.ways[way], key=key)
+        habits = query.gate.backend.habits(task)[HABITS.index("in_all")]
+        return Exact(keys=then.keys, parts=(_part(query.fitting.histogram, merged(habits, task.bins)), *then.parts))
     backend, people, task = query.gate.backend, None, query.task(key)
     if task.cells.private:
         people = backend.people(task)
@@ -68,6 +74,15 @@ def check_testing(query: Query) -> None:
     if not query.gate.ledger.terms.testing:
         raise InvalidInputError(
             "exact numbers are for vaults made for testing", "make one: pv.create(..., testing=True)", "not-for-testing"
+        )
+
+
+def check_fixed(query: Query) -> None:
+    if query.fitting is not None:
+        raise InvalidInputError(
+            "this question chooses its limits, so two releases differ in more than their noise",
+            "test the question with each of these limits: query.ways",
+            "not-supported",
         )
 
 

@@ -34,7 +34,7 @@ from privet.engine import FreshNoise
 from privet.errors import InvalidInputError
 from privet.ledger import Entry, Receipt
 from privet.query import Query
-from privet.testing.exact_vectors import check_testing
+from privet.testing.exact_vectors import check_fixed, check_testing
 
 CLOSE = 1e-9  # relative; what is computed here in floats may be off by much less
 LIMITS = ("l1", "l2_squared", "linf", "touched")
@@ -187,6 +187,7 @@ class _Found:
 def _check(first: Query, second: Query) -> None:
     for query in (first, second):
         check_testing(query)
+        check_fixed(query)
     if first.plan != second.plan:
         raise InvalidInputError(
             "the two questions are not the same", "ask both vaults the same question", "not-comparable"

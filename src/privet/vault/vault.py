@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import fields, replace
 from pathlib import Path
 from types import EllipsisType
@@ -18,7 +18,7 @@ from privet.catalog import vault_file
 from privet.catalog.declarations import LIMITS, Catalog, Source, Table, defaults, limit_of, portable, with_limits
 from privet.core.accountant import Budget
 from privet.core.loss import parallel
-from privet.core.origin import in_one_group, origin_of, rows_of_a_unit, tables_in
+from privet.core.origin import origin_of, rows_of_a_unit, tables_in
 from privet.core.partition import Partition, of_part, of_part_by_row
 from privet.core.plan import Plan
 from privet.core.rational import positive, show
@@ -28,8 +28,9 @@ from privet.core.shape import shape_of_kind
 from privet.core.weights import weight_from
 from privet.engine import FreshNoise, Gate, NoiseSource
 from privet.errors import InvalidInputError, RefusedQueryError
+from privet.estimates.fitting import fitting, obstacle
 from privet.estimates.joint import has_pairs
-from privet.estimates.priced import outline
+from privet.estimates.priced import Outline, Priced, outline, with_fewest_groups
 from privet.estimates.pricing import Wanted, ask
 from privet.ledger import Ledger, Terms
 from privet.query import Query
@@ -241,7 +242,7 @@ class Vault:
         max_groups: int | None = None,
         max_rows_per_group: int | None = None,
         max_rows: int | None = None,
-        bounds: Suggestion | None = None,
+        bounds: Suggestion | str | None = None,
         private_keys: bool = False,
         other: str | None = None,
         weight: str | None = None,
@@ -251,9 +252,10 @@ class Vault:
         """A question in SQL at a price. Nothing is spent and no data are touched before its `release`.
 
         How many groups and rows of a unit count is the table's declaration, or this question's own, or what
-        `suggest_bounds` gave; with `max_rows` alone, that many rows in whatever groups. Groups that nobody declared
-        are shown if they have enough people, which needs a delta; with `private_keys` so are declared ones. `other`
-        names a row for all that are not shown. `weight` is a declared column by which each row counts, as in surveys.
+        `suggest_bounds` gave; with `max_rows` alone, that many rows in whatever groups. With bounds="auto" a quarter of
+        epsilon is spent on choosing fewer rows than that, where this errs less by declarations. Groups that nobody
+        declared are shown if they have enough people, which needs a delta; with `private_keys` so are declared ones.
+        `other` names a row for all that are not shown. `weight` is a column by which each row counts, as in surveys.
         With `part` it is asked of the units of that part, and charged there. A third of the price of a quantile pays
         for its interval; with `quantile_intervals=False` the value gets all of it, and nothing tells how far it is off.
         """
@@ -291,21 +293,31 @@ class Vault:
         check_unit_wise(origin_of(plan), {plan.table: table, **beside})
         kinds = {name: other.columns for name, other in {plan.table: table, **beside}.items()}
         bounds = self._bounds(table, options.limits(table), rows_of_a_unit(origin_of(plan)))
-        if in_one_group(plan, kinds):
-            bounds = replace(bounds, groups=1)
-        read = outline(plan, table.columns, bounds, {name: other.columns for name, other in beside.items()})
-        priced = ask(read, self.terms.budget, options, finite=self._finite)
+        wide = outline(plan, table.columns, bounds, {name: other.columns for name, other in beside.items()})
+        read = with_fewest_groups(wide, kinds)
+        kept = obstacle(read, options, people=table.unit is not None) if options.chooses else ""
+        chosen = fitting(read, self.terms.budget, options) if options.chooses and not kept else None
+        priced = ask(read, self.terms.budget, options, finite=self._finite) if chosen is None else chosen.ways[-1]
+        changed = chosen is None and (read is not wide or has_pairs(priced))
         return Query(
             text=text,
             priced=priced,
-            former=ask(read, self.terms.budget, options, pairs=False) if has_pairs(priced) else None,
+            former=self._former(wide, options) if changed else None,
             table=table,
             beside=beside,
             analyst=options.analyst,
             gate=self._gate([table, *beside.values()]),
-            suggestion=options.bounds,
+            suggestion=options.suggestion,
             part=options.part,
+            fitting=chosen,
+            kept=kept,
         )
+
+    def _former(self, read: Outline, options: Options) -> Priced | None:
+        """The question as it was asked before there were pairs of sums, and limits from conditions."""
+        with suppress(RefusedQueryError):  # too wide a noise
+            return ask(read, self.terms.budget, options, pairs=False)
+        return None
 
     def suggest_bounds(
         self, text: str | Summary, *, epsilon: object, analyst: str = "", part: str | None = None

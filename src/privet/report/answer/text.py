@@ -83,6 +83,7 @@ def _notes(answer: Answer, shown: Sequence[TextColumn]) -> list[str]:
         *([] if shown[0].cells else [_none_left(answer)]),
         *ABOUT,
         *([f"Limits   {'; '.join(answer.limits)}"] if answer.limits else []),
+        *_fitted(answer),
         *chosen_words(answer),
         *_printed(answer),
         *_ranked(answer),
@@ -90,6 +91,21 @@ def _notes(answer: Answer, shown: Sequence[TextColumn]) -> list[str]:
         f"Price    {price_words(answer.cost)}" + (", paid when it was first answered" if again else ""),
         f"Receipt  entry {answer.receipt.entry}, digest {digest}...",
         *again,
+    ]
+
+
+def _fitted(answer: Answer) -> list[str]:
+    """Of a question that chose its limits: what came out, and what that leaves out."""
+    fitted = answer.fitted
+    if fitted is None:
+        return []
+    at = f"by a noisy histogram for epsilon {ceiling(fitted.epsilon, 6)} of the price"
+    if fitted.limit == fitted.declared:
+        return [f"Chosen   the declared limits, {at}"]
+    beyond = f"About {ceiling(100 * fitted.dropped, 1)} % of the {fitted.what}s of all people are beyond it"
+    return [
+        f"Chosen   {fitted.limit:,} instead of {fitted.declared:,} {fitted.what}s per person in all, {at}.",
+        f"         {beyond} and left out: no interval accounts for that.",
     ]
 
 

@@ -92,6 +92,20 @@ class Chosen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Choosing:
+    """A question that chooses how many rows or groups of a unit count: from which limits, at which part of the price;
+    and how far off it is with the most and with the fewest, beside 1 for the declared limits at the whole price.
+    `kept` says why it chooses nothing."""
+
+    kept: str = ""
+    what: str = ""
+    limits: tuple[int, ...] = ()
+    epsilon: Fraction = Fraction(0)
+    most: float = 1
+    least: float = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
     """One budget that the question must fit: that of all, or the analyst's own."""
 
@@ -121,6 +135,7 @@ class Explanation:
     may_pass: bool  # the owner's own questions, under the policy "warn"
     stored: bool
     suspended: bool
+    choosing: Choosing | None = None  # None: nobody wished that it chooses its limits
 
     @property
     def fits(self) -> bool:
@@ -153,6 +168,7 @@ class Explanation:
             "largest_price": None if self.largest is None else self.largest[0],
             "answered_before": self.stored,
             "suspended": self.suspended,
+            "choosing": None if self.choosing is None else plain_numbers(asdict(self.choosing)),
         }
 
 
@@ -174,6 +190,16 @@ def explanation(query: Query) -> Explanation:
         may_pass=ledger.terms.policy is Policy.WARN and not query.analyst,
         stored=ledger.stored(query.request) is not None,
         suspended=ledger.suspended(query.analyst),
+        choosing=_choosing(query),
+    )
+
+
+def _choosing(query: Query) -> Choosing | None:
+    chosen = query.fitting
+    if chosen is None:
+        return Choosing(kept=query.kept) if query.kept else None
+    return Choosing(
+        what=chosen.what, limits=chosen.limits, epsilon=chosen.share, most=chosen.error(-1), least=chosen.error(0)
     )
 
 

@@ -13,6 +13,7 @@ from privet.core.measures import Measure, Role
 from privet.core.origin import origin_of
 from privet.core.parts import Part
 from privet.core.plan import Plan
+from privet.estimates.fitting import Fitting
 from privet.estimates.levels import Level, finest, levels_of
 from privet.estimates.priced import Outline, Priced
 from privet.report.explain.explanation import mechanism_of
@@ -23,19 +24,27 @@ from privet.report.tree import TreeBranch
 LONGEST = 400  # letters of a condition
 
 
-def tree(asked: Priced) -> list[TreeBranch]:
-    """From the rows to the answer."""
+def tree(asked: Priced, fitting: Fitting | None = None) -> list[TreeBranch]:
+    """From the rows to the answer. With `fitting`, the question chooses its limits first."""
     read = asked
     plan = read.plan
     where = [] if plan.where is None else [TreeBranch(f"only rows where {short(inside(plan.where))}")]
-    released = tuple(_part(number, part, asked.loss) for number, part in enumerate(asked.parts, 1))
+    whole = asked.loss if fitting is None else fitting.loss
+    released = tuple(_part(number, part, whole) for number, part in enumerate(asked.parts, 1))
     return [
         origin_tree(origin_of(plan)),
         *where,
+        *([] if fitting is None else [_histogram(fitting)]),
         _groups(asked),
         TreeBranch("noisy numbers of each group: nothing else is released", released),
         TreeBranch("made of them, free of charge", tuple(_made(read))),
     ]
+
+
+def _histogram(fitting: Fitting) -> TreeBranch:
+    share = percent(_share(fitting.histogram.loss, fitting.loss))
+    item = TreeBranch(f"how many units have how many {fitting.what}s: {share} of the price, a noisy histogram")
+    return TreeBranch("released first, to choose limits", (item,))
 
 
 def _groups(asked: Priced) -> TreeBranch:
