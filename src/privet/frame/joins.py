@@ -12,7 +12,7 @@ from privet.catalog.declarations import Table
 from privet.core.evaluate import evaluate
 from privet.core.expression import Column, Expression, IsNull
 from privet.core.origin import tables_in
-from privet.core.plan import Aggregate, Function, Joined, Origin, PerUnit, Scan
+from privet.core.plan import Aggregate, Function, Joined, Numbered, Origin, PerUnit, Scan
 from privet.core.rational import show
 from privet.core.shape import Form
 from privet.errors import InvalidInputError, RefusedQueryError
@@ -257,6 +257,8 @@ def names_of(origin: Origin, tables: Mapping[str, Table]) -> Iterator[str]:
         case PerUnit():
             yield from (key.name for key in origin.keys)
             yield from (aggregate.name for aggregate in origin.aggregates)
+        case Numbered():
+            yield from (*origin.columns, origin.name)
         case _:
             assert_never(origin)
 
@@ -290,6 +292,9 @@ def pruned(origin: Origin, needed: Set[str]) -> Origin:
             kept = tuple(aggregate for aggregate in origin.aggregates if aggregate.name in needed)
             parts = [origin.where, *(key.value for key in origin.keys), *values_of(kept)]
             return replace(origin, source=pruned(origin.source, used_in(parts)), aggregates=kept)
+        case Numbered():
+            parts = [origin.where, *origin.keys, *(by.value for by in origin.by)]
+            return replace(origin, source=pruned(origin.source, {*used_in(parts), *origin.columns}))
         case _:
             assert_never(origin)
 

@@ -12,7 +12,7 @@ from sqlglot import exp
 from privet.core.expression import Arithmetic, Column, Expression, Quotient, Sign, columns_in
 from privet.core.narrow import narrowed
 from privet.core.origin import shapes_of, tables_in
-from privet.core.plan import Computed, Function, Joined, Order, Origin, PerUnit, Plan, Scan, canonical
+from privet.core.plan import Computed, Function, Joined, Numbered, Order, Origin, PerUnit, Plan, Scan, canonical
 from privet.core.ranges import shape_of
 from privet.core.rational import show
 from privet.core.shape import Form, Shape, Shapes, need, shape_of_kind
@@ -53,6 +53,9 @@ def pruned(origin: Origin, needed: Collection[str], used: Used) -> Origin:
             kept = tuple(aggregate for aggregate in origin.aggregates if aggregate.name in needed)
             parts = (origin.where, tuple(key.value for key in origin.keys), kept)
             return replace(origin, source=pruned(origin.source, set(columns_in(parts)), used), aggregates=kept)
+        case Numbered():
+            parts = (origin.where, origin.keys, origin.by)
+            return replace(origin, source=pruned(origin.source, {*columns_in(parts), *origin.columns}, used))
         case _:
             assert_never(origin)
 

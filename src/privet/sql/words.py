@@ -74,7 +74,7 @@ _GRAMMAR = {
     TokenType.SEMICOLON, TokenType.DISTINCT, TokenType.L_BRACKET, TokenType.R_BRACKET, TokenType.JOIN, TokenType.ON,
     TokenType.USING, TokenType.WITH, TokenType.EXISTS, TokenType.ROLLUP, TokenType.CUBE, TokenType.GROUPING_SETS,
     TokenType.FETCH, TokenType.NEXT, TokenType.ROW, TokenType.ROWS, TokenType.ONLY, TokenType.OVER,
-    TokenType.PARTITION_BY, *functions.SIGNS,
+    TokenType.PARTITION_BY, TokenType.QUALIFY, *functions.SIGNS,
 }  # fmt: skip
 _SIDES = {TokenType.LEFT, TokenType.INNER, TokenType.OUTER}  # before JOIN, otherwise a name or a function
 _BEFORE_JOIN = {TokenType.JOIN, TokenType.OUTER, TokenType.SEMI, TokenType.ANTI}
@@ -96,7 +96,7 @@ _AFTER_LIST = {TokenType.R_PAREN, TokenType.COMMA}
 _PREFIXES = {TokenType.NOT, TokenType.DASH, TokenType.PLUS}
 
 SLOPE = "REGR_SLOPE"
-FUNCTIONS = (*sorted(SPELLINGS), SLOPE, *functions.FUNCTIONS)
+FUNCTIONS = (*sorted(SPELLINGS), SLOPE, "ROW_NUMBER", *functions.FUNCTIONS)
 _THE_FUNCTIONS = (
     "the functions are: COUNT, SUM, AVG, MIN, MAX, MEDIAN, QUANTILE, VARIANCE, STDDEV, COVAR_POP, CORR, ABS, FLOOR,"
     " CEIL, ROUND, LEAST, GREATEST, COALESCE, NULLIF, IF, date_trunc, EXTRACT, CAST, UPPER, LOWER, SUBSTRING, LIKE and"

@@ -274,7 +274,7 @@ class Vault:
             )
         check_unit_wise(origin_of(plan), {plan.table: table, **beside})
         kinds = {name: other.columns for name, other in {plan.table: table, **beside}.items()}
-        bounds = self._bounds(table, options.limits(table), rows_of_a_unit(origin_of(plan)))
+        bounds = self._bounds(table, options.limits(table), rows_of_a_unit(origin_of(plan), plan.where))
         if in_one_group(plan, kinds):
             bounds = replace(bounds, groups=1)
         read = outline(plan, table.columns, bounds, {name: other.columns for name, other in beside.items()})
