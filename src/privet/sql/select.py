@@ -114,7 +114,7 @@ WINDOWS = (
 )
 CLAUSES = {
     "order": "ORDER BY", "limit": "LIMIT", "offset": "OFFSET", "distinct": "DISTINCT", "group": "GROUP BY",
-    "having": "HAVING", "rollup": "ROLLUP", "cube": "CUBE", "totals": "WITH TOTALS",
+    "having": "HAVING", "rollup": "ROLLUP", "qualify": "QUALIFY", "cube": "CUBE", "totals": "WITH TOTALS",
 }  # fmt: skip
 DIVIDES = (exp.Div, exp.SafeDivide)
 

@@ -108,9 +108,9 @@ class _RowWise(Select):
                 name = alias or (self.draft.take(node.name) if isinstance(node, exp.Column) else "")
                 columns |= {name: term} if name else {}
                 units += [name] if self.scope.is_unit(node) else []
-        kept = self._qualified()
+        where, kept = self.conditions(), self._qualified()  # which may join what they look up
         used = [term.expression for term in (*columns.values(), *kept)]
-        origin, where = self.numbers.origin(self.scope.origin, self.conditions(), used)
+        origin, where = self.numbers.origin(self.scope.origin, where, used)
         leading = _leading(self.scope, self.known)
         source = self.scope.items[0].rows
         alone = origin == source.origin  # the same rows as those of the one thing in FROM
