@@ -129,7 +129,7 @@ class Aggregates:
             return [Asked(function=Function.QUANTILE, value=self._number(name, item), quantile=HALF)]
         return [Asked(function=ONE_NUMBER[name], value=self._number(name, item))]
 
-    def _of_one_row(self, node: exp.Anonymous, condition: Term | None) -> Asked:
+    def _of_one_row(self, node: exp.Expr, condition: Term | None) -> Asked:
         """All rows of a unit but one are left without a value, and the least of these values is that of the one."""
         if self.people:
             unit = short(next((unit for item in self.scope.items for unit in item.rows.units), "patient_id"))

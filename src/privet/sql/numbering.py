@@ -96,7 +96,7 @@ def ordered(listed: Iterable[exp.Expr], read: Read, *, backwards: bool = False) 
             yield By(value=read(node.this).expression, descending=bool(node.args.get("desc")) is not backwards)
 
 
-def of_one_row(node: exp.Anonymous, condition: Term | None, read: Read) -> tuple[Term, tuple[By, ...], Term | None]:
+def of_one_row(node: exp.Expr, condition: Term | None, read: Read) -> tuple[Term, tuple[By, ...], Term | None]:
     """What FIRST, LAST, ARG_MIN and ARG_MAX ask for: a value, the order in whose first row it stands, and what must be
     true of that row. `condition` is what FILTER says.
 

@@ -55,8 +55,8 @@ def pruned(origin: Origin, needed: Collection[str], used: Used) -> Origin:
             parts = (origin.where, tuple(key.value for key in origin.keys), kept)
             return replace(origin, source=pruned(origin.source, set(columns_in(parts)), used), aggregates=kept)
         case Numbered():
-            parts = (origin.where, origin.keys, origin.by)
-            return replace(origin, source=pruned(origin.source, {*columns_in(parts), *origin.columns}, used))
+            needed = {*columns_in([origin.where, origin.keys, origin.by]), *origin.columns}
+            return replace(origin, source=pruned(origin.source, needed, used))
         case _:
             assert_never(origin)
 
