@@ -350,7 +350,7 @@ class _From:
     def _numbered(self, item: Item) -> Rows:
         """Of numbered rows only those whose numbers are asked for are joined, before any limit leaves some out."""
         rows, origin = item.rows, item.rows.origin
-        if not isinstance(origin, Numbered) or origin.keys:
+        if not isinstance(origin, Numbered):
             return rows
         nodes = [*self.rest.get(item, ()), *self.scope.where, *self.asked]
         own = [node for node in nodes if self._is_about(node, item, Column(origin.name))]
@@ -361,6 +361,8 @@ class _From:
         if number.high == MOST_ROWS:
             return rows
         kept, most = replace(origin, first=number.low, last=number.high), number.high - number.low + 1
+        if origin.keys:
+            return replace(rows, origin=kept)
         return replace(rows, origin=kept, most=min(most, rows.most or most), apart=() if most == 1 else rows.apart)
 
     def _is_about(self, node: exp.Expr, item: Item, column: Column) -> bool:

@@ -65,7 +65,7 @@ def window(node: exp.Window, read: Read, scope: Scope) -> Spec:
         )
     if not any(item.rows.people for item in scope.items):
         raise RefusedQueryError(
-            "each row is a unit, or public, so no unit has a first row", "ask the rows themselves", "rows-are-units"
+            "no unit has several rows here: each row is a unit, or public", "ask the rows themselves", "rows-are-units"
         )
     unit = short(next((unit for item in scope.items for unit in item.rows.units), "patient_id"))
     if not any(scope.is_unit(key) for key in listed):
