@@ -11,15 +11,14 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from privet.core.expression import And, Column, columns_in
-from privet.core.narrow import narrowed
-from privet.core.origin import MOST_ROWS, tables_in
+from privet.core.expression import Column
+from privet.core.origin import tables_in
 from privet.core.plan import Aggregate, Function, Joined, Numbered, Origin, PerUnit
 from privet.core.rational import show
-from privet.core.shape import Form, Shape
 from privet.errors import RefusedQueryError
 from privet.sql.inline import both, of_nothing, renamed, there, where_true
 from privet.sql.known_tables import Known, Rows
+from privet.sql.numbering import only_asked
 from privet.sql.places import at
 from privet.sql.registry import Read, given, reading
 from privet.sql.scopes import Item, Scope, find, missing, short
@@ -349,21 +348,12 @@ class _From:
 
     def _numbered(self, item: Item) -> Rows:
         """Of numbered rows only those whose numbers are asked for are joined, before any limit leaves some out."""
-        rows, origin = item.rows, item.rows.origin
+        origin = item.rows.origin
         if not isinstance(origin, Numbered):
-            return rows
+            return item.rows
         nodes = [*self.rest.get(item, ()), *self.scope.where, *self.asked]
         own = [node for node in nodes if self._is_about(node, item, Column(origin.name))]
-        terms = [*rows.conditions, *map(self._reader(), own)]
-        about = [term.expression for term in terms if set(columns_in(term.expression)) == {origin.name}]
-        number = Shape(form=Form.NUMBER, low=1, high=MOST_ROWS)
-        number = narrowed({origin.name: number}, And(tuple(about)))[origin.name]
-        if number.high == MOST_ROWS:
-            return rows
-        kept, most = replace(origin, first=number.low, last=number.high), number.high - number.low + 1
-        if origin.keys:
-            return replace(rows, origin=kept)
-        return replace(rows, origin=kept, most=min(most, rows.most or most), apart=() if most == 1 else rows.apart)
+        return only_asked(item.rows, origin, [*item.rows.conditions, *map(self._reader(), own)])
 
     def _is_about(self, node: exp.Expr, item: Item, column: Column) -> bool:
         """Does a condition name this column of the item, and no other?"""

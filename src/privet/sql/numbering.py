@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 
 from sqlglot import exp
 
-from privet.core.expression import Column, Compare, Expression, IsNull, Not, Relation, columns_in
+from privet.core.expression import And, Column, Compare, Expression, IsNull, Not, Relation, columns_in
+from privet.core.narrow import narrowed
+from privet.core.origin import MOST_ROWS
 from privet.core.plan import By, Numbered, Origin, canonical
-from privet.core.shape import Form
+from privet.core.shape import Form, Shape
 from privet.errors import RefusedQueryError
 from privet.sql.inline import both, where_true
+from privet.sql.known_tables import Rows
 from privet.sql.places import at
 from privet.sql.registry import Read, given, written
 from privet.sql.scopes import Scope, short
@@ -128,3 +132,16 @@ def only_first(value: Term, number: Term, wanted: Term | None) -> Term:
     """The value in row number 1, if what is wanted is true of it, and NULL in all others."""
     one = made(Compare(Relation.EQUAL, number.expression, ONE.expression), Form.TRUTH, number)
     return where_true(both([one, *([] if wanted is None else [wanted])]) or one, value)
+
+
+def only_asked(rows: Rows, origin: Numbered, conditions: Iterable[Term]) -> Rows:
+    """The rows whose numbers the conditions allow. Where that is one of each unit, the unit is enough to find it."""
+    about = [term.expression for term in conditions if set(columns_in(term.expression)) == {origin.name}]
+    number = Shape(form=Form.NUMBER, low=1, high=MOST_ROWS)
+    number = narrowed({origin.name: number}, And(tuple(about)))[origin.name]
+    if number.high == MOST_ROWS:
+        return rows
+    kept, most = replace(origin, first=number.low, last=number.high), number.high - number.low + 1
+    if origin.keys:
+        return replace(rows, origin=kept)
+    return replace(rows, origin=kept, most=min(most, rows.most or most), apart=() if most == 1 else rows.apart)
