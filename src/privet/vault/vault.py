@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import fields, replace
 from pathlib import Path
 from types import EllipsisType
@@ -26,9 +26,10 @@ from privet.core.sensitivity import Bounds
 from privet.core.shape import shape_of_kind
 from privet.core.weights import weight_from
 from privet.engine import FreshNoise, Gate, NoiseSource
-from privet.errors import InvalidInputError, RefusedQueryError
+from privet.errors import InvalidInputError, PrivetError, RefusedQueryError
+from privet.estimates.implied import tightened
 from privet.estimates.joint import has_pairs
-from privet.estimates.priced import outline
+from privet.estimates.priced import Outline, Priced, outline
 from privet.estimates.pricing import Wanted, ask
 from privet.ledger import Ledger, Terms
 from privet.query import Query
@@ -277,12 +278,17 @@ class Vault:
         bounds = self._bounds(table, options.limits(table), rows_of_a_unit(origin_of(plan), plan.where))
         if in_one_group(plan, kinds):
             bounds = replace(bounds, groups=1)
-        read = outline(plan, table.columns, bounds, {name: other.columns for name, other in beside.items()})
+        shapes = {name: {one: shape_of_kind(kind) for one, kind in columns.items()} for name, columns in kinds.items()}
+        columns = {name: other.columns for name, other in beside.items()}
+        read, before = outline(tightened(plan, shapes), table.columns, bounds, columns), list[Outline]()
+        if read.plan != plan:
+            with suppress(RefusedQueryError):  # then no earlier version answered it
+                before.append(outline(plan, table.columns, bounds, columns))
         priced = ask(read, self.terms.budget, options, finite=self._finite)
         return Query(
             text=text,
             priced=priced,
-            former=ask(read, self.terms.budget, options, pairs=False) if has_pairs(priced) else None,
+            formers=tuple(self._formers(priced, [read, *before], options)),
             table=table,
             beside=beside,
             analyst=options.analyst,
@@ -290,6 +296,15 @@ class Vault:
             suggestion=options.bounds,
             part=options.part,
         )
+
+    def _formers(self, priced: Priced, ways: Sequence[Outline], options: Options) -> Iterator[Priced]:
+        """The question as earlier versions asked it: with wider ranges, and without pairs of sums."""
+        for place, read in enumerate(ways):
+            with suppress(PrivetError):
+                if place:
+                    yield ask(read, self.terms.budget, options)
+                if has_pairs(priced):
+                    yield ask(read, self.terms.budget, options, pairs=False)
 
     def suggest_bounds(
         self, text: str | Summary, *, epsilon: object, analyst: str = "", part: str | None = None
