@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -43,7 +43,7 @@ class Query:
     beside: Mapping[str, Table] = field(default_factory=dict, repr=False)  # other tables that it is asked of
     suggestion: Suggestion | None = field(default=None, repr=False)  # from which its bounds come
     part: str | None = None  # whose units are asked about; None is everybody
-    former: Priced | None = field(default=None, repr=False)  # as it was asked in earlier versions
+    earlier: Callable[[], Iterable[Priced]] = field(default=tuple, repr=False)  # as earlier versions asked it
     fitting: Fitting | None = field(default=None, repr=False)  # if it chooses its limits; `priced` has the widest
     kept: str = ""  # why it does not, though somebody wished it
 
@@ -95,9 +95,10 @@ class Query:
         charge = Charge(
             loss=self.cost, request=self.request, analyst=self.analyst, key=key, note=self.text, part=self.part
         )
-        before = None if self.former is None or fresh else self._before(key)
-        if before is not None:
-            return before
+        for former in () if fresh else self.earlier():
+            before = self._before(former, key)
+            if before is not None:
+                return before
         stored = self._stored(charge, fresh=fresh)
         if stored is not None:
             return self._answer(Release(receipt=stored.receipt, body=stored.body), stored.charge.loss, replayed=True)
@@ -108,14 +109,17 @@ class Query:
         fit = Fit(tasks=[way.task(secret) for way in self.ways], pick=self.fitting.pick)
         return self._answer(run(charge, [self.choosing(secret)], self.gate, fit), self.cost, replayed=False)
 
-    def _before(self, key: str | None) -> Answer | None:
+    def _before(self, former: Priced, key: str | None) -> Answer | None:
         """What an earlier version answered at this price: a stored answer stays free in later versions."""
-        assert self.former is not None  # noqa: S101  asked by `release`
-        query = replace(self, priced=self.former, former=None)
+        query = self.at(former)
         stored = self.gate.ledger.stored(query.request)
         if stored is None or (key is not None and stored.charge.key != key):
             return None
         return query._answer(Release(receipt=stored.receipt, body=stored.body), stored.charge.loss, replayed=True)
+
+    def at(self, former: Priced) -> Query:
+        """The same question as an earlier version asked it."""
+        return replace(self, priced=former, earlier=tuple)
 
     def check_ready(self) -> None:
         """Raise, before anything is charged, if the data are not there. An analyst is not told why (rule 7)."""

@@ -43,7 +43,7 @@ from privet.core.expression import (
     Truncated,
 )  # fmt: skip
 from privet.core.loss import Loss, pure, zcdp
-from privet.core.plan import Aggregate, Computed, Function, Joined, Order, PerUnit, Scan
+from privet.core.plan import Aggregate, By, Computed, Function, Joined, Numbered, Order, PerUnit, Scan
 from privet.core.unit import Neighbors
 from privet.errors import BudgetExceededError
 from privet.estimates.estimate import lines, total_error
@@ -373,6 +373,30 @@ def test_numbers_for_programs(tmp_path: Path) -> None:
 
 
 # --- the tree
+
+
+def test_the_tree_of_numbered_rows() -> None:
+    """Which numbers stay, among which rows, in which order."""
+    adults = Compare(Relation.GREATER_EQUAL, AGE, Literal(Fraction(18)))
+    made = Numbered(
+        source=Scan(table="visits"), where=adults, keys=(Column("ward"),), columns=("cost",), name="k",
+        by=(By(value=Column("day"), descending=True), By(value=Column("cost"))),
+    )  # fmt: skip
+    assert list(drawn([origin_tree(made)], "  ")) == [
+        "  └─ rows with their number k among those of the same unit and ward",
+        "     ├─ rows of visits",
+        "     ├─ only rows where age >= 18",
+        "     └─ in the order of: day, the largest first, cost; rows that are equal there, in the order",
+        "           of their values",
+    ]
+    bare = dataclasses.replace(made, where=None, keys=(), by=())
+    for first, last, words in (
+        (1, 1, ", only number 1"),
+        (2, 4, ", only numbers 2 to 4"),
+        (3, None, ", from number 3 on"),
+    ):
+        (line, *_) = drawn([origin_tree(dataclasses.replace(bare, first=first, last=last))], "  ")
+        assert line == f"  └─ rows with their number k among those of the same unit{words}"
 
 
 def test_the_tree_of_joined_rows() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from fractions import Fraction
 
 from privet.core.accountant import Budget, how_many, rho_cap
@@ -15,7 +16,7 @@ from privet.core.rational import below_one, positive, show
 from privet.errors import InvalidInputError, RefusedQueryError
 from privet.estimates.accuracy import price_within
 from privet.estimates.calibration import epsilon_of_rho
-from privet.estimates.joint import with_pairs
+from privet.estimates.joint import has_pairs, with_pairs
 from privet.estimates.levels import most_cells
 from privet.estimates.priced import Outline, Priced, at_price, lowered, variants
 from privet.estimates.split import costs, error, shares
@@ -62,9 +63,25 @@ Candidate = tuple[float, Priced]  # with the squared error of all aggregates tog
 SINGLE = (Function.COUNT, Function.COUNT_DISTINCT, Function.SUM)
 
 
-def ask(read: Outline, budget: Budget, price: Price, *, finite: bool = False, pairs: bool = True) -> Priced:
-    """The question at a price, or at the lowest price that is accurate enough. `finite`: every price has an epsilon.
-    Without `pairs`, by single numbers."""
+class Way(StrEnum):
+    """How a price may be spent beside noise on single numbers; those that err least are taken."""
+
+    PAIRS = "pairs"
+
+
+EVERY = frozenset(Way)
+EARLIER = (frozenset({Way.PAIRS}), frozenset[Way]())  # what earlier versions knew, the latest first
+
+
+def ways_of(asked: Priced) -> frozenset[Way]:
+    """Those that it takes."""
+    return frozenset([Way.PAIRS] if has_pairs(asked) else [])
+
+
+def ask(
+    read: Outline, budget: Budget, price: Price, *, finite: bool = False, allowed: frozenset[Way] = EVERY
+) -> Priced:
+    """The question at a price, or at the lowest price that is accurate enough. `finite`: every price has an epsilon."""
     delta = _delta(read, budget, price)
     if price.within is not None:
         return _within(read, budget, _targets(read, price), finite=finite)
@@ -76,7 +93,7 @@ def ask(read: Outline, budget: Budget, price: Price, *, finite: bool = False, pa
         else:
             epsilon = _amount(price.epsilon, "epsilon", MOST)
             ways += [_shared(variant, Gauge.EPSILON, epsilon, delta), _gaussian(variant, epsilon, delta)]
-    if price.epsilon is not None and pairs:
+    if price.epsilon is not None and Way.PAIRS in allowed:
         ways.append(_joint(read, _amount(price.epsilon, "epsilon", MOST), delta))
     found = _best(ways)
     if finite and found.loss.epsilon is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
@@ -12,7 +12,7 @@ from privet.core.rational import rational, show, whole
 from privet.core.shape import Form
 from privet.errors import InvalidInputError, RefusedQueryError
 from privet.frame.value_methods import CASTS, NULL, cast, constant, is_missing, negated, rest, written
-from privet.sql.rules import FINEST, divided, irrational, power, rounded
+from privet.sql.rules import FINEST, buckets, divided, irrational, power, rounded
 from privet.sql.terms import (
     Term,
     alike,
@@ -195,6 +195,17 @@ class Expr:
 
         shown = ", ".join(repr(end) for end in ends)
         return Expr(read, cut(f"{self._inner}.clip({shown})"))
+
+    def buckets(self, bounds: Sequence[object]) -> Expr:
+        """How many of these ascending bounds are not above the value: 0 below the first one. `.buckets([18, 45, 65])`
+        makes four groups, with 18 in the second."""
+        if isinstance(bounds, str) or not isinstance(bounds, Sequence):
+            raise InvalidInputError(
+                f"bounds are a list, not {show(bounds)}", "for example .buckets([18, 45, 65])", "wrong-type"
+            )
+        numbers = [rational(bound, "a bound") for bound in bounds]
+        shown = ", ".join(map(str, bounds))
+        return _one(f"{self._inner}.buckets([{shown}])", self, lambda item: buckets(number(item, "buckets"), numbers))
 
     # Conditions
 

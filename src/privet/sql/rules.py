@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -13,7 +14,7 @@ from privet.core.real import BASES, DEGREES
 from privet.core.shape import Form
 from privet.errors import RefusedQueryError
 from privet.sql.constants import number_of, whole_of
-from privet.sql.registry import Make, Read, named, rule, written
+from privet.sql.registry import Make, Read, given, named, rule, written
 from privet.sql.spans import elapsed
 from privet.sql.terms import (
     Term,
@@ -31,6 +32,8 @@ from privet.sql.terms import (
 
 FINEST = 30  # decimal places
 MOST_BUCKETS = 10**6
+MOST_BOUNDS = 90  # chained one after the other
+LISTED = "WIDTH_BUCKET(x, [18, 45, 65])"
 
 
 # Constants and brackets
@@ -210,18 +213,40 @@ def _bucket(read: Read, node: exp.WidthBucket) -> Term:
     """0 below the lowest bound, one more than there are buckets from the highest on."""
     what = "WIDTH_BUCKET(x, 0, 100, 10)"
     item = number(read(node.this), "WIDTH_BUCKET")
+    if isinstance(node.args["min_value"], exp.Array) and given(node) == {"this", "min_value"}:
+        return buckets(item, [_constant(read(bound)) for bound in node.args["min_value"].expressions])
+    if not given(node) >= {"max_value", "num_buckets"}:
+        raise RefusedQueryError(f"{written(node)} lacks arguments", f"write {what}, or {LISTED}", "wrong-arguments")
     low, high = (_constant(read(node.args[name])) for name in ("min_value", "max_value"))
-    buckets = whole_of(_constant(read(node.args["num_buckets"])), what, MOST_BUCKETS)
-    if not (isinstance(low, Fraction) and isinstance(high, Fraction) and low < high and buckets > 0):
+    many = whole_of(_constant(read(node.args["num_buckets"])), what, MOST_BUCKETS)
+    if not (isinstance(low, Fraction) and isinstance(high, Fraction) and low < high and many > 0):
         raise RefusedQueryError(
             f"{written(node)} has no such buckets", f"write {what} with constants", "constant-needed"
         )
     above = arithmetic(e.Sign.SUBTRACT, item, literal(low))
-    place = rounded(e.Rounding.DOWN, arithmetic(e.Sign.MULTIPLY, above, literal(buckets / (high - low))))
+    place = rounded(e.Rounding.DOWN, arithmetic(e.Sign.MULTIPLY, above, literal(many / (high - low))))
     place = arithmetic(e.Sign.ADD, place, literal(Fraction(1)))
-    inside = e.Least((e.Greatest((place.expression, e.Literal(Fraction(0)))), e.Literal(Fraction(buckets + 1))))
+    inside = e.Least((e.Greatest((place.expression, e.Literal(Fraction(0)))), e.Literal(Fraction(many + 1))))
     there = made(e.Not(e.IsNull(item.expression)), Form.TRUTH, item)  # LEAST and GREATEST leave NULLs out
     return chosen([(there, made(inside, Form.NUMBER, place))], literal(None))
+
+
+def buckets(item: Term, bounds: Sequence[object]) -> Term:
+    """How many of the bounds, which ascend, are not above the item."""
+    numbers = [bound for bound in bounds if isinstance(bound, Fraction)]
+    ascending = all(low < high for low, high in itertools.pairwise(numbers))
+    if not (0 < len(numbers) == len(bounds) <= MOST_BOUNDS and ascending):
+        raise RefusedQueryError(
+            "the bounds of the buckets are not a list of ascending constants",
+            f"write {LISTED}, with at most {MOST_BOUNDS} bounds",
+            "constant-needed",
+        )
+    branches = [
+        (compared(e.Relation.GREATER_EQUAL, item, literal(bound)), literal(Fraction(place)))
+        for place, bound in reversed(list(enumerate(numbers, start=1)))
+    ]
+    below = (compared(e.Relation.LESS, item, literal(numbers[0])), literal(Fraction(0)))
+    return chosen([*branches, below], literal(None))
 
 
 @rule(exp.Abs)

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from privet.core.expression import And, Case, Coalesce, Column, Expression, IsNull, Literal, columns_in
 from privet.core.origin import tables_in
-from privet.core.plan import Aggregate, Function, Joined, Origin, PerUnit, canonical
+from privet.core.plan import Aggregate, By, Function, Joined, Origin, PerUnit, canonical
 from privet.core.rational import show
 from privet.core.shape import Form
 from privet.errors import RefusedQueryError
@@ -18,6 +18,7 @@ from privet.sql.constants import whole_of
 from privet.sql.draft import Draft
 from privet.sql.inline import both, renamed, there
 from privet.sql.known_tables import Known, Rows
+from privet.sql.numbering import Numbers
 from privet.sql.places import at
 from privet.sql.registry import Read, given, reading, written
 from privet.sql.rules import divided
@@ -108,12 +109,13 @@ def _beside(
 FARTHEST = 10**12  # rows
 SCALAR = "ask for the number in a query of its own and write it here; or a JOIN with a sub-query that has GROUP BY unit"
 WINDOWS = (
-    "of windows only SUM(COUNT(*)) OVER () and SUM(SUM(x)) OVER (PARTITION BY keys) are answered, in SELECT beside"
-    " GROUP BY; for the first or last day of each unit write MIN or MAX with GROUP BY unit"
+    "of windows two kinds are answered: SUM(COUNT(*)) OVER () and SUM(SUM(x)) OVER (PARTITION BY keys) in SELECT beside"
+    " GROUP BY, and ROW_NUMBER() OVER (PARTITION BY unit ORDER BY day) in SELECT or QUALIFY of a sub-query without"
+    " GROUP BY"
 )
 CLAUSES = {
     "order": "ORDER BY", "limit": "LIMIT", "offset": "OFFSET", "distinct": "DISTINCT", "group": "GROUP BY",
-    "having": "HAVING", "rollup": "ROLLUP", "cube": "CUBE", "totals": "WITH TOTALS",
+    "having": "HAVING", "rollup": "ROLLUP", "qualify": "QUALIFY", "cube": "CUBE", "totals": "WITH TOTALS",
 }  # fmt: skip
 
 
@@ -146,7 +148,8 @@ class Select:
             self.draft.take(alias).lower(): node for node, alias in self.items if alias
         }
         self.outputs: dict[str, str] = {}  # by lower case, in order
-        self.aggregates = Aggregates(self.row, scope, people=self.people)
+        self.numbers = Numbers(scope)
+        self.aggregates = Aggregates(self.row, scope, people=self.people, number=self.number)
         self._read: dict[int, Rows] = {}  # sub-queries by their node: an expression may be read several times
 
     # Rows
@@ -165,7 +168,7 @@ class Select:
             if isinstance(node, exp.Column):
                 return self.scope.column(node, self.aliases)
             if isinstance(node, exp.Window):
-                raise RefusedQueryError(f"{written(node)} is not answered in {clause}", WINDOWS, "unsupported-function")
+                return self.window(node, clause)
             if is_aggregate(node):
                 remedy = "use HAVING for conditions on aggregates" if clause == "WHERE" else "use columns there"
                 raise RefusedQueryError(
@@ -183,6 +186,14 @@ class Select:
 
         read = reading(special)
         return read
+
+    def window(self, node: exp.Window, clause: str) -> Term:
+        """What a row is among others. Only the rows of a sub-query have that."""
+        raise RefusedQueryError(f"{written(node)} is not answered in {clause}", WINDOWS, "unsupported-function")
+
+    def number(self, by: tuple[By, ...]) -> Term:
+        """The number of a row of a unit among those of its group."""
+        return self.numbers.column(tuple(key.expression for key in self.draft.groups.values()), by)
 
     def _looked_up(self, node: exp.Expr) -> Rows:
         tree = node.unnest()

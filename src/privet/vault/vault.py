@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, Self
@@ -27,11 +28,11 @@ from privet.core.sensitivity import Bounds
 from privet.core.shape import shape_of_kind
 from privet.core.weights import weight_from
 from privet.engine import FreshNoise, Gate, NoiseSource
-from privet.errors import InvalidInputError, RefusedQueryError
+from privet.errors import InvalidInputError, PrivetError, RefusedQueryError
 from privet.estimates.fitting import fitting, obstacle
-from privet.estimates.joint import has_pairs
-from privet.estimates.priced import Outline, Priced, outline, with_fewest_groups
-from privet.estimates.pricing import Wanted, ask
+from privet.estimates.implied import tightened
+from privet.estimates.priced import Priced, outline, with_fewest_groups
+from privet.estimates.pricing import EARLIER, Wanted, ask, ways_of
 from privet.ledger import Ledger, Terms
 from privet.query import Query
 from privet.vault.budget_reading import BudgetReading
@@ -292,17 +293,18 @@ class Vault:
             )
         check_unit_wise(origin_of(plan), {plan.table: table, **beside})
         kinds = {name: other.columns for name, other in {plan.table: table, **beside}.items()}
-        bounds = self._bounds(table, options.limits(table), rows_of_a_unit(origin_of(plan)))
-        wide = outline(plan, table.columns, bounds, {name: other.columns for name, other in beside.items()})
-        read = with_fewest_groups(wide, kinds)
+        shapes = {name: {one: shape_of_kind(kind) for one, kind in columns.items()} for name, columns in kinds.items()}
+        bounds = self._bounds(table, options.limits(table), rows_of_a_unit(origin_of(plan), plan.where))
+        columns = {name: other.columns for name, other in beside.items()}
+        read = with_fewest_groups(outline(tightened(plan, shapes), table.columns, bounds, columns), kinds)
         kept = obstacle(read, options, people=table.unit is not None) if options.chooses else ""
         chosen = fitting(read, self.terms.budget, options) if options.chooses and not kept else None
         priced = ask(read, self.terms.budget, options, finite=self._finite) if chosen is None else chosen.ways[-1]
-        changed = chosen is None and (read is not wide or has_pairs(priced))
+        changed = read.plan != plan or read.bounds != bounds or any(ways_of(priced) - ways for ways in EARLIER)
         return Query(
             text=text,
             priced=priced,
-            former=self._former(wide, options) if changed else None,
+            earlier=partial(self._earlier, plan, columns, options) if changed and chosen is None else tuple,
             table=table,
             beside=beside,
             analyst=options.analyst,
@@ -313,11 +315,14 @@ class Vault:
             kept=kept,
         )
 
-    def _former(self, read: Outline, options: Options) -> Priced | None:
-        """The question as it was asked before there were pairs of sums, and limits from conditions."""
-        with suppress(RefusedQueryError):  # too wide a noise
-            return ask(read, self.terms.budget, options, pairs=False)
-        return None
+    def _earlier(self, plan: Plan, columns: Mapping[str, Mapping[str, Kind]], options: Options) -> Iterator[Priced]:
+        """The question as earlier versions asked it, the latest first: with wider ranges and limits, and fewer ways to
+        spend its price. What they refused, they did not answer."""
+        table = self.tables[plan.table]
+        bounds = self._bounds(table, options.limits(table), rows_of_a_unit(origin_of(plan)))
+        for allowed in EARLIER:
+            with suppress(PrivetError):
+                yield ask(outline(plan, table.columns, bounds, columns), self.terms.budget, options, allowed=allowed)
 
     def suggest_bounds(
         self, text: str | Summary, *, epsilon: object, analyst: str = "", part: str | None = None

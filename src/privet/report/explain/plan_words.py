@@ -10,7 +10,7 @@ from typing import assert_never
 
 from privet.core import expression as e
 from privet.core.expression import Expression, Value
-from privet.core.plan import Aggregate, Function, Joined, Origin, PerUnit, Scan
+from privet.core.plan import Aggregate, By, Function, Joined, Numbered, Origin, PerUnit, Scan
 from privet.core.rational import show
 from privet.report.terminal import one_line
 from privet.report.tree import TreeBranch
@@ -173,8 +173,33 @@ def origin_tree(origin: Origin) -> TreeBranch:
                 f"one row for each unit{f' and {keys}' if keys else ''}, made of its own rows",
                 (origin_tree(origin.source), *where, *made),
             )
+        case Numbered():
+            keys = ", ".join(map(words_of, origin.keys))
+            where = () if origin.where is None else (TreeBranch(f"only rows where {inside(origin.where)}"),)
+            order = ", ".join(map(_by, origin.by)) or "no order of its own"
+            return TreeBranch(
+                f"rows with their number {one_line(origin.name)} among those of the same unit"
+                f"{f' and {keys}' if keys else ''}{_numbers(origin)}",
+                (
+                    origin_tree(origin.source),
+                    *where,
+                    TreeBranch(f"in the order of: {order}; rows that are equal there, in the order of their values"),
+                ),
+            )
         case _:
             assert_never(origin)
+
+
+def _by(one: By) -> str:
+    return f"{inside(one.value)}{', the largest first' if one.descending else ''}"
+
+
+def _numbers(origin: Numbered) -> str:
+    if origin.last is None:
+        return "" if origin.first == 1 else f", from number {origin.first:,} on"
+    if origin.first == origin.last:
+        return f", only number {origin.first:,}"
+    return f", only numbers {origin.first:,} to {origin.last:,}"
 
 
 def _match(origin: Joined) -> Iterator[str]:
