@@ -13,7 +13,7 @@ from privet.core import expression as e
 from privet.core.claim import claim
 from privet.core.narrow import narrowed
 from privet.core.origin import shapes_of
-from privet.core.plan import Aggregate, Joined, Key, Origin, PerUnit, Plan, Scan
+from privet.core.plan import Aggregate, Joined, Key, Numbered, Origin, PerUnit, Plan, Scan
 from privet.core.ranges import shape_of
 from privet.core.real import REAL
 from privet.core.shape import Shapes
@@ -70,11 +70,14 @@ def _settled_origin(origin: Origin, declared: Mapping[str, Shapes]) -> Origin:
         case Joined():
             left, right = (_settled_origin(side, declared) for side in (origin.left, origin.right))
             return replace(origin, left=left, right=right)
-        case PerUnit():
+        case PerUnit() | Numbered():
             source = _settled_origin(origin.source, declared)
             columns = shapes_of(source, declared)
             where = settled(origin.where, columns)
             inside = narrowed(columns, where)
+            if isinstance(origin, Numbered):
+                by = tuple(replace(one, value=settled(one.value, inside)) for one in origin.by)
+                return replace(origin, source=source, where=where, keys=settled(origin.keys, inside), by=by)
             keys, aggregates = _keys(origin.keys, inside), _aggregates(origin.aggregates, inside)
             return replace(origin, source=source, where=where, keys=keys, aggregates=aggregates)
         case _:

@@ -296,11 +296,12 @@ class Vault:
         shapes = {name: {one: shape_of_kind(kind) for one, kind in columns.items()} for name, columns in kinds.items()}
         bounds = self._bounds(table, options.limits(table), rows_of_a_unit(origin_of(plan), plan.where))
         columns = {name: other.columns for name, other in beside.items()}
-        read = with_fewest_groups(outline(tightened(plan, shapes), table.columns, bounds, columns), kinds)
+        tight = tightened(plan, shapes)
+        read = with_fewest_groups(outline(tight, table.columns, bounds, columns), kinds)
         kept = obstacle(read, options, people=table.unit is not None) if options.chooses else ""
         chosen = fitting(read, self.terms.budget, options) if options.chooses and not kept else None
         priced = ask(read, self.terms.budget, options, finite=self._finite) if chosen is None else chosen.ways[-1]
-        changed = read.plan != plan or read.bounds != bounds or any(ways_of(priced) - ways for ways in EARLIER)
+        changed = tight != plan or read.bounds != bounds or any(ways_of(priced) - ways for ways in EARLIER)
         return Query(
             text=text,
             priced=priced,
