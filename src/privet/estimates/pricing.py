@@ -77,7 +77,7 @@ def ask(read: Outline, budget: Budget, price: Price, *, finite: bool = False, pa
             epsilon = _amount(price.epsilon, "epsilon", MOST)
             ways += [_shared(variant, Gauge.EPSILON, epsilon, delta), _gaussian(variant, epsilon, delta)]
     if price.epsilon is not None and pairs:
-        ways.append(_joint(read, _amount(price.epsilon, "epsilon", MOST), delta))
+        ways += [_joint(read, epsilon, delta, squares=squares) for squares in (False, True)]
     found = _best(ways)
     if finite and found.loss.epsilon is None:
         raise InvalidInputError(
@@ -177,10 +177,10 @@ def _booked(read: Outline, rho: Fraction, delta: Fraction) -> Iterator[Candidate
         yield total, replace(plain, parts=(*noisy, *keys))
 
 
-def _joint(read: Outline, epsilon: Fraction, delta: Fraction | None) -> Iterator[Candidate]:
-    """By Laplace noise, with pairs where these err less."""
+def _joint(read: Outline, epsilon: Fraction, delta: Fraction | None, *, squares: bool = False) -> Iterator[Candidate]:
+    """By Laplace noise, with pairs, or with squares and pairs, where these err less."""
     centered = lowered(read, joint=True)
-    paired = None if centered is None else with_pairs(centered)
+    paired = None if centered is None else with_pairs(centered, squares=squares)
     if paired is not None:
         yield from _shared(paired, Gauge.EPSILON, epsilon, delta)
 
