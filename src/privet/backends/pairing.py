@@ -11,7 +11,8 @@ from privet.core.measures import Measure, Role
 
 
 def apart(task: Task) -> Task:
-    """The same task with a sum and a count in place of each pair, and with a sum of squares in place of squares."""
+    """The same task with a sum and a count in place of each pair. Squares keep their place behind these two: of them an
+    engine computes the first number, the sum of u * u."""
     return replace(task, measures=tuple(one for measure in task.measures for one in _pieces(measure)))
 
 
@@ -25,7 +26,9 @@ def joined(task: Task, vectors: Sequence[Vector]) -> list[Vector]:
     for measure in task.measures:
         vector = next(left)
         if measure.numbers > 1:
-            pieces = [[int(one) for one in piece] for piece in (vector, *(next(left) for _ in range(measure.numbers - 1)))]  # type: ignore[arg-type]
+            pieces = [
+                [int(one) for one in piece] for piece in (vector, *(next(left) for _ in range(measure.numbers - 1)))
+            ]  # type: ignore[arg-type]
             cells = [_numbers(measure, *cell) for cell in zip(*pieces, strict=True)]
             vector = [one for side in zip(*cells, strict=True) for one in side]
         found.append(vector)
@@ -45,4 +48,4 @@ def _pieces(measure: Measure) -> tuple[Measure, ...]:
     if measure.numbers == 1:
         return (measure,)
     pieces = replace(measure, role=Role.SUM), Measure(role=Role.COUNT, value=measure.value)
-    return pieces if measure.role is Role.PAIR else (*pieces, replace(measure, role=Role.SQUARE))
+    return pieces if measure.role is Role.PAIR else (*pieces, measure)

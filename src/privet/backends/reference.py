@@ -143,8 +143,6 @@ def measured(measure: Measure, cells: Sequence[Sequence[Kept]]) -> Vector:
             return [sum(added(measure, kept.row) for kept in rows) for rows in cells]
         case Role.PAIR | Role.SQUARES:
             return [side for sides in zip(*(joint(measure, rows) for rows in cells), strict=True) for side in sides]
-        case Role.SQUARE:
-            return [joint(replace(measure, role=Role.SQUARES), rows)[0] for rows in cells]
         case Role.PEOPLE | Role.KEYS:
             return [len({kept.unit for kept in rows}) for rows in cells]
         case Role.DISTINCT:

@@ -25,7 +25,7 @@ from privet.sources import Raw
 SHORT = 2**31
 LISTED = "privet_keys"  # a temporary table of one question
 REST_CELL = "privet_rest"  # a variable of the engine: the cell of the rest, which is known when keys are chosen
-SUMMED = (Role.SUM, Role.SQUARE)
+SUMMED = (Role.SUM, Role.SQUARES)
 TALLIED = (Role.DISTINCT, *RANKED)  # measures that need the values of the rows that are kept
 
 
@@ -253,7 +253,7 @@ def _held(low: int, high: int) -> tuple[str, type[np.generic]]:
 def _number(measure: Measure, term: SqlTerm) -> _Number:
     """What a measure needs of a value. Values that are only told apart are numbers themselves where they fit; otherwise
     62 bits of their hash: two values with the same hash count as one, for everybody alike."""
-    if measure.role is Role.SQUARE:
+    if measure.role is Role.SQUARES:
         low, high = measure.center, measure.center + measure.high
         there = replace(term.whole, sql=f"TRY_CAST({term.whole.sql} AS {_held(low, high)[0]})", wide=False)  # as summed
         above = minus(clamped(there, low, high), constant(low))

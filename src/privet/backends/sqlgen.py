@@ -94,7 +94,7 @@ class _Sums:
         if measure.role is Role.COUNT:
             return count, 0, count
         value = clamped(term.whole, measure.low + measure.center, measure.high + measure.center)
-        if measure.role is Role.SQUARE:
+        if measure.role is Role.SQUARES:
             return self._place(f"sum({power(minus(value, constant(measure.center)), 2).sql})"), 0, count
         return self._place(f"sum({value.sql})"), measure.center, count
 

@@ -23,7 +23,6 @@ class Role(StrEnum):
     SUM = "sum"
     PAIR = "pair"  # two sums a cell that add up to a count of rows
     SQUARES = "squares"  # three sums a cell that do
-    SQUARE = "square"  # what engines compute for these; never released
     PEOPLE = "people"  # how many units have a row
     DISTINCT = "distinct"  # how many values there are
     QUANTILE = "quantile"

@@ -21,12 +21,11 @@ from privet.estimates.split import costs, parts_of_squares, variance
 
 Listed = tuple[tuple[Measure, ...], tuple[Recipe, ...]]
 Together = tuple[int, ...]  # the place of a sum, and of the sum of its squares if that is held, too
-WIDEST = 2**30  # a range whose squares an engine adds up in 63 bits
 
 
-def with_pairs(read: Outline, *, squares: bool = False) -> Outline | None:
-    """The same answers with pairs, and perhaps `squares`, in place of sums and counts; None if there are none of the
-    wanted kind, or none errs less.
+def with_pairs(read: Outline, most: int = 2) -> Outline | None:
+    """The same answers with pairs in place of sums and counts, or with squares, too, if a measure may have `most` = 3
+    numbers; None if none of the most numbers errs less.
 
     `read` has centered sums. Where HAVING tests noisy numbers, intervals need numbers whose noise is independent; and
     counts and sums of several levels must add up exactly, in whole steps.
@@ -36,24 +35,25 @@ def with_pairs(read: Outline, *, squares: bool = False) -> Outline | None:
         return None
     if len(levels_of(read.plan)) > 1 or read.plan.totals:
         return None
-    chosen = _chosen(read, squares=squares)
-    if not chosen or (squares and max(map(len, chosen.values())) == 1):
+    chosen = _chosen(read, most)
+    if max(map(len, chosen.values()), default=0) < most - 1:
         return None
     measures, recipes = _paired(read.measures, read.recipes, chosen)
     return replace(read, measures=measures, recipes=recipes)
 
 
-def has_pairs(read: Outline) -> bool:
-    return any(measure.numbers > 1 for measure in read.measures)
+def most_numbers(read: Outline) -> int:
+    """Of a measure: 2 with a pair, 3 with squares."""
+    return max((measure.numbers for measure in read.measures), default=1)
 
 
-def _chosen(read: Outline, *, squares: bool) -> dict[int, Together]:
+def _chosen(read: Outline, most: int) -> dict[int, Together]:
     """For each count that is held, what holds it. What a choice of keys costs is the same either way."""
     measures, recipes, setting = read.released, read.recipes, read.setting()
     alone = costs(measures, recipes, setting, Gauge.EPSILON)
     found: dict[int, Together] = {}
     for count in dict.fromkeys(count for _, count in _candidates(measures, recipes)):
-        ways = [way for way, other in _candidates(measures, recipes) if other == count and (squares or len(way) == 1)]
+        ways = [way for way, other in _candidates(measures, recipes) if other == count and len(way) < most]
         gains = {way: _gain(measures, setting, alone, (*way, count)) for way in dict.fromkeys(ways)}
         best = max(gains, key=lambda way: gains[way], default=())
         if best and gains[best] > 0 and not {*best} & {place for way in found.values() for place in way}:
@@ -80,7 +80,7 @@ def _candidates(measures: Sequence[Measure], recipes: Sequence[Recipe]) -> Itera
         if sums and measures[count].role is Role.COUNT:
             yield from (((total,), count) for total in sums if measures[total].high > measures[total].low)
             for total, square in SQUARED.get(recipe.aggregate.function, ()):
-                if 2 <= measures[sums[total]].high - measures[sums[total]].low < WIDEST:
+                if measures[sums[total]].high - measures[sums[total]].low > 1:  # or its square is the value itself
                     yield (sums[total], sums[square]), count
 
 

@@ -62,9 +62,9 @@ Candidate = tuple[float, Priced]  # with the squared error of all aggregates tog
 SINGLE = (Function.COUNT, Function.COUNT_DISTINCT, Function.SUM)
 
 
-def ask(read: Outline, budget: Budget, price: Price, *, finite: bool = False, pairs: bool = True) -> Priced:
+def ask(read: Outline, budget: Budget, price: Price, *, finite: bool = False, most: int = 3) -> Priced:
     """The question at a price, or at the lowest price that is accurate enough. `finite`: every price has an epsilon.
-    Without `pairs`, by single numbers."""
+    Sums may share at `most` so many noisy numbers with their count: 1 for none, 2 for pairs, 3 for squares."""
     delta = _delta(read, budget, price)
     if price.within is not None:
         return _within(read, budget, _targets(read, price), finite=finite)
@@ -76,8 +76,8 @@ def ask(read: Outline, budget: Budget, price: Price, *, finite: bool = False, pa
         else:
             epsilon = _amount(price.epsilon, "epsilon", MOST)
             ways += [_shared(variant, Gauge.EPSILON, epsilon, delta), _gaussian(variant, epsilon, delta)]
-    if price.epsilon is not None and pairs:
-        ways += [_joint(read, epsilon, delta, squares=squares) for squares in (False, True)]
+    if price.epsilon is not None:
+        ways += [_joint(read, epsilon, delta, numbers) for numbers in range(2, most + 1)]
     found = _best(ways)
     if finite and found.loss.epsilon is None:
         raise InvalidInputError(
@@ -177,10 +177,10 @@ def _booked(read: Outline, rho: Fraction, delta: Fraction) -> Iterator[Candidate
         yield total, replace(plain, parts=(*noisy, *keys))
 
 
-def _joint(read: Outline, epsilon: Fraction, delta: Fraction | None, *, squares: bool = False) -> Iterator[Candidate]:
+def _joint(read: Outline, epsilon: Fraction, delta: Fraction | None, most: int) -> Iterator[Candidate]:
     """By Laplace noise, with pairs, or with squares and pairs, where these err less."""
     centered = lowered(read, joint=True)
-    paired = None if centered is None else with_pairs(centered, squares=squares)
+    paired = None if centered is None else with_pairs(centered, most)
     if paired is not None:
         yield from _shared(paired, Gauge.EPSILON, epsilon, delta)
 

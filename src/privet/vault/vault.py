@@ -27,7 +27,7 @@ from privet.core.shape import shape_of_kind
 from privet.core.weights import weight_from
 from privet.engine import FreshNoise, Gate, NoiseSource
 from privet.errors import InvalidInputError, RefusedQueryError
-from privet.estimates.joint import has_pairs
+from privet.estimates.joint import most_numbers
 from privet.estimates.priced import outline
 from privet.estimates.pricing import Wanted, ask
 from privet.ledger import Ledger, Terms
@@ -282,7 +282,7 @@ class Vault:
         return Query(
             text=text,
             priced=priced,
-            former=ask(read, self.terms.budget, options, pairs=False) if has_pairs(priced) else None,
+            former=tuple(ask(read, self.terms.budget, options, most=most) for most in range(1, most_numbers(priced))),
             table=table,
             beside=beside,
             analyst=options.analyst,

@@ -151,7 +151,9 @@ def _off(outlook: Outlook) -> str:
 
 
 def _role(noise: NoiseFacts) -> str:
-    return {Role.PAIR: "count, from a pair of sums", Role.SQUARES: "from sums of squares"}.get(noise.role, str(noise.role))
+    return {Role.PAIR: "count, from a pair of sums", Role.SQUARES: "from sums of squares"}.get(
+        noise.role, str(noise.role)
+    )
 
 
 def _pair(name: str, outlook: Outlook, unit: str) -> list[str]:
