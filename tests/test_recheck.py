@@ -117,8 +117,8 @@ def test_sensitivity_is_the_largest_change_there_is(low: int, high: int, neighbo
 @pytest.mark.parametrize("neighbors", RELATIONS)
 @pytest.mark.parametrize(("role", "width"), [("pair", 1), ("pair", 2), ("pair", 3), ("squares", 2), ("squares", 3)])
 def test_the_numbers_of_pairs_and_squares_move_as_far_as_is_said(role: str, width: int, neighbors: str) -> None:
-    """Row by row: each adds (u, v) or (u * u, 2 * u * v, v * v) to its cell, where v = width - u. A planted bound of one
-    side alone is below what is found."""
+    """Row by row: each adds (u, v) or (u * u, 2 * u * v, v * v) to its cell, where v = width - u. A planted bound of
+    one side alone is below what is found."""
     adds: list[tuple[int, ...]] = [(u, width - u) for u in range(width + 1)]
     if role == "squares":
         adds = [(u * u, 2 * u * v, v * v) for u, v in adds]

@@ -18,17 +18,16 @@ def apart(task: Task) -> Task:
 
 @claim("joint-sums")
 def joined(task: Task, vectors: Sequence[Vector]) -> list[Vector]:
-    """The vectors of a task from those of its pieces. What a row adds to the sum was clamped, and squared after that, and
-    the count is of the same rows. So high * count - sum is what they are below the highest value together, and with v =
-    high - u the sum of u * v is high * sum - squares."""
+    """The vectors of a task from those of its pieces. What a row adds to the sum was clamped, and squared after that,
+    and the count is of the same rows. So high * count - sum is what they are below the highest value together, and with
+    v = high - u the sum of u * v is high * sum - squares."""
     left: Iterator[Vector] = iter(vectors)
     found: list[Vector] = []
     for measure in task.measures:
         vector = next(left)
         if measure.numbers > 1:
-            pieces = [
-                [int(one) for one in piece] for piece in (vector, *(next(left) for _ in range(measure.numbers - 1)))
-            ]  # type: ignore[arg-type]
+            rest = [next(left) for _ in range(measure.numbers - 1)]
+            pieces = [[int(one) for one in piece] for piece in (vector, *rest)]  # type: ignore[arg-type]
             cells = [_numbers(measure, *cell) for cell in zip(*pieces, strict=True)]
             vector = [one for side in zip(*cells, strict=True) for one in side]
         found.append(vector)

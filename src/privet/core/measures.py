@@ -43,9 +43,9 @@ class Measure:
     """One number a cell: the sum over rows of (value in steps - center), a NULL adding 0; or a count of rows.
 
     A count has no value if it counts every row; otherwise it counts where the value is not NULL. A pair is two numbers
-    a cell: a row adds u = value in steps - center, from 0 to high, to one and v = high - u to the other. Squares are three: a row
-    adds u * u, 2 * u * v and v * v. Quantiles, MIN and MAX are chosen from all values that are there, in steps;
-    `quantile` is a share of the rows, `end` an interval's.
+    a cell: a row adds u = value in steps - center, from 0 to high, to one and v = high - u to the other. Squares are
+    three: a row adds u * u, 2 * u * v and v * v. Quantiles, MIN and MAX are chosen from all values that are there, in
+    steps; `quantile` is a share of the rows, `end` an interval's.
     """
 
     role: Role
