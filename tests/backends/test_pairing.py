@@ -100,15 +100,15 @@ def test_squares_of_values_beyond_a_range_that_is_wrong_are_of_the_same_rows(
     limits = {"unit": unit, **({"max_groups": 1, "max_rows_per_group": 1} if unit else {})}
     frame = pd.DataFrame({"person": range(9), "age": [0, 1, 2, 3, 4, 5, 6, 120, None], "cost": 0.02})
     frame[["ward", "city"]] = "A", "Oslo"
-    query = asked(tmp_path / "v.privet", f"SELECT VAR_POP({value}) AS v FROM visits", frame, **limits)
+    query = asked(tmp_path / "v.privet", f"SELECT AVG({value}) AS v FROM visits", frame, **limits)
     task = query.task(b"secret")
     (measure,) = task.measures
-    assert measure.role is Role.SQUARES
-    task = replace(task, measures=(replace(measure, center=2, high=5),))
+    task = replace(task, measures=(replace(measure, role=Role.SQUARES, center=2, high=5),))
     with DuckDb(tmp_path, {"visits": frame}, portable=portable) as backend:
         (vector,) = backend.exact(task)
     check_shares(task.measures[0], vector, 1)
-    assert vector in ([55, 40, 105], [7 * 25, 0, 25], [0, 0, 25])  # the last: 7 values do not fit its type
+    kernel = [[55, 40, 80], [0, 0, 25]]  # what is one below the range, or does not fit its type, is missing there
+    assert vector in ([55, 40, 105], [7 * 25, 0, 25], *(kernel if unit and not portable else []))
     if portable or not unit:
         rows = frame.astype(object).where(frame.notna(), None).to_dict("records")
         assert [vector] == Reference({"visits": rows}).exact(task)  # type: ignore[arg-type]
