@@ -34,11 +34,11 @@ from privet.estimates.pairs import (
     count_of,
     furthest,
     sum_of,
-    weighted_half_width,
 )
 from privet.estimates.priced import Priced, lowered, outline
 from privet.estimates.pricing import Price, _joint, ask
 from privet.estimates.split import costs, error
+from privet.estimates.weighted import weighted_half_width
 
 SHARE = F(95, 100)
 COUNTED = Aggregate(name="n", function=Function.COUNT, value=Column("age"))

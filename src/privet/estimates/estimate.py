@@ -27,6 +27,7 @@ from privet.estimates.pairs import NoisyPair, as_rows, as_squares, as_sum, avera
 from privet.estimates.priced import Priced
 from privet.estimates.publication import AS_RELEASED, Publication, printed, published, refitted
 from privet.estimates.ranked import ascending, by_rank
+from privet.estimates.weighted import added_half_width
 
 Vectors = Sequence[Sequence[int]]  # one a part, one number a cell; of keys, none for the rest
 Line = Mapping[str, Value | Estimate]
@@ -98,7 +99,7 @@ def _all_rows(table: _Table, share: Fraction) -> list[Row]:
     found: list[dict[str, Value | Estimate]] = [
         {**dict.fromkeys(finest(plan)), **dict(zip(group.level, group.known, strict=True))} for group in groups
     ]
-    for line, estimates in zip(found, table.estimates(asked_alone), strict=True):
+    for line, estimates in zip(found, table.estimates(asked_alone, alone=True), strict=True):
         line.update(estimates)
     for column in plan.computed:
         joint = _joint(table, column, share)
@@ -244,18 +245,22 @@ class _Table:
     publication: Publication
     selection: Selection
 
-    def estimates(self, sure: Mapping[str, Fraction]) -> list[dict[str, Estimate]]:
-        """For every row those of the named aggregates; each noisy number holds with the probability beside the name."""
+    def estimates(self, sure: Mapping[str, Fraction], *, alone: bool = False) -> list[dict[str, Estimate]]:
+        """For every row those of the named aggregates; each noisy number holds with the probability beside the name.
+        If each aggregate holds `alone`, its noises are bounded together."""
         recipes = [recipe for recipe in self.asked.recipes if recipe.aggregate.name in sure]
         found = [
-            {recipe.aggregate.name: self._estimate(recipe, row, sure[recipe.aggregate.name]) for recipe in recipes}
+            {
+                recipe.aggregate.name: self._estimate(recipe, row, sure[recipe.aggregate.name], alone=alone)
+                for recipe in recipes
+            }
             for row in range(len(self.groups))
         ]
         for recipe in recipes:
             self._print(recipe, found)
         return [estimates | ascending(self.asked, estimates) for estimates in found]
 
-    def _estimate(self, recipe: Recipe, row: int, each: Fraction) -> Estimate:
+    def _estimate(self, recipe: Recipe, row: int, each: Fraction, *, alone: bool) -> Estimate:
         """Every noisy number lies in its interval with probability `each`. Where HAVING tested the numbers in a way for
         which nothing is proved, the estimate has no interval."""
         parts, tested = self.asked.parts, self.selection.tested
@@ -267,13 +272,13 @@ class _Table:
             return by_rank(first.measure, chosen, proved=proved)
         read = _Read(parts=parts, numbers=self.numbers[row], mirrored=self.mirrored[row])
         read = replace(read, cells=len(self.groups[row].cells))
-        found = self._from_noise(recipe, read, each)
+        found = self._from_noise(recipe, read, each, alone=alone)
         usual = 1 - (1 - SURE) / len(recipe.measures)  # whether a value is known does not depend on who asks how surely
         if each != usual and recipe.aggregate.function not in SINGLE:
-            found = replace(found, known=self._from_noise(recipe, read, usual).known)
+            found = replace(found, known=self._from_noise(recipe, read, usual, alone=alone).known)
         return found if tested.isdisjoint(recipe.measures) else replace(found, low=None, high=None)
 
-    def _from_noise(self, recipe: Recipe, read: _Read, each: Fraction) -> Estimate:
+    def _from_noise(self, recipe: Recipe, read: _Read, each: Fraction, *, alone: bool) -> Estimate:
         if read.parts[recipe.measures[0]].measure.numbers > 1 and len(recipe.measures) == 1:
             return _of_pair(recipe.aggregate.function, read.pair(recipe.measures[0]), each)
         floors = self.selection.floors
@@ -281,7 +286,8 @@ class _Table:
             replace(one, floor=max((end for end in (one.floor, floors.get(place)) if end is not None), default=None))
             for place, one in zip(recipe.measures, _noisy(recipe, read, each), strict=True)
         ]
-        return _estimate(recipe.aggregate.function, noisy)
+        found = _estimate(recipe.aggregate.function, noisy)
+        return _narrowed(found, recipe, read, each) if alone and all(one.floor is None for one in noisy) else found
 
     def _print(self, recipe: Recipe, found: list[dict[str, Estimate]]) -> None:
         """Counts and sums as the publication wants them."""
@@ -393,9 +399,23 @@ def total_error(recipe: Recipe, parts: Sequence[Part], share: Fraction, cells: i
     read = replace(read, cells=cells)
     if parts[recipe.measures[0]].measure.numbers > 1:
         return error_of_pair(recipe.aggregate.function, read.pair(recipe.measures[0]), share)
-    estimate = _total(_noisy(recipe, read, each))
+    estimate = _narrowed(_total(_noisy(recipe, read, each)), recipe, read, each)
     assert estimate.high is not None  # noqa: S101  counts and sums have intervals
     return estimate.high - estimate.value
+
+
+def _narrowed(found: Estimate, recipe: Recipe, read: _Read, each: Fraction) -> Estimate:
+    """A sum that is made of a centered one and a count: its two noises are bounded together, with the probability that
+    both hold if each holds with `each`."""
+    if recipe.aggregate.function is not Function.SUM or len(recipe.measures) == 1:
+        return found
+    total, count = (read.parts[place] for place in recipe.measures)
+    if max(total.measure.numbers, count.measure.numbers) > 1:
+        return found
+    weights = (Fraction(1), Fraction(abs(total.measure.center)))
+    noises = tuple(zip(weights, map(_added_noise, (total, count)), strict=True))
+    off = math.floor(added_half_width(noises, 1 - 2 * (1 - each), read.cells)) * total.measure.step
+    return replace(found, low=found.value - off, high=found.value + off)
 
 
 def _total(noisy: Sequence[Noisy]) -> Estimate:

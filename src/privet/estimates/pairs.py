@@ -24,15 +24,14 @@ from functools import lru_cache
 from itertools import pairwise
 
 from privet.core.claim import claim
-from privet.core.laws import DiscreteLaplace, Law
+from privet.core.laws import Law
 from privet.core.measures import ROWS, Measure, Role
 from privet.core.plan import Function
-from privet.estimates.accuracy import ABOVE, half_width
+from privet.estimates.accuracy import half_width
 from privet.estimates.moments import Estimate, MomentSpan, Noisy, of_range
+from privet.estimates.weighted import weighted_half_width
 
-ALIKE = 0.99  # weights that differ less are taken as equal, which is never narrower
 STRETCHES = 32  # of the half of a range, in which the noise of an average is bounded
-FINE = 10**9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,56 +196,6 @@ def _limits(law: Law, share: Fraction, cells: int, numbers: int) -> tuple[Fracti
     ends = [Fraction(place, 2 * STRETCHES) for place in range(STRETCHES + 1)]
     half = Fraction(1, 2)
     return tuple(
-        _up_to(law, (1 - start, end) if numbers == 2 else (1 - start, half - start, end), share, cells)
+        weighted_half_width(law, (1 - start, end) if numbers == 2 else (1 - start, half - start, end), share, cells)
         for start, end in pairwise(ends)
     )
-
-
-@claim("weighted-interval")
-@lru_cache(maxsize=4096)
-def weighted_half_width(law: Law, weights: tuple[Fraction, ...], share: Fraction, cells: int = 1) -> Fraction:
-    """What the weighted sum of so many noises is at most with probability `share`, in size, for weights of at least 0;
-    each noise is a sum over `cells` cells."""
-    there = [weight for weight in weights if weight]
-    if min(there) == max(there):
-        return there[0] * half_width(law, share, len(there) * cells)
-    return _up_to(law, weights, share, cells)
-
-
-def _up_to(law: Law, weights: Sequence[Fraction], share: Fraction, cells: int) -> Fraction:
-    """The same for all weights up to these."""
-    there = sorted((weight for weight in weights if weight), reverse=True)
-    apart = sum(there) * half_width(law, 1 - (1 - share) / len(there), cells)
-    if cells > 1 or not isinstance(law, DiscreteLaplace):
-        return apart
-    return min(apart, sum(there) + _continuous(law, there, share))
-
-
-def _continuous(law: DiscreteLaplace, weights: Sequence[Fraction], share: Fraction) -> Fraction:
-    """The same for the continuous Laplace law, by partial fractions: its tail beyond s is the sum over all weights a of
-    exp(-s/a) times, for each other weight b, a^2 / (a^2 - b^2)."""
-    larger, rest = weights[0], float(1 - share) / ABOVE
-    sizes = _told_apart([float(weight / larger) for weight in weights])
-    factors = [math.prod(a * a / (a * a - b * b) for b in sizes if b != a) for a in sizes]
-    twice = len(weights) == 2 and weights[1] > ALIKE * weights[0]
-
-    def tail(s: float) -> float:
-        if twice:
-            return math.exp(-s) * (1 + s / 2)
-        return math.fsum(factor * math.exp(-s / a) for factor, a in zip(factors, sizes, strict=True))
-
-    low, high = 0.0, 1.0
-    while tail(high) > rest:
-        low, high = high, 2 * high
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (low, middle) if tail(middle) <= rest else (middle, high)
-    return Fraction(math.ceil(high * ABOVE * FINE), FINE) * larger * law.scale
-
-
-def _told_apart(sizes: Sequence[float]) -> list[float]:
-    """Falling numbers, those that are nearly the same raised until they differ."""
-    found = [sizes[-1]]
-    for size in reversed(sizes[:-1]):
-        found.append(max(size, found[-1] / ALIKE))
-    return found[::-1]

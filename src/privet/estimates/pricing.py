@@ -17,6 +17,7 @@ from privet.estimates.accuracy import price_within
 from privet.estimates.calibration import epsilon_of_rho
 from privet.estimates.joint import with_pairs
 from privet.estimates.levels import most_cells
+from privet.estimates.moments import SQUARED
 from privet.estimates.priced import Outline, Priced, at_price, lowered, variants
 from privet.estimates.split import costs, error, shares
 
@@ -77,7 +78,8 @@ def ask(read: Outline, budget: Budget, price: Price, *, finite: bool = False, mo
             epsilon = _amount(price.epsilon, "epsilon", MOST)
             ways += [_shared(variant, Gauge.EPSILON, epsilon, delta), _gaussian(variant, epsilon, delta)]
     if price.epsilon is not None:
-        ways += [_joint(read, epsilon, delta, numbers) for numbers in range(2, most + 1)]
+        squared = any(one.function in SQUARED for one in read.plan.aggregates)
+        ways += [_joint(read, epsilon, delta, numbers) for numbers in range(2, min(most, 3 if squared else 2) + 1)]
     found = _best(ways)
     if finite and found.loss.epsilon is None:
         raise InvalidInputError(
