@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from support.asked import KINDS, N, answer, average, bounds, key, plan, question, single, total
 
 from privet.core.accountant import Budget
-from privet.core.expression import Column, Compare, Literal, Quotient, Relation
+from privet.core.expression import Absolute, Arithmetic, Column, Compare, Literal, Quotient, Relation, Sign
 from privet.core.laws import DiscreteGaussian, DiscreteLaplace
 from privet.core.measures import Measure, Role
 from privet.core.parts import Gauge
@@ -180,6 +180,20 @@ def test_the_law_of_a_variance_has_the_error_that_is_said(mean: F, spread: F) ->
     count = m**2 - s + 0.5
     pair = 2 * one**2 * ((count - 2 * m) ** 2 + (count + 2 * m) ** 2) + 2 * two**2 / 4
     assert 1.02 < math.sqrt(pair / squares) < 1.4
+
+
+def test_a_sum_of_squares_that_is_asked_for_itself_stays_one() -> None:
+    """It is the very measure that a variance needs: it must not become the sum of the values."""
+    where = Compare(Relation.GREATER, Column("age"), Literal(F(-1)))
+    distance = Absolute(Arithmetic(Sign.SUBTRACT, Column("age"), Literal(F(60))))
+    squares = Aggregate(name="q", function=Function.SUM, value=Arithmetic(Sign.MULTIPLY, distance, distance))
+    asked = question(plan((), of(Function.VAR_POP), squares, COUNTED, where=where))
+    used = {
+        recipe.aggregate.name: [asked.parts[place].measure for place in recipe.measures] for recipe in asked.recipes
+    }
+    assert used["q"][0].value == squares.value
+    assert {measure.role for measure in used["q"]} <= {Role.SUM, Role.COUNT, Role.PAIR}
+    assert "squares" not in roles(asked)
 
 
 @pytest.mark.parametrize(("high", "epsilon", "wanted"), [(2**20, 1, "squares"), (2**27, 8, "pair"), (1, 1, "pair")])

@@ -74,14 +74,23 @@ def _gain(measures: Sequence[Measure], setting: Setting, alone: Sequence[float],
 
 
 def _candidates(measures: Sequence[Measure], recipes: Sequence[Recipe]) -> Iterator[tuple[Together, int]]:
-    """Sums, some with their squares, and the count of the same rows."""
+    """Sums, some with their squares, and the count of the same rows. Squares that are also asked for as a sum, or are
+    those of another sum as well, stay by themselves."""
+    uses = {(place, _squared_sum(recipe, number)) for recipe in recipes for number, place in enumerate(recipe.measures)}
     for recipe in recipes:
         *sums, count = recipe.measures
         if sums and measures[count].role is Role.COUNT:
             yield from (((total,), count) for total in sums if measures[total].high > measures[total].low)
             for total, square in SQUARED.get(recipe.aggregate.function, ()):
-                if measures[sums[total]].high - measures[sums[total]].low > 1:  # or its square is the value itself
+                wide = measures[sums[total]].high - measures[sums[total]].low > 1  # or its square is the value itself
+                if wide and {one for place, one in uses if place == sums[square]} == {sums[total]}:
                     yield (sums[total], sums[square]), count
+
+
+def _squared_sum(recipe: Recipe, number: int) -> int | None:
+    """The sum whose squares this number of a recipe is; None if it is no sum of squares."""
+    found = {square: recipe.measures[total] for total, square in SQUARED.get(recipe.aggregate.function, ())}
+    return found.get(number)
 
 
 def pair_of(total: Measure) -> Measure:
