@@ -68,6 +68,7 @@ evidence: $(READY) bench peers mutate rest
 	$(BIN)/python benchmarks/owner_kills.py --kills 60 --json docs/evidence/owner-kills.json
 	$(BIN)/python benchmarks/intervals.py --json docs/evidence/coverage.json
 	$(BIN)/python benchmarks/questions.py --json docs/evidence/questions-50.json
+	$(BIN)/python benchmarks/accuracy.py --json docs/evidence/accuracy.json
 	$(BIN)/python benchmarks/audit_queries.py --json docs/evidence/full-path-audit.json
 	$(BIN)/python benchmarks/gallery.py --seeds 20 --twin-seconds 1.6 --processor-time --json docs/evidence/gallery.json
 	$(BIN)/python benchmarks/audit_search.py --json docs/evidence/audit-search.json

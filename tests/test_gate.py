@@ -77,7 +77,7 @@ PLANTED: dict[str, Plant] = {
     "splitting: half of a joint price": _changed(
         pricing, "_paid", lambda part: replace(part, loss=_half_loss(part.loss))
     ),
-    "pricing: one side of a pair": _changed(parts, "pair_sensitivity", _half_sensitivity),
+    "pricing: one side of a pair": _changed(parts, "joint_sensitivity", _half_sensitivity),
     "calibration: Laplace": _changed(parts, "laplace_for", _narrow),
     "calibration: Gaussian": _changed(parts, "gaussian_for_rho", _narrow),
     "calibration: ranks": _changed(parts, "choice_for", lambda found: (_narrow(found[0]), found[1])),

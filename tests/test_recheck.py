@@ -45,6 +45,7 @@ EACH_ROLE = [
     PART,
     PART | {"role": "sum", "low": -3, "high": 7, "law": {"name": "gaussian", "variance": "90000"}},
     PART | {"role": "pair", "high": 7, "law": {"name": "laplace", "scale": "700"}},
+    PART | {"role": "squares", "high": 7, "law": {"name": "laplace", "scale": "4900"}},
     PART | {"role": "people"},
     PART | {"role": "distinct", "in_all": 12},
     PART | {"role": "quantile", "quantile": "1/4", "law": {"name": "exponential", "rate": "1/900"}},
@@ -114,23 +115,27 @@ def test_sensitivity_is_the_largest_change_there_is(low: int, high: int, neighbo
 
 
 @pytest.mark.parametrize("neighbors", RELATIONS)
-@pytest.mark.parametrize("width", [1, 2, 3])
-def test_the_two_numbers_of_a_pair_move_as_far_as_is_said(width: int, neighbors: str) -> None:
-    """Row by row: each adds (u, width - u) to its cell. A planted bound of one side alone is below what is found."""
-    adds = [(u, width - u) for u in range(width + 1)]
+@pytest.mark.parametrize(("role", "width"), [("pair", 1), ("pair", 2), ("pair", 3), ("squares", 2), ("squares", 3)])
+def test_the_numbers_of_pairs_and_squares_move_as_far_as_is_said(role: str, width: int, neighbors: str) -> None:
+    """Row by row: each adds (u, v) or (u * u, 2 * u * v, v * v) to its cell, where v = width - u. A planted bound of
+    one side alone is below what is found."""
+    adds: list[tuple[int, ...]] = [(u, width - u) for u in range(width + 1)]
+    if role == "squares":
+        adds = [(u * u, 2 * u * v, v * v) for u, v in adds]
+    numbers, far = len(adds[0]), sum(adds[0])
     for groups, rows, in_all, cells in itertools.product((1, 2), (1, 2), (None, 1, 3), (1, 2)):
         limit = min(groups * rows, in_all or groups * rows)
         heaps = [n for n in itertools.product(range(rows + 1), repeat=cells) if sum(n) <= limit]
         known = {
-            tuple(sum(row[side] for row in chosen) for chosen in cell for side in (0, 1))
+            tuple(sum(row[side] for row in chosen) for chosen in cell for side in range(numbers))
             for heap in heaps
             if sum(n > 0 for n in heap) <= groups
             for cell in itertools.product(*(itertools.combinations_with_replacement(adds, n) for n in heap))
         }
-        others = known if neighbors == "replace" else {(0,) * (2 * cells)}
+        others = known if neighbors == "replace" else {(0,) * (numbers * cells)}
         changes = {tuple(abs(a - b) for a, b in zip(*two, strict=True)) for two in itertools.product(known, others)}
         limits = {"groups": groups, "rows": rows, "in_all": in_all, "cells": cells}
-        part = part_of(low=0, high=width, **limits)._replace(role="pair")
+        part = part_of(low=0, high=far, **limits)._replace(role=role)
         found = sensitivity(part, neighbors)
         assert found == (
             max(map(sum, changes)),
@@ -138,7 +143,7 @@ def test_the_two_numbers_of_a_pair_move_as_far_as_is_said(width: int, neighbors:
             max(map(max, changes)),
             max(sum(x > 0 for x in change) for change in changes),
         ), limits
-        half = sensitivity(part._replace(role="sum", ends=(width // 2, width // 2)), neighbors) if width > 1 else None
+        half = sensitivity(part._replace(role="sum", ends=(far // 2, far // 2)), neighbors) if width > 1 else None
         assert half is None or half.l1 < found.l1
 
 
@@ -316,6 +321,7 @@ def one_setting(rng: random.Random) -> tuple[Measure, Setting]:
     counts = role in (Role.COUNT, Role.PEOPLE, Role.DISTINCT, Role.KEYS)
     ends = (0, 1) if counts else (low, low + rng.choice((0, 1, 7, 10**5, 10**9)))
     ends = (0, rng.choice((1, 2, 7, 10**9))) if role is Role.PAIR else ends
+    ends = (0, rng.choice((2, 3, 7, 10**9))) if role is Role.SQUARES else ends
     measure = KEYS if role is Role.KEYS else Measure(role=role, value=None, low=ends[0], high=ends[1], quantile=share)
     bounds = Bounds(
         groups=rng.choice((1, 2, 3, 5, 40, 10**9)),
@@ -379,7 +385,7 @@ def test_agrees_with_the_engine_over_all_roles_laws_and_limits() -> None:
                 short = exactly(stated)["cost"] | {name: str(less) if len(str(less)) < 600 else "1/" + "9" * 500}
                 assert problems(stated | {"cost": short}), (stated, name)
         seen.add((measure.role, law["name"], bounds.neighbors))
-    assert len(seen) == 2 * (5 * 2 + 3 * 2 + 1)
+    assert len(seen) == 2 * (6 * 2 + 3 * 2 + 1)
 
 
 def test_numbers_and_keys_that_share_one_converted_price() -> None:
@@ -544,6 +550,7 @@ def test_what_is_missing_unknown_or_does_not_fit_is_refused() -> None:
         PART | {"quantile": "1/2"}, PART | {"low": 3, "high": 2}, PART | {"role": "sum", "low": None},
         PART | {"role": "pair", "low": 1, "high": 2}, PART | {"role": "pair", "high": 0},
         PART | {"role": "pair", "low": -1}, PART | {"role": "pair", "high": None},
+        PART | {"role": "squares", "high": 1}, PART | {"role": "squares", "low": -1, "high": 4},
         KEYS_PART | {"threshold": None}, KEYS_PART | {"cells": 5}, KEYS_PART | {"threshold": "5"},
         KEYS_PART | {"law": {"name": "gaussian", "variance": "100"}},
     ]  # fmt: skip
@@ -601,7 +608,7 @@ def test_runs_alone(tmp_path: Path) -> None:
     assert "  noise: laplace, scale 100\n" in out
     assert "  sensitivity: l1 30, l2_squared 300, linf 10, cells 3\n" in out
     assert "  price: epsilon 3/10, delta 0, rho 9/200, rho_delta 0\n" in out
-    assert "part 9, keys: groups 3, rows 1, threshold 500;" in out
+    assert "part 10, keys: groups 3, rows 1, threshold 500;" in out
     assert "total price if one unit is added or removed: epsilon infinite, " in out
     assert out.endswith(f"The charge covers the price.\n{recheck.UNSEEN}\n")
     code, out, err = run_alone(tmp_path, "-", text=answer(guarantee(epsilon="1/4")))

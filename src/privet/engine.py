@@ -271,7 +271,7 @@ def _added(task: Task, exact: Sequence[Vector], noise: NoiseSource) -> list[list
     """The vectors with noise added, in integers that cannot overflow. Each has as many numbers as were paid for."""
     noisy = []
     for measure, law, vector in zip(task.measures, task.laws[: len(task.measures)], exact, strict=True):
-        cells = task.bins if task.habits else task.cells.count * (2 if measure.role is Role.PAIR else 1)
+        cells = task.bins if task.habits else task.cells.count * measure.numbers
         if len(vector) != cells:
             raise ValueError("the number of cells differs from the number that was priced")
         if isinstance(law, Choice):

@@ -19,8 +19,9 @@ from typing import Any, NamedTuple
 RELATIONS = {"add-remove": "one unit is added or removed", "replace": "one unit is replaced by another"}
 PARAMETER = {"laplace": "scale", "gaussian": "variance", "exponential": "rate", "permute-and-flip": "rate"}
 NOISE, CHOICE = ("laplace", "gaussian"), ("exponential", "permute-and-flip")
-LAWS = {"count": NOISE, "sum": NOISE, "pair": NOISE, "people": NOISE, "distinct": NOISE,
+LAWS = {"count": NOISE, "sum": NOISE, "pair": NOISE, "squares": NOISE, "people": NOISE, "distinct": NOISE,
         "quantile": CHOICE, "min": CHOICE, "max": CHOICE, "keys": ("laplace",)}  # fmt: skip
+JOINT = {"pair": 2, "squares": 3}  # numbers of a cell that a row divides: (u, v), or (u * u, 2 * u * v, v * v)
 FIELDS = ("role", "groups", "rows", "in_all", "cells", "low", "high", "quantile", "law", "threshold")
 FRACTION = re.compile(r"[0-9]{1,600}(/[1-9][0-9]{0,599})?")
 MOST_PARTS, LARGEST, FINEST = 1_000, 10**500, 2**4_096  # so that no input takes long
@@ -95,9 +96,10 @@ def sensitivity(part: Part, neighbors: str) -> Sensitivity:
     most = min(limit, groups * rows)
     full, rest = divmod(most, rows)  # the worst case for squares: full cells, and one cell with the rest
     unit = Sensitivity(far * most, far**2 * (full * rows**2 + rest**2), far * rows, groups)
-    if part.role == "pair":  # a row divides `far` between two numbers of a cell; what goes and what comes do not cancel
-        times, touched = 1 + (neighbors == "replace"), min(2 * groups, far * most)
-        return Sensitivity(times * unit.l1, times * unit.l2_squared, unit.linf, min(times * touched, 2 * cells))
+    if part.role in JOINT:  # a row divides `far` among the numbers of a cell; what goes and what comes do not cancel
+        times, touched = 1 + (neighbors == "replace"), min(JOINT[part.role] * groups, far * most)
+        touched = min(times * touched, JOINT[part.role] * cells)
+        return Sensitivity(times * unit.l1, times * unit.l2_squared, unit.linf, touched)
     if neighbors == "add-remove":
         return unit
     half = cells // 2  # half of the cells have old rows at the far end, the others new rows
@@ -224,13 +226,14 @@ def _part(given: object, what: str) -> Part:
 
 def _ends(fields: dict[str, Any], what: str) -> tuple[int, int]:
     role, given = fields["role"], fields["quantile"]
-    ranged = role in ("sum", "pair")
+    ranged = role == "sum" or role in JOINT
     low, high = (_whole(fields[n], f"{n} of {what}", -LARGEST, nullable=not ranged) or 0 for n in ("low", "high"))
     share = _fraction(given, f"quantile of {what}", nullable=role != "quantile")
-    if role == "pair" and (low != 0 or high < 1):
-        raise ValueError(f"{what}: rows of a pair have a low of 0 and a high of 1 or more")
+    if role in JOINT and (low != 0 or high < JOINT[role] - 1):
+        raise ValueError(f"{what}: rows of a pair have a low of 0 and a high of 1 or more, those of squares 2 or more")
     if low > high or (share is not None and (role != "quantile" or not 0 < share < 1 or str(share) != given)):
         raise ValueError(f"{what}: low must not exceed high; a quantile is between 0 and 1, in lowest terms")
+    high = high**2 if role == "squares" else high  # u + v is at most `high`, and so (u + v)**2 at most its square
     ends = (max(high, 0), max(-low, 0)) if ranged else (2 if role in ("min", "max") else 1, 0)  # min, max: half rows
     ends = (share.numerator, share.denominator - share.numerator) if share else ends
     return (max(ends), min(ends)) if any(ends) else (1, 0)  # a sum that is always 0 is priced as a count

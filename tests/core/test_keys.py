@@ -22,7 +22,7 @@ from privet.core.accountant import Budget
 from privet.core.cells import Keys, in_order, keys_from, plain_keys
 from privet.core.expression import Column
 from privet.core.laws import Choice, DiscreteGaussian, DiscreteLaplace, Law
-from privet.core.measures import KEYS, Role
+from privet.core.measures import KEYS
 from privet.core.mechanisms import key_threshold
 from privet.core.parts import Gauge, Part, Setting, keys_for, keys_sensitivity, priced
 from privet.core.plan import Aggregate, Function
@@ -333,7 +333,7 @@ class Fake:
         self.tasks.append(task)
         numbers = [10 * self.people_of[one] for one in task.cells.chosen or ()]
         vector = numbers + [7] * task.cells.rest
-        return [vector * (2 if measure.role is Role.PAIR else 1) for measure in task.measures]
+        return [vector * measure.numbers for measure in task.measures]
 
     def write(self, task: Task) -> None: ...
 

@@ -507,9 +507,9 @@ COMPONENTS: dict[Function, tuple[str, ...]] = {
 
 
 def _sides(vector: list[Any], measure: Measure) -> list[list[Any]]:
-    """The two halves of a pair; others are whole."""
-    half = len(vector) // 2
-    return [vector[:half], vector[half:]] if measure.role is Role.PAIR else [vector]
+    """The two halves of a pair, the three parts of squares; others are whole."""
+    size = len(vector) // measure.numbers
+    return [vector[number * size : (number + 1) * size] for number in range(measure.numbers)]
 
 
 def _kinds(read: Outline) -> dict[int, set[str]]:
@@ -523,12 +523,13 @@ def _kinds(read: Outline) -> dict[int, set[str]]:
             names = ("SUM centered", "COUNT")
         if function is Function.QUANTILE and len(measures) > 1:
             names = ("QUANTILE", "QUANTILE low end", "QUANTILE high end")
-        if read.released[measures[0]].role is Role.PAIR and len(measures) == 1:
+        if read.released[measures[0]].numbers > 1 and len(measures) == 1:
             names = (str(function),)
         if function is Function.COUNT_DISTINCT:
             names = ("COUNT DISTINCT unit" if recipe.aggregate.value is None else "COUNT DISTINCT value",)
         for place, name in zip(measures, names, strict=True):
-            found[place].add(f"{name} of a pair" if read.released[place].role is Role.PAIR else name)
+            whose = {Role.PAIR: " of a pair", Role.SQUARES: " of squares"}.get(read.released[place].role, "")
+            found[place].add(f"{name}{whose}")
     if read.cells.private:
         found[len(read.measures)] = {"KEYS"}
     return found

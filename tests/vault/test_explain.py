@@ -181,9 +181,9 @@ def test_an_average_from_a_pair_says_its_error_before() -> None:
 def test_a_pair_and_what_is_made_of_it_are_told(tmp_path: Path) -> None:
     count = Aggregate(name="n", function=Function.COUNT, value=AGE)
     where = Not(IsNull(AGE))
-    wanted = (count, average("mean", "age"), Aggregate(name="v", function=Function.VAR_POP, value=AGE))
+    both = Aggregate(name="v", function=Function.COVAR_POP, value=AGE, second=AGE)
     with ledger(tmp_path) as book:
-        text = said(query(question(plan((), *wanted, where=where)), book))
+        text = said(query(question(plan((), count, average("mean", "age"), both, where=where)), book))
     for words in (
         "two sums of age: how far it is above 0, and below 120",
         "mean: from a pair of noisy sums: how far values are above 0 and below 120 both: one patient_id moves them by",
@@ -191,6 +191,29 @@ def test_a_pair_and_what_is_made_of_it_are_told(tmp_path: Path) -> None:
         "off by at most, if its group has 100 rows:",
     ):
         assert words in text, words
+
+
+def test_squares_and_what_is_made_of_them_are_told(tmp_path: Path) -> None:
+    spread = Aggregate(name="v", function=Function.VAR_POP, value=AGE)
+    related = Aggregate(name="r", function=Function.CORR, value=AGE, second=Column("cost"))
+    asked = question(plan((), average("mean", "age"), spread, where=Not(IsNull(AGE))))
+    with ledger(tmp_path) as book:
+        text = said(query(asked, book))
+        mixed = said(query(question(plan((), related, where=Not(IsNull(AGE)))), book))
+    for words in (
+        "three sums of age, which is u above 0 and v below 120: u * u, 2 * u * v and v * v",
+        "mean: from three noisy sums: of squares and products of how far values are above 0 and below 120 all three:",
+        "one patient_id moves them by 43,200 in all groups together",
+        "off by at most, if its group has 100 rows:",
+        "its interval comes with the answer",
+    ):
+        assert words in text, words
+    assert "from sums of squares" in mixed
+    outlook = _outlook(asked.recipes[0], asked.parts)
+    assert outlook.rows_error is not None
+    for rows, error in outlook.errors:  # no noise that is inside moves an average further
+        off = outlook.noises[0].error / (rows - outlook.rows_error)
+        assert error == (off if off < 120 else None)
 
 
 def test_rows_for_is_where_the_error_is_met() -> None:

@@ -93,12 +93,13 @@ def test_what_is_kept_is_never_written_over(tmp_path: Path) -> None:
     assert not (tmp_path / "0.1" / TABLE).exists()
 
 
-def test_answers_from_before_there_were_pairs_stay_free(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("asked", "version"), [("AVG(x)", 1), ("STDDEV(x)", 0), ("STDDEV(x)", 1)])
+def test_answers_from_before_there_were_pairs_or_squares_stay_free(asked: str, version: int, tmp_path: Path) -> None:
     """A question whose way changed is still answered from what was stored, with or without its key; not if fresh."""
     with pv.create(tmp_path / "v.privet", budget=pv.Budget(9), testing=True) as vault:
         vault.add_table("t", {"x": list(range(50))}, unit=None, columns={"x": pv.Integer(0, 99)})
-        now = vault.sql("SELECT AVG(x) AS a FROM t", epsilon=1)
-        then = now.at(list(now.earlier())[-1])
+        now = vault.sql(f"SELECT {asked} AS a FROM t", epsilon=1)
+        then = now.at(list(now.earlier())[version])
         first = then.release(key="mine")
         for again in (now.release(), now.release(key="mine")):
             assert again.replayed

@@ -102,7 +102,7 @@ class DuckDb:
     def exact(self, task: Task, written: WrittenTask | None = None) -> list[Vector]:
         """For every measure its value in every cell, in the order of `task.cells.keys()`, then the rest."""
         pieces = apart(task)
-        with self._asked_of(pieces, written) as (found, cursor):
+        with self._asked_of(task, written) as (found, cursor):
             asked = found.rows
             if asked is None:
                 return joined(task, _waited_for(cursor, lambda: portable(cursor, pieces, found)))

@@ -144,8 +144,8 @@ def measured(measure: Measure, cells: Sequence[Sequence[Kept]]) -> Vector:
     match measure.role:
         case Role.COUNT | Role.SUM:
             return [sum(added(measure, kept.row) for kept in rows) for rows in cells]
-        case Role.PAIR:
-            return [side for sides in zip(*(pair(measure, rows) for rows in cells), strict=True) for side in sides]
+        case Role.PAIR | Role.SQUARES:
+            return [side for sides in zip(*(joint(measure, rows) for rows in cells), strict=True) for side in sides]
         case Role.PEOPLE | Role.KEYS:
             return [len({kept.unit for kept in rows}) for rows in cells]
         case Role.DISTINCT:
@@ -167,10 +167,14 @@ def added(measure: Measure, row: Row) -> int:
 
 
 @claim("joint-sums")
-def pair(measure: Measure, rows: Iterable[Kept]) -> tuple[int, int]:
-    """What the values of a cell are above the lowest one that there can be, and what they are below the highest."""
+def joint(measure: Measure, rows: Iterable[Kept]) -> tuple[int, ...]:
+    """What the values of a cell are above the lowest one that there can be, and what they are below the highest; or the
+    square of the one, twice the product of both, and the square of the other."""
     steps = [steps_of(measure, value) for value in _present(measure, rows)]
-    return sum(steps), sum(measure.high - one for one in steps)
+    sides = [(one, measure.high - one) for one in steps]
+    if measure.role is Role.PAIR:
+        return sum(above for above, _ in sides), sum(below for _, below in sides)
+    return sum(u * u for u, _ in sides), sum(2 * u * v for u, v in sides), sum(v * v for _, v in sides)
 
 
 @claim("clamped-at-the-sum")

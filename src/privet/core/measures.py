@@ -22,6 +22,7 @@ class Role(StrEnum):
     COUNT = "count"
     SUM = "sum"
     PAIR = "pair"  # two sums a cell that add up to a count of rows
+    SQUARES = "squares"  # three sums a cell that do
     PEOPLE = "people"  # how many units have a row
     DISTINCT = "distinct"  # how many values there are
     QUANTILE = "quantile"
@@ -42,8 +43,9 @@ class Measure:
     """One number a cell: the sum over rows of (value in steps - center), a NULL adding 0; or a count of rows.
 
     A count has no value if it counts every row; otherwise it counts where the value is not NULL. A pair is two numbers
-    a cell: a row adds u = value in steps - center, from 0 to high, to one and high - u to the other. Quantiles, MIN and
-    MAX are chosen from all values that are there, in steps; `quantile` is a share of the rows, `end` an interval's.
+    a cell: a row adds u = value in steps - center, from 0 to high, to one and v = high - u to the other. Squares are
+    three: a row adds u * u, 2 * u * v and v * v. Quantiles, MIN and MAX are chosen from all values that are there, in
+    steps; `quantile` is a share of the rows, `end` an interval's.
     """
 
     role: Role
@@ -58,7 +60,12 @@ class Measure:
     @property
     def size(self) -> int:
         """The most that one row can add, in steps."""
-        return max(abs(self.low), abs(self.high), 1)
+        return max(abs(self.low), abs(self.high), 1) ** (2 if self.role is Role.SQUARES else 1)
+
+    @property
+    def numbers(self) -> int:
+        """How many there are of a cell."""
+        return {Role.PAIR: 2, Role.SQUARES: 3}.get(self.role, 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ from privet.core.loss import Loss, approximate, as_replace, exp_above, pure, seq
 from privet.core.measures import CHOSEN, KEYS, Measure, Role
 from privet.core.mechanisms import gaussian_for_rho, key_threshold, laplace_for
 from privet.core.ranks import MOST_BEYOND, choice_for, choice_for_rho, rank_sensitivity, root_below, rows_beyond
-from privet.core.sensitivity import Bounds, Sensitivity, pair_sensitivity, sensitivity
+from privet.core.sensitivity import Bounds, Sensitivity, joint_sensitivity, sensitivity
 from privet.core.unit import Neighbors
 from privet.errors import RefusedQueryError
 
@@ -81,8 +81,8 @@ def sensitivity_of(measure: Measure, setting: Setting) -> Sensitivity:
     """How far one unit moves a measure, over all cells."""
     if measure.role is Role.KEYS:
         return keys_sensitivity(setting.bounds)
-    if measure.role is Role.PAIR:
-        return pair_sensitivity(measure.high, setting.cells, setting.bounds)
+    if measure.numbers > 1:
+        return joint_sensitivity(measure.size, measure.numbers, setting.cells, setting.bounds)
     if measure.role in CHOSEN:
         return rank_sensitivity(measure, setting.cells, setting.bounds)
     bounds = replace(setting.bounds, rows=1) if measure.role is Role.PEOPLE else setting.bounds

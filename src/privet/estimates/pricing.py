@@ -16,8 +16,9 @@ from privet.core.rational import below_one, positive, show
 from privet.errors import InvalidInputError, RefusedQueryError
 from privet.estimates.accuracy import price_within
 from privet.estimates.calibration import epsilon_of_rho
-from privet.estimates.joint import has_pairs, with_pairs
+from privet.estimates.joint import with_pairs
 from privet.estimates.levels import most_cells
+from privet.estimates.moments import SQUARED
 from privet.estimates.priced import Outline, Priced, at_price, lowered, variants
 from privet.estimates.split import costs, error, shares
 
@@ -67,15 +68,18 @@ class Way(StrEnum):
     """How a price may be spent beside noise on single numbers; those that err least are taken."""
 
     PAIRS = "pairs"
+    SQUARES = "squares"
 
 
 EVERY = frozenset(Way)
 EARLIER = (frozenset({Way.PAIRS}), frozenset[Way]())  # what earlier versions knew, the latest first
+NUMBERS = {Way.PAIRS: 2, Way.SQUARES: 3}  # of a sum and its count
 
 
 def ways_of(asked: Priced) -> frozenset[Way]:
     """Those that it takes."""
-    return frozenset([Way.PAIRS] if has_pairs(asked) else [])
+    numbers = {measure.numbers for measure in asked.measures}
+    return frozenset(way for way, many in NUMBERS.items() if many in numbers)
 
 
 def ask(
@@ -93,8 +97,10 @@ def ask(
         else:
             epsilon = _amount(price.epsilon, "epsilon", MOST)
             ways += [_shared(variant, Gauge.EPSILON, epsilon, delta), _gaussian(variant, epsilon, delta)]
-    if price.epsilon is not None and Way.PAIRS in allowed:
-        ways.append(_joint(read, _amount(price.epsilon, "epsilon", MOST), delta))
+    if price.epsilon is not None:
+        squared = any(one.function in SQUARED for one in read.plan.aggregates)
+        joint = allowed & ({Way.PAIRS, Way.SQUARES} if squared else {Way.PAIRS})
+        ways += [_joint(read, epsilon, delta, NUMBERS[way]) for way in sorted(joint)]
     found = _best(ways)
     if finite and found.loss.epsilon is None:
         raise InvalidInputError(
@@ -194,10 +200,10 @@ def _booked(read: Outline, rho: Fraction, delta: Fraction) -> Iterator[Candidate
         yield total, replace(plain, parts=(*noisy, *keys))
 
 
-def _joint(read: Outline, epsilon: Fraction, delta: Fraction | None) -> Iterator[Candidate]:
-    """By Laplace noise, with pairs where these err less."""
+def _joint(read: Outline, epsilon: Fraction, delta: Fraction | None, most: int) -> Iterator[Candidate]:
+    """By Laplace noise, with pairs, or with squares and pairs, where these err less."""
     centered = lowered(read, joint=True)
-    paired = None if centered is None else with_pairs(centered)
+    paired = None if centered is None else with_pairs(centered, most)
     if paired is not None:
         yield from _shared(paired, Gauge.EPSILON, epsilon, delta)
 

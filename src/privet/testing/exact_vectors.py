@@ -11,6 +11,7 @@ from privet.backends import HABITS, Spread
 from privet.core.cells import Keys, in_order
 from privet.core.laws import Choice, DiscreteGaussian, DiscreteLaplace
 from privet.core.loss import Loss
+from privet.core.measures import Role
 from privet.core.parts import Part
 from privet.engine import merged
 from privet.errors import InvalidInputError
@@ -106,7 +107,7 @@ def _part(part: Part, values: list[Any]) -> ExactPart:
         l2_squared=part.sensitivity.l2_squared,
         linf=part.sensitivity.linf,
         max_parts_touched=part.sensitivity.touched,
-        step=part.measure.step,
+        step=part.measure.step ** (2 if part.measure.role is Role.SQUARES else 1),
         values=tuple(values),
         threshold=part.threshold,
     )

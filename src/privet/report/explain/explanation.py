@@ -307,9 +307,9 @@ def _most_off(outlook: Outlook) -> tuple[Fraction, Fraction]:
 
 def _rows_error(part: Part, share: Fraction) -> Fraction | None:
     measure, law = part.measure, part.law
-    if measure.role is not Role.PAIR or isinstance(law, Choice):
+    if measure.numbers == 1 or isinstance(law, Choice):
         return None
-    return NoisyPair(measure=measure, above=0, below=0, law=law).rows_width(share)
+    return NoisyPair(measure=measure, above=0, below=0, between=(0,) * (measure.numbers - 2), law=law).rows_width(share)
 
 
 def _noise(part: Part, share: Fraction) -> NoiseFacts:
@@ -320,8 +320,10 @@ def _noise(part: Part, share: Fraction) -> NoiseFacts:
         return NoiseFacts(
             role=part.measure.role, sensitivity=moved, mechanism=FLIP if law.flip else CHOICE, scale=law.rate, error=off
         )
-    pair = part.measure.role is Role.PAIR
-    error = (furthest(law, share) if pair else half_width(law, share)) * step
+    numbers = part.measure.numbers
+    error = (furthest(law, share, numbers) if numbers > 1 else half_width(law, share)) * step
+    if part.measure.role is Role.SQUARES:  # its numbers are in squared steps; what it is off by is that of a sum
+        error, step = error / part.measure.high, step**2
     if isinstance(law, DiscreteLaplace):
         mechanism, sensitivity, scale = LAPLACE, Fraction(far.l1), law.scale
     else:

@@ -93,6 +93,10 @@ def measure_words(measure: Measure) -> str:
         case Role.PAIR:
             low, high = (end * measure.step for end in (measure.center, measure.center + measure.high))
             return f"two sums of {value}: how far it is above {constant(low)}, and below {constant(high)}"
+        case Role.SQUARES:
+            low, high = (end * measure.step for end in (measure.center, measure.center + measure.high))
+            ends = f"u above {constant(low)} and v below {constant(high)}"
+            return f"three sums of {value}, which is {ends}: u * u, 2 * u * v and v * v"
         case Role.PEOPLE:
             return "how many units"
         case Role.DISTINCT:

@@ -137,8 +137,10 @@ def _follows(column: Computed) -> str:
 
 def _outlook(outlook: Outlook, unit: str) -> list[str]:
     name = one_line(outlook.name)
-    if [noise.role for noise in outlook.noises] == [Role.PAIR]:
-        return [*_pair(name, outlook, unit), f"     off by at most{_off(outlook)}"]
+    roles = {noise.role for noise in outlook.noises}
+    if roles in ({Role.PAIR}, {Role.SQUARES}):
+        off = "its interval comes with the answer" if len(outlook.noises) > 1 else f"off by at most{_off(outlook)}"
+        return [*_pair(name, outlook, unit), f"     {off}"]
     if outlook.error is not None:
         moved = [f"     {noise.role}: {_moves(noise, unit)}" for noise in outlook.noises]
         if len(moved) == 1:
@@ -167,16 +169,19 @@ def _off(outlook: Outlook) -> str:
 
 
 def _role(noise: NoiseFacts) -> str:
-    return "count, from a pair of sums" if noise.role is Role.PAIR else str(noise.role)
+    return {Role.PAIR: "count, from a pair of sums", Role.SQUARES: "from sums of squares"}.get(
+        noise.role, str(noise.role)
+    )
 
 
 def _pair(name: str, outlook: Outlook, unit: str) -> list[str]:
-    """Two sums that hold a sum and its count."""
-    (noise,) = outlook.noises
-    ends = f"{nearest(outlook.low)} and below {nearest(outlook.high)}"
+    """Two sums that hold a sum and its count, or three that hold that of squares, too."""
+    noise = outlook.noises[0]
+    ends, squared = f"above {nearest(outlook.low)} and below {nearest(outlook.high)}", noise.role is Role.SQUARES
+    made = f"three noisy sums: of squares and products of how far values are {ends}"
     return [
-        f"   {name}: from a pair of noisy sums: how far values are above {ends}",
-        f"     both: {_moves(noise, unit).replace('moves it', 'moves them')}",
+        f"   {name}: from {made if squared else f'a pair of noisy sums: how far values are {ends}'}",
+        f"     {'all three' if squared else 'both'}: {_moves(noise, unit).replace('moves it', 'moves them')}",
     ]
 
 
