@@ -112,7 +112,7 @@ class Query:
     def _before(self, former: Priced, key: str | None) -> Answer | None:
         """What an earlier version answered at this price: a stored answer stays free in later versions."""
         query = self.at(former)
-        stored = self.gate.ledger.stored(query.request)
+        stored = None if query.request == self.request else self.gate.ledger.stored(query.request)
         if stored is None or (key is not None and stored.charge.key != key):
             return None
         return query._answer(Release(receipt=stored.receipt, body=stored.body), stored.charge.loss, replayed=True)

@@ -174,7 +174,7 @@ def test_the_law_of_a_variance_has_the_error_that_is_said(mean: F, spread: F) ->
     s = float(spread * (1 - mean**2))
     m, scale = float(mean), float(asked.parts[0].law.scale) / asked.parts[0].measure.size  # type: ignore[union-attr]
     squares = 2 * scale**2 * (((1 - m) ** 2 - s) ** 2 + (1 - m**2 + s) ** 2 + ((1 + m) ** 2 - s) ** 2)
-    asked = ask(outline(asked.plan, KINDS, bounds()), Budget(9), Price(epsilon=1), most=2)
+    asked = ask(outline(asked.plan, KINDS, bounds()), Budget(9), Price(epsilon=1), allowed=frozenset({Way.PAIRS}))
     laws = {part.measure.role: (part.law, part.measure) for part in asked.parts}
     one, two = (float(laws[role][0].scale) / laws[role][1].size for role in (Role.PAIR, Role.SUM))  # type: ignore[union-attr]
     count = m**2 - s + 0.5
