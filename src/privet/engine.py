@@ -187,6 +187,7 @@ def _parts(task: Task) -> Iterator[dict[str, Any]]:
         yield {
             "role": measure.role.value,
             **kept,
+            **({"cells": 1} if measure.rest else {}),
             "low": measure.low,
             "high": measure.high,
             "quantile": _text(measure.quantile),
@@ -247,10 +248,11 @@ def _added(task: Task, exact: Sequence[Vector], noise: NoiseSource) -> list[list
         cells = BINS if task.habits else task.cells.count * (2 if measure.role is Role.PAIR else 1)
         if len(vector) != cells:
             raise ValueError("the number of cells differs from the number that was priced")
+        paid = vector[-1:] if measure.rest else vector
         if isinstance(law, Choice):
-            noisy.append([noise.choose(spread, measure, law) for spread in vector])  # type: ignore[arg-type]
+            noisy.append([noise.choose(spread, measure, law) for spread in paid])  # type: ignore[arg-type]
         else:
-            noisy.append([value + int(more) for value, more in zip(vector, noise.draw(law, cells), strict=True)])  # type: ignore[operator]
+            noisy.append([value + int(more) for value, more in zip(paid, noise.draw(law, len(paid)), strict=True)])  # type: ignore[operator]
     return noisy
 
 

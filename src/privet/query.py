@@ -42,7 +42,7 @@ class Query:
     beside: Mapping[str, Table] = field(default_factory=dict, repr=False)  # other tables that it is asked of
     suggestion: Suggestion | None = field(default=None, repr=False)  # from which its bounds come
     part: str | None = None  # whose units are asked about; None is everybody
-    former: Priced | None = field(default=None, repr=False)  # as it was asked before there were pairs of sums
+    former: Priced | None = field(default=None, repr=False)  # as version 0.1 asked it
 
     @property
     def plan(self) -> Plan:
@@ -102,7 +102,7 @@ class Query:
         return self._answer(run(charge, [self.task(self.gate.secret())], self.gate), self.cost, replayed=False)
 
     def _before(self, key: str | None) -> Answer | None:
-        """What was answered at this price before there were pairs: a stored answer stays free in later versions."""
+        """What version 0.1 answered at this price: a stored answer stays free in later versions."""
         assert self.former is not None  # noqa: S101  asked by `release`
         query = replace(self, priced=self.former, former=None)
         stored = self.gate.ledger.stored(query.request)

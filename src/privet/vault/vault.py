@@ -27,9 +27,8 @@ from privet.core.shape import shape_of_kind
 from privet.core.weights import weight_from
 from privet.engine import FreshNoise, Gate, NoiseSource
 from privet.errors import InvalidInputError, RefusedQueryError
-from privet.estimates.joint import has_pairs
 from privet.estimates.priced import outline
-from privet.estimates.pricing import Wanted, ask
+from privet.estimates.pricing import Wanted, ask, former_of
 from privet.ledger import Ledger, Terms
 from privet.query import Query
 from privet.vault.budget_reading import BudgetReading
@@ -282,7 +281,7 @@ class Vault:
         return Query(
             text=text,
             priced=priced,
-            former=ask(read, self.terms.budget, options, pairs=False) if has_pairs(priced) else None,
+            former=former_of(priced, read, self.terms.budget, options),
             table=table,
             beside=beside,
             analyst=options.analyst,

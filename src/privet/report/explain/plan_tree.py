@@ -85,7 +85,7 @@ def measure_words(measure: Measure) -> str:
             low, high = (end * measure.step for end in (measure.center, measure.center + measure.high))
             return f"two sums of {value}: how far it is above {constant(low)}, and below {constant(high)}"
         case Role.PEOPLE:
-            return "how many units"
+            return "how many units" + (" the rest has" if measure.rest else "")
         case Role.DISTINCT:
             return f"how many different values of {value}"
         case Role.QUANTILE:
@@ -102,7 +102,10 @@ def measure_words(measure: Measure) -> str:
 def _made(read: Outline) -> Iterator[TreeBranch]:
     plan = read.plan
     for recipe in read.recipes:
-        numbers = " and ".join(f"[{number + 1}]" for number in sorted(set(recipe.measures)))
+        used = set(recipe.measures)
+        if len(read.measures) in used:  # the choice of keys
+            used |= {place for place, measure in enumerate(read.measures) if measure.rest}
+        numbers = " and ".join(f"[{number + 1}]" for number in sorted(used))
         yield TreeBranch(f"{one_line(recipe.aggregate.name)} = {short(call(recipe.aggregate))}, from {numbers}")
     totals = [level for level in levels_of(plan) if level != finest(plan)]
     if totals:
