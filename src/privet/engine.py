@@ -241,6 +241,7 @@ def _shown(task: Task, people: Mapping[Keys, int], noise: NoiseSource) -> dict[K
     return {key: number for key, number in zip(keys, noisy, strict=True) if number >= task.threshold}
 
 
+@claim("people-of-the-rest")
 def _added(task: Task, exact: Sequence[Vector], noise: NoiseSource) -> list[list[int]]:
     """The vectors with noise added, in integers that cannot overflow. Each has as many numbers as were paid for."""
     noisy = []

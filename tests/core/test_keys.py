@@ -26,7 +26,7 @@ from privet.core.expression import Column
 from privet.core.laws import Choice, DiscreteGaussian, DiscreteLaplace, Law
 from privet.core.loss import Loss
 from privet.core.measures import KEYS, Role
-from privet.core.mechanisms import key_threshold
+from privet.core.mechanisms import gaussian_key_threshold, key_threshold
 from privet.core.parts import Gauge, Part, Setting, gaussian_keys_for, keys_for, keys_sensitivity, priced
 from privet.core.plan import Aggregate, Function
 from privet.core.sensitivity import Bounds, Sensitivity
@@ -419,21 +419,22 @@ def interval_of(part: Part, number: int, share: F) -> MomentSpan:
 def least_covered(part: Part, counts: Iterable[int], share: F) -> float:
     """Of all noisy numbers with which a key is shown, how many have an interval that holds the number of its people:
     for the number where these are fewest."""
-    assert isinstance(part.law, DiscreteLaplace)
+    law = part.law
+    assert not isinstance(law, Choice)
     assert part.threshold is not None
-    law, far = part.law, math.ceil(30 * part.law.scale) + 2
+    far = math.ceil(12 * math.sqrt(law.variance) if isinstance(law, DiscreteGaussian) else 30 * law.scale) + 2
     numbers = range(part.threshold, max(part.threshold, *counts) + far)
     found = {number: interval_of(part, number, share) for number in numbers}
 
     def covered(count: int) -> float:
         hits = [n for n, one in found.items() if one.low <= count <= one.high]
-        chances = [at_least(law, n - count) - at_least(law, n + 1 - count) for n in hits]
+        chances = [exactly(law, n - count) for n in hits]
         return math.fsum(chances) / at_least(law, numbers.start - count)
 
     return min(map(covered, counts))
 
 
-def keys_part(law: DiscreteLaplace, threshold: int) -> Part:
+def keys_part(law: DiscreteLaplace | DiscreteGaussian, threshold: int) -> Part:
     made = priced([KEYS], Setting(cells=None, bounds=bounds(), delta=F(1, 10**6)), Gauge.EPSILON, [F(1)])[0]
     return dataclasses.replace(made, law=law, threshold=threshold)
 
@@ -447,6 +448,15 @@ def test_the_interval_of_a_shown_key_covers_as_often_as_it_says(scale: F, share:
         part = keys_part(law, threshold)
         counts = range(1, threshold + math.ceil(4 * scale) + 3)
         assert least_covered(part, counts, share) >= float(share) * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("variance", [F(1, 10), F(2, 5), F(1), F(30)])
+@pytest.mark.parametrize("share", [F(1, 2), F(95, 100)])
+def test_the_interval_of_a_key_with_gaussian_noise_covers_as_often_as_it_says(variance: F, share: F) -> None:
+    law = DiscreteGaussian(variance)
+    for threshold in (2, gaussian_key_threshold(law, F(1, 10**6), 2)):
+        counts = range(1, threshold + math.ceil(4 * math.sqrt(variance)) + 3)
+        assert least_covered(keys_part(law, threshold), counts, share) >= float(share) * (1 - 1e-9)
 
 
 def test_an_interval_that_begins_at_the_threshold_is_caught() -> None:

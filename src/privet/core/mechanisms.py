@@ -43,10 +43,7 @@ def key_threshold(law: DiscreteLaplace, delta: Fraction, max_keys: int) -> int:
         bottom = (1 << bits) + exp_enclosure(1 / law.scale, bits)[0]
         return max_keys * top <= delta * bottom
 
-    if delta <= 0:
-        raise InvalidInputError(
-            "without a delta no undeclared key may be shown", "declare the keys, or allow a delta", "missing-delta"
-        )
+    _check_positive(delta)
     bits = bits_for(law, max_keys / delta)
     return 1 + first(lambda n: safe(n + 1))  # at threshold 1 a lone key would show more often than not
 
@@ -56,9 +53,17 @@ def bits_for(law: DiscreteLaplace, odds: Fraction) -> int:
     return 128 + math.ceil(odds).bit_length() + math.ceil(law.scale).bit_length()
 
 
+def _check_positive(delta: Fraction) -> None:
+    if delta <= 0:
+        raise InvalidInputError(
+            "without a delta no undeclared key may be shown", "declare the keys, or allow a delta", "missing-delta"
+        )
+
+
 @claim("key-threshold")
 def gaussian_key_threshold(law: DiscreteGaussian, delta: Fraction, max_keys: int) -> int:
     """The smallest threshold above 1 at which `gaussian_tail` certifies the same of Gaussian noise."""
+    _check_positive(delta)
     odds = math.ceil(max_keys / delta)
     bits = 64 + odds.bit_length()
     far = 2 * math.log(odds)  # a tail of z sigmas is about exp(-z**2 / 2) / (z * sqrt(2 pi))

@@ -86,8 +86,9 @@ class Setting:
     keys: Gauge = Gauge.EPSILON
 
 
+@claim("people-of-the-rest")
 def sensitivity_of(measure: Measure, setting: Setting) -> Sensitivity:
-    """How far one unit moves a measure, over all cells."""
+    """How far one unit moves a measure, over all cells; one of the rest, in its one cell."""
     if measure.role is Role.KEYS:
         return keys_sensitivity(setting.bounds)
     if measure.role is Role.PAIR:
