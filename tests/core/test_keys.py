@@ -16,9 +16,11 @@ from typing import Any
 import numpy as np
 import pytest
 from support.asked import KINDS, N, average, bounds, key, ledger, plan, query
+from support.fit import FALSE_ALARM, p_value
+from support.noise_laws import bin_edges, gaussian_cdf, laplace_cdf
 from support.refusals import raises_code
 
-from privet import recheck
+from privet import engine, recheck
 from privet.backends import Spread, Task
 from privet.core.accountant import Budget, rho_cap
 from privet.core.cells import Keys, in_order, keys_from, plain_keys
@@ -31,6 +33,7 @@ from privet.core.parts import Gauge, Part, Setting, gaussian_keys_for, keys_for,
 from privet.core.plan import Aggregate, Function
 from privet.core.sensitivity import Bounds, Sensitivity
 from privet.core.unit import Neighbors
+from privet.engine import FreshNoise
 from privet.errors import InvalidInputError, RefusedQueryError, ReleaseFailedError
 from privet.estimates.accuracy import half_width
 from privet.estimates.moments import MomentSpan, Noisy
@@ -478,6 +481,28 @@ def test_a_narrower_interval_is_caught(scale: F) -> None:
     assert narrow is not None
     assert part.threshold is not None
     assert least_covered(part, range(1, part.threshold + 20), narrow) < share
+
+
+@pytest.mark.parametrize("law", [DiscreteLaplace(F(7, 2)), DiscreteGaussian(F(441))], ids=str)
+def test_noise_at_keys_has_the_claimed_law(law: Law) -> None:
+    """60,000 keys with far more people than the threshold: what is shown less what is there. The law fits at 1e-9, and
+    one that is 20 % wider or narrower does not."""
+    limits = Bounds(groups=1, rows=1, neighbors=Neighbors.ADD_REMOVE)
+    asked = asked_for({"epsilon": 1, "delta": "1e-6"}, limits, Aggregate(name="p", function=Function.COUNT_DISTINCT))
+    parts = (dataclasses.replace(asked.parts[0], law=law),)
+    people: dict[Keys, int] = {(f"{n}",): 10**6 for n in range(60_000)}
+    task = query(dataclasses.replace(asked, parts=parts), None).task(b"")  # type: ignore[arg-type]
+    noise = np.array([number - 10**6 for number in engine._shown(task, people, FreshNoise()).values()])
+    assert len(noise) == len(people)
+    bell = isinstance(law, DiscreteGaussian)
+    cdf, scale = (gaussian_cdf, math.sqrt(law.variance)) if bell else (laplace_cdf, float(law.scale))
+    edges = bin_edges(scale, cdf)
+    counts = np.bincount(np.searchsorted(edges, noise, side="left"), minlength=len(edges) + 1)
+    fits = {
+        times: p_value(counts, np.diff(cdf(edges, scale * times), prepend=0, append=1)) > FALSE_ALARM
+        for times in (0.8, 1, 1.2)
+    }
+    assert fits == {0.8: False, 1: True, 1.2: False}
 
 
 # The path of a query
