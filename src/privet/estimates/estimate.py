@@ -398,9 +398,11 @@ def total_error(recipe: Recipe, parts: Sequence[Part], share: Fraction, cells: i
         return error_of_pair(recipe.aggregate.function, read.pair(recipe.measures[0]), share)
     estimate = _total(_noisy(recipe, read, each))
     assert estimate.high is not None  # noqa: S101  counts and sums have intervals
-    of_rest = [Fraction(half_width(_added_noise(part), share, cells)) for part in parts if part.measure.rest]
-    alone = parts[recipe.measures[0]].measure.role is Role.KEYS
-    return max([estimate.high - estimate.value, *(of_rest if alone else ())])
+    error = estimate.high - estimate.value
+    if parts[recipe.measures[0]].measure.role is not Role.KEYS:
+        return error
+    of_rest = [half_width(_added_noise(part), share, cells) for part in parts if part.measure.rest]
+    return Fraction(max([error, *of_rest]))
 
 
 def _total(noisy: Sequence[Noisy]) -> Estimate:

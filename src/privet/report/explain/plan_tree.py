@@ -102,10 +102,10 @@ def measure_words(measure: Measure) -> str:
 def _made(read: Outline) -> Iterator[TreeBranch]:
     plan = read.plan
     for recipe in read.recipes:
-        used = set(recipe.measures)
-        if len(read.measures) in used:  # the choice of keys
-            used |= {place for place, measure in enumerate(read.measures) if measure.rest}
-        numbers = " and ".join(f"[{number + 1}]" for number in sorted(used))
+        places = set(recipe.measures)
+        if len(read.measures) in places:  # the choice of keys
+            places |= {place for place, measure in enumerate(read.measures) if measure.rest}
+        numbers = " and ".join(f"[{place + 1}]" for place in sorted(places))
         yield TreeBranch(f"{one_line(recipe.aggregate.name)} = {short(call(recipe.aggregate))}, from {numbers}")
     totals = [level for level in levels_of(plan) if level != finest(plan)]
     if totals:
