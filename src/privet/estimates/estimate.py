@@ -402,7 +402,7 @@ def total_error(recipe: Recipe, parts: Sequence[Part], share: Fraction, cells: i
     if parts[recipe.measures[0]].measure.role is not Role.KEYS:
         return error
     of_rest = [half_width(_added_noise(part), share, cells) for part in parts if part.measure.rest]
-    return Fraction(max([error, *of_rest]))
+    return max(error, Fraction(max(of_rest, default=0)))
 
 
 def _total(noisy: Sequence[Noisy]) -> Estimate:
