@@ -207,6 +207,7 @@ def _parts(task: Task) -> Iterator[dict[str, Any]]:
         yield {
             "role": measure.role.value,
             **kept,
+            **({"cells": 1} if measure.rest else {}),
             "low": measure.low,
             "high": measure.high,
             "quantile": _text(measure.quantile),
@@ -267,6 +268,7 @@ def _shown(task: Task, people: Mapping[Keys, int], noise: NoiseSource) -> dict[K
     return {key: number for key, number in zip(keys, noisy, strict=True) if number >= task.threshold}
 
 
+@claim("people-of-the-rest")
 def _added(task: Task, exact: Sequence[Vector], noise: NoiseSource) -> list[list[int]]:
     """The vectors with noise added, in integers that cannot overflow. Each has as many numbers as were paid for."""
     noisy = []
@@ -274,10 +276,11 @@ def _added(task: Task, exact: Sequence[Vector], noise: NoiseSource) -> list[list
         cells = task.bins if task.habits else task.cells.count * measure.numbers
         if len(vector) != cells:
             raise ValueError("the number of cells differs from the number that was priced")
+        paid = vector[-1:] if measure.rest else vector
         if isinstance(law, Choice):
-            noisy.append([noise.choose(spread, measure, law) for spread in vector])  # type: ignore[arg-type]
+            noisy.append([noise.choose(spread, measure, law) for spread in paid])  # type: ignore[arg-type]
         else:
-            noisy.append([value + int(more) for value, more in zip(vector, noise.draw(law, cells), strict=True)])  # type: ignore[operator]
+            noisy.append([value + int(more) for value, more in zip(paid, noise.draw(law, len(paid)), strict=True)])  # type: ignore[operator]
     return noisy
 
 

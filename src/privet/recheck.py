@@ -20,12 +20,12 @@ RELATIONS = {"add-remove": "one unit is added or removed", "replace": "one unit 
 PARAMETER = {"laplace": "scale", "gaussian": "variance", "exponential": "rate", "permute-and-flip": "rate"}
 NOISE, CHOICE = ("laplace", "gaussian"), ("exponential", "permute-and-flip")
 LAWS = {"count": NOISE, "sum": NOISE, "pair": NOISE, "squares": NOISE, "people": NOISE, "distinct": NOISE,
-        "quantile": CHOICE, "min": CHOICE, "max": CHOICE, "keys": ("laplace",)}  # fmt: skip
+        "quantile": CHOICE, "min": CHOICE, "max": CHOICE, "keys": NOISE}  # fmt: skip
 JOINT = {"pair": 2, "squares": 3}  # numbers of a cell that a row divides: (u, v), or (u * u, 2 * u * v, v * v)
 FIELDS = ("role", "groups", "rows", "in_all", "cells", "low", "high", "quantile", "law", "threshold")
 FRACTION = re.compile(r"[0-9]{1,600}(/[1-9][0-9]{0,599})?")
 MOST_PARTS, LARGEST, FINEST = 1_000, 10**500, 2**4_096  # so that no input takes long
-UP, DOWN = ROUND_CEILING, ROUND_FLOOR
+UP, DOWN, PI_BELOW = ROUND_CEILING, ROUND_FLOOR, Fraction(314159265358979323846, 10**20)
 UNSEEN = """This check cannot see whether the back end enforced these limits and drew this noise.
 Tests and audits check that: see docs/testing.md and `privet audit`."""
 
@@ -123,7 +123,7 @@ def _swaps(ends: tuple[int, int], unit: tuple[int, int, int], cells: int) -> Ite
 def price(part: Part, moved: Sensitivity, neighbors: str) -> Cost:
     """The cost of this noise on a vector with this sensitivity."""
     if part.role == "keys":
-        return _price_of_keys(part, neighbors)
+        return (_price_of_keys if part.law == "laplace" else _price_of_gaussian_keys)(part, moved, neighbors)
     (l1, l2_squared, _, _), number, nothing = moved, part.parameter, Fraction(0)
     epsilon, rho = {
         "laplace": (l1 / number, (l1 / number) ** 2 / 2),
@@ -134,7 +134,7 @@ def price(part: Part, moved: Sensitivity, neighbors: str) -> Cost:
     return Cost(epsilon, nothing, rho, nothing)
 
 
-def _price_of_keys(part: Part, neighbors: str) -> Cost:
+def _price_of_keys(part: Part, _: Sensitivity, neighbors: str) -> Cost:
     """A unit moves `groups` counts by 1. A key that no other unit has is shown with the probability of the tail."""
     scale, above, delta = part.parameter, (part.threshold or 0) - 1, Fraction(1)
     epsilon, digits = part.groups / scale, 50 + int(scale).bit_length() // 3
@@ -145,6 +145,29 @@ def _price_of_keys(part: Part, neighbors: str) -> Cost:
         least = _bound(Context.exp, -epsilon, DOWN, digits)
         delta, epsilon = delta * (1 + 1 / least) if least else Fraction(1), 2 * epsilon
     return Cost(epsilon, min(delta, Fraction(1)), epsilon**2 / 2, min(delta, Fraction(1)))
+
+
+def _price_of_gaussian_keys(part: Part, moved: Sensitivity, _: str) -> Cost:
+    """Given that no key of one unit alone is shown on either side, zCDP of the other counts: delta has no factor."""
+    above = (part.threshold or 0) - 1
+    delta = min(part.groups * _tail(part.parameter, above), Fraction(1)) if above > 0 else Fraction(1)
+    return Cost(None, delta, moved.l2_squared / (2 * part.parameter), delta)
+
+
+def _tail(variance: Fraction, start: int) -> Fraction:
+    """P[X >= start] or slightly more: eight terms, then an integral, over the law's sum (claim gaussian-tail)."""
+
+    def curve(x: Fraction | int, rounding: str) -> Fraction:
+        return _bound(Context.exp, -(Fraction(x) ** 2) / (2 * variance), rounding, 50)
+
+    def root(square: Fraction) -> Fraction:
+        return _bound(Context.sqrt, square, DOWN, 50)
+
+    end = start + 8 - Fraction(1, 2)  # of half a step before the first number that is left; a step, if not convex there
+    end -= 0 if end**2 >= variance else Fraction(1, 2)
+    rest = curve(end, UP) * 4 * variance / (3 * end + root(end**2 + 8 * variance))
+    whole = max(root(2 * PI_BELOW * variance), 1 + 2 * curve(1, DOWN) + 2 * curve(2, DOWN))
+    return (sum(curve(x, UP) for x in range(start, start + 8)) + rest) / whole
 
 
 def _sum(prices: Iterable[Cost]) -> Cost:
@@ -168,13 +191,16 @@ def _shortages(parts: Sequence[tuple[Part, Sensitivity, Cost]], price: Cost, cha
 
 
 def _covers_basic(parts: Sequence[tuple[Part, Sensitivity, Cost]], price: Cost, charge: Cost) -> bool:
-    """By sums of epsilon and delta; or by one zCDP conversion of all parts but keys, plus the sums of the keys."""
-    paid = charge.epsilon or Fraction(0)
-    if price.epsilon is not None and price.epsilon <= paid and price.delta <= charge.delta:
-        return True
-    keys, others = (_sum(c for part, _, c in parts if (part.role == "keys") == wanted) for wanted in (True, False))
-    rho = others.rho or Fraction(0)
-    return rho > 0 and implies(rho, paid - (keys.epsilon or 0), charge.delta - keys.delta)
+    """By sums, but for one zCDP conversion: of the parts without a pure epsilon, or of all but keys that have one."""
+    for kept in ([part.role for part, _, _ in parts], ["keys"]):  # these keep their pure epsilon if they have one
+        pure = [cost.epsilon is not None and part.role in kept for part, _, cost in parts]
+        one, other = (
+            _sum(c for (_, _, c), own in zip(parts, pure, strict=True) if own == wanted) for wanted in (True, False)
+        )
+        left, delta = (charge.epsilon or Fraction(0)) - (one.epsilon or 0), charge.delta - price.delta
+        if implies(other.rho, left, delta) if other.rho else min(left, delta) >= 0:
+            return True
+    return False
 
 
 def implies(rho: Fraction, epsilon: Fraction, delta: Fraction) -> bool:

@@ -36,7 +36,7 @@ from privet.estimates.pairs import (
     sum_of,
 )
 from privet.estimates.priced import Priced, lowered, outline
-from privet.estimates.pricing import Price, _joint, ask
+from privet.estimates.pricing import Price, Way, _joint, ask
 from privet.estimates.split import costs, error
 from privet.estimates.weighted import weighted_half_width
 

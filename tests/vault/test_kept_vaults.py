@@ -10,6 +10,7 @@ import pytest
 from support.kept_vaults import FAILED, FOLDER, STORY, TABLE, VAULT, Story, asked, story, write
 
 import privet as pv
+from privet.core.laws import DiscreteGaussian, DiscreteLaplace
 from privet.errors import BudgetExceededError, LedgerError
 from privet.ledger import Receipt
 
@@ -91,6 +92,48 @@ def test_what_is_kept_is_never_written_over(tmp_path: Path) -> None:
     with pytest.raises(FileExistsError):
         write(tmp_path / "0.1")
     assert not (tmp_path / "0.1" / TABLE).exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "more"),
+    [
+        ("SELECT town, COUNT(DISTINCT who) AS n FROM t GROUP BY town", {"max_groups": 5}),
+        ("SELECT town, COUNT(DISTINCT who) AS n FROM t GROUP BY town", {"other": "elsewhere"}),
+        (
+            "SELECT town, AVG(x) AS a, COUNT(*) AS n FROM t GROUP BY town",
+            {"other": "elsewhere", "max_rows_per_group": 1},
+        ),
+    ],
+    ids=["Gaussian keys", "people of the rest", "rows as people"],
+)
+def test_groups_from_before_there_was_gaussian_noise_on_keys_stay_free(
+    tmp_path: Path, text: str, more: dict[str, object]
+) -> None:
+    """Version 0.1 asked with Laplace noise on keys, and counted the people of all cells."""
+    rows = {"who": [n // 3 for n in range(900)], "town": ["ab"[n % 7 > 2] for n in range(900)], "x": [3] * 900}
+    with pv.create(tmp_path / "v.privet", budget=pv.Budget(9, "1e-3"), testing=True, neighbors="add-remove") as vault:
+        vault.add_table("t", rows, unit="who", columns={"town": pv.Text(), "x": pv.Integer(0, 9)}, max_groups=2)
+        now = vault.sql(text, epsilon=1, delta="1e-6", **more)
+        *_, former = now.earlier()
+        assert isinstance(former.parts[-1].law, DiscreteLaplace)
+        assert not any(part.measure.rest for part in former.parts)
+        then = now.at(former)
+        first = then.release()
+        assert first.rows
+        again = now.release()
+        assert again.replayed
+        assert (again.rows, again.interval()) == (first.rows, first.interval())
+        assert not now.release(fresh=True).replayed
+
+
+def test_what_version_0_1_refused_has_no_former_way(tmp_path: Path) -> None:
+    """Gaussian noise may be narrow enough where Laplace noise is not."""
+    rows = {"who": [1, 2], "town": ["a", "b"]}
+    with pv.create(tmp_path / "v.privet", budget=pv.Budget(9, "1e-3"), testing=True) as vault:
+        vault.add_table("t", rows, unit="who", columns={"town": pv.Text()}, max_groups=2**40)
+        now = vault.sql("SELECT town, COUNT(DISTINCT who) AS n FROM t GROUP BY town", epsilon="5e-4", delta="1e-6")
+        assert isinstance(now.priced.parts[-1].law, DiscreteGaussian)
+        assert not list(now.earlier())
 
 
 @pytest.mark.parametrize(("asked", "version"), [("AVG(x)", 1), ("STDDEV(x)", 0), ("STDDEV(x)", 1)])

@@ -70,6 +70,7 @@ def chosen_by(asked: Priced, noisy: Vectors, publication: Publication = AS_RELEA
 def _table(asked: Priced, noisy: Vectors, publication: Publication) -> _Table:
     """With the rows that pass HAVING counted, where they are chosen among: that takes no intervals."""
     groups = list(groups_of(asked.plan, list(_keys(asked))))
+    noisy = _with_rest(asked, noisy)
     table = _Table(
         asked=asked,
         noisy=noisy,
@@ -83,6 +84,12 @@ def _table(asked: Priced, noisy: Vectors, publication: Publication) -> _Table:
         return table
     among = len(groups) if asked.plan.having is None else len(_kept(table, LIKELY))
     return replace(table, selection=replace(table.selection, rows=among))
+
+
+def _with_rest(asked: Priced, noisy: Vectors) -> Vectors:
+    """Numbers of people, the last part: those of the rest after those of shown keys, where they are counted apart."""
+    apart = [vector for part, vector in zip(asked.parts, noisy, strict=True) if part.measure.rest]
+    return [*noisy[:-1], [*noisy[-1], *apart[0]]] if apart else noisy
 
 
 def _kept(table: _Table, share: Fraction) -> list[Row]:
@@ -263,7 +270,8 @@ class _Table:
     def _estimate(self, recipe: Recipe, row: int, each: Fraction, *, alone: bool) -> Estimate:
         """Every noisy number lies in its interval with probability `each`. Where HAVING tested the numbers in a way for
         which nothing is proved, the estimate has no interval."""
-        parts, tested = self.asked.parts, self.selection.tested
+        parts = self.asked.parts_of_rest if self._is_rest(row) else self.asked.parts
+        tested = self.selection.tested
         first = parts[recipe.measures[0]]
         if isinstance(first.law, Choice):
             chosen = [self.numbers[row][place] or 0 for place in recipe.measures]
@@ -277,6 +285,10 @@ class _Table:
         if each != usual and recipe.aggregate.function not in SINGLE:
             found = replace(found, known=self._from_noise(recipe, read, usual, alone=alone).known)
         return found if tested.isdisjoint(recipe.measures) else replace(found, low=None, high=None)
+
+    def _is_rest(self, row: int) -> bool:
+        cells = self.asked.cells
+        return cells.rest and self.groups[row].cells == (cells.count - 1,)
 
     def _from_noise(self, recipe: Recipe, read: _Read, each: Fraction, *, alone: bool) -> Estimate:
         if read.parts[recipe.measures[0]].measure.numbers > 1 and len(recipe.measures) == 1:
@@ -349,7 +361,7 @@ class _Read:
         part = self.parts[place]
         return Noisy(
             measure=part.measure,
-            number=self.numbers[place] or 0,  # no recipe uses the keys where there is a rest
+            number=self.numbers[place] or 0,  # no recipe uses the keys where the rest has no number of people
             width=half_width(_added_noise(part), each, self.cells),
             floor=part.threshold,
         )
@@ -401,7 +413,11 @@ def total_error(recipe: Recipe, parts: Sequence[Part], share: Fraction, cells: i
         return error_of_pair(recipe.aggregate.function, read.pair(recipe.measures[0]), share)
     estimate = _narrowed(_total(_noisy(recipe, read, each)), recipe, read, each)
     assert estimate.high is not None  # noqa: S101  counts and sums have intervals
-    return estimate.high - estimate.value
+    error = estimate.high - estimate.value
+    if parts[recipe.measures[0]].measure.role is not Role.KEYS:
+        return error
+    of_rest = [half_width(_added_noise(part), share, cells) for part in parts if part.measure.rest]
+    return max(error, Fraction(max(of_rest, default=0)))
 
 
 def _narrowed(found: Estimate, recipe: Recipe, read: _Read, each: Fraction) -> Estimate:

@@ -23,7 +23,7 @@ from privet.core.settling import settled_plan
 from privet.core.shape import Form, Shapes, need, shape_of_kind
 from privet.errors import RefusedQueryError
 from privet.estimates.computed import check_computed
-from privet.estimates.levels import check_levels, check_totals
+from privet.estimates.levels import check_levels, check_totals, finest, levels_of
 
 MOST_MEASURES = 999  # per release, plus the choice of keys: the gate checks at most 1,000 parts
 NO_OTHERS: Mapping[str, Mapping[str, Kind]] = {}
@@ -31,7 +31,8 @@ NO_OTHERS: Mapping[str, Mapping[str, Kind]] = {}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outline:
-    """A plan that was read against the declarations; no price yet. `measures` is what a backend computes."""
+    """A plan that was read against the declarations; no price yet. `measures` is what a backend computes. `former`: as
+    version 0.1 asked it."""
 
     plan: Plan
     bounds: Bounds
@@ -40,14 +41,16 @@ class Outline:
     cells: Cells
     measures: tuple[Measure, ...]
     recipes: tuple[Recipe, ...]
+    former: bool = False
 
     @property
     def released(self) -> tuple[Measure, ...]:
         """The measures, and the choice of keys where they are not public."""
         return (*self.measures, KEYS) if self.cells.private else self.measures
 
-    def setting(self, delta: Fraction | None = None) -> Setting:
-        return Setting(cells=None if self.cells.private else self.cells.count, bounds=self.bounds, delta=delta)
+    def setting(self, delta: Fraction | None = None, keys: Gauge = Gauge.EPSILON) -> Setting:
+        cells = None if self.cells.private else self.cells.count
+        return Setting(cells=cells, bounds=self.bounds, delta=delta, keys=keys)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +66,12 @@ class Priced(Outline):
     @property
     def loss(self) -> Loss:
         return total_loss(self.parts)
+
+    @property
+    def parts_of_rest(self) -> tuple[Part, ...]:
+        """The same parts for the row of the rest: its people are counted by a part of their own."""
+        apart = [replace(part, measure=replace(part.measure, rest=False)) for part in self.parts if part.measure.rest]
+        return (*self.parts[:-1], *apart) if apart else self.parts
 
     def showing(self, chosen: Sequence[Keys]) -> Priced:
         """The same, when the keys that are shown are known."""
@@ -88,7 +97,7 @@ def outline(
     check_levels(plan, cells)
     check_totals(plan, cells)
     check_computed(plan, passing)
-    measures, recipes = measures_of(plan, passing, _wish(cells, bounds, centered=False))
+    measures, recipes = measures_of(plan, passing, _wish(plan, cells, bounds))
     _check_few(measures)
     return Outline(
         plan=plan,
@@ -103,7 +112,7 @@ def outline(
 
 def limited(read: Outline, bounds: Bounds) -> Outline:
     """The same question with other limits."""
-    measures, recipes = measures_of(read.plan, read.passing, _wish(read.cells, bounds, centered=False))
+    measures, recipes = measures_of(read.plan, read.passing, _wish(read.plan, read.cells, bounds, former=read.former))
     return replace(read, bounds=bounds, measures=measures, recipes=recipes)
 
 
@@ -148,8 +157,18 @@ def _check_few(measures: Sequence[Measure]) -> None:
         )
 
 
-def _wish(cells: Cells, bounds: Bounds, *, centered: bool, joint: bool = False) -> Wish:
-    return Wish(one_row=bounds.rows == 1, counted=cells.private and not cells.rest, centered=centered, joint=joint)
+def _wish(plan: Plan, cells: Cells, bounds: Bounds, *, former: bool = False) -> Wish:
+    """How many people a shown key has is known from its choice. Those of the rest are counted apart, which gives no
+    totals; version 0.1 counted them with those of all keys."""
+    apart = not former and not plan.totals and levels_of(plan) == (finest(plan),)
+    return Wish(one_row=bounds.rows == 1, counted=cells.private and (apart or not cells.rest), rest=cells.rest)
+
+
+def formerly(read: Outline) -> Outline:
+    """The same question as version 0.1 lowered it."""
+    wish = _wish(read.plan, read.cells, read.bounds, former=True)
+    measures, recipes = measures_of(read.plan, read.passing, wish)
+    return replace(read, measures=measures, recipes=recipes, former=True)
 
 
 def variants(read: Outline) -> list[Outline]:
@@ -160,7 +179,7 @@ def variants(read: Outline) -> list[Outline]:
 
 def lowered(read: Outline, *, joint: bool) -> Outline | None:
     """The same with centered sums beside counts that are there, or with any sums if `joint`; None if it cannot be."""
-    wish = _wish(read.cells, read.bounds, centered=True, joint=joint)
+    wish = replace(_wish(read.plan, read.cells, read.bounds, former=read.former), centered=True, joint=joint)
     try:
         measures, recipes = measures_of(read.plan, read.passing, wish)
     except RefusedQueryError:  # a missing value as 0 may need a grid that is too fine

@@ -21,6 +21,7 @@ FINE = 10_000  # a share has four decimals, and more where there are many of the
 FEW = 20
 END_COUNTS = {Gauge.EPSILON: 1 / 64, Gauge.RHO: 1 / 16}  # gives an end of an interval a quarter of its value's share
 KEYS_COUNT = 8.0  # whether a group is shown at all matters more than a count: a threshold is many noises high
+REST_COUNTS = 1 / 2  # one row among many
 MEAN_SQUARE = 1 / 3  # of a number that lies anywhere between -1 and 1
 # Of a variance by three squares: with mean m and variance (1 - m * m) / 3 between -1 and 1, four times the mean of
 # ((1 - m)**2 - s)**2 + (1 - m * m + s)**2 + ((1 + m)**2 - s)**2 over all m.
@@ -38,12 +39,22 @@ MOMENTS: Mapping[Function, tuple[float, ...]] = {  # weights of the measures of 
 
 def costs(measures: Sequence[Measure], recipes: Sequence[Recipe], setting: Setting, gauge: Gauge) -> list[float]:
     """For each measure, its part in the squared error of all aggregates, at a price of 1."""
-    weights = [KEYS_COUNT if measure is KEYS else 0.0 for measure in measures]
+    weights = [_weight_of_keys(setting) if measure is KEYS else REST_COUNTS * measure.rest for measure in measures]
     once = {(recipe.aggregate.function, recipe.measures): recipe for recipe in recipes}  # asked twice, it counts once
     for recipe in once.values():
         for number, weight in zip(recipe.measures, _weights(recipe, measures, gauge), strict=True):
             weights[number] += weight
     return [weight * variance(measure, setting, gauge) for measure, weight in zip(measures, weights, strict=True)]
+
+
+def _weight_of_keys(setting: Setting) -> float:
+    """Of Gaussian noise a threshold is fewer noises high: with l = log(keys / delta) about sqrt(2 l - log(4 pi l)), and
+    l / sqrt(2) of Laplace noise. The weight is of the square."""
+    if setting.keys is Gauge.EPSILON:
+        return KEYS_COUNT
+    assert setting.delta is not None  # noqa: S101  `pricing` asks for it
+    far = max(math.log(setting.bounds.groups / setting.delta), 2.0)
+    return KEYS_COUNT * (2 * far - math.log(4 * math.pi * far)) / (far**2 / 2)
 
 
 def error(found: Sequence[float], gauge: Gauge, price: Fraction) -> float:
@@ -121,5 +132,7 @@ def variance(measure: Measure, setting: Setting, gauge: Gauge) -> float:
         rows = math.log(measure.high - measure.low + 2) / parts_of_a_row(measure) / setting.bounds.rows
         return (2 * far.l1 * rows) ** 2 if gauge is Gauge.EPSILON else far.l2_squared * rows**2 / 2
     if measure.role is Role.KEYS:
+        if setting.keys is Gauge.RHO:
+            return far.l2_squared / 2
         return float(2 * far.l1**2 if gauge is Gauge.EPSILON else far.l1**2)
     return 2 * (far.l1 / size) ** 2 if gauge is Gauge.EPSILON else far.l2_squared / size**2 / 2

@@ -20,7 +20,8 @@ from privet.query import Query
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExactPart:
-    """One part before its noise: `values` in the order of `Exact.keys` and then of the rest, in whole steps.
+    """One part before its noise: `values` in the order of `Exact.keys` and then of the rest, or of the rest alone, in
+    whole steps.
 
     Of quantiles, MIN and MAX a value is a list of (number in steps, how many rows have it), and the bounds are for the
     loss of a candidate, see `privet.core.ranks`. Where keys are not public the last part has the units of each key.
@@ -67,7 +68,10 @@ def exact(query: Query, *, key: bytes, keys: Sequence[Keys] | None = None, way: 
     vectors = [[_plain(value) for value in vector] for vector in backend.exact(task)]
     if people is not None:
         vectors.append(list(people.values()))
-    parts = [_part(part, vector) for part, vector in zip(query.priced.parts, vectors, strict=True)]
+    parts = [
+        _part(part, vector[-1:] if part.measure.rest else vector)
+        for part, vector in zip(query.priced.parts, vectors, strict=True)
+    ]
     return Exact(keys=tuple(task.cells.keys()), parts=tuple(parts))
 
 

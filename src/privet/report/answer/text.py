@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, assert_never
 
 from privet.core.expression import Value
-from privet.core.laws import Choice
+from privet.core.laws import Choice, DiscreteLaplace
 from privet.core.loss import Amount, Loss
 from privet.core.plan import Function
 from privet.core.ranks import rows_off
@@ -164,9 +164,12 @@ def _dropped(answer: Answer) -> list[str]:
     read = answer.priced
     lines = []
     if read.cells.private:
-        threshold = answer.priced.parts[-1].threshold
+        keys = answer.priced.parts[-1]
+        kind = "Laplace" if isinstance(keys.law, DiscreteLaplace) else "Gaussian"
         rest = f"; the others are in the row {key_text(read.plan.other)}" if read.cells.rest else ""
-        lines.append(f"Groups are shown if they have about {threshold:,} people or more{rest}.")
+        lines.append(
+            f"Groups are shown if they have about {keys.threshold:,} people or more, counted with {kind} noise{rest}."
+        )
     if answer.dropped is not None:
         lines.append(
             f"About {ceiling(100 * answer.dropped, 1)} % of the groups of units are beyond max_groups ="

@@ -98,7 +98,7 @@ def measure_words(measure: Measure) -> str:
             ends = f"u above {constant(low)} and v below {constant(high)}"
             return f"three sums of {value}, which is {ends}: u * u, 2 * u * v and v * v"
         case Role.PEOPLE:
-            return "how many units"
+            return "how many units" + (" the rest has" if measure.rest else "")
         case Role.DISTINCT:
             return f"how many different values of {value}"
         case Role.QUANTILE:
@@ -115,7 +115,10 @@ def measure_words(measure: Measure) -> str:
 def _made(read: Outline) -> Iterator[TreeBranch]:
     plan = read.plan
     for recipe in read.recipes:
-        numbers = " and ".join(f"[{number + 1}]" for number in sorted(set(recipe.measures)))
+        places = set(recipe.measures)
+        if len(read.measures) in places:  # the choice of keys
+            places |= {place for place, measure in enumerate(read.measures) if measure.rest}
+        numbers = " and ".join(f"[{place + 1}]" for place in sorted(places))
         yield TreeBranch(f"{one_line(recipe.aggregate.name)} = {short(call(recipe.aggregate))}, from {numbers}")
     totals = [level for level in levels_of(plan) if level != finest(plan)]
     if totals:
