@@ -91,9 +91,11 @@ def check_shares(measure: Measure, vector: Any, cells: int) -> None:
 
 @pytest.mark.parametrize("unit", [None, "person"])
 @pytest.mark.parametrize("portable", [True, False])
-@pytest.mark.parametrize("value", ["age * 999", "age * 100000000 + cost"])
+@pytest.mark.parametrize(
+    ("value", "expected"), [("age * 999", [55, 40, 105]), ("age * 100000000 + cost", [7 * 25, 0, 25])]
+)
 def test_squares_of_values_beyond_a_range_that_is_wrong_are_of_the_same_rows(
-    unit: str | None, portable: bool, value: str, tmp_path: Path
+    unit: str | None, portable: bool, value: str, expected: list[int], tmp_path: Path
 ) -> None:
     """A mistake in ranges is planted: values are far above what the measure says, even above what its type holds (then
     the kernel misses them). Sum, squares and count are of the same rows and clamped values all the same."""
@@ -107,11 +109,10 @@ def test_squares_of_values_beyond_a_range_that_is_wrong_are_of_the_same_rows(
     with DuckDb(tmp_path, {"visits": frame}, portable=portable) as backend:
         (vector,) = backend.exact(task)
     check_shares(task.measures[0], vector, 1)
-    kernel = [[55, 40, 80], [0, 0, 25]]  # what is one below the range, or does not fit its type, is missing there
-    assert vector in ([55, 40, 105], [7 * 25, 0, 25], *(kernel if unit and not portable else []))
     if portable or not unit:
-        rows = frame.astype(object).where(frame.notna(), None).to_dict("records")
-        assert [vector] == Reference({"visits": rows}).exact(task)  # type: ignore[arg-type]
+        assert vector == expected
+    else:  # what is one below the range, or does not fit its type, is missing in the kernel
+        assert vector in (expected, [55, 40, 80], [0, 0, 25])
 
 
 def test_a_pair_is_a_sum_and_a_count_of_the_same_rows(tmp_path: Path) -> None:

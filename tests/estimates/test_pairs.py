@@ -143,17 +143,17 @@ def test_intervals_hold_in_small_and_extreme_groups(low: int, high: int, values:
     assert max(missed.values()) <= 0.05 + 1e-9, missed
 
 
-@pytest.mark.parametrize("values", [(1,), (2,) * 6, (-1, -1, 2, -1, 0, 0, 2)])
+@pytest.mark.parametrize("values", [(2,), (-1, -1, 2, -1, 0, 0, 2)])
 def test_intervals_by_squares_hold_in_small_and_extreme_groups(values: tuple[int, ...]) -> None:
-    """From -1 to 2, at scale 1: all noises of the three numbers up to nine scales, with their probabilities."""
-    law, noise = masses(F(1), 9), DiscreteLaplace(F(1))
+    """From -1 to 2, at scale 1: all noises of the three numbers up to seven scales, with their probabilities."""
+    law, noise = masses(F(1), 7), DiscreteLaplace(F(1))
     measure = Measure(role=Role.SQUARES, value=Column("x"), center=-1, low=0, high=3)
     sides = [(value + 1, 2 - value) for value in values]
     numbers = [sum(u * u for u, _ in sides), sum(2 * u * v for u, v in sides), sum(v * v for _, v in sides)]
     n, mean = len(values), F(sum(values), len(values))
     each = 1 - (1 - SHARE) / 3
     exact = {"n": F(n), "sum": F(sum(values)), "avg": mean, "var": F(sum(x**2 for x in values), n) - mean**2}
-    missed = dict.fromkeys(exact, 1 - math.fsum(law.values()) ** 3 + 3 * 2 * math.exp(-10))
+    missed = dict.fromkeys(exact, 1 - math.fsum(law.values()) ** 3 + 3 * 2 * math.exp(-8))
     for (x, p), (y, q), (z, r) in itertools.product(law.items(), repeat=3):
         above, between, below = (one + more for one, more in zip(numbers, (x, y, z), strict=True))
         seen = NoisyPair(measure=measure, above=above, between=(between,), below=below, law=noise)
