@@ -315,6 +315,11 @@ def test_a_constant_column_is_constant_among_numbered_rows() -> None:
 REFUSED: list[tuple[Callable[[], tuple[Origin, World]], type[Exception], str]] = [
     (lambda: (numbered(DAY), of_rows(World({"a": table_of([])}))), RefusedQueryError, "rows-are-units: order"),
     (lambda: (numbered(DAY, first=0), World({"a": table_of([])})), InvalidInputError, "too-small: number"),
+    (
+        lambda: (numbered(DAY, first=3, last=2), World({"a": table_of([])})),
+        RefusedQueryError,
+        "reversed-range: smaller",
+    ),
     (lambda: (numbered(DAY, last="1 OR TRUE"), World({"a": table_of([])})), InvalidInputError, "not-whole: number"),
 ]
 

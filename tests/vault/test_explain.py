@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -409,8 +410,8 @@ def test_the_tree_of_numbered_rows() -> None:
         "  └─ rows with their number k among those of the same unit and ward",
         "     ├─ rows of visits",
         "     ├─ only rows where age >= 18",
-        "     └─ in the order of: day, the largest first, cost; rows that are equal there, in the order",
-        "           of their values",
+        "     └─ in the order of: day, the largest first, cost; rows that are equal there, in the order of",
+        "           their values",
     ]
     bare = dataclasses.replace(made, where=None, keys=(), by=())
     for first, last, words in (

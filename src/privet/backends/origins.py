@@ -104,8 +104,9 @@ def check_unit_wise(origin: Origin, tables: Mapping[str, Table]) -> None:
 
 
 def _check_numbers(origin: Numbered) -> None:
-    for number in (origin.first, *([] if origin.last is None else [origin.last])):
-        limit_of(number, "the number of a row")
+    limit_of(origin.first, "the number of a row")
+    if origin.last is not None and limit_of(origin.last, "the number of a row") < origin.first:
+        raise RefusedQueryError("no row has such numbers", "give the smaller number first", "reversed-range")
 
 
 def _check_spread(origin: Joined) -> None:
