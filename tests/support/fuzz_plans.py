@@ -8,23 +8,7 @@ from random import Random
 
 import privet as pv
 from privet.catalog.vault_file import Table
-from privet.core.expression import (
-    Absolute,
-    Arithmetic,
-    Case,
-    Coalesce,
-    Column,
-    Compare,
-    Expression,
-    Greatest,
-    Least,
-    Literal,
-    Logarithm,
-    Quotient,
-    Relation,
-    Root,
-    Sign,
-)  # fmt: skip
+from privet.core.expression import Absolute, Arithmetic, Coalesce, Column, Compare, Expression, Literal, Relation, Sign
 from privet.core.measures import Role
 from privet.core.parts import Gauge
 from privet.core.plan import Aggregate, Function, Key, Plan
@@ -107,7 +91,6 @@ def _twisted(rng: Random, table: Table, column: Column) -> Expression:
     """A column, mirrored, scaled, or moved so far that it does not fit a machine word."""
     if not isinstance(table.columns[column.name], Integer | Number) or rng.random() < 0.7:
         return column
-    zero = Literal(Fraction(0))
     far = Literal(Fraction(rng.choice([10**20, -(10**20), 2**62, -(2**63), 1, -7])))
     others = [other for other in harm.numbers(table) if isinstance(table.columns[other.name], Integer | Number)]
     return rng.choice([
@@ -116,10 +99,6 @@ def _twisted(rng: Random, table: Table, column: Column) -> Expression:
         Arithmetic(Sign.MULTIPLY, column, rng.choice(others)),
         Arithmetic(Sign.MULTIPLY, rng.choice(others), column),
         Arithmetic(Sign.SUBTRACT, rng.choice(others), column),
-        Quotient(column, Greatest((rng.choice(others), Literal(Fraction(1, 2))))),
-        Quotient(rng.choice(others), Case(((Compare(Relation.EQUAL, column, zero), Literal(None)),), column)),
-        Root(Absolute(column), rng.choice([2, 3])),
-        Logarithm(Greatest((Least((column, Literal(Fraction(5000)))), Literal(Fraction(1, 3))))),
         Absolute(column),
         Coalesce((column, Literal(Fraction(1)))),
     ])  # fmt: skip

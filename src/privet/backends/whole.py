@@ -86,7 +86,7 @@ def _long_quotient(a: Whole, divisor: int) -> Whole:
     return Whole(sql=sql, low=a.low // divisor, high=a.high // divisor, wide=True)
 
 
-@claim("exact-integers")
+@claim("whole-quotients")
 def divided(a: Whole, b: Whole, ratio: Fraction, rounding: Rounding) -> Whole:
     """a / b * ratio, rounded. b is never 0; where it can have both signs, there are two ways."""
     top, bottom = scaled(a, ratio.numerator), scaled(b, ratio.denominator)
@@ -118,7 +118,7 @@ def _over(a: Whole, b: Whole, rounding: Rounding) -> Whole:
     return replace(found, sql=f"(CASE WHEN {x.sql} < 0 THEN {turned} ELSE {found.sql} END)", wide=wide or below.wide)
 
 
-@claim("exact-integers")
+@claim("whole-quotients")
 def root(a: Whole, degree: int) -> Whole:
     """Rounded down, for a >= 0. A float proposes the whole number nearest to the root, and its power decides: it is the
     answer or one more, if the float is off by less than 1/4."""
