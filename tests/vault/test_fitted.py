@@ -135,6 +135,31 @@ def test_rows_beyond_are_left_out_and_said_to_be(tmp_path: Path) -> None:
         assert "About 8 % of the rows of all people are beyond it and left out: no interval" in str(answer)
 
 
+def test_where_people_are_counted_their_groups_are_chosen(vault: Vault) -> None:
+    vault.replace_noise(NoNoise())
+    people = "SELECT ward, COUNT(DISTINCT who) AS n FROM stays GROUP BY ward"
+    query = vault.sql(people, epsilon="0.8", bounds="auto", max_groups=12)
+    assert pv.testing.exact(query, key=b"k").parts[0].values == (300, 0, 60, 0, 0)
+    answer = query.release()
+    assert answer.fitted is not None
+    assert (answer.fitted.what, answer.fitted.limit, answer.fitted.declared) == ("group", 4, 12)
+    assert answer.limits[0] == "at most 4 groups per person"
+    assert sum(row["n"] for row in answer.rows) == 300 + 60 * 3
+
+
+def test_a_part_chooses_by_its_own_people(tmp_path: Path) -> None:
+    with vault_of(tmp_path / "v", stays(*[1] * 200, *[3] * 60)) as vault:
+        register = pd.DataFrame({"who": range(260), "site": ["north"] * 200 + ["south"] * 60})
+        vault.add_table("people", register, unit="who", columns={"site": pv.Category(["north", "south"])})
+        vault.partition("people", "site")
+        vault.replace_noise(NoNoise())
+        for part, limit in (("north", 1), ("south", 4)):
+            answer = vault.sql(BY_WARD, epsilon="0.8", bounds="auto", part=part).release()
+            assert answer.fitted is not None
+            assert answer.fitted.limit == limit
+            assert vault.budget_of_part(part).spent.epsilon == F(4, 5)
+
+
 def test_everybody_at_the_declared_limits_keeps_them(tmp_path: Path) -> None:
     with vault_of(tmp_path / "v", stays(*[60] * 40)) as vault:
         vault.replace_noise(NoNoise())
@@ -494,3 +519,32 @@ def test_frames_and_analysts_ask_the_same(vault: Vault) -> None:
     assert frame.query(epsilon="0.4", bounds="auto").request == vault.sql(BY_WARD, epsilon="0.4", bounds="auto").request
     vault.grant("ann", pv.Budget(1))
     assert vault.sql(BY_WARD, epsilon="0.4", bounds="auto", analyst="ann").about_n_more == 2
+
+
+# ---- limits that a condition implies
+
+
+LISTED = "SELECT cost, COUNT(*) AS n FROM stays WHERE cost IN (1, 9) GROUP BY cost"
+
+
+def test_an_answer_from_before_limits_of_lists_stays_free(vault: Vault) -> None:
+    """Earlier versions priced as many groups as there are; what they stored is found, and keeps its limits."""
+    query = vault.sql(LISTED, epsilon="0.4")
+    assert query.former is not None
+    assert (query.priced.bounds.groups, query.former.bounds.groups) == (2, 5)
+    before = replace(query, priced=query.former, former=None)
+    assert before.error["n"] > 2 * query.error["n"]
+    first = before.release()
+    again = vault.sql(LISTED, epsilon="0.4").release()
+    assert again.replayed
+    assert (again.noisy, again.priced.bounds) == (first.noisy, first.priced.bounds)
+    fresh = query.release(fresh=True)
+    assert (fresh.replayed, fresh.priced.bounds.groups) == (False, 2)
+    assert fresh.limits[0] == "at most 2 groups per person"
+    assert recheck.problems(fresh.guarantee) == []
+
+
+def test_what_was_too_wide_before_can_be_asked_now(vault: Vault) -> None:
+    query = vault.sql(LISTED, epsilon="0.0045", max_rows_per_group=2**40)
+    assert query.former is None
+    assert query.priced.bounds.groups == 2
