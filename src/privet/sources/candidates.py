@@ -114,8 +114,8 @@ def _of_moments(sample: Sequence[str]) -> Candidate | None:
         forms.sort(key=lambda form: form.date_format is None)  # nothing has an offset
     first, *others = forms if forms[0].date_format else forms[:1]
     others = [form for form in others if form.date_format]
-    time = first.date_format is None or "%H" in first.date_format or "%I" in first.date_format
-    return Candidate(writing=first, time=time, rival=others[0] if others else None)
+    hours = first.date_format is None or "%H" in first.date_format or "%I" in first.date_format
+    return Candidate(writing=first, time=hours, rival=others[0] if others else None)
 
 
 def _shape(text: str) -> str:
