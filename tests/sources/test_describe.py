@@ -131,12 +131,32 @@ def test_each_column_of_dates_has_its_own_form(tmp_path: Path) -> None:
     american = Writing(date_format="%m/%d/%Y")  # of d as well: it is the form of b, where it is sure
     assert dict(table.writing) == {"a": Writing(date_format="%Y%m%d"), "b": american, "d": american}
     assert "the other way round" in draft.notes["column d"]
+    path.write_text("a,b\n01/02/2017 10:00,2017-01-31\n03/04/2017 11:00,01/31/2017\n")
+    assert describe(path).table().writing["a"] == Writing(date_format="%d/%m/%Y %H:%M")
+    path.write_text("a,b\n01/02/2017 10:00,01/31/2017\n03/04/2017 11:00,02/28/2017\n")
+    assert describe(path).table().writing["a"] == Writing(date_format="%m/%d/%Y %H:%M")  # as in b
+
+
+def test_a_format_that_is_given_stays(tmp_path: Path) -> None:
+    path = tmp_path / "data.csv"
+    path.write_text("a,b,c,d\n20170131,01/31/2017,2017-01-31,01/02/2017\n20170201,2/1/2017,2017-02-01,03/04/2017\n")
     with_given = describe(path, date_format="%d/%m/%Y").table()
     assert with_given.source.date_format == "%d/%m/%Y"
     assert "d" not in with_given.writing
     assert with_given.writing["c"] == Writing(date_format="%Y-%m-%d")
     path.write_text("a,b\n31.01.17,x\n01.02.17,y\n")
     assert describe(path).table().source.date_format == "%d.%m.%y"
+
+
+def test_a_column_that_is_not_all_read_has_marks_of_its_own(tmp_path: Path) -> None:
+    """The marks of a whole file would take 1.5 for 15."""
+    path = tmp_path / "data.csv"
+    path.write_text("x;y\n" + "".join(f"{number},5;{number},5\n" for number in range(60)) + "1.5;1,5\n")
+    table = describe(path).table()
+    assert (table.source.decimal, table.source.thousands) == (".", "")
+    assert table.writing["x"].decimal == ","
+    given = describe(path, decimal=",", thousands=".").table()
+    assert list(given.writing) == ["x"]
 
 
 @pytest.mark.parametrize(

@@ -18,14 +18,22 @@ Known = Mapping[str, ColumnFacts]
 
 def settled(known: Known, source: Source) -> dict[str, ColumnFacts]:
     """Where 03/04 could be of March or of April: as it is given, or as in a column where it is sure."""
-    sure = {fact.form.writing.date_format for fact in known.values() if fact.form and fact.form.rival is None}
-    sure |= {source.date_format}
+    forms = [fact.form for fact in known.values() if fact.form]
+    sure = {_day_first(form.writing.date_format) for form in forms if form.rival is None} - {None}
+    sure |= {_day_first(source.date_format)} - {None}
     result = dict(known)
     for name, fact in known.items():
         rival = fact.form.rival if fact.form else None
-        if fact.form and rival and rival.date_format in sure and fact.form.writing.date_format not in sure:
+        if fact.form and rival and sure == {_day_first(rival.date_format)}:
             result[name] = replace(fact, form=replace(fact.form, writing=rival, rival=fact.form.writing))
     return result
+
+
+def _day_first(date_format: str | None) -> bool | None:
+    """Whether the day is before the month; None if it cannot be taken for the month."""
+    if date_format is None or "%m" not in date_format or date_format.startswith("%Y"):
+        return None
+    return date_format.index("%d") < date_format.index("%m")
 
 
 def reading_of(source: Source, known: Known) -> Source:
@@ -42,7 +50,14 @@ def reading_of(source: Source, known: Known) -> Source:
     numbers = [form.writing for form in forms if form.number and not form.whole]
     point = any("number" in fact.fits and "fraction" in fact.some and not fact.form for fact in known.values())
     comma = [one for one in numbers if one.decimal == "," and one.thousands in ("", ".")]
-    if comma and len(comma) == len(numbers) and not point and (source.decimal, source.thousands) == (".", ""):
+    all_read = not any(form.unread for form in forms if form.number)  # the reading of whole files takes 1.5 for 15
+    if (
+        comma
+        and len(comma) == len(numbers)
+        and all_read
+        and not point
+        and (source.decimal, source.thousands) == (".", "")
+    ):
         source = replace(source, decimal=",", thousands=".")
     return source
 
@@ -55,10 +70,15 @@ def writings(source: Source, known: Known) -> dict[str, Writing]:
             iso = "date" in fact.fits and source.date_format is not None
             found[name] = Writing(date_format=PLAIN_DATE) if iso else Writing()
         elif fact.form.number:
-            found[name] = beside(fact.form.writing, source)
+            found[name] = fact.form.writing if _lax(fact.form, source) else beside(fact.form.writing, source)
         elif fact.form.time or fact.form.writing.date_format != source.date_format:
             found[name] = fact.form.writing
     return {name: writing for name, writing in found.items() if writing.given}
+
+
+def _lax(form: Candidate, source: Source) -> bool:
+    """Would the reading of whole files read some text that does not have the form?"""
+    return bool(form.unread) and (source.decimal, source.thousands) != (".", "")
 
 
 def beside(writing: Writing, source: Source) -> Writing:

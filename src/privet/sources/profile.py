@@ -122,10 +122,10 @@ def form_in(
     alone = Table(name=table.name, source=table.source, unit=None, columns={column: Text()}, missing=codes)
     try:
         raw = attach(connection, alone, base, memory)
-    except InvalidInputError:  # no texts
+        _gather(connection, raw.relation, quoted(column))
+        return candidate(connection, VALUES, comma=table.source.decimal == "," or table.source.delimiter == ";")
+    except (InvalidInputError, duckdb.Error):  # no texts, or the engine fails: its own words may quote the data
         return None
-    _gather(connection, raw.relation, quoted(column))
-    return candidate(connection, VALUES, comma=table.source.decimal == "," or table.source.delimiter == ";")
 
 
 PLAIN = ("boolean", "timestamp", "date")
