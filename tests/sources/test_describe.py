@@ -148,6 +148,13 @@ def test_a_format_that_is_given_stays(tmp_path: Path) -> None:
     assert describe(path).table().source.date_format == "%d.%m.%y"
 
 
+def test_texts_that_are_no_dates_have_no_forms(tmp_path: Path) -> None:
+    path = tmp_path / "data.csv"
+    path.write_text("x|y\n2017-05-01|2017-05-01\nnote|1.1.17\nnotes|Jan 1, 2017\nmore|1-Jan-2017\n|2017/01/01\n")
+    notes = describe(path).notes
+    assert "several" not in notes["column x"] + notes["column y"]
+
+
 def test_a_column_that_is_not_all_read_has_marks_of_its_own(tmp_path: Path) -> None:
     """The marks of a whole file would take 1.5 for 15."""
     path = tmp_path / "data.csv"
@@ -165,6 +172,7 @@ def test_a_column_that_is_not_all_read_has_marks_of_its_own(tmp_path: Path) -> N
         (["2017-05-01T14:05:00Z"], "become UTC"),
         (["31.12.17"], "00 to 68 are 2000 to 2068"),
         (["45 %", "3%"], "read as 45"),
+        (["2017-05-01", "01/31/2017", "2017-01-31T10:00Z"], "several forms"),
         (["12 kg", "13 g"], "not converted"),
         (["54,000", "12,000"], "1,234 is read as 1234"),
         ([*map(str, range(95)), "refused", "unknown"], "less than 5% of the values"),

@@ -21,6 +21,7 @@ from privet.sources.forms import UNREADABLE, moment, moment_sql, number_sql, pla
 
 SAMPLE = 400  # different texts that are looked at; what they suggest is counted over all
 ENOUGH = 0.5  # of the sample must fit, or nothing is counted
+MOST_FORMS = 4  # of dates in one column, to be named
 MOST_UNREAD = 0.1  # of the values, in what is proposed
 CURRENCIES = ("$", "€", "£", "¥", "₹", "US$", "USD", "EUR", "GBP", "CHF", "Fr.", "Rs.", "Rs", "kr", "zł", "R$")
 UNITS = (
@@ -71,10 +72,28 @@ class Candidate:
 def candidate(connection: duckdb.DuckDBPyConnection, values: str, *, comma: bool) -> Candidate | None:
     """The form that most of the texts have, from a table of texts `q` and their numbers `n`; None if there is none.
     With `comma` it is the decimal mark wherever it could be between thousands, too."""
-    sample = [q for (q,) in connection.execute(f"SELECT q FROM {values} ORDER BY hash(q) LIMIT {SAMPLE}").fetchall()]
+    sample = _sample(connection, values)
     found = [one for one in (_of_moments(sample), _of_numbers(sample, comma=comma)) if one is not None]
     read = [counted for one in found if (counted := _counted(connection, values, one)) is not None]
     return min(read, key=lambda one: one.unread, default=None)
+
+
+def several(connection: duckdb.DuckDBPyConnection, values: str) -> tuple[str, ...]:
+    """The forms of dates that nearly all texts have together, none of them alone; none if there are no such forms."""
+    left, forms = _sample(connection, values), list[str]()
+    most = MOST_UNREAD * len(left)
+    while len(left) > most and len(forms) < MOST_FORMS:
+        fits = _fits(left)
+        best = max(fits, key=lambda form: fits[form], default=None)
+        if best is None or fits[best] <= most:
+            return ()
+        forms.append(best.date_format or "ISO 8601")
+        left = [text for text in left if moment(text, best.date_format, best.offset) is None]
+    return tuple(forms) if len(left) <= most else ()
+
+
+def _sample(connection: duckdb.DuckDBPyConnection, values: str) -> list[str]:
+    return [q for (q,) in connection.execute(f"SELECT q FROM {values} ORDER BY hash(q) LIMIT {SAMPLE}").fetchall()]
 
 
 def _counted(connection: duckdb.DuckDBPyConnection, values: str, one: Candidate) -> Candidate | None:
@@ -99,11 +118,7 @@ def _counted(connection: duckdb.DuckDBPyConnection, values: str, one: Candidate)
 
 
 def _of_moments(sample: Sequence[str]) -> Candidate | None:
-    fits: Counter[Writing] = Counter()
-    for text in sample:
-        for form in _forms(_shape(text)):
-            if (time := moment(text, form.date_format, form.offset)) is not None and 1800 <= time.year < 2200:
-                fits[form] += 1
+    fits = _fits(sample)
     best = max(fits.values(), default=0)
     if best < max(1, ENOUGH * len(sample)):
         return None
@@ -116,6 +131,16 @@ def _of_moments(sample: Sequence[str]) -> Candidate | None:
     others = [form for form in others if form.date_format]
     hours = first.date_format is None or "%H" in first.date_format or "%I" in first.date_format
     return Candidate(writing=first, time=hours, rival=others[0] if others else None)
+
+
+def _fits(sample: Sequence[str]) -> Counter[Writing]:
+    """How many texts each form reads."""
+    fits: Counter[Writing] = Counter()
+    for text in sample:
+        for form in _forms(_shape(text)):
+            if (time := moment(text, form.date_format, form.offset)) is not None and 1800 <= time.year < 2200:
+                fits[form] += 1
+    return fits
 
 
 def _shape(text: str) -> str:

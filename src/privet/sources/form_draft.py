@@ -89,6 +89,10 @@ def beside(writing: Writing, source: Source) -> Writing:
 
 def notes_of(fact: ColumnFacts) -> list[str]:
     """How the texts of a column are read, where they could be read in another way; and how many cannot."""
+    if fact.several:
+        return [
+            f"its dates have several forms ({', '.join(fact.several)}): write them in one to ask about them as dates"
+        ]
     if fact.form is None:
         return ["one text is no number and counts as missing"] if "number" in fact.fits and fact.odd else []
     notes = _of_numbers(fact.form) if fact.form.number else _of_moments(fact.form)
