@@ -155,7 +155,7 @@ def test_texts_that_are_no_dates_have_no_forms(tmp_path: Path) -> None:
     assert "several" not in notes["column x"] + notes["column y"]
 
 
-def test_a_column_that_is_not_all_read_has_marks_of_its_own(tmp_path: Path) -> None:
+def test_a_column_that_the_marks_of_the_file_would_misread_has_its_own(tmp_path: Path) -> None:
     """The marks of a whole file would take 1.5 for 15."""
     path = tmp_path / "data.csv"
     path.write_text("x;y\n" + "".join(f"{number},5;{number},5\n" for number in range(60)) + "1.5;1,5\n")
@@ -164,6 +164,8 @@ def test_a_column_that_is_not_all_read_has_marks_of_its_own(tmp_path: Path) -> N
     assert table.writing["x"].decimal == ","
     given = describe(path, decimal=",", thousands=".").table()
     assert list(given.writing) == ["x"]
+    path.write_text(path.read_text().replace("1.5;", "k.A.;"))  # no number in either reading
+    assert describe(path).table().source.decimal == ","
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ import duckdb
 
 from privet.catalog.writing import Writing
 from privet.sources.forms import UNREADABLE, moment, moment_sql, number_sql, plain_number
+from privet.sources.relation import text
 
 SAMPLE = 400  # different texts that are looked at; what they suggest is counted over all
 ENOUGH = 0.5  # of the sample must fit, or nothing is counted
@@ -63,6 +64,7 @@ class Candidate:
     time: bool = False  # of dates: there are hours
     rival: Writing | None = None
     unread: float = 0.0
+    misread: bool = False  # whether the marks of a whole file would read a text that has another form: 1.5 as 15
     low: float = 0
     high: float = 0
     first: dt.datetime | None = None
@@ -98,19 +100,23 @@ def _sample(connection: duckdb.DuckDBPyConnection, values: str) -> list[str]:
 
 def _counted(connection: duckdb.DuckDBPyConnection, values: str, one: Candidate) -> Candidate | None:
     """With what all texts say."""
-    how = one.writing
+    how, lax = one.writing, "NULL"
     if one.number:
         sql = f"TRY_CAST({number_sql('q', how.decimal or '.', how.thousands or '', how.marks)} AS DOUBLE)"
+        between = how.thousands or ("." if how.decimal == "," else "")
+        if between:
+            lax = f"TRY_CAST(replace(replace(q, {text(between)}, ''), {text(how.decimal or '.')}, '.') AS DOUBLE)"
     else:
         sql = moment_sql("q", how.date_format, how.offset, "TIMESTAMP")
     counts = ", ".join(f"{sum_} FILTER (WHERE isfinite(v))" for sum_ in ("sum(n)", "min(v)", "max(v)"))
-    query = f"SELECT sum(n), {counts} FROM (SELECT n, {sql} AS v FROM {values})"
-    rows, read, low, high = connection.execute(query).fetchall()[0]
+    counts += ", count(lax) FILTER (WHERE v IS NULL)"
+    query = f"SELECT sum(n), {counts} FROM (SELECT n, {sql} AS v, {lax} AS lax FROM {values})"
+    rows, read, low, high, misread = connection.execute(query).fetchall()[0]
     unread = 1 - (read or 0) / rows
     if unread > MOST_UNREAD:
         return None
     if one.number:
-        return replace(one, unread=unread, low=low or 0, high=high or 0)
+        return replace(one, unread=unread, misread=misread > 0, low=low or 0, high=high or 0)
     return replace(one, unread=unread, first=low, last=high)
 
 
@@ -136,9 +142,9 @@ def _of_moments(sample: Sequence[str]) -> Candidate | None:
 def _fits(sample: Sequence[str]) -> Counter[Writing]:
     """How many texts each form reads."""
     fits: Counter[Writing] = Counter()
-    for text in sample:
-        for form in _forms(_shape(text)):
-            if (time := moment(text, form.date_format, form.offset)) is not None and 1800 <= time.year < 2200:
+    for one in sample:
+        for form in _forms(_shape(one)):
+            if (time := moment(one, form.date_format, form.offset)) is not None and 1800 <= time.year < 2200:
                 fits[form] += 1
     return fits
 

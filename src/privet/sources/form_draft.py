@@ -50,14 +50,8 @@ def reading_of(source: Source, known: Known) -> Source:
     numbers = [form.writing for form in forms if form.number and not form.whole]
     point = any("number" in fact.fits and "fraction" in fact.some and not fact.form for fact in known.values())
     comma = [one for one in numbers if one.decimal == "," and one.thousands in ("", ".")]
-    all_read = not any(form.unread for form in forms if form.number)  # the reading of whole files takes 1.5 for 15
-    if (
-        comma
-        and len(comma) == len(numbers)
-        and all_read
-        and not point
-        and (source.decimal, source.thousands) == (".", "")
-    ):
+    alike = bool(comma) and len(comma) == len(numbers) and not any(form.misread for form in forms)
+    if alike and not point and (source.decimal, source.thousands) == (".", ""):
         source = replace(source, decimal=",", thousands=".")
     return source
 
@@ -70,15 +64,10 @@ def writings(source: Source, known: Known) -> dict[str, Writing]:
             iso = "date" in fact.fits and source.date_format is not None
             found[name] = Writing(date_format=PLAIN_DATE) if iso else Writing()
         elif fact.form.number:
-            found[name] = fact.form.writing if _lax(fact.form, source) else beside(fact.form.writing, source)
+            found[name] = fact.form.writing if fact.form.misread else beside(fact.form.writing, source)
         elif fact.form.time or fact.form.writing.date_format != source.date_format:
             found[name] = fact.form.writing
     return {name: writing for name, writing in found.items() if writing.given}
-
-
-def _lax(form: Candidate, source: Source) -> bool:
-    """Would the reading of whole files read some text that does not have the form?"""
-    return bool(form.unread) and (source.decimal, source.thousands) != (".", "")
 
 
 def beside(writing: Writing, source: Source) -> Writing:
