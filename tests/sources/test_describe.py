@@ -131,6 +131,15 @@ def test_each_column_of_dates_has_its_own_form(tmp_path: Path) -> None:
     american = Writing(date_format="%m/%d/%Y")  # of d as well: it is the form of b, where it is sure
     assert dict(table.writing) == {"a": Writing(date_format="%Y%m%d"), "b": american, "d": american}
     assert "the other way round" in draft.notes["column d"]
+    path.write_text("a,b\n01/02/2017 10:00,2017-01-31\n03/04/2017 11:00,01/31/2017\n")
+    assert describe(path).table().writing["a"] == Writing(date_format="%d/%m/%Y %H:%M")
+    path.write_text("a,b\n01/02/2017 10:00,01/31/2017\n03/04/2017 11:00,02/28/2017\n")
+    assert describe(path).table().writing["a"] == Writing(date_format="%m/%d/%Y %H:%M")  # as in b
+
+
+def test_a_format_that_is_given_stays(tmp_path: Path) -> None:
+    path = tmp_path / "data.csv"
+    path.write_text("a,b,c,d\n20170131,01/31/2017,2017-01-31,01/02/2017\n20170201,2/1/2017,2017-02-01,03/04/2017\n")
     with_given = describe(path, date_format="%d/%m/%Y").table()
     assert with_given.source.date_format == "%d/%m/%Y"
     assert "d" not in with_given.writing
@@ -139,12 +148,33 @@ def test_each_column_of_dates_has_its_own_form(tmp_path: Path) -> None:
     assert describe(path).table().source.date_format == "%d.%m.%y"
 
 
+def test_texts_that_are_no_dates_have_no_forms(tmp_path: Path) -> None:
+    path = tmp_path / "data.csv"
+    path.write_text("x|y\n2017-05-01|2017-05-01\nnote|1.1.17\nnotes|Jan 1, 2017\nmore|1-Jan-2017\n|2017/01/01\n")
+    notes = describe(path).notes
+    assert "several" not in notes["column x"] + notes["column y"]
+
+
+def test_a_column_that_the_marks_of_the_file_would_misread_has_its_own(tmp_path: Path) -> None:
+    """The marks of a whole file would take 1.5 for 15."""
+    path = tmp_path / "data.csv"
+    path.write_text("x;y\n" + "".join(f"{number},5;{number},5\n" for number in range(60)) + "1.5;1,5\n")
+    table = describe(path).table()
+    assert (table.source.decimal, table.source.thousands) == (".", "")
+    assert table.writing["x"].decimal == ","
+    given = describe(path, decimal=",", thousands=".").table()
+    assert list(given.writing) == ["x"]
+    path.write_text(path.read_text().replace("1.5;", "k.A.;"))  # no number in either reading
+    assert describe(path).table().source.decimal == ","
+
+
 @pytest.mark.parametrize(
     ("values", "note"),
     [
         (["2017-05-01T14:05:00Z"], "become UTC"),
         (["31.12.17"], "00 to 68 are 2000 to 2068"),
         (["45 %", "3%"], "read as 45"),
+        (["2017-05-01", "01/31/2017", "2017-01-31T10:00Z"], "several forms"),
         (["12 kg", "13 g"], "not converted"),
         (["54,000", "12,000"], "1,234 is read as 1234"),
         ([*map(str, range(95)), "refused", "unknown"], "less than 5% of the values"),

@@ -148,6 +148,38 @@ def test_a_vault_that_was_declared_before_still_answers_and_its_check_says_why_i
         assert again.unreadable("t") == {"x": (10, 10)}
 
 
+@pytest.mark.parametrize("kind", ["csv", "excel", "parquet", "folder", "frame", "dict"])
+def test_forms_hold_wherever_the_texts_are_kept(kind: str, vault: Vault) -> None:
+    """Beside texts, a typed column has its own values, and a cell of Excel the text of its value."""
+    frame = pd.DataFrame({"t": ["2017-05-01T09:30:00-04:00", None], "n": ["$1,000", "5"]})
+    data: Any = vault.base / f"data.{kind}"
+    match kind:
+        case "csv":
+            frame.to_csv(data, index=False)
+        case "excel":
+            frame.to_excel(data := data.with_suffix(".xlsx"), index=False)
+        case "parquet":
+            frame.to_parquet(data)
+        case "folder":  # one file of texts, one of typed values
+            data.mkdir()
+            frame.to_parquet(data / "1.parquet")
+            times = pd.to_datetime(frame["t"].str.slice(0, 19)) + pd.Timedelta(hours=4)
+            pd.DataFrame({"t": times, "n": [1000, 5]}).to_parquet(data / "2.parquet")
+        case "frame":
+            data = frame
+        case "dict":
+            data = {name: list(frame[name]) for name in frame}
+    columns: dict[str, Kind] = {"t": pv.Timestamp(*YEARS), "n": pv.Integer(0, 5000)}
+    writing = {"t": {"offset": "utc"}, "n": {"marks": ["$"], "thousands": ","}}
+    vault.add_table("t", data, unit=None, columns=columns, writing=writing)
+    assert vault.unreadable("t") == {}
+    files = 2 if kind == "folder" else 1
+    assert counted(vault.sql("SELECT EXTRACT(hour FROM t) AS h, COUNT(*) FROM t GROUP BY h", epsilon=1)) == {
+        13: files, None: files,
+    }  # fmt: skip
+    assert exact(vault.sql("SELECT SUM(n) AS s FROM t", epsilon=1), key=b"k" * 16).parts[0].values == (1005 * files,)
+
+
 def test_a_frame_is_attached_again_whatever_it_holds(vault: Vault) -> None:
     frame = pd.DataFrame({"x": ["1", "2"]})
     vault.add_table("t", frame, unit=None, columns={"x": pv.Integer(0, 10)})

@@ -90,7 +90,7 @@ class Backend(Protocol):
         """The types of the declared columns and of the unit, to be recorded. For the owner only: opens the data."""
         ...
 
-    def check(self, table: Table) -> None:
+    def check(self, table: Table) -> object:
         """Raises InvalidInputError unless the declared columns can be read. For the owner only: reads the data."""
         ...
 

@@ -18,9 +18,11 @@ import duckdb
 
 from privet.catalog.writing import Writing
 from privet.sources.forms import UNREADABLE, moment, moment_sql, number_sql, plain_number
+from privet.sources.relation import text
 
 SAMPLE = 400  # different texts that are looked at; what they suggest is counted over all
 ENOUGH = 0.5  # of the sample must fit, or nothing is counted
+MOST_FORMS = 4  # of dates in one column, to be named
 MOST_UNREAD = 0.1  # of the values, in what is proposed
 CURRENCIES = ("$", "€", "£", "¥", "₹", "US$", "USD", "EUR", "GBP", "CHF", "Fr.", "Rs.", "Rs", "kr", "zł", "R$")
 UNITS = (
@@ -62,6 +64,7 @@ class Candidate:
     time: bool = False  # of dates: there are hours
     rival: Writing | None = None
     unread: float = 0.0
+    misread: bool = False  # whether the marks of a whole file would read a text that has another form: 1.5 as 15
     low: float = 0
     high: float = 0
     first: dt.datetime | None = None
@@ -71,27 +74,49 @@ class Candidate:
 def candidate(connection: duckdb.DuckDBPyConnection, values: str, *, comma: bool) -> Candidate | None:
     """The form that most of the texts have, from a table of texts `q` and their numbers `n`; None if there is none.
     With `comma` it is the decimal mark wherever it could be between thousands, too."""
-    sample = [q for (q,) in connection.execute(f"SELECT q FROM {values} ORDER BY hash(q) LIMIT {SAMPLE}").fetchall()]
+    sample = _sample(connection, values)
     found = [one for one in (_of_moments(sample), _of_numbers(sample, comma=comma)) if one is not None]
     read = [counted for one in found if (counted := _counted(connection, values, one)) is not None]
     return min(read, key=lambda one: one.unread, default=None)
 
 
+def several(connection: duckdb.DuckDBPyConnection, values: str) -> tuple[str, ...]:
+    """The forms of dates that nearly all texts have together, none of them alone; none if there are no such forms."""
+    left, forms = _sample(connection, values), list[str]()
+    most = MOST_UNREAD * len(left)
+    while len(left) > most and len(forms) < MOST_FORMS:
+        fits = _fits(left)
+        best = max(fits, key=lambda form: fits[form], default=None)
+        if best is None or fits[best] <= most:
+            return ()
+        forms.append(best.date_format or "ISO 8601")
+        left = [text for text in left if moment(text, best.date_format, best.offset) is None]
+    return tuple(forms) if len(left) <= most else ()
+
+
+def _sample(connection: duckdb.DuckDBPyConnection, values: str) -> list[str]:
+    return [q for (q,) in connection.execute(f"SELECT q FROM {values} ORDER BY hash(q) LIMIT {SAMPLE}").fetchall()]
+
+
 def _counted(connection: duckdb.DuckDBPyConnection, values: str, one: Candidate) -> Candidate | None:
     """With what all texts say."""
-    how = one.writing
+    how, lax = one.writing, "NULL"
     if one.number:
         sql = f"TRY_CAST({number_sql('q', how.decimal or '.', how.thousands or '', how.marks)} AS DOUBLE)"
+        between = how.thousands or ("." if how.decimal == "," else "")
+        if between:
+            lax = f"TRY_CAST(replace(replace(q, {text(between)}, ''), {text(how.decimal or '.')}, '.') AS DOUBLE)"
     else:
         sql = moment_sql("q", how.date_format, how.offset, "TIMESTAMP")
     counts = ", ".join(f"{sum_} FILTER (WHERE isfinite(v))" for sum_ in ("sum(n)", "min(v)", "max(v)"))
-    query = f"SELECT sum(n), {counts} FROM (SELECT n, {sql} AS v FROM {values})"
-    rows, read, low, high = connection.execute(query).fetchall()[0]
+    counts += ", count(lax) FILTER (WHERE v IS NULL)"
+    query = f"SELECT sum(n), {counts} FROM (SELECT n, {sql} AS v, {lax} AS lax FROM {values})"
+    rows, read, low, high, misread = connection.execute(query).fetchall()[0]
     unread = 1 - (read or 0) / rows
     if unread > MOST_UNREAD:
         return None
     if one.number:
-        return replace(one, unread=unread, low=low or 0, high=high or 0)
+        return replace(one, unread=unread, misread=misread > 0, low=low or 0, high=high or 0)
     return replace(one, unread=unread, first=low, last=high)
 
 
@@ -99,11 +124,7 @@ def _counted(connection: duckdb.DuckDBPyConnection, values: str, one: Candidate)
 
 
 def _of_moments(sample: Sequence[str]) -> Candidate | None:
-    fits: Counter[Writing] = Counter()
-    for text in sample:
-        for form in _forms(_shape(text)):
-            if (time := moment(text, form.date_format, form.offset)) is not None and 1800 <= time.year < 2200:
-                fits[form] += 1
+    fits = _fits(sample)
     best = max(fits.values(), default=0)
     if best < max(1, ENOUGH * len(sample)):
         return None
@@ -114,8 +135,18 @@ def _of_moments(sample: Sequence[str]) -> Candidate | None:
         forms.sort(key=lambda form: form.date_format is None)  # nothing has an offset
     first, *others = forms if forms[0].date_format else forms[:1]
     others = [form for form in others if form.date_format]
-    time = first.date_format is None or "%H" in first.date_format or "%I" in first.date_format
-    return Candidate(writing=first, time=time, rival=others[0] if others else None)
+    hours = first.date_format is None or "%H" in first.date_format or "%I" in first.date_format
+    return Candidate(writing=first, time=hours, rival=others[0] if others else None)
+
+
+def _fits(sample: Sequence[str]) -> Counter[Writing]:
+    """How many texts each form reads."""
+    fits: Counter[Writing] = Counter()
+    for one in sample:
+        for form in _forms(_shape(one)):
+            if (time := moment(one, form.date_format, form.offset)) is not None and 1800 <= time.year < 2200:
+                fits[form] += 1
+    return fits
 
 
 def _shape(text: str) -> str:

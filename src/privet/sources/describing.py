@@ -139,8 +139,15 @@ def _draft(connection: duckdb.DuckDBPyConnection, source: Source, path: Path, na
     }
     if unit is None:
         notes["unit"] = notes["rows_are_units"]
-    limits = {"max_groups": groups, "max_rows_per_group": rows}
-    table = Table(name=name, source=source, unit=unit, columns=kinds, writing=writing, **limits)
+    table = Table(
+        name=name,
+        source=source,
+        unit=unit,
+        columns=kinds,
+        writing=writing,
+        max_groups=groups,
+        max_rows_per_group=rows,
+    )
     return DraftTable(proposed=table, notes=notes, left_out=left_out)
 
 

@@ -18,14 +18,22 @@ Known = Mapping[str, ColumnFacts]
 
 def settled(known: Known, source: Source) -> dict[str, ColumnFacts]:
     """Where 03/04 could be of March or of April: as it is given, or as in a column where it is sure."""
-    sure = {fact.form.writing.date_format for fact in known.values() if fact.form and fact.form.rival is None}
-    sure |= {source.date_format}
+    forms = [fact.form for fact in known.values() if fact.form]
+    sure = {_day_first(form.writing.date_format) for form in forms if form.rival is None} - {None}
+    sure |= {_day_first(source.date_format)} - {None}
     result = dict(known)
     for name, fact in known.items():
         rival = fact.form.rival if fact.form else None
-        if fact.form and rival and rival.date_format in sure and fact.form.writing.date_format not in sure:
+        if fact.form and rival and sure == {_day_first(rival.date_format)}:
             result[name] = replace(fact, form=replace(fact.form, writing=rival, rival=fact.form.writing))
     return result
+
+
+def _day_first(date_format: str | None) -> bool | None:
+    """Whether the day is before the month; None if it cannot be taken for the month."""
+    if date_format is None or "%m" not in date_format or date_format.startswith("%Y"):
+        return None
+    return date_format.index("%d") < date_format.index("%m")
 
 
 def reading_of(source: Source, known: Known) -> Source:
@@ -42,7 +50,8 @@ def reading_of(source: Source, known: Known) -> Source:
     numbers = [form.writing for form in forms if form.number and not form.whole]
     point = any("number" in fact.fits and "fraction" in fact.some and not fact.form for fact in known.values())
     comma = [one for one in numbers if one.decimal == "," and one.thousands in ("", ".")]
-    if comma and len(comma) == len(numbers) and not point and (source.decimal, source.thousands) == (".", ""):
+    alike = bool(comma) and len(comma) == len(numbers) and not any(form.misread for form in forms)
+    if alike and not point and (source.decimal, source.thousands) == (".", ""):
         source = replace(source, decimal=",", thousands=".")
     return source
 
@@ -55,7 +64,7 @@ def writings(source: Source, known: Known) -> dict[str, Writing]:
             iso = "date" in fact.fits and source.date_format is not None
             found[name] = Writing(date_format=PLAIN_DATE) if iso else Writing()
         elif fact.form.number:
-            found[name] = beside(fact.form.writing, source)
+            found[name] = fact.form.writing if fact.form.misread else beside(fact.form.writing, source)
         elif fact.form.time or fact.form.writing.date_format != source.date_format:
             found[name] = fact.form.writing
     return {name: writing for name, writing in found.items() if writing.given}
@@ -69,6 +78,10 @@ def beside(writing: Writing, source: Source) -> Writing:
 
 def notes_of(fact: ColumnFacts) -> list[str]:
     """How the texts of a column are read, where they could be read in another way; and how many cannot."""
+    if fact.several:
+        return [
+            f"its dates have several forms ({', '.join(fact.several)}): write them in one to ask about them as dates"
+        ]
     if fact.form is None:
         return ["one text is no number and counts as missing"] if "number" in fact.fits and fact.odd else []
     notes = _of_numbers(fact.form) if fact.form.number else _of_moments(fact.form)

@@ -106,8 +106,9 @@ def _time(said: dict[str, str]) -> dt.datetime:
             raise ValueError
         hour = hour % 12 + (12 if said["half"].lower() == "pm" else 0)
     number = 1 + SHORT.index(month[:3]) if month.isalpha() else int(month)
-    rest = (int(said.get(name, 0)) for name in ("minute", "second"))
-    return dt.datetime(year, number, int(said["day"]), hour, *rest, int(f"{said.get('fraction', ''):0<6}"[:6]))
+    minute, second = int(said.get("minute", 0)), int(said.get("second", 0))
+    microsecond = int(f"{said.get('fraction', ''):0<6}"[:6])
+    return dt.datetime(year, number, int(said["day"]), hour, minute, second, microsecond)
 
 
 def _pieces(date_format: str) -> list[tuple[str, str]]:

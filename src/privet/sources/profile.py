@@ -18,7 +18,7 @@ from privet.catalog.declarations import Table
 from privet.core.schema import Text
 from privet.errors import InvalidInputError
 from privet.sources.attach import attach
-from privet.sources.candidates import Candidate, candidate
+from privet.sources.candidates import Candidate, candidate, several
 from privet.sources.relation import NUMBERS, Raw, quoted, text
 
 CODES = ("NA", "N/A", "n/a", "#N/A", "NULL", "null", "None", "NaN", "nan", "?", "-", "--", ".", "missing")
@@ -54,6 +54,7 @@ class ColumnFacts:
     codes: tuple[str, ...] = ()
     common: tuple[str, ...] = ()  # texts to list; none if there are too many
     form: Candidate | None = None  # of texts that have no plain form
+    several: tuple[str, ...] = ()  # forms of dates in one column
 
 
 def facts(
@@ -64,7 +65,9 @@ def facts(
     relation, type_ = raw.relation, raw.types[column]
     if type_ == "VARCHAR":
         found = _of_texts(connection, relation, quoted(column), public=public)
-        return replace(found, form=_form(connection, found, comma=comma))
+        form = _form(connection, found, comma=comma)
+        words = form is None and not found.fits and found.distinct > 0
+        return replace(found, form=form, several=several(connection, VALUES) if words else ())
     sql = f"CAST({quoted(column)} AS DOUBLE)" if type_.partition("(")[0] in NUMBERS else "NULL::DOUBLE"
     time = f"CAST({quoted(column)} AS TIMESTAMP)" if type_ in ("DATE", "TIMESTAMP") else "NULL::TIMESTAMP"
     row = _row(
@@ -122,10 +125,10 @@ def form_in(
     alone = Table(name=table.name, source=table.source, unit=None, columns={column: Text()}, missing=codes)
     try:
         raw = attach(connection, alone, base, memory)
-    except InvalidInputError:  # no texts
+        _gather(connection, raw.relation, quoted(column))
+        return candidate(connection, VALUES, comma=table.source.decimal == "," or table.source.delimiter == ";")
+    except (InvalidInputError, duckdb.Error):  # no texts, or the engine fails: its own words may quote the data
         return None
-    _gather(connection, raw.relation, quoted(column))
-    return candidate(connection, VALUES, comma=table.source.decimal == "," or table.source.delimiter == ";")
 
 
 PLAIN = ("boolean", "timestamp", "date")
