@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
