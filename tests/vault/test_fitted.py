@@ -530,9 +530,9 @@ LISTED = "SELECT cost, COUNT(*) AS n FROM stays WHERE cost IN (1, 9) GROUP BY co
 def test_an_answer_from_before_limits_of_lists_stays_free(vault: Vault) -> None:
     """Earlier versions priced as many groups as there are; what they stored is found, and keeps its limits."""
     query = vault.sql(LISTED, epsilon="0.4")
-    assert query.former is not None
-    assert (query.priced.bounds.groups, query.former.bounds.groups) == (2, 5)
-    before = replace(query, priced=query.former, former=None)
+    (former, _) = query.earlier()
+    assert (query.priced.bounds.groups, former.bounds.groups) == (2, 5)
+    before = query.at(former)
     assert before.error["n"] > 2 * query.error["n"]
     first = before.release()
     again = vault.sql(LISTED, epsilon="0.4").release()
@@ -546,5 +546,5 @@ def test_an_answer_from_before_limits_of_lists_stays_free(vault: Vault) -> None:
 
 def test_what_was_too_wide_before_can_be_asked_now(vault: Vault) -> None:
     query = vault.sql(LISTED, epsilon="0.0045", max_rows_per_group=2**40)
-    assert query.former is None
+    assert not list(query.earlier())
     assert query.priced.bounds.groups == 2
