@@ -155,7 +155,7 @@ def _check_one_of(what: str, number: int, allowed: Sequence[int]) -> None:
 def _divides_by_zero(divisor: Expression, shape: Shape) -> RefusedQueryError:
     name, framed, least = _named(divisor), _framed(divisor), _least(shape.high * shape.step)
     return RefusedQueryError(
-        f"a value is divided by {name}, which can be 0" if name != "x" else "a divisor of values can be 0",
+        f"a value is divided by {name}, which can be 0" if name != "x" else "a divisor can be 0",
         f"divide by NULLIF({name}, 0), which leaves those rows out, or by GREATEST({name}, {least}), or keep rows WHERE"
         f" {name} > 0; with frames divide by {framed}.clip({least}), or .filter({framed} > 0)",
         "out-of-domain",

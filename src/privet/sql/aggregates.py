@@ -135,8 +135,8 @@ class Aggregates:
             unit = short(next((unit for item in self.scope.items for unit in item.rows.units), "patient_id"))
             raise RefusedQueryError(
                 f"{written(node)} would show the value of one row",
-                f"take it for each person and aggregate that: AVG(v) over a sub-query with {unit}, {written(node)} AS v"
-                f" and GROUP BY {unit}",
+                f"take it for each person in a sub-query (SELECT {unit}, ... AS v ... GROUP BY {unit}), and aggregate v"
+                " outside, for example AVG(v)",
                 "unsupported-function",
             )
         value, by, wanted = of_one_row(node, condition, self.row(node.name.upper()))
