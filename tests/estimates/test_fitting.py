@@ -99,9 +99,9 @@ def test_little_to_gain_spends_nothing() -> None:
     assert "fewer than 4 groups" in obstacle(read_of(keys=("sex",)), Price(epsilon=1))
     assert not is_open(read_of(keys=("sex",)))
     assert obstacle(read_of(keys=("ward",), groups=1, rows=FEWEST_ROWS), Price(epsilon=1)) == ""
-    assert "fewer than 8 of a unit" in obstacle(read_of(groups=1, rows=FEWEST_ROWS - 1), Price(epsilon=1))
-    assert "fewer than 8 of a unit" in obstacle(read_of(in_all=FEWEST_ROWS - 1), Price(epsilon=1))
-    assert "fewer than 8 of a unit" in obstacle(read_of(PEOPLE), Price(epsilon=1))
+    assert "at most 7 of a unit" in obstacle(read_of(groups=1, rows=FEWEST_ROWS - 1), Price(epsilon=1))
+    assert "at most 7 of a unit" in obstacle(read_of(in_all=FEWEST_ROWS - 1), Price(epsilon=1))
+    assert "at most 7 of a unit" in obstacle(read_of(PEOPLE), Price(epsilon=1))
     assert read_of(keys=("sex", "smoker")).cells.count > FEWEST_GROUPS
     assert obstacle(read_of(keys=("sex", "smoker")), Price(epsilon=1)) == ""
 
