@@ -49,6 +49,7 @@ class Answer:
     rows_are_units: bool = False  # then there are no limits
     guarantee: Mapping[str, Any] | None = field(default=None, repr=False)  # what `privet recheck` prices
     fitted: Fitted | None = None  # if the question chose its limits
+    kept: str = ""  # why it chose none, though somebody wished it
 
     @property
     def columns(self) -> tuple[str, ...]:

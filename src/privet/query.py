@@ -213,6 +213,7 @@ class Query:
             rows_are_units=self.table.unit is None,
             guarantee=guarantee([self.task(b"")], self.gate.ledger.terms.neighbors, paid),
             dropped=None if self.suggestion is None else self.suggestion.dropped(self.priced.bounds.groups),
+            kept=self.kept,
         )
 
     def _fitted(self, release: Release, paid: Loss, *, replayed: bool) -> Answer:

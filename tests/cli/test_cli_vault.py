@@ -269,6 +269,8 @@ def test_a_question_chooses_its_limits(vault: str, run: Run) -> None:
     assert "The limits stay as declared, and nothing is spent on choosing them: it has fewer than 4 groups" in kept
     facts = json.loads(run("explain", vault, COUNT, "--epsilon", "0.4", "--json", *auto))["result"]
     assert facts["choosing"]["kept"].startswith("it has fewer than 4 groups")
+    told = " ".join(run("query", vault, COUNT, "--epsilon", "0.4", *auto).split())
+    assert "Chosen nothing, so the limits are as declared: it has fewer than 4 groups" in told
     assert json.loads(run("explain", vault, COUNT, "--epsilon", "0.4", "--json"))["result"]["choosing"] is None
 
 

@@ -115,6 +115,7 @@ def test_every_view_says_unknown() -> None:
     for text in (str(shown), shown._repr_html_()):
         assert text.count("unknown") == 2
         assert "Unknown: the released numbers fit any value of the range" in text
+        assert "If many have none, fewer others hold." in text
     chart = shown.chart().to_dict()
     (panel,) = [one for one in chart["vconcat"] if "unknown" in str(one)]
     _, _, words = panel["layer"]

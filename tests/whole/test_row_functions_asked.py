@@ -78,7 +78,7 @@ def test_frames_ask_the_same(vault: Any) -> None:
         asked = vault.sql(f"SELECT AVG({words}) AS a FROM people", epsilon=1)
         framed = people.agg(a=pv.mean(expression)).query(epsilon=1)
         assert framed.priced.plan == asked.priced.plan
-        assert "rounded" in str(asked.explain()) or "sqrt" in repr(expression)
+        assert any(word in str(asked.explain()) for word in ("ROUND(", "FLOOR(")) or "sqrt" in repr(expression)
     assert repr(col("kg").log(2) ** 0.5) == 'col("kg").log(2) ** 0.5'
     for remedied in (col("cost").clip(1).log(), col("kg") / col("cost").clip(1)):
         people.agg(a=pv.mean(remedied)).query(epsilon=1).release()

@@ -10,15 +10,19 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import pairwise
 
 from privet.core.accountant import Budget
+from privet.core.claim import claim
 from privet.core.laws import DiscreteLaplace
 from privet.core.loss import Loss, parallel, sequential
 from privet.core.measures import Measure, Role
 from privet.core.parts import Gauge, Part, Setting, priced, sensitivity_of
+from privet.core.ranks import SURE
 from privet.core.rational import positive
 from privet.core.sensitivity import Bounds
 from privet.core.unit import Neighbors
+from privet.estimates.accuracy import half_width
 from privet.estimates.priced import Outline, Priced, limited
 from privet.estimates.pricing import Price, ask
 
@@ -31,8 +35,8 @@ UNITS_IN_BINS = Measure(role=Role.PEOPLE, value=None)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fitted:
-    """The limit that came out, of `what` (rows, or groups) of a unit; the declared one; what choosing cost; and about
-    which share of what the declared limit keeps is beyond it: no interval accounts for that."""
+    """The limit that came out, of `what` (rows, or groups) of a unit; the declared one; what choosing cost; and which
+    share of what the declared limit keeps is beyond it at most, with probability 95 %. No interval accounts for it."""
 
     what: str
     limit: int
@@ -94,23 +98,38 @@ class Fitting:
     def fitted(self, noisy: Sequence[Sequence[int]], place: int) -> Fitted:
         """What is said of the limit at this place."""
         (vector,), limit = noisy, self.limits[place]
-        whole, beyond = (self._beyond(vector, least) for least in (0, limit))
         return Fitted(
             what=self.what,
             limit=limit,
             declared=self.limits[-1],
             epsilon=self.share,
-            dropped=beyond / whole if whole else Fraction(0),
+            dropped=self._most_dropped(vector, limit),
         )
+
+    @claim("dropped-share")
+    def _most_dropped(self, vector: Sequence[int], limit: int) -> Fraction:
+        """The largest share of what counts of all units that may be above the limit, with the usual probability: each
+        bin is off by at most its half width."""
+        law = self.histogram.law
+        assert isinstance(law, DiscreteLaplace)  # noqa: S101  as `fitting` made it
+        off = half_width(law, 1 - (1 - SURE) / self.bins)
+        beyond, kept = 0, 0
+        for count, (below, up) in zip(vector, self._ends(), strict=True):
+            beyond += max(count + off, 0) * max(up - limit, 0)
+            kept += max(count - off, 0) * min(below + 1, limit)
+        return Fraction(beyond, beyond + kept) if beyond else Fraction(0)
+
+    def _ends(self) -> list[tuple[int, int]]:
+        """Each bin has the units of which more than the first number count, and at most the second."""
+        return list(pairwise([0, *(2**place for place in range(self.bins - 1)), self.limits[-1]]))
 
     def _beyond(self, vector: Sequence[int], limit: int) -> Fraction:
         """About how many rows of all units are above the limit. A bin counts with its middle."""
         law, most = self.histogram.law, self.limits[-1]
         assert isinstance(law, DiscreteLaplace)  # noqa: S101  as `fitting` made it
         least = law.scale * Fraction(SEEN if self.declared.cells.count < MANY_GROUPS else SEEN_OF_MANY)
-        ends = [0, *(2**place for place in range(self.bins - 1)), most]
         found = Fraction(0)
-        for count, below, up in zip(vector, ends, ends[1:], strict=False):
+        for count, (below, up) in zip(vector, self._ends(), strict=True):
             middle = Fraction(below + 1 + up, 2) if up < most else Fraction(most)
             found += max(middle - limit, Fraction(0)) * count if count > least else 0
         return found

@@ -14,6 +14,7 @@ from privet.core.expression import columns_in
 from privet.core.measures import Measure, Recipe, Role
 from privet.core.parts import Gauge, Setting
 from privet.core.plan import Function
+from privet.core.shape import LIMIT
 from privet.estimates.levels import levels_of
 from privet.estimates.moments import SQUARED
 from privet.estimates.priced import Outline
@@ -77,8 +78,9 @@ def _candidates(measures: Sequence[Measure], recipes: Sequence[Recipe]) -> Itera
         if sums and measures[count].role is Role.COUNT:
             yield from (((total,), count) for total in sums if measures[total].high > measures[total].low)
             for total, square in SQUARED.get(recipe.aggregate.function, ()):
-                wide = measures[sums[total]].high - measures[sums[total]].low > 1  # or its square is the value itself
-                if wide and {one for place, one in uses if place == sums[square]} == {sums[total]}:
+                width = measures[sums[total]].high - measures[sums[total]].low
+                fits = width > 1 and width**2 < LIMIT  # the square of 0 or 1 is the value itself
+                if fits and {one for place, one in uses if place == sums[square]} == {sums[total]}:
                     yield (sums[total], sums[square]), count
 
 

@@ -29,6 +29,8 @@ MISSING = "(missing)"
 EVERY = "(all)"  # of a key that is rolled up
 NO_VALUE = "-"  # of what is divided by 0
 UNKNOWN = "unknown"  # of what may be any value of its range
+UNKNOWN_MEANS = "Unknown: the released numbers fit any value of the range. Ask about larger groups."
+NOT_SHOWN = "The 95 % count cells as right that have no value or no interval. If many have none, fewer others hold."
 SHARE = Fraction(95, 100)
 SHOWN_DIGEST = 16  # hex digits of a receipt; the JSON has all 64
 PLAIN = Pen(color=False)
@@ -98,14 +100,15 @@ def _fitted(answer: Answer) -> list[str]:
     """Of a question that chose its limits: what came out, and what that leaves out."""
     fitted = answer.fitted
     if fitted is None:
-        return []
+        return [f"Chosen   nothing, so the limits are as declared: {answer.kept}."] if answer.kept else []
     at = f"from a noisy histogram for epsilon {ceiling(fitted.epsilon, 6)} of the price"
     if fitted.limit == fitted.declared:
         return [f"Chosen   the declared limits, {at}"]
-    beyond = f"About {ceiling(100 * fitted.dropped, 1)} % of the {fitted.what}s of all people are beyond this limit"
+    most = f"At most {ceiling(100 * fitted.dropped, 1)} % of the {fitted.what}s of all people"
     return [
         f"Chosen   at most {fitted.limit:,} instead of {fitted.declared:,} {fitted.what}s per person in all, {at}.",
-        f"         {beyond} and left out. No interval accounts for that.",
+        f"         {most} are beyond this limit and left out (with probability 95 %).",
+        "         No interval accounts for what is left out.",
     ]
 
 
@@ -143,7 +146,8 @@ def _printed(answer: Answer) -> list[str]:
 def _ranked(answer: Answer) -> list[str]:
     """Quantiles, MIN and MAX are chosen by rank: how far off that is, and what is not known."""
     unknown = dict.fromkeys(name for row in answer.leveled() for name, item in row.line.items() if is_unknown(item))
-    lines = ["Unknown: the released numbers fit any value of the range. Ask about larger groups."] if unknown else []
+    lines = [UNKNOWN_MEANS] if unknown else []
+    lines += [NOT_SHOWN] if unknown or _some_without(answer) else []
     for recipe in answer.priced.recipes:
         part = answer.priced.parts[recipe.measures[0]]
         if isinstance(part.law, Choice) and recipe.aggregate.name in answer.columns:
@@ -157,6 +161,13 @@ def _ranked(answer: Answer) -> list[str]:
             )
             lines.append(f"{name}: off by at most {rows:,} rows in rank with probability 95 %{inside}.")
     return lines
+
+
+def _some_without(answer: Answer) -> bool:
+    """Whether a column has an interval in some rows only: the noise decided in which."""
+    found = [[line[name] for line in answer.lines()] for name in answer.numbers]
+    given = [{isinstance(item, Estimate) and item.low is not None for item in items} for items in found]
+    return any(len(one) > 1 for one in given)
 
 
 def _dropped(answer: Answer) -> list[str]:
