@@ -351,7 +351,7 @@ REFUSED: list[tuple[Expression, dict[str, Kind], str]] = [
     (Quotient(X, Y), {"x": Integer(0, 9), "y": Integer(-3, 3)}, "out-of-domain: can be 0"),
     (Quotient(X, Y), {"x": Integer(0, 9), "y": Integer(0, 0)}, "out-of-domain: GREATEST(y, 1)"),
     (Quotient(X, Y), {"x": Integer(0, 9), "y": Number(0, "0.5", step="0.1")}, "out-of-domain: GREATEST(y, 5e-04)"),
-    (Quotient(X, Arithmetic(Sign.SUBTRACT, X, Y)), {"x": Integer(0, 9), "y": Integer(9, 12)}, "out-of-domain: what"),
+    (Quotient(X, Arithmetic(Sign.SUBTRACT, X, Y)), {"x": Integer(0, 9), "y": Integer(9, 12)}, "out-of-domain: divisor"),
     (Quotient(X, NULLIF_Y), {"x": Integer(0, 9), "y": Integer(0, 0)}, "out-of-domain"),
     (Logarithm(Root(X, 2)), {"x": Integer(0, 9)}, "out-of-domain: LN … from 0 … LN(NULLIF(x, 0))"),
     (Logarithm(X, 10), {"x": Integer(-1, 9)}, "out-of-domain: LOG10 … LOG10(GREATEST(x, 1))"),

@@ -175,11 +175,11 @@ def test_a_column_that_the_marks_of_the_file_would_misread_has_its_own(tmp_path:
         (["31.12.17"], "00 to 68 are 2000 to 2068"),
         (["45 %", "3%"], "read as 45"),
         (["2017-05-01", "01/31/2017", "2017-01-31T10:00Z"], "several forms"),
-        (["12 kg", "13 g"], "not converted"),
+        (["12 kg", "13 g"], "nothing is converted"),
         (["54,000", "12,000"], "1,234 is read as 1234"),
         ([*map(str, range(95)), "refused", "unknown"], "less than 5% of the values"),
         ([*map(str, range(95)), "refused"], "less than 2% of the values"),
-        (["1"] * 30 + ["2"] * 30 + ["k.A."] * 30, "one text is no number"),
+        (["1"] * 30 + ["2"] * 30 + ["k.A."] * 30, "one text is not a number"),
     ],
 )
 def test_a_draft_says_how_texts_are_read(values: list[str], note: str, tmp_path: Path) -> None:
