@@ -164,7 +164,9 @@ def test_the_probability_of_every_stretch_is_the_definitions(case: Case) -> None
         sums = [mp.mpf(0), *accumulate(reference_law(case))]
         for index, start in enumerate(stretches.starts.tolist()):
             border = int(mp.ceil(sums[start - case.low] * 2**PREFIX - mp.mpf(2) ** -250))  # 0 stays 0
-            found = smallest_prefix(lambda u, i=index: ranked._stretch(stretches, case.rate, Bits(prefixed(u))) >= i)
+            found = smallest_prefix(
+                lambda u, i=index: ranked.choose_stretch(stretches, case.rate, Bits(prefixed(u))) >= i
+            )
             if stretches.sizes[index]:
                 assert found == border
 
@@ -349,8 +351,8 @@ def test_a_draw_at_a_border_takes_the_bits_it_needs() -> None:
         for words in (1, 2, 3):
             u = int(mp.floor(border * mp.mpf(2) ** (64 * words)))
             script = [u >> 64 * i & 2**64 - 1 for i in range(words)][::-1]
-            assert ranked._stretch(stretches, case.rate, Bits(Scripted(*script, 0, 0, 0))) == 1
-            assert ranked._stretch(stretches, case.rate, Bits(Scripted(*script, *[2**64 - 1] * 3))) == 2
+            assert ranked.choose_stretch(stretches, case.rate, Bits(Scripted(*script, 0, 0, 0))) == 1
+            assert ranked.choose_stretch(stretches, case.rate, Bits(Scripted(*script, *[2**64 - 1] * 3))) == 2
 
 
 def test_integers_are_quick_for_many_values(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -369,7 +371,7 @@ def test_integers_are_quick_for_many_values(monkeypatch: pytest.MonkeyPatch) -> 
     stretches = stretches_of(values, counts, loss)
     for rate in (Fraction(1, 10**6), Fraction(1, 4)):  # all of them near, nearly all of them far
         index = ranked._settle(3 << 62, 64, stretches, rate, (0, len(values) + 1))
-        assert ranked._stretch(stretches, rate, Bits(Scripted(3 << 62))) == index
+        assert ranked.choose_stretch(stretches, rate, Bits(Scripted(3 << 62))) == index
     assert len(calls) <= 2 * 5  # 2, 4, 6, and the two first steps away from the target
 
 

@@ -42,4 +42,18 @@ class Choice:
     flip: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Top:
+    """The best cells are chosen in so many `rounds`, each time one of those that are left: c has P[c] proportional to
+    exp(rate * score(c)), with a whole number for its score.
+
+    With `flip` the cells that are left are tried in random order instead, each taken with probability exp(-rate * (the
+    best score - score(c))), until one is.
+    """
+
+    rate: Fraction
+    rounds: int
+    flip: bool = False
+
+
 Law = DiscreteLaplace | DiscreteGaussian

@@ -28,6 +28,7 @@ class Role(StrEnum):
     MIN = "min"
     MAX = "max"
     KEYS = "keys"  # how many units have a key, by which it is shown or not
+    TOP = "top"  # a score, by which some of the public cells are shown
 
 
 class End(StrEnum):
@@ -43,7 +44,8 @@ class Measure:
 
     A count has no value if it counts every row; otherwise it counts where the value is not NULL. A pair is two numbers
     a cell: a row adds u = value in steps - center, from 0 to high, to one and high - u to the other. Quantiles, MIN and
-    MAX are chosen from all values that are there, in steps; `quantile` is a share of the rows, `end` an interval's.
+    MAX are chosen from all values that are there, in steps; `quantile` is a share of the rows, `end` an interval's. Of
+    TOP, `score` says what the score is: a count, a sum or a number of units.
     """
 
     role: Role
@@ -54,6 +56,7 @@ class Measure:
     step: Fraction = Fraction(1)
     quantile: Fraction | None = None
     end: End | None = field(default=None, metadata={"added": True})
+    score: Role | None = field(default=None, metadata={"added": True})
 
     @property
     def size(self) -> int:
@@ -74,6 +77,7 @@ class Recipe:
 
 
 KEYS = Measure(role=Role.KEYS, value=None)
+SCORES = {Role.COUNT, Role.SUM, Role.PEOPLE}  # by which cells can be chosen
 ROWS = Measure(role=Role.COUNT, value=None)
 CHOSEN = {Role.QUANTILE, Role.MIN, Role.MAX}  # by rank, not by adding noise
 Made = list[tuple[Aggregate, tuple[Measure, ...]]]

@@ -113,7 +113,7 @@ def choose_by_rank(values: Integers, counts: Integers, loss: RankLoss, law: Choi
     values, counts = _checked(values, counts, loss)
     bits = Bits(source)
     stretches = stretches_of(values, counts, loss)
-    index = _stretch(stretches, law.rate, bits)
+    index = choose_stretch(stretches, law.rate, bits)
     return int(stretches.starts[index]) + _place(int(stretches.sizes[index]), bits)
 
 
@@ -146,7 +146,7 @@ def stretches_of(values: Integers, counts: Integers, loss: RankLoss) -> Stretche
     return Stretches(starts=starts, sizes=np.diff(starts, append=high + 1), losses=losses, best=best)
 
 
-def _stretch(stretches: Stretches, rate: Fraction, bits: Bits) -> int:
+def choose_stretch(stretches: Stretches, rate: Fraction, bits: Bits) -> int:
     """With C[i] the sum of the first weights, i is drawn if C[i - 1] <= U * C[last] < C[i] for a uniform U."""
     u, known = bits.take(64), 64
     sums = _float_sums(stretches, rate)
