@@ -31,7 +31,14 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "SELECT city, COUNT(*) AS n FROM t GROUP BY city": {"rho": "0.05", "delta": "1e-6"},
     "SELECT g, SUM(x) AS s FROM t GROUP BY g": {"epsilon": "0.1", "delta": "1e-6", "max_groups": 20},
     "SELECT city, SUM(x) AS s FROM t GROUP BY city": {"epsilon": 1, "delta": "1e-6"},
-}
+    "SELECT g, COUNT(*) AS n FROM t GROUP BY g ORDER BY n DESC LIMIT 3": {"epsilon": 1, "max_groups": 20},
+    "SELECT g, AVG(x) AS a, COUNT(DISTINCT who) AS n FROM t GROUP BY g ORDER BY n DESC LIMIT 2": {
+        "rho": "0.05", "delta": "1e-6", "max_groups": 20,
+    },
+    "SELECT g, SUM(x) AS s FROM t GROUP BY g ORDER BY s DESC LIMIT 3": {
+        "epsilon": "0.2", "delta": "1e-6", "max_groups": 20,
+    },
+}  # fmt: skip
 
 
 @pytest.fixture(params=["add-remove", "replace"])
@@ -81,6 +88,10 @@ PLANTED: dict[str, Plant] = {
     "calibration: Gaussian": _changed(parts, "gaussian_for_rho", _narrow),
     "calibration: ranks": _changed(parts, "choice_for", lambda found: (_narrow(found[0]), found[1])),
     "calibration: ranks by rho": _changed(parts, "choice_for_rho", lambda found: (_narrow(found[0]), found[1])),
+    "calibration: the best cells": _changed(parts, "top_for", lambda found: (_narrow(found[0]), found[1])),
+    "calibration: the best cells by rho": _changed(parts, "top_for_rho", lambda found: (_narrow(found[0]), found[1])),
+    "calibration: how far cells move apart": _changed(parts, "apart", lambda found: F(found, 2)),
+    "limits: one round more than was priced": lambda patch: patch.setattr(Query, "task", _more_rounds(Query.task)),
     "calibration: noise on keys": _changed(parts, "laplace_for", _narrow),
     "calibration: threshold of keys": _changed(parts, "key_threshold", lambda found: found - 2),
     "calibration: from rho to epsilon": _changed(pricing, "rho_cap", lambda found: 4 * found),
@@ -96,6 +107,8 @@ NOT_EVERYWHERE = {  # what they change is not used by some questions
     "calibration: Laplace", "calibration: Gaussian", "calibration: ranks", "calibration: ranks by rho",
     "calibration: noise on keys", "calibration: threshold of keys", "calibration: from rho to epsilon",
     "calibration: rho booked as too little epsilon",
+    "calibration: the best cells", "calibration: the best cells by rho", "calibration: how far cells move apart",
+    "limits: one round more than was priced",
     "splitting: half of a joint price", "splitting: noise for twice the share",
 }  # fmt: skip
 
@@ -112,6 +125,17 @@ def _more_rows(real: Callable[..., Any]) -> Callable[..., Any]:
     def task(self: Query, *given: Any) -> Any:
         made = real(self, *given)
         return replace(made, bounds=replace(made.bounds, rows=2 * made.bounds.rows, groups=2 * made.bounds.groups))
+
+    return task
+
+
+def _more_rounds(real: Callable[..., Any]) -> Callable[..., Any]:
+    def task(self: Query, *given: Any) -> Any:
+        made = real(self, *given)
+        if made.top is None:
+            return made
+        score, law = made.top
+        return replace(made, top=(score, replace(law, rounds=law.rounds + 1)))
 
     return task
 

@@ -18,7 +18,7 @@ from privet import recheck
 from privet.backends import Backend, Spread, Task, Vector
 from privet.core.cells import Keys, in_order, plain_keys
 from privet.core.claim import claim
-from privet.core.laws import Choice, DiscreteGaussian, DiscreteLaplace, Law
+from privet.core.laws import Choice, DiscreteGaussian, DiscreteLaplace, Law, Top
 from privet.core.loss import Amount, Loss
 from privet.core.measures import KEYS, Measure, Role
 from privet.core.partition import Partition, asks_part
@@ -29,6 +29,7 @@ from privet.ledger import Charge, Ledger, Receipt
 from privet.ledger.units import writable
 from privet.noise.fast import sampler
 from privet.noise.ranked import RankLoss, choose_by_rank, flip_by_rank
+from privet.noise.top import choose_top
 from privet.typing import Integers
 
 BINS = 41  # for the numbers of groups and rows per unit; the last bin counts everything above 2**39
@@ -40,6 +41,8 @@ class NoiseSource(Protocol):
     def draw(self, law: Law, size: int) -> Integers: ...
 
     def choose(self, spread: Spread, measure: Measure, law: Choice) -> int: ...
+
+    def top(self, scores: Sequence[int], law: Top) -> list[int]: ...
 
 
 class FreshNoise:
@@ -53,6 +56,10 @@ class FreshNoise:
         sought = rank(measure, law, int(spread.counts.sum()))
         loss = RankLoss.of(sought, measure.low, measure.high)
         return (flip_by_rank if law.flip else choose_by_rank)(spread.values, spread.counts, loss, law)
+
+    def top(self, scores: Sequence[int], law: Top) -> list[int]:
+        """The places of the cells that are chosen by their scores, all different."""
+        return choose_top(scores, law)
 
 
 class Watched:
@@ -69,6 +76,10 @@ class Watched:
     def choose(self, spread: Spread, measure: Measure, law: Choice) -> int:
         self.drawn = True
         return self._noise.choose(spread, measure, law)
+
+    def top(self, scores: Sequence[int], law: Top) -> list[int]:
+        self.drawn = True
+        return self._noise.top(scores, law)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +109,7 @@ def run(charge: Charge, tasks: Sequence[Task], gate: Gate) -> Release:
         )
     charge = _about(charge, tasks)
     _check(charge, tasks, gate)  # 1 sensitivity and 2 price
-    written = [gate.backend.write(task) for task in tasks]
+    written = [[gate.backend.write(stage) for stage in _stages(task)] for task in tasks]
     receipt = gate.ledger.spend(charge)  # 3 durable, or raises; no data read yet
     noise = Watched(gate.noise)
     try:
@@ -172,21 +183,19 @@ def _about_part(task: Task, partition: Partition | None, part: str) -> bool:
 
 
 def _parts(task: Task) -> Iterator[dict[str, Any]]:
-    """One part per noisy vector. If each row is a unit, no row occurs twice: see `check_unit_wise`."""
-    people = task.table.unit is not None
-    kept = {
-        "groups": task.bounds.groups if people else 1,
-        "rows": task.bounds.rows if people else 1,
-        "in_all": task.bounds.in_all if people else None,
-        "cells": None if task.cells.private else task.cells.count,
-    }
-    if task.habits:  # each unit is in one bin per vector
-        kept = {"groups": 1, "rows": 1, "in_all": None, "cells": BINS}
+    """One part per noisy vector, and one for the choice of cells. With `top`, the other parts are about so many cells
+    as there are rounds; a unit that is counted once in a cell has one row there."""
+    kept = every = _limits(task)
     measures = [*task.measures, *([KEYS] if task.cells.private and not task.habits else [])]
-    for measure, law in zip(measures, task.laws, strict=True):
+    listed: list[tuple[Measure, Any]] = list(zip(measures, task.laws, strict=True))
+    if task.top is not None:
+        score, law = task.top
+        kept, listed = _limits(task.measuring(law.rounds)) | {"cells": law.rounds}, [*listed, task.top]
+        every |= {"rows": 1} if score.score is Role.PEOPLE else {}
+    for measure, law in listed:
         yield {
             "role": measure.role.value,
-            **kept,
+            **(every if measure.role is Role.TOP else kept),
             "low": measure.low,
             "high": measure.high,
             "quantile": _text(measure.quantile),
@@ -195,7 +204,20 @@ def _parts(task: Task) -> Iterator[dict[str, Any]]:
         }
 
 
-def _law(law: Law | Choice) -> dict[str, str]:
+def _limits(task: Task) -> dict[str, Any]:
+    """If each row is a unit, no row occurs twice: see `check_unit_wise`."""
+    if task.habits:  # each unit is in one bin per vector
+        return {"groups": 1, "rows": 1, "in_all": None, "cells": BINS}
+    people = task.table.unit is not None
+    return {
+        "groups": task.bounds.groups if people else 1,
+        "rows": task.bounds.rows if people else 1,
+        "in_all": task.bounds.in_all if people else None,
+        "cells": None if task.cells.private else task.cells.count,
+    }
+
+
+def _law(law: Law | Choice | Top) -> dict[str, Any]:
     match law:
         case DiscreteLaplace():
             return {"name": "laplace", "scale": str(law.scale)}
@@ -203,6 +225,9 @@ def _law(law: Law | Choice) -> dict[str, str]:
             return {"name": "gaussian", "variance": str(law.variance)}
         case Choice():
             return {"name": "permute-and-flip" if law.flip else "exponential", "rate": str(law.rate)}
+        case Top():
+            name = "permute-and-flip" if law.flip else "exponential"
+            return {"name": name, "rate": str(law.rate), "rounds": law.rounds}
         case _:
             assert_never(law)
 
@@ -213,14 +238,40 @@ def _text(amount: Amount) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class _Noisy:
-    """The noisy vectors of one task. If the keys are not public, also the keys that are shown."""
+    """The noisy vectors of one task. If not all keys are shown, also those that are."""
 
     vectors: list[list[int]]
     shown: list[Keys] | None = None
 
 
-def _noisy(task: Task, written: object, backend: Backend, noise: NoiseSource) -> _Noisy:
+def _stages(task: Task) -> list[Task]:
+    """What the back end is asked, one after the other."""
+    return [task] if task.top is None else [task.scoring(task.top[0]), task.measuring(task.top[1].rounds)]
+
+
+def _noisy(task: Task, written: Sequence[object], backend: Backend, noise: NoiseSource) -> _Noisy:
     """The exact numbers of one task, each with its noise added."""
+    if task.top is not None:
+        return _best(_stages(task), task.top[1], written, backend, noise)
+    return _every(task, written[0], backend, noise)
+
+
+@claim("top-measured")
+def _best(stages: Sequence[Task], law: Top, written: Sequence[object], backend: Backend, noise: NoiseSource) -> _Noisy:
+    """Some cells are chosen by their scores, and measured anew. Which they are is published, in the order of all cells;
+    of the scores nothing else is."""
+    scoring, measuring = stages
+    ((*scores,),) = backend.exact(scoring, written[0])
+    keys = list(scoring.cells.keys())
+    chosen = [keys[place] for place in sorted(set(noise.top(scores, law)))]  # type: ignore[arg-type]
+    if len(scores) != len(keys) or len(chosen) != law.rounds:
+        raise ValueError("the number of cells differs from the number that was priced")
+    measuring = measuring.showing(chosen)
+    noisy = _added(measuring, backend.exact(measuring, written[1]), noise)
+    return _Noisy([*noisy, []], chosen)
+
+
+def _every(task: Task, written: object, backend: Backend, noise: NoiseSource) -> _Noisy:
     if task.habits:
         return _Noisy(_added(task, backend.habits(task, written), noise))
     if not task.cells.private:

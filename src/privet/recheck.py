@@ -20,7 +20,7 @@ RELATIONS = {"add-remove": "one unit is added or removed", "replace": "one unit 
 PARAMETER = {"laplace": "scale", "gaussian": "variance", "exponential": "rate", "permute-and-flip": "rate"}
 NOISE, CHOICE = ("laplace", "gaussian"), ("exponential", "permute-and-flip")
 LAWS = {"count": NOISE, "sum": NOISE, "pair": NOISE, "people": NOISE, "distinct": NOISE,
-        "quantile": CHOICE, "min": CHOICE, "max": CHOICE, "keys": ("laplace",)}  # fmt: skip
+        "quantile": CHOICE, "min": CHOICE, "max": CHOICE, "keys": ("laplace",), "top": CHOICE}  # fmt: skip
 FIELDS = ("role", "groups", "rows", "in_all", "cells", "low", "high", "quantile", "law", "threshold")
 FRACTION = re.compile(r"[0-9]{1,600}(/[1-9][0-9]{0,599})?")
 MOST_PARTS, LARGEST, FINEST = 1_000, 10**500, 2**4_096  # so that no input takes long
@@ -39,6 +39,7 @@ class Part(NamedTuple):  # what the back end must enforce for one vector of cell
     law: str
     parameter: Fraction
     threshold: int | None
+    rounds: int | None  # in which some of the cells are chosen
 
 
 class Sensitivity(NamedTuple):  # the most that one unit changes the vector
@@ -120,8 +121,8 @@ def _swaps(ends: tuple[int, int], unit: tuple[int, int, int], cells: int) -> Ite
 
 def price(part: Part, moved: Sensitivity, neighbors: str) -> Cost:
     """The cost of this noise on a vector with this sensitivity."""
-    if part.role == "keys":
-        return _price_of_keys(part, neighbors)
+    if part.role in ("keys", "top"):
+        return (_price_of_keys if part.role == "keys" else _price_of_top)(part, neighbors)
     (l1, l2_squared, _, _), number, nothing = moved, part.parameter, Fraction(0)
     epsilon, rho = {
         "laplace": (l1 / number, (l1 / number) ** 2 / 2),
@@ -143,6 +144,16 @@ def _price_of_keys(part: Part, neighbors: str) -> Cost:
         least = _bound(Context.exp, -epsilon, DOWN, digits)
         delta, epsilon = delta * (1 + 1 / least) if least else Fraction(1), 2 * epsilon
     return Cost(epsilon, min(delta, Fraction(1)), epsilon**2 / 2, min(delta, Fraction(1)))
+
+
+def _price_of_top(part: Part, neighbors: str) -> Cost:
+    """Each round compares cells with each other: a unit moves one up and, if it has two groups, another one down."""
+    (far, near), times = part.ends, part.rounds or 0
+    limit = part.groups * part.rows if part.in_all is None else part.in_all
+    rows = min(part.rows, limit)
+    apart = far * rows + (near * min(rows, limit - rows) if part.groups > 1 else 0)
+    each = part.parameter * apart * (1 + (neighbors == "replace"))
+    return Cost(times * each, Fraction(0), times * each**2 / (8 if part.law == "exponential" else 2), Fraction(0))
 
 
 def _sum(prices: Iterable[Cost]) -> Cost:
@@ -213,18 +224,20 @@ def _part(given: object, what: str) -> Part:
     role = _one_of(fields["role"], LAWS, f"role of {what}")
     law = fields["law"] if isinstance(fields["law"], dict) else {}
     name = _one_of(law.get("name"), LAWS[role], f"law of {what} ({role})")
-    number = _fraction(_fields(law, f"law of {what}", ("name", PARAMETER[name]))[PARAMETER[name]], f"law of {what}")
+    listed = _fields(law, f"law of {what}", ("name", PARAMETER[name], *(["rounds"] if role == "top" else [])))
+    number = _fraction(listed[PARAMETER[name]], f"law of {what}")
+    rounds = _whole(listed["rounds"], f"rounds of {what}") if role == "top" else None
     groups, rows, in_all, cells = (_whole(fields[n], f"{n} of {what}", nullable=n in FIELDS[3:5]) for n in FIELDS[1:5])
     threshold = _whole(fields["threshold"], f"threshold of {what}", -LARGEST, nullable=role != "keys")
     if number == 0 or (threshold is not None and role != "keys") or (cells is not None and role == "keys"):
         raise ValueError(f"{what}: {PARAMETER[name]} must be above 0; only keys have a threshold, and no cells")
     once, in_all = role in ("people", "keys"), None if role == "keys" else in_all  # a unit counts once in a cell
-    return Part(role, groups, 1 if once else rows, in_all, cells, _ends(fields, what), name, number, threshold)
+    return Part(role, groups, 1 if once else rows, in_all, cells, _ends(fields, what), name, number, threshold, rounds)
 
 
 def _ends(fields: dict[str, Any], what: str) -> tuple[int, int]:
     role, given = fields["role"], fields["quantile"]
-    ranged = role in ("sum", "pair")
+    ranged = role in ("sum", "pair", "top")
     low, high = (_whole(fields[n], f"{n} of {what}", -LARGEST, nullable=not ranged) or 0 for n in ("low", "high"))
     share = _fraction(given, f"quantile of {what}", nullable=role != "quantile")
     if role == "pair" and (low != 0 or high < 1):
@@ -269,7 +282,7 @@ def show(number: Fraction | int | None) -> str:
 def report(found: Recheck) -> str:
     lines = []
     for number, (part, moved, cost) in enumerate(found.parts, 1):
-        limits = [f"{n} {getattr(part, n)}" for n in (*FIELDS[1:5], "threshold") if getattr(part, n) is not None]
+        limits = [f"{n} {x}" for n in (*FIELDS[1:5], "threshold", "rounds") if (x := getattr(part, n)) is not None]
         lines += [f"part {number}, {part.role}: {', '.join(limits)}; one row moves a cell by at most {part.ends[0]}"]
         lines += [f"  noise: {part.law}, {PARAMETER[part.law]} {show(part.parameter)}"]
         lines += [f"  sensitivity: {_in_words(moved)}", f"  price: {_in_words(cost)}"]

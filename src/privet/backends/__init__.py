@@ -8,7 +8,8 @@ from typing import Any, Protocol
 
 from privet.catalog.vault_file import Table
 from privet.core.cells import Cells, Keys
-from privet.core.laws import Choice, Law
+from privet.core.claim import claim
+from privet.core.laws import Choice, Law, Top
 from privet.core.measures import Measure
 from privet.core.plan import Plan
 from privet.core.sensitivity import Bounds
@@ -26,6 +27,9 @@ class Task:
     unit are kept; it is new for every release. `laws` has the noise of each measure and, if keys are not public, last
     the noise of the keys: a key is shown if its noisy number of units is at least `threshold`. With `habits`, the task
     asks how many groups and rows units have.
+
+    With `top`, cells are public, and some of them are chosen by this score and law. The back end is asked twice: for
+    `scoring`, about all cells, and for `measuring`, about those that are chosen.
     """
 
     table: Table
@@ -40,6 +44,18 @@ class Task:
     laws: tuple[Law | Choice, ...] = ()
     threshold: int | None = None
     habits: bool = False
+    top: tuple[Measure, Top] | None = None
+
+    def scoring(self, measure: Measure) -> Task:
+        """The scores of all cells."""
+        score = replace(measure, role=measure.score or measure.role, score=None)
+        return replace(self, measures=(score,), laws=(), top=None)
+
+    @claim("top-measured")
+    def measuring(self, cells: int) -> Task:
+        """The other measures, of so many cells that are not chosen yet. To the back end they are like keys that are not
+        public: it measures those that it is given, and bounds each unit anew among them."""
+        return replace(self, cells=Cells(domains=(), private=True), bounds=self.bounds.among(cells), top=None)
 
     def showing(self, chosen: Iterable[Keys]) -> Task:
         """The same task, once it is known which keys are shown."""

@@ -149,6 +149,8 @@ def measured(measure: Measure, cells: Sequence[Sequence[Kept]]) -> Vector:
             return [distinct(measure, rows) for rows in cells]
         case Role.QUANTILE | Role.MIN | Role.MAX:
             return [spread(measure, rows) for rows in cells]
+        case Role.TOP:
+            raise ValueError("a score is measured as what it is: see `Task.scoring`")
         case _:
             assert_never(measure.role)
 
