@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import islice
 from typing import Any, assert_never
 
 from privet.backends import Spread
 from privet.core.cells import Keys, in_order
-from privet.core.laws import Choice, DiscreteGaussian, DiscreteLaplace
+from privet.core.laws import Choice, DiscreteGaussian, DiscreteLaplace, Top
 from privet.core.loss import Loss
 from privet.core.parts import Part
 from privet.errors import InvalidInputError
@@ -22,6 +23,7 @@ class ExactPart:
 
     Of quantiles, MIN and MAX a value is a list of (number in steps, how many rows have it), and the bounds are for the
     loss of a candidate, see `privet.core.ranks`. Where keys are not public the last part has the units of each key.
+    Where groups are chosen by their scores it has the scores of all groups, and so many `rounds`.
     """
 
     role: str
@@ -35,6 +37,7 @@ class ExactPart:
     step: Fraction
     values: tuple[Any, ...]
     threshold: int | None = None
+    rounds: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,11 +51,18 @@ class Exact:
 def exact(query: Query, *, key: bytes, keys: Sequence[Keys] | None = None) -> Exact:
     """What the release of this query would add noise to, with the bounding secret fixed to `key`. Charges nothing.
 
-    Keys that are not public are all that occur, or those that are given.
+    Keys that are not public are all that occur, or those that are given. Where groups are chosen by their scores, they
+    are the first ones, or those that are given.
     """
     check_testing(query)
     backend, people, task = query.gate.backend, None, query.task(key)
-    if task.cells.private:
+    scores = None
+    if task.top is not None:
+        score, law = task.top
+        (scores,) = backend.exact(task.scoring(score))
+        listed = islice(task.cells.keys(), law.rounds) if keys is None else keys
+        task = task.measuring(law.rounds).showing(listed)
+    elif task.cells.private:
         people = backend.people(task)
         shown = in_order(people) if keys is None else list(keys)
         people = {one: people.get(one, 0) for one in shown}
@@ -60,6 +70,8 @@ def exact(query: Query, *, key: bytes, keys: Sequence[Keys] | None = None) -> Ex
     vectors = [[_plain(value) for value in vector] for vector in backend.exact(task)]
     if people is not None:
         vectors.append(list(people.values()))
+    if scores is not None:
+        vectors.append(list(scores))
     parts = [_part(part, vector) for part, vector in zip(query.priced.parts, vectors, strict=True)]
     return Exact(keys=tuple(task.cells.keys()), parts=tuple(parts))
 
@@ -78,7 +90,7 @@ def _part(part: Part, values: list[Any]) -> ExactPart:
             mechanism, scale = "laplace", law.scale
         case DiscreteGaussian():
             mechanism, scale = "gaussian", law.variance
-        case Choice():
+        case Choice() | Top():
             mechanism, scale = "permute-and-flip" if law.flip else "exponential", law.rate
         case _:
             assert_never(law)
@@ -94,6 +106,7 @@ def _part(part: Part, values: list[Any]) -> ExactPart:
         step=part.measure.step,
         values=tuple(values),
         threshold=part.threshold,
+        rounds=law.rounds if isinstance(law, Top) else None,
     )
 
 
