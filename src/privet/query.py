@@ -13,6 +13,7 @@ from privet.backends import Task
 from privet.catalog.declarations import Table
 from privet.core.accountant import how_many
 from privet.core.cells import Keys, keys_from
+from privet.core.laws import Top
 from privet.core.loss import Loss
 from privet.core.plan import Plan, fingerprint
 from privet.core.rational import show
@@ -42,7 +43,7 @@ class Query:
     beside: Mapping[str, Table] = field(default_factory=dict, repr=False)  # other tables that it is asked of
     suggestion: Suggestion | None = field(default=None, repr=False)  # from which its bounds come
     part: str | None = None  # whose units are asked about; None is everybody
-    former: Priced | None = field(default=None, repr=False)  # as it was asked before there were pairs of sums
+    formers: tuple[Priced, ...] = field(default=(), repr=False)  # as earlier versions asked it, at the same price
 
     @property
     def plan(self) -> Plan:
@@ -76,6 +77,12 @@ class Query:
             fits.append(how_many(own, ledger.spent(self.analyst).loss, self.cost))
         return min(fits)
 
+    @property
+    def answered(self) -> bool:
+        """Whether it is free, because it was answered before: as it is asked now, or in one of the former ways."""
+        ways = [self, *(replace(self, priced=former, formers=()) for former in self.formers)]
+        return any(self.gate.ledger.stored(one.request) is not None for one in ways)
+
     def explain(self, pen: Pen | None = None) -> str:
         """Price, noise, expected error and advice as text. Nothing is spent."""
         from privet.report.explain.text import explain  # noqa: PLC0415  only for people
@@ -92,23 +99,30 @@ class Query:
         charge = Charge(
             loss=self.cost, request=self.request, analyst=self.analyst, key=key, note=self.text, part=self.part
         )
-        before = None if self.former is None or fresh else self._before(key)
-        if before is not None:
-            return before
+        for former in () if fresh else self.formers:
+            before = self._before(former, key)
+            if before is not None:
+                return before
         stored = self._stored(charge, fresh=fresh)
         if stored is not None:
             return self._answer(Release(receipt=stored.receipt, body=stored.body), stored.charge.loss, replayed=True)
         self.check_ready()
         return self._answer(run(charge, [self.task(self.gate.secret())], self.gate), self.cost, replayed=False)
 
-    def _before(self, key: str | None) -> Answer | None:
-        """What was answered at this price before there were pairs: a stored answer stays free in later versions."""
-        assert self.former is not None  # noqa: S101  asked by `release`
-        query = replace(self, priced=self.former, former=None)
+    def _before(self, former: Priced, key: str | None) -> Answer | None:
+        """What was answered at this price, by all groups or without pairs of sums: a stored answer stays free in later
+        versions."""
+        query = replace(self, priced=former, formers=())
         stored = self.gate.ledger.stored(query.request)
         if stored is None or (key is not None and stored.charge.key != key):
             return None
         return query._answer(Release(receipt=stored.receipt, body=stored.body), stored.charge.loss, replayed=True)
+
+    def of_all_groups(self) -> Query:
+        """As it is asked where no groups are chosen by their scores."""
+        if self.priced.top is None or not self.formers:
+            return self
+        return replace(self, priced=self.formers[0], formers=self.formers[1:])
 
     def check_ready(self) -> None:
         """Raise, before anything is charged, if the data are not there. An analyst is not told why (rule 7)."""
@@ -160,8 +174,9 @@ class Query:
             bounds=read.bounds,
             secret=secret,
             beside=self.beside,
-            laws=tuple(part.law for part in parts),
+            laws=tuple(part.law for part in parts if not isinstance(part.law, Top)),
             threshold=parts[-1].threshold if parts else None,
+            top=next(((part.measure, part.law) for part in parts if isinstance(part.law, Top)), None),
         )
         return task if shown is None else task.showing(shown)
 

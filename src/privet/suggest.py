@@ -102,6 +102,7 @@ class Histogram:
 @claim("one-bin-a-unit")
 def suggest(query: Query, epsilon: Fraction) -> Suggestion:
     """Pay, look, and suggest bounds for this question: its groups, and the columns that it adds up."""
+    query = query.of_all_groups()
     wanted = _histograms(query, epsilon)
     loss = total_loss([one.part for one in wanted])
     request = _request(query, wanted)
@@ -177,7 +178,7 @@ def _binned(plan: Plan, column: Column, shape: Shape, edges: Sequence[int]) -> P
 
 def tasks_of(query: Query, wanted: Sequence[Histogram], secret: bytes) -> list[Task]:
     """One for the groups and rows of units together, and one for each column."""
-    task, habits = query.task(secret), [one for one in wanted if one.read is None]
+    task, habits = replace(query.task(secret), top=None), [one for one in wanted if one.read is None]
     one_bin = Bounds(groups=1, rows=1, neighbors=task.bounds.neighbors)
     counted = replace(task, habits=True, measures=(UNITS_IN_BINS,) * len(habits), laws=_laws(habits), bounds=one_bin)
     return ([counted] if habits else []) + [_column(task, one, one.read) for one in wanted if one.read is not None]

@@ -27,7 +27,8 @@ NO_OTHERS: Mapping[str, Mapping[str, Kind]] = {}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outline:
-    """A plan that was read against the declarations; no price yet. `measures` is what a backend computes."""
+    """A plan that was read against the declarations; no price yet. `measures` is what a backend computes. With `top`,
+    cells are chosen by this score, as many as LIMIT says, and the measures are of these."""
 
     plan: Plan
     bounds: Bounds
@@ -36,14 +37,19 @@ class Outline:
     cells: Cells
     measures: tuple[Measure, ...]
     recipes: tuple[Recipe, ...]
+    top: Measure | None = None
 
     @property
     def released(self) -> tuple[Measure, ...]:
-        """The measures, and the choice of keys where they are not public."""
+        """The measures, and the choice of keys where they are not public, or of cells where some are chosen."""
+        if self.top is not None:
+            return (*self.measures, self.top)
         return (*self.measures, KEYS) if self.cells.private else self.measures
 
     def setting(self, delta: Fraction | None = None) -> Setting:
-        return Setting(cells=None if self.cells.private else self.cells.count, bounds=self.bounds, delta=delta)
+        limit = None if self.top is None else self.plan.limit
+        cells = None if self.cells.private else self.cells.count
+        return Setting(cells=cells, bounds=self.bounds, delta=delta, limit=limit)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

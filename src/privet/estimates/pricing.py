@@ -9,6 +9,7 @@ from fractions import Fraction
 from privet.core.accountant import Budget, how_many, rho_cap
 from privet.core.claim import claim
 from privet.core.loss import NOTHING, Loss
+from privet.core.measures import Measure
 from privet.core.parts import Gauge, Part, priced, sensitivity_of, total_loss
 from privet.core.plan import Function
 from privet.core.rational import below_one, positive, show
@@ -19,6 +20,7 @@ from privet.estimates.joint import with_pairs
 from privet.estimates.levels import most_cells
 from privet.estimates.priced import Outline, Priced, at_price, lowered, variants
 from privet.estimates.split import costs, error, shares
+from privet.estimates.top import by_scores, missed
 
 SHARE = Fraction(95, 100)
 MOST = 1000  # an epsilon: no budget has more
@@ -62,12 +64,42 @@ Candidate = tuple[float, Priced]  # with the squared error of all aggregates tog
 SINGLE = (Function.COUNT, Function.COUNT_DISTINCT, Function.SUM)
 
 
-def ask(read: Outline, budget: Budget, price: Price, *, finite: bool = False, pairs: bool = True) -> Priced:
+def ask(read: Outline, budget: Budget, price: Price, *, finite: bool = False) -> Priced:
     """The question at a price, or at the lowest price that is accurate enough. `finite`: every price has an epsilon.
-    Without `pairs`, by single numbers."""
+    Where LIMIT leaves some groups, these are chosen by their scores first if that errs less: the choice and the numbers
+    together."""
+    found = _of_all(read, budget, price, finite=finite)
+    chosen = None if price.within is not None else by_scores(read)
+    if chosen is None:
+        return found[1]
+    try:
+        best = _cheapest(_ways(chosen, price, _delta(read, budget, price)))
+    except RefusedQueryError:
+        return found[1]
+    alike = (found[0] + missed(found[1])) * (1 + ROUNDING)  # then the narrower intervals decide
+    return best[1] if best[0] <= alike else found[1]
+
+
+def ask_all(read: Outline, budget: Budget, price: Price, *, finite: bool = False, pairs: bool = True) -> Priced:
+    """The same, with all groups measured. Without `pairs`, by single numbers."""
+    return _of_all(read, budget, price, finite=finite, pairs=pairs)[1]
+
+
+def _of_all(read: Outline, budget: Budget, price: Price, *, finite: bool, pairs: bool = True) -> Candidate:
     delta = _delta(read, budget, price)
     if price.within is not None:
-        return _within(read, budget, _targets(read, price), finite=finite)
+        return 0.0, _within(read, budget, _targets(read, price), finite=finite)
+    total, found = _cheapest(_ways(read, price, delta, pairs=pairs))
+    if finite and found.loss.epsilon is None:
+        raise InvalidInputError(
+            "the owner of this vault allows rho only with a delta, so that it is booked as an epsilon as well",
+            f"give delta= as well, for example delta={example_delta(budget)}, or epsilon= instead of rho=",
+            "missing-delta",
+        )
+    return total, found
+
+
+def _ways(read: Outline, price: Price, delta: Fraction | None, *, pairs: bool = True) -> list[Iterator[Candidate]]:
     ways: list[Iterator[Candidate]] = []
     for variant in variants(read):
         if price.epsilon is None:
@@ -78,14 +110,7 @@ def ask(read: Outline, budget: Budget, price: Price, *, finite: bool = False, pa
             ways += [_shared(variant, Gauge.EPSILON, epsilon, delta), _gaussian(variant, epsilon, delta)]
     if price.epsilon is not None and pairs:
         ways.append(_joint(read, _amount(price.epsilon, "epsilon", MOST), delta))
-    found = _best(ways)
-    if finite and found.loss.epsilon is None:
-        raise InvalidInputError(
-            "the owner of this vault allows rho only with a delta, so that it is booked as an epsilon as well",
-            f"give delta= as well, for example delta={example_delta(budget)}, or epsilon= instead of rho=",
-            "missing-delta",
-        )
-    return found
+    return ways
 
 
 def example_delta(budget: Budget) -> str:
@@ -93,7 +118,7 @@ def example_delta(budget: Budget) -> str:
     return f"{float(budget.delta / 40):.2g}"
 
 
-def _best(ways: Sequence[Iterator[Candidate]]) -> Priced:
+def _cheapest(ways: Sequence[Iterator[Candidate]]) -> Candidate:
     """The way that errs least; it is refused only if all are."""
     found: list[Candidate] = []
     refused: list[RefusedQueryError] = []
@@ -104,7 +129,7 @@ def _best(ways: Sequence[Iterator[Candidate]]) -> Priced:
             refused.append(problem)
     if not found:
         raise refused[0]
-    return min(found, key=lambda candidate: candidate[0])[1]
+    return min(found, key=lambda candidate: candidate[0])
 
 
 def _amount(given: object, name: str, most: int) -> Fraction:
@@ -165,7 +190,7 @@ def _booked(read: Outline, rho: Fraction, delta: Fraction) -> Iterator[Candidate
     lower; keys have a half of delta for themselves. Each part's loss is its share of that joint price."""
     rest = delta / 2 if read.cells.private else delta
     for total, plain in _shared(read, Gauge.RHO, rho, rest):
-        noisy, keys = plain.parts[: len(read.measures)], plain.parts[len(read.measures) :]
+        noisy, keys = plain.parts[: len(_noisy(read))], plain.parts[len(_noisy(read)) :]
         paid = total_loss(noisy)
         if paid.rho and (paid.epsilon is None or paid.epsilon > epsilon_of_rho(paid.rho, rest)):
             epsilon, whole = epsilon_of_rho(paid.rho, rest), paid.rho
@@ -175,6 +200,11 @@ def _booked(read: Outline, rho: Fraction, delta: Fraction) -> Iterator[Candidate
                 for part, share in zip(noisy, shares_, strict=True)
             )
         yield total, replace(plain, parts=(*noisy, *keys))
+
+
+def _noisy(read: Outline) -> tuple[Measure, ...]:
+    """What is released at one joint price: all but the choice of keys that are not public."""
+    return read.measures if read.cells.private else read.released
 
 
 def _joint(read: Outline, epsilon: Fraction, delta: Fraction | None) -> Iterator[Candidate]:
@@ -194,7 +224,7 @@ def _gaussian(read: Outline, epsilon: Fraction, delta: Fraction | None) -> Itera
     if delta is None or not read.measures:
         return
     setting = read.setting(delta / 2)
-    found = costs(read.released, read.recipes, setting, Gauge.RHO)[: len(read.measures)]
+    found = costs(read.released, read.recipes, setting, Gauge.RHO)[: len(_noisy(read))]
     keys, for_keys, rest = [], Fraction(0), delta
     if read.cells.private:
         rest = delta / 2
@@ -206,7 +236,7 @@ def _gaussian(read: Outline, epsilon: Fraction, delta: Fraction | None) -> Itera
     if rho < SMALLEST:
         return
     parts = shares(found, Gauge.RHO)
-    noisy = priced(read.measures, setting, Gauge.RHO, [rho * share for share in parts])
+    noisy = priced(_noisy(read), setting, Gauge.RHO, [rho * share for share in parts])
     joint = [
         _paid(part, Loss(epsilon=(epsilon - for_keys) * share, delta=rest * share, rho=rho * share))
         for part, share in zip(noisy, parts, strict=True)
@@ -216,6 +246,7 @@ def _gaussian(read: Outline, epsilon: Fraction, delta: Fraction | None) -> Itera
 
 
 SMALLEST = Fraction(1, 10**12)  # a rho below it is of no use
+ROUNDING = 1e-9  # of floats
 
 
 def _paid(part: Part, loss: Loss) -> Part:

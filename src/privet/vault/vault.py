@@ -29,7 +29,7 @@ from privet.engine import FreshNoise, Gate, NoiseSource
 from privet.errors import InvalidInputError, RefusedQueryError
 from privet.estimates.joint import has_pairs
 from privet.estimates.priced import outline
-from privet.estimates.pricing import Wanted, ask
+from privet.estimates.pricing import Wanted, ask, ask_all
 from privet.ledger import Ledger, Terms
 from privet.query import Query
 from privet.vault.budget_reading import BudgetReading
@@ -279,10 +279,13 @@ class Vault:
             bounds = replace(bounds, groups=1)
         read = outline(plan, table.columns, bounds, {name: other.columns for name, other in beside.items()})
         priced = ask(read, self.terms.budget, options, finite=self._finite)
+        formers = [] if priced.top is None else [ask_all(read, self.terms.budget, options, finite=self._finite)]
+        if has_pairs(formers[0] if formers else priced):
+            formers.append(ask_all(read, self.terms.budget, options, pairs=False))
         return Query(
             text=text,
             priced=priced,
-            former=ask(read, self.terms.budget, options, pairs=False) if has_pairs(priced) else None,
+            formers=tuple(formers),
             table=table,
             beside=beside,
             analyst=options.analyst,
