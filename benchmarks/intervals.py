@@ -119,7 +119,8 @@ def exact(measure: Measure, rows: Rows) -> int:
         return len(set(there))
     if measure.role is Role.COUNT:
         return len(there)
-    return sum(int(Fraction(value) / measure.step) - measure.center for value in there)  # type: ignore[arg-type]
+    steps = [int(Fraction(value) / measure.step) - measure.center for value in there]  # type: ignore[arg-type]
+    return sum(step**2 for step in steps) if measure.role is Role.SQUARES else sum(steps)
 
 
 def number(value: int | None) -> Fraction | None:
@@ -179,13 +180,21 @@ def noisy(asked: Priced, cells: Sequence[Rows]) -> list[list[int]]:
 
 
 def sides(measure: Measure) -> list[Measure]:
-    """The two sums of a pair: above the lowest value and, with the opposite sign, above the highest."""
-    if measure.role is not Role.PAIR:
+    """The two sums of a pair: above the lowest value and, with the opposite sign, above the highest; of squares, those
+    of both and, between them, twice the product."""
+    if measure.numbers == 1:
         return [measure]
     assert measure.value is not None
     opposite = Arithmetic(Sign.MULTIPLY, Literal(Fraction(-1)), measure.value)
-    above = replace(measure, role=Role.SUM)
-    return [above, replace(above, value=opposite, center=-measure.center - measure.high)]
+    below = replace(measure, value=opposite, center=-measure.center - measure.high)
+    if measure.role is Role.PAIR:
+        return [replace(one, role=Role.SUM) for one in (measure, below)]
+    step, low = measure.step, Literal(measure.center * measure.step)
+    high = Literal((measure.center + measure.high) * step)
+    u, v = Arithmetic(Sign.SUBTRACT, measure.value, low), Arithmetic(Sign.SUBTRACT, high, measure.value)
+    product = Arithmetic(Sign.MULTIPLY, Literal(Fraction(2)), Arithmetic(Sign.MULTIPLY, u, v))
+    between = replace(measure, role=Role.SUM, value=product, center=0, step=step**2)
+    return [measure, between, below]
 
 
 def distance(cell: object, true: Fraction | float | None) -> float | None:

@@ -27,7 +27,7 @@ from privet.core.sensitivity import Bounds
 from privet.core.unit import Neighbors
 from privet.estimates.estimate import total_error
 from privet.estimates.priced import Outline, Priced, outline
-from privet.estimates.pricing import Price, _cheapest, _ways, ask, ask_all
+from privet.estimates.pricing import ALL_GROUPS, Price, _cheapest, _ways, ask
 from privet.estimates.top import by_scores
 from privet.noise.fast import sampler
 from privet.noise.top import choose_top
@@ -98,7 +98,10 @@ def row(case: tuple[str, int, int, int, str], trials: int) -> dict[str, Any]:
     read, price, budget = question(groups, limit, each), PRICES[name], Budget(3, "1e-9")
     best = by_scores(read)
     assert best is not None
-    ways = {"all": ask_all(read, budget, price), "best": _cheapest(_ways(best, price, None))[1]}
+    ways = {
+        "all": ask(read, budget, price, allowed=ALL_GROUPS),
+        "best": _cheapest(list(_ways(best, price, None, ALL_GROUPS)))[1],
+    }
     taken = "all" if ask(read, budget, price).top is None else "best"
     found = {way: figures(asked, sizes(kind, groups), limit, trials) for way, asked in ways.items()}
     return {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import replace
@@ -21,7 +22,7 @@ from privet.core.laws import Choice, DiscreteLaplace, Law
 from privet.core.loss import Loss, pure
 from privet.core.measures import ROWS
 from privet.core.unit import Neighbors
-from privet.engine import FreshNoise, Gate, Release, guarantee, run
+from privet.engine import Fit, FreshNoise, Gate, Release, guarantee, run
 from privet.errors import BudgetExceededError, RefusedQueryError, ReleaseFailedError, SuspendedError
 from privet.estimates.priced import outline
 from privet.ledger import Charge, Kind, Ledger, Policy, Terms
@@ -97,6 +98,36 @@ def test_the_order_of_the_steps(ledger: Ledger) -> None:
     assert stored is not None
     assert (stored.body, stored.receipt) == (release.body, release.receipt)
     assert dict(ledger.noted) == {"visits": task().table.protects}
+
+
+def test_the_order_of_two_stages(ledger: Ledger) -> None:
+    """One charge before both; the pick between them sees what the first released; no answer before both are done."""
+    steps = Steps(ledger)
+    steps.habits = lambda *_: steps.look("habits") or [[7] + [0] * 40] * 3  # type: ignore[attr-defined]
+    first = replace(task("who", F(8)), habits=("in_all",), bins=3)
+    seen: list[Any] = []
+
+    def pick(noisy: Any) -> int:
+        steps.look("pick")
+        seen.extend(noisy)
+        return 1
+
+    gate = Gate(ledger=ledger, backend=steps, noise=steps, secret=lambda: b"")  # type: ignore[arg-type]
+    charge = Charge(loss=Loss(epsilon=F(3, 8), rho=F(1, 128) + F(1, 32)), request=REQUEST)
+    release = run(charge, [first], gate, Fit(tasks=[task("who", F(5)), task("who")], pick=pick))
+    assert steps.seen == [
+        *["write: spent 0, stored False"] * 3,
+        "habits: spent 3/8, stored False",
+        "draw: spent 3/8, stored False",
+        "pick: spent 3/8, stored False",
+        "exact: spent 3/8, stored False",
+        "draw: spent 3/8, stored False",
+    ]
+    body = json.loads(release.body)
+    assert (body["noisy"][:1], len(body["noisy"][0]), len(body["noisy"]), body["picked"]) == (seen, 3, 2, 1)
+    for less in ({"epsilon": F(3, 8) - F(1, 10**30)}, {"rho": F(1, 128) + F(1, 33)}):
+        with raises_code(RefusedQueryError, "gate-refused: the charge is smaller"):
+            run(replace(charge, loss=replace(charge.loss, **less)), [first], gate, Fit(tasks=[task("who")], pick=pick))
 
 
 @pytest.mark.parametrize("step", ["exact", "draw"])

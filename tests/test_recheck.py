@@ -25,13 +25,16 @@ from support.refusals import expect_code, refused
 
 from privet import cli, recheck
 from privet.core.accountant import rho_cap
+from privet.core.laws import DiscreteGaussian
 from privet.core.loss import Loss
 from privet.core.measures import CHOSEN, KEYS, SCORES, Measure, Role
-from privet.core.parts import Setting, keys_for, sensitivity_of
+from privet.core.mechanisms import gaussian_tail
+from privet.core.parts import Setting, gaussian_keys_for, keys_for, sensitivity_of
 from privet.core.ranks import choice_for, choice_for_rho
 from privet.core.sensitivity import Bounds
 from privet.core.top import apart, top_for, top_for_rho
 from privet.core.unit import Neighbors
+from privet.estimates.calibration import epsilon_of_rho
 from privet.recheck import Part, problems, sensitivity
 
 FILE = Path(recheck.__file__)
@@ -47,6 +50,7 @@ EACH_ROLE = [
     PART,
     PART | {"role": "sum", "low": -3, "high": 7, "law": {"name": "gaussian", "variance": "90000"}},
     PART | {"role": "pair", "high": 7, "law": {"name": "laplace", "scale": "700"}},
+    PART | {"role": "squares", "high": 7, "law": {"name": "laplace", "scale": "4900"}},
     PART | {"role": "people"},
     PART | {"role": "distinct", "in_all": 12},
     PART | {"role": "quantile", "quantile": "1/4", "law": {"name": "exponential", "rate": "1/900"}},
@@ -119,23 +123,27 @@ def test_sensitivity_is_the_largest_change_there_is(low: int, high: int, neighbo
 
 
 @pytest.mark.parametrize("neighbors", RELATIONS)
-@pytest.mark.parametrize("width", [1, 2, 3])
-def test_the_two_numbers_of_a_pair_move_as_far_as_is_said(width: int, neighbors: str) -> None:
-    """Row by row: each adds (u, width - u) to its cell. A planted bound of one side alone is below what is found."""
-    adds = [(u, width - u) for u in range(width + 1)]
+@pytest.mark.parametrize(("role", "width"), [("pair", 1), ("pair", 2), ("pair", 3), ("squares", 2), ("squares", 3)])
+def test_the_numbers_of_pairs_and_squares_move_as_far_as_is_said(role: str, width: int, neighbors: str) -> None:
+    """Row by row: each adds (u, v) or (u * u, 2 * u * v, v * v) to its cell, where v = width - u. A planted bound of
+    one side alone is below what is found."""
+    adds: list[tuple[int, ...]] = [(u, width - u) for u in range(width + 1)]
+    if role == "squares":
+        adds = [(u * u, 2 * u * v, v * v) for u, v in adds]
+    numbers, far = len(adds[0]), sum(adds[0])
     for groups, rows, in_all, cells in itertools.product((1, 2), (1, 2), (None, 1, 3), (1, 2)):
         limit = min(groups * rows, in_all or groups * rows)
         heaps = [n for n in itertools.product(range(rows + 1), repeat=cells) if sum(n) <= limit]
         known = {
-            tuple(sum(row[side] for row in chosen) for chosen in cell for side in (0, 1))
+            tuple(sum(row[side] for row in chosen) for chosen in cell for side in range(numbers))
             for heap in heaps
             if sum(n > 0 for n in heap) <= groups
             for cell in itertools.product(*(itertools.combinations_with_replacement(adds, n) for n in heap))
         }
-        others = known if neighbors == "replace" else {(0,) * (2 * cells)}
+        others = known if neighbors == "replace" else {(0,) * (numbers * cells)}
         changes = {tuple(abs(a - b) for a, b in zip(*two, strict=True)) for two in itertools.product(known, others)}
         limits = {"groups": groups, "rows": rows, "in_all": in_all, "cells": cells}
-        part = part_of(low=0, high=width, **limits)._replace(role="pair")
+        part = part_of(low=0, high=far, **limits)._replace(role=role)
         found = sensitivity(part, neighbors)
         assert found == (
             max(map(sum, changes)),
@@ -143,7 +151,7 @@ def test_the_two_numbers_of_a_pair_move_as_far_as_is_said(width: int, neighbors:
             max(map(max, changes)),
             max(sum(x > 0 for x in change) for change in changes),
         ), limits
-        half = sensitivity(part._replace(role="sum", ends=(width // 2, width // 2)), neighbors) if width > 1 else None
+        half = sensitivity(part._replace(role="sum", ends=(far // 2, far // 2)), neighbors) if width > 1 else None
         assert half is None or half.l1 < found.l1
 
 
@@ -291,6 +299,100 @@ def test_the_delta_of_keys_is_the_tail(neighbors: str) -> None:
         assert price == (steps * groups / scale, price.delta, (steps * groups / scale) ** 2 / 2, price.delta)
 
 
+TAILS = {  # a variance, and from where on
+    Fraction(1, 100): (1,), Fraction(1, 4): (1, 2, 5), Fraction(1): (1, 2, 6), Fraction(10): (4, 9, 20),
+    Fraction(441): (50, 115, 300), Fraction(10**6, 7): (800, 2_000), Fraction(10**14): (3 * 10**7, 10**8),
+    Fraction(2**98): (2**51, 2**53),
+}  # fmt: skip
+
+
+def true_tail(variance: Fraction, start: int) -> mpmath.mpf:
+    """Term by term; of wide noise by Euler and Maclaurin's formula, whose next term is far below what is compared."""
+    v = mpmath.mpf(variance.numerator) / variance.denominator
+    far = int(mpmath.ceil(25 * mpmath.sqrt(v))) + 5
+    if far > 20_000:
+        curve = mpmath.exp(-(mpmath.mpf(start) ** 2) / (2 * v))
+        integral = mpmath.sqrt(mpmath.pi * v / 2) * mpmath.erfc(start / mpmath.sqrt(2 * v))
+        return (integral + curve / 2 + curve * start / v / 12) / mpmath.sqrt(2 * mpmath.pi * v)
+    one = [mpmath.exp(-(mpmath.mpf(x) ** 2) / (2 * v)) for x in range(start + far)]
+    return mpmath.fsum(one[start:]) / (2 * mpmath.fsum(one) - 1)
+
+
+@pytest.mark.parametrize("variance", TAILS, ids=str)
+def test_the_tail_of_gaussian_noise_is_bounded_from_above_and_tightly(variance: Fraction) -> None:
+    for start in TAILS[variance]:
+        with mpmath.workdps(80):
+            bound = recheck._tail(variance, start)
+            assert 1 <= mpmath.mpf(bound.numerator) / bound.denominator / true_tail(variance, start) <= 1.003
+            core = gaussian_tail(DiscreteGaussian(variance), start, 256)
+            core *= 1 + Fraction(1, 10**45)  # the last digits of 50 and of 77
+            assert bound <= core <= bound * Fraction(1003, 1000)  # so that the gate accepts what the core calculates
+
+
+def test_where_the_curve_is_not_convex_the_tail_is_still_bounded() -> None:
+    with mpmath.workdps(80):
+        for variance in (Fraction(400), Fraction(10**6), Fraction(10**14)):
+            start = math.isqrt(int(variance)) // 3
+            bound = recheck._tail(variance, start)
+            assert 1 <= mpmath.mpf(bound.numerator) / bound.denominator / true_tail(variance, start) <= 1.1
+            assert bound <= gaussian_tail(DiscreteGaussian(variance), start, 256)
+
+
+@pytest.mark.parametrize("neighbors", RELATIONS)
+def test_gaussian_keys_cost_the_tail_and_the_sum_of_squares(neighbors: str) -> None:
+    for variance, groups, threshold in itertools.product((Fraction(7, 2), Fraction(441)), (1, 3), (-5, 1, 2, 90)):
+        law = {"name": "gaussian", "variance": str(variance)}
+        part = KEYS_PART | {"groups": groups, "threshold": threshold, "law": law}
+        price = recheck.recheck(guarantee(part, neighbors=neighbors)).price
+        steps = 2 if neighbors == "replace" else 1  # one unit goes and one comes: 2 * groups keys move by 1
+        delta = min(1, groups * recheck._tail(variance, threshold - 1)) if threshold > 1 else 1
+        assert price == (None, delta, steps * groups / (2 * variance), delta)
+
+
+@pytest.mark.parametrize(
+    "law", [{"name": "laplace", "scale": "50"}, {"name": "gaussian", "variance": "90000"}], ids=str
+)
+@pytest.mark.parametrize("neighbors", Neighbors)
+def test_gaussian_keys_share_a_converted_price(neighbors: Neighbors, law: dict[str, str]) -> None:
+    """Beside a count with Laplace noise, whose epsilon is added, or with Gaussian noise, whose rho is.
+
+    A threshold is a whole number, so of the delta that is meant for it a part is left. What is refused is compared with
+    the true price, for which that part is known: 1 % less is too little, and so is any hair.
+    """
+    bounds = Bounds(groups=3, rows=10, neighbors=neighbors)
+    keys, threshold, loss = gaussian_keys_for(Fraction(1, 100), Fraction(1, 2 * 10**6), bounds)
+    part = {"cells": None, "groups": 3, "rows": 10}
+    chosen = (
+        PART
+        | part
+        | {"role": "keys", "threshold": threshold, "law": {"name": "gaussian", "variance": str(keys.variance)}}
+    )
+    count = PART | part | {"law": law}
+    stated = {"neighbors": neighbors.value, "parts": [count, chosen]}
+    of_count, of_keys = (cost for _, _, cost in recheck.recheck(stated | {"cost": COST}).parts)
+    assert of_keys.delta <= loss.delta
+    pure, rho = of_count.epsilon or Fraction(0), of_keys.rho + (0 if of_count.epsilon else of_count.rho)
+    left = Fraction(1, 10**6) - of_keys.delta
+    epsilon = pure + epsilon_of_rho(rho, left)
+    paid = {
+        "epsilon": str(epsilon),
+        "delta": "1/1000000",
+        "rho": str(of_keys.rho + of_count.rho),
+        "rho_delta": str(of_keys.delta),
+    }
+    assert problems(stated | {"cost": paid}) == []
+    short = pure + epsilon_of_rho(rho, left) * Fraction(99, 100)
+    for name, less in {
+        "epsilon": short, "delta": of_keys.delta + left * Fraction(9, 10),
+        "rho": Fraction(paid["rho"]) * (1 - HAIR), "rho_delta": of_keys.delta * (1 - HAIR),
+    }.items():  # fmt: skip
+        (problem,) = problems(stated | {"cost": paid | {name: str(less)}})
+        assert problem.startswith("the charge is smaller than the price: ")
+    for worse in ([half_the_noise(count), chosen], [count, half_the_noise(chosen)]):
+        assert problems(stated | {"parts": worse, "cost": paid})
+    assert problems(stated | {"parts": [count, chosen | {"threshold": threshold - 1}], "cost": paid})
+
+
 def test_digits_follow_the_size_of_the_noise_not_the_length_of_its_scale(monkeypatch: pytest.MonkeyPatch) -> None:
     """An exponential of 600 digits takes ten times as long as one of 70, and 1,000 parts have 3,000 of them."""
     asked, real = [], recheck._bound
@@ -321,6 +423,7 @@ def one_setting(rng: random.Random) -> tuple[Measure, Setting]:
     counts = role in (Role.COUNT, Role.PEOPLE, Role.DISTINCT, Role.KEYS)
     ends = (0, 1) if counts else (low, low + rng.choice((0, 1, 7, 10**5, 10**9)))
     ends = (0, rng.choice((1, 2, 7, 10**9))) if role is Role.PAIR else ends
+    ends = (0, rng.choice((2, 3, 7, 10**9))) if role is Role.SQUARES else ends
     score = rng.choice(sorted(SCORES)) if role is Role.TOP else None
     ends = (0, 1) if score in (Role.COUNT, Role.PEOPLE) else ends
     measure = Measure(role=role, value=None, low=ends[0], high=ends[1], quantile=share, score=score)
@@ -341,7 +444,11 @@ def one_release(rng: random.Random, measure: Measure, setting: Setting) -> tuple
     price = Fraction(rng.randrange(1, 10**4), 10 ** rng.randrange(2, 6))
     far = sensitivity_of(measure, setting)
     if measure is KEYS:
-        law, threshold, loss = keys_for(price, Fraction(1, 10 ** rng.randrange(3, 30)), setting.bounds)
+        delta = Fraction(1, 10 ** rng.randrange(3, 30))
+        if rng.random() < 0.5:
+            bell, threshold, loss = gaussian_keys_for(price, delta, setting.bounds)
+            return {"name": "gaussian", "variance": str(bell.variance)}, threshold, loss
+        law, threshold, loss = keys_for(price, delta, setting.bounds)
         return {"name": "laplace", "scale": str(law.scale)}, threshold, loss
     if measure.role is Role.TOP:
         rounds = rng.choice((1, 3, 100))
@@ -389,12 +496,13 @@ def test_agrees_with_the_engine_over_all_roles_laws_and_limits() -> None:
         if threshold is not None and threshold > 2:  # the smallest that its delta allows
             assert problems(stated | {"parts": [part | {"threshold": threshold - 1}]}), stated
         for name, number in exactly(stated)["cost"].items():
-            if number is not None and Fraction(number) > 0:
+            free = name == "delta" and loss.epsilon is None  # such a charge ends the basic gauge
+            if number is not None and Fraction(number) > 0 and not free:
                 less = Fraction(number) * (1 - HAIR)
                 short = exactly(stated)["cost"] | {name: str(less) if len(str(less)) < 600 else "1/" + "9" * 500}
                 assert problems(stated | {"cost": short}), (stated, name)
         seen.add((measure.role, law["name"], bounds.neighbors))
-    assert len(seen) == 2 * (5 * 2 + 4 * 2 + 1)
+    assert len(seen) == 2 * (7 * 2 + 4 * 2)
 
 
 def test_numbers_and_keys_that_share_one_converted_price() -> None:
@@ -559,8 +667,9 @@ def test_what_is_missing_unknown_or_does_not_fit_is_refused() -> None:
         PART | {"quantile": "1/2"}, PART | {"low": 3, "high": 2}, PART | {"role": "sum", "low": None},
         PART | {"role": "pair", "low": 1, "high": 2}, PART | {"role": "pair", "high": 0},
         PART | {"role": "pair", "low": -1}, PART | {"role": "pair", "high": None},
+        PART | {"role": "squares", "high": 1}, PART | {"role": "squares", "low": -1, "high": 4},
         KEYS_PART | {"threshold": None}, KEYS_PART | {"cells": 5}, KEYS_PART | {"threshold": "5"},
-        KEYS_PART | {"law": {"name": "gaussian", "variance": "100"}},
+        KEYS_PART | {"law": {"name": "exponential", "rate": "1/100"}},
     ]  # fmt: skip
     choice = PART | {"role": "quantile", "law": {"name": "exponential", "rate": "1/10000"}}
     unfit += [choice | {"quantile": text} for text in (None, "0", "1", "2/4", "3/2", "01/2", "0.5", 1)]
@@ -586,7 +695,7 @@ def test_a_number_may_be_missing_only_where_that_is_said(read: Callable[..., obj
 
 def test_is_one_short_file_of_the_standard_library() -> None:
     text = FILE.read_text()
-    assert len(text.splitlines()) <= 320
+    assert len(text.splitlines()) <= 340
     named = {
         name.split(".")[0]
         for node in ast.walk(ast.parse(text))
@@ -616,7 +725,7 @@ def test_runs_alone(tmp_path: Path) -> None:
     assert "  noise: laplace, scale 100\n" in out
     assert "  sensitivity: l1 30, l2_squared 300, linf 10, cells 3\n" in out
     assert "  price: epsilon 3/10, delta 0, rho 9/200, rho_delta 0\n" in out
-    assert "part 9, keys: groups 3, rows 1, threshold 500;" in out
+    assert "part 10, keys: groups 3, rows 1, threshold 500;" in out
     assert "total price if one unit is added or removed: epsilon infinite, " in out
     assert out.endswith(f"The charge covers the price.\n{recheck.UNSEEN}\n")
     code, out, err = run_alone(tmp_path, "-", text=answer(guarantee(epsilon="1/4")))

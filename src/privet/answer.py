@@ -14,6 +14,7 @@ from privet.core.rational import rational, show
 from privet.errors import InvalidInputError
 from privet.estimates.choosing import Affected, Selection, affected
 from privet.estimates.estimate import Line, Row, chosen_by, rows_of
+from privet.estimates.fitting import Fitted
 from privet.estimates.levels import Level, finest
 from privet.estimates.moments import Estimate
 from privet.estimates.priced import Priced
@@ -47,6 +48,7 @@ class Answer:
     publication: Publication = AS_RELEASED
     rows_are_units: bool = False  # then there are no limits
     guarantee: Mapping[str, Any] | None = field(default=None, repr=False)  # what `privet recheck` prices
+    fitted: Fitted | None = None  # if the question chose its limits
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -130,6 +132,7 @@ class Answer:
             "replayed": self.replayed,
             "warnings": list(self.warnings),
             "limits": list(self.limits),
+            "fitted": None if self.fitted is None else self.fitted.to_json(),
             "dropped": None if self.dropped is None else float(self.dropped),
         }
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, assert_never
 
 from privet import recheck
-from privet.backends import Backend, Spread, Task, Vector
+from privet.backends import HABITS, Backend, Spread, Task, Vector
 from privet.core.cells import Keys, in_order, plain_keys
 from privet.core.claim import claim
 from privet.core.laws import Choice, DiscreteGaussian, DiscreteLaplace, Law, Top
@@ -95,25 +95,43 @@ class Gate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Fit:
+    """Tasks that differ in their limits. One of them follows on others: that at the place which `pick` gives. It sees
+    the noisy numbers of those others and nothing else."""
+
+    tasks: Sequence[Task]
+    pick: Callable[[Sequence[Sequence[int]]], int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Release:
     receipt: Receipt
     body: bytes
 
 
-@claim("spend-before-you-look", "one-repeat", "gate-price")
-def run(charge: Charge, tasks: Sequence[Task], gate: Gate) -> Release:
-    """The path of every release."""
+@claim("spend-before-you-look", "one-repeat", "gate-price", "fitted-limits")
+def run(charge: Charge, tasks: Sequence[Task], gate: Gate, fit: Fit | None = None) -> Release:
+    """The path of every release. With `fit`, one more task is chosen by the noisy numbers of the others."""
     if type(gate.noise) is not FreshNoise and not gate.ledger.terms.testing:
         raise RefusedQueryError(
             "the noise was replaced, but this vault is not for testing", "open the vault again", "not-for-testing"
         )
-    charge = _about(charge, tasks)
-    _check(charge, tasks, gate)  # 1 sensitivity and 2 price
-    written = [[gate.backend.write(stage) for stage in _stages(task)] for task in tasks]
+    others = () if fit is None else tuple(fit.tasks)
+    charge = _about(charge, [*tasks, *others])
+    for each in others or (None,):  # whichever is picked
+        _check(charge, tasks, gate, each)  # 1 sensitivity and 2 price
+    written, waiting = (
+        [[gate.backend.write(one) for one in _stages(task)] for task in some] for some in (tasks, others)
+    )
     receipt = gate.ledger.spend(charge)  # 3 durable, or raises; no data read yet
     noise = Watched(gate.noise)
     try:
-        body = _body([_noisy(task, text, gate.backend, noise) for task, text in zip(tasks, written, strict=True)])  # 4
+        found = [_noisy(task, text, gate.backend, noise) for task, text in zip(tasks, written, strict=True)]  # 4
+        place = None
+        if fit is not None:
+            place = fit.pick([vector for one in found for vector in one.vectors])
+            found.append(_noisy(others[place], waiting[place], gate.backend, noise))
+        body = _body(found, place)
         gate.ledger.store(receipt, body)  # 5 durable before it is delivered
         return Release(receipt=receipt, body=body)
     except Exception:  # noqa: S110  the error may quote data, so it is not shown
@@ -146,9 +164,13 @@ def guarantee(tasks: Sequence[Task], neighbors: Neighbors, loss: Loss) -> dict[s
     }
 
 
-def _check(charge: Charge, tasks: Sequence[Task], gate: Gate) -> None:
+def _check(charge: Charge, tasks: Sequence[Task], gate: Gate, picked: Task | None) -> None:
+    """Is the charge enough for these tasks, and for the one that follows on them if it is picked?"""
+    tasks = tasks if picked is None else [*tasks, picked]
     stated = guarantee(tasks, gate.ledger.terms.neighbors, charge.loss)
     problems = [*_contradictions(tasks), *recheck.problems(stated)]
+    if picked is not None and (charge.loss.delta or charge.loss.rho_delta):
+        problems.append("it picks one of several tasks, and such a charge has no delta")
     if charge.part is not None and not all(_about_part(task, gate.ledger.partition, charge.part) for task in tasks):
         problems.append("it is charged to one part of the units, but asked about others")
     if gate.finite and charge.loss.epsilon is None:
@@ -196,6 +218,7 @@ def _parts(task: Task) -> Iterator[dict[str, Any]]:
         yield {
             "role": measure.role.value,
             **(every if measure.role is Role.TOP else kept),
+            **({"cells": 1} if measure.rest else {}),
             "low": measure.low,
             "high": measure.high,
             "quantile": _text(measure.quantile),
@@ -207,7 +230,7 @@ def _parts(task: Task) -> Iterator[dict[str, Any]]:
 def _limits(task: Task) -> dict[str, Any]:
     """If each row is a unit, no row occurs twice: see `check_unit_wise`."""
     if task.habits:  # each unit is in one bin per vector
-        return {"groups": 1, "rows": 1, "in_all": None, "cells": BINS}
+        return {"groups": 1, "rows": 1, "in_all": None, "cells": task.bins}
     people = task.table.unit is not None
     return {
         "groups": task.bounds.groups if people else 1,
@@ -273,13 +296,20 @@ def _best(stages: Sequence[Task], law: Top, written: Sequence[object], backend: 
 
 def _every(task: Task, written: object, backend: Backend, noise: NoiseSource) -> _Noisy:
     if task.habits:
-        return _Noisy(_added(task, backend.habits(task, written), noise))
+        habits = dict(zip(HABITS, backend.habits(task, written), strict=True))
+        return _Noisy(_added(task, [merged(habits[name], task.bins) for name in task.habits], noise))
     if not task.cells.private:
         return _Noisy(_added(task, backend.exact(task, written), noise))
     shown = _shown(task, backend.people(task, written), noise)
     task = task.showing(shown)
     exact = backend.exact(task, written) if task.cells.count else [list[int]() for _ in task.measures]
     return _Noisy([*_added(task, exact, noise), list(shown.values())], list(shown))
+
+
+@claim("one-bin-a-unit")
+def merged(vector: Sequence[int], bins: int) -> list[int]:
+    """As many bins: the last one takes all that are above the others."""
+    return [*vector[: bins - 1], sum(vector[bins - 1 :])]
 
 
 @claim("private-keys")
@@ -291,22 +321,26 @@ def _shown(task: Task, people: Mapping[Keys, int], noise: NoiseSource) -> dict[K
     return {key: number for key, number in zip(keys, noisy, strict=True) if number >= task.threshold}
 
 
+@claim("people-of-the-rest")
 def _added(task: Task, exact: Sequence[Vector], noise: NoiseSource) -> list[list[int]]:
     """The vectors with noise added, in integers that cannot overflow. Each has as many numbers as were paid for."""
     noisy = []
     for measure, law, vector in zip(task.measures, task.laws[: len(task.measures)], exact, strict=True):
-        cells = BINS if task.habits else task.cells.count * (2 if measure.role is Role.PAIR else 1)
+        cells = task.bins if task.habits else task.cells.count * measure.numbers
         if len(vector) != cells:
             raise ValueError("the number of cells differs from the number that was priced")
+        paid = vector[-1:] if measure.rest else vector
         if isinstance(law, Choice):
-            noisy.append([noise.choose(spread, measure, law) for spread in vector])  # type: ignore[arg-type]
+            noisy.append([noise.choose(spread, measure, law) for spread in paid])  # type: ignore[arg-type]
         else:
-            noisy.append([value + int(more) for value, more in zip(vector, noise.draw(law, cells), strict=True)])  # type: ignore[operator]
+            noisy.append([value + int(more) for value, more in zip(paid, noise.draw(law, len(paid)), strict=True)])  # type: ignore[operator]
     return noisy
 
 
-def _body(found: Sequence[_Noisy]) -> bytes:
+def _body(found: Sequence[_Noisy], place: int | None = None) -> bytes:
     body: dict[str, Any] = {"noisy": [vector for one in found for vector in one.vectors]}
+    if place is not None:
+        body["picked"] = place
     shown = [plain_keys(key) for one in found for key in one.shown or ()]
     if any(one.shown is not None for one in found):
         body["keys"] = shown

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -17,9 +17,10 @@ from privet.core.laws import Top
 from privet.core.loss import Loss
 from privet.core.plan import Plan, fingerprint
 from privet.core.rational import show
-from privet.engine import Gate, Release, guarantee, run
+from privet.engine import Fit, Gate, Release, guarantee, run
 from privet.errors import InvalidInputError, TableUnavailableError
 from privet.estimates.estimate import SINGLE, total_error
+from privet.estimates.fitting import UNITS_IN_BINS, Fitting
 from privet.estimates.levels import most_cells
 from privet.estimates.priced import Priced
 from privet.ledger import Charge, Ledger, Stored
@@ -43,7 +44,9 @@ class Query:
     beside: Mapping[str, Table] = field(default_factory=dict, repr=False)  # other tables that it is asked of
     suggestion: Suggestion | None = field(default=None, repr=False)  # from which its bounds come
     part: str | None = None  # whose units are asked about; None is everybody
-    formers: tuple[Priced, ...] = field(default=(), repr=False)  # as earlier versions asked it, at the same price
+    earlier: Callable[[], Iterable[Priced]] = field(default=tuple, repr=False)  # as earlier versions asked it
+    fitting: Fitting | None = field(default=None, repr=False)  # if it chooses its limits; `priced` has the widest
+    kept: str = ""  # why it does not, though somebody wished it
 
     @property
     def plan(self) -> Plan:
@@ -52,7 +55,7 @@ class Query:
     @property
     def cost(self) -> Loss:
         """Its price on both gauges."""
-        return self.priced.loss
+        return self.priced.loss if self.fitting is None else self.fitting.loss
 
     @property
     def error(self) -> dict[str, Fraction]:
@@ -79,8 +82,8 @@ class Query:
 
     @property
     def answered(self) -> bool:
-        """Whether it is free, because it was answered before: as it is asked now, or in one of the former ways."""
-        ways = [self, *(replace(self, priced=former, formers=()) for former in self.formers)]
+        """Whether it is free, because it was answered before: as it is asked now, or as earlier versions asked it."""
+        ways = (self, *map(self.at, self.earlier() if self.priced.top is not None else ()))
         return any(self.gate.ledger.stored(one.request) is not None for one in ways)
 
     def explain(self, pen: Pen | None = None) -> str:
@@ -99,7 +102,7 @@ class Query:
         charge = Charge(
             loss=self.cost, request=self.request, analyst=self.analyst, key=key, note=self.text, part=self.part
         )
-        for former in () if fresh else self.formers:
+        for former in () if fresh else self.earlier():
             before = self._before(former, key)
             if before is not None:
                 return before
@@ -107,22 +110,27 @@ class Query:
         if stored is not None:
             return self._answer(Release(receipt=stored.receipt, body=stored.body), stored.charge.loss, replayed=True)
         self.check_ready()
-        return self._answer(run(charge, [self.task(self.gate.secret())], self.gate), self.cost, replayed=False)
+        secret = self.gate.secret()
+        if self.fitting is None:
+            return self._answer(run(charge, [self.task(secret)], self.gate), self.cost, replayed=False)
+        fit = Fit(tasks=[way.task(secret) for way in self.ways], pick=self.fitting.pick)
+        return self._answer(run(charge, [self.choosing(secret)], self.gate, fit), self.cost, replayed=False)
 
     def _before(self, former: Priced, key: str | None) -> Answer | None:
-        """What was answered at this price, by all groups or without pairs of sums: a stored answer stays free in later
-        versions."""
-        query = replace(self, priced=former, formers=())
-        stored = self.gate.ledger.stored(query.request)
+        """What an earlier version answered at this price: a stored answer stays free in later versions."""
+        query = self.at(former)
+        stored = None if query.request == self.request else self.gate.ledger.stored(query.request)
         if stored is None or (key is not None and stored.charge.key != key):
             return None
         return query._answer(Release(receipt=stored.receipt, body=stored.body), stored.charge.loss, replayed=True)
 
+    def at(self, former: Priced) -> Query:
+        """The same question as an earlier version asked it."""
+        return replace(self, priced=former, earlier=tuple)
+
     def of_all_groups(self) -> Query:
         """As it is asked where no groups are chosen by their scores."""
-        if self.priced.top is None or not self.formers:
-            return self
-        return replace(self, priced=self.formers[0], formers=self.formers[1:])
+        return self if self.priced.top is None else self.at(next(iter(self.earlier())))
 
     def check_ready(self) -> None:
         """Raise, before anything is charged, if the data are not there. An analyst is not told why (rule 7)."""
@@ -140,6 +148,9 @@ class Query:
     @property
     def request(self) -> str:
         """Names what is computed and with which noise. HAVING, ORDER BY, LIMIT and names are free to change."""
+        if self.fitting is not None:
+            chosen = [self.fitting.bins, self.fitting.rows, self.fitting.histogram.law]
+            return fingerprint("fitted", chosen, [way.request for way in self.ways])
         read = self.priced
         computed: list[Any] = [read.plan.origin, read.plan.where, [key.value for key in read.plan.keys], read.bounds]
         if read.cells.private:
@@ -180,8 +191,28 @@ class Query:
         )
         return task if shown is None else task.showing(shown)
 
+    @property
+    def ways(self) -> list[Query]:
+        """If it chooses its limits: the same with each of those that may come out."""
+        return [] if self.fitting is None else [replace(self, priced=way, fitting=None) for way in self.fitting.ways]
+
+    def choosing(self, secret: bytes) -> Task:
+        """How many rows units have, from which the limits are chosen."""
+        assert self.fitting is not None  # noqa: S101  asked by `release`
+        chosen, task = self.fitting, self.task(secret)
+        return replace(
+            task,
+            habits=("in_all",),
+            bins=chosen.bins,
+            measures=(UNITS_IN_BINS,),
+            laws=(chosen.histogram.law,),
+            bounds=replace(task.bounds, rows=chosen.rows),
+        )
+
     def _answer(self, release: Release, paid: Loss, *, replayed: bool) -> Answer:
         """`paid` is what was charged for the release: prices that give the same noise have the same answer."""
+        if self.fitting is not None:
+            return self._fitted(release, paid, replayed=replayed)
         body = json.loads(release.body)
         asked = self.priced
         return Answer(
@@ -194,6 +225,20 @@ class Query:
             rows_are_units=self.table.unit is None,
             guarantee=guarantee([self.task(b"")], self.gate.ledger.terms.neighbors, paid),
             dropped=None if self.suggestion is None else self.suggestion.dropped(self.priced.bounds.groups),
+        )
+
+    def _fitted(self, release: Release, paid: Loss, *, replayed: bool) -> Answer:
+        """The answer with the limits that came out, and how they were chosen."""
+        assert self.fitting is not None  # noqa: S101  asked by `_answer`
+        body = json.loads(release.body)
+        histogram, *noisy = body["noisy"]
+        way = self.ways[body["picked"]]
+        plain = replace(release, body=json.dumps({"noisy": noisy}).encode())
+        answer: Answer = way._answer(plain, paid, replayed=replayed)
+        return replace(
+            answer,
+            fitted=self.fitting.fitted([histogram], body["picked"]),
+            guarantee=guarantee([self.choosing(b""), way.task(b"")], self.gate.ledger.terms.neighbors, paid),
         )
 
 

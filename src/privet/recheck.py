@@ -19,12 +19,13 @@ from typing import Any, NamedTuple
 RELATIONS = {"add-remove": "one unit is added or removed", "replace": "one unit is replaced by another"}
 PARAMETER = {"laplace": "scale", "gaussian": "variance", "exponential": "rate", "permute-and-flip": "rate"}
 NOISE, CHOICE = ("laplace", "gaussian"), ("exponential", "permute-and-flip")
-LAWS = {"count": NOISE, "sum": NOISE, "pair": NOISE, "people": NOISE, "distinct": NOISE,
-        "quantile": CHOICE, "min": CHOICE, "max": CHOICE, "keys": ("laplace",), "top": CHOICE}  # fmt: skip
+LAWS = {"count": NOISE, "sum": NOISE, "pair": NOISE, "squares": NOISE, "people": NOISE, "distinct": NOISE,
+        "quantile": CHOICE, "min": CHOICE, "max": CHOICE, "keys": NOISE, "top": CHOICE}  # fmt: skip
+JOINT = {"pair": 2, "squares": 3}  # numbers of a cell that a row divides: (u, v), or (u * u, 2 * u * v, v * v)
 FIELDS = ("role", "groups", "rows", "in_all", "cells", "low", "high", "quantile", "law", "threshold")
 FRACTION = re.compile(r"[0-9]{1,600}(/[1-9][0-9]{0,599})?")
 MOST_PARTS, LARGEST, FINEST = 1_000, 10**500, 2**4_096  # so that no input takes long
-UP, DOWN = ROUND_CEILING, ROUND_FLOOR
+UP, DOWN, PI_BELOW = ROUND_CEILING, ROUND_FLOOR, Fraction(314159265358979323846, 10**20)
 UNSEEN = """This check cannot see whether the back end enforced these limits and drew this noise.
 Tests and audits check that: see docs/testing.md and `privet audit`."""
 
@@ -96,9 +97,10 @@ def sensitivity(part: Part, neighbors: str) -> Sensitivity:
     most = min(limit, groups * rows)
     full, rest = divmod(most, rows)  # the worst case for squares: full cells, and one cell with the rest
     unit = Sensitivity(far * most, far**2 * (full * rows**2 + rest**2), far * rows, groups)
-    if part.role == "pair":  # a row divides `far` between two numbers of a cell; what goes and what comes do not cancel
-        times, touched = 1 + (neighbors == "replace"), min(2 * groups, far * most)
-        return Sensitivity(times * unit.l1, times * unit.l2_squared, unit.linf, min(times * touched, 2 * cells))
+    if part.role in JOINT:  # a row divides `far` among the numbers of a cell; what goes and what comes do not cancel
+        times, touched = 1 + (neighbors == "replace"), min(JOINT[part.role] * groups, far * most)
+        touched = min(times * touched, JOINT[part.role] * cells)
+        return Sensitivity(times * unit.l1, times * unit.l2_squared, unit.linf, touched)
     if neighbors == "add-remove":
         return unit
     half = cells // 2  # half of the cells have old rows at the far end, the others new rows
@@ -122,7 +124,8 @@ def _swaps(ends: tuple[int, int], unit: tuple[int, int, int], cells: int) -> Ite
 def price(part: Part, moved: Sensitivity, neighbors: str) -> Cost:
     """The cost of this noise on a vector with this sensitivity."""
     if part.role in ("keys", "top"):
-        return (_price_of_keys if part.role == "keys" else _price_of_top)(part, neighbors)
+        by_law = _price_of_keys if part.law == "laplace" else _price_of_gaussian_keys
+        return (by_law if part.role == "keys" else _price_of_top)(part, moved, neighbors)
     (l1, l2_squared, _, _), number, nothing = moved, part.parameter, Fraction(0)
     epsilon, rho = {
         "laplace": (l1 / number, (l1 / number) ** 2 / 2),
@@ -133,7 +136,7 @@ def price(part: Part, moved: Sensitivity, neighbors: str) -> Cost:
     return Cost(epsilon, nothing, rho, nothing)
 
 
-def _price_of_keys(part: Part, neighbors: str) -> Cost:
+def _price_of_keys(part: Part, _: Sensitivity, neighbors: str) -> Cost:
     """A unit moves `groups` counts by 1. A key that no other unit has is shown with the probability of the tail."""
     scale, above, delta = part.parameter, (part.threshold or 0) - 1, Fraction(1)
     epsilon, digits = part.groups / scale, 50 + int(scale).bit_length() // 3
@@ -146,7 +149,7 @@ def _price_of_keys(part: Part, neighbors: str) -> Cost:
     return Cost(epsilon, min(delta, Fraction(1)), epsilon**2 / 2, min(delta, Fraction(1)))
 
 
-def _price_of_top(part: Part, neighbors: str) -> Cost:
+def _price_of_top(part: Part, _: Sensitivity, neighbors: str) -> Cost:
     """Each round compares cells with each other: a unit moves one up and, if it has two groups, another one down."""
     (far, near), times = part.ends, part.rounds or 0
     limit = part.groups * part.rows if part.in_all is None else part.in_all
@@ -154,6 +157,29 @@ def _price_of_top(part: Part, neighbors: str) -> Cost:
     apart = far * rows + (near * min(rows, limit - rows) if part.groups > 1 else 0)
     each = part.parameter * apart * (1 + (neighbors == "replace"))
     return Cost(times * each, Fraction(0), times * each**2 / (8 if part.law == "exponential" else 2), Fraction(0))
+
+
+def _price_of_gaussian_keys(part: Part, moved: Sensitivity, _: str) -> Cost:
+    """Given that no key of one unit alone is shown on either side, zCDP of the other counts: delta has no factor."""
+    above = (part.threshold or 0) - 1
+    delta = min(part.groups * _tail(part.parameter, above), Fraction(1)) if above > 0 else Fraction(1)
+    return Cost(None, delta, moved.l2_squared / (2 * part.parameter), delta)
+
+
+def _tail(variance: Fraction, start: int) -> Fraction:
+    """P[X >= start] or slightly more: eight terms, then an integral, over the law's sum (claim gaussian-tail)."""
+
+    def curve(x: Fraction | int, rounding: str) -> Fraction:
+        return _bound(Context.exp, -(Fraction(x) ** 2) / (2 * variance), rounding, 50)
+
+    def root(square: Fraction) -> Fraction:
+        return _bound(Context.sqrt, square, DOWN, 50)
+
+    end = start + 8 - Fraction(1, 2)  # of half a step before the first number that is left; a step, if not convex there
+    end -= 0 if end**2 >= variance else Fraction(1, 2)
+    rest = curve(end, UP) * 4 * variance / (3 * end + root(end**2 + 8 * variance))
+    whole = max(root(2 * PI_BELOW * variance), 1 + 2 * curve(1, DOWN) + 2 * curve(2, DOWN))
+    return (sum(curve(x, UP) for x in range(start, start + 8)) + rest) / whole
 
 
 def _sum(prices: Iterable[Cost]) -> Cost:
@@ -177,13 +203,16 @@ def _shortages(parts: Sequence[tuple[Part, Sensitivity, Cost]], price: Cost, cha
 
 
 def _covers_basic(parts: Sequence[tuple[Part, Sensitivity, Cost]], price: Cost, charge: Cost) -> bool:
-    """By sums of epsilon and delta; or by one zCDP conversion of all parts but keys, plus the sums of the keys."""
-    paid = charge.epsilon or Fraction(0)
-    if price.epsilon is not None and price.epsilon <= paid and price.delta <= charge.delta:
-        return True
-    keys, others = (_sum(c for part, _, c in parts if (part.role == "keys") == wanted) for wanted in (True, False))
-    rho = others.rho or Fraction(0)
-    return rho > 0 and implies(rho, paid - (keys.epsilon or 0), charge.delta - keys.delta)
+    """By sums, but for one zCDP conversion: of the parts without a pure epsilon, or of all but keys that have one."""
+    for kept in ([part.role for part, _, _ in parts], ["keys"]):  # these keep their pure epsilon if they have one
+        pure = [cost.epsilon is not None and part.role in kept for part, _, cost in parts]
+        one, other = (
+            _sum(c for (_, _, c), own in zip(parts, pure, strict=True) if own == wanted) for wanted in (True, False)
+        )
+        left, delta = (charge.epsilon or Fraction(0)) - (one.epsilon or 0), charge.delta - price.delta
+        if implies(other.rho, left, delta) if other.rho else min(left, delta) >= 0:
+            return True
+    return False
 
 
 def implies(rho: Fraction, epsilon: Fraction, delta: Fraction) -> bool:
@@ -237,13 +266,14 @@ def _part(given: object, what: str) -> Part:
 
 def _ends(fields: dict[str, Any], what: str) -> tuple[int, int]:
     role, given = fields["role"], fields["quantile"]
-    ranged = role in ("sum", "pair", "top")
+    ranged = role in ("sum", "top") or role in JOINT
     low, high = (_whole(fields[n], f"{n} of {what}", -LARGEST, nullable=not ranged) or 0 for n in ("low", "high"))
     share = _fraction(given, f"quantile of {what}", nullable=role != "quantile")
-    if role == "pair" and (low != 0 or high < 1):
-        raise ValueError(f"{what}: rows of a pair have a low of 0 and a high of 1 or more")
+    if role in JOINT and (low != 0 or high < JOINT[role] - 1):
+        raise ValueError(f"{what}: rows of a pair have a low of 0 and a high of 1 or more, those of squares 2 or more")
     if low > high or (share is not None and (role != "quantile" or not 0 < share < 1 or str(share) != given)):
         raise ValueError(f"{what}: low must not exceed high; a quantile is between 0 and 1, in lowest terms")
+    high = high**2 if role == "squares" else high  # u + v is at most `high`, and so (u + v)**2 at most its square
     ends = (max(high, 0), max(-low, 0)) if ranged else (2 if role in ("min", "max") else 1, 0)  # min, max: half rows
     ends = (share.numerator, share.denominator - share.numerator) if share else ends
     return (max(ends), min(ends)) if any(ends) else (1, 0)  # a sum that is always 0 is priced as a count

@@ -21,7 +21,7 @@ from privet.core.claim import claim
 from privet.core.expression import And, Case, Column, Compare, Expression, IsNull, Literal, Not, Relation
 from privet.core.laws import Law
 from privet.core.loss import Loss
-from privet.core.measures import ROWS, Measure, Role
+from privet.core.measures import ROWS
 from privet.core.parts import Gauge, Part, Setting, priced, total_loss
 from privet.core.plan import Aggregate, Function, Key, Plan, fingerprint
 from privet.core.sensitivity import Bounds
@@ -29,6 +29,7 @@ from privet.core.shape import Form, Shape
 from privet.engine import BINS, guarantee, run
 from privet.errors import InvalidInputError
 from privet.estimates.accuracy import half_width
+from privet.estimates.fitting import UNITS_IN_BINS
 from privet.estimates.priced import Outline, outline
 from privet.ledger import Charge, Receipt
 from privet.query import Query, warnings_of
@@ -36,7 +37,6 @@ from privet.query import Query, warnings_of
 UNITS, NUMBERS = Fraction(95, 100), Fraction(99, 100)  # that are covered by what is suggested
 SURE = Fraction(95, 100)
 NAMES = ("groups", "rows")
-UNITS_IN_BINS = Measure(role=Role.PEOPLE, value=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,7 +180,8 @@ def tasks_of(query: Query, wanted: Sequence[Histogram], secret: bytes) -> list[T
     """One for the groups and rows of units together, and one for each column."""
     task, habits = replace(query.task(secret), top=None), [one for one in wanted if one.read is None]
     one_bin = Bounds(groups=1, rows=1, neighbors=task.bounds.neighbors)
-    counted = replace(task, habits=True, measures=(UNITS_IN_BINS,) * len(habits), laws=_laws(habits), bounds=one_bin)
+    counted = replace(task, habits=NAMES, bins=BINS, measures=(UNITS_IN_BINS,) * len(NAMES), laws=_laws(habits))
+    counted = replace(counted, bounds=one_bin)
     return ([counted] if habits else []) + [_column(task, one, one.read) for one in wanted if one.read is not None]
 
 

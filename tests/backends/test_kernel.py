@@ -33,6 +33,7 @@ from privet.backends import Task, kernel, kernel_loops, pile, rowsql, written
 from privet.backends import duckdb as engine
 from privet.backends.duckdb import DuckDb
 from privet.backends.fused import exact as fused_exact
+from privet.backends.reading import reading
 from privet.backends.reference import Reference
 from privet.backends.sqlgen import Statement
 from privet.catalog.declarations import LIMITS
@@ -443,7 +444,7 @@ def test_the_last_clamp_is_in_the_kernel(store: nasty.Store, exact: Exact, monke
     rows = [{"id": 1, "ward": "A", "tag": 2**61 + 5, "note": None}, {"id": 1, "ward": "A", "tag": -7, "note": None}]
     raw = store.put(nasty.Made(table=task.table, types={"id": "INTEGER", **TYPES}, rows=rows))
     far = Integer(-100, 2**62)
-    loose = lambda kind, *rest: engine.reading(far if isinstance(kind, Integer) else kind, *rest)  # noqa: E731
+    loose = lambda kind, *rest: reading(far if isinstance(kind, Integer) else kind, *rest)  # noqa: E731
     monkeypatch.setattr("privet.backends.originsql.reading", loose)
     monkeypatch.setattr("privet.backends.sqlgen.confined", lambda term, _: term)
     assert exact(task, raw) == [[2, 0, 0, 0, 0], [2**61, 0, 0, 0, 0]]

@@ -50,7 +50,7 @@ from privet.core.expression import (
 )
 from privet.core.measures import CHOSEN, Role, measures_of
 from privet.core.narrow import narrowed
-from privet.core.origin import MADE, check_clamped, in_one_group, origin_of, shapes_of
+from privet.core.origin import MADE, check_clamped, origin_of, shapes_of, varying_keys
 from privet.core.parts import Setting, sensitivity_of
 from privet.core.plan import Aggregate, Function, Joined, Key, Origin, PerUnit, Plan, Scan
 from privet.core.schema import Integer, Kind, Number, Text
@@ -313,11 +313,11 @@ def test_keys_that_are_constant_need_one_group() -> None:
 
     def one(origin: Origin, *names: str) -> bool:
         keys = tuple(Key(name=name, value=Coalesce((Column(name), Literal("?")))) for name in names)
-        return in_one_group(Plan(table="a", origin=origin, keys=keys, aggregates=(), outputs=()), kinds)
+        return varying_keys(Plan(table="a", origin=origin, keys=keys, aggregates=(), outputs=()), kinds) == []
 
     assert one(scan, "sex")
     assert not one(scan, "sex", "ward")
-    assert not one(scan)  # one group of all rows: nothing to spare
+    assert one(scan)  # one group of all rows
     assert one(joined, "sex", "other")
     assert not one(joined, "place")
     assert not one(replace(joined, by_unit=False), "other")
@@ -888,10 +888,10 @@ def test_a_public_table_is_checked_like_any_other(tmp_path: Path) -> None:
 
 
 def test_a_public_table_that_cannot_be_read_names_its_column(monkeypatch: pytest.MonkeyPatch) -> None:
-    def failing(table: Table, _: Raw) -> list[str]:
-        return ["SELECT error('SECRET')"] if "beds" in table.columns else []
+    def failing(table: Table, _: Raw) -> list[tuple[str, str]]:
+        return [("beds", "SELECT error('SECRET')")] if "beds" in table.columns else []
 
-    monkeypatch.setattr("privet.backends.duckdb._trials", failing)
+    monkeypatch.setattr("privet.backends.duckdb.counts", failing)
     with DuckDb(Path(), {"p": frame_of(WARDS)}) as engine, raises_code(InvalidInputError, "unreadable-value: 'beds'"):
         engine.check(WARDS.table)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from random import Random
 from types import SimpleNamespace
@@ -41,11 +42,13 @@ from support.visits import (
     visits,
 )
 
+from privet import engine
 from privet.backends import Task, cellsql, keysql, reference, spreadsql, sqlgen
 from privet.backends.duckdb import DuckDb, portable
 from privet.backends.reference import BINS, Reference, _passing, bounded
 from privet.backends.written import write
 from privet.core.expression import Column, Literal
+from privet.core.laws import DiscreteLaplace
 from privet.core.measures import Role
 from privet.core.schema import Integer, Kind, Text
 from privet.errors import RefusedQueryError
@@ -80,11 +83,15 @@ def test_habits_by_hand() -> None:
     many = visits(*(("c", f"{n}", 0) for n in range(5)), *[("d", "x", 0)] * 5)
     table = table_of(VISITS)
     tasks = task_of(table), task_of(table, chosen=(("Ulm",),), rest=True), task_of(table, chosen=())
-    groups, rows = Reference({"t": FEW[:4] + many}).habits(tasks[0])
+    right = Reference({"t": FEW[:4] + many})
+    groups, rows, _ = right.habits(tasks[0])
     assert (groups, rows) == ([2, 1, 0, 1] + [0] * (BINS - 4), [2, 1, 0, 1] + [0] * (BINS - 4))
-    assert Reference({"t": FEW[:4] + many}).habits(tasks[1])[0][:3] == [3, 1, 0]
-    assert Reference({"t": FEW[:4] + many}).habits(tasks[2]) == ([0] * BINS, [0] * BINS)
-    assert Reference({"t": FEW}).habits(task_of(table_of(VISITS, unit=None))) == ([6] + [0] * 40, [6] + [0] * 40)
+    for most, counted in ((1, [2, 1, 0, 1]), (2, [0, 3, 0, 1]), (3, [0, 2, 1, 1]), (99, [0, 2, 0, 2])):
+        in_all = right.habits(replace(tasks[0], bounds=replace(tasks[0].bounds, rows=most)))[2]
+        assert in_all == counted + [0] * (BINS - 4), most
+    assert right.habits(tasks[1])[0][:3] == [3, 1, 0]
+    assert right.habits(tasks[2]) == ([0] * BINS, [0] * BINS, [0] * BINS)
+    assert Reference({"t": FEW}).habits(task_of(table_of(VISITS, unit=None))) == ([6] + [0] * 40,) * 3
 
 
 def test_bins_hold_powers_of_two() -> None:
@@ -135,6 +142,33 @@ def test_the_rest_is_bounded_like_any_other_cell() -> None:
             assert sum(move > 0 for move in moved) <= task.bounds.groups
             crowded |= moved[-1] == most == 3
     assert crowded
+
+
+def test_the_people_of_the_rest_are_one_number() -> None:
+    """Of all that back ends count only the last number gets noise and leaves the gate; a unit moves it by 1."""
+    law, moves = DiscreteLaplace(Fraction(1)), set()
+    for seed in range(30):
+        rng = Random(seed)
+        with_p, without = neighbors(rng, random_visits(rng))
+        task = task_of(
+            table_of(VISITS), (Role.PEOPLE, None), chosen=random_chosen(rng), rest=True,
+            bounds=(rng.randint(1, 3), rng.randint(1, 3)), secret=rng.randbytes(4),
+        )  # fmt: skip
+        task = replace(task, measures=(replace(task.measures[0], rest=True),), laws=(law,))
+        numbers = [engine._added(task, exact(rows, task), Silent()) for rows in (with_p, without)]
+        assert [list(map(len, vectors)) for vectors in numbers] == [[1], [1]]
+        moves.add(numbers[0][0][0] - numbers[1][0][0])
+    assert moves == {0, 1}
+
+
+class Silent:
+    """No noise."""
+
+    def draw(self, law: object, size: int) -> Any:
+        return [0] * size
+
+    def choose(self, *_: object) -> int:
+        raise AssertionError
 
 
 def test_what_a_unit_keeps_does_not_depend_on_keys_of_others() -> None:

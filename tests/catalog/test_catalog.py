@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -17,6 +18,7 @@ from support.refusals import raises_code
 
 from privet.catalog import vault_file
 from privet.catalog.vault_file import Catalog, Source, Table, parse, portable
+from privet.catalog.writing import Writing
 from privet.core.schema import Boolean, Category, Date, Integer, Kind, Number, Text, Timestamp
 from privet.core.unit import Neighbors
 from privet.errors import InvalidInputError
@@ -87,6 +89,12 @@ def test_declarations_are_values_that_nobody_can_change() -> None:
         ({"public": True, "unit": None, "max_groups": 2}, "unneeded-option: protected"),
         ({"key": ("age",)}, "unneeded-option: tells"),
         ({"public": True, "unit": None, "key": ("no",)}, "unknown-column: 'no'"),
+        ({"writing": {"weight": {"marks": ["kg"]}}}, "unknown-column: 'weight'"),
+        ({"writing": {"age": {"unit": "kg"}}}, "unknown-option: 'unit'"),
+        ({"writing": {"age": "kg"}}, "wrong-type: 'age' … 'kg'"),
+        ({"writing": {"age": {"offset": "utc"}}}, "unneeded-option: offset … integer"),
+        ({"writing": {"age": {"decimal": ","}}, "source": replace(CSV, thousands=",")}, "contradiction: 'age'"),
+        ({"columns": {"t": Text()}, "writing": {"t": {"marks": ["kg"]}}}, "unneeded-option: marks … text"),
     ],
 )
 def test_tables_that_are_refused(parts: dict[str, object], problem: str) -> None:
@@ -130,6 +138,59 @@ def test_sources_that_are_refused(parts: dict[str, object], problem: str) -> Non
     given_parts = {"kind": "csv", "path": "x.csv"} | parts if parts != {"kind": "csv"} else parts
     with raises_code(InvalidInputError, problem):
         Source(**given_parts)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("parts", "problem"),
+    [
+        ({"date_format": 5}, "wrong-type: date_format"),
+        ({"date_format": "%d.%m"}, "wrong-format: day, month"),
+        ({"date_format": "%d.%m.%Y%"}, "wrong-format: day, month"),
+        ({"date_format": "%d.%m.%Y %y"}, "wrong-format: day, month"),
+        ({"date_format": "%d.%m.%Y %M"}, "wrong-format: a minute and no hour"),
+        ({"date_format": "%d.%m.%Y %I:%M"}, "wrong-format: %p"),
+        ({"date_format": "%d.%m.%Y %H:%M %p"}, "wrong-format: %p"),
+        ({"date_format": "%d.%m.%Y %H:%M%z Uhr", "offset": "utc"}, "wrong-format: end"),
+        ({"date_format": "%d.%m.%Y 00:00"}, "wrong-format: digit"),
+        ({"date_format": "%d.%m.%Y %H:%M:%S%f"}, "wrong-format: %f"),
+        ({"date_format": "%d.%m.%Y%z"}, "missing-option: offset"),
+        ({"date_format": "%d.%m.%Y", "offset": "utc"}, "contradictory-options: %z"),
+        ({"offset": "Berlin"}, "unknown-choice: 'Berlin'"),
+        ({"decimal": ";"}, "unknown-choice: decimal"),
+        ({"thousands": "00"}, "invalid-mark: thousands"),
+        ({"marks": "kg"}, "not-a-list: marks"),
+        ({"marks": ["kg", "kg"]}, "duplicate-value: marks"),
+        ({"marks": ["5x"]}, "invalid-mark: '5x'"),
+        ({"marks": ["e5"]}, "invalid-mark: 'e5'"),
+        ({"marks": ["kg "]}, "invalid-mark: 'kg '"),
+        ({"marks": ["x" * 21]}, "invalid-mark: mark"),
+        ({"marks": ["x\0"]}, "invalid-mark: mark"),
+    ],
+)
+def test_writings_that_are_refused(parts: dict[str, Any], problem: str) -> None:
+    with raises_code(InvalidInputError, problem):
+        Writing(**parts)
+
+
+def test_how_a_column_is_written_is_kept_and_named_by_the_digest() -> None:
+    body = VISITS + (
+        'day = {kind = "date", low = 2020-01-01, high = 2021-01-01, date_format = "%m/%d/%Y %I:%M %p"}\n'
+        'cost = {kind = "number", low = 0, high = 1, step = 1, decimal = ".", thousands = ",", marks = ["$", "kg"]}\n'
+        'at = {kind = "timestamp", low = 2020-01-01 00:00:00, high = 2021-01-01 00:00:00, offset = "utc"}\n'
+    )
+    table = parse(text_of(body)).tables["visits"]
+    assert dict(table.writing) == {
+        "day": Writing(date_format="%m/%d/%Y %I:%M %p"),
+        "cost": Writing(decimal=".", thousands=",", marks=("$", "kg")),
+        "at": Writing(offset="utc"),
+    }
+    assert vault_file.section(table).endswith(body.partition("columns]\n")[2])
+    plain = replace(table, writing={})
+    assert len({plain.digest, table.digest, replace(table, writing={"at": {"offset": "ignore"}}).digest}) == 3
+    # what a vault of an earlier version has in its ledger
+    assert make().digest == "b1acbd23a58c29178bc817cd87124ac84842b13c3e22636ac662dd2d31f31180"
+    with raises_code(InvalidInputError, "unneeded-option: 'at' … decimal … timestamp"):
+        parse(text_of(body.replace('offset = "utc"', 'decimal = ","')))
 
 
 def test_a_catalog_grows_and_is_updated() -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -62,8 +64,16 @@ def test_edges_missing_values_and_repeated_units() -> None:
         {"names": ("city", "extra", "id", "age", "cost", "ok", "ward", "day", "time"), "delimiter": "|"},
     ],
 )
-def test_a_file_that_the_declaration_reads(source: dict[str, object], tmp_path: Path) -> None:
-    table = table_of(**source)
+@pytest.mark.parametrize(
+    "writing",
+    [
+        {},
+        {"time": {"offset": "utc"}, "cost": {"decimal": ",", "thousands": ""}, "day": {"date_format": "%Y %B %d"}},
+        {"time": {"date_format": "%d/%m/%Y %I:%M:%S.%f %p%z", "offset": "utc"}, "cost": {"marks": ["$"]}},
+    ],
+)
+def test_a_file_that_the_declaration_reads(source: dict[str, object], writing: dict[str, Any], tmp_path: Path) -> None:
+    table = replace(table_of(**source), writing=writing)
     write_csv(tmp_path / "data.csv", table, 50)
     made = dummy(table, 50)
     with connect(tmp_path / "scratch") as connection:

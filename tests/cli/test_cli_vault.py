@@ -251,6 +251,27 @@ def test_bounds_are_suggested_for_a_price(vault: str, run: Run, fails: Fails) ->
     expect_code("wrong-usage: --epsilon", fails(2, "suggest", vault, question))
 
 
+def test_a_question_chooses_its_limits(vault: str, run: Run) -> None:
+    auto = ("--max-groups", "3", "--max-rows-per-group", "20", "--bounds", "auto")
+    by_cost = "SELECT CASE WHEN cost < 25 THEN 1 WHEN cost < 50 THEN 2 WHEN cost < 75 THEN 3 ELSE 4 END AS q,"
+    by_cost += " COUNT(*) AS n FROM visits GROUP BY 1"
+    page = " ".join(run("explain", vault, by_cost, "--epsilon", "0.4", *auto).split())
+    assert "released first, to choose limits │ └─ how many units have how many rows: 25.0 % of the price" in page
+    assert "It chooses how many rows of each pid count in all: 1, 2, 4, 8, 16, 32 or 60 rows" in page
+    facts = json.loads(run("explain", vault, by_cost, "--epsilon", "0.4", "--json", *auto))["result"]
+    assert (facts["choosing"]["limits"][-1], facts["choosing"]["epsilon"], facts["cost"]["epsilon"]) == (60, 0.1, 0.4)
+    told = json.loads(run("query", vault, by_cost, "--epsilon", "0.4", "--json", *auto))["result"]
+    assert told["fitted"]["declared"] == 60
+    assert told["cost"]["epsilon"] == 0.4
+    Path("answer.json").write_text(run("query", vault, by_cost, "--epsilon", "0.4", "--json", *auto))
+    assert "The charge covers the price." in run("recheck", "answer.json")
+    kept = " ".join(run("explain", vault, COUNT, "--epsilon", "0.4", *auto).split())
+    assert "The limits stay as declared, and nothing is spent on choosing them: it has fewer than 4 groups" in kept
+    facts = json.loads(run("explain", vault, COUNT, "--epsilon", "0.4", "--json", *auto))["result"]
+    assert facts["choosing"]["kept"].startswith("it has fewer than 4 groups")
+    assert json.loads(run("explain", vault, COUNT, "--epsilon", "0.4", "--json"))["result"]["choosing"] is None
+
+
 def test_dummy_rows(vault: str, run: Run, fails: Fails) -> None:
     assert "10 made-up rows in d.csv" in run("dummy", vault, "visits", "--rows", "10", "--out", "d.csv")
     assert len(Path("d.csv").read_text().splitlines()) == 11

@@ -683,6 +683,25 @@ age ^ 2 => POWER(age, 2)
 TRUNC(cost) => (cost rounded by trunc to multiples of 1)
 TRUNCATE(cost, 1) => (cost rounded by trunc to multiples of 0.1)
 SAFE_DIVIDE(cost, 4) => (cost * 0.25)
+SAFE_DIVIDE(cost, age) => (cost / CASE WHEN (age = 0) THEN NULL ELSE age END)
+cost / NULLIF(age, 0) => (cost / CASE WHEN (age = 0) THEN NULL ELSE age END)
+cost / (age + 1) => (cost / (age + 1))
+cost // (age + 1) => ((cost / (age + 1)) rounded by trunc to multiples of 1)
+ROUND(cost / (age + 1), 2) => ((cost / (age + 1)) rounded by round to multiples of 0.01)
+SQRT(age) => SQRT(age)
+CBRT(age) => CBRT(age)
+POWER(age, 0.5) => SQRT(age)
+POWER(age, 1.5) => SQRT(POWER(age, 3))
+POWER(age, 0.25) => POWER(age, 1 / 4)
+POWER(age + 1, -1) => (1 / (age + 1))
+POWER(age + 1, -0.5) => SQRT((1 / (age + 1)))
+POWER(age, 1.0 / 3) => CBRT(age)
+LN(age + 1) => LN((age + 1))
+LOG10(age + 1) => LOG(10, (age + 1))
+LOG2(age + 1) => LOG(2, (age + 1))
+LOG(7, age + 1) => LOG(7, (age + 1))
+LOG(age + 1, 7) => LOG(7, (age + 1))
+EXP(age / 10) => EXP((age * 0.1))
 NVL2(age, 1, 2) => CASE WHEN (age IS NULL) THEN 2 ELSE 1 END
 DECODE(ward, 'A', 1, NULL, 2, 3) => CASE WHEN (ward = 'A') THEN 1 WHEN (ward IS NULL) THEN 2 ELSE 3 END
 DECODE(ward, 'A', 1) => CASE WHEN (ward = 'A') THEN 1 ELSE NULL END
@@ -743,13 +762,25 @@ ISOYEAR(day, day) => unsupported-sql: ISOYEAR
 DATE_PART('year') => unsupported-sql: DATE_PART … 'year'
 DATE_TRUNC('month') => unsupported-sql: DATE_TRUNC … 'month'
 DATE_TRUNC('decade', day) => unknown-choice: 'decade'
-SQRT(age) => unsupported-function: SQRT
-LN(age) => unsupported-function: LN
-POWER(age, 0) => out-of-range: POWER … 0 … below 1
-POWER(age, 0.5) => not-whole: POWER … 2
+LN(age) => out-of-domain: LN … no value at 0 … LN(NULLIF(age, 0)) … LN(GREATEST(age, 1)) … WHERE age > 0
+LN(age - 9) => out-of-domain: LN … from -9 … LN(GREATEST(x, 1)) … WHERE x > 0
+SQRT(age - 9) => out-of-domain: SQRT … below 0 … SQRT(GREATEST(x, 0)) … WHERE x >= 0
+LN(0) => out-of-domain: no value
+LOG(age) => wrong-arguments: LOG … LN(x) or LOG10(x)
+LOG(1, age) => out-of-range: LOG … LOG(2, x)
+LOG(cost, age) => out-of-range: LOG … LOG(2, x)
+EXP(age) => too-large: EXP … 120 … EXP(LEAST(age, 80))
+LN(cost * cost + 1) => too-fine: different values … coarser step … LN(ROUND(x / 1e2) * 1e2)
+POWER(age, 0) => out-of-range: POWER … 0 … 0.5
+POWER(age, 0.1) => out-of-range: POWER … 0.1 … 0.5
+POWER(age, cost) => out-of-range: POWER … 0.5
+cost / age => out-of-domain: by age … can be 0 … NULLIF(age, 0) … GREATEST(age, 1) … WHERE age > 0
+cost / 0 => division-by-zero
+1 / SQRT(age) => out-of-domain: can be 0 … GREATEST(x, 1)
+ROUND(SQRT(cost), 30) => too-fine: 4
 age % 0 => constant-needed: 'age % 0' … than 0
 MOD(age, cost) => constant-needed: 'age % cost' … than 0
-age // 0 => constant-needed: 'age // 0' … than 0
+age // 0 => division-by-zero: 'age // 0'
 day + INTERVAL age DAY => unsupported-sql: INTERVAL … answered
 day + INTERVAL '1 fortnight' => unknown-choice: 'FORTNIGHT' … span
 day + INTERVAL 'x' => syntax-error: "INTERVAL 'x'"

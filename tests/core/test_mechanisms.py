@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from fractions import Fraction
 
 import mpmath as mp
@@ -13,7 +15,10 @@ from support.refusals import raises_code
 from privet.core.exponential import _alternating_series
 from privet.core.laws import Choice, DiscreteGaussian, DiscreteLaplace
 from privet.core.mechanisms import (
+    first,
     gaussian_for_rho,
+    gaussian_key_threshold,
+    gaussian_tail,
     key_threshold,
     laplace_epsilon,
     laplace_for,
@@ -122,6 +127,35 @@ def test_key_threshold_is_the_smallest_safe_one(scale: Fraction, delta: Fraction
 def test_without_a_delta_no_key_is_selected() -> None:
     with raises_code(InvalidInputError, "missing-delta: undeclared"):
         key_threshold(DiscreteLaplace(Fraction(1)), Fraction(0), 1)
+    with raises_code(InvalidInputError, "missing-delta: undeclared"):
+        gaussian_key_threshold(DiscreteGaussian(Fraction(1)), Fraction(0), 1)
+
+
+@pytest.mark.parametrize("variance", [Fraction(1, 9), Fraction(1), Fraction(7, 3), Fraction(441), Fraction(10**5)])
+def test_gaussian_key_threshold_is_the_smallest_safe_one(variance: Fraction) -> None:
+    """By the sum of the law, but for 0.3 %."""
+    far = 30 * math.isqrt(math.ceil(variance)) + 30
+    with mp.workprec(200):
+        terms = [mp.exp(-mp.mpf(x * x) * variance.denominator / (2 * variance.numerator)) for x in range(far)]
+        whole = 2 * mp.fsum(terms) - 1
+        for delta, max_keys in itertools.product((Fraction(1, 20), Fraction(1, 10**6), Fraction(1, 10**30)), (1, 40)):
+            threshold = gaussian_key_threshold(DiscreteGaussian(variance), delta, max_keys)
+            limit = mp.mpf(delta.numerator) / delta.denominator / max_keys * whole
+            assert mp.fsum(terms[threshold - 1 :]) <= limit
+            assert threshold == 2 or mp.fsum(terms[threshold - 2 :]) > limit * mp.mpf("0.997")
+
+
+def test_the_threshold_of_very_wide_gaussian_noise_is_found_quickly() -> None:
+    law = DiscreteGaussian(Fraction(2**99))
+    threshold = gaussian_key_threshold(law, Fraction(1, 10**9), 7)
+    assert 7 * gaussian_tail(law, threshold - 1, 200) <= Fraction(1, 10**9) < 7 * gaussian_tail(law, threshold - 2, 200)
+    assert abs((threshold - 1) / math.sqrt(2**99) - 6.3) < 0.1
+
+
+@pytest.mark.parametrize("near", [1, 2, 57, 100, 101, 10**9])
+def test_the_first_good_number_is_found_from_anywhere(near: int) -> None:
+    for least in (1, 2, 100, 12_345_678):
+        assert first(lambda n, least=least: n >= least, near) == least
 
 
 @pytest.mark.parametrize("scale", [Fraction(1, 5), Fraction(1), Fraction(10), Fraction(3001, 7), Fraction(10**60)])

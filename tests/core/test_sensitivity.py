@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from privet.core.sensitivity import Bounds, Sensitivity, pair_sensitivity, sensitivity
+from privet.core.sensitivity import Bounds, Sensitivity, joint_sensitivity, sensitivity
 from privet.core.unit import Neighbors
 
 RANGES = [(0, 1), (0, 3), (-2, 1), (-3, -1), (1, 2), (-1, 1), (2, 2), (-2, 0)]
@@ -63,6 +63,24 @@ def test_reach_is_the_largest_change_there_is(  # noqa: PLR0917
         assert sensitivity(low, high, None, bounds) == sensitivity(low, high, cells, bounds)
 
 
+def squares(width: int, cells: int, limits: Bounds) -> list[tuple[int, ...]]:
+    """Everything that one bounded unit can add to the three numbers of every cell, row by row."""
+    adds = [(u * u, 2 * u * (width - u), (width - u) ** 2) for u in range(width + 1)]
+    sums = [
+        {
+            tuple(map(sum, zip((0, 0, 0), *rows, strict=True)))
+            for rows in itertools.combinations_with_replacement(adds, n)
+        }
+        for n in range(limits.rows + 1)
+    ]
+    return [
+        tuple(number for cell in found for number in cell)
+        for heap in itertools.product(range(limits.rows + 1), repeat=cells)
+        if sum(n > 0 for n in heap) <= limits.groups and (limits.in_all is None or sum(heap) <= limits.in_all)
+        for found in itertools.product(*(sums[n] for n in heap))
+    ]
+
+
 def pairs(width: int, cells: int, limits: Bounds) -> list[tuple[int, ...]]:
     """Everything that one bounded unit can add to the two numbers of every cell."""
     heaps = [
@@ -94,20 +112,58 @@ def test_reach_of_a_pair_is_the_largest_change_there_is(
     """Equality under both relations: one unit puts all its rows at one end, the other at the other."""
     bounds = Bounds(groups=groups, rows=rows, in_all=in_all, neighbors=Neighbors.ADD_REMOVE)
     units = pairs(width, cells, bounds)
-    assert pair_sensitivity(width, cells, bounds) == largest(units)
+    assert joint_sensitivity(width, 2, cells, bounds) == largest(units)
     swaps = {tuple(a - b for a, b in zip(*pair, strict=True)) for pair in itertools.product(units, repeat=2)}
     bounds = replace(bounds, neighbors=Neighbors.REPLACE)
-    assert pair_sensitivity(width, cells, bounds) == largest(list(swaps))
+    assert joint_sensitivity(width, 2, cells, bounds) == largest(list(swaps))
     if cells >= 2 * min(groups, in_all or groups):
-        assert pair_sensitivity(width, None, bounds) == pair_sensitivity(width, cells, bounds)
+        assert joint_sensitivity(width, 2, None, bounds) == joint_sensitivity(width, 2, cells, bounds)
+
+
+@pytest.mark.parametrize("width", [2, 3, 4])
+@pytest.mark.parametrize(
+    ("cells", "groups", "rows", "in_all"),
+    [
+        (1, 1, 1, None),
+        (1, 1, 2, None),
+        (1, 1, 3, 2),
+        (2, 1, 2, None),
+        (2, 2, 1, None),
+        (2, 2, 2, 1),
+        (2, 2, 2, 3),
+        (3, 1, 1, None),
+    ],
+)
+def test_reach_of_squares_is_the_largest_change_there_is(
+    width: int, cells: int, groups: int, rows: int, in_all: int | None
+) -> None:
+    """Equality under both relations, by all values of all rows."""
+    bounds = Bounds(groups=groups, rows=rows, in_all=in_all, neighbors=Neighbors.ADD_REMOVE)
+    units = squares(width, cells, bounds)
+    assert joint_sensitivity(width**2, 3, cells, bounds) == largest(units)
+    far = sorted(units, key=sum)[-400:] if len(units) > 400 else units  # the fullest, and all that take their place
+    swaps = {tuple(a - b for a, b in zip(*two, strict=True)) for two in itertools.product(far, units)}
+    bounds = replace(bounds, neighbors=Neighbors.REPLACE)
+    assert joint_sensitivity(width**2, 3, cells, bounds) == largest(list(swaps))
+    if cells >= 2 * min(groups, in_all or groups):
+        assert joint_sensitivity(width**2, 3, None, bounds) == joint_sensitivity(width**2, 3, cells, bounds)
+
+
+def test_squares_cost_their_rows_times_the_square_of_the_width() -> None:
+    """And in sum no less for any row: u + v is the width, so u * u + 2 * u * v + v * v is its square."""
+    for cells in (1, 2, 7, None):
+        bounds = Bounds(groups=1, rows=4, neighbors=Neighbors.ADD_REMOVE)
+        assert joint_sensitivity(100**2, 3, cells, bounds).l1 == 4 * 100**2
+        assert joint_sensitivity(100**2, 3, cells, replace(bounds, neighbors=Neighbors.REPLACE)).l1 == 2 * 4 * 100**2
+    assert {u * u + 2 * u * (100 - u) + (100 - u) ** 2 for u in range(101)} == {100**2}
 
 
 def test_a_pair_costs_its_rows_times_its_width_in_any_number_of_cells() -> None:
     """The rule, and the witness for a replaced unit: from the lowest to the highest value, in one cell."""
     for cells in (1, 2, 7, None):
         bounds = Bounds(groups=1, rows=4, neighbors=Neighbors.ADD_REMOVE)
-        assert pair_sensitivity(100, cells, bounds).l1 == 4 * 100
-        assert pair_sensitivity(100, cells, replace(bounds, neighbors=Neighbors.REPLACE)).l1 == 2 * 4 * 100
+        assert joint_sensitivity(100, 2, cells, bounds).l1 == 4 * 100
+        assert joint_sensitivity(100, 2, cells, replace(bounds, neighbors=Neighbors.REPLACE)).l1 == 2 * 4 * 100
     low, high = (0, 400), (400, 0)
     assert sum(abs(a - b) for a, b in zip(low, high, strict=True)) == 800
 

@@ -48,7 +48,7 @@ def answered(asked: Plan, table: list[Row]) -> list[dict[str, Any]]:
     read: Priced = ask(outline(asked, KINDS, bounds(1, 1)), BUDGET, Price(epsilon=1))
     vectors = []
     for measure in read.measures:
-        numbers, below = [], []
+        numbers, below, products = [], [], []
         for cell in list(read.cells.keys()):
             rows = [row for row in table if (row["sex"],) == cell]
             values = [None if measure.value is None else evaluate(measure.value, row) for row in rows]
@@ -56,9 +56,11 @@ def answered(asked: Plan, table: list[Row]) -> list[dict[str, Any]]:
                 numbers.append(len(rows) if measure.value is None else sum(value is not None for value in values))
             else:
                 steps = [int(value / measure.step) - measure.center for value in values if value is not None]  # type: ignore[operator]
-                numbers.append(sum(steps))
-                below.append(sum(measure.high - step for step in steps))
-        vectors.append(numbers + below * (measure.role == "pair"))
+                power = 2 if measure.role == "squares" else 1
+                numbers.append(sum(step**power for step in steps))
+                below.append(sum((measure.high - step) ** power for step in steps))
+                products.append(sum(2 * step * (measure.high - step) for step in steps))
+        vectors.append(numbers + products * (measure.numbers == 3) + below * (measure.numbers > 1))
     return [{name: plain(item) for name, item in line.items()} for line in lines(read, vectors, F(95, 100))]
 
 

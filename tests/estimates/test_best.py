@@ -25,7 +25,7 @@ from privet.estimates.choosing import Affected, affected, selection_of
 from privet.estimates.estimate import rows_of
 from privet.estimates.moments import Estimate
 from privet.estimates.priced import Priced, outline
-from privet.estimates.pricing import Price, ask, ask_all
+from privet.estimates.pricing import ALL_GROUPS, Price, ask
 from privet.estimates.publication import AS_PRINTED, AS_RELEASED, Publication
 from privet.estimates.split import regret
 from privet.estimates.top import best_of
@@ -109,7 +109,7 @@ def test_all_measures_are_of_the_chosen_groups() -> None:
     assert all(part.sensitivity.touched <= 4 for part in measures)
     assert top.sensitivity.touched == 20
     assert sum(part.loss.epsilon for part in found.parts) == 1  # type: ignore[misc]
-    every = ask_all(found, Budget(100, "1e-6"), Price(epsilon=1))
+    every = ask(found, Budget(100, "1e-6"), Price(epsilon=1), allowed=ALL_GROUPS)
     assert every.loss == found.loss or every.parts != found.parts
 
 

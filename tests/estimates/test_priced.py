@@ -28,9 +28,10 @@ from privet.core.shape import LIMIT
 from privet.core.unit import Neighbors
 from privet.errors import InvalidInputError, RefusedQueryError
 from privet.estimates.accuracy import gaussian_half_width, half_width, law_for, price_within
+from privet.estimates.calibration import epsilon_of_rho
 from privet.estimates.estimate import lines, plain
 from privet.estimates.moments import Estimate
-from privet.estimates.priced import Outline, Priced, outline
+from privet.estimates.priced import Outline, Priced, formerly, outline
 from privet.estimates.pricing import Price, ask
 from privet.noise.fast import sampler
 
@@ -138,14 +139,20 @@ def test_rho_with_a_delta_is_booked_as_an_epsilon(neighbors: Neighbors, delta: s
 def test_keys_have_half_of_a_delta_that_comes_with_rho() -> None:
     bounds = Bounds(groups=2, rows=3, neighbors=Neighbors.ADD_REMOVE)
     key = Key(name="note", value=Column("note"))
-    asked = ask(read(aggregate(Function.SUM, "cost"), keys=(key,), bounds=bounds), BUDGET, Price(rho=1, delta="1e-6"))
+    price = Price(rho=1, delta="1e-6")
+    asked = ask(read(aggregate(Function.SUM, "cost"), keys=(key,), bounds=bounds), BUDGET, price)
     *noisy, keys = asked.parts
-    assert keys.loss.delta == keys.loss.rho_delta == F(1, 2 * 10**6)
-    assert sum((part.loss.delta for part in noisy), F(0)) == F(1, 2 * 10**6)
-    assert asked.loss.epsilon is not None
-    people = ask(
-        read(aggregate(Function.COUNT_DISTINCT), keys=(key,), bounds=bounds), BUDGET, Price(rho=1, delta="1e-6")
-    )
+    half = F(1, 2 * 10**6)
+    assert isinstance(keys.law, DiscreteGaussian)
+    assert (keys.loss.rho_delta, asked.loss.rho_delta, asked.loss.delta) == (half, half, 2 * half)
+    assert sum((part.loss.delta for part in noisy), F(0)) + keys.loss.delta == 2 * half
+    assert (asked.loss.epsilon, asked.loss.rho) == (epsilon_of_rho(F(1), half), 1)
+    before = ask(formerly(read(aggregate(Function.SUM, "cost"), keys=(key,), bounds=bounds)), BUDGET, price)
+    *noisy, keys = before.parts
+    assert isinstance(keys.law, DiscreteLaplace)
+    assert keys.loss.delta == keys.loss.rho_delta == half
+    assert sum((part.loss.delta for part in noisy), F(0)) == half
+    people = ask(read(aggregate(Function.COUNT_DISTINCT), keys=(key,), bounds=bounds), BUDGET, price)
     assert [part.measure.role for part in people.parts] == [Role.KEYS]  # nothing else to book
 
 

@@ -147,8 +147,13 @@ def own_price(part: Part) -> Loss:
 
 
 def is_gaussian(asked: Priced) -> bool:
-    """All noise but that of keys is paid in zCDP: there the parts share a joint price."""
+    """All noise, but Laplace noise of keys, is paid in zCDP: there the parts share a joint price."""
     return any(part.loss.delta and part.threshold is None for part in asked.parts)
+
+
+def is_converted(part: Part) -> bool:
+    """Not by its pure price."""
+    return part.loss.delta > part.loss.rho_delta or (part.loss.delta > 0 and isinstance(part.law, DiscreteGaussian))
 
 
 @settings(max_examples=80)
@@ -164,21 +169,21 @@ def test_an_epsilon_is_spent_and_never_exceeded(asked: Plan, limits: Bounds, eps
     assert found.loss.rho_delta <= found.loss.delta
     keys = [part for part in found.parts if part.threshold is not None]
     assert len(keys) == read.cells.private
-    noisy = [part for part in found.parts if part.threshold is None]
-    for part in keys:
-        assert own_price(part).epsilon == part.loss.epsilon
-    if not is_gaussian(found):
-        assert all(own_price(part).epsilon == part.loss.epsilon for part in noisy)
-        assert all((own_price(part).rho or 0) <= (part.loss.rho or 0) for part in noisy)
+    converted = [part for part in found.parts if is_converted(part)]
+    for part in found.parts:
+        if part not in converted:
+            assert own_price(part).epsilon == part.loss.epsilon
+        assert (own_price(part).rho or 0) <= (part.loss.rho or 0)
+    if not converted:
         return
-    for part in noisy:
-        assert F(999_999, 10**6) * (part.loss.rho or 0) <= (own_price(part).rho or 0) <= (part.loss.rho or 0)
-    rho = sum((own_price(part).rho or F(0) for part in noisy), F(0))
-    joint = sequential([part.loss for part in noisy])
+    for part in converted:
+        assert F(999_999, 10**6) * (part.loss.rho or 0) <= (own_price(part).rho or 0)
+    rho = sum((own_price(part).rho or F(0) for part in converted), F(0))
+    joint = sequential([part.loss for part in converted])
     assert rho <= (joint.rho or 0)
-    assert joint.rho_delta == 0
+    assert joint.rho_delta == sum(part.loss.rho_delta for part in keys if part in converted)
     assert joint.epsilon is not None
-    assert rho <= rho_cap(joint.epsilon, joint.delta)
+    assert rho <= rho_cap(joint.epsilon, joint.delta - joint.rho_delta)
 
 
 @settings(max_examples=60)

@@ -6,6 +6,7 @@ import datetime as dt
 import gc
 import operator
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import reduce
@@ -22,7 +23,7 @@ import privet as pv
 from privet.catalog.declarations import Source, Table
 from privet.core.evaluate import evaluate
 from privet.core.expression import Case, Column, Compare, Expression, Greatest, IsNull, Least, Literal, Not, Relation
-from privet.core.plan import Aggregate, Function, Joined, Key, PerUnit, Plan, Scan
+from privet.core.plan import Aggregate, By, Function, Joined, Key, Numbered, PerUnit, Plan, Scan
 from privet.core.schema import Category, Date, Integer, Kind, Number
 from privet.errors import InvalidInputError, PrivetError, RefusedQueryError
 from privet.frame import Frame, Summary, frame_of
@@ -167,6 +168,7 @@ AGGREGATES: list[tuple[Any, str]] = [
     (pv.std("cost"), "STDDEV(cost)"),
     (pv.std("cost", ddof=0), "STDDEV_POP(cost)"),
     (pv.median("cost"), "MEDIAN(cost)"),
+    (pv.median((col("cost") / 200).round() * 200), "MEDIAN(ROUND(cost / 200) * 200)"),
     (pv.quantile("cost", 0.9), "QUANTILE(cost, 0.9)"),
     (pv.quantile("cost", "1/3"), "QUANTILE(cost, 1 / 3)"),
     (pv.quantile("cost", 0), "QUANTILE(cost, 0)"),
@@ -290,10 +292,11 @@ REFUSED: list[tuple[Callable[[], object], str, str]] = [
     (lambda: col("x").cast("text"), "unsupported-type: 'text'", "integer"),
     (lambda: col("x").cast(list), "unsupported-type: 'list'", "integer"),
     (lambda: col("x").dt.truncate("era"), "unknown-choice: 'era'", "month"),
-    (lambda: col("x") ** 2, "not-supported: 2", "x * x"),
-    (lambda: V.filter(col("cost") / col("age") > 3), "constant-needed", ""),
-    (lambda: V.filter(1 / col("age") > 3), "constant-needed", ""),
-    (lambda: V.filter(col("age") / 0 > 3), "constant-needed: than 0", ""),
+    (lambda: V.filter(col("age") ** 0 > 3), "out-of-range: exponent", "0.5"),
+    (lambda: V.filter(col("age") ** col("age") > 3), "out-of-range: exponent", "0.5"),
+    (lambda: col("x") ** "a", "not-a-number", "exponent"),
+    (lambda: col("x").log(1), "too-small: base", "2"),
+    (lambda: V.filter(col("age") / 0 > 3), "division-by-zero", ""),
     (lambda: V.filter(col("age") == when(col("smoker"))), "wrong-type: expression", ""),
     (lambda: V.filter(col("age") > col("day").dt), "wrong-type: expression", "dt.year"),
     (lambda: when("x"), "not-a-condition: 'x'", "pv.col"),
@@ -819,3 +822,52 @@ def test_what_cannot_be_declared_leaves_no_folder(tmp_path: Path) -> None:
         with pytest.raises(InvalidInputError):
             protected(folder=tmp_path / "v", **change)
         assert not (tmp_path / "v").exists()
+
+
+def test_the_first_and_the_last_row_of_each_unit() -> None:
+    first = V.filter(col("age") > 3).first_per_unit("day").agg(n=pv.count()).plan
+    columns = tuple(V.columns)
+    older = Compare(Relation.GREATER, Column("age"), Literal(Fraction(3)))
+    made = Numbered(
+        source=Scan(table="visits"), where=older, by=(By(value=Column("day")),), columns=columns, name="row_number",
+        last=1,
+    )  # fmt: skip
+    assert first.origin == made
+    assert first.where is None
+    last = V.last_per_unit("day", col("cost") * 2).agg(n=pv.count()).plan.origin
+    assert isinstance(last, Numbered)
+    assert [one.descending for one in last.by] == [True, True]
+    every = V.numbered_per_unit("k", "day")
+    assert "k" in every.columns
+    few = every.filter(col("k") <= 2).agg(n=pv.count()).plan
+    assert few.origin == replace(made, where=None, last=None)
+    assert few.where == Compare(Relation.LESS_EQUAL, Column("row_number"), Literal(Fraction(2)))
+    assert ".numbered_per_unit('k', 'day')" in repr(every) or '.numbered_per_unit("k", "day")' in repr(every)
+
+
+def test_numbered_rows_are_joined() -> None:
+    """As many as there can be, or as the owner allows."""
+    for right, most in ((V.first_per_unit("day"), 1), (V.numbered_per_unit("k", "day"), 6)):
+        origin = V.join_units(right).agg(n=pv.count()).plan.origin
+        assert isinstance(origin, Joined)
+        assert origin.most == most
+
+
+def test_which_row_is_the_first_is_said() -> None:
+    with raises_code(RefusedQueryError, "rows-are-units: several"):
+        ROWS.table("visits").first_per_unit("day")
+    with raises_code(InvalidInputError, "missing-order: first_per_unit"):
+        V.first_per_unit()
+    with raises_code(RefusedQueryError, "reserved-name"):
+        V.numbered_per_unit("patient_id", "day")
+
+
+def test_buckets() -> None:
+    plan = V.group_by(age=col("age").buckets([18, 65])).agg(n=pv.count()).plan
+    asked = sql_plan("SELECT WIDTH_BUCKET(age, [18, 65]) AS b, COUNT(*) AS n FROM visits GROUP BY b")
+    assert plan.keys[0].value == asked.keys[0].value
+    for bounds, code in (("18", "wrong-type"), (18, "wrong-type")):
+        with raises_code(InvalidInputError, code):
+            col("age").buckets(bounds)  # type: ignore[arg-type]
+    with raises_code(RefusedQueryError, "constant-needed"):
+        V.group_by(age=col("age").buckets([65, 18])).agg(n=pv.count())

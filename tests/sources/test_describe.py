@@ -15,6 +15,7 @@ import pytest
 from support.refusals import raises_code
 
 from privet.catalog.vault_file import parse
+from privet.catalog.writing import Writing
 from privet.core.schema import Boolean, Category, Date, Integer, Kind, Number, Text, Timestamp
 from privet.errors import InvalidInputError
 from privet.sources.describing import DraftTable, describe
@@ -79,8 +80,112 @@ def test_a_public_table_lists_its_texts(tmp_path: Path) -> None:
 
 def test_two_decimal_marks_in_one_file(tmp_path: Path) -> None:
     (tmp_path / "data.csv").write_text("x;y\n1,5;2.5\n")
-    columns = describe(tmp_path / "data.csv").table().columns
-    assert columns == {"x": Text(), "y": Number(0, 10, step="0.00001")}
+    table = describe(tmp_path / "data.csv").table()
+    assert table.columns == {name: Number(0, 10, step="0.00001") for name in "xy"}
+    assert (table.source.decimal, table.writing) == (".", {"x": Writing(decimal=",", thousands="")})
+
+
+WHEN = Timestamp("2010-01-01", "2019-12-31")
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "writing"),
+    [
+        (["2017-05-01T14:05:00Z"], WHEN, Writing(offset="utc")),
+        (["2017-05-01 14:05:00-04:00", "2017-05-01 14:05-05:00"], WHEN, Writing(offset="utc")),
+        (["2017-05-01 14:05:00 UTC", "2017-05-01 14:05:00.123 UTC"], WHEN, Writing(offset="utc")),
+        (["2017-05-01 14:05:00.1234567"], WHEN, Writing(date_format="%Y-%m-%d %H:%M:%S.%f")),
+        (["01/31/2017 14:05", "2/3/2017 4:05"], WHEN, Writing(date_format="%m/%d/%Y %H:%M")),
+        (["1/31/2017 2:05:09 PM"], WHEN, Writing(date_format="%m/%d/%Y %I:%M:%S %p")),
+        (["31-Jan-2017 14:05"], WHEN, Writing(date_format="%d-%b-%Y %H:%M")),
+        (["10/Oct/2016:13:55:36 -0700"], WHEN, Writing(date_format="%d/%b/%Y:%H:%M:%S %z", offset="utc")),
+        (["$8,217.50", "$12.00"], Number(0, 10_000, step="0.01"), Writing(decimal=".", thousands=",", marks=("$",))),
+        (["45 %", "3%"], Integer(0, 100), Writing(marks=("%",))),
+        (["12 kg", "130 kg"], Integer(0, 1000), Writing(marks=("kg",))),
+        (["12 beds", "130 beds"], Integer(0, 1000), Writing(marks=("beds",))),
+        (["54,000", "1,000,000"], Integer(0, 10**6), Writing(decimal=".", thousands=",")),
+        (["CHF 1'234.50"], Number(0, 10_000, step="0.01"), Writing(decimal=".", thousands="'", marks=("CHF",))),
+        (["1\u202f234,50 €"], Number(0, 10_000, step="0.01"), Writing(decimal=",", thousands="\u202f", marks=("€",))),
+        ([*map(str, range(95)), "refused", "unknown"], Integer(0, 100), Writing()),
+        (["P0559", "P0560"], Text(), Writing()),
+        (["12 Main St", "3 Elm Rd"], Text(), Writing()),
+        (["2017-05-01", "01/31/2017"], Text(), Writing()),
+        (["<5", "<6"], Text(), Writing()),
+        (["00012 kg", "00013 kg"], Text(), Writing()),
+    ],
+)
+def test_forms_of_texts(values: list[str], kind: Kind, writing: Writing, tmp_path: Path) -> None:
+    path = tmp_path / "data.csv"
+    path.write_text("x|other\n" + "".join(f"{value}|text {number}\n" for number, value in enumerate(values)))
+    table = describe(path).table()
+    assert (table.columns["x"], table.writing.get("x", Writing())) == (kind, writing)
+
+
+def test_each_column_of_dates_has_its_own_form(tmp_path: Path) -> None:
+    path = tmp_path / "data.csv"
+    path.write_text("a,b,c,d\n20170131,01/31/2017,2017-01-31,01/02/2017\n20170201,2/1/2017,2017-02-01,03/04/2017\n")
+    draft = describe(path)
+    table = draft.table()
+    assert set(table.columns.values()) == {Date("2010-01-01", "2019-12-31")}
+    assert table.source.date_format is None
+    american = Writing(date_format="%m/%d/%Y")  # of d as well: it is the form of b, where it is sure
+    assert dict(table.writing) == {"a": Writing(date_format="%Y%m%d"), "b": american, "d": american}
+    assert "the other way round" in draft.notes["column d"]
+    path.write_text("a,b\n01/02/2017 10:00,2017-01-31\n03/04/2017 11:00,01/31/2017\n")
+    assert describe(path).table().writing["a"] == Writing(date_format="%d/%m/%Y %H:%M")
+    path.write_text("a,b\n01/02/2017 10:00,01/31/2017\n03/04/2017 11:00,02/28/2017\n")
+    assert describe(path).table().writing["a"] == Writing(date_format="%m/%d/%Y %H:%M")  # as in b
+
+
+def test_a_format_that_is_given_stays(tmp_path: Path) -> None:
+    path = tmp_path / "data.csv"
+    path.write_text("a,b,c,d\n20170131,01/31/2017,2017-01-31,01/02/2017\n20170201,2/1/2017,2017-02-01,03/04/2017\n")
+    with_given = describe(path, date_format="%d/%m/%Y").table()
+    assert with_given.source.date_format == "%d/%m/%Y"
+    assert "d" not in with_given.writing
+    assert with_given.writing["c"] == Writing(date_format="%Y-%m-%d")
+    path.write_text("a,b\n31.01.17,x\n01.02.17,y\n")
+    assert describe(path).table().source.date_format == "%d.%m.%y"
+
+
+def test_texts_that_are_no_dates_have_no_forms(tmp_path: Path) -> None:
+    path = tmp_path / "data.csv"
+    path.write_text("x|y\n2017-05-01|2017-05-01\nnote|1.1.17\nnotes|Jan 1, 2017\nmore|1-Jan-2017\n|2017/01/01\n")
+    notes = describe(path).notes
+    assert "several" not in notes["column x"] + notes["column y"]
+
+
+def test_a_column_that_the_marks_of_the_file_would_misread_has_its_own(tmp_path: Path) -> None:
+    """The marks of a whole file would take 1.5 for 15."""
+    path = tmp_path / "data.csv"
+    path.write_text("x;y\n" + "".join(f"{number},5;{number},5\n" for number in range(60)) + "1.5;1,5\n")
+    table = describe(path).table()
+    assert (table.source.decimal, table.source.thousands) == (".", "")
+    assert table.writing["x"].decimal == ","
+    given = describe(path, decimal=",", thousands=".").table()
+    assert list(given.writing) == ["x"]
+    path.write_text(path.read_text().replace("1.5;", "k.A.;"))  # no number in either reading
+    assert describe(path).table().source.decimal == ","
+
+
+@pytest.mark.parametrize(
+    ("values", "note"),
+    [
+        (["2017-05-01T14:05:00Z"], "become UTC"),
+        (["31.12.17"], "00 to 68 are 2000 to 2068"),
+        (["45 %", "3%"], "read as 45"),
+        (["2017-05-01", "01/31/2017", "2017-01-31T10:00Z"], "several forms"),
+        (["12 kg", "13 g"], "not converted"),
+        (["54,000", "12,000"], "1,234 is read as 1234"),
+        ([*map(str, range(95)), "refused", "unknown"], "less than 5% of the values"),
+        ([*map(str, range(95)), "refused"], "less than 2% of the values"),
+        (["1"] * 30 + ["2"] * 30 + ["k.A."] * 30, "one text is no number"),
+    ],
+)
+def test_a_draft_says_how_texts_are_read(values: list[str], note: str, tmp_path: Path) -> None:
+    path = tmp_path / "data.csv"
+    path.write_text("x|other\n" + "".join(f"{value}|text {number}\n" for number, value in enumerate(values)))
+    assert note in describe(path).notes["column x"]
 
 
 @pytest.mark.parametrize("name", ["age", "Age", "age at entry", "entry_age"])

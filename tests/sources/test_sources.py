@@ -353,8 +353,8 @@ def test_decimal_commas_and_thousands(connection: duckdb.DuckDBPyConnection, tmp
     text = "a;b\n1,5;1,5\n1.5;1.5\n1.234,5;x\n"
     assert read_csv(connection, tmp_path, text, columns=columns, delimiter=";", decimal=",") == [
         ("1.5", "1,5"),
-        (None, "1.5"),  # a point is not in a number here
-        (None, "x"),
+        ("?", "1.5"),  # a point is not in a number here: it is unreadable, and not empty
+        ("?", "x"),
     ]
     rows = read_csv(connection, tmp_path, text, columns=columns, delimiter=";", decimal=",", thousands=".")
     assert [row[0] for row in rows] == ["1.5", "15", "1234.5"]
@@ -366,7 +366,8 @@ def test_dates_in_another_form(connection: duckdb.DuckDBPyConnection, tmp_path: 
     columns: dict[str, Kind] = {"a": DAY, "b": Text()}
     text = "a,b\n31.1.2020,31.1.2020\n31.2.2020,x\n2020-01-31,y\n1.1.20201,z\n"
     rows = read_csv(connection, tmp_path, text, columns=columns, date_format="%d.%m.%Y")
-    assert rows == [(dt.date(2020, 1, 31), "31.1.2020"), (None, "x"), (None, "y"), (None, "z")]
+    never = dt.date.max  # how an infinite date looks in Python: unreadable, and not empty
+    assert rows == [(dt.date(2020, 1, 31), "31.1.2020"), (never, "x"), (never, "y"), (never, "z")]
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from privet.core.evaluate import evaluate
 from privet.core.origin import origin_of
-from privet.core.plan import Aggregate, Function, Joined, Key, Origin, PerUnit, Plan, Scan
+from privet.core.plan import Aggregate, By, Function, Joined, Key, Numbered, Origin, PerUnit, Plan, Scan
 from privet.core.schema import Category, Date, Integer, Kind
 from privet.errors import RefusedQueryError
 from privet.sql import TableFacts, plan_of
@@ -100,6 +100,31 @@ def rows_of(origin: Origin, tables: Mapping[str, list[Owned]]) -> list[Owned]:
                 (unit, dict(zip([key.name for key in origin.keys], values, strict=True)) | cells)
                 for (unit, *values), cells in grouped(found, origin.keys, origin.aggregates, by_unit=True)
             ]
+        case Numbered():
+            return list(
+                numbered(origin, [one for one in rows_of(origin.source, tables) if passes(origin.where, one[1])])
+            )
+
+
+def numbered(origin: Numbered, rows: Sequence[Owned]) -> Iterable[Owned]:
+    """A row's number is one more than the rows of its unit and keys that come before it."""
+    for place, (unit, row) in enumerate(rows):
+        keys = [evaluate(key, row) for key in origin.keys]
+        same = [
+            (other, one) for other, (owner, one) in enumerate(rows)
+            if owner == unit and [evaluate(key, one) for key in origin.keys] == keys
+        ]  # fmt: skip
+        number = 1 + sum(comes_before(origin.by, one, row) or (one == row and other < place) for other, one in same)
+        if origin.first <= number <= (origin.last or number):
+            yield unit, {name: row[name] for name in origin.columns} | {origin.name: Fraction(number)}
+
+
+def comes_before(by: Sequence[By], one: Row, other: Row) -> bool:
+    for part in by:
+        a, b = evaluate(part.value, one), evaluate(part.value, other)
+        if a != b:
+            return b is None or (a is not None and (a > b if part.descending else a < b))  # type: ignore[operator]
+    return False
 
 
 def matched(origin: Joined, one: Owned, right: Sequence[Owned]) -> Iterable[Owned]:
@@ -236,6 +261,21 @@ SELECT SUM(CASE WHEN pid IN (SELECT id FROM stays) THEN cost ELSE 0 END), COUNT(
 SELECT COUNT(*) FROM visits WHERE ward IN (SELECT ward FROM wards WHERE size > 5)
 SELECT COUNT(*) FROM visits WHERE NOT (ward IN (SELECT ward FROM wards WHERE size > 5) AND cost > 2)
 SELECT COUNT(*) FROM visits WHERE EXISTS (SELECT 1 FROM stays s JOIN wards w USING (ward) WHERE s.id = visits.pid AND w.size > 4)
+SELECT COUNT(*), SUM(cost) FROM (SELECT cost, ROW_NUMBER() OVER (PARTITION BY pid ORDER BY day, cost, ward) AS k FROM visits) WHERE k = 1
+SELECT ward, COUNT(*) FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY pid ORDER BY day DESC, cost DESC, ward) AS k FROM visits WHERE cost > 1) WHERE k <= 2 GROUP BY ward
+SELECT COUNT(*), SUM(cost) FROM (SELECT * FROM visits QUALIFY ROW_NUMBER() OVER (PARTITION BY ward, pid ORDER BY cost DESC, day, ward) = 2 AND cost < 9)
+SELECT SUM(age + cost) FROM (SELECT age, cost FROM patients JOIN visits USING (pid) QUALIFY ROW_NUMBER() OVER (PARTITION BY patients.pid ORDER BY age DESC, cost) = 1)
+SELECT COUNT(*), SUM(b.cost - a.cost) FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY pid ORDER BY day, cost, ward) AS k FROM visits) a JOIN (SELECT *, ROW_NUMBER() OVER (PARTITION BY pid ORDER BY day, cost, ward) AS k FROM visits) b ON a.pid = b.pid WHERE a.k = 1 AND b.k = 2
+WITH n AS (SELECT pid, day, cost, ROW_NUMBER() OVER (PARTITION BY pid ORDER BY day, cost) AS k FROM visits) SELECT COUNT(*), COUNT(b.cost), SUM(b.cost) FROM n a LEFT JOIN n b ON b.pid = a.pid AND b.k = 2 AND b.cost > 2 WHERE a.k = 1
+WITH n AS (SELECT pid, day, cost, ROW_NUMBER() OVER (PARTITION BY pid ORDER BY day, cost) AS k FROM visits) SELECT COUNT(*) FROM n a JOIN n b ON b.pid = a.pid WHERE b.k = a.k + 1
+SELECT COUNT(*), SUM(l - f) FROM (SELECT pid, ARG_MIN(cost, day) AS f, ARG_MAX(cost, day) AS l FROM visits GROUP BY pid HAVING COUNT(*) > 1)
+SELECT f, COUNT(*) FROM (SELECT pid, FIRST(ward ORDER BY day, cost, ward) AS f FROM visits GROUP BY pid) GROUP BY f
+SELECT f, COUNT(*) FROM (SELECT pid, MIN_BY(ward, day) FILTER (WHERE cost > 2) AS f FROM visits GROUP BY pid) GROUP BY f
+SELECT COUNT(f), SUM(f) FROM (SELECT pid, ward, FIRST(cost ORDER BY day DESC, cost) AS f FROM visits GROUP BY pid, ward)
+SELECT COUNT(*) FROM patients WHERE pid IN (SELECT pid FROM visits QUALIFY ROW_NUMBER() OVER (PARTITION BY pid ORDER BY day, cost) = 1 AND cost > 3)
+SELECT SUM(d) FROM (SELECT pid, MAX(CASE WHEN k = 2 THEN cost END) - MAX(CASE WHEN k = 1 THEN cost END) AS d FROM (SELECT pid, cost, ROW_NUMBER() OVER (PARTITION BY pid ORDER BY day, cost) AS k FROM visits) GROUP BY pid)
+SELECT ward, n FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) WHERE n > 2
+WITH g AS (SELECT ward AS w, COUNT(*) AS n, SUM(cost) AS s FROM visits GROUP BY 1 HAVING n > 0) SELECT w, s / 2 AS half, n FROM g WHERE n > 1 AND s > 3
 WITH a AS (SELECT pid, cost FROM visits WHERE ward = 'A'), b AS (SELECT pid, SUM(cost) AS s FROM a GROUP BY pid) SELECT COUNT(*), SUM(s) FROM b
 WITH visits AS (SELECT * FROM visits WHERE cost > 2) SELECT ward, COUNT(*) FROM visits GROUP BY ward
 WITH t AS (SELECT pid, COUNT(*) AS n FROM visits GROUP BY pid) SELECT a.n, COUNT(*) FROM t a JOIN t b USING (pid) WHERE a.n = b.n GROUP BY a.n

@@ -24,11 +24,11 @@ SELECT COUNT(*) FROM visits WHERE age = '30'
                                   ^^^^^^^^^^
 SELECT COUNT(*) FROM visits WHERE agee > 3
                                   ^^^^
-SELECT SUM(cost / age) FROM visits
+SELECT SUM(cost / 0.0) FROM visits
            ^^^^^^^^^^
 SELECT COUNT(*) FROM nowhere
                      ^^^^^^^
-SELECT SUM(  cost/age  ) FROM visits
+SELECT SUM(  cost/0.0  ) FROM visits
              ^^^^^^^^
 SELECT COUNT(*) FROM visits WHERE age > 3 AND age > CURRENT_DATE
                                                     ^^^^^^^^^^^^

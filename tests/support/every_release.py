@@ -99,6 +99,7 @@ KINDS: dict[str, Callable[[Vault], Any]] = {
     "functions, totals and conditions": lambda vault: vault.sql(FUNCTIONS, epsilon=1).release(),
     "a part": lambda vault: vault.sql(SUM, epsilon=1, part="north").release(),
     "suggested bounds": lambda vault: vault.suggest_bounds("SELECT SUM(cost) AS s FROM visits", epsilon=1),
+    "chosen limits": lambda vault: vault.sql(SUM, epsilon=1, max_groups=4, bounds="auto").release().fitted.limit,
     "method calls": by_method_calls,
     "the portable engine": portable,
     "the compiled kernel": compiled,

@@ -12,6 +12,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import lru_cache
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +25,11 @@ import privet as pv
 from privet import engine
 from privet.audits import Audit, Claim, audit
 from privet.backends import Spread
+from privet.core.accountant import rho_cap
 from privet.core.cells import Cells, Keys
 from privet.core.laws import Choice, DiscreteGaussian, DiscreteLaplace, Law, Top
 from privet.core.measures import Measure
-from privet.core.mechanisms import key_threshold
+from privet.core.mechanisms import gaussian_key_threshold, key_threshold
 from privet.core.parts import Part
 from privet.core.ranks import rank
 from privet.engine import FreshNoise, NoiseSource
@@ -74,12 +77,20 @@ class Shape:
     gaussian: bool = False
     private: bool = False
     lone: bool = False  # the person has keys that nobody else has
+    former: bool = False  # as version 0.1 asked: with Laplace noise on keys
 
     @property
     def price(self) -> dict[str, object]:
         if self.private:
             return {"epsilon": EPSILON, "delta": DELTA}
         return {"rho": RHO} if self.gaussian else {"epsilon": EPSILON}
+
+    def asked(self, vault: Vault, **more: Any) -> Query:
+        query = vault.sql(**{"text": self.text, **self.price, **more})
+        if not self.former:
+            return query
+        earlier = list(query.earlier())
+        return query.at(earlier[-1]) if earlier else query
 
     @property
     def claim(self) -> Claim:
@@ -131,9 +142,14 @@ SHAPES = [
           first=staying(*[0] * 26, *[9] * 27), second=[*staying(*[0] * 26, *[9] * 27), *staying(0, who="p")]),
     Shape(name="max", text="SELECT MAX(stay) AS m FROM t WHERE ward = 'A'",
           first=staying(*[0] * 26, *[9] * 27), second=[*staying(*[0] * 26, *[9] * 27), *staying(9, who="p")]),
-    Shape(name="shown keys", text=BY_CITY, unit="who", private=True,
+    Shape(name="shown keys", text=BY_CITY, unit="who", private=True, former=True,
           first=CROWD, second=[*CROWD, *living("Ulm", "Bonn")]),
-    Shape(name="lone keys", text=BY_CITY, unit="who", private=True, lone=True, second=living("Here", "There")),
+    Shape(name="lone keys", text=BY_CITY, unit="who", private=True, former=True, lone=True,
+          second=living("Here", "There")),
+    Shape(name="shown keys, Gaussian", text=BY_CITY, unit="who", private=True,
+          first=CROWD, second=[*CROWD, *living("Ulm", "Bonn")]),
+    Shape(name="lone keys, Gaussian", text=BY_CITY, unit="who", private=True, lone=True,
+          second=living("Here", "There")),
 ]  # fmt: skip
 
 
@@ -191,7 +207,7 @@ class Pair:
         if shape.neighbors == "replace" and shape.unit is not None:
             limits["max_groups"] = 1
         vault.add_table("t", place / "data.parquet", unit=shape.unit, columns=COLUMNS, **limits)
-        return vault.sql(shape.text, **shape.price)
+        return shape.asked(vault)
 
     def close(self) -> None:
         for vault in self._vaults:
@@ -223,12 +239,16 @@ class Pair:
 
     def _attained_by_keys(self) -> Fraction:
         first, second = self.people
-        part = self.parts[-1]
-        assert isinstance(part.law, DiscreteLaplace)
-        if not self.shape.lone:
-            return sum((abs(first[key] - second[key]) for key in first), Fraction(0)) / part.law.scale / EPSILON
-        lone = max(len(second.keys() - first.keys()), len(first.keys() - second.keys()))
-        return Fraction(lone * (1 - math.exp(self._log_p(1, None)))) / DELTA
+        law = self.parts[-1].law
+        if self.shape.lone:
+            lone = max(len(second.keys() - first.keys()), len(first.keys() - second.keys()))
+            shown = Fraction(lone * (1 - math.exp(self._log_p(1, None))))
+            return shown / DELTA if isinstance(law, DiscreteLaplace) else shown / (DELTA / 2)
+        moved = sum(abs(first[key] - second[key]) for key in first)  # each by 1
+        if isinstance(law, DiscreteLaplace):
+            return moved / law.scale / EPSILON
+        assert isinstance(law, DiscreteGaussian)
+        return moved / (2 * law.variance) / rho_cap(EPSILON, DELTA / 2)
 
     def ratios(self, noisy: Sequence[Sequence[int]]) -> list[float]:
         """The log-likelihood ratio of second to first, for vectors that hold many releases side by side."""
@@ -259,14 +279,19 @@ class Pair:
     def _log_p(self, people: int, seen: int | None) -> float:
         """Of a key with so many people, and a noisy number if it is shown. Of nobody nothing is shown.
 
-        P[X < t] = 1 - q**t / (1 + q) for t > 0 and q**(1 - t) / (1 + q) otherwise, with q = exp(-1 / scale).
+        Of Laplace noise P[X < t] = 1 - q**t / (1 + q) for t > 0 and q**(1 - t) / (1 + q) otherwise, with q = exp(-1 /
+        scale).
         """
         part = self.parts[-1]
-        assert isinstance(part.law, DiscreteLaplace)
         assert part.threshold is not None
         if people == 0:
             return 0.0 if seen is None else -SURE
-        scale, t = float(part.law.scale), part.threshold - people
+        t = part.threshold - people
+        if isinstance(part.law, DiscreteGaussian):
+            below, each = bell(part.law)
+            return math.log(below(t)) if seen is None else each(seen - people)
+        assert isinstance(part.law, DiscreteLaplace)
+        scale = float(part.law.scale)
         q = math.exp(-1 / scale)
         if seen is not None:
             return math.log((1 - q) / (1 + q)) - abs(seen - people) / scale
@@ -305,10 +330,24 @@ class Pair:
         """A planted bug: a threshold at which one lone key is hidden well enough, whatever a person has."""
         for side, query in enumerate(self.queries):
             *rest, part = query.priced.parts
-            assert isinstance(part.law, DiscreteLaplace)
-            low = replace(part, threshold=key_threshold(part.law, DELTA, 1))
+            assert not isinstance(part.law, Choice)
+            lowest = key_threshold if isinstance(part.law, DiscreteLaplace) else gaussian_key_threshold
+            low = replace(part, threshold=lowest(part.law, DELTA, 1))  # type: ignore[operator]
             question = replace(query.priced, parts=(*rest, low))
             self.queries[side] = replace(query, priced=question)
+
+
+@lru_cache(maxsize=16)
+def bell(law: DiscreteGaussian) -> tuple[Callable[[int], float], Callable[[int], float]]:
+    """P[X < t], and the logarithm of P[X = x], term by term."""
+    variance = float(law.variance)
+    far = math.ceil(12 * math.sqrt(variance)) + 2
+    weights = [math.exp(-x * x / (2 * variance)) for x in range(-far, far + 1)]
+    sums = [0.0, *accumulate(weights)]
+    return (
+        lambda t: sums[max(min(t + far, len(weights)), 0)] / sums[-1],
+        lambda x: -x * x / (2 * variance) - math.log(sums[-1]),
+    )
 
 
 SURE = 99.0  # a log-likelihood ratio that stands for an infinite one

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -158,10 +158,14 @@ def _hides(part: Part, question: Priced) -> bool:
     """A unit's keys that nobody else has are all hidden but for delta.
 
     P[X >= t] = q**t / (1 + q) for t >= 0 and q = exp(-1 / scale); k keys have k times that. Of a unit that is replaced
-    one goes and one comes, each with half of epsilon: delta * (1 + exp(epsilon / 2)).
+    one goes and one comes, each with half of epsilon: delta * (1 + exp(epsilon / 2)). Gaussian noise pays for both at
+    once; its tail is summed, or of wide noise taken from the normal law.
     """
-    assert isinstance(part.law, DiscreteLaplace)
     assert part.threshold is not None
+    if isinstance(part.law, DiscreteGaussian):
+        shown = question.bounds.groups * _bell(float(part.law.variance), part.threshold - 1)
+        return part.threshold > 1 and shown <= min(float(part.loss.rho_delta) * (1 + 1e-9), 1)
+    assert isinstance(part.law, DiscreteLaplace)
     assert part.loss.epsilon is not None
     with mp.workdps(80):
         q = mp.exp(-_real(1 / part.law.scale))
@@ -172,12 +176,24 @@ def _hides(part: Part, question: Priced) -> bool:
         return bool(part.threshold > 1 and shown <= min(_real(delta) * (1 + CLOSE), 1))
 
 
+def _bell(variance: float, start: int) -> float:
+    far = math.ceil(12 * math.sqrt(variance)) + 2
+    if far > 10**5:
+        return math.erfc((start - 0.5) / math.sqrt(2 * variance)) / 2
+    terms = np.exp(-(np.arange(max(far, start + 2), dtype=np.float64) ** 2) / (2 * variance))
+    return float(terms[start:].sum() / (2 * terms.sum() - 1))
+
+
 def _joint(question: Priced) -> list[str]:
     """Parts that share one (epsilon, delta) by way of rho: zCDP with all their rho must imply it.
 
     For every a > 1 rho-zCDP is (epsilon, d)-DP with d = exp((a - 1) (a rho - epsilon)) / (a - 1) * (1 - 1 / a)**a.
     """
-    shared = [part.loss for part in question.parts if part.loss.delta and part.measure.role is not Role.KEYS]
+    shared = [
+        replace(part.loss, delta=part.loss.delta - part.loss.rho_delta)
+        for part in question.parts
+        if part.loss.delta and (part.measure.role is not Role.KEYS or isinstance(part.law, DiscreteGaussian))
+    ]
     if not shared:
         return []
     total = sequential(shared)

@@ -23,6 +23,7 @@ from privet.backends.reference import Reference
 from privet.catalog.declarations import LIMITS
 from privet.catalog.vault_file import Table
 from privet.core.expression import Column, Expression, Greatest, Least, Literal
+from privet.core.measures import Role
 from privet.core.origin import origin_of, shapes_of, tables_in
 from privet.core.plan import Aggregate, Function, Key, Origin, Plan
 from privet.core.sensitivity import Bounds
@@ -171,7 +172,8 @@ def wrong_totals(rng: Random, question: Priced) -> Iterator[str]:
     """The names of counts and sums of which some level does not have the sums of the finest groups."""
     plan = question.plan
     finest = tuple(key.name for key in plan.keys)
-    noisy = [[rng.randint(-9, 99) for _ in range(question.cells.count)] for _ in question.parts]
+    sizes = [question.cells.count * (2 if part.measure.role is Role.PAIR else 1) for part in question.parts]
+    noisy = [[rng.randint(-9, 99) for _ in range(size)] for size in sizes]
     rows = rows_of(
         replace_levels(question, (*plan.levels, *(() if finest in plan.levels else (finest,)))), noisy, SHARE
     )
@@ -344,6 +346,11 @@ def _clamped(rng: Random, shape: Shape, column: Expression) -> Expression:
 def made_for_units(plan: Plan, _: Table) -> bool:
     """Whether a question is asked of rows made for each unit, somewhere."""
     return "PerUnit" in nasty.nodes_in(origin_of(plan))
+
+
+def of_numbered_rows(plan: Plan, _: Table) -> bool:
+    """Whether rows of each unit are put in an order, somewhere."""
+    return "Numbered" in nasty.nodes_in(origin_of(plan))
 
 
 def of_totals(plan: Plan, _: Table) -> bool:

@@ -542,9 +542,10 @@ class Fuzzer:
             given: dict[str, Any] = {"kind": holder.kind} if isinstance(data, Path) else {}
             if holder.kind == "duckdb":
                 given["table"] = "t"
-            vault.add_table(
-                name, data, unit="id", columns=columns, max_groups=4, max_rows_per_group=ROWS, **given, **holder.options
-            )
+            limits = {"max_groups": 4, "max_rows_per_group": ROWS}
+            # Earlier versions declared columns that are nearly all unreadable, and their vaults still answer.
+            with patch.object(backend.DuckDb, "check_unread", lambda *_: None):
+                vault.add_table(name, data, unit="id", columns=columns, **limits, **given, **holder.options)
 
     def _questions(self, vault: Vault, names: Sequence[str]) -> list[Asked]:
         asked = TOGETHER if len(names) > 1 else ALONE

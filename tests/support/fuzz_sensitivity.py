@@ -37,12 +37,14 @@ from privet.catalog.declarations import LIMITS
 from privet.catalog.vault_file import Table
 from privet.core.cells import Keys, in_order
 from privet.core.measures import Measure, Role
+from privet.core.parts import Gauge, Part, Setting, priced
 from privet.core.plan import Function, Plan
 from privet.core.sensitivity import Bounds
 from privet.core.top import apart
 from privet.core.unit import Neighbors
-from privet.engine import FreshNoise, Gate
+from privet.engine import FreshNoise, Gate, merged
 from privet.errors import InvalidInputError, RefusedQueryError
+from privet.estimates.fitting import UNITS_IN_BINS
 from privet.estimates.priced import Outline, Priced, outline
 from privet.query import Query
 from privet.sources import Raw
@@ -460,10 +462,13 @@ class Fuzzer:
                 wanted = suggest._histograms(query, Fraction(1))
             except InvalidInputError:  # nothing to suggest
                 return
-            seen = []
+            bins, seen = self.rng.randint(2, 7), []
+            people = made.table.unit is not None
+            wanted += [suggest.Histogram(name="in_all", part=_of_rows(asked.priced, bins))] if people else []
             for side in range(len(made.sets)):
                 self._with(engine, made, side)
-                seen.append(_histograms(query, wanted))
+                in_all = [merged(query.gate.backend.habits(query.task(b""))[-1], bins)] if people else []
+                seen.append([*_histograms(query, wanted[: len(wanted) - people]), *in_all])
             for one, two in _pairs(relation, len(seen)):
                 for place, histogram in enumerate(wanted):
                     pairs = zip(seen[one][place], seen[two][place], strict=True)
@@ -484,8 +489,14 @@ def _histograms(query: Query, wanted: Sequence[suggest.Histogram]) -> list[Any]:
     """As `suggest` has them, before the noise."""
     backend, found = query.gate.backend, list[Any]()
     for task in suggest.tasks_of(query, wanted, query.gate.secret()):
-        found += backend.habits(task) if task.habits else backend.exact(task)
+        found += backend.habits(task)[: len(task.habits)] if task.habits else backend.exact(task)
     return found
+
+
+def _of_rows(read: Outline, bins: int) -> Part:
+    """The histogram from which a question chooses its limits."""
+    one = Bounds(groups=1, rows=1, neighbors=read.bounds.neighbors)
+    return priced([UNITS_IN_BINS], Setting(cells=bins, bounds=one), Gauge.EPSILON, [Fraction(1)])[0]
 
 
 def task_of(table: Table, read: Outline, secret: bytes) -> Task:
@@ -526,9 +537,9 @@ COMPONENTS: dict[Function, tuple[str, ...]] = {
 
 
 def _sides(vector: list[Any], measure: Measure) -> list[list[Any]]:
-    """The two halves of a pair; others are whole."""
-    half = len(vector) // 2
-    return [vector[:half], vector[half:]] if measure.role is Role.PAIR else [vector]
+    """The two halves of a pair, the three parts of squares; others are whole."""
+    size = len(vector) // measure.numbers
+    return [vector[number * size : (number + 1) * size] for number in range(measure.numbers)]
 
 
 def _kinds(read: Outline) -> dict[int, set[str]]:
@@ -542,12 +553,13 @@ def _kinds(read: Outline) -> dict[int, set[str]]:
             names = ("SUM centered", "COUNT")
         if function is Function.QUANTILE and len(measures) > 1:
             names = ("QUANTILE", "QUANTILE low end", "QUANTILE high end")
-        if read.released[measures[0]].role is Role.PAIR and len(measures) == 1:
+        if read.released[measures[0]].numbers > 1 and len(measures) == 1:
             names = (str(function),)
         if function is Function.COUNT_DISTINCT:
             names = ("COUNT DISTINCT unit" if recipe.aggregate.value is None else "COUNT DISTINCT value",)
         for place, name in zip(measures, names, strict=True):
-            found[place].add(f"{name} of a pair" if read.released[place].role is Role.PAIR else name)
+            whose = {Role.PAIR: " of a pair", Role.SQUARES: " of squares"}.get(read.released[place].role, "")
+            found[place].add(f"{name}{whose}")
     if read.cells.private:
         found[len(read.measures)] = {"KEYS"}
     return found

@@ -34,6 +34,7 @@ from privet.core.expression import (
     Column,
     Compare,
     Concat,
+    Exponential,
     Expression,
     Extracted,
     Field,
@@ -46,15 +47,19 @@ from privet.core.expression import (
     Like,
     Literal,
     Local,
+    Logarithm,
     Modulo,
     Not,
     Or,
     Period,
     Piece,
     Power,
+    Quotient,
+    Real,
     Recased,
     Relation,
     Replaced,
+    Root,
     Rounded,
     Rounding,
     Shifted,
@@ -426,6 +431,9 @@ class Maker:
                 self._modulo,
                 self._power,
                 self._length,
+                self._quotient,
+                self._root,
+                self._lookup,
             ],
             Form.TRUTH: [
                 self._compare,
@@ -562,6 +570,36 @@ class Maker:
 
     def _power(self, depth: int) -> Expression:
         return Power(self.make(Form.NUMBER, depth), self.rng.choice([1, 2, 2, 3, 4]))
+
+    def _quotient(self, depth: int) -> Expression:
+        left, right = self.make(Form.NUMBER, depth), self._above(self.make(Form.NUMBER, depth), Fraction(1, 2))
+        if self.rng.random() < 0.3:
+            right = Arithmetic(Sign.MULTIPLY, right, Literal(Fraction(-1)))
+        elif self.rng.random() < 0.4:
+            right = self.make(Form.NUMBER, depth)
+            zero = Compare(Relation.EQUAL, right, Literal(Fraction(0)))
+            right = Case(((zero, Literal(None)),), right)
+        return self._near(Quotient(left, right))
+
+    def _root(self, depth: int) -> Expression:
+        item = self._above(self.make(Form.NUMBER, depth), Fraction(0))
+        if self.rng.random() < 0.3:
+            item = Quotient(item, self._above(self.make(Form.NUMBER, depth), Fraction(1, 2)))
+        return self._near(Root(item, self.rng.choice([2, 2, 3, 4, 5, 6])))
+
+    def _lookup(self, depth: int) -> Expression:
+        if self.rng.random() < 0.4:
+            few = (self.make(Form.NUMBER, depth), Literal(Fraction(self.rng.choice([-9, 9, 40]))))
+            return self._near(Exponential(Rounded(Rounding.DOWN, Least(few), Fraction(1, 2))))
+        least = self.rng.choice([Fraction(1, 3), Fraction(1), Fraction(7, 2)])
+        return self._near(Logarithm(self._above(self.make(Form.NUMBER, depth), least), self.rng.choice([None, 2, 10])))
+
+    def _above(self, item: Expression, least: Fraction) -> Expression:
+        return Greatest((item, Literal(least)))
+
+    def _near(self, real: Real) -> Expression:
+        step = self.rng.choice([Fraction(1), Fraction(1, 100), Fraction(3, 7), Fraction(1, 10**4)])
+        return Rounded(self.rng.choice(list(Rounding)), real, step)
 
     def _length(self, depth: int) -> Expression:
         return Length(self.make(Form.WORD, depth))

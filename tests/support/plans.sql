@@ -249,7 +249,7 @@ SELECT STDDEV(*) FROM visits
 => REFUSED: unsupported-sql: '*'
 
 SELECT SQRT(VARIANCE(age)) FROM visits
-=> REFUSED: unsupported-function: SQRT
+=> visits | var_samp_age=VAR_SAMP(age) | computed computed=SQRT(var_samp_age) | show computed
 
 SELECT ROUND(STDDEV(age), 2) FROM visits
 => visits | stddev_samp_age=STDDEV_SAMP(age) | computed computed=round(stddev_samp_age, 2) | show computed
@@ -818,10 +818,10 @@ SELECT COUNT(*) FROM visits WHERE age % 10 = 1
 => visits | where ((age % 10) = 1) | count=COUNT(*) | show count
 
 SELECT COUNT(*) FROM visits WHERE cost / age > 1
-=> REFUSED: constant-needed: 'cost / age' … than 0
+=> REFUSED: out-of-domain: in WHERE … GREATEST(age, 1)
 
 SELECT COUNT(*) FROM visits WHERE age / 0 = 1
-=> REFUSED: constant-needed: 'age / 0' … than 0
+=> REFUSED: division-by-zero: 'age / 0'
 
 SELECT COUNT(*) FROM visits WHERE day + 1 > '2024-01-01'
 => visits | where ((day + INTERVAL '1 days') > DATE '2024-01-01') | count=COUNT(*) | show count
@@ -1584,7 +1584,7 @@ SELECT AVG(m) FROM (SELECT patient_id, MEDIAN(age) AS m FROM visits GROUP BY pat
 => REFUSED: unsupported-function: 'MEDIAN(age)'
 
 SELECT AVG(m) FROM (SELECT patient_id, SUM(cost) / COUNT(*) AS m FROM visits GROUP BY patient_id)
-=> REFUSED: constant-needed: 'SUM(cost) / COUNT(*)'
+=> (visits BY UNIT sum_cost=SUM(cost), count=COUNT(*)) | avg=AVG((sum_cost / count)) | show avg
 
 SELECT AVG(m) FROM (SELECT patient_id, SUM(cost) / 3 AS m FROM visits GROUP BY patient_id)
 => (visits BY UNIT sum_cost=SUM(cost)) | avg=AVG((sum_cost * (1 / 3))) | show avg
@@ -1809,13 +1809,22 @@ SELECT SUM(cost) + QUANTILE(age, [0.5, 0.9]) FROM visits
 => REFUSED: too-many: SELECT
 
 SELECT SUM(cost / age) FROM visits
-=> REFUSED: constant-needed: 'cost / age' … than 0
+=> REFUSED: out-of-domain: SUM … GREATEST(age, 1)
 
 SELECT SUM(SAFE_DIVIDE(cost, age)) FROM visits
-=> REFUSED: constant-needed: SAFE_DIVIDE … than 0
+=> visits | sum=SUM((cost / CASE WHEN (age = 0) THEN NULL ELSE age END)) | show sum
 
 SELECT SQRT(AVG(cost)) FROM visits
-=> REFUSED: unsupported-function: SQRT
+=> visits | avg_cost=AVG(cost) | computed computed=SQRT(avg_cost) | show computed
+
+SELECT EXP(AVG(LN(age))) AS gm FROM visits WHERE age > 0
+=> visits | where (age > 0) | avg=AVG(LN(age)) | computed gm=EXP(avg) | show gm
+
+SELECT COUNT(*) FROM visits GROUP BY cost / age
+=> REFUSED: out-of-domain: GROUP BY
+
+SELECT COUNT(*) AS n FROM visits HAVING LOG10(n) > 2
+=> visits | n=COUNT(*) | show n | having (LOG(10, n) > 2)
 
 SELECT COUNT(*) + 'a' FROM visits
 => REFUSED: type-mismatch: + … text
@@ -1883,7 +1892,7 @@ SELECT ward, COUNT(*), RANK() OVER (ORDER BY COUNT(*) DESC) FROM visits GROUP BY
 => REFUSED: unsupported-function: RANK
 
 SELECT ward, ROW_NUMBER() OVER (PARTITION BY ward ORDER BY age) FROM visits
-=> REFUSED: unsupported-function: ROW_NUMBER
+=> REFUSED: no-aggregate
 
 SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward QUALIFY n > 3
 => REFUSED: unsupported-sql: QUALIFY
@@ -2053,3 +2062,146 @@ SELECT COUNT(*) FROM visits WHERE arrived - day > INTERVAL '1 month'
 
 SELECT COUNT(*) FROM visits WHERE age - cost > INTERVAL '1 day'
 => REFUSED: type-mismatch: INTERVAL … number
+
+# The rows of each unit in an order, chosen bounds, and conditions on groups
+
+SELECT AVG(cost) FROM (SELECT cost, ROW_NUMBER() OVER (PARTITION BY patient_id ORDER BY day DESC, cost) AS rn FROM visits WHERE smoker) x WHERE rn = 1
+=> (visits WHERE smoker NUMBERED rn BY UNIT ORDER day DESC, cost OF cost, day) | where (rn = 1) | avg_cost=AVG(cost) | show avg_cost
+
+SELECT COUNT(*) FROM (SELECT s.nights, ROW_NUMBER() OVER (PARTITION BY s.ward, s.pid ORDER BY day NULLS LAST) AS k FROM stays s JOIN patients p ON p.patient_id = s.pid) WHERE k = 1
+=> ((stays JOIN patients BY UNIT MOST 1) NUMBERED k BY UNIT ward ORDER day OF ward, nights, day) | where (k = 1) | count=COUNT(*) | show count
+
+SELECT COUNT(*) FROM (SELECT ward, cost FROM visits QUALIFY ROW_NUMBER() OVER (PARTITION BY patient_id ORDER BY day) = 1 AND cost > 5) x WHERE ward = 'A'
+=> (visits NUMBERED row_number BY UNIT ORDER day OF cost, ward, day) | where (((row_number = 1) AND (cost > 5)) AND (ward = 'A')) | count=COUNT(*) | show count
+
+SELECT AVG(cost) FROM (SELECT cost, age + ROW_NUMBER() OVER (PARTITION BY patient_id ORDER BY day) AS k FROM visits QUALIFY k <= 20) x
+=> (visits NUMBERED row_number BY UNIT ORDER day OF age, cost, day) | where ((age + row_number) <= 20) | avg_cost=AVG(cost) | show avg_cost
+
+SELECT COUNT(*) FROM (SELECT cost, ROW_NUMBER() OVER (PARTITION BY patient_id ORDER BY day) AS f, ROW_NUMBER() OVER (PARTITION BY patient_id ORDER BY day DESC) AS l FROM visits) WHERE f = 1 AND l > 1
+=> ((visits NUMBERED f BY UNIT ORDER day OF cost, day) NUMBERED l BY UNIT ORDER day DESC OF cost, day, f) | where ((f = 1) AND (l > 1)) | count=COUNT(*) | show count
+
+SELECT AVG(b - a) FROM (SELECT patient_id, ARG_MIN(cost, day) AS a, MAX_BY(cost, day) AS b FROM visits WHERE smoker GROUP BY patient_id HAVING COUNT(*) >= 2) c
+=> (((visits WHERE smoker NUMBERED row_number BY UNIT ORDER CASE WHEN (NOT (cost IS NULL)) THEN day ELSE NULL END OF cost, day) NUMBERED row_number_2 BY UNIT ORDER CASE WHEN (NOT (cost IS NULL)) THEN day ELSE NULL END DESC OF cost, day, row_number) BY UNIT min=MIN(CASE WHEN ((row_number = 1) AND (NOT (CASE WHEN (NOT (cost IS NULL)) THEN day ELSE NULL END IS NULL))) THEN cost ELSE NULL END), min_2=MIN(CASE WHEN ((row_number_2 = 1) AND (NOT (CASE WHEN (NOT (cost IS NULL)) THEN day ELSE NULL END IS NULL))) THEN cost ELSE NULL END), count=COUNT(*)) | where (count >= 2) | avg=AVG((min_2 - min)) | show avg
+
+SELECT w, COUNT(*) FROM (SELECT patient_id, FIRST(ward ORDER BY day) AS w FROM visits GROUP BY patient_id) c GROUP BY w
+=> ((visits NUMBERED row_number BY UNIT ORDER day OF ward, day) BY UNIT min=MIN(CASE WHEN (row_number = 1) THEN ward ELSE NULL END)) | by w=min | count=COUNT(*) | show w, count
+
+SELECT COUNT(*) FROM (SELECT patient_id, ward, LAST(cost ORDER BY day, age DESC) FILTER (WHERE smoker) AS c FROM visits GROUP BY patient_id, ward) WHERE c > 9
+=> ((visits NUMBERED row_number BY UNIT ward ORDER CASE WHEN smoker THEN 1 ELSE NULL END, day DESC, age OF age, cost, ward, day, smoker) BY UNIT ward=ward, min=MIN(CASE WHEN ((row_number = 1) AND smoker) THEN cost ELSE NULL END)) | where (min > 9) | count=COUNT(*) | show count
+
+SELECT COUNT(*) FROM (SELECT patient_id, ARG_MIN(smoker, day) FILTER (WHERE age > 9) AS s FROM visits GROUP BY patient_id) WHERE s
+=> ((visits NUMBERED row_number BY UNIT ORDER CASE WHEN ((age > 9) AND (NOT (smoker IS NULL))) THEN day ELSE NULL END OF age, day, smoker) BY UNIT min=MIN(CASE WHEN ((row_number = 1) AND (NOT (CASE WHEN ((age > 9) AND (NOT (smoker IS NULL))) THEN day ELSE NULL END IS NULL))) THEN smoker ELSE NULL END)) | where min | count=COUNT(*) | show count
+
+WITH n AS (SELECT patient_id, day, ROW_NUMBER() OVER (PARTITION BY patient_id ORDER BY day, cost) AS k FROM visits) SELECT AVG(b.day - a.day) AS gap FROM n a JOIN n b ON b.patient_id = a.patient_id WHERE a.k = 1 AND b.k = 2
+=> ((visits NUMBERED k BY UNIT ORDER day, cost OF cost, day) JOIN (visits NUMBERED k BY UNIT ORDER day, cost ONLY 2 TO 2 OF cost, day) BY UNIT MOST 1 GIVES day AS visits_day, k AS visits_k) | where ((k = 1) AND (visits_k = 2)) | gap=AVG((visits_day - day)) | show gap
+
+WITH n AS (SELECT patient_id, day, ROW_NUMBER() OVER (PARTITION BY patient_id ORDER BY day) AS k FROM visits) SELECT COUNT(b.day) AS again FROM n a LEFT JOIN n b ON b.patient_id = a.patient_id AND b.k BETWEEN 2 AND 3 AND b.day > DATE '2024-01-01' WHERE a.k = 1
+=> REFUSED: unsupported-join
+
+WITH n AS (SELECT patient_id, day, ROW_NUMBER() OVER (PARTITION BY patient_id ORDER BY day) AS k FROM visits) SELECT COUNT(b.day) AS again FROM n a LEFT JOIN n b ON b.patient_id = a.patient_id AND b.k = 2 AND b.day > DATE '2024-01-01' WHERE a.k = 1
+=> ((visits NUMBERED k BY UNIT ORDER day OF day) LEFT JOIN (visits NUMBERED k BY UNIT ORDER day ONLY 2 TO 2 OF day) BY UNIT MOST 1 GIVES day AS visits_day, k AS visits_k) | where (k = 1) | again=COUNT(CASE WHEN ((NOT (visits_k IS NULL)) AND (visits_k = 2) AND (visits_day > DATE '2024-01-01')) THEN visits_day ELSE NULL END) | show again
+
+WITH n AS (SELECT patient_id, day, ROW_NUMBER() OVER (PARTITION BY patient_id ORDER BY day) AS k FROM visits) SELECT COUNT(*) AS pairs FROM n a JOIN n b ON b.patient_id = a.patient_id WHERE b.k = a.k + 1
+=> ((visits NUMBERED k BY UNIT ORDER day OF day) JOIN (visits NUMBERED k BY UNIT ORDER day OF day) BY UNIT MOST 50 GIVES k AS visits_k) | where (visits_k = (k + 1)) | pairs=COUNT(*) | show pairs
+
+SELECT COUNT(*) FROM visits JOIN (SELECT patient_id, ROW_NUMBER() OVER (PARTITION BY patient_id, ward ORDER BY day) AS k FROM visits) n USING (patient_id) WHERE n.k = 1
+=> (visits JOIN (visits NUMBERED k BY UNIT ward ORDER day ONLY 1 TO 1 OF ward, day) BY UNIT MOST 50 GIVES k) | where (k = 1) | count=COUNT(*) | show count
+
+SELECT COUNT(*) FROM patients WHERE patient_id IN (SELECT patient_id FROM visits QUALIFY ROW_NUMBER() OVER (PARTITION BY patient_id ORDER BY day) = 1 AND cost > 100)
+=> (patients LEFT JOIN ((visits NUMBERED row_number BY UNIT ORDER day OF cost, day) WHERE ((row_number = 1) AND (cost > 100)) BY UNIT found=COUNT(*)) BY UNIT GIVES found AS visits_found) | where (NOT (visits_found IS NULL)) | count=COUNT(*) | show count
+
+SELECT AVG(d) FROM (SELECT patient_id, MAX(day) - MIN(day) AS d FROM visits GROUP BY patient_id)
+=> (visits BY UNIT max_day=MAX(day), min_day=MIN(day)) | avg=AVG((max_day - min_day)) | show avg
+
+SELECT AVG(rn) FROM (SELECT ROW_NUMBER() OVER (PARTITION BY patient_id ORDER BY day) AS rn FROM visits) x
+=> (visits NUMBERED rn BY UNIT ORDER day OF day) | avg_rn=AVG(rn) | show avg_rn
+
+SELECT COUNT(*) FROM (SELECT ROW_NUMBER() OVER (ORDER BY day) AS rn FROM visits) x WHERE rn = 1
+=> REFUSED: not-per-unit
+
+SELECT COUNT(*) FROM (SELECT ROW_NUMBER() OVER (PARTITION BY ward ORDER BY day) AS rn FROM visits) x WHERE rn = 1
+=> REFUSED: not-per-unit
+
+SELECT COUNT(*) FROM (SELECT ROW_NUMBER() OVER (PARTITION BY patient_id) AS rn FROM visits) x WHERE rn = 1
+=> REFUSED: missing-order
+
+SELECT COUNT(*) FROM (SELECT ROW_NUMBER() OVER (PARTITION BY patient_id ORDER BY day NULLS FIRST) AS rn FROM visits) x WHERE rn = 1
+=> REFUSED: unsupported-sql
+
+SELECT COUNT(*) FROM (SELECT ROW_NUMBER() OVER (PARTITION BY x ORDER BY X) AS rn FROM "Odd Name") x WHERE rn = 1
+=> REFUSED: rows-are-units
+
+SELECT COUNT(*) FROM (SELECT RANK() OVER (PARTITION BY patient_id ORDER BY day) AS rn FROM visits) x WHERE rn = 1
+=> REFUSED: unsupported-function
+
+SELECT COUNT(*) FROM (SELECT SUM(cost) OVER (PARTITION BY patient_id ORDER BY day) AS s FROM visits) x WHERE s > 1
+=> REFUSED: not-per-unit
+
+SELECT COUNT(*) FROM visits WHERE ROW_NUMBER() OVER (PARTITION BY patient_id ORDER BY day) = 1
+=> REFUSED: unsupported-function
+
+SELECT COUNT(*) FROM visits QUALIFY ROW_NUMBER() OVER (PARTITION BY patient_id ORDER BY day) = 1
+=> REFUSED: unsupported-sql
+
+SELECT COUNT(*) FROM (SELECT patient_id, COUNT(*) AS n FROM visits GROUP BY patient_id QUALIFY ROW_NUMBER() OVER (PARTITION BY patient_id ORDER BY n) = 1) WHERE n > 3
+=> REFUSED: unsupported-sql
+
+SELECT COUNT(*) FROM (SELECT cost FROM visits QUALIFY cost) x
+=> REFUSED: not-a-condition
+
+SELECT ARG_MIN(cost, day) FROM visits
+=> REFUSED: unsupported-function
+
+SELECT COUNT(*) FROM (SELECT patient_id, ARG_MAX(cost) AS f FROM visits GROUP BY patient_id) WHERE f > 3
+=> REFUSED: wrong-arguments
+
+SELECT COUNT(*) FROM (SELECT patient_id, FIRST(cost) AS f FROM visits GROUP BY patient_id) WHERE f > 3
+=> REFUSED: missing-order
+
+SELECT WIDTH_BUCKET(age, [18, 45, 65]) AS b, COUNT(*) FROM visits GROUP BY b
+=> visits | by b=CASE WHEN (age >= 65) THEN 3 WHEN (age >= 45) THEN 2 WHEN (age >= 18) THEN 1 WHEN (age < 18) THEN 0 ELSE NULL END | count=COUNT(*) | show b, count
+
+SELECT WIDTH_BUCKET(age, [65, 45]) AS b, COUNT(*) FROM visits GROUP BY b
+=> REFUSED: constant-needed
+
+SELECT WIDTH_BUCKET(age, 5) AS b, COUNT(*) FROM visits GROUP BY b
+=> REFUSED: wrong-arguments
+
+SELECT ward, n FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) WHERE n > 100
+=> visits | by ward=ward | n=COUNT(*) | show ward, n | having (n > 100)
+
+SELECT * FROM (SELECT ward AS w, COUNT(*) AS n, AVG(cost) AS c FROM visits WHERE smoker GROUP BY 1 HAVING n > 5) AS t WHERE t.n > 100 AND t.w <> 'A' ORDER BY c DESC LIMIT 3
+=> visits | where smoker | by w=ward | n=COUNT(*), c=AVG(cost) | show w, n, c | having ((n > 5) AND ((n > 100) AND (w <> 'A'))) | order c desc | limit 3
+
+WITH g AS (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) SELECT ward, n / 10 AS tens FROM g WHERE g.n > 100 ORDER BY n
+=> visits | by ward=ward | count=COUNT(*) | computed tens=(count * (1 / 10)) | show ward, tens | having (count > 100) | order count
+
+WITH g AS (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward), h AS (SELECT * FROM g WHERE n > 5) SELECT ward FROM h x WHERE x.n < 100
+=> visits | by ward=ward | count=COUNT(*) | show ward | having ((count > 5) AND (count < 100))
+
+WITH old AS (SELECT * FROM visits WHERE age > 60), g AS (SELECT ward, COUNT(*) AS n FROM old GROUP BY ALL) SELECT ward, n AS many FROM g WHERE n > 5 ORDER BY many
+=> visits | where (age > 60) | by ward=ward | many=COUNT(*) | show ward, many | having (many > 5) | order many
+
+SELECT m, n FROM (SELECT date_trunc('month', day) AS m, COUNT(*) AS n FROM visits GROUP BY m ORDER BY n DESC LIMIT 3)
+=> visits | by m=date_trunc('month', day) | n=COUNT(*) | show m, n | order n desc | limit 3
+
+SELECT n FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward ORDER BY n LIMIT 3) WHERE n > 3
+=> REFUSED: unsupported-sql
+
+SELECT a / 2 FROM (SELECT COUNT(*) AS a FROM visits) WHERE a > 3
+=> visits | count=COUNT(*) | computed computed=(count * (1 / 2)) | show computed | having (count > 3)
+
+SELECT ward, x FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) WHERE n > 100
+=> REFUSED: unknown-column
+
+SELECT n FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) t WHERE u.n > 100
+=> REFUSED: unknown-table
+
+SELECT COUNT(*) FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) WHERE n > 100
+=> REFUSED: not-per-unit
+
+SELECT patient_id, n FROM (SELECT patient_id, COUNT(*) AS n FROM visits GROUP BY patient_id) WHERE n > 100
+=> REFUSED: no-aggregate
+
+SELECT ward, COUNT(*) FROM (SELECT ward FROM visits)
+=> REFUSED: not-grouped

@@ -142,6 +142,24 @@ SELECT region, AVG(age) AS age, COUNT(*) AS people FROM patients GROUP BY region
 -- hospital | How different are costs of emergencies?
 SELECT emergency, QUANTILE(cost, [0.25, 0.5, 0.75]) AS cost FROM visits GROUP BY emergency;
 
+-- hospital | Where do patients come first?
+SELECT ward, COUNT(*) AS patients FROM (SELECT ward, ROW_NUMBER() OVER (PARTITION BY patient_id ORDER BY day, cost) AS k FROM visits) t
+WHERE k = 1 GROUP BY ward;
+
+-- hospital | How much dearer is the last visit than the first, for those who came back?
+SELECT AVG(last - first) AS dearer FROM (SELECT patient_id, ARG_MIN(cost, day) AS first, ARG_MAX(cost, day) AS last FROM visits
+GROUP BY patient_id HAVING COUNT(*) >= 2) t;
+
+-- hospital | Days between the first and the second visit
+WITH n AS (SELECT patient_id, day, ROW_NUMBER() OVER (PARTITION BY patient_id ORDER BY day) AS k FROM visits)
+SELECT AVG(b.day - a.day) AS days FROM n a JOIN n b ON b.patient_id = a.patient_id WHERE a.k = 1 AND b.k = 2;
+
+-- hospital | Wards with many visits, from a grouped sub-query
+SELECT ward, n FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) t WHERE n > 30 ORDER BY n DESC;
+
+-- hospital | Visits by chosen classes of cost
+SELECT WIDTH_BUCKET(cost, [100, 500, 1000]) AS class, COUNT(*) AS n FROM visits GROUP BY class;
+
 -- hospital | All visits of one patient
 -- refused: unit-as-value: patient_id
 SELECT COUNT(*) AS n FROM visits WHERE patient_id = 17;

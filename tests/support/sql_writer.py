@@ -11,7 +11,7 @@ from typing import assert_never
 
 from privet.core import expression as x
 from privet.core.origin import origin_of
-from privet.core.plan import Aggregate, Function, Joined, Origin, PerUnit, Plan, Scan
+from privet.core.plan import Aggregate, By, Function, Joined, Numbered, Origin, PerUnit, Plan, Scan
 from privet.core.schema import Boolean, Category, Date, Integer, Kind, Number, Text, Timestamp
 from privet.errors import RefusedQueryError
 from privet.report.explain.plan_words import words_of_function
@@ -88,7 +88,20 @@ def origin_text(origin: Origin) -> str:
             made += [f"{a.name}={_aggregate(a, None)}" for a in origin.aggregates]
             where = f" WHERE {text(origin.where)}" if origin.where is not None else ""
             parts = [f"{origin_text(origin.source)}{where} BY UNIT", ", ".join(made)]
+        case Numbered():
+            where = f" WHERE {text(origin.where)}" if origin.where is not None else ""
+            parts = [
+                f"{origin_text(origin.source)}{where} NUMBERED {origin.name} BY UNIT",
+                ", ".join(map(text, origin.keys)),
+                origin.by and f"ORDER {', '.join(map(_by, origin.by))}",
+                (origin.first, origin.last) != (1, None) and f"ONLY {origin.first} TO {origin.last}",
+                f"OF {', '.join(origin.columns)}",
+            ]
     return f"({' '.join(part for part in parts if part)})"
+
+
+def _by(one: By) -> str:
+    return text(one.value) + " DESC" * one.descending
 
 
 def sql_of(plan: Plan, unit: str | None = None, source: str | None = None) -> str:
@@ -126,6 +139,18 @@ def from_of(origin: Origin, columns: Mapping[str, Iterable[str]], unit: str | No
             where = f" WHERE {text(origin.where)}" if origin.where is not None else ""
             source = from_of(origin.source, columns, unit)
             return f"(SELECT {', '.join(listed)} FROM {source} AS s{where} GROUP BY {groups})"
+        case Numbered():
+            if unit is None:
+                raise RefusedQueryError("rows have no column that says whose they are", "use the plan")
+            listed = [_quoted(name) for name in (*own, *origin.columns)]
+            window = f"PARTITION BY {', '.join([_quoted(unit), *map(text, origin.keys)])}"
+            window += f" ORDER BY {', '.join(map(_by, origin.by))}" * bool(origin.by)
+            listed.append(f"ROW_NUMBER() OVER ({window}) AS {_quoted(origin.name)}")
+            where = f" WHERE {text(origin.where)}" if origin.where is not None else ""
+            ends = [f"{_quoted(origin.name)} >= {origin.first}"]
+            ends += [] if origin.last is None else [f"{_quoted(origin.name)} <= {origin.last}"]
+            rows = f"SELECT {', '.join(listed)} FROM {from_of(origin.source, columns, unit)} AS s{where}"
+            return f"(SELECT * FROM ({rows}) AS n WHERE {' AND '.join(ends)})"
 
 
 def _columns(origin: Origin, columns: Mapping[str, Iterable[str]]) -> list[str]:
@@ -136,6 +161,8 @@ def _columns(origin: Origin, columns: Mapping[str, Iterable[str]]) -> list[str]:
             return list(dict.fromkeys([*_columns(origin.left, columns), *(here for _, here in origin.names)]))
         case PerUnit():
             return [*(key.name for key in origin.keys), *(made.name for made in origin.aggregates)]
+        case Numbered():
+            return [*origin.columns, origin.name]
 
 
 def _aggregate(item: Aggregate, unit: str | None) -> str:

@@ -13,7 +13,7 @@ from privet.backends import origins
 from privet.core.expression import Column
 from privet.core.narrow import narrowed
 from privet.core.origin import MADE, shapes_of
-from privet.core.plan import Aggregate, Function, Joined, Key, Origin, PerUnit, Plan, Scan
+from privet.core.plan import Aggregate, By, Function, Joined, Key, Numbered, Origin, PerUnit, Plan, Scan
 from privet.core.schema import Boolean, Category, Date, Integer, Kind, Number, Text
 from privet.core.shape import Form, Shapes
 from support import harm, nasty
@@ -144,9 +144,11 @@ class Maker:
         if depth == 0:
             return Scan(table=lead)
         left = self.origin(depth - 1, lead=lead)
-        match self.rng.randrange(4):
+        match self.rng.randrange(5):
             case 0:
                 return self._per_unit(left)
+            case 4:
+                return self._numbered(left)
             case 1:
                 right: Origin = Scan(table=self.rng.choice("pq"))
                 return self._joined(left, right, by_unit=False, most=self.rng.choice([None, 1]))
@@ -183,9 +185,27 @@ class Maker:
             aggregates=tuple(made),
         )
 
+    def _numbered(self, source: Origin) -> Numbered:
+        """Often in an order that leaves many rows equal."""
+        columns, rng = shapes_of(source, self.world.declared), self.rng
+        maker, first = nasty.Maker(rng, columns), rng.choice([1, 1, 1, 2, 3])
+        names = list(columns)
+        made = [maker.make(maker._form(), rng.choice([0, 0, 1])) for _ in range(rng.randint(0, 2))]
+        keys = rng.sample(names, min(len(names), rng.choice([0, 0, 1])))
+        return Numbered(
+            source=source,
+            where=maker.make(Form.TRUTH, 1) if rng.random() < 0.3 else None,
+            keys=tuple(Column(name) for name in keys),
+            by=tuple(By(value=value, descending=rng.random() < 0.5) for value in made),
+            columns=tuple(rng.sample(names, rng.randint(0, len(names)))),
+            name=f"number {next(self.named)}",
+            first=first,
+            last=rng.choice([None, first, first, first + 2]),
+        )
+
     def _aggregate(self, maker: nasty.Maker) -> Aggregate:
         function = self.rng.choice(MADE)
-        form = maker._form() if function in (Function.COUNT, Function.COUNT_DISTINCT) else Form.NUMBER
+        form = Form.NUMBER if function in (Function.SUM, Function.AVG) else maker._form()
         counted = function in (Function.COUNT, Function.COUNT_DISTINCT) and self.rng.random() < 0.4
         value = None if counted else maker.make(form, self.rng.choice([0, 0, 1, 2]))
         return Aggregate(name=f"{function} {next(self.named)}", function=function, value=value)

@@ -43,7 +43,7 @@ from privet.core.expression import (
     Truncated,
 )  # fmt: skip
 from privet.core.loss import Loss, pure, zcdp
-from privet.core.plan import Aggregate, Computed, Function, Joined, Order, PerUnit, Scan
+from privet.core.plan import Aggregate, By, Computed, Function, Joined, Numbered, Order, PerUnit, Scan
 from privet.core.unit import Neighbors
 from privet.errors import BudgetExceededError
 from privet.estimates.estimate import lines, total_error
@@ -91,7 +91,8 @@ def test_the_whole_page(tmp_path: Path) -> None:
         "Left of the budget: epsilon 3 of 3, rho 0.116463 of 0.116463. About 3 more like this fit.",
         "n: groups with fewer than about 4,100 rows may be off by more than 10 %.",
         "3 noisy numbers a group share the price",
-        "One patient_id may count 50 times",
+        "One patient_id may count 50 times: lower max_groups, max_rows_per_group or max_rows mean less noise, but drop"
+        ' more rows; bounds="auto" chooses, for a quarter of epsilon.',
         "Nothing was spent, and no data were touched.",
     ):
         assert words in text, words
@@ -180,9 +181,9 @@ def test_an_average_from_a_pair_says_its_error_before() -> None:
 def test_a_pair_and_what_is_made_of_it_are_told(tmp_path: Path) -> None:
     count = Aggregate(name="n", function=Function.COUNT, value=AGE)
     where = Not(IsNull(AGE))
-    wanted = (count, average("mean", "age"), Aggregate(name="v", function=Function.VAR_POP, value=AGE))
+    both = Aggregate(name="v", function=Function.COVAR_POP, value=AGE, second=AGE)
     with ledger(tmp_path) as book:
-        text = said(query(question(plan((), *wanted, where=where)), book))
+        text = said(query(question(plan((), count, average("mean", "age"), both, where=where)), book))
     for words in (
         "two sums of age: how far it is above 0, and below 120",
         "mean: from a pair of noisy sums: how far values are above 0 and below 120 both: one patient_id moves them by",
@@ -190,6 +191,29 @@ def test_a_pair_and_what_is_made_of_it_are_told(tmp_path: Path) -> None:
         "off by at most, if its group has 100 rows:",
     ):
         assert words in text, words
+
+
+def test_squares_and_what_is_made_of_them_are_told(tmp_path: Path) -> None:
+    spread = Aggregate(name="v", function=Function.VAR_POP, value=AGE)
+    related = Aggregate(name="r", function=Function.CORR, value=AGE, second=Column("cost"))
+    asked = question(plan((), average("mean", "age"), spread, where=Not(IsNull(AGE))))
+    with ledger(tmp_path) as book:
+        text = said(query(asked, book))
+        mixed = said(query(question(plan((), related, where=Not(IsNull(AGE)))), book))
+    for words in (
+        "three sums of age, which is u above 0 and v below 120: u * u, 2 * u * v and v * v",
+        "mean: from three noisy sums: of squares and products of how far values are above 0 and below 120 all three:",
+        "one patient_id moves them by 43,200 in all groups together",
+        "off by at most, if its group has 100 rows:",
+        "its interval comes with the answer",
+    ):
+        assert words in text, words
+    assert "from sums of squares" in mixed
+    outlook = _outlook(asked.recipes[0], asked.parts)
+    assert outlook.rows_error is not None
+    for rows, error in outlook.errors:  # no noise that is inside moves an average further
+        off = outlook.noises[0].error / (rows - outlook.rows_error)
+        assert error == (off if off < 120 else None)
 
 
 def test_rows_for_is_where_the_error_is_met() -> None:
@@ -372,6 +396,30 @@ def test_numbers_for_programs(tmp_path: Path) -> None:
 
 
 # --- the tree
+
+
+def test_the_tree_of_numbered_rows() -> None:
+    """Which numbers stay, among which rows, in which order."""
+    adults = Compare(Relation.GREATER_EQUAL, AGE, Literal(Fraction(18)))
+    made = Numbered(
+        source=Scan(table="visits"), where=adults, keys=(Column("ward"),), columns=("cost",), name="k",
+        by=(By(value=Column("day"), descending=True), By(value=Column("cost"))),
+    )  # fmt: skip
+    assert list(drawn([origin_tree(made)], "  ")) == [
+        "  └─ rows with their number k among those of the same unit and ward",
+        "     ├─ rows of visits",
+        "     ├─ only rows where age >= 18",
+        "     └─ in the order of: day, the largest first, cost; rows that are equal there, in the order of",
+        "           their values",
+    ]
+    bare = dataclasses.replace(made, where=None, keys=(), by=())
+    for first, last, words in (
+        (1, 1, ", only number 1"),
+        (2, 4, ", only numbers 2 to 4"),
+        (3, None, ", from number 3 on"),
+    ):
+        (line, *_) = drawn([origin_tree(dataclasses.replace(bare, first=first, last=last))], "  ")
+        assert line == f"  └─ rows with their number k among those of the same unit{words}"
 
 
 def test_the_tree_of_joined_rows() -> None:

@@ -32,9 +32,9 @@ from privet.backends.duckdb import DuckDb
 from privet.backends.origins import check_unit_wise
 from privet.backends.reference import Reference
 from privet.core import parts
-from privet.core.laws import DiscreteLaplace, Top
+from privet.core.laws import DiscreteGaussian, DiscreteLaplace, Top
 from privet.core.loss import pure
-from privet.core.mechanisms import key_threshold
+from privet.core.mechanisms import gaussian_key_threshold, key_threshold
 from privet.core.origin import origin_of
 from privet.core.sensitivity import Bounds, Sensitivity
 from privet.core.unit import Neighbors
@@ -65,7 +65,7 @@ class Tables:
 
     def _asked(self, shape: Shape, side: int, more: dict[str, Any]) -> Query:
         vault = self.vault(shape, (shape.first, shape.second)[side])
-        return vault.sql(**{"text": shape.text, **shape.price, **more})
+        return shape.asked(vault, **more)
 
     def vault(self, shape: Shape, own: Rows) -> Vault:
         vault = pv.create(
@@ -118,9 +118,9 @@ def test_the_engine_as_a_grey_box(tables: Tables, name: str) -> None:
 
 def test_medians_of_groups_that_are_not_public(tables: Tables) -> None:
     """Choices and draws, a rest, keys that are shown and keys that are not: in one release."""
-    text = "SELECT city, MEDIAN(age) AS m, MAX(stay) AS h, COUNT(*) AS n FROM t GROUP BY city"
-    for other in (None, "elsewhere"):
-        found = pv.testing.replay(*tables("shown keys", text=text, other=other), runs=2)
+    text = "SELECT city, MEDIAN(age) AS m, MAX(stay) AS h, COUNT(DISTINCT who) AS n FROM t GROUP BY city"
+    for name, other in (("shown keys", None), ("shown keys, Gaussian", "elsewhere"), ("lone keys", "elsewhere")):
+        found = pv.testing.replay(*tables(name, text=text, other=other), runs=1)
         assert found.verdict == CONSISTENT, str(found)
 
 
@@ -157,7 +157,7 @@ def test_a_choice_among_groups_that_is_too_sharp(tables: Tables) -> None:
     assert verdict(pv.testing.replay(*sharp, runs=1), "price") == VIOLATED
 
 
-@pytest.mark.parametrize("name", ["count", "lone keys"])
+@pytest.mark.parametrize("name", ["count", "lone keys", "lone keys, Gaussian"])
 def test_the_engine_as_a_black_box(tmp_path: Path, name: str) -> None:
     """Draws of its last step tell no more than was paid for; half of the noise, or a low threshold, is caught."""
     pair = Pair(tmp_path, BY_NAME[name])
@@ -319,11 +319,33 @@ def test_a_threshold_that_is_too_low(tables: Tables, monkeypatch: pytest.MonkeyP
     assert "does not hide the keys of one person" in says(found, "price")
     shape = replace(BY_NAME["lone keys"], neighbors="replace")
     vaults = [tables.vault(shape, rows) for rows in (shape.first, shape.second)]
-    first, second = (vault.sql(shape.text, epsilon=1, delta="0.01") for vault in vaults)
+    first, second = (shape.asked(vault, epsilon=1, delta="0.01") for vault in vaults)
     assert pv.testing.replay(first, second, runs=1).verdict == CONSISTENT
     monkeypatch.setattr(parts, "key_threshold", lambda law, delta, _: key_threshold(law, 10 * delta, 1))
-    first, second = (vault.sql(shape.text, epsilon=1, delta="0.01") for vault in vaults)
+    first, second = (shape.asked(vault, epsilon=1, delta="0.01") for vault in vaults)
     assert verdict(replayed(monkeypatch, (first, second)), "price") == VIOLATED
+
+
+@pytest.mark.parametrize("variance", [None, Fraction(10**10)])
+def test_a_threshold_that_is_too_low_for_gaussian_noise(
+    tables: Tables, monkeypatch: pytest.MonkeyPatch, variance: Fraction | None
+) -> None:
+    """One less than the smallest; also where the audit takes its tail from the normal law."""
+    queries = []
+    for asked in tables("lone keys, Gaussian"):
+        *rest, part = asked.priced.parts
+        assert isinstance(part.law, DiscreteGaussian)
+        law = part.law if variance is None else DiscreteGaussian(variance)
+        lowest = gaussian_key_threshold(law, part.loss.rho_delta, 2)
+        for threshold in (lowest, lowest - 1 if variance is None else lowest - 10**4):
+            found = replace(part, law=law, threshold=threshold)
+            queries.append(replace(asked, priced=replace(asked.priced, parts=(*rest, found))))
+    right, low, *others = queries
+    if variance is None:
+        assert pv.testing.replay(right, others[0], runs=1).verdict == CONSISTENT
+    found = replayed(monkeypatch, (low, others[1]))
+    assert verdict(found, "price") == VIOLATED
+    assert "does not hide the keys of one person" in says(found, "price")
 
 
 def test_keys_that_are_shown_whatever_the_threshold(tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:

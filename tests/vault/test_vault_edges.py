@@ -49,10 +49,10 @@ def test_an_owner_who_was_overtaken_while_reading_is_told(
     """Reading takes a while. Whoever comes second with what was true before must not undo the first one's work."""
     check = vault._backend.check
 
-    def slow(table: Any) -> None:
+    def slow(table: Any) -> Any:
         with pv.open(vault.folder) as other:
             other.add_table("theirs", folder / "visits.csv", unit="id", columns=COLUMNS)
-        check(table)
+        return check(table)
 
     monkeypatch.setattr(vault._backend, "check", slow)
     with raises_code(InvalidInputError, "declaration-changed"):

@@ -15,7 +15,7 @@ from privet.backends import originsql
 from privet.backends.origins import Origins
 from privet.catalog.vault_file import Table
 from privet.core import origin
-from privet.core.plan import Joined, PerUnit, Plan
+from privet.core.plan import Joined, Numbered, PerUnit, Plan
 from privet.core.shape import Shape
 from privet.estimates import levels
 from privet.query import Query
@@ -24,7 +24,7 @@ CASES = 400
 
 
 def test_no_unit_moves_an_answer_about_several_tables_further_than_its_price_says() -> None:
-    tally = fuzz(0, CASES)
+    tally = fuzz(2, CASES)
     assert tally.violations == []
     assert tally.cases >= CASES
     assert tally.from_sql > tally.rounds / 4
@@ -32,6 +32,14 @@ def test_no_unit_moves_an_answer_about_several_tables_further_than_its_price_say
     assert tally.totals > tally.rounds / 10
     assert tally.too_long < tally.rounds / 5
     for cell in ("COUNT/add-remove/unit", "COUNT/replace/unit", "COUNT/add-remove/kernel"):
+        assert tally.attained[f"{cell}/l1"] == 1
+
+
+def test_no_unit_moves_an_answer_about_numbered_rows_further_than_its_price_says() -> None:
+    tally = fuzz(1, CASES // 2, about=fuzz_origins.of_numbered_rows)
+    assert tally.violations == []
+    assert tally.from_sql > tally.rounds / 10
+    for cell in ("COUNT/add-remove/unit", "COUNT/replace/unit"):
         assert tally.attained[f"{cell}/l1"] == 1
 
 
@@ -104,6 +112,18 @@ def test_sums_over_all_units_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(originsql._Layers, "_per_unit", leaking)
     assert caught("sensitivity", "replay", about=made)
+
+
+def test_an_order_over_all_units_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """PARTITION BY without the unit: whose row is the first then depends on who else is there."""
+    right = originsql._Layers._numbered
+
+    def leaking(self: Any, given: Numbered, names: Sequence[str]) -> originsql.Layer:
+        layer = right(self, given, names)
+        return replace(layer, sql=layer.sql.replace("PARTITION BY u", "PARTITION BY 1"))
+
+    monkeypatch.setattr(originsql._Layers, "_numbered", leaking)
+    assert caught("sensitivity", about=fuzz_origins.of_numbered_rows)
 
 
 def test_rows_that_are_there_twice_are_found(monkeypatch: pytest.MonkeyPatch) -> None:

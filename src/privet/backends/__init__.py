@@ -25,8 +25,8 @@ class Task:
     `declared` has the columns as read, `passing` as they are in rows that pass the condition. `table` is the plan's own
     table; `beside` has the other tables of the query. `secret` keys the hash that decides which rows and groups of a
     unit are kept; it is new for every release. `laws` has the noise of each measure and, if keys are not public, last
-    the noise of the keys: a key is shown if its noisy number of units is at least `threshold`. With `habits`, the task
-    asks how many groups and rows units have.
+    the noise of the keys: a key is shown if its noisy number of units is at least `threshold`. With `habits`, some of
+    HABITS by name, the task asks how many units have how many of these instead, in as many `bins`.
 
     With `top`, cells are public, and some of them are chosen by this score and law. The back end is asked twice: for
     `scoring`, about all cells, and for `measuring`, about those that are chosen.
@@ -43,7 +43,8 @@ class Task:
     beside: Mapping[str, Table] = field(default_factory=dict)
     laws: tuple[Law | Choice, ...] = ()
     threshold: int | None = None
-    habits: bool = False
+    habits: tuple[str, ...] = ()
+    bins: int = 0
     top: tuple[Measure, Top] | None = None
 
     def scoring(self, measure: Measure) -> Task:
@@ -71,7 +72,8 @@ class Spread:
 
 
 Vector = list[int] | list[Spread]  # spreads for quantiles, MIN and MAX
-Habits = tuple[list[int], list[int]]
+HABITS = ("groups", "rows", "in_all")  # of a unit: its groups, the rows in its largest, those that count in all
+Habits = tuple[list[int], list[int], list[int]]
 
 
 class Backend(Protocol):
@@ -91,7 +93,8 @@ class Backend(Protocol):
         ...
 
     def habits(self, task: Task, written: Any = None) -> Habits:
-        """How many units have 1, 2, 3-4, 5-8, ... groups; then the same for the rows in their largest group."""
+        """How many units have 1, 2, 3-4, 5-8, ... groups; then the same for the rows in their largest group; and for
+        all rows, if at most `bounds.rows` count in each group."""
         ...
 
     def ready(self, *tables: Table) -> None:
@@ -103,7 +106,7 @@ class Backend(Protocol):
         """The types of the declared columns and of the unit, to be recorded. For the owner only: opens the data."""
         ...
 
-    def check(self, table: Table) -> None:
+    def check(self, table: Table) -> object:
         """Raises InvalidInputError unless the declared columns can be read. For the owner only: reads the data."""
         ...
 

@@ -15,20 +15,22 @@ from typing import Any, Self, TypeVar
 
 import duckdb
 
-from privet.backends import Habits, Task, Vector, fused
+from privet.backends import HABITS, Habits, Task, Vector, fused
 from privet.backends.cellsql import Given, given
 from privet.backends.pairing import apart, joined
-from privet.backends.reading import reading, unit_text
+from privet.backends.reading import unit_text
 from privet.backends.rowsql import RowsSql
 from privet.backends.spelling import quoted
 from privet.backends.spreadsql import wanted
 from privet.backends.sqlgen import RANKED
+from privet.backends.unreadable import Unread, counts, refusal
 from privet.backends.written import WrittenTask, expected_of, write
 from privet.catalog.declarations import Table, inside
 from privet.core.cells import Keys
 from privet.core.rational import show
 from privet.errors import InvalidInputError
 from privet.sources import Raw, Stamp, attach, connect, harden, stamp, types_of, unreadable
+from privet.sources.profile import form_in
 from privet.sources.scratch import Scratch
 
 Found = TypeVar("Found")
@@ -100,7 +102,7 @@ class DuckDb:
     def exact(self, task: Task, written: WrittenTask | None = None) -> list[Vector]:
         """For every measure its value in every cell, in the order of `task.cells.keys()`, then the rest."""
         pieces = apart(task)
-        with self._asked_of(pieces, written) as (found, cursor):
+        with self._asked_of(task, written) as (found, cursor):
             asked = found.rows
             if asked is None:
                 return joined(task, _waited_for(cursor, lambda: portable(cursor, pieces, found)))
@@ -117,8 +119,8 @@ class DuckDb:
             return keys.counted(_rows(cursor, keys.sql))
 
     def habits(self, task: Task, written: WrittenTask | None = None) -> Habits:
-        """How many units have 1, 2, 3-4, 5-8, ... groups; and, of rows in their largest group, the same."""
-        with self._asked_of(replace(task, habits=True), written) as (found, cursor):
+        """How many units have 1, 2, 3-4, 5-8, ... groups; of rows in the largest, the same; and of all that count."""
+        with self._asked_of(replace(task, habits=HABITS), written) as (found, cursor):
             assert found.habits is not None  # noqa: S101  what `write` gives
             return found.habits.binned(_rows(cursor, found.habits.sql, given(task)))
 
@@ -170,8 +172,9 @@ class DuckDb:
                 self._attached[name] = attached
             trial._attached = {}
 
-    def check(self, table: Table) -> None:
+    def check(self, table: Table) -> tuple[Unread, ...]:
         """Raise InvalidInputError unless every value of the declared columns can be read as a question would read it.
+        A value that means nothing is read as missing; how many do is what comes back.
 
         For the owner: it touches the data.
         """
@@ -182,23 +185,38 @@ class DuckDb:
                     "close the quote: it swallows every row after it",
                     "unclosed-quote",
                 )
-        if not self._reads(table):
-            column = next((name for name, alone in _alone(table) if not self._reads(alone)), None)
+        found = self._read(table)
+        if found is None:
+            column = next((name for name, alone in _alone(table) if self._read(alone) is None), None)
             which = "" if column is None else f"column {show(column)}: "
             raise InvalidInputError(
                 f"table {show(table.name)}: {which}the engine cannot read every value",
                 "correct the values: a question that meets one would fail, and the failure would reveal something",
                 "unreadable-value",
             )
+        return found
 
-    def _reads(self, table: Table) -> bool:
+    def check_unread(self, table: Table, found: Iterable[Unread]) -> None:
+        """Raise InvalidInputError if nearly all values of a column cannot be read. For the owner, as `check` is."""
+        for one in found:
+            if one.refused(table):
+                with connect(self._scratch_folder()) as connection:
+                    form = form_in(connection, table, one.column, self._base, self._memory)
+                raise refusal(table, one, form)
+
+    def _read(self, table: Table) -> tuple[Unread, ...] | None:
+        """None if the engine fails."""
+        found = []
         try:
             with self._asked(table) as (raw, cursor):
-                for trial in _trials(table, raw):
-                    _rows(cursor, trial)
+                for name, count in counts(table, raw):
+                    _, values, unread = _rows(cursor, count)[0]
+                    found.append(Unread(column=name, values=values, unread=unread))
+                if table.unit is not None:
+                    _rows(cursor, _trial_of_unit(table, raw))
         except duckdb.Error:
-            return False
-        return True
+            return None
+        return tuple(found)
 
     @contextmanager
     def _asked_of(
@@ -306,25 +324,19 @@ def _interrupts() -> Iterator[None]:
         raise
 
 
-def _trials(table: Table, raw: Raw) -> Iterator[str]:
-    """For every column a statement that reads all its values as questions do, and gives one number."""
-    readings = []
-    for name, kind in table.columns.items():
-        how = reading(kind, raw.types[name], f"source.{quoted(name)}", "r")
-        readings.append((how.first, how.second))
-    if table.unit is not None:
-        own, type_ = raw.unit(table)
-        readings.append((f"source.{quoted(own)}", unit_text(type_, "r")))
-    for first, second in readings:
-        read = f"SELECT {first} AS r FROM {raw.relation} AS source"  # noqa: S608  names are quoted
-        yield f"SELECT bit_xor(hash(r, {second})) FROM ({read})"  # noqa: S608
+def _trial_of_unit(table: Table, raw: Raw) -> str:
+    """A statement that reads all units as questions do, and gives one number."""
+    own, type_ = raw.unit(table)
+    read = f"SELECT source.{quoted(own)} AS r FROM {raw.relation} AS source"  # noqa: S608  names are quoted
+    return f"SELECT bit_xor(hash(r, {unit_text(type_, 'r')})) FROM ({read})"  # noqa: S608
 
 
 def _alone(table: Table) -> Iterator[tuple[str, Table]]:
     """The table with one column at a time, as a bad one can spoil the others; then the unit beside a good one."""
     for name, kind in table.columns.items():
         codes = {name: table.missing[name]} if name in table.missing else {}
-        one = replace(table, columns={name: kind}, missing=codes, key=())
+        written = {name: table.writing[name]} if name in table.writing else {}
+        one = replace(table, columns={name: kind}, missing=codes, writing=written, key=())
         yield name, replace(one, unit=None, max_groups=1, max_rows_per_group=1, max_rows=None)
     if table.unit is not None:
         yield table.unit, one

@@ -64,12 +64,14 @@ def people(task: Task, raw: Raw) -> PeopleSql:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HabitRows:
-    """A query with one row for each (groups of a unit, rows in its largest group) and how many units have them."""
+    """A query with one row for each (groups of a unit, rows in its largest group, rows that count) and how many units
+    have them."""
 
     sql: str
 
     def binned(self, rows: Sequence[Sequence[int]]) -> Habits:
-        return binned((groups, units) for groups, _, units in rows), binned((most, units) for _, most, units in rows)
+        groups, largest, in_all = (binned((row[place], row[3]) for row in rows) for place in range(3))
+        return groups, largest, in_all
 
 
 def habits(task: Task, raw: Raw) -> HabitRows:
@@ -78,9 +80,10 @@ def habits(task: Task, raw: Raw) -> HabitRows:
     by = ", ".join(f"k{place}" for place in range(len(task.plan.keys)))
     if not task.cells.private or task.cells.chosen is not None:
         rows, by = f"SELECT * FROM ({numbered(task, rows)}) WHERE cell IS NOT NULL", "cell"
-    sql = f"SELECT 1, 1, count(*) FROM ({rows})"
+    sql = f"SELECT 1, 1, 1, count(*) FROM ({rows})"
     if task.table.unit is not None:
         groups = f"SELECT u, {by}, count(*) AS n FROM ({rows}) GROUP BY u, {by}"
-        units = f"SELECT u, count(*) AS g, max(n) AS m FROM ({groups}) GROUP BY u"
-        sql = f"SELECT g, m, count(*) FROM ({units}) GROUP BY g, m"
+        counted = f"CAST(sum(least(n, {task.bounds.rows})) AS BIGINT)"
+        units = f"SELECT u, count(*) AS g, max(n) AS m, {counted} AS t FROM ({groups}) GROUP BY u"
+        sql = f"SELECT g, m, t, count(*) FROM ({units}) GROUP BY g, m, t"
     return HabitRows(sql=sql)

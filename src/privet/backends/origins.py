@@ -5,6 +5,7 @@ What is made for a unit is made of that unit's rows and of public tables, and of
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,14 +18,16 @@ from privet.backends.readable import is_nobody, read
 from privet.catalog.declarations import Table, limit_of
 from privet.core.cells import Keys
 from privet.core.claim import claim
+from privet.core.elementary import round_to
 from privet.core.evaluate import Row, evaluate
 from privet.core.expression import Rounding, Value
 from privet.core.narrow import narrowed
-from privet.core.origin import shapes_of, tables_in
-from privet.core.plan import Aggregate, Function, Joined, Origin, PerUnit, Scan
-from privet.core.ranges import round_to, shape_of
+from privet.core.origin import MOST_ROWS, shapes_of, tables_in
+from privet.core.plan import Aggregate, By, Function, Joined, Numbered, Origin, PerUnit, Scan
+from privet.core.ranges import shape_of
 from privet.core.rational import show
 from privet.core.shape import Shapes, shape_of_kind
+from privet.core.texts import held
 from privet.errors import RefusedQueryError
 
 RawRow = Mapping[str, object]
@@ -90,12 +93,20 @@ def check_unit_wise(origin: Origin, tables: Mapping[str, Table]) -> None:
             elif not people and origin.most != 1:
                 raise _row_units("a row may match only one row of the public table: join on all columns of its key")
             _check_spread(origin)
-        case PerUnit():
+        case PerUnit() | Numbered():
             check_unit_wise(origin.source, tables)
             if _unit(origin.source, tables) is None:
-                raise _row_units("it has no rows to add up")
+                raise _row_units("it has no rows to add up, or to put in order")
+            if isinstance(origin, Numbered):
+                _check_numbers(origin)
         case _:
             assert_never(origin)
+
+
+def _check_numbers(origin: Numbered) -> None:
+    limit_of(origin.first, "the number of a row")
+    if origin.last is not None and limit_of(origin.last, "the number of a row") < origin.first:
+        raise RefusedQueryError("no row has such numbers", "give the smaller number first", "reversed-range")
 
 
 def _check_spread(origin: Joined) -> None:
@@ -127,6 +138,8 @@ def _spread(origin: Origin) -> tuple[int, int]:
             return public + several, people * (origin.most or 1)
         case PerUnit():
             return _spread(origin.source) if origin.keys else (0, 1)
+        case Numbered():
+            return _spread(origin.source) if origin.keys or origin.last is None else (0, origin.last)
         case _:
             assert_never(origin)
 
@@ -156,6 +169,8 @@ class Origins:
                 return self._joined(origin)
             case PerUnit():
                 return self._per_unit(origin)
+            case Numbered():
+                return self._numbered(origin)
             case _:
                 assert_never(origin)
 
@@ -210,6 +225,35 @@ class Origins:
             made = {aggregate.name: made_of(aggregate, columns, rows) for aggregate in origin.aggregates}
             yield Owned(unit=unit, row={**dict(zip(names, keys, strict=True)), **made})
 
+    @claim("numbered-rows")
+    def _numbered(self, origin: Numbered) -> Iterator[Owned]:
+        """Whatever the order of the rows was before, rows of one text stand side by side after the first sorting."""
+        columns = shapes_of(origin.source, self._declared)
+        groups: dict[tuple[object, Keys], list[Row]] = defaultdict(list)
+        for one in self.rows(origin.source):
+            if origin.where is None or evaluate(origin.where, one.row) is True:
+                groups[one.unit, tuple(evaluate(key, one.row) for key in origin.keys)].append(one.row)
+        told = [columns[name] for name in origin.columns]
+        backwards = bool(origin.by) and origin.by[-1].descending
+        for (unit, _), found in groups.items():
+            rows = sorted(found, key=lambda row: items([row[name] for name in origin.columns], told), reverse=backwards)
+            for by in reversed(origin.by):
+                rows = _in_order(by, rows)
+            numbers = enumerate(rows[: origin.last or MOST_ROWS], start=1)
+            for number, row in itertools.islice(numbers, origin.first - 1, None):
+                kept = {name: row[name] for name in origin.columns}
+                yield Owned(unit=unit, row={**kept, origin.name: Fraction(number)})
+
+
+def _in_order(by: By, rows: Sequence[Row]) -> list[Row]:
+    """Rows that have the same value keep their order, and those that have none are last."""
+    pairs = [(evaluate(by.value, row), row) for row in rows]
+    there: list[tuple[Any, Row]] = [
+        (held(value) if isinstance(value, str) else value, row) for value, row in pairs if value is not None
+    ]
+    there.sort(key=lambda pair: pair[0], reverse=by.descending)
+    return [row for _, row in there] + [row for value, row in pairs if value is None]
+
 
 def _equal(origin: Joined, left: Row, right: Row) -> bool:
     return all(left[mine] is not None and left[mine] == right[yours] for mine, yours in origin.on)
@@ -229,7 +273,7 @@ def made_of(aggregate: Aggregate, columns: Shapes, rows: Sequence[Row]) -> Value
         case _ if not values:
             return None
         case Function.MIN | Function.MAX:
-            ordered: list[Value] = sorted(values)
+            ordered: list[Value] = sorted(held(value) if isinstance(value, str) else value for value in values)
             return ordered[0 if function is Function.MIN else -1]
         case Function.SUM:
             return sum(values, Fraction(0))

@@ -21,7 +21,7 @@ from privet.core.claim import claim
 from privet.core.expression import Column, Compare, Relation, columns_in
 from privet.core.narrow import narrowed
 from privet.core.origin import MOST_ROWS, origin_of, shapes_of
-from privet.core.plan import Function, Joined, Origin, PerUnit, Scan
+from privet.core.plan import Function, Joined, Numbered, Origin, PerUnit, Scan
 from privet.core.shape import Shape, Shapes, shape_of_kind
 from privet.sources import Raw
 
@@ -98,6 +98,8 @@ class _Layers:
                 return self._joined(origin, wanted)
             case PerUnit():
                 return self._per_unit(origin, wanted)
+            case Numbered():
+                return self._numbered(origin, wanted)
             case _:
                 assert_never(origin)
 
@@ -160,6 +162,30 @@ class _Layers:
         terms = [made[name] for name in names]
         listed = ["u", *(f"{term.sql} AS c{place}" for place, term in enumerate(terms))]
         sql = f"SELECT {', '.join(listed)} FROM ({groups} GROUP BY {', '.join(by)})"
+        return Layer(sql=sql, columns=_named(names, terms, shapes), unit=source.unit)
+
+    @claim("numbered-rows")
+    def _numbered(self, origin: Numbered, names: Sequence[str]) -> Layer:
+        """Rows of one text are the same rows: which of them has which number makes no difference."""
+        used = columns_in([origin.where, origin.keys, [one.value for one in origin.by]])
+        source, shapes = self.rows(origin.source, [*origin.columns, *used]), shapes_of(origin, self._declared)
+        passing = narrowed(shapes_of(origin.source, self._declared), origin.where)
+        inside = Translator({name: confined(term, passing[name]) for name, term in source.columns.items()})
+        columns = {name: inside.term(Column(name)) for name in origin.columns}
+        where = "" if origin.where is None else f" WHERE {Translator(source.columns).term(origin.where).sql}"
+        parts = ["u", *(inside.term(key).sql for key in origin.keys)]
+        order = [f"{inside.term(one.value).sql} {'DESC' if one.descending else 'ASC'} NULLS LAST" for one in origin.by]
+        listed = ["u", *(f"{term.sql} AS n{place}" for place, term in enumerate(columns.values()))]
+        text = row_text(source.columns[name].sql for name in origin.columns)
+        order.append(f"{text} DESC" if origin.by and origin.by[-1].descending else text)
+        window = f"PARTITION BY {', '.join(parts)} ORDER BY {', '.join(order)}"
+        rows = f"SELECT {', '.join(listed)}, row_number() OVER ({window}) AS number FROM ({source.sql}){where}"
+        made = {name: replace(term, sql=f"n{place}") for place, (name, term) in enumerate(columns.items())}
+        made[origin.name] = SqlTerm(sql="number", shape=shapes[origin.name])
+        terms = [made[name] for name in names]
+        listed = ["u", *(f"{term.sql} AS c{place}" for place, term in enumerate(terms))]
+        kept = f"number BETWEEN {origin.first} AND {origin.last or MOST_ROWS}"
+        sql = f"SELECT {', '.join(listed)} FROM ({rows}) WHERE {kept}"
         return Layer(sql=sql, columns=_named(names, terms, shapes), unit=source.unit)
 
 

@@ -62,12 +62,15 @@ class Reference:
         return dict(Counter(key for key, _ in {(kept.key, kept.unit) for kept in self._kept(task)}))
 
     def habits(self, task: Task, _: object = None) -> Habits:
-        """How many units have 1, 2, 3-4, 5-8, ... groups; and, of rows in their largest group, the same."""
+        """How many units have 1, 2, 3-4, 5-8, ... groups; of rows in their largest group, the same; and of all rows, of
+        which at most `bounds.rows` count in each group."""
         units: dict[object, Counter[int]] = defaultdict(Counter)
         for kept in _passing(task, self._rows):
             units[kept.unit][kept.cell] += 1
         groups = binned((len(cells), 1) for cells in units.values())
-        return groups, binned((max(cells.values()), 1) for cells in units.values())
+        rows = binned((max(cells.values()), 1) for cells in units.values())
+        counted = [sum(min(n, task.bounds.rows) for n in cells.values()) for cells in units.values()]
+        return groups, rows, binned((number, 1) for number in counted)
 
     def _kept(self, task: Task) -> list[Kept]:
         rows = list(_passing(task, self._rows))
@@ -141,8 +144,8 @@ def measured(measure: Measure, cells: Sequence[Sequence[Kept]]) -> Vector:
     match measure.role:
         case Role.COUNT | Role.SUM:
             return [sum(added(measure, kept.row) for kept in rows) for rows in cells]
-        case Role.PAIR:
-            return [side for sides in zip(*(pair(measure, rows) for rows in cells), strict=True) for side in sides]
+        case Role.PAIR | Role.SQUARES:
+            return [side for sides in zip(*(joint(measure, rows) for rows in cells), strict=True) for side in sides]
         case Role.PEOPLE | Role.KEYS:
             return [len({kept.unit for kept in rows}) for rows in cells]
         case Role.DISTINCT:
@@ -166,10 +169,14 @@ def added(measure: Measure, row: Row) -> int:
 
 
 @claim("joint-sums")
-def pair(measure: Measure, rows: Iterable[Kept]) -> tuple[int, int]:
-    """What the values of a cell are above the lowest one that there can be, and what they are below the highest."""
+def joint(measure: Measure, rows: Iterable[Kept]) -> tuple[int, ...]:
+    """What the values of a cell are above the lowest one that there can be, and what they are below the highest; or the
+    square of the one, twice the product of both, and the square of the other."""
     steps = [steps_of(measure, value) for value in _present(measure, rows)]
-    return sum(steps), sum(measure.high - one for one in steps)
+    sides = [(one, measure.high - one) for one in steps]
+    if measure.role is Role.PAIR:
+        return sum(above for above, _ in sides), sum(below for _, below in sides)
+    return sum(u * u for u, _ in sides), sum(2 * u * v for u, v in sides), sum(v * v for _, v in sides)
 
 
 @claim("clamped-at-the-sum")

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from privet.backends.reading import BITS, unit_text, unscaled
 from privet.backends.reference import used_columns
 from privet.backends.sqlgen import PEOPLE, RANKED, Statement, passing_rows
 from privet.backends.translate import SqlTerm
-from privet.backends.whole import NARROW
+from privet.backends.whole import NARROW, clamped, constant, minus, power
 from privet.core.claim import claim
 from privet.core.expression import Column, Expression
 from privet.core.measures import Measure, Role
@@ -25,6 +25,7 @@ from privet.sources import Raw
 SHORT = 2**31
 LISTED = "privet_keys"  # a temporary table of one question
 REST_CELL = "privet_rest"  # a variable of the engine: the cell of the rest, which is known when keys are chosen
+SUMMED = (Role.SUM, Role.SQUARES)
 TALLIED = (Role.DISTINCT, *RANKED)  # measures that need the values of the rows that are kept
 
 
@@ -195,7 +196,7 @@ class _Carried:
         self.highest: list[int] = []
         needed = [measure for measure in measures if measure.value is not None and measure.role not in PEOPLE]
         for measure in sorted(needed, key=lambda measure: measure.role is not Role.SUM):
-            if measure.role is Role.SUM or (measure.role is Role.COUNT and not self._summed(measure)):
+            if measure.role in SUMMED or (measure.role is Role.COUNT and not self._summed(measure)):
                 self._carry(measure)
         self.summed = len(self.columns)
         for measure in needed:
@@ -217,7 +218,7 @@ class _Carried:
         number, name = key[1], f"w{len(self.columns)}"
         if key in self._places:
             return
-        type_, kind = ("INTEGER", np.int32) if number.low > -SHORT and number.high < SHORT else ("BIGINT", np.int64)
+        type_, kind = _held(number.low, number.high)
         self._places[key] = len(self.columns)
         self.columns[name] = f"coalesce(TRY_CAST({number.sql} AS {type_}), CAST({number.low - 1} AS {type_}))"
         self.types[name] = kind
@@ -237,15 +238,26 @@ class _Carried:
             return 1, 0, 0
         if measure.value is None or measure.role in TALLIED:
             return 0, 0, 0
-        place = self.place(measure) if measure.role is Role.SUM else self._summed(measure)[0]
+        place = self.place(measure) if measure.role in SUMMED else self._summed(measure)[0]
         count = 2 * place + 2
-        return (count, 0, count) if measure.role is Role.COUNT else (count + 1, measure.center, count)
+        center = measure.center if measure.role is Role.SUM else 0
+        return (count, 0, count) if measure.role is Role.COUNT else (count + 1, center, count)
+
+
+def _held(low: int, high: int) -> tuple[str, type[np.generic]]:
+    """The type of a column with such whole numbers."""
+    return ("INTEGER", np.int32) if low > -SHORT and high < SHORT else ("BIGINT", np.int64)
 
 
 @claim("distinct-values")
 def _number(measure: Measure, term: SqlTerm) -> _Number:
     """What a measure needs of a value. Values that are only told apart are numbers themselves where they fit; otherwise
     62 bits of their hash: two values with the same hash count as one, for everybody alike."""
+    if measure.role is Role.SQUARES:
+        low, high = measure.center, measure.center + measure.high
+        there = replace(term.whole, sql=f"TRY_CAST({term.whole.sql} AS {_held(low, high)[0]})", wide=False)  # as summed
+        above = minus(clamped(there, low, high), constant(low))
+        return _Number(sql=power(above, 2).sql, low=0, high=measure.high**2)
     if measure.role is Role.SUM or measure.role in RANKED:
         return _Number(sql=term.whole.sql, low=measure.low + measure.center, high=measure.high + measure.center)
     if measure.role is Role.COUNT or term.shape.form is Form.NOTHING:

@@ -18,7 +18,7 @@ from privet.backends.originsql import origin_rows, row_text
 from privet.backends.reading import unit_text
 from privet.backends.reference import used_columns
 from privet.backends.translate import SqlTerm, Translator, confined
-from privet.backends.whole import clamped
+from privet.backends.whole import clamped, constant, minus, power
 from privet.core.claim import claim
 from privet.core.expression import Expression, columns_in
 from privet.core.measures import Measure, Role
@@ -94,6 +94,8 @@ class _Sums:
         if measure.role is Role.COUNT:
             return count, 0, count
         value = clamped(term.whole, measure.low + measure.center, measure.high + measure.center)
+        if measure.role is Role.SQUARES:
+            return self._place(f"sum({power(minus(value, constant(measure.center)), 2).sql})"), 0, count
         return self._place(f"sum({value.sql})"), measure.center, count
 
     def _place(self, sql: str) -> int:

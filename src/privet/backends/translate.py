@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import assert_never
 
 from privet.backends import spelling, textsql
+from privet.backends.lookups import Lookup, looked_up
 from privet.backends.whole import (
     Whole,
     clamped,
     constant,
+    divided,
     kept_within,
     minus,
     modulo,
     plus,
     power,
     quotient,
+    root,
+    root_above,
     rounded,
     scaled,
     shifted_by_part,
@@ -27,6 +32,7 @@ from privet.core import expression as e
 from privet.core.claim import claim
 from privet.core.expression import Expression, Value
 from privet.core.ranges import shape_of
+from privet.core.real import REAL, parts_of
 from privet.core.shape import LIMIT, ORDERED, Form, Shape, Shapes, common_step, shape_of_value
 from privet.core.shifting import reached, stretches
 from privet.core.texts import TextFunction
@@ -62,7 +68,7 @@ class Translator:
     def term(self, expression: Expression) -> SqlTerm:
         """The SQL of an expression that `shape_of` accepts; total, like `evaluate`."""
         shape = shape_of(expression, self._shapes)
-        assert not isinstance(expression, e.Quotient)  # noqa: S101  it has no shape in rows
+        assert not isinstance(expression, REAL)  # noqa: S101  `settled` has given it a grid
         match expression:
             case e.Column(name):
                 return self._columns[name]
@@ -104,6 +110,8 @@ class Translator:
                 | e.Like(item)
             ):
                 return _text(expression, [self.term(item)], shape)
+            case e.Rounded(rounding, item, step) if isinstance(item, REAL):
+                return _null(shape) if shape.form is Form.NOTHING else self._real(item, rounding, step, shape)
             case (
                 e.Absolute(item)
                 | e.Rounded(_, item)
@@ -137,10 +145,50 @@ class Translator:
         cases = " ".join(f"WHEN {c} THEN {t.sql}" for c, t in zip(conditions, terms, strict=True))
         return _term(f"(CASE {cases} ELSE {last.sql} END)", shape, wide=last.wide)
 
+    def _real(self, real: e.Real, rounding: e.Rounding, step: Fraction, shape: Shape) -> SqlTerm:
+        match real:
+            case e.Quotient():
+                whole = self._divided(real, 1 / step, rounding)
+            case e.Root(item, degree):
+                whole = self._root(item, degree, rounding, step)
+            case _:
+                inner = self.term(real.item)
+                function = replace(real, item=e.Literal(None))
+                lookup = Lookup(function=function, unit=inner.shape.step, rounding=rounding, step=step)
+                whole = looked_up(lookup, _inside(real.item, inner))
+        return _from_whole(whole, shape)
+
+    def _divided(self, ratio: e.Quotient, scale: Fraction, rounding: e.Rounding) -> Whole:
+        left, right = self.term(ratio.left), self.term(ratio.right)
+        scale = scale * left.shape.step / right.shape.step
+        return divided(left.whole, _inside(ratio.right, right), scale, rounding)
+
+    def _root(self, item: Expression, degree: int, rounding: e.Rounding, step: Fraction) -> Whole:
+        """Of a number in steps that were cut to whole ones: no whole number lies between the roots. To nearest is half
+        of the root in half steps, and one more where that is odd."""
+        up = rounding is e.Rounding.UP
+        inward = e.Rounding.UP if up else e.Rounding.DOWN
+        scale = ((2 if rounding is e.Rounding.NEAREST else 1) / step) ** degree
+        if isinstance(item, e.Quotient):
+            inside = self._divided(item, scale, inward)
+        else:
+            inner = self.term(item)
+            inside = rounded(_inside(item, inner), inner.shape.step * scale, inward)
+        if up:
+            return root_above(inside, degree)
+        found = root(inside, degree)
+        return quotient(plus(found, constant(1)), 2) if rounding is e.Rounding.NEAREST else found
+
     def _chosen(self, function: str, items: Sequence[Expression], shape: Shape) -> SqlTerm:
         terms = alike([self.term(item) for item in items], shape)
         sql = f"{function}({', '.join(term.sql for term in terms)})" if len(terms) > 1 else terms[0].sql
         return _term(sql, shape, wide=terms[0].wide)
+
+
+def _inside(item: Expression, term: SqlTerm) -> Whole:
+    """A number without the 0 that NULLIF takes out of it."""
+    parts = parts_of(item, term.shape)
+    return replace(term.whole, low=parts[0][0], high=parts[-1][1])
 
 
 def _term(sql: str, shape: Shape, *, wide: bool = False) -> SqlTerm:

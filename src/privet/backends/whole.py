@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from privet.core.claim import claim
+from privet.core.elementary import floor_root, round_to
 from privet.core.expression import Rounding
-from privet.core.ranges import round_to
 from privet.errors import RefusedQueryError
 
 NARROW = 2**62  # below it a number is a BIGINT
@@ -84,6 +84,60 @@ def _long_quotient(a: Whole, divisor: int) -> Whole:
     x = _repeated(a).typed(True)
     sql = f"(CASE WHEN {x} >= 0 THEN {x} // {divisor} ELSE -(-({x} + 1) // {divisor}) - 1 END)"
     return Whole(sql=sql, low=a.low // divisor, high=a.high // divisor, wide=True)
+
+
+@claim("whole-quotients")
+def divided(a: Whole, b: Whole, ratio: Fraction, rounding: Rounding) -> Whole:
+    """a / b * ratio, rounded. b is never 0; where it can have both signs, there are two ways."""
+    top, bottom = scaled(a, ratio.numerator), scaled(b, ratio.denominator)
+    if bottom.low > 0:
+        return _over(top, bottom, rounding)
+    if bottom.high < 0:
+        return _over(scaled(top, -1), scaled(bottom, -1), rounding)
+    _repeated(a), _repeated(b)
+    below = _over(scaled(top, -1), scaled(replace(bottom, high=-1), -1), rounding)
+    above = _over(top, replace(bottom, low=1), rounding)
+    wide = below.wide or above.wide
+    sql = f"(CASE WHEN {b.sql} < 0 THEN {below.typed(wide)} ELSE {above.typed(wide)} END)"
+    return Whole(sql=sql, low=min(below.low, above.low), high=max(below.high, above.high), wide=wide)
+
+
+def _over(a: Whole, b: Whole, rounding: Rounding) -> Whole:
+    """a / b for b > 0, rounded. SQL rounds towards zero."""
+    ends = [round_to(rounding, Fraction(x, y)) for x in (a.low, a.high) for y in (b.low, b.high)]
+    if rounding is Rounding.NEAREST:
+        a, b = plus(scaled(a, 2), _repeated(b)), scaled(b, 2)
+    elif rounding is Rounding.UP:
+        a = plus(a, minus(_repeated(b), constant(1)))
+    found = _joined("//", a, b, min(ends), max(ends))
+    if a.low >= 0 or rounding is Rounding.INWARD:
+        return found
+    x, wide = _repeated(a), found.wide
+    below = _joined("//", minus(constant(-1), x), b, 0, -1 - a.low)
+    turned = f"-{below.typed(wide)} - {constant(1).typed(wide)}"
+    return replace(found, sql=f"(CASE WHEN {x.sql} < 0 THEN {turned} ELSE {found.sql} END)", wide=wide or below.wide)
+
+
+@claim("whole-quotients")
+def root(a: Whole, degree: int) -> Whole:
+    """Rounded down, for a >= 0. A float proposes the whole number nearest to the root, and its power decides: it is the
+    answer or one more, if the float is off by less than 1/4."""
+    most = floor_root(a.high, degree)
+    x = _repeated(a).sql
+    how = {2: f"sqrt({x})", 3: f"cbrt({x})"}.get(degree, f"pow({x}, CAST('{1 / degree!r}' AS DOUBLE))")
+    near = Whole(sql=f"CAST({how.replace(x, f'CAST({x} AS DOUBLE)', 1)} AS BIGINT)", low=0, high=most + 1)
+    many = power(near, degree)
+    wide = many.wide or a.wide
+    sql = f"({near.sql} - CAST(({many.typed(wide)} > {a.typed(wide)}) AS BIGINT))"
+    return Whole(sql=sql, low=floor_root(a.low, degree), high=most)
+
+
+def root_above(a: Whole, degree: int) -> Whole:
+    """Rounded up: one more than the root of one less."""
+    below = root(kept_within(minus(a, constant(1)), 0, max(a.high - 1, 0)), degree)
+    more = plus(below, constant(1))
+    sql = f"(CASE WHEN {_repeated(a).sql} = 0 THEN {constant(0).typed(more.wide)} ELSE {more.sql} END)"
+    return replace(more, sql=sql, low=0)
 
 
 def remainder(a: Whole, divisor: int) -> Whole:

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, cast
 
+from privet.catalog.writing import Writing, is_thousands_mark, writing_from
 from privet.core.partition import Partition, check_partition
 from privet.core.plan import fingerprint
 from privet.core.rational import show, whole
@@ -90,6 +91,7 @@ class Table:
     public: bool = False  # everybody may read it: there is no unit
     key: tuple[str, ...] = ()  # columns that tell the rows of a public table apart
     types: Mapping[str, str] = field(default_factory=dict)  # the engine's, as recorded; what is absent is not compared
+    writing: Mapping[str, Writing] = field(default_factory=dict)  # how the texts of single columns are written
 
     @property
     def domain(self) -> str:
@@ -106,7 +108,11 @@ class Table:
     @property
     def digest(self) -> str:
         """Names how its rows are read, and whose they are; not where they lie, nor how many of a unit count."""
-        kinds = [[name, repr(kind), self.missing.get(name, ())] for name, kind in self.columns.items()]
+        written = {name: [sorted(one.given.items())] for name, one in self.writing.items()}  # none in older digests
+        kinds = [
+            [name, repr(kind), self.missing.get(name, ()), *written.get(name, ())]
+            for name, kind in self.columns.items()
+        ]
         options = [[part.name, getattr(self.source, part.name)] for part in fields(Source) if part.name != "path"]
         return fingerprint(self.name, self.version, self.unit, kinds, options)
 
@@ -123,6 +129,8 @@ class Table:
         object.__setattr__(self, "key", texts(self.key, "key"))
         codes = {name: texts(given, "missing") for name, given in self.missing.items()}
         object.__setattr__(self, "missing", MappingProxyType({name: given for name, given in codes.items() if given}))
+        written = {name: writing_from(given, self.columns[name]) for name, given in self.writing.items()}
+        object.__setattr__(self, "writing", MappingProxyType({name: one for name, one in written.items() if one.given}))
         known = {name: type_ for name, type_ in self.types.items() if name in self.columns or name == self.unit}
         object.__setattr__(self, "types", MappingProxyType(known))
 
@@ -257,9 +265,7 @@ def _check_reading(source: Source) -> None:
         raise InvalidInputError(
             f"decimal must be '.' or ',', not {show(source.decimal)}", 'give "." or ","', "unknown-choice"
         )
-    if source.thousands != "" and (
-        not _is_mark(source.thousands) or source.thousands == source.decimal or source.thousands in "+-0123456789eE"
-    ):
+    if source.thousands != "" and (not is_thousands_mark(source.thousands) or source.thousands == source.decimal):
         raise InvalidInputError(
             f"thousands must be one mark other than decimal, not {show(source.thousands)}",
             'for example "." or " "',
@@ -289,7 +295,8 @@ def _check_date_format(text: object) -> None:
     if sorted(codes.get(part, part) for part in parts) != ["day", "month", "year"]:
         raise InvalidInputError(
             f"date_format {show(text)} does not name day, month and year once each",
-            'use %d, %m (or %b, %B) and %Y (or %y), such as "%d.%m.%Y"',
+            'use %d, %m (or %b, %B) and %Y (or %y), such as "%d.%m.%Y"; a form with a time belongs to its column:'
+            ' arrival = {kind = "timestamp", date_format = "%d.%m.%Y %H:%M", ...}',
             "wrong-format",
         )
 
@@ -319,10 +326,31 @@ def _check_table(table: Table) -> None:
             )
     whole(table.version, "version", 1)
     _check_types(table.types)
-    unknown = [name for name in table.missing if name not in table.columns]
+    unknown = [name for name in [*table.missing, *table.writing] if name not in table.columns]
     if unknown:
         raise InvalidInputError(
-            f"missing codes for {show(unknown[0])}, which is not declared", "declare the column", "unknown-column"
+            f"it says how {show(unknown[0])} is read, which is not declared", "declare the column", "unknown-column"
+        )
+    for name, given in table.writing.items():
+        try:
+            _check_marks(writing_from(given, table.columns[name]), table.source)
+        except InvalidInputError as error:
+            raise inside(f"column {show(name)}", error) from None
+
+
+def marks_of(writing: Writing, source: Source) -> tuple[str, str]:
+    """The decimal mark and the mark between thousands of a column."""
+    thousands = source.thousands if writing.thousands is None else writing.thousands
+    return writing.decimal or source.decimal, thousands
+
+
+def _check_marks(writing: Writing, source: Source) -> None:
+    decimal, thousands = marks_of(writing, source)
+    if thousands == decimal:
+        raise InvalidInputError(
+            f"{show(decimal)} cannot be the decimal mark and stand between thousands",
+            'give both, for example decimal = ".", thousands = ","',
+            "contradiction",
         )
 
 

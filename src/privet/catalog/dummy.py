@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import assert_never
 
-from privet.catalog.declarations import Source, Table
+from privet.catalog.declarations import Source, Table, marks_of
+from privet.catalog.writing import Writing
 from privet.core.rational import whole
 from privet.core.schema import EPOCH, Boolean, Category, Date, Integer, Kind, Number, Text, Timestamp
 from privet.errors import InvalidInputError
@@ -59,8 +60,9 @@ def write_columns(
             if not source.names:
                 writer.writerow(map(shown, header))
             empty: list[object] = [None] * len(next(iter(columns.values())))
+            written = [table.writing.get(name, Writing()) if source is table.source else Writing() for name in header]
             for row in zip(*(columns.get(name, empty) for name in header), strict=True):
-                writer.writerow([shown(_field(value, source)) for value in row])
+                writer.writerow([shown(_field(*one, source)) for one in zip(row, written, strict=True)])
     except OSError:
         raise InvalidInputError(
             "the CSV file cannot be written", "check the folder and the disk", "cannot-write"
@@ -110,15 +112,17 @@ def _at(kind: Integer | Number | Boolean | Date | Timestamp, step: int) -> objec
             assert_never(kind)
 
 
-def _field(value: object, source: Source) -> str:
+def _field(value: object, writing: Writing, source: Source) -> str:
     if value is None:
         return ""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
-        return str(value).replace(".", source.decimal)
+        return str(value).replace(".", marks_of(writing, source)[0])
+    if isinstance(value, dt.date) and writing.date_format is not None:
+        return value.strftime(writing.date_format.replace("%z", "Z"))
     if isinstance(value, dt.datetime):
         return value.isoformat(sep=" ")
-    if isinstance(value, dt.date) and source.date_format is not None:
+    if isinstance(value, dt.date) and writing.offset is None and source.date_format is not None:
         return value.strftime(source.date_format)
     return str(value)

@@ -34,6 +34,7 @@ from privet.catalog.declarations import (  # fmt: skip
     texts,
     with_limits,
 )
+from privet.catalog.writing import NAMES, Writing, options_of, writing_from
 from privet.core.partition import Partition
 from privet.core.rational import show
 from privet.core.schema import FLAGS, Boolean, Category, Date, Integer, Kind, Number, Text, Timestamp
@@ -44,6 +45,7 @@ __all__ = [
     "Catalog",
     "Source",
     "Table",
+    "column_line",
     "dump",
     "parse",
     "partition_section",
@@ -131,9 +133,10 @@ def _table(name: str, entry: object) -> Table:
         source, unit = _source(given.get("source")), _unit(given)
     except InvalidInputError as error:
         raise inside(f"table {show(name)}", error) from None
-    kinds = {column: kind for column, (kind, _) in columns.items()}
-    codes = {column: codes for column, (_, codes) in columns.items()}
-    return Table(name=name, source=source, unit=unit, columns=kinds, missing=codes, **limits)
+    kinds = {column: kind for column, (kind, _, _) in columns.items()}
+    codes = {column: codes for column, (_, codes, _) in columns.items()}
+    written = {column: writing for column, (_, _, writing) in columns.items()}
+    return Table(name=name, source=source, unit=unit, columns=kinds, missing=codes, writing=written, **limits)
 
 
 def _unit(given: Mapping[str, Any]) -> str | None:
@@ -160,20 +163,22 @@ def _source(entry: object) -> Source:
     return Source(**given)
 
 
-def _column(name: str, entry: object) -> tuple[Kind, tuple[str, ...]]:
+def _column(name: str, entry: object) -> tuple[Kind, tuple[str, ...], Writing]:
     given = dict(_mapping(entry, f"column {show(name)}"))
     try:
         word, codes = given.pop("kind", None), texts(given.pop("missing", ()), "missing")
+        writing = {name: given.pop(name) for name in NAMES if name in given}
         kind = KINDS.get(word) if isinstance(word, str) else None
         if kind is None:
             raise InvalidInputError(f"there is no kind {show(word)}", f"use one of {listed(KINDS)}", "unknown-choice")
         wanted = {part.name for part in fields(kind)} - set(FLAGS)
-        _only(given, wanted | set(FLAGS), f"kind {word}")
+        _only(given, wanted | set(FLAGS) | options_of(kind), f"kind {word}")
         if wanted - set(given):
             raise InvalidInputError(
                 f"kind {word} needs {listed(wanted)}", f"add {listed(wanted - set(given))}", "missing-entry"
             )
-        return cast(Kind, kind(**given)), codes
+        made = cast(Kind, kind(**given))
+        return made, codes, writing_from(writing, made)
     except InvalidInputError as error:
         raise inside(f"column {show(name)}", error) from None
 
@@ -267,10 +272,15 @@ def section(table: Table, notes: Mapping[str, str] | None = None) -> str:
     place = f"tables.{_key(table.name)}"
     lines = [f"[{place}]", *(_line(key, value, notes.get(key)) for key, value in entries.items())]
     lines += ["", f"[{place}.columns]"]
-    for name, kind in table.columns.items():
-        codes = {"missing": table.missing[name]} if name in table.missing else {}
-        lines.append(_line(name, _spelled(kind) | codes, notes.get(f"column {name}")))
+    lines += [column_line(table, name, notes.get(f"column {name}")) for name in table.columns]
     return "\n".join(lines) + "\n"
+
+
+def column_line(table: Table, name: str, note: str | None = None) -> str:
+    """The line about one column."""
+    codes = {"missing": table.missing[name]} if name in table.missing else {}
+    written = table.writing[name].given if name in table.writing else {}
+    return _line(name, _spelled(table.columns[name]) | written | codes, note)
 
 
 def _spelled(kind: Kind) -> dict[str, object]:

@@ -57,6 +57,11 @@ def _question_options(command: argparse.ArgumentParser) -> None:
     limits.add_argument(
         "--max-rows", type=int, metavar="N", help="count at most N rows of a unit in all; if given alone, in any groups"
     )
+    limits.add_argument(
+        "--bounds",
+        choices=["auto"],
+        help="spend a quarter of epsilon on choosing fewer rows than that, where this errs less",
+    )
     groups = command.add_argument_group("groups")
     groups.add_argument("--private-keys", action="store_true", help="show only groups with enough people")
     groups.add_argument("--other", metavar="NAME", help="add a row with this name for all groups that are not shown")
@@ -187,6 +192,7 @@ def _asked(vault: Vault, options: argparse.Namespace) -> Query:
         max_groups=options.max_groups,
         max_rows_per_group=options.max_rows_per_group,
         max_rows=options.max_rows,
+        bounds=options.bounds,
         private_keys=options.private_keys,
         other=options.other,
         weight=options.weight,

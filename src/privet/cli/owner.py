@@ -14,6 +14,8 @@ from privet.errors import InvalidInputError, PrivetError
 from privet.report.terminal import ceiling, one_line
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from privet.catalog.declarations import Table
     from privet.core.schema import Kind
     from privet.vault import Vault
@@ -182,11 +184,13 @@ def _add(options: argparse.Namespace) -> None:
         table = _declared(options, vault)
         with verb.working("reading the file"):
             vault.declare(table)
+        unread = vault.unreadable(table.name)
     if options.json:
         told = {"name": table.name, "unit": table.unit, "public": table.public, "version": table.version}
-        verb.print_json("table", {**told, "toml": section(table)})
+        verb.print_json("table", {**told, "toml": section(table), "unreadable": _counts(unread)})
         return
     print(section(table), end="")
+    _print_unread(unread)
     if table.public:
         print("\nDeclared. Everybody may read this table: nobody in it is protected.")
         print(
@@ -196,6 +200,16 @@ def _add(options: argparse.Namespace) -> None:
     protects = "each row" if table.unit is None else f"each {table.unit}, with all its rows"
     print(f"\nDeclared. The table protects {protects}. Everything above is public from now on.")
     print(f'Next: privet explain {options.vault} "SELECT COUNT(*) AS n FROM {table.name}" --epsilon 0.1')  # noqa: S608
+
+
+def _counts(unread: Mapping[str, tuple[int, int]]) -> dict[str, dict[str, int]]:
+    return {name: {"unreadable": count, "values": values} for name, (count, values) in unread.items()}
+
+
+def _print_unread(unread: Mapping[str, tuple[int, int]]) -> None:
+    """For the owner alone: it is counted in the data."""
+    for name, (count, values) in unread.items():
+        print(f"note: {one_line(show(name))}: {count:,} of {values:,} values cannot be read so and count as missing")
 
 
 def _declared(options: argparse.Namespace, vault: Vault) -> Table:
@@ -272,9 +286,11 @@ def _update_options(command: argparse.ArgumentParser) -> None:
 def _update(options: argparse.Namespace) -> None:
     with verb.opened(options.vault) as vault, verb.working("reading the file"):
         table = vault.update_table(options.name, options.file, **_reading(options))
+        unread = vault.unreadable(table.name)
     if options.json:
-        verb.print_json("table", {"name": table.name, "version": table.version})
+        verb.print_json("table", {"name": table.name, "version": table.version, "unreadable": _counts(unread)})
         return
+    _print_unread(unread)
     print(f"{one_line(table.name)} is now version {table.version}. What was spent stays spent.")
     print("Stored answers about earlier versions are not repeated for this version.")
 
@@ -317,11 +333,13 @@ def _check(options: argparse.Namespace) -> None:
     with verb.opened(options.vault) as vault, verb.working("reading the tables"):
         names = [options.table] if options.table is not None else list(vault.tables)
         problems = {name: problem for name in names if (problem := _problem(vault, name)) is not None}
+        unread = {name: vault.unreadable(name) for name in names if name not in problems}
     if options.json:
         verb.print_json("check", {name: None if name not in problems else problems[name].problem for name in names})
     else:
         for name in names:
             print(f"{one_line(name)}: {one_line(problems[name].problem) if name in problems else 'can be read'}")
+            _print_unread(unread.get(name, {}))
         if not names:
             print("no table is declared yet")
     if problems:

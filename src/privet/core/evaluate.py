@@ -9,8 +9,8 @@ from typing import Any, assert_never, cast
 
 from privet.core import calendar, texts
 from privet.core import expression as e
+from privet.core.elementary import near, round_to, rounded_value
 from privet.core.expression import Expression, Value
-from privet.core.ranges import round_to
 
 Row = Mapping[str, Value]
 
@@ -53,6 +53,10 @@ def evaluate(expression: Expression, row: Row) -> Value:
             return max((value for value in map(of, items) if value is not None), default=None)
         case e.Absolute(item):
             return _one(abs, of(item))
+        case e.Rounded(rounding, e.Root(item) | e.Logarithm(item) | e.Exponential(item) as real, step):
+            return _one(lambda number: _steps(rounded_value(real, number, rounding, step), step), of(item))
+        case e.Root(item) | e.Logarithm(item) | e.Exponential(item):
+            return _one(lambda number: _close(near(expression, number)), of(item))
         case e.Rounded(rounding, item, step):
             return _one(lambda number: round_to(rounding, number / step) * step, of(item))
         case e.Truncated(period, item):
@@ -110,6 +114,15 @@ def _both(function: Callable[[Any, Any], Value], left: Value, right: Value) -> V
 
 def _one(function: Callable[[Any], Value], item: Value) -> Value:
     return None if item is None else function(item)
+
+
+def _steps(count: int | None, step: Fraction) -> Fraction | None:
+    return None if count is None else count * step
+
+
+def _close(ends: tuple[Fraction, Fraction] | None) -> Fraction | None:
+    """A published number, whose digits beyond the twelfth are not asked for."""
+    return None if ends is None else ends[0]
 
 
 def _all(items: Sequence[bool | None]) -> bool | None:

@@ -104,7 +104,7 @@ class Arithmetic:
 
 @dataclass(frozen=True, slots=True)
 class Quotient:
-    """Of published numbers; in rows it has no grid to count in. NULL where the right side is 0."""
+    """Exact, and NULL where the right side is 0. In rows it has no grid to count in, so it is rounded there."""
 
     left: Expression
     right: Expression
@@ -231,6 +231,29 @@ class Power:
 
 
 @dataclass(frozen=True, slots=True)
+class Root:
+    """The root of a number that is not negative; `degree` 2 is the square root. Of published numbers, or rounded."""
+
+    item: Expression
+    degree: int
+
+
+@dataclass(frozen=True, slots=True)
+class Logarithm:
+    """Of a number above 0; to base e without a base. Of published numbers, or rounded."""
+
+    item: Expression
+    base: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Exponential:
+    """e to the power of a number. Of published numbers, or rounded."""
+
+    item: Expression
+
+
+@dataclass(frozen=True, slots=True)
 class Shifted:
     """A date or time so many months, then days, then microseconds later; in a shorter month its last day.
 
@@ -333,9 +356,11 @@ class Like:
 
 Expression = (
     Column | Literal | Arithmetic | Quotient | Compare | And | Or | Not | IsNull | In | Case | Coalesce | Least
-    | Greatest | Absolute | Rounded | Truncated | Extracted | AsDate | AsTime | Modulo | Power | Shifted | Local
-    | Written | Recased | Trimmed | Length | Sliced | Concat | Replaced | Piece | Like
+    | Greatest | Absolute | Rounded | Truncated | Extracted | AsDate | AsTime | Modulo | Power | Root | Logarithm
+    | Exponential | Shifted | Local | Written | Recased | Trimmed | Length | Sliced | Concat | Replaced | Piece | Like
 )  # fmt: skip
+
+Real = Quotient | Root | Logarithm | Exponential  # their values lie between the steps of any grid
 
 
 def columns_in(thing: object) -> Iterator[str]:

@@ -22,6 +22,7 @@ class Role(StrEnum):
     COUNT = "count"
     SUM = "sum"
     PAIR = "pair"  # two sums a cell that add up to a count of rows
+    SQUARES = "squares"  # three sums a cell that do
     PEOPLE = "people"  # how many units have a row
     DISTINCT = "distinct"  # how many values there are
     QUANTILE = "quantile"
@@ -43,9 +44,10 @@ class Measure:
     """One number a cell: the sum over rows of (value in steps - center), a NULL adding 0; or a count of rows.
 
     A count has no value if it counts every row; otherwise it counts where the value is not NULL. A pair is two numbers
-    a cell: a row adds u = value in steps - center, from 0 to high, to one and high - u to the other. Quantiles, MIN and
-    MAX are chosen from all values that are there, in steps; `quantile` is a share of the rows, `end` an interval's. Of
-    TOP, `score` says what the score is: a count, a sum or a number of units.
+    a cell: a row adds u = value in steps - center, from 0 to high, to one and v = high - u to the other. Squares are
+    three: a row adds u * u, 2 * u * v and v * v. Quantiles, MIN and MAX are chosen from all values that are there, in
+    steps; `quantile` is a share of the rows, `end` an interval's. One with `rest` is released of the rest alone, the
+    last cell. Of TOP, `score` says what the score is: a count, a sum or a number of units.
     """
 
     role: Role
@@ -56,12 +58,18 @@ class Measure:
     step: Fraction = Fraction(1)
     quantile: Fraction | None = None
     end: End | None = field(default=None, metadata={"added": True})
+    rest: bool = field(default=False, metadata={"added": True})
     score: Role | None = field(default=None, metadata={"added": True})
 
     @property
     def size(self) -> int:
         """The most that one row can add, in steps."""
-        return max(abs(self.low), abs(self.high), 1)
+        return max(abs(self.low), abs(self.high), 1) ** (2 if self.role is Role.SQUARES else 1)
+
+    @property
+    def numbers(self) -> int:
+        """How many there are of a cell."""
+        return {Role.PAIR: 2, Role.SQUARES: 3}.get(self.role, 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,11 +94,13 @@ Listed = tuple[tuple[Measure, ...], tuple[Recipe, ...]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wish:
-    """How to lower: a unit has one row a cell at most; the number of people of a key is released anyway; sums are made
-    from centered ones and counts where the count is there, if that `joint` is sought even where the center is 0."""
+    """How to lower: a unit has one row a cell at most; the number of people of a key is released anyway, but not that
+    of the `rest`; sums are made from centered ones and counts where the count is there, if that `joint` is sought even
+    where the center is 0."""
 
     one_row: bool = False
     counted: bool = False
+    rest: bool = False
     centered: bool = False
     joint: bool = False
 
@@ -106,6 +116,8 @@ def measures_of(plan: Plan, columns: Shapes, wish: Wish = Wish()) -> Listed:  # 
     if wish.counted:
         made = _from_keys(made, _people(wish))
     needed = dict.fromkeys(measure for _, measures in made for measure in measures if measure is not KEYS)
+    if wish.rest and any(KEYS in measures for _, measures in made):
+        needed[replace(_people(wish), rest=True)] = None
     found = sorted(needed, key=lambda measure: measure.role is not Role.COUNT)
     place = {measure: number for number, measure in enumerate((*found, KEYS))}
     recipes = [

@@ -27,20 +27,20 @@ FLIPPED = {
 def narrowed(columns: Shapes, where: Expression | None) -> Shapes:
     """The columns as they are in rows that pass the condition: conjuncts on a single column bound it."""
     found = dict(columns)
-    for condition in _conjuncts(where):
+    for condition in conjuncts(where):
         name, shape = _bound(condition, found)  # an empty shape: no row passes, so any shape is true of them
         if name is not None and shape.low <= shape.high and shape.values != ():
             found[name] = shape
     return found
 
 
-def _conjuncts(where: Expression | None) -> Iterator[Expression]:
+def conjuncts(where: Expression | None) -> Iterator[Expression]:
     match where:
         case None:
             return
         case e.And(items):
             for item in items:
-                yield from _conjuncts(item)
+                yield from conjuncts(item)
         case _:
             yield where
 

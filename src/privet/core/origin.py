@@ -12,9 +12,9 @@ from dataclasses import replace
 from typing import assert_never
 
 from privet.core.claim import claim
-from privet.core.expression import Column, columns_in
-from privet.core.narrow import narrowed
-from privet.core.plan import Aggregate, Function, Joined, Origin, PerUnit, Plan, Scan
+from privet.core.expression import And, Column, Expression, columns_in
+from privet.core.narrow import conjuncts, narrowed
+from privet.core.plan import Aggregate, Function, Joined, Numbered, Origin, PerUnit, Plan, Scan
 from privet.core.ranges import shape_of
 from privet.core.schema import Kind
 from privet.core.shape import ORDERED, Form, Shape, Shapes, checked, need
@@ -45,7 +45,7 @@ def tables_in(origin: Origin) -> Iterator[str]:
         case Joined():
             yield from tables_in(origin.left)
             yield from tables_in(origin.right)
-        case PerUnit():
+        case PerUnit() | Numbered():
             yield from tables_in(origin.source)
         case _:
             assert_never(origin)
@@ -71,6 +71,15 @@ def shapes_of(origin: Origin, declared: Mapping[str, Shapes], most_rows: int = M
             passing = narrowed(columns, origin.where)
             keys = {key.name: shape_of(key.value, passing) for key in origin.keys}
             return keys | {aggregate.name: _made(aggregate, passing, most_rows) for aggregate in origin.aggregates}
+        case Numbered():
+            columns = shapes_of(origin.source, declared, most_rows)
+            if origin.where is not None:
+                need(shape_of(origin.where, columns), Form.TRUTH)
+            passing = narrowed(columns, origin.where)
+            for value in (*origin.keys, *(one.value for one in origin.by)):
+                shape_of(value, passing)
+            number = Shape(form=Form.NUMBER, low=origin.first, high=origin.last or most_rows, null=False)
+            return {name: passing[name] for name in origin.columns} | {origin.name: number}
         case _:
             assert_never(origin)
 
@@ -92,15 +101,16 @@ def _made(aggregate: Aggregate, columns: Shapes, most_rows: int) -> Shape:
     if function in COUNTS:
         return Shape(form=Form.NUMBER, high=most_rows, null=False)
     if function in (Function.MIN, Function.MAX):
-        return replace(need(shape, *ORDERED), period=shape.period)
+        return need(shape, *ORDERED, Form.TRUTH, Form.WORD)
     need(shape, Form.NUMBER)
     if function is Function.AVG:
         return shape
     return checked(replace(shape, low=min(shape.low, 0) * most_rows, high=max(shape.high, 0) * most_rows))
 
 
-def rows_of_a_unit(origin: Origin) -> int | None:
-    """The most rows of one unit, where the origin says it: what each unit is made one row of has one, in one group.
+def rows_of_a_unit(origin: Origin, where: Expression | None = None) -> int | None:
+    """The most rows of one unit that pass `where`, where the origin says it: what each unit is made one row of has one,
+    in one group; of numbered rows there are as many as numbers pass.
 
     Bounding enforces whatever follows from it, so that this can spare noise and never costs the promise."""
     match origin:
@@ -109,19 +119,29 @@ def rows_of_a_unit(origin: Origin) -> int | None:
         case PerUnit():
             return None if origin.keys else 1
         case Joined():
-            left = rows_of_a_unit(origin.left)
+            left = rows_of_a_unit(origin.left, where)
             most = rows_of_a_unit(origin.right) if origin.most is None else origin.most
             return None if left is None or most is None else left * most
+        case Numbered():
+            number = Shape(form=Form.NUMBER, low=origin.first, high=origin.last or MOST_ROWS)
+            number = narrowed({origin.name: number}, _about(origin.name, where))[origin.name]
+            return None if origin.keys or number.high == MOST_ROWS else number.high - number.low + 1
         case _:
             assert_never(origin)
 
 
+def _about(name: str, where: Expression | None) -> Expression:
+    """The conditions on this column alone. A join gives no other column its name."""
+    return And(tuple(condition for condition in conjuncts(where) if set(columns_in(condition)) == {name}))
+
+
 @claim("one-group")
-def in_one_group(plan: Plan, kinds: Mapping[str, Mapping[str, Kind]]) -> bool:
-    """Whether every key is made of columns that are declared to be the same in all rows of a unit. Then one group of
-    a unit is enough, and bounding keeps one: where the declaration is wrong, rows are dropped and nothing else."""
+def varying_keys(plan: Plan, kinds: Mapping[str, Mapping[str, Kind]]) -> list[int]:
+    """The places of all keys but those made of columns that are declared to be the same in all rows of a unit. A unit
+    has as many groups as these have values, and bounding keeps no more: where the declaration is wrong, rows are
+    dropped and nothing else."""
     constant = _constant(origin_of(plan), kinds)
-    return bool(plan.keys) and all(constant.issuperset(columns_in(key.value)) for key in plan.keys)
+    return [place for place, key in enumerate(plan.keys) if not constant.issuperset(columns_in(key.value))]
 
 
 def _constant(origin: Origin, kinds: Mapping[str, Mapping[str, Kind]]) -> set[str]:
@@ -134,6 +154,8 @@ def _constant(origin: Origin, kinds: Mapping[str, Mapping[str, Kind]]) -> set[st
         case PerUnit():
             below = _constant(origin.source, kinds)
             return {key.name for key in origin.keys if below.issuperset(columns_in(key.value))}
+        case Numbered():
+            return _constant(origin.source, kinds).intersection(origin.columns)
         case _:
             assert_never(origin)
 
@@ -158,11 +180,20 @@ def check_clamped(plan: Plan, declared: Mapping[str, Shapes]) -> None:
             if shape != shape_of(value, fewer_rows):
                 used = set(columns_in(value))
                 total = next((each for each in totals if each.name in used), totals[0])
-                raise _no_limit(total, negative=total.function is Function.SUM and shape.low < 0)
+                raise _no_limit(total, negative=shape.low < 0)
 
 
-def _no_limit(total: Aggregate, *, negative: bool) -> RefusedQueryError:
+def _no_limit(total: Aggregate | Numbered, *, negative: bool) -> RefusedQueryError:
     """The words to add, around the total as SQL writes it."""
+    if isinstance(total, Numbered):
+        name = total.name
+        return RefusedQueryError(
+            "the number of a row among those of its unit has no known limit",
+            f"give a limit that few units exceed: write LEAST({name}, 20), or WHERE {name} <= 20;"
+            f' with frames pv.col("{name}").clip(1, 20)',
+            "unbounded",
+        )
+    negative = negative and total.function is Function.SUM
     of = "*" if total.value is None else total.value.name if isinstance(total.value, Column) else "x"
     low, high = (-5000 if negative else 0, 5000) if total.function is Function.SUM else (0, 20)
     call = {Function.SUM: "sum", Function.COUNT: "count"}.get(total.function, "n_distinct")
@@ -177,7 +208,7 @@ def _no_limit(total: Aggregate, *, negative: bool) -> RefusedQueryError:
     )
 
 
-def _totals(origin: Origin) -> Iterator[Aggregate]:
+def _totals(origin: Origin) -> Iterator[Aggregate | Numbered]:
     match origin:
         case Scan():
             return
@@ -186,6 +217,9 @@ def _totals(origin: Origin) -> Iterator[Aggregate]:
             yield from _totals(origin.right)
         case PerUnit():
             yield from (aggregate for aggregate in origin.aggregates if aggregate.function in TOTALS)
+            yield from _totals(origin.source)
+        case Numbered():
+            yield origin
             yield from _totals(origin.source)
         case _:
             assert_never(origin)

@@ -14,7 +14,7 @@ from typing import assert_never
 from privet.core.claim import claim
 from privet.core.expression import And, Case, Column, Compare, Expression, Literal, Relation
 from privet.core.origin import origin_of, shapes_of
-from privet.core.plan import Aggregate, Function, Joined, Origin, PerUnit, Plan, Scan
+from privet.core.plan import Aggregate, Function, Joined, Numbered, Origin, PerUnit, Plan, Scan
 from privet.core.rational import show
 from privet.core.shape import Shapes
 from privet.core.unit import Neighbors
@@ -143,7 +143,7 @@ def _keeps(origin: Origin, column: str) -> bool:
             return True
         case Joined():
             return column not in {here for _, here in origin.names} and _keeps(origin.left, column)
-        case PerUnit():
+        case PerUnit() | Numbered():
             return False
         case _:
             assert_never(origin)

@@ -11,9 +11,9 @@ from privet.core.claim import claim
 from privet.core.laws import Choice, DiscreteGaussian, DiscreteLaplace, Top
 from privet.core.loss import Loss, approximate, as_replace, exp_above, pure, sequential, zcdp
 from privet.core.measures import CHOSEN, KEYS, Measure, Role
-from privet.core.mechanisms import gaussian_for_rho, key_threshold, laplace_for
+from privet.core.mechanisms import gaussian_for_rho, gaussian_key_threshold, key_threshold, laplace_for
 from privet.core.ranks import MOST_BEYOND, choice_for, choice_for_rho, rank_sensitivity, root_below, rows_beyond
-from privet.core.sensitivity import Bounds, Sensitivity, pair_sensitivity, sensitivity
+from privet.core.sensitivity import Bounds, Sensitivity, joint_sensitivity, sensitivity
 from privet.core.top import apart, top_for, top_for_rho
 from privet.core.unit import Neighbors
 from privet.errors import RefusedQueryError
@@ -41,6 +41,14 @@ def keys_for(epsilon: Fraction, delta: Fraction, bounds: Bounds) -> tuple[Discre
     each = delta / (1 + exp_above(half) + ROUNDING)
     law = laplace_for(half, bounds.groups)
     return law, key_threshold(law, each, bounds.groups), as_replace(approximate(half, each))
+
+
+@claim("gaussian-keys")
+def gaussian_keys_for(rho: Fraction, delta: Fraction, bounds: Bounds) -> tuple[DiscreteGaussian, int, Loss]:
+    """The same by Gaussian noise: delta-approximate rho-zCDP, under either relation."""
+    law = gaussian_for_rho(rho, keys_sensitivity(bounds).l2_squared)
+    loss = Loss(epsilon=None, delta=delta, rho=rho, rho_delta=delta)
+    return law, gaussian_key_threshold(law, delta, bounds.groups), loss
 
 
 WIDEST = 2**50  # the sampler's limit for a scale
@@ -71,12 +79,13 @@ class Part:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
     """What decides the noise beside the measure: how many cells there are, None for keys that are not public; what
-    bounding leaves of a unit; and the delta with which such keys are chosen. With `limit`, so many of the cells are
-    chosen by their scores, and what else is measured is measured in these."""
+    bounding leaves of a unit; the delta with which such keys are chosen; and whether by Laplace or Gaussian noise. With
+    `limit`, so many of the cells are chosen by their scores, and what else is measured is measured in these."""
 
     cells: int | None
     bounds: Bounds
     delta: Fraction | None = None
+    keys: Gauge = Gauge.EPSILON
     limit: int | None = None
 
     def measured(self) -> Setting:
@@ -86,20 +95,21 @@ class Setting:
         return replace(self, cells=self.limit, bounds=self.bounds.among(self.limit), limit=None)
 
 
+@claim("people-of-the-rest")
 def sensitivity_of(measure: Measure, setting: Setting) -> Sensitivity:
-    """How far one unit moves a measure, over all cells."""
+    """How far one unit moves a measure, over all cells; one of the rest, in its one cell."""
     if measure.role is Role.TOP:
         bounds = replace(setting.bounds, rows=1) if measure.score is Role.PEOPLE else setting.bounds
         return sensitivity(measure.low, measure.high, setting.cells, bounds)
     setting = setting.measured()
     if measure.role is Role.KEYS:
         return keys_sensitivity(setting.bounds)
-    if measure.role is Role.PAIR:
-        return pair_sensitivity(measure.high, setting.cells, setting.bounds)
+    if measure.numbers > 1:
+        return joint_sensitivity(measure.size, measure.numbers, setting.cells, setting.bounds)
     if measure.role in CHOSEN:
         return rank_sensitivity(measure, setting.cells, setting.bounds)
     bounds = replace(setting.bounds, rows=1) if measure.role is Role.PEOPLE else setting.bounds
-    return sensitivity(measure.low, measure.high, setting.cells, bounds)
+    return sensitivity(measure.low, measure.high, 1 if measure.rest else setting.cells, bounds)
 
 
 @claim("parts-price")
@@ -111,7 +121,7 @@ def priced(measures: Sequence[Measure], setting: Setting, gauge: Gauge, shares: 
 def _part(measure: Measure, setting: Setting, gauge: Gauge, share: Fraction) -> Part:
     far = sensitivity_of(measure, setting)
     if measure is KEYS:
-        return _keys(far, setting, share if gauge is Gauge.EPSILON else root_below(2 * share))
+        return _keys(far, setting, gauge, share)
     law: Law
     if measure.role is Role.TOP:
         assert setting.limit is not None  # noqa: S101  what an outline with scores says
@@ -132,12 +142,19 @@ def _part(measure: Measure, setting: Setting, gauge: Gauge, share: Fraction) -> 
     return Part(measure=measure, sensitivity=far, law=law, loss=loss, gauge=gauge)
 
 
-def _keys(far: Sensitivity, setting: Setting, epsilon: Fraction) -> Part:
+def _keys(far: Sensitivity, setting: Setting, gauge: Gauge, share: Fraction) -> Part:
     assert setting.delta is not None  # noqa: S101  `pricing` asks for it
-    law, threshold, loss = keys_for(epsilon, setting.delta, setting.bounds)
-    if law.scale >= WIDEST:
+    law: Law
+    if setting.keys is Gauge.RHO:
+        law, threshold, loss = gaussian_keys_for(share, setting.delta, setting.bounds)
+        wide = law.variance >= WIDEST**2
+    else:
+        epsilon = share if gauge is Gauge.EPSILON else root_below(2 * share)
+        law, threshold, loss = keys_for(epsilon, setting.delta, setting.bounds)
+        wide = law.scale >= WIDEST
+    if wide:
         raise _too_wide()
-    return Part(measure=KEYS, sensitivity=far, law=law, loss=loss, threshold=threshold)
+    return Part(measure=KEYS, sensitivity=far, law=law, loss=loss, threshold=threshold, gauge=setting.keys)
 
 
 def _too_wide() -> RefusedQueryError:

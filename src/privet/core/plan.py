@@ -121,7 +121,36 @@ class PerUnit:
     aggregates: tuple[Aggregate, ...] = ()
 
 
-Origin = Scan | Joined | PerUnit
+@dataclass(frozen=True, slots=True, kw_only=True)
+class By:
+    """One step of an order; NULLs come last either way."""
+
+    value: Expression
+    descending: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Numbered:
+    """The rows that pass `where`, each with its number 1, 2, 3, ... among those of its unit with the same values of
+    `keys`; of these the ones from `first` to `last` stay.
+
+    Rows are numbered in the order of `by`; those that it leaves equal, in the order of the texts of their `columns`, in
+    the direction of the last of `by`: so descending numbers are the ascending ones from the other end. A row has these
+    columns and its number, called `name`, and no others: two rows with the same text are the same row, so what comes
+    out never depends on the order in which rows were stored or read.
+    """
+
+    source: Origin
+    where: Expression | None = None
+    keys: tuple[Expression, ...] = ()
+    by: tuple[By, ...]
+    columns: tuple[str, ...]
+    name: str
+    first: int = 1
+    last: int | None = None
+
+
+Origin = Scan | Joined | PerUnit | Numbered
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

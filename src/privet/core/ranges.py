@@ -6,7 +6,6 @@ carries the guarantee; what it does not understand it refuses.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -15,7 +14,9 @@ from typing import assert_never
 from privet.core import calendar, lettering, shifting
 from privet.core import expression as e
 from privet.core.claim import claim
+from privet.core.elementary import round_to
 from privet.core.expression import Expression
+from privet.core.real import REAL, shape_of_real
 from privet.core.shape import (
     ORDERED,
     TRUTH,
@@ -52,12 +53,8 @@ def shape_of(expression: Expression, columns: Shapes) -> Shape:
             return shape_of_value(value)
         case e.Arithmetic(sign, left, right):
             return _arithmetic(sign, of(left), of(right))
-        case e.Quotient():
-            raise RefusedQueryError(
-                "a value of one row is divided by something that is not a constant",
-                "divide the answers: SUM(x) / COUNT(*); or divide by a number",
-                "constant-needed",
-            )
+        case e.Quotient() | e.Root() | e.Logarithm() | e.Exponential():
+            return shape_of_real(expression, of, e.Rounding.NEAREST, None)
         case e.Compare(relation, left, right):
             return _comparison(relation, of(left), of(right))
         case e.And(items) | e.Or(items):
@@ -85,6 +82,8 @@ def shape_of(expression: Expression, columns: Shapes) -> Shape:
             inner = need(of(item), Form.NUMBER)
             ends = sorted([abs(inner.low), abs(inner.high)])
             return replace(inner, low=0 if inner.low <= 0 <= inner.high else ends[0], high=ends[1])
+        case e.Rounded(rounding, item, step) if isinstance(item, REAL):
+            return shape_of_real(item, of, rounding, step)
         case e.Rounded(rounding, item, step):
             return _rounded(rounding, need(of(item), Form.NUMBER), step)
         case e.Truncated(period, item):
@@ -168,21 +167,6 @@ def _rounded(rounding: e.Rounding, inner: Shape, step: Fraction) -> Shape:
         return round_to(rounding, steps * inner.step / step)
 
     return checked(replace(inner, low=to(inner.low), high=to(inner.high), step=step))
-
-
-def round_to(rounding: e.Rounding, number: Fraction) -> int:
-    """The whole number below, above or nearest; halves upwards, which never moves two numbers further apart."""
-    match rounding:
-        case e.Rounding.DOWN:
-            return math.floor(number)
-        case e.Rounding.UP:
-            return math.ceil(number)
-        case e.Rounding.NEAREST:
-            return math.floor(number + Fraction(1, 2))
-        case e.Rounding.INWARD:
-            return math.trunc(number)
-        case _:
-            assert_never(rounding)
 
 
 def _truncated(period: e.Period, inner: Shape) -> Shape:

@@ -73,19 +73,19 @@ def sensitivity(low: int, high: int, cells: int | None, bounds: Bounds) -> Sensi
 
 
 @claim("joint-sums")
-def pair_sensitivity(width: int, cells: int | None, bounds: Bounds) -> Sensitivity:
-    """For rows that each add u to one number of a cell and width - u to its other one, 0 <= u <= width, or nothing.
+def joint_sensitivity(size: int, numbers: int, cells: int | None, bounds: Bounds) -> Sensitivity:
+    """For rows that each divide `size` among the numbers of a cell, all of it for one of them or not, or add nothing.
 
-    A row moves the two numbers by width together, whichever way it divides it. So n rows that come or go move them by n
-    * width in sum, and by that in squares if all are on one side; where n go and m come, the old ones can be on one
+    A row moves these numbers by size together, whichever way it divides it. So n rows that come or go move them by n
+    * size in sum, and by that in squares if all are on one side; where n go and m come, the old ones can be on one
     side and the new ones on the other, in the same cell.
     """
     alone = replace(bounds, neighbors=Neighbors.ADD_REMOVE)
-    one = sensitivity(0, width, cells, alone)  # all rows of a unit on one side
-    touched = min(2 * one.touched, one.l1)  # at width 1 a row is on one side
+    one = sensitivity(0, size, cells, alone)  # all rows of a unit on one side
+    touched = min(numbers * one.touched, one.l1)  # at size 1 a row is on one side
     if bounds.neighbors is Neighbors.ADD_REMOVE:
         return replace(one, touched=touched)
-    touched = 2 * touched if cells is None else min(2 * touched, 2 * cells)
+    touched = 2 * touched if cells is None else min(2 * touched, numbers * cells)
     return Sensitivity(l1=2 * one.l1, l2_squared=2 * one.l2_squared, linf=one.linf, touched=touched)
 
 

@@ -12,11 +12,13 @@ from functools import reduce
 
 from privet.core import expression as e
 from privet.core.claim import claim
+from privet.core.elementary import near, round_to
 from privet.core.evaluate import evaluate
 from privet.core.expression import Expression, Value
 from privet.core.plan import Plan
-from privet.core.ranges import round_to, shape_of
+from privet.core.ranges import shape_of
 from privet.core.rational import show
+from privet.core.settling import has_real
 from privet.core.shape import Form, Shape, Shapes, need
 from privet.errors import RefusedQueryError
 from privet.estimates.moments import ZERO, Estimate, MomentSpan
@@ -62,7 +64,9 @@ def _need_number(value: Expression, keys: Shapes, answered: Shapes) -> None:
             items: Sequence[Expression] = (left, right)
         case e.Coalesce(items) | e.Least(items) | e.Greatest(items):
             pass
-        case e.Absolute(item) | e.Rounded(_, item, _):
+        case e.Absolute(item) | e.Rounded(_, item, _) | e.Power(item, _) | e.Modulo(item, _):
+            items = (item,)
+        case e.Root(item, _) | e.Logarithm(item, _) | e.Exponential(item):
             items = (item,)
         case e.Case(branches, otherwise):
             for condition, _ in branches:
@@ -112,11 +116,19 @@ def _span(expression: Expression, known: Known) -> MomentSpan | None:
             raise _UnknownError
         return of(item)
 
-    if not any(isinstance(known[name], Estimate) for name in e.columns_in(expression)):
+    estimated = any(isinstance(known[name], Estimate) for name in e.columns_in(expression))
+    if not estimated and not has_real(expression):
         return _point(evaluate(expression, known))  # type: ignore[arg-type]
     match expression:
         case e.Column(name):
             return _interval(known[name])
+        case e.Root(item) | e.Logarithm(item) | e.Exponential(item):
+            return _grown(expression, of(item))
+        case e.Power(item, exponent):
+            span = of(item)
+            return span and _power(span, exponent)
+        case e.Modulo():
+            raise _UnknownError
         case e.Arithmetic(sign, left, right):
             return _both(sign, of(left), of(right))
         case e.Quotient(left, right):
@@ -146,8 +158,9 @@ def _point(value: Value) -> MomentSpan | None:
     return None if value is None else MomentSpan(value, value)
 
 
-def _interval(item: Value | Estimate) -> MomentSpan:
-    assert isinstance(item, Estimate)  # noqa: S101  what is known exactly is no interval
+def _interval(item: Value | Estimate) -> MomentSpan | None:
+    if not isinstance(item, Estimate):
+        return _point(item)
     if item.low is None or item.high is None:
         raise _UnknownError
     return MomentSpan(item.low, item.high)
@@ -165,6 +178,22 @@ def _quotient(left: MomentSpan | None, right: MomentSpan | None) -> MomentSpan |
     if right.low <= 0 <= right.high:
         raise _UnknownError
     return left * MomentSpan(1 / right.high, 1 / right.low)
+
+
+def _grown(function: e.Root | e.Logarithm | e.Exponential, span: MomentSpan | None) -> MomentSpan | None:
+    """It grows, so that its ends come from the ends, rounded outward."""
+    if span is None:
+        return None
+    low, high = near(function, span.low), near(function, span.high)
+    if low is None or high is None:
+        raise _UnknownError
+    return MomentSpan(low[0], high[1])
+
+
+def _power(span: MomentSpan, exponent: int) -> MomentSpan:
+    if exponent % 2 == 0:
+        span = _absolute(span)
+    return MomentSpan(span.low**exponent, span.high**exponent)
 
 
 def _absolute(span: MomentSpan) -> MomentSpan:

@@ -22,11 +22,12 @@ from privet.estimates.accuracy import half_width
 from privet.estimates.choosing import Selection, selection_of
 from privet.estimates.computed import computed
 from privet.estimates.levels import Group, Level, finest, groups_of
-from privet.estimates.moments import Estimate, MomentSpan, Noisy, moment
-from privet.estimates.pairs import NoisyPair, as_rows, as_sum, average_of, count_of, error_of_pair, sum_of
+from privet.estimates.moments import SQUARED, Estimate, MomentSpan, Noisy, moment
+from privet.estimates.pairs import NoisyPair, as_rows, as_squares, as_sum, average_of, count_of, error_of_pair, sum_of
 from privet.estimates.priced import Priced
 from privet.estimates.publication import AS_RELEASED, Publication, printed, published, refitted
 from privet.estimates.ranked import ascending, by_rank
+from privet.estimates.weighted import added_half_width
 
 Vectors = Sequence[Sequence[int]]  # one a part, one number a cell; of keys, none for the rest
 Line = Mapping[str, Value | Estimate]
@@ -69,6 +70,7 @@ def chosen_by(asked: Priced, noisy: Vectors, publication: Publication = AS_RELEA
 def _table(asked: Priced, noisy: Vectors, publication: Publication) -> _Table:
     """With the rows that pass HAVING counted, where they are chosen among: that takes no intervals."""
     groups = list(groups_of(asked.plan, list(_keys(asked))))
+    noisy = _with_rest(asked, noisy)
     table = _Table(
         asked=asked,
         noisy=noisy,
@@ -82,6 +84,12 @@ def _table(asked: Priced, noisy: Vectors, publication: Publication) -> _Table:
         return table
     among = len(groups) if asked.plan.having is None else len(_kept(table, LIKELY))
     return replace(table, selection=replace(table.selection, rows=among))
+
+
+def _with_rest(asked: Priced, noisy: Vectors) -> Vectors:
+    """Numbers of people, the last part: those of the rest after those of shown keys, where they are counted apart."""
+    apart = [vector for part, vector in zip(asked.parts, noisy, strict=True) if part.measure.rest]
+    return [*noisy[:-1], [*noisy[-1], *apart[0]]] if apart else noisy
 
 
 def _kept(table: _Table, share: Fraction) -> list[Row]:
@@ -98,7 +106,7 @@ def _all_rows(table: _Table, share: Fraction) -> list[Row]:
     found: list[dict[str, Value | Estimate]] = [
         {**dict.fromkeys(finest(plan)), **dict(zip(group.level, group.known, strict=True))} for group in groups
     ]
-    for line, estimates in zip(found, table.estimates(asked_alone), strict=True):
+    for line, estimates in zip(found, table.estimates(asked_alone, alone=True), strict=True):
         line.update(estimates)
     for column in plan.computed:
         joint = _joint(table, column, share)
@@ -120,14 +128,16 @@ def _added(vector: Sequence[int], cells: Sequence[int]) -> int | None:
     return sum(vector[cell] for cell in cells) if all(cell < len(vector) for cell in cells) else None
 
 
-def _mirrored(asked: Priced, noisy: Vectors, groups: Sequence[Group]) -> list[dict[int, int]]:
-    """For every row the second numbers of its pairs, by the place of the part: the second half of its vector."""
-    found: list[dict[int, int]] = [{} for _ in groups]
+def _mirrored(asked: Priced, noisy: Vectors, groups: Sequence[Group]) -> list[dict[int, tuple[int, ...]]]:
+    """For every row the further numbers of its pairs and squares, by the place of the part: its vector has the first
+    ones of all cells, then the second ones."""
+    found: list[dict[int, tuple[int, ...]]] = [{} for _ in groups]
     for place, (part, vector) in enumerate(zip(asked.parts, noisy, strict=True)):
-        if part.measure.role is Role.PAIR:
-            half = len(vector) // 2
+        if part.measure.numbers > 1:
+            size = len(vector) // part.measure.numbers
             for row, group in zip(found, groups, strict=True):
-                row[place] = sum(vector[half + cell] for cell in group.cells)
+                begins = [size * number for number in range(1, part.measure.numbers)]
+                row[place] = tuple(sum(vector[begin + cell] for cell in group.cells) for begin in begins)
     return found
 
 
@@ -218,7 +228,7 @@ def _summed(asked: Priced, column: Computed) -> list[tuple[Level, Recipe]]:
 def _statements(asked: Priced, used: Sequence[Recipe]) -> int:
     """How many intervals of added noise must hold. Each number that is made of a pair is one by itself."""
     places = [place for recipe in used for place in recipe.measures]
-    pairs = [place for place in places if asked.parts[place].measure.role is Role.PAIR]
+    pairs = [place for place in places if asked.parts[place].measure.numbers > 1]
     return len(set(places) - set(pairs)) + len(pairs)
 
 
@@ -232,31 +242,36 @@ def _used(asked: Priced, column: Computed) -> tuple[list[Recipe], list[Recipe]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Table:
-    """The noisy numbers of every row, one a part, the second ones of pairs, and what they become in print."""
+    """The noisy numbers of every row, one a part, the further ones of pairs, and what they become in print."""
 
     asked: Priced
     noisy: Vectors
     groups: Sequence[Group]
     numbers: Sequence[Sequence[int | None]]
-    mirrored: Sequence[Mapping[int, int]]
+    mirrored: Sequence[Mapping[int, tuple[int, ...]]]
     publication: Publication
     selection: Selection
 
-    def estimates(self, sure: Mapping[str, Fraction]) -> list[dict[str, Estimate]]:
-        """For every row those of the named aggregates; each noisy number holds with the probability beside the name."""
+    def estimates(self, sure: Mapping[str, Fraction], *, alone: bool = False) -> list[dict[str, Estimate]]:
+        """For every row those of the named aggregates; each noisy number holds with the probability beside the name.
+        If each aggregate holds `alone`, its noises are bounded together."""
         recipes = [recipe for recipe in self.asked.recipes if recipe.aggregate.name in sure]
         found = [
-            {recipe.aggregate.name: self._estimate(recipe, row, sure[recipe.aggregate.name]) for recipe in recipes}
+            {
+                recipe.aggregate.name: self._estimate(recipe, row, sure[recipe.aggregate.name], alone=alone)
+                for recipe in recipes
+            }
             for row in range(len(self.groups))
         ]
         for recipe in recipes:
             self._print(recipe, found)
         return [estimates | ascending(self.asked, estimates) for estimates in found]
 
-    def _estimate(self, recipe: Recipe, row: int, each: Fraction) -> Estimate:
+    def _estimate(self, recipe: Recipe, row: int, each: Fraction, *, alone: bool) -> Estimate:
         """Every noisy number lies in its interval with probability `each`. Where HAVING tested the numbers in a way for
         which nothing is proved, the estimate has no interval."""
-        parts, tested = self.asked.parts, self.selection.tested
+        parts = self.asked.parts_of_rest if self._is_rest(row) else self.asked.parts
+        tested = self.selection.tested
         first = parts[recipe.measures[0]]
         if isinstance(first.law, Choice):
             chosen = [self.numbers[row][place] or 0 for place in recipe.measures]
@@ -265,21 +280,26 @@ class _Table:
             return by_rank(first.measure, chosen, proved=proved)
         read = _Read(parts=parts, numbers=self.numbers[row], mirrored=self.mirrored[row])
         read = replace(read, cells=len(self.groups[row].cells))
-        found = self._from_noise(recipe, read, each)
+        found = self._from_noise(recipe, read, each, alone=alone)
         usual = 1 - (1 - SURE) / len(recipe.measures)  # whether a value is known does not depend on who asks how surely
         if each != usual and recipe.aggregate.function not in SINGLE:
-            found = replace(found, known=self._from_noise(recipe, read, usual).known)
+            found = replace(found, known=self._from_noise(recipe, read, usual, alone=alone).known)
         return found if tested.isdisjoint(recipe.measures) else replace(found, low=None, high=None)
 
-    def _from_noise(self, recipe: Recipe, read: _Read, each: Fraction) -> Estimate:
-        if read.parts[recipe.measures[0]].measure.role is Role.PAIR and len(recipe.measures) == 1:
+    def _is_rest(self, row: int) -> bool:
+        cells = self.asked.cells
+        return cells.rest and self.groups[row].cells == (cells.count - 1,)
+
+    def _from_noise(self, recipe: Recipe, read: _Read, each: Fraction, *, alone: bool) -> Estimate:
+        if read.parts[recipe.measures[0]].measure.numbers > 1 and len(recipe.measures) == 1:
             return _of_pair(recipe.aggregate.function, read.pair(recipe.measures[0]), each)
         floors = self.selection.floors
         noisy = [
             replace(one, floor=max((end for end in (one.floor, floors.get(place)) if end is not None), default=None))
             for place, one in zip(recipe.measures, _noisy(recipe, read, each), strict=True)
         ]
-        return _estimate(recipe.aggregate.function, noisy)
+        found = _estimate(recipe.aggregate.function, noisy)
+        return _narrowed(found, recipe, read, each) if alone and all(one.floor is None for one in noisy) else found
 
     def _print(self, recipe: Recipe, found: list[dict[str, Estimate]]) -> None:
         """Counts and sums as the publication wants them."""
@@ -323,7 +343,7 @@ class _Read:
 
     parts: Sequence[Part]
     numbers: Sequence[int | None]
-    mirrored: Mapping[int, int]
+    mirrored: Mapping[int, tuple[int, ...]]
     cells: int = 1
 
     def pair(self, place: int) -> NoisyPair:
@@ -331,7 +351,8 @@ class _Read:
         return NoisyPair(
             measure=part.measure,
             above=self.numbers[place] or 0,
-            below=self.mirrored[place],
+            between=self.mirrored[place][:-1],
+            below=self.mirrored[place][-1],
             law=_added_noise(part),
             cells=self.cells,
         )
@@ -340,7 +361,7 @@ class _Read:
         part = self.parts[place]
         return Noisy(
             measure=part.measure,
-            number=self.numbers[place] or 0,  # no recipe uses the keys where there is a rest
+            number=self.numbers[place] or 0,  # no recipe uses the keys where the rest has no number of people
             width=half_width(_added_noise(part), each, self.cells),
             floor=part.threshold,
         )
@@ -348,12 +369,17 @@ class _Read:
 
 def _noisy(recipe: Recipe, read: _Read, each: Fraction) -> list[Noisy]:
     """The noisy numbers of an aggregate, each within its half width with probability `each`. The last is its count."""
-    found = []
-    for number, place in enumerate(recipe.measures, 1):
-        if read.parts[place].measure.role is not Role.PAIR:
+    found, last = [], len(recipe.measures) - 1
+    squared = {square for _, square in SQUARED.get(recipe.aggregate.function, ())}
+    for number, place in enumerate(recipe.measures):
+        measure = read.parts[place].measure
+        if measure.numbers == 1:
             found.append(read.noisy(place, each))
-        else:
-            found.append((as_rows if number == len(recipe.measures) else as_sum)(read.pair(place), each))
+            continue
+        made = (
+            as_rows if number == last else as_squares if number in squared and measure.role is Role.SQUARES else as_sum
+        )
+        found.append(made(read.pair(place), each))
     return found
 
 
@@ -380,13 +406,32 @@ def _estimate(function: Function, noisy: Sequence[Noisy]) -> Estimate:
 def total_error(recipe: Recipe, parts: Sequence[Part], share: Fraction, cells: int = 1) -> Fraction:
     """How far a count or a sum over `cells` cells may be off, whatever its value."""
     each = 1 - (1 - share) / len(recipe.measures)
-    read = _Read(parts=parts, numbers=[LARGE] * len(parts), mirrored=dict.fromkeys(range(len(parts)), LARGE))
+    mirrored = {place: (LARGE,) * (part.measure.numbers - 1) for place, part in enumerate(parts)}
+    read = _Read(parts=parts, numbers=[LARGE] * len(parts), mirrored=mirrored)
     read = replace(read, cells=cells)
-    if parts[recipe.measures[0]].measure.role is Role.PAIR:
+    if parts[recipe.measures[0]].measure.numbers > 1:
         return error_of_pair(recipe.aggregate.function, read.pair(recipe.measures[0]), share)
-    estimate = _total(_noisy(recipe, read, each))
+    estimate = _narrowed(_total(_noisy(recipe, read, each)), recipe, read, each)
     assert estimate.high is not None  # noqa: S101  counts and sums have intervals
-    return estimate.high - estimate.value
+    error = estimate.high - estimate.value
+    if parts[recipe.measures[0]].measure.role is not Role.KEYS:
+        return error
+    of_rest = [half_width(_added_noise(part), share, cells) for part in parts if part.measure.rest]
+    return max(error, Fraction(max(of_rest, default=0)))
+
+
+def _narrowed(found: Estimate, recipe: Recipe, read: _Read, each: Fraction) -> Estimate:
+    """A sum that is made of a centered one and a count: its two noises are bounded together, with the probability that
+    both hold if each holds with `each`."""
+    if recipe.aggregate.function is not Function.SUM or len(recipe.measures) == 1:
+        return found
+    total, count = (read.parts[place] for place in recipe.measures)
+    if max(total.measure.numbers, count.measure.numbers) > 1:
+        return found
+    weights = (Fraction(1), Fraction(abs(total.measure.center)))
+    noises = tuple(zip(weights, map(_added_noise, (total, count)), strict=True))
+    off = math.floor(added_half_width(noises, 1 - 2 * (1 - each), read.cells)) * total.measure.step
+    return replace(found, low=found.value - off, high=found.value + off)
 
 
 def _total(noisy: Sequence[Noisy]) -> Estimate:

@@ -1,6 +1,7 @@
-"""Which sums share one pair of noisy numbers with their count: those for which all answers then err less.
+"""Which sums share noisy numbers with their count: those for which all answers then err less.
 
-Declarations, limits and the kind of price decide, never data. At a price in rho nothing is gained.
+A pair holds a sum and its count; three squares hold a sum, that of its squares, and their count. Declarations, limits
+and the kind of price decide, never data. At a price in rho nothing is gained.
 """
 
 from __future__ import annotations
@@ -14,14 +15,17 @@ from privet.core.measures import Measure, Recipe, Role
 from privet.core.parts import Gauge, Setting
 from privet.core.plan import Function
 from privet.estimates.levels import levels_of
+from privet.estimates.moments import SQUARED
 from privet.estimates.priced import Outline
-from privet.estimates.split import costs, variance
+from privet.estimates.split import costs, parts_of_squares, variance
 
 Listed = tuple[tuple[Measure, ...], tuple[Recipe, ...]]
+Together = tuple[int, ...]  # the place of a sum, and of the sum of its squares if that is held, too
 
 
-def with_pairs(read: Outline) -> Outline | None:
-    """The same answers with pairs in place of sums and counts; None if there is no such pair, or none errs less.
+def with_pairs(read: Outline, most: int = 2) -> Outline | None:
+    """The same answers with pairs in place of sums and counts, or with squares, too, if a measure may have `most` = 3
+    numbers; None if none of the most numbers errs less.
 
     `read` has centered sums. Where HAVING tests noisy numbers, intervals need numbers whose noise is independent; and
     counts and sums of several levels must add up exactly, in whole steps.
@@ -31,39 +35,57 @@ def with_pairs(read: Outline) -> Outline | None:
         return None
     if len(levels_of(read.plan)) > 1 or read.plan.totals:
         return None
-    chosen = _chosen(read.released, read.recipes, read.setting())
-    if not chosen:
+    chosen = _chosen(read, most)
+    if max(map(len, chosen.values()), default=0) < most - 1:
         return None
     measures, recipes = _paired(read.measures, read.recipes, chosen)
     return replace(read, measures=measures, recipes=recipes)
 
 
-def has_pairs(read: Outline) -> bool:
-    return any(measure.role is Role.PAIR for measure in read.measures)
-
-
-def _chosen(measures: Sequence[Measure], recipes: Sequence[Recipe], setting: Setting) -> dict[int, int]:
-    """For each count that is in a pair, the place of its sum. What a choice of keys costs is the same either way."""
+def _chosen(read: Outline, most: int) -> dict[int, Together]:
+    """For each count that is held, what holds it. What a choice of keys costs is the same either way."""
+    measures, recipes, setting = read.released, read.recipes, read.setting()
     alone = costs(measures, recipes, setting, Gauge.EPSILON)
-    units = [cost / variance(measure, setting, Gauge.EPSILON) for measure, cost in zip(measures, alone, strict=True)]
-    found: dict[int, int] = {}
+    found: dict[int, Together] = {}
     for count in dict.fromkeys(count for _, count in _candidates(measures, recipes)):
-        gains = {}
-        for total in dict.fromkeys(total for total, other in _candidates(measures, recipes) if other == count):
-            joint = 2 * (units[total] + units[count]) * variance(pair_of(measures[total]), setting, Gauge.EPSILON)
-            gains[total] = math.cbrt(alone[total]) + math.cbrt(alone[count]) - math.cbrt(joint)
-        best = max(gains, key=lambda total: gains[total])
-        if gains[best] > 0 and best not in found.values():
+        ways = [way for way, other in _candidates(measures, recipes) if other == count and len(way) < most]
+        gains = {way: _gain(measures, setting, alone, (*way, count)) for way in dict.fromkeys(ways)}
+        best = max(gains, key=lambda way: gains[way], default=())
+        if best and gains[best] > 0 and not {*best} & {place for way in found.values() for place in way}:
             found[count] = best
     return found
 
 
-def _candidates(measures: Sequence[Measure], recipes: Sequence[Recipe]) -> Iterator[tuple[int, int]]:
-    """Sums, and the count of the same rows."""
+def _gain(measures: Sequence[Measure], setting: Setting, alone: Sequence[float], held: Sequence[int]) -> float:
+    """By how much the cube root of the whole error falls if these measures, the count last, are held together."""
+    units = [alone[place] / variance(measures[place], setting, Gauge.EPSILON) for place in held]
+    if len(held) == 2:
+        joint = 2 * sum(units) * variance(pair_of(measures[held[0]]), setting, Gauge.EPSILON)
+    else:
+        times = [parts_of_squares(squared=place == 1, counted=place == 2) for place in range(3)]
+        weight = math.fsum(more * unit for more, unit in zip(times, units, strict=True))
+        joint = weight * variance(squares_of(measures[held[0]]), setting, Gauge.EPSILON)
+    return math.fsum(math.cbrt(alone[place]) for place in held) - math.cbrt(joint)
+
+
+def _candidates(measures: Sequence[Measure], recipes: Sequence[Recipe]) -> Iterator[tuple[Together, int]]:
+    """Sums, some with their squares, and the count of the same rows. Squares that are also asked for as a sum, or are
+    those of another sum as well, stay by themselves."""
+    uses = {(place, _squared_sum(recipe, number)) for recipe in recipes for number, place in enumerate(recipe.measures)}
     for recipe in recipes:
         *sums, count = recipe.measures
         if sums and measures[count].role is Role.COUNT:
-            yield from ((total, count) for total in sums if measures[total].high > measures[total].low)
+            yield from (((total,), count) for total in sums if measures[total].high > measures[total].low)
+            for total, square in SQUARED.get(recipe.aggregate.function, ()):
+                wide = measures[sums[total]].high - measures[sums[total]].low > 1  # or its square is the value itself
+                if wide and {one for place, one in uses if place == sums[square]} == {sums[total]}:
+                    yield (sums[total], sums[square]), count
+
+
+def _squared_sum(recipe: Recipe, number: int) -> int | None:
+    """The sum whose squares this number of a recipe is; None if it is no sum of squares."""
+    found = {square: recipe.measures[total] for total, square in SQUARED.get(recipe.aggregate.function, ())}
+    return found.get(number)
 
 
 def pair_of(total: Measure) -> Measure:
@@ -72,15 +94,21 @@ def pair_of(total: Measure) -> Measure:
     return replace(total, role=Role.PAIR, center=low, low=0, high=width)
 
 
-def _paired(measures: Sequence[Measure], recipes: Sequence[Recipe], chosen: dict[int, int]) -> Listed:
+def squares_of(total: Measure) -> Measure:
+    """The three numbers that hold a sum, that of the squares and their count."""
+    return replace(pair_of(total), role=Role.SQUARES)
+
+
+def _paired(measures: Sequence[Measure], recipes: Sequence[Recipe], chosen: dict[int, Together]) -> Listed:
     """A pair stands where its sum stood. A count, a sum or an average of the pair alone names it once."""
-    kept = [place for place in range(len(measures)) if place not in chosen]
+    gone = {*chosen, *(square for _, *squares in chosen.values() for square in squares)}
+    kept = [place for place in range(len(measures)) if place not in gone]
     places = {place: number for number, place in enumerate(kept)}
-    places |= {count: places[total] for count, total in chosen.items()}
-    pairs = set(chosen.values())
+    places |= {place: places[total] for count, (total, *squares) in chosen.items() for place in (count, *squares)}
+    held = {total: squares_of if squares else pair_of for total, *squares in chosen.values()}
     made = []
     for recipe in recipes:
         numbers = tuple(places[place] if place in places else len(kept) for place in recipe.measures)  # or the keys
         single = recipe.aggregate.function in (Function.SUM, Function.AVG) and len(set(numbers)) == 1
         made.append(replace(recipe, measures=numbers[:1] if single else numbers))
-    return tuple(pair_of(measures[place]) if place in pairs else measures[place] for place in kept), tuple(made)
+    return tuple(held[place](measures[place]) if place in held else measures[place] for place in kept), tuple(made)

@@ -17,6 +17,10 @@ from privet.core.measures import Measure, Role
 from privet.core.plan import Function
 
 SAMPLE = (Function.VAR_SAMP, Function.STDDEV_SAMP, Function.COVAR_SAMP)
+SQUARED = {  # the places of a sum and of the sum of its squares in a recipe
+    **dict.fromkeys((Function.VAR_POP, Function.VAR_SAMP, Function.STDDEV_POP, Function.STDDEV_SAMP), ((0, 1),)),
+    Function.CORR: ((0, 3), (1, 4)),
+}
 ROOTS = (Function.STDDEV_POP, Function.STDDEV_SAMP)
 FINE = 10**9  # a root is taken to so many parts
 ZERO, ONE = Fraction(0), Fraction(1)

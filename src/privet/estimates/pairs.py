@@ -1,41 +1,54 @@
-"""Counts, sums and averages from a noisy pair: (x - low, high - x), added up over rows.
+"""Counts, sums and averages from a noisy pair: u = x - low and v = high - x, added up over rows; or from three squares:
+u * u, 2 * u * v and v * v.
 
 With W = high - low, the two numbers U and V of a cell hold W times its number of rows, and its sum:
 
     rows = (U + V) / W
     sum of (x - c) = ((high - c) * U + (low - c) * V) / W
     average = low + W * U / (U + V)
+
+The three numbers A, B, C hold W * W times its number of rows, its sum, and that of the squares:
+
+    rows = (A + B + C) / W**2
+    sum of (x - c) = ((high - c) * A + (middle - c) * B + (low - c) * C) / W**2
+    sum of (x - c)**2 = ((high - c)**2 * A + (high - c) * (low - c) * B + (low - c)**2 * C) / W**2
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
 
 from privet.core.claim import claim
-from privet.core.laws import DiscreteLaplace, Law
+from privet.core.laws import Law
 from privet.core.measures import ROWS, Measure, Role
 from privet.core.plan import Function
-from privet.estimates.accuracy import ABOVE, half_width
+from privet.estimates.accuracy import half_width
 from privet.estimates.moments import Estimate, MomentSpan, Noisy, of_range
+from privet.estimates.weighted import weighted_half_width
 
-ALIKE = 0.99  # weights that differ less are taken as equal, which is never narrower
 STRETCHES = 32  # of the half of a range, in which the noise of an average is bounded
-FINE = 10**9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoisyPair:
-    """A published pair of `cells` cells added up, and the law of the noise on each of its numbers."""
+    """A published pair, or three squares with the one `between`, of `cells` cells added up, and the law of the noise on
+    each number."""
 
     measure: Measure
     above: int
     below: int
     law: Law
     cells: int = 1
+    between: tuple[int, ...] = ()
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        return (self.above, *self.between, self.below)
 
     @property
     def ends(self) -> tuple[int, int]:
@@ -44,21 +57,41 @@ class NoisyPair:
 
     @property
     def rows(self) -> Fraction:
-        return Fraction(self.above + self.below, self.measure.high)
+        return Fraction(sum(self.numbers), self.measure.size)
 
     def rows_width(self, share: Fraction) -> Fraction:
         """How far `rows` may be off."""
-        return Fraction(half_width(self.law, share, 2 * self.cells), self.measure.high)
+        return Fraction(half_width(self.law, share, len(self.numbers) * self.cells), self.measure.size)
 
-    def total(self, center: int) -> Fraction:
+    def total(self, center: int | Fraction) -> Fraction:
         """The sum of what each value is above the center, in steps."""
-        low, high = self.ends
-        return Fraction((high - center) * self.above + (low - center) * self.below, self.measure.high)
+        return self._combined(self._sum_weights(center))
 
     def total_width(self, center: int, share: Fraction) -> Fraction:
-        low, high = self.ends
-        weights = (Fraction(abs(end - center), self.measure.high) for end in (high, low))
-        return weighted_half_width(self.law, *weights, share, self.cells)
+        return self._width(self._sum_weights(center), share)
+
+    def squares(self, center: int) -> Fraction:
+        """The sum of its squares, from three squares."""
+        return self._combined(self._square_weights(center))
+
+    def squares_width(self, center: int, share: Fraction) -> Fraction:
+        return self._width(self._square_weights(center), share)
+
+    def _sum_weights(self, center: int | Fraction) -> list[Fraction]:
+        low, high = (Fraction(end) - center for end in self.ends)
+        return [high, low] if self.measure.role is Role.PAIR else [high, (high + low) / 2, low]
+
+    def _square_weights(self, center: int) -> list[Fraction]:
+        low, high = (Fraction(end) - center for end in self.ends)
+        return [high**2, high * low, low**2]
+
+    def _combined(self, weights: Sequence[Fraction]) -> Fraction:
+        total = sum((weight * one for weight, one in zip(weights, self.numbers, strict=True)), Fraction(0))
+        return total / self.measure.size
+
+    def _width(self, weights: Sequence[Fraction], share: Fraction) -> Fraction:
+        sizes = tuple(abs(weight) / self.measure.size for weight in weights)
+        return weighted_half_width(self.law, sizes, share, self.cells)
 
 
 def count_of(pair: NoisyPair, share: Fraction) -> Estimate:
@@ -91,23 +124,37 @@ def as_rows(pair: NoisyPair, share: Fraction) -> Noisy:
 
 def as_sum(pair: NoisyPair, share: Fraction) -> Noisy:
     """The sum around the middle of the range as one noisy number."""
+    centered = _centered(pair)
+    center = centered.center
+    return Noisy(measure=centered, number=pair.total(center), width=pair.total_width(center, share))
+
+
+def as_squares(pair: NoisyPair, share: Fraction) -> Noisy:
+    """The sum of squares around the same middle."""
+    centered = _centered(pair)
+    center, most = centered.center, max(centered.low**2, centered.high**2)
+    squared = replace(centered, center=0, low=0, high=most, step=centered.step**2)
+    return Noisy(measure=squared, number=pair.squares(center), width=pair.squares_width(center, share))
+
+
+def _centered(pair: NoisyPair) -> Measure:
     (low, high), measure = pair.ends, pair.measure
     center = (low + high) // 2
-    centered = Measure(
+    return Measure(
         role=Role.SUM, value=measure.value, center=center, low=low - center, high=high - center, step=measure.step
     )
-    return Noisy(measure=centered, number=pair.total(center), width=pair.total_width(center, share))
 
 
 @claim("pair-average")
 def average_of(pair: NoisyPair, share: Fraction) -> Estimate:
     """Where the average is t of the way from low to high, (1 - t) * U - t * V is 0; so t is possible if the noisy one
-    is no further from 0 than (1 - t) * X - t * Y is with probability `share`.
+    is no further from 0 than (1 - t) * X - t * Y is with probability `share`. Of squares, (1 - t) * A + (1 / 2 - t) * B
+    - t * C is 0.
 
     That holds for every t by itself, and so for the exact one, however few rows there are."""
     (low, high), step, width = pair.ends, pair.measure.step, pair.measure.high
-    rows = max(pair.rows, Fraction(1))
-    value = Fraction(low + high, 2) + Fraction(pair.above - pair.below, 2) / rows
+    middle = Fraction(low + high, 2)
+    value = middle + pair.total(middle) / max(pair.rows, Fraction(1))
     inside = min(max(value, Fraction(low)), Fraction(high))
     first, last = _possible(pair, share)
     there = pair.rows - pair.rows_width(share) >= 1
@@ -121,66 +168,34 @@ def average_of(pair: NoisyPair, share: Fraction) -> Estimate:
 
 def _possible(pair: NoisyPair, share: Fraction) -> tuple[Fraction, Fraction]:
     """The smallest and the largest t that is possible; all of them if none is."""
-    limits = _limits(pair.law, share, pair.cells)
-    total, zero, one = pair.above + pair.below, Fraction(0), Fraction(1)
+    limits = _limits(pair.law, share, pair.cells, len(pair.numbers))
+    total, zero, one = sum(pair.numbers), Fraction(0), Fraction(1)
+    above = pair.above + Fraction(sum(pair.between), 2)
     if total <= 0:  # as good as nobody
         return zero, one
     most = max(limits)
-    first, last = (min(max((pair.above + side * most) / total, zero), one) for side in (-1, 1))
+    first, last = (min(max((above + side * most) / total, zero), one) for side in (-1, 1))
     found = []
     for place in range(math.floor(first * 2 * STRETCHES), min(math.floor(last * 2 * STRETCHES), 2 * STRETCHES - 1) + 1):
         limit = limits[min(place, 2 * STRETCHES - 1 - place)]
-        start = max(Fraction(place, 2 * STRETCHES), (pair.above - limit) / total)
-        end = min(Fraction(place + 1, 2 * STRETCHES), (pair.above + limit) / total)
+        start = max(Fraction(place, 2 * STRETCHES), (above - limit) / total)
+        end = min(Fraction(place + 1, 2 * STRETCHES), (above + limit) / total)
         found += [(start, end)] if start <= end else []
     return (min(start for start, _ in found), max(end for _, end in found)) if found else (zero, one)
 
 
-def furthest(law: Law, share: Fraction) -> Fraction:
-    """What |(1 - t) * X - t * Y| is at most with probability `share`, for every t."""
-    return max(_limits(law, share, 1))
+def furthest(law: Law, share: Fraction, numbers: int = 2) -> Fraction:
+    """What |(1 - t) * X - t * Y| is at most with probability `share`, for every t; the same of three `numbers`."""
+    return max(_limits(law, share, 1, numbers))
 
 
 @lru_cache(maxsize=1024)
-def _limits(law: Law, share: Fraction, cells: int) -> tuple[Fraction, ...]:
-    """For each stretch of t from 0 to 1/2, what |(1 - t) * X - t * Y| is at most with probability `share`."""
+def _limits(law: Law, share: Fraction, cells: int, numbers: int) -> tuple[Fraction, ...]:
+    """For each stretch of t from 0 to 1/2, what |(1 - t) * X - t * Y| is at most with probability `share`. The number
+    between counts by 1 / 2 - t."""
     ends = [Fraction(place, 2 * STRETCHES) for place in range(STRETCHES + 1)]
-    return tuple(_up_to(law, 1 - start, end, share, cells) for start, end in pairwise(ends))
-
-
-@claim("weighted-interval")
-@lru_cache(maxsize=4096)
-def weighted_half_width(law: Law, one: Fraction, other: Fraction, share: Fraction, cells: int = 1) -> Fraction:
-    """What |one * X + other * Y| is at most with probability `share`, for weights of at least 0 and two sums of the
-    noise of `cells` cells."""
-    if one == other:
-        return one * half_width(law, share, 2 * cells)
-    if not one or not other:
-        return max(one, other) * half_width(law, share, cells)
-    return _up_to(law, max(one, other), min(one, other), share, cells)
-
-
-def _up_to(law: Law, larger: Fraction, smaller: Fraction, share: Fraction, cells: int) -> Fraction:
-    """The same for all weights up to these, the first of which is the larger one."""
-    apart = (larger + smaller) * half_width(law, 1 - (1 - share) / 2, cells)
-    if cells > 1 or not isinstance(law, DiscreteLaplace):
-        return apart
-    return min(apart, larger + smaller + _continuous(law, larger, smaller, share))
-
-
-def _continuous(law: DiscreteLaplace, larger: Fraction, smaller: Fraction, share: Fraction) -> Fraction:
-    """The same for the continuous Laplace law: its tail beyond s is (a^2 exp(-s/a) - b^2 exp(-s/b)) / (a^2 - b^2)."""
-    rest, ratio = float(1 - share) / ABOVE, float(smaller / larger)
-
-    def tail(s: float) -> float:
-        if ratio > ALIKE:
-            return math.exp(-s) * (1 + s / 2)
-        return (math.exp(-s) - ratio**2 * math.exp(-s / ratio)) / (1 - ratio**2)
-
-    low, high = 0.0, 1.0
-    while tail(high) > rest:
-        low, high = high, 2 * high
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (low, middle) if tail(middle) <= rest else (middle, high)
-    return Fraction(math.ceil(high * ABOVE * FINE), FINE) * larger * law.scale
+    half = Fraction(1, 2)
+    return tuple(
+        weighted_half_width(law, (1 - start, end) if numbers == 2 else (1 - start, half - start, end), share, cells)
+        for start, end in pairwise(ends)
+    )

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from fractions import Fraction
 
 from privet.core.accountant import Budget, how_many, rho_cap
 from privet.core.claim import claim
 from privet.core.loss import NOTHING, Loss
-from privet.core.measures import Measure
+from privet.core.measures import KEYS, Measure
 from privet.core.parts import Gauge, Part, priced, sensitivity_of, total_loss
 from privet.core.plan import Function
 from privet.core.rational import below_one, positive, show
@@ -18,7 +20,8 @@ from privet.estimates.accuracy import price_within
 from privet.estimates.calibration import epsilon_of_rho
 from privet.estimates.joint import with_pairs
 from privet.estimates.levels import most_cells
-from privet.estimates.priced import Outline, Priced, at_price, lowered, variants
+from privet.estimates.moments import SQUARED
+from privet.estimates.priced import Outline, Priced, at_price, formerly, lowered, variants
 from privet.estimates.split import costs, error, shares
 from privet.estimates.top import by_scores, missed
 
@@ -64,53 +67,100 @@ Candidate = tuple[float, Priced]  # with the squared error of all aggregates tog
 SINGLE = (Function.COUNT, Function.COUNT_DISTINCT, Function.SUM)
 
 
-def ask(read: Outline, budget: Budget, price: Price, *, finite: bool = False) -> Priced:
+class Way(StrEnum):
+    """How a price may be spent beside Laplace noise on single numbers; those that err least are taken."""
+
+    PAIRS = "pairs"
+    SQUARES = "squares"
+    KEYS = "keys"  # by Gaussian noise, and people of the rest counted apart
+    TOP = "top"  # groups that LIMIT leaves are chosen by their scores first, and only these are measured
+
+
+EVERY = frozenset(Way)
+ALL_GROUPS = EVERY - {Way.TOP}
+EARLIER = (frozenset({Way.PAIRS}), frozenset[Way]())  # what earlier versions knew, the latest first
+NUMBERS = {Way.PAIRS: 2, Way.SQUARES: 3}  # of a sum and its count
+
+
+def ways_of(asked: Priced) -> frozenset[Way]:
+    """Those that it takes."""
+    numbers = {measure.numbers for measure in asked.measures}
+    keys = [part.measure.rest or (part.measure is KEYS and part.gauge is Gauge.RHO) for part in asked.parts]
+    others = [way for way, taken in ((Way.KEYS, any(keys)), (Way.TOP, asked.top is not None)) if taken]
+    return frozenset([way for way, many in NUMBERS.items() if many in numbers] + others)
+
+
+def ask(
+    read: Outline, budget: Budget, price: Price, *, finite: bool = False, allowed: frozenset[Way] = EVERY
+) -> Priced:
     """The question at a price, or at the lowest price that is accurate enough. `finite`: every price has an epsilon.
-    Where LIMIT leaves some groups, these are chosen by their scores first if that errs less: the choice and the numbers
-    together."""
-    found = _of_all(read, budget, price, finite=finite)
-    chosen = None if price.within is not None else by_scores(read)
-    if chosen is None:
-        return found[1]
-    try:
-        best = _cheapest(_ways(chosen, price, _delta(read, budget, price)))
-    except RefusedQueryError:
-        return found[1]
-    alike = (found[0] + missed(found[1])) * (1 + ROUNDING)  # then the narrower intervals decide
-    return best[1] if best[0] <= alike else found[1]
-
-
-def ask_all(read: Outline, budget: Budget, price: Price, *, finite: bool = False, pairs: bool = True) -> Priced:
-    """The same, with all groups measured. Without `pairs`, by single numbers."""
-    return _of_all(read, budget, price, finite=finite, pairs=pairs)[1]
-
-
-def _of_all(read: Outline, budget: Budget, price: Price, *, finite: bool, pairs: bool = True) -> Candidate:
+    Groups that LIMIT leaves are chosen first if that errs less: the choice and the numbers together."""
     delta = _delta(read, budget, price)
     if price.within is not None:
-        return 0.0, _within(read, budget, _targets(read, price), finite=finite)
-    total, found = _cheapest(_ways(read, price, delta, pairs=pairs))
+        return _within(read, budget, _targets(read, price), finite=finite)
+    total, found = _cheapest(list(_ways(read if Way.KEYS in allowed else formerly(read), price, delta, allowed)))
     if finite and found.loss.epsilon is None:
         raise InvalidInputError(
             "the owner of this vault allows rho only with a delta, so that it is booked as an epsilon as well",
             f"give delta= as well, for example delta={example_delta(budget)}, or epsilon= instead of rho=",
             "missing-delta",
         )
-    return total, found
+    chosen = by_scores(read) if Way.TOP in allowed else None
+    if chosen is None:
+        return found
+    with suppress(RefusedQueryError):
+        lost, best = _cheapest(list(_ways(chosen, price, delta, allowed)))
+        if lost <= (total + missed(found)) * (1 + ROUNDING):  # if alike, the narrower intervals decide
+            return best
+    return found
 
 
-def _ways(read: Outline, price: Price, delta: Fraction | None, *, pairs: bool = True) -> list[Iterator[Candidate]]:
-    ways: list[Iterator[Candidate]] = []
+def _ways(
+    read: Outline, price: Price, delta: Fraction | None, allowed: frozenset[Way]
+) -> Iterator[Iterator[Candidate]]:
+    """Each kind of noise that the price can buy."""
+    for_keys = None if read.former or not read.cells.private else delta
     for variant in variants(read):
         if price.epsilon is None:
             rho = _amount(price.rho, "rho", MOST**2 // 2)
-            ways.append(_shared(variant, Gauge.RHO, rho, None) if delta is None else _booked(variant, rho, delta))
+            yield _shared(variant, Gauge.RHO, rho, None) if delta is None else _booked(variant, rho, delta)
+            if for_keys is not None:
+                yield _with_keys(variant, for_keys, rho=rho)
         else:
             epsilon = _amount(price.epsilon, "epsilon", MOST)
-            ways += [_shared(variant, Gauge.EPSILON, epsilon, delta), _gaussian(variant, epsilon, delta)]
-    if price.epsilon is not None and pairs:
-        ways.append(_joint(read, _amount(price.epsilon, "epsilon", MOST), delta))
-    return ways
+            yield _shared(variant, Gauge.EPSILON, epsilon, delta)
+            yield _gaussian(variant, epsilon, delta)
+            if for_keys is not None:
+                yield _with_keys(variant, for_keys, epsilon=epsilon)
+                yield _beside_keys(variant, epsilon, for_keys)
+    if price.epsilon is not None:
+        squared = any(one.function in SQUARED for one in read.plan.aggregates)
+        for way in sorted(allowed & ({Way.PAIRS, Way.SQUARES} if squared else {Way.PAIRS})):
+            yield from _joint(read, _amount(price.epsilon, "epsilon", MOST), delta, NUMBERS[way])
+
+
+def _ways(
+    read: Outline, price: Price, delta: Fraction | None, allowed: frozenset[Way]
+) -> Iterator[Iterator[Candidate]]:
+    """Each kind of noise that the price can buy."""
+    for_keys = None if read.former or not read.cells.private else delta
+    for variant in variants(read):
+        if price.epsilon is None:
+            rho = _amount(price.rho, "rho", MOST**2 // 2)
+            yield _shared(variant, Gauge.RHO, rho, None) if delta is None else _booked(variant, rho, delta)
+            if for_keys is not None:
+                yield _with_keys(variant, for_keys, rho=rho)
+        else:
+            epsilon = _amount(price.epsilon, "epsilon", MOST)
+            yield _shared(variant, Gauge.EPSILON, epsilon, delta)
+            yield _gaussian(variant, epsilon, delta)
+            if for_keys is not None:
+                yield _with_keys(variant, for_keys, epsilon=epsilon)
+                yield _beside_keys(variant, epsilon, for_keys)
+    if price.epsilon is not None:
+        squared = any(one.function in SQUARED for one in read.plan.aggregates)
+        for way in sorted(allowed & ({Way.PAIRS, Way.SQUARES} if squared else {Way.PAIRS})):
+            yield from _joint(read, _amount(price.epsilon, "epsilon", MOST), delta, NUMBERS[way])
 
 
 def example_delta(budget: Budget) -> str:
@@ -207,12 +257,14 @@ def _noisy(read: Outline) -> tuple[Measure, ...]:
     return read.measures if read.cells.private else read.released
 
 
-def _joint(read: Outline, epsilon: Fraction, delta: Fraction | None) -> Iterator[Candidate]:
-    """By Laplace noise, with pairs where these err less."""
+def _joint(read: Outline, epsilon: Fraction, delta: Fraction | None, most: int) -> Iterator[Iterator[Candidate]]:
+    """By Laplace noise, with pairs, or with squares and pairs, where these err less."""
     centered = lowered(read, joint=True)
-    paired = None if centered is None else with_pairs(centered)
+    paired = None if centered is None else with_pairs(centered, most)
     if paired is not None:
-        yield from _shared(paired, Gauge.EPSILON, epsilon, delta)
+        yield _shared(paired, Gauge.EPSILON, epsilon, delta)
+        if delta is not None and read.cells.private and not read.former:
+            yield _beside_keys(paired, epsilon, delta)
 
 
 @claim("gaussian-price")
@@ -243,6 +295,51 @@ def _gaussian(read: Outline, epsilon: Fraction, delta: Fraction | None) -> Itera
     ]
     total = error(found, Gauge.RHO, rho) + (alone / float(for_keys) ** 2 if keys else 0)
     yield total, Priced.of(read, (*joint, *keys))
+
+
+@claim("gaussian-keys-price")
+def _with_keys(
+    read: Outline, delta: Fraction, *, epsilon: Fraction | None = None, rho: Fraction | None = None
+) -> Iterator[Candidate]:
+    """Keys by Gaussian noise, and all measures with them in one zCDP price: epsilon or rho is given, and follows from
+    the other at a half of delta. The other half is for keys of one unit alone. A part's loss is its share."""
+    half = delta / 2
+    if rho is None:
+        assert epsilon is not None  # noqa: S101  one of the two is given
+        rho = rho_cap(epsilon, half)
+    if rho < SMALLEST:
+        return
+    epsilon = epsilon_of_rho(rho, half) if epsilon is None else epsilon
+    setting = read.setting(half, Gauge.RHO)
+    found = costs(read.released, read.recipes, setting, Gauge.RHO)
+    split = shares(found, Gauge.RHO)
+    parts = priced(read.released, setting, Gauge.RHO, [rho * share for share in split])
+    joint = [
+        _paid(part, replace(part.loss, epsilon=epsilon * share, delta=part.loss.delta + half * share, rho=rho * share))
+        for part, share in zip(parts, split, strict=True)
+    ]
+    yield error(found, Gauge.RHO, rho), Priced.of(read, joint)
+
+
+@claim("gaussian-keys-price")
+def _beside_keys(read: Outline, epsilon: Fraction, delta: Fraction) -> Iterator[Candidate]:
+    """Keys by Gaussian noise, at a rho that implies a part of epsilon, and all measures by noise of a pure price."""
+    half = delta / 2
+    at_all = rho_cap(epsilon, half)
+    if not read.measures or at_all < SMALLEST:
+        return
+    setting = read.setting(half, Gauge.RHO)
+    *found, alone = costs(read.released, read.recipes, setting, Gauge.EPSILON)
+    whole = error(found, Gauge.EPSILON, Fraction(1))
+    for_keys = epsilon * shares([alone * float(epsilon**2 / at_all), whole], Gauge.EPSILON)[0]
+    rho = rho_cap(for_keys, half)
+    if rho < SMALLEST:
+        return
+    prices = [(epsilon - for_keys) * share for share in shares(found, Gauge.EPSILON)]
+    (keys,) = priced(read.released[-1:], setting, Gauge.RHO, [rho])
+    keys = _paid(keys, replace(keys.loss, epsilon=for_keys, delta=delta))
+    noisy = priced(read.measures, setting, Gauge.EPSILON, prices)
+    yield error(found, Gauge.EPSILON, epsilon - for_keys) + alone / float(rho), Priced.of(read, (*noisy, keys))
 
 
 SMALLEST = Fraction(1, 10**12)  # a rho below it is of no use

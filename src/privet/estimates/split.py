@@ -18,12 +18,17 @@ from privet.core.parts import Gauge, Law, Setting, sensitivity_of
 from privet.core.plan import Function
 from privet.core.ranks import parts_of_a_row
 from privet.core.top import apart, top_for, top_for_rho
+from privet.estimates.moments import SQUARED
 
 FINE = 10_000  # a share has four decimals, and more where there are many of them
 FEW = 20
 END_COUNTS = {Gauge.EPSILON: 1 / 64, Gauge.RHO: 1 / 16}  # gives an end of an interval a quarter of its value's share
 KEYS_COUNT = 8.0  # whether a group is shown at all matters more than a count: a threshold is many noises high
+REST_COUNTS = 1 / 2  # one row among many
 MEAN_SQUARE = 1 / 3  # of a number that lies anywhere between -1 and 1
+# Of a variance by three squares: with mean m and variance (1 - m * m) / 3 between -1 and 1, four times the mean of
+# ((1 - m)**2 - s)**2 + (1 - m * m + s)**2 + ((1 + m)**2 - s)**2 over all m.
+SPREAD = 25.6
 MOMENTS: Mapping[Function, tuple[float, ...]] = {  # weights of the measures of a recipe, in its order
     Function.AVG: (1, MEAN_SQUARE),
     **dict.fromkeys(
@@ -37,12 +42,25 @@ MOMENTS: Mapping[Function, tuple[float, ...]] = {  # weights of the measures of 
 
 def costs(measures: Sequence[Measure], recipes: Sequence[Recipe], setting: Setting, gauge: Gauge) -> list[float]:
     """For each measure, its part in the squared error of all aggregates, at a price of 1."""
-    weights = [KEYS_COUNT if measure is KEYS else float(measure.role is Role.TOP) for measure in measures]
+    weights = [
+        _weight_of_keys(setting) if measure is KEYS else REST_COUNTS * measure.rest + (measure.role is Role.TOP)
+        for measure in measures
+    ]
     once = {(recipe.aggregate.function, recipe.measures): recipe for recipe in recipes}  # asked twice, it counts once
     for recipe in once.values():
         for number, weight in zip(recipe.measures, weights_of(recipe, measures, gauge), strict=True):
             weights[number] += weight
     return [weight * variance(measure, setting, gauge) for measure, weight in zip(measures, weights, strict=True)]
+
+
+def _weight_of_keys(setting: Setting) -> float:
+    """Of Gaussian noise a threshold is fewer noises high: with l = log(keys / delta) about sqrt(2 l - log(4 pi l)), and
+    l / sqrt(2) of Laplace noise. The weight is of the square."""
+    if setting.keys is Gauge.EPSILON:
+        return KEYS_COUNT
+    assert setting.delta is not None  # noqa: S101  `pricing` asks for it
+    far = max(math.log(setting.bounds.groups / setting.delta), 2.0)
+    return KEYS_COUNT * (2 * far - math.log(4 * math.pi * far)) / (far**2 / 2)
 
 
 def error(found: Sequence[float], gauge: Gauge, price: Fraction) -> float:
@@ -68,21 +86,36 @@ def shares(found: Sequence[float], gauge: Gauge) -> list[Fraction]:
 
 def weights_of(recipe: Recipe, measures: Sequence[Measure], gauge: Gauge) -> Sequence[float]:
     """A number made of a pair has the noise of both: (X - Y) / 2 around the middle of a range, (X + Y) / W of rows. In
-    units of half the range and of rows both are twice as large, squared, as one of the pair in units of the range."""
+    units of half the range and of rows both are twice as large, squared, as one of the pair in units of the range. Of
+    squares see `parts_of_squares`."""
     function, used = recipe.aggregate.function, [measures[place] for place in recipe.measures]
-    pairs = [measure.role is Role.PAIR for measure in used]
-    if pairs == [True]:
-        return (_weight_of_pair(function, used[0]),)
+    first = used[0]
+    if first.numbers > 1 and all(measure is first for measure in used):
+        return (_weight_of_one(function, first), *[0.0] * (len(used) - 1))
     each = _weights_apart(recipe, measures, gauge)
-    return [2 * weight if pair else weight for weight, pair in zip(each, pairs, strict=True)]
+    squared = {square for _, square in SQUARED.get(function, ())}
+    times = [
+        parts_of_squares(place in squared, place == len(used) - 1) if measure.role is Role.SQUARES else measure.numbers
+        for place, measure in enumerate(used)
+    ]
+    return [weight * more for weight, more in zip(each, times, strict=True)]
 
 
-def _weight_of_pair(function: Function, pair: Measure) -> float:
-    """Of a count, a sum or an average that is made of a pair alone."""
+def parts_of_squares(squared: bool, counted: bool) -> int:
+    """With numbers A, B, C of a cell: the rows are A + B + C, the sum around the middle is A - C in units of half the
+    range, and that of its squares is A - B + C, which counts in units of half of what a row can add."""
+    return 12 if squared else 3 if counted else 2
+
+
+def _weight_of_one(function: Function, pair: Measure) -> float:
+    """Of what is made of one pair, or of squares, alone."""
     if function is Function.SUM:
-        low, high = pair.center, pair.center + pair.high
-        return (low**2 + high**2) / max(abs(low), abs(high)) ** 2
-    return 2 * (1 + MEAN_SQUARE) if function is Function.AVG else 2
+        ends = [Fraction(pair.center), Fraction(pair.center + pair.high)]
+        middle = [sum(ends) / 2] if pair.role is Role.SQUARES else []
+        return float(sum(end**2 for end in (*ends, *middle)) / max(abs(end) for end in (*ends, Fraction(1))) ** 2)
+    if function is Function.AVG:
+        return 2 + pair.numbers * MEAN_SQUARE
+    return SPREAD if function in SQUARED else pair.numbers
 
 
 def _weights_apart(recipe: Recipe, measures: Sequence[Measure], gauge: Gauge) -> Sequence[float]:
@@ -109,6 +142,8 @@ def variance(measure: Measure, setting: Setting, gauge: Gauge) -> float:
         rows = math.log(measure.high - measure.low + 2) / parts_of_a_row(measure) / setting.bounds.rows
         return (2 * far.l1 * rows) ** 2 if gauge is Gauge.EPSILON else far.l2_squared * rows**2 / 2
     if measure.role is Role.KEYS:
+        if setting.keys is Gauge.RHO:
+            return far.l2_squared / 2
         return float(2 * far.l1**2 if gauge is Gauge.EPSILON else far.l1**2)
     return 2 * (far.l1 / size) ** 2 if gauge is Gauge.EPSILON else far.l2_squared / size**2 / 2
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
 
 from privet.core import expression as e
-from privet.core.rational import show, whole
+from privet.core.rational import rational, show, whole
 from privet.core.shape import Form
 from privet.errors import InvalidInputError, RefusedQueryError
-from privet.frame.value_methods import CASTS, NULL, cast, constant, divided, is_missing, negated, rest, written
-from privet.sql.rules import FINEST, rounded
+from privet.frame.value_methods import CASTS, NULL, cast, constant, is_missing, negated, rest, written
+from privet.sql.rules import FINEST, buckets, divided, irrational, power, rounded
 from privet.sql.terms import (
     Term,
     alike,
@@ -100,20 +100,23 @@ class Expr:
         return _signed(e.Sign.MULTIPLY, other, self)
 
     def __truediv__(self, other: object) -> Expr:
-        return _two("/", self, other, divided)
+        return _two("/", self, other, _divided)
 
     def __rtruediv__(self, other: object) -> Expr:
-        return _two("/", other, self, divided)
+        return _two("/", other, self, _divided)
 
     def __floordiv__(self, other: object) -> Expr:
-        return _two("//", self, other, lambda item, by: rounded(e.Rounding.DOWN, divided(item, by)))
+        return _two("//", self, other, lambda item, by: rounded(e.Rounding.DOWN, _divided(item, by)))
 
     def __mod__(self, other: object) -> Expr:
         """What is left of whole multiples of a constant."""
         return _two("%", self, other, rest)
 
     def __pow__(self, other: object) -> Expr:
-        raise RefusedQueryError(f"{self._text} ** {show(other)} is not answered", "write x * x", "not-supported")
+        """A whole power, or a fraction such as 0.5, 1.5 or Fraction(1, 3)."""
+        exponent = None if isinstance(other, Expr) else rational(other, "the exponent")
+        text = f"{self._inner} ** {show(other)}"
+        return _open(text, self, lambda item: power(number(item, "**"), exponent, text))
 
     def __neg__(self) -> Expr:
         return _open(f"-{self._inner}", self, lambda item: arithmetic(e.Sign.MULTIPLY, literal(Fraction(-1)), item))
@@ -130,6 +133,34 @@ class Expr:
             return folded(e.Absolute(item.expression), Form.NUMBER, item)
 
         return _one(f"{self._inner}.abs()", self, absolute)
+
+    def sqrt(self) -> Expr:
+        return self._irrational("sqrt()", lambda item: e.Root(item, 2))
+
+    def cbrt(self) -> Expr:
+        return self._irrational("cbrt()", lambda item: e.Root(item, 3))
+
+    def exp(self) -> Expr:
+        return self._irrational("exp()", e.Exponential)
+
+    def log(self, base: int | None = None) -> Expr:
+        """The natural logarithm, or that to a whole base."""
+        if base is None:
+            return self._irrational("log()", e.Logarithm)
+        whole(base, "base", 2)
+        return self._irrational(f"log({base})", lambda item: e.Logarithm(item, base))
+
+    def log10(self) -> Expr:
+        return self._irrational("log10()", lambda item: e.Logarithm(item, 10))
+
+    def _irrational(self, call: str, function: Callable[[e.Expression], e.Root | e.Logarithm | e.Exponential]) -> Expr:
+        text = f"{self._inner}.{call}"
+
+        def make(item: Term) -> Term:
+            item = number(item, call)
+            return irrational(function(item.expression), item, text)
+
+        return _one(text, self, make)
 
     def round(self, decimals: int = 0) -> Expr:
         """To so many decimals; halves are rounded upwards."""
@@ -164,6 +195,17 @@ class Expr:
 
         shown = ", ".join(repr(end) for end in ends)
         return Expr(read, cut(f"{self._inner}.clip({shown})"))
+
+    def buckets(self, bounds: Sequence[object]) -> Expr:
+        """How many of these ascending bounds are not above the value: 0 below the first one. `.buckets([18, 45, 65])`
+        makes four groups, with 18 in the second."""
+        if isinstance(bounds, str) or not isinstance(bounds, Sequence):
+            raise InvalidInputError(
+                f"bounds are a list, not {show(bounds)}", "for example .buckets([18, 45, 65])", "wrong-type"
+            )
+        numbers = [rational(bound, "a bound") for bound in bounds]
+        shown = ", ".join(map(str, bounds))
+        return _one(f"{self._inner}.buckets([{shown}])", self, lambda item: buckets(number(item, "buckets"), numbers))
 
     # Conditions
 
@@ -385,6 +427,10 @@ def read(value: Expr, scope: ColumnScope) -> Term:
 def cut(text: str) -> str:
     """Short enough for people."""
     return text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 3] + "..."
+
+
+def _divided(left: Term, right: Term) -> Term:
+    return divided(left, right, "/")
 
 
 def _one(text: str, item: Expr, make: Callable[[Term], Term]) -> Expr:

@@ -10,17 +10,18 @@ from typing import TYPE_CHECKING, Any, Protocol
 from privet.catalog.declarations import Table
 from privet.core.expression import Column, Expression
 from privet.core.origin import shapes_of, tables_in
-from privet.core.plan import Origin, PerUnit, Scan
+from privet.core.plan import By, Numbered, Origin, PerUnit, Scan
 from privet.core.rational import show
-from privet.core.shape import shape_of_kind
+from privet.core.shape import Form, shape_of_kind
 from privet.core.weights import weight_from
 from privet.errors import InvalidInputError, RefusedQueryError
 from privet.frame.aggregates import Aggregation
 from privet.frame.columns import Expr, col, condition_of, expr, items_of, read
-from privet.frame.joins import How, On, beside_public, beside_units, only_units
+from privet.frame.joins import How, Names, On, beside_public, beside_units, names_of, only_units, used_in
 from privet.frame.row_scopes import Groups, Rows
 from privet.frame.summary import Keys, Summary, named_keys, together
 from privet.frame.value_methods import written
+from privet.records.conditions import columns_of
 from privet.sql.draft import Draft
 from privet.sql.terms import Term, truth
 
@@ -90,6 +91,20 @@ class Frame:
         """One row for each unit: what its own rows add up to. Say how large a total can be:
         .per_unit(total=pv.sum("cost").clip(0, 5000))."""
         return Grouped(frame=self, keys=(), step="").per_unit(**named)
+
+    def first_per_unit(self, *order_by: str | Expr) -> Frame:
+        """The first row of each unit in this order: .first_per_unit("day"). Rows without a value come last; of rows
+        that are equal there the values of all columns decide."""
+        return self._ordered(order_by, f".first_per_unit({_listed(order_by)})")
+
+    def last_per_unit(self, *order_by: str | Expr) -> Frame:
+        """The last row of each unit that has a value there: .last_per_unit("day")."""
+        return self._ordered(order_by, f".last_per_unit({_listed(order_by)})", descending=True)
+
+    def numbered_per_unit(self, name: str, *order_by: str | Expr) -> Frame:
+        """All rows with their number among those of their unit, 1 for the first: .numbered_per_unit("visit", "day")."""
+        self.rows.check_new(name)
+        return self._ordered(order_by, f".numbered_per_unit({written(name)}, {_listed(order_by)})", name=name)
 
     def join(self, other: Frame, on: On, *, how: How = "inner") -> Frame:
         """Each row beside the rows of a public table that are equal in `on`: a name, names, or {"here": "there"}.
@@ -176,6 +191,31 @@ class Frame:
             return name, self.columns[name]
         term = read(expr(key), self.rows)
         return term.expression.name if isinstance(term.expression, Column) else "", term
+
+    def _ordered(
+        self, order_by: tuple[str | Expr, ...], step: str, *, name: str = "", descending: bool = False
+    ) -> Frame:
+        if self.declaration.unit is None:
+            raise RefusedQueryError(
+                "each row is a unit here: no unit has several rows", "leave it out", "rows-are-units"
+            )
+        if not order_by:
+            raise InvalidInputError(
+                "which row is the first is not said", 'name the column: .first_per_unit("day")', "missing-order"
+            )
+        items = [self._key(item)[1].expression for item in order_by]
+        used = {column for term in self.columns.values() for column in columns_of(term.expression)} | used_in(items)
+        number = Names(self).fresh("row_number", self.table)
+        origin = Numbered(
+            source=self.origin,
+            where=self.condition(),
+            by=tuple(By(value=item, descending=descending) for item in items),
+            columns=tuple(column for column in names_of(self.origin, self.tables) if column in used),
+            name=number,
+            last=None if name else 1,
+        )
+        columns = {**self.columns, **({name: Term(Column(number), Form.NUMBER)} if name else {})}
+        return self._next(step, origin=origin, columns=MappingProxyType(columns), conditions=())
 
     def _next(self, step: str, **changes: Any) -> Frame:
         return replace(self, **changes, steps=(*self.steps, step))

@@ -12,7 +12,7 @@ from privet.catalog.declarations import Table
 from privet.core.evaluate import evaluate
 from privet.core.expression import Column, Expression, IsNull
 from privet.core.origin import tables_in
-from privet.core.plan import Aggregate, Function, Joined, Origin, PerUnit, Scan
+from privet.core.plan import Aggregate, Function, Joined, Numbered, Origin, PerUnit, Scan
 from privet.core.rational import show
 from privet.core.shape import Form
 from privet.errors import InvalidInputError, RefusedQueryError
@@ -66,7 +66,7 @@ def only_units(left: Frame, right: Frame, on: On, *, there: bool) -> Parts:
         counted = replace(right.origin, keys=(), aggregates=count)
     else:
         counted = PerUnit(source=right.origin, where=right.condition(), aggregates=count)
-    name = _Names(left).fresh(f"{right.table}_{FOUND}", right.table)
+    name = Names(left).fresh(f"{right.table}_{FOUND}", right.table)
     found = negated(Term(IsNull(Column(name)), Form.TRUTH, 2, 2))
     return {
         "origin": Joined(left=left.origin, right=counted, by_unit=True, names=((FOUND, name),), outer=True),
@@ -101,7 +101,9 @@ def _most(right: Frame) -> int | None:
     match right.origin:
         case PerUnit(keys=()):
             return None
-        case Scan() | PerUnit():
+        case Numbered(keys=(), first=first, last=int() as last):
+            return last - first + 1
+        case Scan() | PerUnit() | Numbered():
             table = right.declaration
             return table.max_rows or table.max_groups * table.max_rows_per_group
     raise RefusedQueryError(
@@ -206,7 +208,7 @@ class _Sides:
     def _new_columns(self) -> dict[str, Term]:
         """The columns of the right under names that are free; what was matched is there already."""
         matched = {yours for _, yours in self.pairs}
-        names = _Names(self.left, self.left.columns)
+        names = Names(self.left, self.left.columns)
         return {
             names.fresh(name, self.right.table): term
             for name, term in self.right.columns.items()
@@ -218,12 +220,12 @@ class _Sides:
         needed = set().union(*(columns_of(term.expression) for term in (*terms, *self.right.conditions)))
         if self.how == "inner":  # then the left has the same value
             needed -= {yours for _, yours in self.pairs}
-        names = _Names(self.left)
+        names = Names(self.left)
         listed = names_of(self.right.origin, self.right.tables)
         return {name: names.fresh(name, self.right.table) for name in listed if name in needed}
 
 
-class _Names:
+class Names:
     """Names that are taken on the left: those of its origin, or `taken`. Case does not matter."""
 
     def __init__(self, left: Frame, taken: Iterable[str] | None = None) -> None:
@@ -257,6 +259,8 @@ def names_of(origin: Origin, tables: Mapping[str, Table]) -> Iterator[str]:
         case PerUnit():
             yield from (key.name for key in origin.keys)
             yield from (aggregate.name for aggregate in origin.aggregates)
+        case Numbered():
+            yield from (*origin.columns, origin.name)
         case _:
             assert_never(origin)
 
@@ -290,6 +294,9 @@ def pruned(origin: Origin, needed: Set[str]) -> Origin:
             kept = tuple(aggregate for aggregate in origin.aggregates if aggregate.name in needed)
             parts = [origin.where, *(key.value for key in origin.keys), *values_of(kept)]
             return replace(origin, source=pruned(origin.source, used_in(parts)), aggregates=kept)
+        case Numbered():
+            parts = [origin.where, *origin.keys, *(by.value for by in origin.by)]
+            return replace(origin, source=pruned(origin.source, {*used_in(parts), *origin.columns}))
         case _:
             assert_never(origin)
 

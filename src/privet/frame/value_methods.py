@@ -7,11 +7,11 @@ import numbers
 from decimal import Decimal
 from fractions import Fraction
 
-from privet.core.expression import AsDate, IsNull, Literal, Not, Relation, Rounding, Sign
+from privet.core.expression import AsDate, IsNull, Not, Relation, Rounding, Sign
 from privet.core.rational import rational, show
 from privet.core.shape import Form
-from privet.errors import InvalidInputError, RefusedQueryError
-from privet.sql.rules import rounded
+from privet.errors import InvalidInputError
+from privet.sql.rules import divided, rounded
 from privet.sql.terms import Term, arithmetic, as_time, compared, folded, literal, made, moment, number
 
 NULL = literal(None)
@@ -47,20 +47,8 @@ def written(value: object) -> str:
     return str(value) if isinstance(value, numbers.Number | Decimal | dt.date) else repr(value)
 
 
-def divided(item: Term, by: Term) -> Term:
-    """Exact, never integer division."""
-    match number(by, "/").expression:
-        case Literal(Fraction() as value) if value:
-            return arithmetic(Sign.MULTIPLY, item, literal(1 / value))
-    raise RefusedQueryError(
-        "a division is not by a constant other than 0",
-        "divide by a constant, or ask for the parts and divide the answers: that is free",
-        "constant-needed",
-    )
-
-
 def rest(item: Term, by: Term) -> Term:
-    multiples = arithmetic(Sign.MULTIPLY, by, rounded(Rounding.DOWN, divided(item, by)))
+    multiples = arithmetic(Sign.MULTIPLY, by, rounded(Rounding.DOWN, divided(item, by, "%")))
     return arithmetic(Sign.SUBTRACT, item, multiples)
 
 

@@ -47,4 +47,4 @@ def _drawn(scores: Integers, law: Top, bits: Bits) -> int:
     """The exponential mechanism: every cell is a stretch of one candidate, which loses what it is behind the best."""
     size = len(scores)
     stretches = Stretches(starts=np.arange(size), sizes=np.ones(size, np.int64), losses=scores[0] - scores, best=0)
-    return choose_stretch(stretches, law.rate, bits)
+    return choose_stretch(stretches, law.rate, bits, bits.take(64))

@@ -143,6 +143,9 @@ def _parts(expression: Expression) -> tuple[Expression, ...]:
         case (
             e.Modulo(item)
             | e.Power(item)
+            | e.Root(item)
+            | e.Logarithm(item)
+            | e.Exponential(item)
             | e.Shifted(item)
             | e.Local(item)
             | e.Trimmed(_, item)

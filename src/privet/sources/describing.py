@@ -25,7 +25,9 @@ from privet.catalog.vault_file import section
 from privet.core.schema import Boolean, Category, Date, Integer, Kind, Number, Text, Timestamp
 from privet.errors import InvalidInputError
 from privet.sources import attach, connect
-from privet.sources.profile import FORMATS, ColumnFacts, facts
+from privet.sources.candidates import Candidate
+from privet.sources.form_draft import notes_of, reading_of, settled, writings
+from privet.sources.profile import ColumnFacts, facts
 from privet.sources.relation import FIRST, FLOATS, TEXT, WHOLE, unreadable
 from privet.sources.scratch import Scratch
 from privet.sources.sniff import guess, schema
@@ -114,17 +116,21 @@ def _draft(connection: duckdb.DuckDBPyConnection, source: Source, path: Path, na
     if not first:
         raise InvalidInputError("no column can be declared", "check the header, delimiter and encoding", "empty")
     raw = attach(connection, Table(name=name, source=source, unit=None, columns=first), path.parent, {})
-    known = {column: facts(connection, raw.relation, column, raw.types[column], public=public) for column in first}
-    source = _reading(replace(source, path=portable(path, Path.cwd())), known)
-    kinds = {column: _kind(column, raw.types[column], known[column], source) for column in first}
+    comma = source.decimal == "," or source.delimiter == ";"
+    known = {column: facts(connection, raw, column, public=public, comma=comma) for column in first}
+    known = settled(known, source)
+    source = reading_of(replace(source, path=portable(path, Path.cwd())), known)
+    kinds = {column: _kind(column, raw.types[column], known[column]) for column in first}
+    writing = writings(source, known)
     if public:
-        table = Table(name=name, source=source, unit=None, columns=kinds, public=True, key=_key(known))
-        return DraftTable(proposed=table, notes=_public_notes(kinds), left_out=left_out)
+        table = Table(name=name, source=source, unit=None, columns=kinds, public=True, key=_key(known), writing=writing)
+        return DraftTable(proposed=table, notes=_public_notes(known, kinds), left_out=left_out)
     unit = _unit(known)
     if unit is not None and len(kinds) > 1:
         del kinds[unit]
+        writing.pop(unit, None)
     groups, rows = (1, 1) if unit is None else (5, 10)
-    notes = {f"column {column}": CHECKS[type(kind)] for column, kind in kinds.items()} | {
+    notes = _column_notes(known, kinds, CHECKS) | {
         "source": "check: the path starts at the folder that holds the vault",
         "unit": "check: is this the person to protect?",
         "rows_are_units": "check: is each row a different person? If not, name the column that says who it is",
@@ -133,12 +139,28 @@ def _draft(connection: duckdb.DuckDBPyConnection, source: Source, path: Path, na
     }
     if unit is None:
         notes["unit"] = notes["rows_are_units"]
-    table = Table(name=name, source=source, unit=unit, columns=kinds, max_groups=groups, max_rows_per_group=rows)
+    table = Table(
+        name=name,
+        source=source,
+        unit=unit,
+        columns=kinds,
+        writing=writing,
+        max_groups=groups,
+        max_rows_per_group=rows,
+    )
     return DraftTable(proposed=table, notes=notes, left_out=left_out)
 
 
-def _public_notes(kinds: Mapping[str, Kind]) -> dict[str, str]:
-    return {f"column {column}": PUBLIC_CHECKS[type(kind)] for column, kind in kinds.items()} | {
+def _column_notes(
+    known: Mapping[str, ColumnFacts], kinds: Mapping[str, Kind], checks: Mapping[type[Kind], str]
+) -> dict[str, str]:
+    """What to check of each column, and how its texts are read if that is not plain to see."""
+    said = {name: notes_of(known[name]) for name in kinds}
+    return {f"column {name}": "; ".join([checks[type(kind)], *said[name]]) for name, kind in kinds.items()}
+
+
+def _public_notes(known: Mapping[str, ColumnFacts], kinds: Mapping[str, Kind]) -> dict[str, str]:
+    return _column_notes(known, kinds, PUBLIC_CHECKS) | {
         "source": "check: the path starts at the folder that holds the vault",
         "unit": "check: may everybody read all of it?",
         "public": "check: may everybody read all of it? Nobody in it is protected",
@@ -183,32 +205,30 @@ def _kind_of_type(type_: str) -> Kind | None:
     return kinds.get(base)
 
 
-def _reading(source: Source, known: Mapping[str, ColumnFacts]) -> Source:
-    """The options for all columns: codes for "missing", the decimal mark, the form of dates. Given ones win."""
-    codes = dict.fromkeys([*source.missing, *(code for fact in known.values() for code in fact.codes)])
-    forms = [form for form in FORMATS if any(form in fact.fits for fact in known.values())]
-    comma = any("comma" in fact.fits and "number" not in fact.fits for fact in known.values())
-    point = any("number" in fact.fits and "comma" not in fact.fits for fact in known.values())
-    source = replace(source, missing=tuple(codes), date_format=source.date_format or (forms[0] if forms else None))
-    return replace(source, decimal=",", thousands=".") if comma and not point else source
-
-
-def _kind(name: str, type_: str, fact: ColumnFacts, source: Source) -> Kind:
+def _kind(name: str, type_: str, fact: ColumnFacts) -> Kind:
     """What the column seems to be."""
     if type_ != "VARCHAR":
         return _typed(name, type_, fact)
-    numeric = "comma" if source.decimal == "," else "number"
     if "boolean" in fact.fits and fact.distinct > 1:
         return Boolean()
-    if numeric in fact.fits and "padded" not in fact.some:  # 01234 is a code, not a number
+    if fact.form is not None:
+        return _in_form(name, fact, fact.form)
+    if "number" in fact.fits and "padded" not in fact.some:  # 01234 is a code, not a number
         return _number(name, fact, is_whole="fraction" not in fact.some)
     if "timestamp" in fact.fits:
         return Timestamp(*_decades(fact))
-    if (source.date_format or "date") in fact.fits:
+    if "date" in fact.fits:
         return Date(*_days(_decades(fact)))
     if fact.common:
         return Category(fact.common)
     return Text()
+
+
+def _in_form(name: str, fact: ColumnFacts, form: Candidate) -> Kind:
+    fact = replace(fact, low=form.low, high=form.high, first=form.first, last=form.last)
+    if form.number:
+        return _number(name, fact, is_whole=form.whole)
+    return Timestamp(*_decades(fact)) if form.time else Date(*_days(_decades(fact)))
 
 
 def _typed(name: str, type_: str, fact: ColumnFacts) -> Kind:

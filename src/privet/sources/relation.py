@@ -10,11 +10,12 @@ from pathlib import Path
 
 import duckdb
 
-from privet.catalog.declarations import Table, listed
+from privet.catalog.declarations import Table, listed, marks_of
 from privet.core.claim import claim
 from privet.core.rational import show
 from privet.core.schema import Boolean, Category, Date, Integer, Kind, Number, Text, Timestamp
 from privet.errors import InvalidInputError
+from privet.sources.forms import NEVER, UNREADABLE, moment_sql, number_sql
 
 WHOLE = {f"{sign}{size}" for sign in ("", "U") for size in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")}
 FLOATS = {"FLOAT", "DOUBLE"}
@@ -188,13 +189,29 @@ def read(table: Table, column: Wanted, column_given: Given) -> tuple[str, str]:
         low, high = CALENDAR[base]
         sql = f"CASE WHEN {sql} BETWEEN {low} AND {high} THEN {sql} END"
     sql = _without_codes(sql, base, [*table.source.missing, *table.missing.get(name, ())])
-    if base in TEXT and isinstance(column.kind, Integer | Number):
-        return _plain_number(sql, table.source.decimal, table.source.thousands), given
-    if base in TEXT and isinstance(column.kind, Date) and table.source.date_format is not None:
-        return f"CAST(try_strptime(trim({sql}, ' '), {text(table.source.date_format)}) AS DATE)", "DATE"
+    if base in TEXT:
+        return _in_form(sql, table, column)
     if base in FLOATS and column.kind is None:  # NaN and what is too large are nobody, and -0.0 is the unit 0.0
         return f"CASE WHEN abs({sql}) < {TELLS_APART[base]!r} THEN {sql} + 0 END", given
     return sql, given
+
+
+def _in_form(sql: str, table: Table, column: Wanted) -> tuple[str, str]:
+    """A text, as it is to be read on, and the type it then has."""
+    writing = table.writing.get(column.name)
+    match column.kind:
+        case Integer() | Number() if writing is not None:
+            return number_sql(sql, *marks_of(writing, table.source), writing.marks), "VARCHAR"
+        case Integer() | Number():
+            return _plain_number(sql, table.source.decimal, table.source.thousands), "VARCHAR"
+        case Date() | Timestamp() as kind if writing is not None:
+            type_ = "DATE" if isinstance(kind, Date) else "TIMESTAMP"
+            return moment_sql(sql, writing.date_format, writing.offset, type_), type_
+        case Date() if table.source.date_format is not None:
+            day = f"CAST(try_strptime(trim({sql}, ' '), {text(table.source.date_format)}) AS DATE)"
+            return f"coalesce({day}, CASE WHEN {sql} IS NOT NULL THEN DATE '{NEVER}' END)", "DATE"
+        case _:
+            return sql, "VARCHAR"
 
 
 def _text(sql: str, column: Wanted, given: Given) -> str:
@@ -276,7 +293,7 @@ def _plain_number(sql: str, decimal: str, thousands: str) -> str:
     if thousands:
         sql = f"replace({sql}, {text(thousands)}, '')"
     if decimal == ",":
-        sql = f"CASE WHEN contains({sql}, '.') THEN NULL ELSE replace({sql}, ',', '.') END"
+        sql = f"CASE WHEN contains({sql}, '.') THEN '{UNREADABLE}' ELSE replace({sql}, ',', '.') END"
     return sql
 
 

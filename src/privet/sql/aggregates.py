@@ -10,12 +10,13 @@ from sqlglot import exp
 
 from privet.core.expression import Literal
 from privet.core.origin import MADE
-from privet.core.plan import Function
+from privet.core.plan import By, Function
 from privet.core.rational import show
 from privet.core.shape import Form
 from privet.errors import RefusedQueryError
+from privet.sql.numbering import OF_ONE_ROW, of_one_row, only_first
 from privet.sql.registry import Read, given, not_understood, written
-from privet.sql.scopes import Scope
+from privet.sql.scopes import Scope, short
 from privet.sql.terms import MOMENTS, NAMES, Term, chosen, literal, number, truth
 
 ONE_NUMBER = {
@@ -34,7 +35,7 @@ QUANTILES = (
 )  # fmt: skip
 DISTINCTS = ("COUNT_DISTINCT", "APPROX_COUNT_DISTINCT", "APPROX_DISTINCT")
 COUNTS = ("COUNT", "COUNT_IF", "COUNTIF", *DISTINCTS)
-SPELLINGS = frozenset({*COUNTS, *ONE_NUMBER, *TWO_NUMBERS, *QUANTILES, "MEDIAN"})
+SPELLINGS = frozenset({*COUNTS, *ONE_NUMBER, *TWO_NUMBERS, *QUANTILES, *OF_ONE_ROW, "MEDIAN"})
 
 FINEST = 10**6  # denominator of a quantile
 MOST_QUANTILES = 99  # in one query, with MIN and MAX
@@ -72,13 +73,16 @@ def is_aggregate(node: exp.Expr) -> bool:
 class Aggregates:
     """Reads aggregates. `row` reads the expressions inside; `scope` knows the column that says whose a row is.
 
-    `people` says that they are taken over people, not of the rows of each one.
+    `people` says that they are taken over people, not of the rows of each one; these `number` puts in an order.
     """
 
-    def __init__(self, row: Callable[[str], Read], scope: Scope, *, people: bool = True) -> None:
+    def __init__(
+        self, row: Callable[[str], Read], scope: Scope, *, people: bool, number: Callable[[tuple[By, ...]], Term]
+    ) -> None:
         self.row = row
         self.scope = scope
         self.people = people
+        self.number = number
 
     def one(self, node: exp.Expr, clause: str) -> Asked:
         first, *others = self.read(node)
@@ -104,10 +108,14 @@ class Aggregates:
             if not is_aggregate(node.this):
                 raise not_understood(node)
             condition = truth(self.row("FILTER")(node.expression.this), "FILTER")
+            if node.this.name.upper() in OF_ONE_ROW:
+                return [self._of_one_row(node.this, condition)]
             return [asked.where(condition) for asked in self.read(node.this)]
         if isinstance(node, exp.WithinGroup):
             return self._within(node)
         name = node.name.upper()
+        if name in OF_ONE_ROW:
+            return [self._of_one_row(node, None)]
         if name in QUANTILES:
             item, shares = _arguments(node, "(x, 0.5)", 2)
             return list(self._quantiles(name, item, shares))
@@ -120,6 +128,18 @@ class Aggregates:
         if name == "MEDIAN":
             return [Asked(function=Function.QUANTILE, value=self._number(name, item), quantile=HALF)]
         return [Asked(function=ONE_NUMBER[name], value=self._number(name, item))]
+
+    def _of_one_row(self, node: exp.Expr, condition: Term | None) -> Asked:
+        """All rows of a unit but one are left without a value, and the least of these values is that of the one."""
+        if self.people:
+            unit = short(next((unit for item in self.scope.items for unit in item.rows.units), "patient_id"))
+            raise RefusedQueryError(
+                f"{written(node)} would show the value of one row",
+                f"take it of each unit's rows, in a sub-query with GROUP BY {unit}, and aggregate the result",
+                "unsupported-function",
+            )
+        value, by, wanted = of_one_row(node, condition, self.row(node.name.upper()))
+        return Asked(function=Function.MIN, value=only_first(value, self.number(by), wanted))
 
     def _number(self, name: str, node: exp.Expr) -> Term:
         value = self.row(name)(node)

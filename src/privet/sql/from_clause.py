@@ -13,11 +13,12 @@ from sqlglot import exp
 
 from privet.core.expression import Column
 from privet.core.origin import tables_in
-from privet.core.plan import Aggregate, Function, Joined, Origin, PerUnit
+from privet.core.plan import Aggregate, Function, Joined, Numbered, Origin, PerUnit
 from privet.core.rational import show
 from privet.errors import RefusedQueryError
 from privet.sql.inline import both, of_nothing, renamed, there, where_true
 from privet.sql.known_tables import Known, Rows
+from privet.sql.numbering import only_asked
 from privet.sql.places import at
 from privet.sql.registry import Read, given, reading
 from privet.sql.scopes import Item, Scope, find, missing, short
@@ -157,11 +158,13 @@ class _From:
         self.links: list[Link] = []
         self.rest: dict[Item, list[exp.Expr]] = {}  # what a LEFT JOIN says beside its links
         self.attached: list[Item] = []
+        self.asked: list[exp.Expr] = []  # what WHERE says beside links
 
     def read(self) -> None:
         where = self.tree.args.get("where")
         parts = list(conjuncts(where.this)) if where is not None else []
         left = [part for part in parts if not self._is_link(part, None, len(self.items)) and not self._follows(part)]
+        self.asked = left
         for i in range(1, len(self.items)):
             self._read_join(i)
         self._attach_all()
@@ -343,8 +346,23 @@ class _From:
                 "unsupported-join",
             )
 
+    def _numbered(self, item: Item) -> Rows:
+        """Of numbered rows only those whose numbers are asked for are joined, before any limit leaves some out."""
+        origin = item.rows.origin
+        if not isinstance(origin, Numbered):
+            return item.rows
+        nodes = [*self.rest.get(item, ()), *self.scope.where, *self.asked]
+        own = [node for node in nodes if self._is_about(node, item, Column(origin.name))]
+        return only_asked(item.rows, origin, [*item.rows.conditions, *map(self._reader(), own)])
+
+    def _is_about(self, node: exp.Expr, item: Item, column: Column) -> bool:
+        """Does a condition name this column of the item, and no other?"""
+        found = [_own(self.scope, one) for one in node.find_all(exp.Column)]
+        named = [one[0].columns.get(one[1]) if one is not None and one[0] is item else None for one in found]
+        return bool(named) and all(term is not None and term.expression == column for term in named)
+
     def _join(self, item: Item, on: tuple[tuple[str, str], ...]) -> None:
-        rows = item.rows
+        rows = self._numbered(item)
         single = rows.apart is not None and set(rows.apart) <= {mine for _, mine in on}
         if not single and not self.attached[0].rows.people:
             raise RefusedQueryError(
@@ -414,7 +432,10 @@ def _plain(left: Term | None, right: Term | None) -> tuple[str, str] | None:
 
 
 def _with_witness(origin: Origin) -> tuple[Origin, str | None]:
-    """Rows made for each unit with a count, which has a value wherever such a row is, and its name."""
+    """Rows made for each unit with a count, which has a value wherever such a row is, and its name; of numbered rows it
+    is their number."""
+    if isinstance(origin, Numbered):
+        return origin, origin.name
     if not isinstance(origin, PerUnit):
         return origin, None
     found = next((made.name for made in origin.aggregates if made.function is Function.COUNT), None)

@@ -6,7 +6,8 @@ from sqlglot.tokenizer_core import TokenType
 
 FUNCTIONS = (
     "COALESCE", "IFNULL", "NVL", "NVL2", "NULLIF", "IF", "IIF", "DECODE", "LEAST", "GREATEST", "ABS", "SIGN", "FLOOR",
-    "CEIL", "CEILING", "ROUND", "TRUNC", "TRUNCATE", "MOD", "POWER", "POW", "SAFE_DIVIDE", "WIDTH_BUCKET", "CAST",
+    "CEIL", "CEILING", "ROUND", "TRUNC", "TRUNCATE", "MOD", "POWER", "POW", "SQRT", "CBRT", "LN", "LOG", "LOG2",
+    "LOG10", "EXP", "SAFE_DIVIDE", "WIDTH_BUCKET", "CAST",
     "TRY_CAST", "DATE", "DATE_TRUNC", "DATETRUNC", "TIMESTAMP_TRUNC", "EXTRACT", "DATE_PART", "DATEPART", "YEAR",
     "ISOYEAR", "YEAROFWEEK", "QUARTER", "MONTH", "WEEK", "WEEKOFYEAR", "DAY", "DAYOFMONTH", "DAYOFWEEK", "ISODOW",
     "DAYOFWEEK_ISO", "DAYOFYEAR", "HOUR", "MINUTE", "SECOND", "DAYNAME", "MONTHNAME", "DATE_ADD", "DATEADD", "DATE_SUB",
@@ -32,7 +33,6 @@ SPANS = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", 
 UNITS = {*SPANS, *(f"{span}S" for span in SPANS)}
 
 _PATTERN = "write x LIKE 'B%', where % is any text and _ one character"
-_COMPUTE = "compute with the answers, which is free; or write POWER(x, 2)"
 _WEEKDAY = "engines number weekdays differently: write ISODOW(day), which is 1 on Mondays"
 REMEDIES = {
     "GLOB": _PATTERN, "SIMILAR TO": _PATTERN, "~": _PATTERN, "~*": _PATTERN, "!~": _PATTERN, "RLIKE": _PATTERN,
@@ -42,8 +42,7 @@ REMEDIES = {
     "INSTR": "write CONTAINS(x, 'text')", "STRPOS": "write CONTAINS(x, 'text')",
     "POSITION": "write CONTAINS(x, 'text')", "INITCAP": "write UPPER(x) or LOWER(x)",
     "CONCAT_WS": "write CONCAT(x, '-', y)", "COLLATE": "write UPPER(x) = 'TEXT'",
-    "DIV": "write x // 10, or FLOOR(x / 10)", "SQRT": "write STDDEV(x), or compute with the answers, which is free",
-    "LN": _COMPUTE, "LOG": _COMPUTE, "LOG10": _COMPUTE, "LOG2": _COMPUTE, "EXP": _COMPUTE, "CBRT": _COMPUTE,
+    "DIV": "write x // 10, or FLOOR(x / 10)", "LOG1P": "write LN(x + 1)", "EXPM1": "write EXP(x) - 1",
     "WEEKDAY": _WEEKDAY, "AGE": "write DATE_DIFF('year', born, DATE '2024-01-31')",
     "MONTHS_BETWEEN": "write DATE_DIFF('month', first, last)", "TIMESTAMP_DIFF": "write DATE_DIFF('day', first, last)",
     "ANY": "write x IN ('a', 'b'), or x LIKE 'a%' OR x LIKE 'b%'", "INTERVAL": "write DATE_ADD(day, INTERVAL 7 DAY)",

@@ -9,7 +9,7 @@ from typing import Protocol, assert_never
 from sqlglot import exp
 
 from privet.core.expression import Column
-from privet.core.plan import Joined, Origin, PerUnit, Scan
+from privet.core.plan import Joined, Numbered, Origin, PerUnit, Scan
 from privet.core.rational import show
 from privet.core.schema import Boolean, Category, Date, Integer, Kind, Number, Text, Timestamp
 from privet.core.shape import Form
@@ -111,6 +111,8 @@ class Known:
                 return [*self.columns_of(origin.left), *(here for _, here in origin.names)]
             case PerUnit():
                 return [*(key.name for key in origin.keys), *(made.name for made in origin.aggregates)]
+            case Numbered():
+                return [*origin.columns, origin.name]
             case _:
                 assert_never(origin)
 

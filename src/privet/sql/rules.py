@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -9,10 +10,11 @@ from sqlglot import exp
 
 from privet.core import expression as e
 from privet.core.ranges import HIGHEST
+from privet.core.real import BASES, DEGREES
 from privet.core.shape import Form
 from privet.errors import RefusedQueryError
 from privet.sql.constants import number_of, whole_of
-from privet.sql.registry import Make, Read, named, rule, written
+from privet.sql.registry import Make, Read, given, named, rule, written
 from privet.sql.spans import elapsed
 from privet.sql.terms import (
     Term,
@@ -30,6 +32,8 @@ from privet.sql.terms import (
 
 FINEST = 30  # decimal places
 MOST_BUCKETS = 10**6
+MOST_BOUNDS = 90  # chained one after the other
+LISTED = "WIDTH_BUCKET(x, [18, 45, 65])"
 
 
 # Constants and brackets
@@ -74,24 +78,43 @@ def _division(read: Read, node: exp.Div) -> Term:
     return _divided(read, node)
 
 
-def _divided(read: Read, node: exp.Binary | exp.SafeDivide) -> Term:
-    return arithmetic(e.Sign.MULTIPLY, read(node.this), literal(1 / _divisor(read, node)))
+def _divided(read: Read, node: exp.Binary) -> Term:
+    return divided(read(node.this), read(node.expression), written(node))
+
+
+def divided(left: Term, right: Term, what: str) -> Term:
+    """By a constant a multiplication; by anything else a number that is rounded, if nothing around it does that."""
+    left, right = number(left, "/"), number(right, "/")
+    match right.expression:
+        case e.Literal(Fraction() as value) if value:
+            return arithmetic(e.Sign.MULTIPLY, left, literal(1 / value))
+        case e.Literal():
+            raise RefusedQueryError(f"{what} divides by 0", "divide by something else", "division-by-zero")
+    return made(e.Quotient(left.expression, right.expression), Form.NUMBER, left, right)
 
 
 def _divisor(read: Read, node: exp.Expr) -> Fraction:
-    divisor = number(read(node.expression), "/")
+    divisor = number(read(node.expression), "%")
     match divisor.expression:
         case e.Literal(Fraction() as value) if value:
             return value
-    what = "SAFE_DIVIDE" if isinstance(node, exp.SafeDivide) else written(node)
     raise RefusedQueryError(
-        f"{what} does not divide by a constant other than 0",
-        "divide by a constant, or select the parts and divide the answers: that is free",
+        f"{written(node)} does not divide by a constant other than 0",
+        "take the remainder of a constant: x % 10",
         "constant-needed",
     )
 
 
-rule(exp.SafeDivide, "this expression")(_divided)
+@rule(exp.SafeDivide, "this expression")
+def _safely_divided(read: Read, node: exp.SafeDivide) -> Term:
+    """NULL where the divisor is 0."""
+    left, right = read(node.this), number(read(node.expression), "/")
+    return divided(left, right if right.constant else without_zero(right), "SAFE_DIVIDE")
+
+
+def without_zero(item: Term) -> Term:
+    """NULLIF(x, 0)."""
+    return chosen([(compared(e.Relation.EQUAL, item, literal(Fraction(0))), literal(None))], item)
 
 
 @rule(exp.IntDiv, "this expression")
@@ -109,11 +132,70 @@ def _remainder(read: Read, node: exp.Mod) -> Term:
 
 @rule(exp.Pow, "this expression")
 def _power(read: Read, node: exp.Pow) -> Term:
-    item = number(read(node.this), "POWER")
-    exponent = whole_of(_constant(read(node.expression)), "POWER(x, 2)", HIGHEST)
-    if exponent < 1:
-        raise RefusedQueryError(f"{written(node)} has an exponent below 1", f"use 1 to {HIGHEST}", "out-of-range")
-    return folded(e.Power(item.expression, exponent), Form.NUMBER, item)
+    exponent = _constant(read(node.expression))
+    return power(number(read(node.this), "POWER"), exponent if isinstance(exponent, Fraction) else None, written(node))
+
+
+def power(item: Term, exponent: Fraction | None, what: str) -> Term:
+    """Whole powers are exact. Others are a root, or 1 divided by it."""
+    if exponent is None or not exponent or abs(exponent.numerator) > HIGHEST or exponent.denominator > DEGREES[-1]:
+        raise RefusedQueryError(
+            f"{what} has an exponent that is not answered",
+            f"use a whole number to {HIGHEST} such as POWER(x, 2), a fraction such as 0.5, 1.5, 0.25 or 1.0/3, or their"
+            " negatives",
+            "out-of-range",
+        )
+    times = abs(exponent.numerator)
+    found = item if times == 1 else folded(e.Power(item.expression, times), Form.NUMBER, item)
+    if exponent < 0:
+        found = divided(literal(Fraction(1)), found, what)
+    if exponent.denominator == 1:
+        return found
+    return irrational(e.Root(found.expression, exponent.denominator), found, what)
+
+
+def irrational(function: e.Root | e.Logarithm | e.Exponential, item: Term, what: str) -> Term:
+    """A root, logarithm or exponential of a number; of a constant, its value to 12 digits or more."""
+    found = folded(function, Form.NUMBER, item)
+    if found.form is Form.NOTHING and item.form is not Form.NOTHING:
+        raise RefusedQueryError(f"{what} has no value", "take it of a number that it is defined for", "out-of-domain")
+    return found
+
+
+def _of_one(kind: type[e.Root] | type[e.Logarithm] | type[e.Exponential], name: str, *rest: int) -> Make:
+    def make(read: Read, node: exp.Expr) -> Term:
+        item = number(read(node.this), name)
+        return irrational(kind(item.expression, *rest), item, written(node))
+
+    return make
+
+
+rule(exp.Sqrt)(_of_one(e.Root, "SQRT", 2))
+rule(exp.Cbrt)(_of_one(e.Root, "CBRT", 3))
+rule(exp.Ln)(_of_one(e.Logarithm, "LN"))
+rule(exp.Exp)(_of_one(e.Exponential, "EXP"))
+
+
+@rule(exp.Log, "this expression")
+def _logarithm(read: Read, node: exp.Log) -> Term:
+    """LOG(2, x), or LOG(x, 2) as in BigQuery: the base is the constant. LOG2 and LOG10 come as the first."""
+    other = node.args.get("expression")
+    terms = [] if other is None else [number(read(item), "LOG") for item in (node.this, other)]
+    if not terms:
+        raise RefusedQueryError(
+            "LOG(x) is the natural logarithm in some engines and the decimal one in others",
+            "write LN(x) or LOG10(x)",
+            "wrong-arguments",
+        )
+    base, item = terms if terms[0].constant else reversed(terms)
+    value = _constant(base)
+    if not (isinstance(value, Fraction) and value.denominator == 1 and value in BASES):
+        raise RefusedQueryError(
+            f"{written(node)} has no base that is answered",
+            f"write LOG(2, x), with a whole number from {BASES[0]} to {BASES[-1]}; or LN(x)",
+            "out-of-range",
+        )
+    return irrational(e.Logarithm(item.expression, int(value)), item, written(node))
 
 
 @rule(exp.Sign)
@@ -131,18 +213,40 @@ def _bucket(read: Read, node: exp.WidthBucket) -> Term:
     """0 below the lowest bound, one more than there are buckets from the highest on."""
     what = "WIDTH_BUCKET(x, 0, 100, 10)"
     item = number(read(node.this), "WIDTH_BUCKET")
+    if isinstance(node.args["min_value"], exp.Array) and given(node) == {"this", "min_value"}:
+        return buckets(item, [_constant(read(bound)) for bound in node.args["min_value"].expressions])
+    if not given(node) >= {"max_value", "num_buckets"}:
+        raise RefusedQueryError(f"{written(node)} lacks arguments", f"write {what}, or {LISTED}", "wrong-arguments")
     low, high = (_constant(read(node.args[name])) for name in ("min_value", "max_value"))
-    buckets = whole_of(_constant(read(node.args["num_buckets"])), what, MOST_BUCKETS)
-    if not (isinstance(low, Fraction) and isinstance(high, Fraction) and low < high and buckets > 0):
+    many = whole_of(_constant(read(node.args["num_buckets"])), what, MOST_BUCKETS)
+    if not (isinstance(low, Fraction) and isinstance(high, Fraction) and low < high and many > 0):
         raise RefusedQueryError(
             f"{written(node)} has no such buckets", f"write {what} with constants", "constant-needed"
         )
     above = arithmetic(e.Sign.SUBTRACT, item, literal(low))
-    place = rounded(e.Rounding.DOWN, arithmetic(e.Sign.MULTIPLY, above, literal(buckets / (high - low))))
+    place = rounded(e.Rounding.DOWN, arithmetic(e.Sign.MULTIPLY, above, literal(many / (high - low))))
     place = arithmetic(e.Sign.ADD, place, literal(Fraction(1)))
-    inside = e.Least((e.Greatest((place.expression, e.Literal(Fraction(0)))), e.Literal(Fraction(buckets + 1))))
+    inside = e.Least((e.Greatest((place.expression, e.Literal(Fraction(0)))), e.Literal(Fraction(many + 1))))
     there = made(e.Not(e.IsNull(item.expression)), Form.TRUTH, item)  # LEAST and GREATEST leave NULLs out
     return chosen([(there, made(inside, Form.NUMBER, place))], literal(None))
+
+
+def buckets(item: Term, bounds: Sequence[object]) -> Term:
+    """How many of the bounds, which ascend, are not above the item."""
+    numbers = [bound for bound in bounds if isinstance(bound, Fraction)]
+    ascending = all(low < high for low, high in itertools.pairwise(numbers))
+    if not (0 < len(numbers) == len(bounds) <= MOST_BOUNDS and ascending):
+        raise RefusedQueryError(
+            "the bounds of the buckets are not a list of ascending constants",
+            f"write {LISTED}, with at most {MOST_BOUNDS} bounds",
+            "constant-needed",
+        )
+    branches = [
+        (compared(e.Relation.GREATER_EQUAL, item, literal(bound)), literal(Fraction(place)))
+        for place, bound in reversed(list(enumerate(numbers, start=1)))
+    ]
+    below = (compared(e.Relation.LESS, item, literal(numbers[0])), literal(Fraction(0)))
+    return chosen([*branches, below], literal(None))
 
 
 @rule(exp.Abs)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from fractions import Fraction
 
 from sqlglot import exp
 
-from privet.core.expression import And, Case, Coalesce, Column, Expression, IsNull, Literal, Quotient, Sign, columns_in
+from privet.core.expression import And, Case, Coalesce, Column, Expression, IsNull, Literal, columns_in
 from privet.core.origin import tables_in
-from privet.core.plan import Aggregate, Function, Joined, Origin, PerUnit, canonical
+from privet.core.plan import Aggregate, By, Function, Joined, Origin, PerUnit, canonical
 from privet.core.rational import show
 from privet.core.shape import Form
 from privet.errors import RefusedQueryError
@@ -19,10 +18,12 @@ from privet.sql.constants import whole_of
 from privet.sql.draft import Draft
 from privet.sql.inline import both, renamed, there
 from privet.sql.known_tables import Known, Rows
+from privet.sql.numbering import Numbers
 from privet.sql.places import at
 from privet.sql.registry import Read, given, reading, written
+from privet.sql.rules import divided
 from privet.sql.scopes import Scope, find, short
-from privet.sql.terms import Term, arithmetic, literal, made, number, truth
+from privet.sql.terms import Term, made, truth
 
 # IN (SELECT ...) and EXISTS: is a unit, or a value, among the rows of another table?
 #
@@ -108,14 +109,14 @@ def _beside(
 FARTHEST = 10**12  # rows
 SCALAR = "ask for the number in a query of its own and write it here; or a JOIN with a sub-query that has GROUP BY unit"
 WINDOWS = (
-    "of windows only SUM(COUNT(*)) OVER () and SUM(SUM(x)) OVER (PARTITION BY keys) are answered, in SELECT beside"
-    " GROUP BY; for the first or last day of each unit write MIN or MAX with GROUP BY unit"
+    "of windows two kinds are answered: SUM(COUNT(*)) OVER () and SUM(SUM(x)) OVER (PARTITION BY keys) in SELECT beside"
+    " GROUP BY, and ROW_NUMBER() OVER (PARTITION BY unit ORDER BY day) in SELECT or QUALIFY of a sub-query without"
+    " GROUP BY"
 )
 CLAUSES = {
     "order": "ORDER BY", "limit": "LIMIT", "offset": "OFFSET", "distinct": "DISTINCT", "group": "GROUP BY",
-    "having": "HAVING", "rollup": "ROLLUP", "cube": "CUBE", "totals": "WITH TOTALS",
+    "having": "HAVING", "rollup": "ROLLUP", "qualify": "QUALIFY", "cube": "CUBE", "totals": "WITH TOTALS",
 }  # fmt: skip
-DIVIDES = (exp.Div, exp.SafeDivide)
 
 
 def only(node: exp.Expr, arguments: str, remedy: str = "write one plain SELECT") -> None:
@@ -147,7 +148,8 @@ class Select:
             self.draft.take(alias).lower(): node for node, alias in self.items if alias
         }
         self.outputs: dict[str, str] = {}  # by lower case, in order
-        self.aggregates = Aggregates(self.row, scope, people=self.people)
+        self.numbers = Numbers(scope)
+        self.aggregates = Aggregates(self.row, scope, people=self.people, number=self.number)
         self._read: dict[int, Rows] = {}  # sub-queries by their node: an expression may be read several times
 
     # Rows
@@ -166,7 +168,7 @@ class Select:
             if isinstance(node, exp.Column):
                 return self.scope.column(node, self.aliases)
             if isinstance(node, exp.Window):
-                raise RefusedQueryError(f"{written(node)} is not answered in {clause}", WINDOWS, "unsupported-function")
+                return self.window(node, clause)
             if is_aggregate(node):
                 remedy = "use HAVING for conditions on aggregates" if clause == "WHERE" else "use columns there"
                 raise RefusedQueryError(
@@ -184,6 +186,14 @@ class Select:
 
         read = reading(special)
         return read
+
+    def window(self, node: exp.Window, clause: str) -> Term:
+        """What a row is among others. Only the rows of a sub-query have that."""
+        raise RefusedQueryError(f"{written(node)} is not answered in {clause}", WINDOWS, "unsupported-function")
+
+    def number(self, by: tuple[By, ...]) -> Term:
+        """The number of a row of a unit among those of its group."""
+        return self.numbers.column(tuple(key.expression for key in self.draft.groups.values()), by)
 
     def _looked_up(self, node: exp.Expr) -> Rows:
         tree = node.unnest()
@@ -294,8 +304,8 @@ class Select:
                 )
             if isinstance(node, exp.Query | exp.Exists) or node.args.get("query") is not None:
                 raise RefusedQueryError(f"a sub-query is not allowed in {clause}", SCALAR, "misplaced-subquery")
-            if isinstance(node, DIVIDES):
-                return self.divided(node, read(node.this), read(node.expression))
+            if isinstance(node, exp.SafeDivide):  # published numbers have no value where they are divided by 0
+                return divided(read(node.this), read(node.expression), "SAFE_DIVIDE")
             return None
 
         read = reading(special)
@@ -306,20 +316,6 @@ class Select:
         if isinstance(node, exp.Window):
             raise RefusedQueryError(f"{written(node)} is not answered in {clause}", WINDOWS, "unsupported-function")
         return None
-
-    def divided(self, node: exp.Expr, left: Term, right: Term) -> Term:
-        """Published values can be divided by each other: there is no value where the divisor is 0."""
-        left, right = number(left, "/"), number(right, "/")
-        match right.expression:
-            case Literal(Fraction() as value) if value:
-                return arithmetic(Sign.MULTIPLY, left, literal(1 / value))
-            case Literal():
-                raise RefusedQueryError(f"{written(node)} divides by 0", "divide by something else", "division-by-zero")
-        if not self.people:
-            raise RefusedQueryError(
-                f"{written(node)} divides values of one unit", "use AVG(x), or a constant", "constant-needed"
-            )
-        return made(Quotient(left.expression, right.expression), Form.NUMBER, left, right)
 
     def named(self, node: exp.Expr, clause: str) -> Term | None:
         """The key, aggregate or alias that a node is; an aggregate that is not selected gets a name."""

@@ -13,13 +13,15 @@ from privet.core.rational import show
 from privet.errors import RefusedQueryError
 from privet.sql.from_clause import scope_of
 from privet.sql.known_tables import Known, Rows, cte_names
+from privet.sql.numbering import ROW_NUMBER, window
 from privet.sql.places import at
-from privet.sql.registry import written
+from privet.sql.registry import reading, written
 from privet.sql.scopes import Item, Scope, short
 from privet.sql.select import Select, has_aggregates, only
-from privet.sql.terms import Term
+from privet.sql.terms import Term, truth
 
-PARTS = "expressions from_ joins where group having distinct with_"
+PARTS = "expressions from_ joins where group having distinct qualify with_"
+NO_QUALIFY = "write HAVING there, or QUALIFY in a sub-query without GROUP BY and DISTINCT"
 NO_ORDER = "leave it out there; ORDER BY ... LIMIT ranks the noisy groups of the whole query"
 AS_EXISTS = "write EXISTS (SELECT 1 FROM t WHERE t.patient_id = v.patient_id AND ...)"
 
@@ -45,6 +47,7 @@ def rows_of(known: Known, tree: exp.Expr, parent: Scope | None = None, *, exists
     if exists:
         return _existing(tree, scope, known)
     if tree.args.get("group") is not None or tree.args.get("distinct") is not None:
+        only(tree, PARTS.replace("qualify ", ""), NO_QUALIFY)
         return _PerUnit(tree, scope, known).rows()
     if has_aggregates(tree):
         raise _over_people(scope)
@@ -105,20 +108,41 @@ class _RowWise(Select):
                 name = alias or (self.draft.take(node.name) if isinstance(node, exp.Column) else "")
                 columns |= {name: term} if name else {}
                 units += [name] if self.scope.is_unit(node) else []
-        where = self.conditions()
+        where, kept = self.conditions(), self._qualified()  # which may join what they look up
+        used = [term.expression for term in (*columns.values(), *kept)]
+        origin, where = self.numbers.origin(self.scope.origin, where, used)
         leading = _leading(self.scope, self.known)
         source = self.scope.items[0].rows
-        alone = self.scope.origin == source.origin  # the same rows as those of the one thing in FROM
+        alone = origin == source.origin  # the same rows as those of the one thing in FROM
         return Rows(
-            origin=self.scope.origin,
+            origin=origin,
             columns=columns,
             units=tuple(dict.fromkeys(units)),
             public=leading.public,
             people=leading.people,
             apart=source.apart if alone else None,
             most=source.most if alone else leading.most,
-            conditions=() if where is None else (where,),
+            conditions=(*([] if where is None else [where]), *kept),
         )
+
+    def window(self, node: exp.Window, clause: str) -> Term:
+        if clause not in ("SELECT", "QUALIFY"):
+            return super().window(node, clause)
+        keys, by = window(node, self.row(clause), self.scope)
+        alias = next((alias for item, alias in self.items if item is node), "")
+        return self.numbers.column(keys, by, alias or ROW_NUMBER)
+
+    def _qualified(self) -> list[Term]:
+        """QUALIFY is a condition on numbers of rows, by the names that SELECT gives them as well."""
+        clause = self.tree.args.get("qualify")
+        read = self.row("QUALIFY")
+
+        def special(node: exp.Expr) -> Term | None:
+            named = isinstance(node, exp.Column) and not node.table and self.scope.find(node) is None
+            alias = self.aliases.get(node.name.lower()) if named else None
+            return read(alias or node) if alias is not None or isinstance(node, exp.Column | exp.Window) else None
+
+        return [] if clause is None else [truth(reading(special)(clause.this), "QUALIFY")]
 
     def _starred(self, node: exp.Expr) -> list[Item]:
         prefix = node.args["table"].name.lower() if isinstance(node, exp.Column) else ""
@@ -161,9 +185,10 @@ class _PerUnit(Select):
         having = self.having()
         leading = _leading(self.scope, self.known)
         names = tuple(key.name for key in self.draft.keys)
+        source, where = self.numbers.origin(self.scope.origin, where, [self.draft.keys, self.draft.aggregates])
         return Rows(
             origin=PerUnit(
-                source=self.scope.origin, where=None if where is None else where.expression, keys=self.draft.keys,
+                source=source, where=None if where is None else where.expression, keys=self.draft.keys,
                 aggregates=tuple(self.draft.aggregates),
             ),
             columns=columns,

@@ -9,15 +9,28 @@ from typing import assert_never
 
 from sqlglot import exp
 
-from privet.core.expression import Arithmetic, Column, Expression, Quotient, Sign, columns_in
+from privet.core.expression import (
+    Absolute,
+    Arithmetic,
+    Column,
+    Exponential,
+    Expression,
+    Logarithm,
+    Power,
+    Quotient,
+    Root,
+    Sign,
+    columns_in,
+)
 from privet.core.narrow import narrowed
 from privet.core.origin import shapes_of, tables_in
-from privet.core.plan import Computed, Function, Joined, Order, Origin, PerUnit, Plan, Scan, canonical
+from privet.core.plan import Computed, Function, Joined, Numbered, Order, Origin, PerUnit, Plan, Scan, canonical
 from privet.core.ranges import shape_of
 from privet.core.rational import show
 from privet.core.shape import Form, Shape, Shapes, need, shape_of_kind
 from privet.core.weights import weighted
 from privet.errors import RefusedQueryError
+from privet.sql.above_groups import flat
 from privet.sql.aggregates import is_aggregate
 from privet.sql.constants import whole_of
 from privet.sql.from_clause import scope_of
@@ -53,6 +66,9 @@ def pruned(origin: Origin, needed: Collection[str], used: Used) -> Origin:
             kept = tuple(aggregate for aggregate in origin.aggregates if aggregate.name in needed)
             parts = (origin.where, tuple(key.value for key in origin.keys), kept)
             return replace(origin, source=pruned(origin.source, set(columns_in(parts)), used), aggregates=kept)
+        case Numbered():
+            needed = {*columns_in([origin.where, origin.keys, origin.by]), *origin.columns}
+            return replace(origin, source=pruned(origin.source, needed, used))
         case _:
             assert_never(origin)
 
@@ -127,6 +143,7 @@ SAME_ROWS = (
     "repeat FROM and WHERE of the query around it and select one COUNT, SUM or AVG; ask for any other number in a query"
     " of its own and write it here"
 )
+PLAIN = "write one plain SELECT; HAVING is for groups, QUALIFY for the rows of a sub-query that is then aggregated"
 WINDOWED = (Function.COUNT, Function.COUNT_DISTINCT, Function.SUM)
 ADDED = (Function.COUNT, Function.SUM, Function.AVG)  # of all groups it follows from what is released of each
 
@@ -140,7 +157,8 @@ def plan_from(tree: exp.Select, known: Known, weight: str | None = None) -> Plan
     with at(tree.args.get("distinct")):
         if tree.args.get("distinct") is not None:
             raise RefusedQueryError("SELECT DISTINCT asks for the rows themselves", DISTINCT, "no-aggregate")
-    only(tree, "expressions from_ joins where group having order limit offset with_")
+    tree = flat(tree, known)
+    only(tree, "expressions from_ joins where group having order limit offset with_", PLAIN)
     known = with_names(known, tree)
     scope = scope_of(tree, known)
     _check_aggregated(tree)
@@ -389,19 +407,24 @@ def _check(plan: Plan, columns: Shapes, tree: exp.Select) -> None:
             if value is not None:
                 _shaped(str(aggregate.function), value, inside, *(Form if counts else (Form.NUMBER,)))
     for computed in plan.computed:
-        _shaped("SELECT", _undivided(computed.value), answered, *Form)
+        _shaped("SELECT", _unrounded(computed.value), answered, *Form)
     if plan.having is not None:
         with at(tree.args.get("having")):
-            _shaped("HAVING", _undivided(plan.having), answered, Form.TRUTH)
+            _shaped("HAVING", _unrounded(plan.having), answered, Form.TRUTH)
 
 
-def _undivided(expression: Expression) -> Expression:
-    """A product where there was a quotient: of the same form, and only forms matter in an answer."""
+def _unrounded(expression: Expression) -> Expression:
+    """Without functions that need a range in rows: of the same form, and only forms matter in an answer."""
 
-    def product(node: Expression) -> Expression:
-        return Arithmetic(Sign.MULTIPLY, node.left, node.right) if isinstance(node, Quotient) else node
+    def plain(node: Expression) -> Expression:
+        match node:
+            case Quotient(left, right):
+                return Arithmetic(Sign.MULTIPLY, left, right)
+            case Root(item) | Logarithm(item) | Exponential(item) | Power(item):
+                return Absolute(item)
+        return node
 
-    found: Expression = changed(expression, product)
+    found: Expression = changed(expression, plain)
     return found
 
 

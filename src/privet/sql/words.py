@@ -74,7 +74,7 @@ _GRAMMAR = {
     TokenType.SEMICOLON, TokenType.DISTINCT, TokenType.L_BRACKET, TokenType.R_BRACKET, TokenType.JOIN, TokenType.ON,
     TokenType.USING, TokenType.WITH, TokenType.EXISTS, TokenType.ROLLUP, TokenType.CUBE, TokenType.GROUPING_SETS,
     TokenType.FETCH, TokenType.NEXT, TokenType.ROW, TokenType.ROWS, TokenType.ONLY, TokenType.OVER,
-    TokenType.PARTITION_BY, *functions.SIGNS,
+    TokenType.PARTITION_BY, TokenType.QUALIFY, *functions.SIGNS,
 }  # fmt: skip
 _SIDES = {TokenType.LEFT, TokenType.INNER, TokenType.OUTER}  # before JOIN, otherwise a name or a function
 _BEFORE_JOIN = {TokenType.JOIN, TokenType.OUTER, TokenType.SEMI, TokenType.ANTI}
@@ -96,22 +96,23 @@ _AFTER_LIST = {TokenType.R_PAREN, TokenType.COMMA}
 _PREFIXES = {TokenType.NOT, TokenType.DASH, TokenType.PLUS}
 
 SLOPE = "REGR_SLOPE"
-FUNCTIONS = (*sorted(SPELLINGS), SLOPE, *functions.FUNCTIONS)
+FUNCTIONS = (*sorted(SPELLINGS), SLOPE, "ROW_NUMBER", *functions.FUNCTIONS)
 _THE_FUNCTIONS = (
     "the functions are: COUNT, SUM, AVG, MIN, MAX, MEDIAN, QUANTILE, VARIANCE, STDDEV, COVAR_POP, CORR, ABS, FLOOR,"
     " CEIL, ROUND, LEAST, GREATEST, COALESCE, NULLIF, IF, date_trunc, EXTRACT, CAST, UPPER, LOWER, SUBSTRING, LIKE and"
     " those of docs/sql.md"
 )
 _NO_ROWS = "no answer shows the value of one row: GROUP BY the column and count"
+_FIRST = "write FIRST(x ORDER BY day) in a sub-query with GROUP BY unit"
 _FREQUENT = "GROUP BY the column and take the largest counts: ORDER BY COUNT(*) DESC LIMIT 1"
 _MOMENTS = "select AVG(x), AVG(x * x) and AVG(x * x * x) and compute with the answers: that is free"
 _SLOPE = "select COVAR_POP(y, x), VAR_POP(x), AVG(x) and AVG(y) and compute with the answers: that is free"
 _EVERY = "count the rows where it holds and where it does not: COUNT_IF(smoker), COUNT_IF(NOT smoker)"
 _LIST = "write QUANTILE(x, [0.25, 0.5, 0.75]); other lists are not answered"
 _RANKS = (
-    "rank the groups by their noisy answers: ORDER BY COUNT(*) DESC LIMIT 10; of windows only SUM(COUNT(*)) OVER () is"
-    " answered, with or without PARTITION BY keys; for the first or last day of each unit write MIN or MAX with"
-    " GROUP BY unit"
+    "rank the groups by their noisy answers: ORDER BY COUNT(*) DESC LIMIT 10; of windows ROW_NUMBER() OVER (PARTITION"
+    " BY unit ORDER BY day) is answered in a sub-query, and SUM(COUNT(*)) OVER () beside GROUP BY; for a first value"
+    " write FIRST(x ORDER BY day) with GROUP BY unit"
 )
 _TOTALS = "a key that is added up over is NULL in the answer; leave GROUPING out"
 _COLUMNS = "name the columns inside: SELECT x AS a"
@@ -120,17 +121,15 @@ REMEDIES = {
     "LATERAL": "write a JOIN with a sub-query that has GROUP BY unit", "RECURSIVE": "write WITH without RECURSIVE",
     "DISTINCT": "GROUP BY the column and count its rows; DISTINCT is allowed in COUNT(DISTINCT x) and in sub-queries",
     "ANY": "write unit IN (SELECT unit FROM ...)", "SOME": "write unit IN (SELECT unit FROM ...)",
-    "WINDOW": _RANKS, "QUALIFY": _RANKS, "ROW_NUMBER": _RANKS, "RANK": _RANKS,
-    "DENSE_RANK": _RANKS, "PERCENT_RANK": _RANKS, "CUME_DIST": _RANKS, "NTILE": _RANKS, "LAG": _RANKS, "LEAD": _RANKS,
-    "NTH_VALUE": _RANKS, "GROUPING": _TOTALS, "GROUPING_ID": _TOTALS,
+    "WINDOW": _RANKS, "RANK": _RANKS, "DENSE_RANK": _RANKS, "PERCENT_RANK": _RANKS, "CUME_DIST": _RANKS,
+    "NTILE": _RANKS, "LAG": _RANKS, "LEAD": _RANKS, "NTH_VALUE": _RANKS, "GROUPING": _TOTALS, "GROUPING_ID": _TOTALS,
     "GROUP": "write GROUP BY keys, or QUANTILE(x, 0.5)", "TRY_DIVIDE": "write SAFE_DIVIDE(x, y), or x / y",
     "DIV0": "write SAFE_DIVIDE(x, y), or x / y",
     "ARRAY": _LIST, "APPROX_QUANTILES": _LIST, "QUANTILES": _LIST,
     "MODE": _FREQUENT, "TOP_K": _FREQUENT, "APPROX_TOP_K": _FREQUENT, "APPROX_TOP_COUNT": _FREQUENT,
     "LISTAGG": _NO_ROWS, "STRING_AGG": _NO_ROWS, "GROUP_CONCAT": _NO_ROWS, "ARRAY_AGG": _NO_ROWS, "LIST": _NO_ROWS,
-    "COLLECT_LIST": _NO_ROWS, "COLLECT_SET": _NO_ROWS, "JSON_AGG": _NO_ROWS, "FIRST": _NO_ROWS, "LAST": _NO_ROWS,
-    "FIRST_VALUE": _NO_ROWS, "LAST_VALUE": _NO_ROWS, "ANY_VALUE": _NO_ROWS, "ARBITRARY": _NO_ROWS,
-    "ARG_MIN": _NO_ROWS, "ARG_MAX": _NO_ROWS, "MIN_BY": _NO_ROWS, "MAX_BY": _NO_ROWS,
+    "COLLECT_LIST": _NO_ROWS, "COLLECT_SET": _NO_ROWS, "JSON_AGG": _NO_ROWS, "FIRST_VALUE": _FIRST,
+    "LAST_VALUE": _FIRST, "ANY_VALUE": _FIRST, "ARBITRARY": _FIRST,
     "SKEWNESS": _MOMENTS, "KURTOSIS": _MOMENTS, "REGR_INTERCEPT": _SLOPE,
     "REGR_R2": "select CORR(x, y) and square the answer: that is free", "BOOL_AND": _EVERY, "BOOL_OR": _EVERY,
     "EVERY": _EVERY, "LOGICAL_AND": _EVERY, "LOGICAL_OR": _EVERY, "HISTOGRAM": "GROUP BY FLOOR(x / 10) and count",

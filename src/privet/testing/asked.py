@@ -13,6 +13,7 @@ from privet.audits.likeness import look
 from privet.audits.verdict import Checks
 from privet.ledger import Receipt
 from privet.query import Query
+from privet.testing.exact_vectors import check_fixed
 
 
 def side_channels(
@@ -23,6 +24,7 @@ def side_channels(
     With fresh=True each question is paid for and computed again; otherwise the second time it is answered from what was
     stored. `claim` is what the choice of keys that are not public is held against.
     """
+    check_fixed(first)
     return watch(
         lambda query: query.release(fresh=fresh),
         (first, second),

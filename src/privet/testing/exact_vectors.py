@@ -8,18 +8,21 @@ from fractions import Fraction
 from itertools import islice
 from typing import Any, assert_never
 
-from privet.backends import Spread
+from privet.backends import HABITS, Spread
 from privet.core.cells import Keys, in_order
 from privet.core.laws import Choice, DiscreteGaussian, DiscreteLaplace, Top
 from privet.core.loss import Loss
+from privet.core.measures import Role
 from privet.core.parts import Part
+from privet.engine import merged
 from privet.errors import InvalidInputError
 from privet.query import Query
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExactPart:
-    """One part before its noise: `values` in the order of `Exact.keys` and then of the rest, in whole steps.
+    """One part before its noise: `values` in the order of `Exact.keys` and then of the rest, or of the rest alone, in
+    whole steps.
 
     Of quantiles, MIN and MAX a value is a list of (number in steps, how many rows have it), and the bounds are for the
     loss of a candidate, see `privet.core.ranks`. Where keys are not public the last part has the units of each key.
@@ -48,13 +51,18 @@ class Exact:
     parts: tuple[ExactPart, ...]
 
 
-def exact(query: Query, *, key: bytes, keys: Sequence[Keys] | None = None) -> Exact:
+def exact(query: Query, *, key: bytes, keys: Sequence[Keys] | None = None, way: int = -1) -> Exact:
     """What the release of this query would add noise to, with the bounding secret fixed to `key`. Charges nothing.
 
     Keys that are not public are all that occur, or those that are given. Where groups are chosen by their scores, they
-    are the first ones, or those that are given.
+    are the first ones, or those that are given. Of a question that chooses its limits, first the histogram of rows per
+    unit, then the parts with the limits at the place `way`: the last are the declared ones.
     """
     check_testing(query)
+    if query.fitting is not None:
+        task, then = query.choosing(key), exact(query.ways[way], key=key)
+        habits = query.gate.backend.habits(task)[HABITS.index("in_all")]
+        return Exact(keys=then.keys, parts=(_part(query.fitting.histogram, merged(habits, task.bins)), *then.parts))
     backend, people, task = query.gate.backend, None, query.task(key)
     scores = None
     if task.top is not None:
@@ -72,7 +80,10 @@ def exact(query: Query, *, key: bytes, keys: Sequence[Keys] | None = None) -> Ex
         vectors.append(list(people.values()))
     if scores is not None:
         vectors.append(list(scores))
-    parts = [_part(part, vector) for part, vector in zip(query.priced.parts, vectors, strict=True)]
+    parts = [
+        _part(part, vector[-1:] if part.measure.rest else vector)
+        for part, vector in zip(query.priced.parts, vectors, strict=True)
+    ]
     return Exact(keys=tuple(task.cells.keys()), parts=tuple(parts))
 
 
@@ -80,6 +91,15 @@ def check_testing(query: Query) -> None:
     if not query.gate.ledger.terms.testing:
         raise InvalidInputError(
             "exact numbers are for vaults made for testing", "make one: pv.create(..., testing=True)", "not-for-testing"
+        )
+
+
+def check_fixed(query: Query) -> None:
+    if query.fitting is not None:
+        raise InvalidInputError(
+            "this question chooses its limits, so two releases differ in more than their noise",
+            "test the question with each of these limits: query.ways",
+            "not-supported",
         )
 
 
@@ -103,7 +123,7 @@ def _part(part: Part, values: list[Any]) -> ExactPart:
         l2_squared=part.sensitivity.l2_squared,
         linf=part.sensitivity.linf,
         max_parts_touched=part.sensitivity.touched,
-        step=part.measure.step,
+        step=part.measure.step ** (2 if part.measure.role is Role.SQUARES else 1),
         values=tuple(values),
         threshold=part.threshold,
         rounds=law.rounds if isinstance(law, Top) else None,

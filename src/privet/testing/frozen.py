@@ -35,9 +35,10 @@ from privet.engine import FreshNoise
 from privet.errors import InvalidInputError
 from privet.ledger import Entry, Receipt
 from privet.query import Query
-from privet.testing.exact_vectors import check_testing
+from privet.testing.exact_vectors import check_fixed, check_testing
 
 CLOSE = 1e-9  # relative; what is computed here in floats may be off by much less
+LONG = 10**5  # terms
 LIMITS = ("l1", "l2_squared", "linf", "touched")
 NOT_TESTED = ("neighbors other than these two tables", "whether noise has its law: see the audits and tests of draws")
 Values = dict[Hashable, Any]
@@ -69,7 +70,7 @@ class _Source:
     def expect(self, vectors: Sequence[Vector]) -> None:
         for part, vector in zip(self.query.priced.parts, vectors, strict=False):
             if not isinstance(part.law, Choice):
-                self.waiting.append(dict(enumerate(vector)))
+                self.waiting.append(dict(enumerate(vector[-1:] if part.measure.rest else vector)))
 
     def draw(self, law: Any, size: int) -> npt.NDArray[Any]:
         fresh = FreshNoise().draw(law, size).tolist()
@@ -195,6 +196,7 @@ class _Found:
 def _check(first: Query, second: Query) -> None:
     for query in (first, second):
         check_testing(query)
+        check_fixed(query)
     if first.plan != second.plan:
         raise InvalidInputError(
             "the two questions are not the same", "ask both vaults the same question", "not-comparable"
@@ -377,18 +379,32 @@ def _at_most(price: Any, paid: Any) -> bool:
 def _hides(part: Part, query: Query) -> bool:
     """All keys of a person that nobody else has stay hidden, but for delta.
 
-    P[1 + X >= t] = q**(t - 1) / (1 + q) with q = exp(-1 / scale). When a person is replaced, one goes and one comes,
-    each at half of epsilon: delta * (1 + e^(epsilon / 2)).
+    Of Laplace noise P[1 + X >= t] = q**(t - 1) / (1 + q) with q = exp(-1 / scale). When a person is replaced, one goes
+    and one comes, each at half of epsilon: delta * (1 + e^(epsilon / 2)). Gaussian noise pays for both at once.
     """
     bounds = query.priced.bounds
-    assert isinstance(part.law, DiscreteLaplace)  # noqa: S101  keys are counted
     assert part.threshold is not None  # noqa: S101
-    assert part.loss.epsilon is not None  # noqa: S101
-    log_q = -1 / float(part.law.scale)
-    shown = bounds.groups * math.exp((part.threshold - 1) * log_q) / (1 + math.exp(log_q))
-    if bounds.neighbors is Neighbors.REPLACE:
-        shown *= 1 + math.exp(float(part.loss.epsilon) / 2)
+    if isinstance(part.law, DiscreteGaussian):
+        shown = bounds.groups * _bell_tail(float(part.law.variance), part.threshold - 1)
+    else:
+        assert isinstance(part.law, DiscreteLaplace)  # noqa: S101  keys are counted
+        assert part.loss.epsilon is not None  # noqa: S101
+        log_q = -1 / float(part.law.scale)
+        shown = bounds.groups * math.exp((part.threshold - 1) * log_q) / (1 + math.exp(log_q))
+        if bounds.neighbors is Neighbors.REPLACE:
+            shown *= 1 + math.exp(float(part.loss.epsilon) / 2)
     return part.threshold > 1 and shown <= float(min(part.loss.delta, part.loss.rho_delta)) * (1 + CLOSE)
+
+
+def _bell_tail(variance: float, start: int) -> float:
+    """P[X >= start]: as the sum that it is, or by the normal law where that would be long."""
+    far = math.ceil(10 * math.sqrt(variance)) + 2
+    if far > LONG:
+        return math.erfc((start - 0.5) / math.sqrt(2 * variance)) / 2
+    logs = [-x * x / (2 * variance) for x in range(start, start + far)]
+    return math.fsum(map(math.exp, logs)) / (
+        1 + 2 * math.fsum(math.exp(-x * x / (2 * variance)) for x in range(1, far))
+    )
 
 
 def _compare_keys(first: Query, second: Query, key: bytes, found: _Found) -> None:

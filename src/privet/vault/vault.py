@@ -5,19 +5,21 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, Self
 
 from privet.backends.duckdb import DuckDb
 from privet.backends.origins import check_unit_wise
+from privet.backends.unreadable import Unread
 from privet.catalog import vault_file
 from privet.catalog.declarations import LIMITS, Catalog, Source, Table, defaults, limit_of, portable, with_limits
 from privet.core.accountant import Budget
 from privet.core.loss import parallel
-from privet.core.origin import in_one_group, origin_of, rows_of_a_unit, tables_in
+from privet.core.origin import origin_of, rows_of_a_unit, tables_in
 from privet.core.partition import Partition, of_part, of_part_by_row
 from privet.core.plan import Plan
 from privet.core.rational import positive, show
@@ -26,10 +28,11 @@ from privet.core.sensitivity import Bounds
 from privet.core.shape import shape_of_kind
 from privet.core.weights import weight_from
 from privet.engine import FreshNoise, Gate, NoiseSource
-from privet.errors import InvalidInputError, RefusedQueryError
-from privet.estimates.joint import has_pairs
-from privet.estimates.priced import outline
-from privet.estimates.pricing import Wanted, ask, ask_all
+from privet.errors import InvalidInputError, PrivetError, RefusedQueryError
+from privet.estimates.fitting import fitting, obstacle
+from privet.estimates.implied import tightened
+from privet.estimates.priced import Outline, Priced, outline, with_fewest_groups
+from privet.estimates.pricing import ALL_GROUPS, EARLIER, Wanted, ask, ways_of
 from privet.ledger import Ledger, Terms
 from privet.query import Query
 from privet.vault.budget_reading import BudgetReading
@@ -54,6 +57,7 @@ class Vault:
         self.ledger = ledger
         self._catalog = declared
         self._memory: dict[str, object] = {}
+        self._unread: dict[str, tuple[Unread, ...]] = {}
         self._backend = DuckDb(self.base, self._memory)
         self._noise: NoiseSource = FreshNoise()
         self.note = ""  # what whoever looks at a frame of it should know
@@ -131,6 +135,7 @@ class Vault:
         max_rows: int | None = None,
         public: bool = False,
         key: str | Sequence[str] = (),
+        writing: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> Table:
         """Declare a table: where its rows are, whom to protect, which values there can be.
@@ -141,7 +146,10 @@ class Vault:
         read the data, such as delimiter=";", encoding="cp1252", missing=["NA"].
 
         A `public` table may be read by everybody and has no unit; questions join it to others. `key` names the columns
-        that tell its rows apart.
+        that tell its rows apart. `writing` says how the texts of single columns are written: {"cost": {"marks": ["$"],
+        "thousands": ","}, "day": {"date_format": "%m/%d/%Y"}, "arrival": {"offset": "utc"}}.
+
+        Raises InvalidInputError if nearly all values of a column cannot be read; `unreadable` says how many cannot.
         """
         if public and isinstance(unit, EllipsisType):
             unit = None
@@ -160,6 +168,7 @@ class Vault:
             columns=columns,
             public=bool(public),
             key=(key,) if isinstance(key, str) else tuple(key),
+            writing={} if writing is None else writing,
             **with_limits(limits),
         )
         return self._keep(Catalog.with_table, table, data)
@@ -170,12 +179,21 @@ class Vault:
 
     def check(self, name: str) -> None:
         """For the owner: raise InvalidInputError unless the declared columns can be read. It touches the data."""
-        self._backend.check(self.declaration(name))
+        table = self.declaration(name)
+        self._unread[name] = self._backend.check(table)
+        self._backend.check_unread(table, self._unread[name])
+
+    def unreadable(self, name: str) -> dict[str, tuple[int, int]]:
+        """For the owner: of each column with values that cannot be read as declared, and so count as missing, how many
+        these are, and of how many values. As counted when the table was last added, updated or checked here."""
+        if name not in self._unread:
+            self._unread[name] = self._backend.check(self.declaration(name))
+        return {one.column: (one.unread, one.values) for one in self._unread[name] if one.unread}
 
     def update_table(self, name: str, data: object = None, **changes: Any) -> Table:
         """New data or declarations under the same name. The version goes up; what was spent stays spent."""
         old = self.declaration(name)
-        known = ("columns", "unit", "public", "key", *LIMITS)
+        known = ("columns", "unit", "public", "key", "writing", *LIMITS)
         declared: dict[str, Any] = {name: changes.pop(name) for name in known if name in changes}
         if isinstance(declared.get("key"), str):
             declared["key"] = (declared["key"],)
@@ -225,7 +243,7 @@ class Vault:
         max_groups: int | None = None,
         max_rows_per_group: int | None = None,
         max_rows: int | None = None,
-        bounds: Suggestion | None = None,
+        bounds: Suggestion | str | None = None,
         private_keys: bool = False,
         other: str | None = None,
         weight: str | None = None,
@@ -235,9 +253,10 @@ class Vault:
         """A question in SQL at a price. Nothing is spent and no data are touched before its `release`.
 
         How many groups and rows of a unit count is the table's declaration, or this question's own, or what
-        `suggest_bounds` gave; with `max_rows` alone, that many rows in whatever groups. Groups that nobody declared
-        are shown if they have enough people, which needs a delta; with `private_keys` so are declared ones. `other`
-        names a row for all that are not shown. `weight` is a declared column by which each row counts, as in surveys.
+        `suggest_bounds` gave; with `max_rows` alone, that many rows in whatever groups. With bounds="auto" a quarter of
+        epsilon is spent on choosing fewer rows than that, where this errs less by declarations. Groups that nobody
+        declared are shown if they have enough people, which needs a delta; with `private_keys` so are declared ones.
+        `other` names a row for all that are not shown. `weight` is a column by which each row counts, as in surveys.
         With `part` it is asked of the units of that part, and charged there. A third of the price of a quantile pays
         for its interval; with `quantile_intervals=False` the value gets all of it, and nothing tells how far it is off.
         """
@@ -274,25 +293,42 @@ class Vault:
             )
         check_unit_wise(origin_of(plan), {plan.table: table, **beside})
         kinds = {name: other.columns for name, other in {plan.table: table, **beside}.items()}
-        bounds = self._bounds(table, options.limits(table), rows_of_a_unit(origin_of(plan)))
-        if in_one_group(plan, kinds):
-            bounds = replace(bounds, groups=1)
-        read = outline(plan, table.columns, bounds, {name: other.columns for name, other in beside.items()})
-        priced = ask(read, self.terms.budget, options, finite=self._finite)
-        formers = [] if priced.top is None else [ask_all(read, self.terms.budget, options, finite=self._finite)]
-        if has_pairs(formers[0] if formers else priced):
-            formers.append(ask_all(read, self.terms.budget, options, pairs=False))
+        shapes = {name: {one: shape_of_kind(kind) for one, kind in columns.items()} for name, columns in kinds.items()}
+        bounds = self._bounds(table, options.limits(table), rows_of_a_unit(origin_of(plan), plan.where))
+        columns = {name: other.columns for name, other in beside.items()}
+        tight = tightened(plan, shapes)
+        read = with_fewest_groups(outline(tight, table.columns, bounds, columns), kinds)
+        kept = obstacle(read, options, people=table.unit is not None) if options.chooses else ""
+        chosen = fitting(read, self.terms.budget, options) if options.chooses and not kept else None
+        priced = ask(read, self.terms.budget, options, finite=self._finite) if chosen is None else chosen.ways[-1]
+        changed = tight != plan or read.bounds != bounds or any(ways_of(priced) - ways for ways in EARLIER)
+        whole = None if priced.top is None else read
         return Query(
             text=text,
             priced=priced,
-            formers=tuple(formers),
+            earlier=partial(self._earlier, whole, plan, columns, options) if changed and chosen is None else tuple,
             table=table,
             beside=beside,
             analyst=options.analyst,
             gate=self._gate([table, *beside.values()]),
-            suggestion=options.bounds,
+            suggestion=options.suggestion,
             part=options.part,
+            fitting=chosen,
+            kept=kept,
         )
+
+    def _earlier(
+        self, read: Outline | None, plan: Plan, columns: Mapping[str, Mapping[str, Kind]], options: Options
+    ) -> Iterator[Priced]:
+        """The question as earlier versions asked it, the latest first: with wider ranges and limits, and fewer ways to
+        spend its price. What they refused, they did not answer. Before these, what is `read` about all groups."""
+        if read is not None:
+            yield ask(read, self.terms.budget, options, finite=self._finite, allowed=ALL_GROUPS)
+        table = self.tables[plan.table]
+        bounds = self._bounds(table, options.limits(table), rows_of_a_unit(origin_of(plan)))
+        for allowed in EARLIER:
+            with suppress(PrivetError):
+                yield ask(outline(plan, table.columns, bounds, columns), self.terms.budget, options, allowed=allowed)
 
     def suggest_bounds(
         self, text: str | Summary, *, epsilon: object, analyst: str = "", part: str | None = None
@@ -460,8 +496,11 @@ class Vault:
         try:
             if record:
                 table = replace(table, types=trial.types(table))
-            trial.check(table)
+            found = trial.check(table)
+            if record:
+                trial.check_unread(table, found)
             yield table
+            self._unread[table.name] = found
             if frame is not None:
                 self._memory[table.name] = frame
                 self._backend.adopt(trial)

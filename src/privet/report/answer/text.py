@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, assert_never
 
 from privet.core.expression import Value
-from privet.core.laws import Choice
+from privet.core.laws import Choice, DiscreteLaplace
 from privet.core.loss import Amount, Loss
 from privet.core.plan import Function
 from privet.core.ranks import rows_off
@@ -84,6 +84,7 @@ def _notes(answer: Answer, shown: Sequence[TextColumn]) -> list[str]:
         *([] if shown[0].cells else [_none_left(answer)]),
         *ABOUT,
         *([f"Limits   {'; '.join(answer.limits)}"] if answer.limits else []),
+        *_fitted(answer),
         *chosen_words(answer),
         *_printed(answer),
         *_ranked(answer),
@@ -91,6 +92,21 @@ def _notes(answer: Answer, shown: Sequence[TextColumn]) -> list[str]:
         f"Price    {price_words(answer.cost)}" + (", paid when it was first answered" if again else ""),
         f"Receipt  entry {answer.receipt.entry}, digest {digest}...",
         *again,
+    ]
+
+
+def _fitted(answer: Answer) -> list[str]:
+    """Of a question that chose its limits: what came out, and what that leaves out."""
+    fitted = answer.fitted
+    if fitted is None:
+        return []
+    at = f"by a noisy histogram for epsilon {ceiling(fitted.epsilon, 6)} of the price"
+    if fitted.limit == fitted.declared:
+        return [f"Chosen   the declared limits, {at}"]
+    beyond = f"About {ceiling(100 * fitted.dropped, 1)} % of the {fitted.what}s of all people are beyond it"
+    return [
+        f"Chosen   {fitted.limit:,} instead of {fitted.declared:,} {fitted.what}s per person in all, {at}.",
+        f"         {beyond} and left out: no interval accounts for that.",
     ]
 
 
@@ -162,9 +178,12 @@ def _dropped(answer: Answer) -> list[str]:
     read = answer.priced
     lines = []
     if read.cells.private:
-        threshold = answer.priced.parts[-1].threshold
+        keys = answer.priced.parts[-1]
+        kind = "Laplace" if isinstance(keys.law, DiscreteLaplace) else "Gaussian"
         rest = f"; the others are in the row {key_text(read.plan.other)}" if read.cells.rest else ""
-        lines.append(f"Groups are shown if they have about {threshold:,} people or more{rest}.")
+        lines.append(
+            f"Groups are shown if they have about {keys.threshold:,} people or more, counted with {kind} noise{rest}."
+        )
     if answer.dropped is not None:
         lines.append(
             f"About {ceiling(100 * answer.dropped, 1)} % of the groups of units are beyond max_groups ="

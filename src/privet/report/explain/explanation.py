@@ -93,6 +93,20 @@ class Chosen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Choosing:
+    """A question that chooses how many rows or groups of a unit count: from which limits, at which part of the price;
+    and how far off it is with the most and with the fewest, beside 1 for the declared limits at the whole price.
+    `kept` says why it chooses nothing."""
+
+    kept: str = ""
+    what: str = ""
+    limits: tuple[int, ...] = ()
+    epsilon: Fraction = Fraction(0)
+    most: float = 1
+    least: float = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
     """One budget that the question must fit: that of all, or the analyst's own."""
 
@@ -124,6 +138,7 @@ class Explanation:
     may_pass: bool  # the owner's own questions, under the policy "warn"
     stored: bool
     suspended: bool
+    choosing: Choosing | None = None  # None: nobody wished that it chooses its limits
 
     @property
     def fits(self) -> bool:
@@ -157,6 +172,7 @@ class Explanation:
             "largest_price": None if self.largest is None else self.largest[0],
             "answered_before": self.stored,
             "suspended": self.suspended,
+            "choosing": None if self.choosing is None else plain_numbers(asdict(self.choosing)),
         }
 
 
@@ -180,6 +196,16 @@ def explanation(query: Query) -> Explanation:
         may_pass=ledger.terms.policy is Policy.WARN and not query.analyst,
         stored=query.answered,
         suspended=ledger.suspended(query.analyst),
+        choosing=_choosing(query),
+    )
+
+
+def _choosing(query: Query) -> Choosing | None:
+    chosen = query.fitting
+    if chosen is None:
+        return Choosing(kept=query.kept) if query.kept else None
+    return Choosing(
+        what=chosen.what, limits=chosen.limits, epsilon=chosen.share, most=chosen.error(-1), least=chosen.error(0)
     )
 
 
@@ -289,9 +315,9 @@ def _most_off(outlook: Outlook) -> tuple[Fraction, Fraction]:
 
 def _rows_error(part: Part, share: Fraction) -> Fraction | None:
     measure, law = part.measure, part.law
-    if measure.role is not Role.PAIR or isinstance(law, Choice | Top):
+    if measure.numbers == 1 or isinstance(law, Choice | Top):
         return None
-    return NoisyPair(measure=measure, above=0, below=0, law=law).rows_width(share)
+    return NoisyPair(measure=measure, above=0, below=0, between=(0,) * (measure.numbers - 2), law=law).rows_width(share)
 
 
 def _noise(part: Part, share: Fraction) -> NoiseFacts:
@@ -303,8 +329,10 @@ def _noise(part: Part, share: Fraction) -> NoiseFacts:
         return NoiseFacts(
             role=part.measure.role, sensitivity=moved, mechanism=FLIP if law.flip else CHOICE, scale=law.rate, error=off
         )
-    pair = part.measure.role is Role.PAIR
-    error = (furthest(law, share) if pair else half_width(law, share)) * step
+    numbers = part.measure.numbers
+    error = (furthest(law, share, numbers) if numbers > 1 else half_width(law, share)) * step
+    if part.measure.role is Role.SQUARES:  # its numbers are in squared steps; what it is off by is that of a sum
+        error, step = error / part.measure.high, step**2
     if isinstance(law, DiscreteLaplace):
         mechanism, sensitivity, scale = LAPLACE, Fraction(far.l1), law.scale
     else:

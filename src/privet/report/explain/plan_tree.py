@@ -14,6 +14,7 @@ from privet.core.measures import Measure, Role
 from privet.core.origin import origin_of
 from privet.core.parts import Part
 from privet.core.plan import Plan
+from privet.estimates.fitting import Fitting
 from privet.estimates.levels import Level, finest, levels_of
 from privet.estimates.priced import Outline, Priced
 from privet.report.explain.explanation import mechanism_of
@@ -24,19 +25,27 @@ from privet.report.tree import TreeBranch
 LONGEST = 400  # letters of a condition
 
 
-def tree(asked: Priced) -> list[TreeBranch]:
-    """From the rows to the answer."""
+def tree(asked: Priced, fitting: Fitting | None = None) -> list[TreeBranch]:
+    """From the rows to the answer. With `fitting`, the question chooses its limits first."""
     read = asked
     plan = read.plan
     where = [] if plan.where is None else [TreeBranch(f"only rows where {short(inside(plan.where))}")]
-    released = tuple(_part(number, part, asked.loss) for number, part in enumerate(asked.parts, 1))
+    whole = asked.loss if fitting is None else fitting.loss
+    released = tuple(_part(number, part, whole) for number, part in enumerate(asked.parts, 1))
     return [
         origin_tree(origin_of(plan)),
         *where,
+        *([] if fitting is None else [_histogram(fitting)]),
         _groups(asked),
         TreeBranch("noisy numbers of each group: nothing else is released", released),
         TreeBranch("made of them, free of charge", tuple(_made(read))),
     ]
+
+
+def _histogram(fitting: Fitting) -> TreeBranch:
+    share = percent(_share(fitting.histogram.loss, fitting.loss))
+    item = TreeBranch(f"how many units have how many {fitting.what}s: {share} of the price, a noisy histogram")
+    return TreeBranch("released first, to choose limits", (item,))
 
 
 def _groups(asked: Priced) -> TreeBranch:
@@ -88,8 +97,12 @@ def measure_words(measure: Measure) -> str:
         case Role.PAIR:
             low, high = (end * measure.step for end in (measure.center, measure.center + measure.high))
             return f"two sums of {value}: how far it is above {constant(low)}, and below {constant(high)}"
+        case Role.SQUARES:
+            low, high = (end * measure.step for end in (measure.center, measure.center + measure.high))
+            ends = f"u above {constant(low)} and v below {constant(high)}"
+            return f"three sums of {value}, which is {ends}: u * u, 2 * u * v and v * v"
         case Role.PEOPLE:
-            return "how many units"
+            return "how many units" + (" the rest has" if measure.rest else "")
         case Role.DISTINCT:
             return f"how many different values of {value}"
         case Role.QUANTILE:
@@ -109,7 +122,10 @@ def measure_words(measure: Measure) -> str:
 def _made(read: Outline) -> Iterator[TreeBranch]:
     plan = read.plan
     for recipe in read.recipes:
-        numbers = " and ".join(f"[{number + 1}]" for number in sorted(set(recipe.measures)))
+        places = set(recipe.measures)
+        if len(read.measures) in places:  # the choice of keys
+            places |= {place for place, measure in enumerate(read.measures) if measure.rest}
+        numbers = " and ".join(f"[{place + 1}]" for place in sorted(places))
         yield TreeBranch(f"{one_line(recipe.aggregate.name)} = {short(call(recipe.aggregate))}, from {numbers}")
     totals = [level for level in levels_of(plan) if level != finest(plan)]
     if totals:

@@ -10,7 +10,7 @@ from typing import assert_never
 
 from privet.core import expression as e
 from privet.core.expression import Expression, Value
-from privet.core.plan import Aggregate, Function, Joined, Origin, PerUnit, Scan
+from privet.core.plan import Aggregate, By, Function, Joined, Numbered, Origin, PerUnit, Scan
 from privet.core.rational import show
 from privet.report.terminal import one_line
 from privet.report.tree import TreeBranch
@@ -18,8 +18,8 @@ from privet.report.tree import TreeBranch
 # Functions of one value in words close to SQL, with the words of that value inside.
 
 OneValue = (
-    e.Modulo | e.Power | e.Shifted | e.Local | e.Written | e.Recased | e.Trimmed | e.Length | e.Sliced
-    | e.Replaced | e.Piece | e.Like
+    e.Modulo | e.Power | e.Root | e.Logarithm | e.Exponential | e.Shifted | e.Local | e.Written | e.Recased
+    | e.Trimmed | e.Length | e.Sliced | e.Replaced | e.Piece | e.Like
 )  # fmt: skip
 TRIM = {e.Side.BOTH: "TRIM", e.Side.START: "LTRIM", e.Side.END: "RTRIM"}
 FORMATS = {e.Period.YEAR: "YYYY", e.Period.MONTH: "YYYY-MM", e.Period.DAY: "YYYY-MM-DD"}
@@ -31,6 +31,12 @@ def words_of_function(function: OneValue, item: str) -> str:
             return f"({item} % {show(divisor)})"
         case e.Power(_, exponent):
             return f"POWER({item}, {exponent})"
+        case e.Root(_, degree):
+            return {2: f"SQRT({item})", 3: f"CBRT({item})"}.get(degree, f"POWER({item}, 1 / {degree})")
+        case e.Logarithm(_, base):
+            return f"LN({item})" if base is None else f"LOG({base}, {item})"
+        case e.Exponential():
+            return f"EXP({item})"
         case e.Shifted():
             return f"({item} + INTERVAL '{_interval(function)}')"
         case e.Local(_, zone):
@@ -167,8 +173,33 @@ def origin_tree(origin: Origin) -> TreeBranch:
                 f"one row for each unit{f' and {keys}' if keys else ''}, made of its own rows",
                 (origin_tree(origin.source), *where, *made),
             )
+        case Numbered():
+            keys = ", ".join(map(words_of, origin.keys))
+            where = () if origin.where is None else (TreeBranch(f"only rows where {inside(origin.where)}"),)
+            order = ", ".join(map(_by, origin.by)) or "no order of its own"
+            return TreeBranch(
+                f"rows with their number {one_line(origin.name)} among those of the same unit"
+                f"{f' and {keys}' if keys else ''}{_numbers(origin)}",
+                (
+                    origin_tree(origin.source),
+                    *where,
+                    TreeBranch(f"in the order of: {order}; rows that are equal there, in the order of their values"),
+                ),
+            )
         case _:
             assert_never(origin)
+
+
+def _by(one: By) -> str:
+    return f"{inside(one.value)}{', the largest first' if one.descending else ''}"
+
+
+def _numbers(origin: Numbered) -> str:
+    if origin.last is None:
+        return "" if origin.first == 1 else f", from number {origin.first:,} on"
+    if origin.first == origin.last:
+        return f", only number {origin.first:,}"
+    return f", only numbers {origin.first:,} to {origin.last:,}"
 
 
 def _match(origin: Joined) -> Iterator[str]:

@@ -14,10 +14,12 @@ from privet.core.sensitivity import Bounds
 from privet.core.unit import Neighbors
 from privet.estimates.calibration import epsilon_of_rho
 from privet.estimates.computed import divides
+from privet.estimates.fitting import is_open
 from privet.estimates.pricing import example_delta
 from privet.estimates.top import Best
 from privet.report.answer.text import price_words
 from privet.report.explain.explanation import (
+    Choosing,
     Chosen,
     Explanation,
     NoiseFacts,
@@ -42,8 +44,8 @@ def explain(query: Query, pen: Pen) -> str:
     """The page."""
     facts = explanation(query)
     parts = [
-        [pen.head("What is asked"), *drawn(tree(query.priced), "   ")],
-        [pen.head("Who is protected"), *_protected(query)],
+        [pen.head("What is asked"), *drawn(tree(query.priced, query.fitting), "   ")],
+        [pen.head("Who is protected"), *_protected(query), *_choosing(query, facts.choosing)],
         [pen.head("Noise, and how far off it leaves a number (with probability 95 %)"), *_noises(query, facts)],
         [pen.head("Price"), *_price(facts, pen)],
         [pen.head("Advice"), *(f"   - {line}" for line in _advice(query, facts))],
@@ -64,6 +66,22 @@ def _protected(query: Query) -> list[str]:
         f"   Each {one_line(table.unit)} with all its rows, {presence}.",
         f"   At most {_counted(bounds, one_line(table.unit))}: rows beyond that are dropped, and so are rows without"
         " one.",
+    ]
+
+
+def _choosing(query: Query, choosing: Choosing | None) -> list[str]:
+    """What is spent on choosing limits, and what that does to errors."""
+    if choosing is None:
+        return []
+    if choosing.kept:
+        return [f"   The limits stay as declared, and nothing is spent on choosing them: {choosing.kept}."]
+    unit, most = one_line(query.table.unit or ""), _times(choosing.limits[-1], choosing.what)
+    listed = ", ".join(f"{limit:,}" for limit in choosing.limits[:-1])
+    return [
+        f"   It chooses how many {choosing.what}s of each {unit} count in all: {listed} or {most}, by a noisy histogram"
+        f" for epsilon {ceiling(choosing.epsilon, 6)} of the price.",
+        f"   Errors below are with {most}, {ceiling(Fraction(choosing.most), 2)} times those without a choice; with"
+        f" {choosing.limits[0]} they are {up(Fraction(choosing.least))} times those, and what is beyond is dropped.",
     ]
 
 
@@ -133,8 +151,10 @@ def _follows(column: Computed) -> str:
 
 def _outlook(outlook: Outlook, unit: str) -> list[str]:
     name = one_line(outlook.name)
-    if [noise.role for noise in outlook.noises] == [Role.PAIR]:
-        return [*_pair(name, outlook, unit), f"     off by at most{_off(outlook)}"]
+    roles = {noise.role for noise in outlook.noises}
+    if roles in ({Role.PAIR}, {Role.SQUARES}):
+        off = "its interval comes with the answer" if len(outlook.noises) > 1 else f"off by at most{_off(outlook)}"
+        return [*_pair(name, outlook, unit), f"     {off}"]
     if outlook.error is not None:
         moved = [f"     {noise.role}: {_moves(noise, unit)}" for noise in outlook.noises]
         if len(moved) == 1:
@@ -163,16 +183,19 @@ def _off(outlook: Outlook) -> str:
 
 
 def _role(noise: NoiseFacts) -> str:
-    return "count, from a pair of sums" if noise.role is Role.PAIR else str(noise.role)
+    return {Role.PAIR: "count, from a pair of sums", Role.SQUARES: "from sums of squares"}.get(
+        noise.role, str(noise.role)
+    )
 
 
 def _pair(name: str, outlook: Outlook, unit: str) -> list[str]:
-    """Two sums that hold a sum and its count."""
-    (noise,) = outlook.noises
-    ends = f"{nearest(outlook.low)} and below {nearest(outlook.high)}"
+    """Two sums that hold a sum and its count, or three that hold that of squares, too."""
+    noise = outlook.noises[0]
+    ends, squared = f"above {nearest(outlook.low)} and below {nearest(outlook.high)}", noise.role is Role.SQUARES
+    made = f"three noisy sums: of squares and products of how far values are {ends}"
     return [
-        f"   {name}: from a pair of noisy sums: how far values are above {ends}",
-        f"     both: {_moves(noise, unit).replace('moves it', 'moves them')}",
+        f"   {name}: from {made if squared else f'a pair of noisy sums: how far values are {ends}'}",
+        f"     {'all three' if squared else 'both'}: {_moves(noise, unit).replace('moves it', 'moves them')}",
     ]
 
 
@@ -272,8 +295,8 @@ def _advice(query: Query, facts: Explanation) -> list[str]:
     most = min(most, bounds.in_all or most)
     if most > MANY_OF_ONE:
         lines.append(
-            f"One {one_line(query.table.unit or 'row')} may count {most:,} times: with lower max_groups,"
-            " max_rows_per_group or max_rows (the owner's choice) there is less noise, but more rows are dropped."
+            f"One {one_line(query.table.unit or 'row')} may count {most:,} times: lower max_groups, max_rows_per_group"
+            f" or max_rows mean less noise, but drop more rows{_remedy(query)}."
         )
     if facts.cells is not None and facts.best is None and facts.cells >= MANY_GROUPS:
         lines.append(
@@ -281,6 +304,17 @@ def _advice(query: Query, facts: Explanation) -> list[str]:
             " groups get noise as well: ask for fewer and larger groups."
         )
     return lines
+
+
+def _remedy(query: Query) -> str:
+    """How to learn which limits fit."""
+    if query.fitting is not None:
+        return ""
+    return (
+        '; bounds="auto" chooses, for a quarter of epsilon'
+        if is_open(query.priced)
+        else "; privet suggest says which fit"
+    )
 
 
 def _useful(outlook: Outlook) -> list[str]:
