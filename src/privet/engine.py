@@ -32,8 +32,6 @@ from privet.noise.ranked import RankLoss, choose_by_rank, flip_by_rank
 from privet.noise.top import choose_top
 from privet.typing import Integers
 
-BINS = 41  # for the numbers of groups and rows per unit; the last bin counts everything above 2**39
-
 
 class NoiseSource(Protocol):
     """Where noise comes from: the operating system, except in vaults created for testing."""
@@ -169,8 +167,8 @@ def _check(charge: Charge, tasks: Sequence[Task], gate: Gate, picked: Task | Non
     tasks = tasks if picked is None else [*tasks, picked]
     stated = guarantee(tasks, gate.ledger.terms.neighbors, charge.loss)
     problems = [*_contradictions(tasks), *recheck.problems(stated)]
-    if picked is not None and (charge.loss.delta or charge.loss.rho_delta):
-        problems.append("it picks one of several tasks, and such a charge has no delta")
+    if picked is not None and (charge.loss.delta or charge.loss.rho_delta or any(task.top for task in tasks)):
+        problems.append("it picks one of several tasks, and such a charge has no delta and chooses no cells")
     if charge.part is not None and not all(_about_part(task, gate.ledger.partition, charge.part) for task in tasks):
         problems.append("it is charged to one part of the units, but asked about others")
     if gate.finite and charge.loss.epsilon is None:
@@ -192,6 +190,8 @@ def _contradictions(tasks: Sequence[Task]) -> Iterator[str]:
         yield "a table is declared in two ways"
     if any(task.plan.table != task.table.name for task in tasks):
         yield "the first table of a plan is not the table whose units are bounded"
+    if any(task.top and (task.habits or task.cells.private) for task in tasks):
+        yield "cells are chosen that are not public, or beside numbers of another kind"
 
 
 def _about_part(task: Task, partition: Partition | None, part: str) -> bool:
@@ -246,11 +246,9 @@ def _law(law: Law | Choice | Top) -> dict[str, Any]:
             return {"name": "laplace", "scale": str(law.scale)}
         case DiscreteGaussian():
             return {"name": "gaussian", "variance": str(law.variance)}
-        case Choice():
-            return {"name": "permute-and-flip" if law.flip else "exponential", "rate": str(law.rate)}
-        case Top():
-            name = "permute-and-flip" if law.flip else "exponential"
-            return {"name": name, "rate": str(law.rate), "rounds": law.rounds}
+        case Choice() | Top():
+            found = {"name": "permute-and-flip" if law.flip else "exponential", "rate": str(law.rate)}
+            return found | ({"rounds": law.rounds} if isinstance(law, Top) else {})
         case _:
             assert_never(law)
 
@@ -276,7 +274,16 @@ def _noisy(task: Task, written: Sequence[object], backend: Backend, noise: Noise
     """The exact numbers of one task, each with its noise added."""
     if task.top is not None:
         return _best(_stages(task), task.top[1], written, backend, noise)
-    return _every(task, written[0], backend, noise)
+    (text,) = written
+    if task.habits:
+        habits = dict(zip(HABITS, backend.habits(task, text), strict=True))
+        return _Noisy(_added(task, [merged(habits[name], task.bins) for name in task.habits], noise))
+    if not task.cells.private:
+        return _Noisy(_added(task, backend.exact(task, text), noise))
+    shown = _shown(task, backend.people(task, text), noise)
+    task = task.showing(shown)
+    exact = backend.exact(task, text) if task.cells.count else [list[int]() for _ in task.measures]
+    return _Noisy([*_added(task, exact, noise), list(shown.values())], list(shown))
 
 
 @claim("top-measured")
@@ -292,18 +299,6 @@ def _best(stages: Sequence[Task], law: Top, written: Sequence[object], backend: 
     measuring = measuring.showing(chosen)
     noisy = _added(measuring, backend.exact(measuring, written[1]), noise)
     return _Noisy([*noisy, []], chosen)
-
-
-def _every(task: Task, written: object, backend: Backend, noise: NoiseSource) -> _Noisy:
-    if task.habits:
-        habits = dict(zip(HABITS, backend.habits(task, written), strict=True))
-        return _Noisy(_added(task, [merged(habits[name], task.bins) for name in task.habits], noise))
-    if not task.cells.private:
-        return _Noisy(_added(task, backend.exact(task, written), noise))
-    shown = _shown(task, backend.people(task, written), noise)
-    task = task.showing(shown)
-    exact = backend.exact(task, written) if task.cells.count else [list[int]() for _ in task.measures]
-    return _Noisy([*_added(task, exact, noise), list(shown.values())], list(shown))
 
 
 @claim("one-bin-a-unit")

@@ -44,9 +44,9 @@ class Part(NamedTuple):  # what the back end must enforce for one vector of cell
 
 
 class Sensitivity(NamedTuple):  # the most that one unit changes the vector
-    l1: int
-    l2_squared: int
-    linf: int
+    l1: Fraction | int
+    l2_squared: Fraction | int
+    linf: Fraction | int
     cells: int
 
 
@@ -96,9 +96,13 @@ def sensitivity(part: Part, neighbors: str) -> Sensitivity:
     groups = min(groups, cells)
     most = min(limit, groups * rows)
     full, rest = divmod(most, rows)  # the worst case for squares: full cells, and one cell with the rest
+    times = 1 + (neighbors == "replace")
+    if part.role == "top":  # only differences matter: a round's scores move half as far as any two of them move apart
+        by = Fraction(times * (far * rows + near * min(rows, limit - rows) * (part.groups > 1)), 2)
+        return Sensitivity((part.rounds or 0) * by, (part.rounds or 0) * by**2, by, min(times * groups, cells))
     unit = Sensitivity(far * most, far**2 * (full * rows**2 + rest**2), far * rows, groups)
     if part.role in JOINT:  # a row divides `far` among the numbers of a cell; what goes and what comes do not cancel
-        times, touched = 1 + (neighbors == "replace"), min(JOINT[part.role] * groups, far * most)
+        touched = min(JOINT[part.role] * groups, far * most)
         touched = min(times * touched, JOINT[part.role] * cells)
         return Sensitivity(times * unit.l1, times * unit.l2_squared, unit.linf, touched)
     if neighbors == "add-remove":
@@ -123,9 +127,8 @@ def _swaps(ends: tuple[int, int], unit: tuple[int, int, int], cells: int) -> Ite
 
 def price(part: Part, moved: Sensitivity, neighbors: str) -> Cost:
     """The cost of this noise on a vector with this sensitivity."""
-    if part.role in ("keys", "top"):
-        by_law = _price_of_keys if part.law == "laplace" else _price_of_gaussian_keys
-        return (by_law if part.role == "keys" else _price_of_top)(part, moved, neighbors)
+    if part.role == "keys":
+        return (_price_of_keys if part.law == "laplace" else _price_of_gaussian_keys)(part, moved, neighbors)
     (l1, l2_squared, _, _), number, nothing = moved, part.parameter, Fraction(0)
     epsilon, rho = {
         "laplace": (l1 / number, (l1 / number) ** 2 / 2),
@@ -149,16 +152,6 @@ def _price_of_keys(part: Part, _: Sensitivity, neighbors: str) -> Cost:
     return Cost(epsilon, min(delta, Fraction(1)), epsilon**2 / 2, min(delta, Fraction(1)))
 
 
-def _price_of_top(part: Part, _: Sensitivity, neighbors: str) -> Cost:
-    """Each round compares cells with each other: a unit moves one up and, if it has two groups, another one down."""
-    (far, near), times = part.ends, part.rounds or 0
-    limit = part.groups * part.rows if part.in_all is None else part.in_all
-    rows = min(part.rows, limit)
-    apart = far * rows + (near * min(rows, limit - rows) if part.groups > 1 else 0)
-    each = part.parameter * apart * (1 + (neighbors == "replace"))
-    return Cost(times * each, Fraction(0), times * each**2 / (8 if part.law == "exponential" else 2), Fraction(0))
-
-
 def _price_of_gaussian_keys(part: Part, moved: Sensitivity, _: str) -> Cost:
     """Given that no key of one unit alone is shown on either side, zCDP of the other counts: delta has no factor."""
     above = (part.threshold or 0) - 1
@@ -172,13 +165,10 @@ def _tail(variance: Fraction, start: int) -> Fraction:
     def curve(x: Fraction | int, rounding: str) -> Fraction:
         return _bound(Context.exp, -(Fraction(x) ** 2) / (2 * variance), rounding, 50)
 
-    def root(square: Fraction) -> Fraction:
-        return _bound(Context.sqrt, square, DOWN, 50)
-
     end = start + 8 - Fraction(1, 2)  # of half a step before the first number that is left; a step, if not convex there
     end -= 0 if end**2 >= variance else Fraction(1, 2)
-    rest = curve(end, UP) * 4 * variance / (3 * end + root(end**2 + 8 * variance))
-    whole = max(root(2 * PI_BELOW * variance), 1 + 2 * curve(1, DOWN) + 2 * curve(2, DOWN))
+    rest = curve(end, UP) * 4 * variance / (3 * end + _bound(Context.sqrt, end**2 + 8 * variance, DOWN, 50))
+    whole = max(_bound(Context.sqrt, 2 * PI_BELOW * variance, DOWN, 50), 1 + 2 * curve(1, DOWN) + 2 * curve(2, DOWN))
     return (sum(curve(x, UP) for x in range(start, start + 8)) + rest) / whole
 
 
@@ -253,9 +243,9 @@ def _part(given: object, what: str) -> Part:
     role = _one_of(fields["role"], LAWS, f"role of {what}")
     law = fields["law"] if isinstance(fields["law"], dict) else {}
     name = _one_of(law.get("name"), LAWS[role], f"law of {what} ({role})")
-    listed = _fields(law, f"law of {what}", ("name", PARAMETER[name], *(["rounds"] if role == "top" else [])))
-    number = _fraction(listed[PARAMETER[name]], f"law of {what}")
-    rounds = _whole(listed["rounds"], f"rounds of {what}") if role == "top" else None
+    law = _fields(law, f"law of {what}", ("name", PARAMETER[name], *["rounds"] * (role == "top")))
+    number, rounds = _fraction(law[PARAMETER[name]], f"law of {what}"), law.get("rounds")
+    rounds = _whole(rounds, f"rounds of {what}", nullable=role != "top")
     groups, rows, in_all, cells = (_whole(fields[n], f"{n} of {what}", nullable=n in FIELDS[3:5]) for n in FIELDS[1:5])
     threshold = _whole(fields["threshold"], f"threshold of {what}", -LARGEST, nullable=role != "keys")
     if number == 0 or (threshold is not None and role != "keys") or (cells is not None and role == "keys"):

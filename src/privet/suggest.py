@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Any
 
 from privet.answer import loss_json
-from privet.backends import Task
+from privet.backends import BINS, Task
 from privet.core.claim import claim
 from privet.core.expression import And, Case, Column, Compare, Expression, IsNull, Literal, Not, Relation
 from privet.core.laws import Law
@@ -26,7 +26,7 @@ from privet.core.parts import Gauge, Part, Setting, priced, total_loss
 from privet.core.plan import Aggregate, Function, Key, Plan, fingerprint
 from privet.core.sensitivity import Bounds
 from privet.core.shape import Form, Shape
-from privet.engine import BINS, guarantee, run
+from privet.engine import guarantee, run
 from privet.errors import InvalidInputError
 from privet.estimates.accuracy import half_width
 from privet.estimates.fitting import UNITS_IN_BINS

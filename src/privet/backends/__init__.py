@@ -12,7 +12,7 @@ from privet.core.claim import claim
 from privet.core.laws import Choice, Law, Top
 from privet.core.measures import Measure
 from privet.core.plan import Plan
-from privet.core.sensitivity import Bounds
+from privet.core.sensitivity import Bounds, among
 from privet.core.shape import Shapes
 from privet.typing import Integers
 
@@ -56,7 +56,7 @@ class Task:
     def measuring(self, cells: int) -> Task:
         """The other measures, of so many cells that are not chosen yet. To the back end they are like keys that are not
         public: it measures those that it is given, and bounds each unit anew among them."""
-        return replace(self, cells=Cells(domains=(), private=True), bounds=self.bounds.among(cells), top=None)
+        return replace(self, cells=Cells(domains=(), private=True), bounds=among(self.bounds, cells), top=None)
 
     def showing(self, chosen: Iterable[Keys]) -> Task:
         """The same task, once it is known which keys are shown."""
@@ -73,6 +73,7 @@ class Spread:
 
 Vector = list[int] | list[Spread]  # spreads for quantiles, MIN and MAX
 HABITS = ("groups", "rows", "in_all")  # of a unit: its groups, the rows in its largest, those that count in all
+BINS = 41  # for each of these; the last one counts everything above 2**39
 Habits = tuple[list[int], list[int], list[int]]
 
 

@@ -12,7 +12,7 @@ from typing import assert_never
 
 import numpy as np
 
-from privet.backends import Habits, Spread, Task, Vector
+from privet.backends import BINS, Habits, Spread, Task, Vector
 from privet.backends.content import cell_text, digest, held_key, item, items, key_shapes, unit_text
 from privet.backends.origins import Origins, RawRow, check_unit_wise, tables_of
 from privet.core.cells import Keys
@@ -21,8 +21,6 @@ from privet.core.evaluate import Row, evaluate
 from privet.core.expression import Value, columns_in
 from privet.core.measures import Measure, Role
 from privet.core.origin import origin_of
-
-BINS = 41
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -44,12 +44,8 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Top:
-    """The best cells are chosen in so many `rounds`, each time one of those that are left: c has P[c] proportional to
-    exp(rate * score(c)), with a whole number for its score.
-
-    With `flip` the cells that are left are tried in random order instead, each taken with probability exp(-rate * (the
-    best score - score(c))), until one is.
-    """
+    """The best cells are chosen in so many `rounds`, each time by a `Choice` among those that are left: the loss of a
+    cell is how far its score, a whole number, is below the best one."""
 
     rate: Fraction
     rounds: int

@@ -13,7 +13,7 @@ from privet.core.loss import Loss, approximate, as_replace, exp_above, pure, seq
 from privet.core.measures import CHOSEN, KEYS, Measure, Role
 from privet.core.mechanisms import gaussian_for_rho, gaussian_key_threshold, key_threshold, laplace_for
 from privet.core.ranks import MOST_BEYOND, choice_for, choice_for_rho, rank_sensitivity, root_below, rows_beyond
-from privet.core.sensitivity import Bounds, Sensitivity, joint_sensitivity, sensitivity
+from privet.core.sensitivity import Bounds, Sensitivity, among, joint_sensitivity, sensitivity
 from privet.core.top import apart, top_for, top_for_rho
 from privet.core.unit import Neighbors
 from privet.errors import RefusedQueryError
@@ -92,7 +92,7 @@ class Setting:
         """Of the cells that are measured."""
         if self.limit is None:
             return self
-        return replace(self, cells=self.limit, bounds=self.bounds.among(self.limit), limit=None)
+        return replace(self, cells=self.limit, bounds=among(self.bounds, self.limit), limit=None)
 
 
 @claim("people-of-the-rest")

@@ -25,9 +25,10 @@ class Bounds:
         """Whether `in_all` leaves out rows that the other two would keep."""
         return self.in_all is not None and self.in_all < self.groups * self.rows
 
-    def among(self, cells: int) -> Bounds:
-        """Of so many chosen cells: a unit cannot have more groups than that."""
-        return replace(self, groups=min(self.groups, cells))
+
+def among(bounds: Bounds, cells: int) -> Bounds:
+    """Of so many chosen cells: a unit cannot have more groups than that."""
+    return replace(bounds, groups=min(bounds.groups, cells))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
