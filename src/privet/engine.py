@@ -37,9 +37,7 @@ class NoiseSource(Protocol):
     """Where noise comes from: the operating system, except in vaults created for testing."""
 
     def draw(self, law: Law, size: int) -> Integers: ...
-
     def choose(self, spread: Spread, measure: Measure, law: Choice) -> int: ...
-
     def top(self, scores: Sequence[int], law: Top) -> list[int]: ...
 
 
@@ -118,9 +116,7 @@ def run(charge: Charge, tasks: Sequence[Task], gate: Gate, fit: Fit | None = Non
     charge = _about(charge, [*tasks, *others])
     for each in others or (None,):  # whichever is picked
         _check(charge, tasks, gate, each)  # 1 sensitivity and 2 price
-    written, waiting = (
-        [[gate.backend.write(one) for one in _stages(task)] for task in some] for some in (tasks, others)
-    )
+    written, waiting = ([[gate.backend.write(x) for x in _stages(task)] for task in some] for some in (tasks, others))
     receipt = gate.ledger.spend(charge)  # 3 durable, or raises; no data read yet
     noise = Watched(gate.noise)
     try:
@@ -297,8 +293,7 @@ def _best(stages: Sequence[Task], law: Top, written: Sequence[object], backend: 
     if len(scores) != len(keys) or len(chosen) != law.rounds:
         raise ValueError("the number of cells differs from the number that was priced")
     measuring = measuring.showing(chosen)
-    noisy = _added(measuring, backend.exact(measuring, written[1]), noise)
-    return _Noisy([*noisy, []], chosen)
+    return _Noisy([*_added(measuring, backend.exact(measuring, written[1]), noise), []], chosen)
 
 
 @claim("one-bin-a-unit")
@@ -336,9 +331,8 @@ def _body(found: Sequence[_Noisy], place: int | None = None) -> bytes:
     body: dict[str, Any] = {"noisy": [vector for one in found for vector in one.vectors]}
     if place is not None:
         body["picked"] = place
-    shown = [plain_keys(key) for one in found for key in one.shown or ()]
     if any(one.shown is not None for one in found):
-        body["keys"] = shown
+        body["keys"] = [plain_keys(key) for one in found for key in one.shown or ()]
     return json.dumps(body, separators=(",", ":")).encode()
 
 

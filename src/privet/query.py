@@ -13,7 +13,7 @@ from privet.backends import Task
 from privet.catalog.declarations import Table
 from privet.core.accountant import how_many
 from privet.core.cells import Keys, keys_from
-from privet.core.laws import Top
+from privet.core.laws import DiscreteLaplace, Top
 from privet.core.loss import Loss
 from privet.core.plan import Plan, fingerprint
 from privet.core.rational import show
@@ -199,13 +199,14 @@ class Query:
     def choosing(self, secret: bytes) -> Task:
         """How many rows units have, from which the limits are chosen."""
         assert self.fitting is not None  # noqa: S101  asked by `release`
-        chosen, task = self.fitting, self.task(secret)
+        chosen, task, law = self.fitting, self.task(secret), self.fitting.histogram.law
+        assert isinstance(law, DiscreteLaplace)  # noqa: S101  as `fitting` made it
         return replace(
             task,
             habits=("in_all",),
             bins=chosen.bins,
             measures=(UNITS_IN_BINS,),
-            laws=(chosen.histogram.law,),
+            laws=(law,),
             bounds=replace(task.bounds, rows=chosen.rows),
         )
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from support.refusals import raises_code
 
 import privet as pv
 from privet import recheck
@@ -20,8 +21,12 @@ from privet.backends.duckdb import DuckDb
 from privet.backends.reference import Reference, measured
 from privet.core.cells import Keys
 from privet.core.laws import DiscreteGaussian, DiscreteLaplace, Law, Top
+from privet.core.loss import Loss
 from privet.core.measures import Role
-from privet.errors import ReleaseFailedError
+from privet.engine import Fit, run
+from privet.errors import RefusedQueryError, ReleaseFailedError
+from privet.estimates.pricing import EARLIER, Way, ways_of
+from privet.ledger import Charge
 from privet.query import Query
 from privet.vault import Vault
 
@@ -313,3 +318,43 @@ def test_as_many_groups_as_were_paid_for(vault: Vault, chosen: list[int]) -> Non
 def test_frames_ask_the_same(vault: Vault) -> None:
     frame = vault.table("t").group_by("ward").agg(n=pv.count()).sort("n", descending=True).head(3)
     assert frame.query(epsilon=1).request == vault.sql(BY_WARD, epsilon=1).request
+
+
+def test_a_question_that_chooses_its_limits_measures_all_groups(vault: Vault) -> None:
+    """One task is picked by noisy numbers, or some cells are: not both. The gate refuses what does."""
+    query = vault.sql(BY_WARD, epsilon=1, bounds="auto")
+    assert query.fitting is not None
+    assert not [way for way in (*query.fitting.ways, query.fitting.declared) if way.top is not None]
+    assert query.of_all_groups() is query
+    chosen = vault.sql(BY_WARD, epsilon="0.1")
+    fit = Fit(tasks=[chosen.task(b"")], pick=lambda _: 0)
+    with raises_code(RefusedQueryError, "gate-refused: no delta and chooses no cells"):
+        run(Charge(loss=query.cost, request=query.request), [query.choosing(b"")], query.gate, fit)
+    assert vault.budget.spent.epsilon == 0
+
+
+@pytest.mark.parametrize("kind", ["habits", "private"])
+def test_only_public_cells_are_chosen_by_their_scores(vault: Vault, kind: str) -> None:
+    """Habits are priced as one bin a unit, and a choice among keys that nobody declared would tell their names."""
+    query = vault.sql(BY_WARD, epsilon=1)
+    task = query.task(b"")
+    noise = task.laws[0]
+    task = (
+        replace(task, habits=("rows",), bins=4)
+        if kind == "habits"
+        else replace(task, cells=replace(task.cells, private=True), laws=(noise, noise), threshold=10**6)
+    )
+    loss = Loss(epsilon=Fraction(50), delta=Fraction(1, 10**9), rho=Fraction(2500), rho_delta=Fraction(1, 10**9))
+    with raises_code(RefusedQueryError, "gate-refused: cells are chosen that are not public"):
+        run(Charge(loss=loss, request=query.request), [task], query.gate)
+    assert vault.budget.spent.epsilon == 0
+
+
+def test_what_was_asked_of_all_groups_is_an_earlier_way(vault: Vault) -> None:
+    """The first of them as it would be asked without LIMIT, the others as earlier versions asked it."""
+    query = vault.sql(BY_WARD, epsilon=1)
+    assert ways_of(query.priced) == {Way.TOP}
+    everything = vault.sql(BY_WARD.partition(" ORDER")[0], epsilon=1)
+    assert query.of_all_groups().request == everything.request
+    assert [former.top for former in query.earlier()] == [None] * 3
+    assert not any(Way.TOP in ways for ways in EARLIER)

@@ -26,10 +26,9 @@ class Task:
     table; `beside` has the other tables of the query. `secret` keys the hash that decides which rows and groups of a
     unit are kept; it is new for every release. `laws` has the noise of each measure and, if keys are not public, last
     the noise of the keys: a key is shown if its noisy number of units is at least `threshold`. With `habits`, some of
-    HABITS by name, the task asks how many units have how many of these instead, in as many `bins`.
-
-    With `top`, cells are public, and some of them are chosen by this score and law. The back end is asked twice: for
-    `scoring`, about all cells, and for `measuring`, about those that are chosen.
+    HABITS by name, the task asks how many units have how many of these instead, in as many `bins`. With `top`, cells
+    are public, and some of them are chosen by this score and law: the back end is asked twice, for `scoring` about all
+    cells, and for `measuring` about those that are chosen.
     """
 
     table: Table

@@ -60,8 +60,7 @@ class Reference:
         return dict(Counter(key for key, _ in {(kept.key, kept.unit) for kept in self._kept(task)}))
 
     def habits(self, task: Task, _: object = None) -> Habits:
-        """How many units have 1, 2, 3-4, 5-8, ... groups; of rows in their largest group, the same; and of all rows, of
-        which at most `bounds.rows` count in each group."""
+        """As `Backend.habits` says."""
         units: dict[object, Counter[int]] = defaultdict(Counter)
         for kept in _passing(task, self._rows):
             units[kept.unit][kept.cell] += 1

@@ -139,30 +139,6 @@ def _ways(
             yield from _joint(read, _amount(price.epsilon, "epsilon", MOST), delta, NUMBERS[way])
 
 
-def _ways(
-    read: Outline, price: Price, delta: Fraction | None, allowed: frozenset[Way]
-) -> Iterator[Iterator[Candidate]]:
-    """Each kind of noise that the price can buy."""
-    for_keys = None if read.former or not read.cells.private else delta
-    for variant in variants(read):
-        if price.epsilon is None:
-            rho = _amount(price.rho, "rho", MOST**2 // 2)
-            yield _shared(variant, Gauge.RHO, rho, None) if delta is None else _booked(variant, rho, delta)
-            if for_keys is not None:
-                yield _with_keys(variant, for_keys, rho=rho)
-        else:
-            epsilon = _amount(price.epsilon, "epsilon", MOST)
-            yield _shared(variant, Gauge.EPSILON, epsilon, delta)
-            yield _gaussian(variant, epsilon, delta)
-            if for_keys is not None:
-                yield _with_keys(variant, for_keys, epsilon=epsilon)
-                yield _beside_keys(variant, epsilon, for_keys)
-    if price.epsilon is not None:
-        squared = any(one.function in SQUARED for one in read.plan.aggregates)
-        for way in sorted(allowed & ({Way.PAIRS, Way.SQUARES} if squared else {Way.PAIRS})):
-            yield from _joint(read, _amount(price.epsilon, "epsilon", MOST), delta, NUMBERS[way])
-
-
 def example_delta(budget: Budget) -> str:
     """A tenth of what all questions together may use of the budget's delta."""
     return f"{float(budget.delta / 40):.2g}"
