@@ -29,13 +29,14 @@ from privet.core.sensitivity import Bounds
 from privet.core.unit import Neighbors
 from privet.estimates.calibration import gaussian_for
 from privet.estimates.priced import Priced, outline
-from privet.estimates.pricing import Price, ask
+from privet.estimates.pricing import EVERY, Price, Way, ask
 from privet.estimates.split import costs, error
 
 WIDTH = 100
 KINDS = {"x": Integer(0, WIDTH), "y": Integer(0, WIDTH)}
 BUDGET = Budget(9, "1e-6")
 EPSILONS = (0.1, 0.5, 1.0, 2.0, 4.0)
+WAYS = {1: frozenset[Way](), 2: frozenset({Way.PAIRS}), 3: EVERY}  # by how many numbers a row may share out
 Row = dict[str, Any]
 
 
@@ -53,7 +54,7 @@ def asked(*functions: Function, relation: Neighbors = Neighbors.ADD_REMOVE, most
         outputs=tuple(one.name for one in made),
     )
     bounds = Bounds(groups=1, rows=1, neighbors=relation)
-    return ask(outline(plan, KINDS, bounds), BUDGET, Price(epsilon=1), most=most)
+    return ask(outline(plan, KINDS, bounds), BUDGET, Price(epsilon=1), allowed=WAYS[most])
 
 
 COVARIANCES = (Function.COVAR_POP, Function.COVAR_SAMP, Function.CORR)
