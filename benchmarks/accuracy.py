@@ -29,18 +29,18 @@ from privet.core.sensitivity import Bounds
 from privet.core.unit import Neighbors
 from privet.estimates.calibration import gaussian_for
 from privet.estimates.priced import Priced, outline
-from privet.estimates.pricing import EVERY, Price, Way, ask
+from privet.estimates.pricing import Price, Way, ask
 from privet.estimates.split import costs, error
 
 WIDTH = 100
 KINDS = {"x": Integer(0, WIDTH), "y": Integer(0, WIDTH)}
 BUDGET = Budget(9, "1e-6")
 EPSILONS = (0.1, 0.5, 1.0, 2.0, 4.0)
-WAYS = {1: frozenset[Way](), 2: frozenset({Way.PAIRS}), 3: EVERY}  # by how many numbers a row may share out
+LISTED: tuple[tuple[Way, ...], ...] = ((), (Way.PAIRS,), tuple(Way))
 Row = dict[str, Any]
 
 
-def asked(*functions: Function, relation: Neighbors = Neighbors.ADD_REMOVE, most: int = 3) -> Priced:
+def asked(*functions: Function, relation: Neighbors = Neighbors.ADD_REMOVE, ways: Sequence[Way] = tuple(Way)) -> Priced:
     """A question about column x at epsilon 1, each row a unit, without missing values."""
     made = [
         Aggregate(name=f"a{place}", function=one, value=Column("x"), second=Column("y") if one in COVARIANCES else None)
@@ -54,7 +54,7 @@ def asked(*functions: Function, relation: Neighbors = Neighbors.ADD_REMOVE, most
         outputs=tuple(one.name for one in made),
     )
     bounds = Bounds(groups=1, rows=1, neighbors=relation)
-    return ask(outline(plan, KINDS, bounds), BUDGET, Price(epsilon=1), allowed=WAYS[most])
+    return ask(outline(plan, KINDS, bounds), BUDGET, Price(epsilon=1), allowed=frozenset(ways))
 
 
 COVARIANCES = (Function.COVAR_POP, Function.COVAR_SAMP, Function.CORR)
@@ -146,7 +146,7 @@ def by_three(total: float, square: float, count: float, m: float, s: float) -> f
 
 def apart(relation: Neighbors) -> tuple[float, float, float]:
     """The scales of a sum, of its squares and of the count, asked for separately, in this order."""
-    parts = asked(Function.VAR_POP, relation=relation, most=1).parts
+    parts = asked(Function.VAR_POP, relation=relation, ways=()).parts
     found = {part.measure.role: float(part.law.scale) / part.measure.size for part in parts}  # type: ignore[union-attr]
     total, square = (
         float(part.law.scale) / part.measure.size  # type: ignore[union-attr]
@@ -161,7 +161,7 @@ def variances() -> Iterator[Row]:
     variance that there can be, at this share."""
     for relation in Neighbors:
         one = scales(asked(Function.VAR_POP, relation=relation))[Role.SQUARES]
-        two = scales(asked(Function.VAR_POP, relation=relation, most=2))
+        two = scales(asked(Function.VAR_POP, relation=relation, ways=[Way.PAIRS]))
         for m in (0.0, 0.5, 0.9):
             for share in (0.05, 1 / 3):
                 s = share * (1 - m * m)
@@ -202,7 +202,7 @@ def together() -> Iterator[Row]:
     }
     for name, functions in questions.items():
         for relation in Neighbors:
-            ways = [_whole(asked(*functions, relation=relation, most=most)) for most in (1, 2, 3)]
+            ways = [_whole(asked(*functions, relation=relation, ways=allowed)) for allowed in LISTED]
             yield {
                 "question": name,
                 "relation": str(relation),

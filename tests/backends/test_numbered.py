@@ -28,7 +28,7 @@ from privet.core.cells import cells_of
 from privet.core.expression import Arithmetic, Column, Compare, Expression, Literal, Relation, Sign
 from privet.core.measures import measures_of
 from privet.core.narrow import narrowed
-from privet.core.origin import MOST_ROWS, check_clamped, in_one_group, rows_of_a_unit, shapes_of
+from privet.core.origin import MOST_ROWS, check_clamped, rows_of_a_unit, shapes_of, varying_keys
 from privet.core.plan import Aggregate, By, Function, Joined, Key, Numbered, Origin, PerUnit, Plan, Scan
 from privet.core.schema import Boolean, Category, Integer, Text
 from privet.core.sensitivity import Bounds
@@ -304,7 +304,7 @@ def test_a_constant_column_is_constant_among_numbered_rows() -> None:
 
     def one(name: str, origin: Origin) -> bool:
         plan = Plan(table="a", origin=origin, keys=(Key(name="k", value=Column(name)),), aggregates=(), outputs=())
-        return in_one_group(plan, kinds)
+        return not varying_keys(plan, kinds)
 
     origin = numbered(DAY, columns=("sex", "ward"))
     assert one("sex", origin)

@@ -43,10 +43,10 @@ def run(capsys: pytest.CaptureFixture[str], *words: str) -> str:
 def test_the_draft_of_a_raw_file_reads_every_value(capsys: pytest.CaptureFixture[str]) -> None:
     told = run(capsys, "describe", "police.csv", "--out", "police.toml")
     assert "times with an offset become UTC" in told
-    assert "less than 10% of the values cannot be read so and count as missing" in told
+    assert "less than 10% of the values cannot be read and count as missing" in told
     added = run(capsys, "add", "v", "police.csv", "--columns", "police.toml", "--rows-are-units")
     assert re.findall("^note: .*", added, re.MULTILINE) == [
-        "note: 'loss': 30 of 300 values cannot be read so and count as missing"
+        "note: 'loss': 30 of 300 values cannot be read and count as missing"
     ]
     with open_vault("v") as vault:
         names = ("reported", "occurred", "closed", "loss", "share", "weight")

@@ -92,16 +92,16 @@ def test_little_to_gain_spends_nothing() -> None:
     assert obstacle(read_of(), Price(epsilon=1)) == ""
     assert is_open(read_of())
     for price in (Price(rho="0.1"), Price(within=9), Price(epsilon=1, delta="1e-9")):
-        assert obstacle(read_of(), price) == "limits are chosen at a price in epsilon alone"
+        assert obstacle(read_of(), price) == "only a price in epsilon without a delta can choose limits"
     assert obstacle(read_of(), Price(epsilon=1), people=False) == "each row is a unit"
     assert obstacle(read_of(keys=("city",)), Price(epsilon=1)) == "its groups are not public"
     assert "fewer than 4 groups" in obstacle(read_of(keys=()), Price(epsilon=1))
     assert "fewer than 4 groups" in obstacle(read_of(keys=("sex",)), Price(epsilon=1))
     assert not is_open(read_of(keys=("sex",)))
     assert obstacle(read_of(keys=("ward",), groups=1, rows=FEWEST_ROWS), Price(epsilon=1)) == ""
-    assert "fewer than 8 of a unit" in obstacle(read_of(groups=1, rows=FEWEST_ROWS - 1), Price(epsilon=1))
-    assert "fewer than 8 of a unit" in obstacle(read_of(in_all=FEWEST_ROWS - 1), Price(epsilon=1))
-    assert "fewer than 8 of a unit" in obstacle(read_of(PEOPLE), Price(epsilon=1))
+    assert "at most 7 of a unit" in obstacle(read_of(groups=1, rows=FEWEST_ROWS - 1), Price(epsilon=1))
+    assert "at most 7 of a unit" in obstacle(read_of(in_all=FEWEST_ROWS - 1), Price(epsilon=1))
+    assert "at most 7 of a unit" in obstacle(read_of(PEOPLE), Price(epsilon=1))
     assert read_of(keys=("sex", "smoker")).cells.count > FEWEST_GROUPS
     assert obstacle(read_of(keys=("sex", "smoker")), Price(epsilon=1)) == ""
 

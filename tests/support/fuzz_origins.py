@@ -23,7 +23,6 @@ from privet.backends.reference import Reference
 from privet.catalog.declarations import LIMITS
 from privet.catalog.vault_file import Table
 from privet.core.expression import Column, Expression, Greatest, Least, Literal
-from privet.core.measures import Role
 from privet.core.origin import origin_of, shapes_of, tables_in
 from privet.core.plan import Aggregate, Function, Key, Origin, Plan
 from privet.core.sensitivity import Bounds
@@ -172,7 +171,7 @@ def wrong_totals(rng: Random, question: Priced) -> Iterator[str]:
     """The names of counts and sums of which some level does not have the sums of the finest groups."""
     plan = question.plan
     finest = tuple(key.name for key in plan.keys)
-    sizes = [question.cells.count * (2 if part.measure.role is Role.PAIR else 1) for part in question.parts]
+    sizes = [question.cells.count * part.measure.numbers for part in question.parts]
     noisy = [[rng.randint(-9, 99) for _ in range(size)] for size in sizes]
     rows = rows_of(
         replace_levels(question, (*plan.levels, *(() if finest in plan.levels else (finest,)))), noisy, SHARE

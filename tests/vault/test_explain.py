@@ -92,7 +92,7 @@ def test_the_whole_page(tmp_path: Path) -> None:
         "n: groups with fewer than about 4,100 rows may be off by more than 10 %.",
         "3 noisy numbers a group share the price",
         "One patient_id may count 50 times: lower max_groups, max_rows_per_group or max_rows mean less noise, but drop"
-        ' more rows; bounds="auto" chooses, for a quarter of epsilon.',
+        ' more rows; bounds="auto" (--bounds auto) chooses, for a quarter of epsilon.',
         "Nothing was spent, and no data were touched.",
     ):
         assert words in text, words
@@ -201,8 +201,8 @@ def test_squares_and_what_is_made_of_them_are_told(tmp_path: Path) -> None:
         text = said(query(asked, book))
         mixed = said(query(question(plan((), related, where=Not(IsNull(AGE)))), book))
     for words in (
-        "three sums of age, which is u above 0 and v below 120: u * u, 2 * u * v and v * v",
-        "mean: from three noisy sums: of squares and products of how far values are above 0 and below 120 all three:",
+        "three sums, of u * u, 2 * u * v and v * v, where age is u above 0 and v below 120",
+        "mean: from three noisy sums of squares and products of how far values are above 0 and below 120 all three:",
         "one patient_id moves them by 43,200 in all groups together",
         "off by at most, if its group has 100 rows:",
         "its interval comes with the answer",
@@ -406,11 +406,11 @@ def test_the_tree_of_numbered_rows() -> None:
         by=(By(value=Column("day"), descending=True), By(value=Column("cost"))),
     )  # fmt: skip
     assert list(drawn([origin_tree(made)], "  ")) == [
-        "  └─ rows with their number k among those of the same unit and ward",
+        "  └─ rows with a number k: their place among the rows of the same unit and ward",
         "     ├─ rows of visits",
         "     ├─ only rows where age >= 18",
-        "     └─ in the order of: day, the largest first, cost; rows that are equal there, in the order of",
-        "           their values",
+        "     └─ in the order of day (largest first), cost; ties in the order of the values of the whole",
+        "           row",
     ]
     bare = dataclasses.replace(made, where=None, keys=(), by=())
     for first, last, words in (
@@ -419,7 +419,7 @@ def test_the_tree_of_numbered_rows() -> None:
         (3, None, ", from number 3 on"),
     ):
         (line, *_) = drawn([origin_tree(dataclasses.replace(bare, first=first, last=last))], "  ")
-        assert line == f"  └─ rows with their number k among those of the same unit{words}"
+        assert line == f"  └─ rows with a number k: their place among the rows of the same unit{words}"
 
 
 def test_the_tree_of_joined_rows() -> None:
@@ -582,7 +582,7 @@ AGE, DAY = Column("age"), Column("day")
         (Greatest((AGE, AGE)), "GREATEST(age, age)"),
         (Absolute(AGE), "ABS(age)"),
         (Quotient(AGE, AGE), "(age / age)"),
-        (Rounded(Rounding.DOWN, AGE, Fraction(10)), "(age rounded by floor to multiples of 10)"),
+        (Rounded(Rounding.DOWN, AGE, Fraction(10)), "FLOOR(age to multiples of 10)"),
         (Truncated(Period.WEEK, DAY), "date_trunc('week', day)"),
         (Extracted(Field.YEAR, DAY), "extract(year from day)"),
         (AsDate(DAY), "CAST(day AS DATE)"),

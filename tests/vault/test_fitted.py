@@ -112,7 +112,7 @@ def test_what_was_chosen_is_told(vault: Vault) -> None:
     assert fitted is not None
     assert fitted.to_json() == {"what": "row", "limit": 4, "declared": 50, "epsilon": 0.2, "dropped": 0.0}
     assert answer.to_json()["fitted"] == fitted.to_json()
-    assert "Chosen   4 instead of 50 rows per person in all, by a noisy histogram for epsilon 0.2 of" in str(answer)
+    assert "Chosen   at most 4 instead of 50 rows per person in all, from a noisy histogram for epsilon" in str(answer)
     assert answer.limits == ("at most 4 rows per person",)
     assert sum(row["n"] for row in answer.rows) == 300 + 60 * 3
     plain = vault.sql(BY_WARD, epsilon="0.8").release()
@@ -133,7 +133,7 @@ def test_rows_beyond_are_left_out_and_said_to_be(tmp_path: Path) -> None:
         answer = vault.sql(BY_WARD, epsilon="0.4", bounds="auto").release()
         assert answer.fitted is not None
         assert (answer.fitted.limit, answer.fitted.dropped) == (8, F(40 * 9, 2 * (2000 + 40 * F(25, 2))))
-        assert "About 8 % of the rows of all people are beyond it and left out: no interval" in str(answer)
+        assert "About 8 % of the rows of all people are beyond this limit and left out. No interval" in str(answer)
 
 
 def test_where_people_are_counted_their_groups_are_chosen(vault: Vault) -> None:
@@ -168,7 +168,7 @@ def test_everybody_at_the_declared_limits_keeps_them(tmp_path: Path) -> None:
         answer = query.release()
         assert answer.priced == query.priced == fitting_of(query).ways[-1]
         assert answer.priced.bounds == vault.sql(BY_WARD, epsilon=4).priced.bounds
-        assert "Chosen   the declared limits, by a noisy histogram" in str(answer)
+        assert "Chosen   the declared limits, from a noisy histogram" in str(answer)
 
 
 def test_it_is_answered_again_free_with_the_limits_that_came_out(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -531,7 +531,7 @@ LISTED = "SELECT cost, COUNT(*) AS n FROM stays WHERE cost IN (1, 9) GROUP BY co
 def test_an_answer_from_before_limits_of_lists_stays_free(vault: Vault) -> None:
     """Earlier versions priced as many groups as there are; what they stored is found, and keeps its limits."""
     query = vault.sql(LISTED, epsilon="0.4")
-    former = next(iter(query.earlier()))
+    (former, _) = query.earlier()
     assert (query.priced.bounds.groups, former.bounds.groups) == (2, 5)
     before = query.at(former)
     assert before.error["n"] > 2 * query.error["n"]

@@ -53,13 +53,11 @@ def refusal(table: Table, found: Unread, form: Candidate | None) -> InvalidInput
     kind = table.columns[found.column]
     problem = (
         f"table {show(table.name)}: {found.unread:,} of {found.values:,} values of column {show(found.column)}"
-        f" cannot be read as {type(kind).__name__.lower()}: they would count as missing"
+        f" cannot be read as {type(kind).__name__.lower()} and would count as missing"
     )
-    remedy = (
-        f"correct the values, or declare {show(found.column)} as they are: `privet describe` drafts it from the file"
-    )
+    remedy = f"correct the values, or declare {show(found.column)} as the file has it: `privet describe` drafts that"
     if isinstance(kind, Category):
-        remedy = "list the texts as they are in the data, letter by letter: `privet describe` shows those of many rows"
+        remedy = "list the texts as they are in the data, letter by letter: `privet describe` shows the frequent ones"
     fits = Integer | Number if form is not None and form.number else Date | Timestamp
     if form is not None and isinstance(kind, fits):
         remedy = _declare(table, found.column, form)

@@ -268,7 +268,7 @@ def _check_reading(source: Source) -> None:
     if source.thousands != "" and (not is_thousands_mark(source.thousands) or source.thousands == source.decimal):
         raise InvalidInputError(
             f"thousands must be one mark other than decimal, not {show(source.thousands)}",
-            'for example "." or " "',
+            'give " ", or "," where decimal is ".", or "." where decimal is ","',
             "invalid-mark",
         )
     try:

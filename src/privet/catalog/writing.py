@@ -67,7 +67,7 @@ class Writing:
             )
         if self.date_format is not None and self.offset is not None and not named:
             raise InvalidInputError(
-                f"there is an offset, but date_format {show(self.date_format)} does not end in %z",
+                f"offset is declared, but date_format {show(self.date_format)} does not end in %z",
                 "end date_format in %z, or leave offset out",
                 "contradictory-options",
             )
@@ -88,14 +88,14 @@ def writing_from(given: object, kind: Kind) -> Writing:
         unknown = [name for name in given if name not in NAMES]
         if unknown:
             raise InvalidInputError(
-                f"there is no option {show(unknown[0])} of how a column is written",
+                f"{show(unknown[0])} is not an option for how a column is written",
                 f"the options are: {', '.join(NAMES)}",
                 "unknown-option",
             )
         given = Writing(**given)
     if not isinstance(given, Writing):
         raise InvalidInputError(
-            f"{show(given)} does not say how a column is written",
+            f"{show(given)} cannot describe how a column is written",
             'for example {"date_format": "%d.%m.%Y"}',
             "wrong-type",
         )
@@ -103,7 +103,7 @@ def writing_from(given: object, kind: Kind) -> Writing:
     for name in given.given:
         if name not in known:
             raise InvalidInputError(
-                f"{name} does not apply to a {type(kind).__name__.lower()}",
+                f"{name} does not apply to a column of kind {type(kind).__name__.lower()}",
                 f"leave it out, or declare {'a date or timestamp' if name in OF_DATES else 'an integer or number'}",
                 "unneeded-option",
             )
@@ -133,7 +133,7 @@ def _check_format(text: object) -> None:
     if "" in codes or len(said) < len(codes) or not said >= DAY:
         raise InvalidInputError(
             f"date_format {show(text)} does not name day, month and year once each",
-            'use %d, %m (or %b, %B) and %Y (or %y), such as "%d.%m.%Y"; of a time also %H (or %I with %p), %M, %S, %f,'
+            'use %d, %m (or %b, %B) and %Y (or %y), such as "%d.%m.%Y"; for times also %H (or %I with %p), %M, %S, %f,'
             " and %z at its end",
             "wrong-format",
         )

@@ -60,7 +60,7 @@ def _question_options(command: argparse.ArgumentParser) -> None:
     limits.add_argument(
         "--bounds",
         choices=["auto"],
-        help="spend a quarter of epsilon on choosing fewer rows than that, where this errs less",
+        help="spend a quarter of epsilon to choose lower limits, where this reduces the error",
     )
     groups = command.add_argument_group("groups")
     groups.add_argument("--private-keys", action="store_true", help="show only groups with enough people")

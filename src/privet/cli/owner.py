@@ -209,7 +209,7 @@ def _counts(unread: Mapping[str, tuple[int, int]]) -> dict[str, dict[str, int]]:
 def _print_unread(unread: Mapping[str, tuple[int, int]]) -> None:
     """For the owner alone: it is counted in the data."""
     for name, (count, values) in unread.items():
-        print(f"note: {one_line(show(name))}: {count:,} of {values:,} values cannot be read so and count as missing")
+        print(f"note: {one_line(show(name))}: {count:,} of {values:,} values cannot be read and count as missing")
 
 
 def _declared(options: argparse.Namespace, vault: Vault) -> Table:

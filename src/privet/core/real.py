@@ -108,7 +108,7 @@ def _check(real: e.Root | e.Logarithm | e.Exponential, inner: _Inner) -> None:
     if isinstance(real, e.Exponential):
         if ends[1] > HIGHEST:
             raise RefusedQueryError(
-                f"EXP is taken of numbers up to {_shown(ends[1])}, and what comes out would be too large to sum",
+                f"EXP is taken of numbers up to {_shown(ends[1])}: the result would be too large to sum",
                 f"write EXP(LEAST({name}, {HIGHEST})), or a smaller limit that few values exceed",
                 "too-large",
             )
@@ -120,7 +120,7 @@ def _check(real: e.Root | e.Logarithm | e.Exponential, inner: _Inner) -> None:
             digits = -math.ceil(math.log10((ends[1] - ends[0]) / MOST_VALUES))
             coarser = f"ROUND({name}, {digits})" if digits >= 0 else f"ROUND({name} / 1e{-digits}) * 1e{-digits}"
             raise RefusedQueryError(
-                f"{what} is taken of {int(many) + 1:,} different values, and {MOST_VALUES:,} is the most",
+                f"{what} is taken of {int(many) + 1:,} different values: the limit is {MOST_VALUES:,}",
                 f"take a coarser step: {what}({coarser}); with frames {_framed(real.item)}.round({digits})",
                 "too-fine",
             )
@@ -130,7 +130,7 @@ def _without_value(real: e.Root | e.Logarithm, ends: Ends) -> RefusedQueryError:
     what, name = _name(real), _named(real.item)
     if isinstance(real, e.Root):
         return RefusedQueryError(
-            f"{what} has no value below 0, and is taken of numbers from {_shown(ends[0])} on",
+            f"{what} has no value below 0, but is taken of numbers from {_shown(ends[0])} on",
             f"write {what}(GREATEST({name}, 0)), or keep rows WHERE {name} >= 0; with frames"
             f" {_framed(real.item)}.clip(0), or .filter({_framed(real.item)} >= 0)",
             "out-of-domain",
@@ -138,7 +138,7 @@ def _without_value(real: e.Root | e.Logarithm, ends: Ends) -> RefusedQueryError:
     left_out = f" {what}(NULLIF({name}, 0)), which leaves those rows out, or" if not ends[0] else ""
     least = _least(ends[1])
     return RefusedQueryError(
-        f"{what} has no value at 0 and below, and is taken of numbers from {_shown(ends[0])} on",
+        f"{what} has no value at 0 and below, but is taken of numbers from {_shown(ends[0])} on",
         f"write{left_out} {what}(GREATEST({name}, {least})), or keep rows WHERE {name} > 0; with frames"
         f" {_framed(real.item)}.clip({least}), or .filter({_framed(real.item)} > 0)",
         "out-of-domain",
@@ -155,7 +155,7 @@ def _check_one_of(what: str, number: int, allowed: Sequence[int]) -> None:
 def _divides_by_zero(divisor: Expression, shape: Shape) -> RefusedQueryError:
     name, framed, least = _named(divisor), _framed(divisor), _least(shape.high * shape.step)
     return RefusedQueryError(
-        f"a value is divided by {name}, which can be 0" if name != "x" else "a value is divided by what can be 0",
+        f"a value is divided by {name}, which can be 0" if name != "x" else "a divisor can be 0",
         f"divide by NULLIF({name}, 0), which leaves those rows out, or by GREATEST({name}, {least}), or keep rows WHERE"
         f" {name} > 0; with frames divide by {framed}.clip({least}), or .filter({framed} > 0)",
         "out-of-domain",

@@ -121,13 +121,13 @@ def obstacle(read: Outline, price: Price, *, people: bool = True) -> str:
     if not people:
         return "each row is a unit"
     if price.epsilon is None or price.delta is not None:
-        return "limits are chosen at a price in epsilon alone"
+        return "only a price in epsilon without a delta can choose limits"
     if read.cells.private:
         return "its groups are not public"
     if most_of(read) < FEWEST_ROWS:
-        return f"fewer than {FEWEST_ROWS} of a unit count anyway"
+        return f"at most {FEWEST_ROWS - 1} of a unit count anyway"
     if read.cells.count < FEWEST_GROUPS:
-        return f"it has fewer than {FEWEST_GROUPS} groups, where a choice errs more than it spares"
+        return f"it has fewer than {FEWEST_GROUPS} groups, where choosing costs more than it saves"
     return ""
 
 

@@ -201,7 +201,7 @@ class Frame:
             )
         if not order_by:
             raise InvalidInputError(
-                "which row is the first is not said", 'name the column: .first_per_unit("day")', "missing-order"
+                "nothing says which row is the first", 'name the column: .first_per_unit("day")', "missing-order"
             )
         items = [self._key(item)[1].expression for item in order_by]
         used = {column for term in self.columns.values() for column in columns_of(term.expression)} | used_in(items)

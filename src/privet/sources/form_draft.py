@@ -80,14 +80,15 @@ def notes_of(fact: ColumnFacts) -> list[str]:
     """How the texts of a column are read, where they could be read in another way; and how many cannot."""
     if fact.several:
         return [
-            f"its dates have several forms ({', '.join(fact.several)}): write them in one to ask about them as dates"
+            f"its dates have several forms ({', '.join(fact.several)}): write them all in one form to ask about them"
+            " as dates"
         ]
     if fact.form is None:
-        return ["one text is no number and counts as missing"] if "number" in fact.fits and fact.odd else []
+        return ["one text is not a number and counts as missing"] if "number" in fact.fits and fact.odd else []
     notes = _of_numbers(fact.form) if fact.form.number else _of_moments(fact.form)
     if fact.form.unread:
         most = next(share for share in SHARES if fact.form.unread <= share)
-        notes.append(f"less than {most:.1%} of the values cannot be read so and count as missing".replace(".0%", "%"))
+        notes.append(f"less than {most:.1%} of the values cannot be read and count as missing".replace(".0%", "%"))
     return notes
 
 
@@ -96,7 +97,7 @@ def _of_moments(form: Candidate) -> list[str]:
     if written.offset is not None:
         notes.append('times with an offset become UTC: 14:00+02:00 is 12:00 (offset = "ignore" keeps 14:00)')
     if form.rival is not None and form.rival.date_format:
-        notes.append(f'day and month could be the other way round: then date_format = "{form.rival.date_format}"')
+        notes.append(f'day and month could be the other way round: then write date_format = "{form.rival.date_format}"')
     if written.date_format and "%y" in written.date_format:
         notes.append("years 69 to 99 are 1969 to 1999, 00 to 68 are 2000 to 2068")
     return notes
@@ -105,9 +106,9 @@ def _of_moments(form: Candidate) -> list[str]:
 def _of_numbers(form: Candidate) -> list[str]:
     notes = []
     for mark in form.writing.marks:
-        notes.append('"45 %" is read as 45' if mark == "%" else f"{show(mark)} beside a number does not count")
+        notes.append('"45 %" is read as 45' if mark == "%" else f"{show(mark)} beside a number is ignored")
     if len(form.writing.marks) > 1:
-        notes.append("numbers with different marks are not converted into each other")
+        notes.append("numbers with different marks are taken as they are: nothing is converted")
     if form.rival is not None:
         said = "1,234" if form.writing.thousands == "," or form.rival.thousands == "," else "1.234"
         one, other = ("1234", "1.234") if form.writing.thousands else ("1.234", "1234")

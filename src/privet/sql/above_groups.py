@@ -59,7 +59,7 @@ def flat(tree: exp.Select, known: Known) -> exp.Select:
     if (inner.args.get("limit") or inner.args.get("offset")) and given(tree) & {"where", "order", "limit", "offset"}:
         with at(inner.args.get("limit") or inner.args.get("offset")):
             raise RefusedQueryError(
-                "the sub-query has a LIMIT, and more is asked of its rows", LIMITED, "unsupported-sql"
+                "the sub-query has a LIMIT, and the outer query has conditions on its rows", LIMITED, "unsupported-sql"
             )
     _write_out_groups(inner, groups, known)
     inner.set("expressions", [new for item in tree.expressions for new in _selected(item, groups)])

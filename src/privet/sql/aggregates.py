@@ -135,7 +135,8 @@ class Aggregates:
             unit = short(next((unit for item in self.scope.items for unit in item.rows.units), "patient_id"))
             raise RefusedQueryError(
                 f"{written(node)} would show the value of one row",
-                f"take it of each unit's rows, in a sub-query with GROUP BY {unit}, and aggregate the result",
+                f"take it for each person in a sub-query (SELECT {unit}, ... AS v ... GROUP BY {unit}), and aggregate v"
+                " outside, for example AVG(v)",
                 "unsupported-function",
             )
         value, by, wanted = of_one_row(node, condition, self.row(node.name.upper()))

@@ -26,7 +26,7 @@ SMALLEST = ("ARG_MIN", "ARGMIN", "MIN_BY")
 LARGEST = ("ARG_MAX", "ARGMAX", "MAX_BY")
 FIRST, LAST = "FIRST", "LAST"
 OF_ONE_ROW = (*SMALLEST, *LARGEST, FIRST, LAST)
-NO_ORDER = "which row is the first is not said"
+NO_ORDER = "nothing says which row is the first"
 ONE = literal(Fraction(1))
 Spec = tuple[tuple[Expression, ...], tuple[By, ...]]
 
@@ -65,17 +65,21 @@ def window(node: exp.Window, read: Read, scope: Scope) -> Spec:
     listed: list[exp.Expr] = node.args.get("partition_by") or []
     if not isinstance(node.this, exp.RowNumber) or given(node) - {"this", "partition_by", "order", "over"}:
         raise RefusedQueryError(
-            f"{written(node)} is not answered", "of windows in a sub-query only ROW_NUMBER() is", "unsupported-function"
+            f"{written(node)} is not answered",
+            "the one window in a sub-query is ROW_NUMBER() OVER (PARTITION BY unit ORDER BY day)",
+            "unsupported-function",
         )
     if not any(item.rows.people for item in scope.items):
         raise RefusedQueryError(
-            "no unit has several rows here: each row is a unit, or public", "ask the rows themselves", "rows-are-units"
+            "no unit has several rows here: each row is a unit, or public",
+            "leave out ROW_NUMBER, and ask about the rows",
+            "rows-are-units",
         )
     unit = short(next((unit for item in scope.items for unit in item.rows.units), "patient_id"))
     if not any(scope.is_unit(key) for key in listed):
         raise RefusedQueryError(
             f"{written(node)} puts the rows of several people in one order",
-            f"write PARTITION BY {unit}, so that the rows of each are numbered by themselves",
+            f"write PARTITION BY {unit}, so that the rows of each person are numbered separately",
             "not-per-unit",
         )
     keys = tuple(read(key).expression for key in listed if not scope.is_unit(key))

@@ -109,7 +109,7 @@ def _beside(
 FARTHEST = 10**12  # rows
 SCALAR = "ask for the number in a query of its own and write it here; or a JOIN with a sub-query that has GROUP BY unit"
 WINDOWS = (
-    "of windows two kinds are answered: SUM(COUNT(*)) OVER () and SUM(SUM(x)) OVER (PARTITION BY keys) in SELECT beside"
+    "two kinds of windows are answered: SUM(COUNT(*)) OVER () and SUM(SUM(x)) OVER (PARTITION BY keys) in SELECT beside"
     " GROUP BY, and ROW_NUMBER() OVER (PARTITION BY unit ORDER BY day) in SELECT or QUALIFY of a sub-query without"
     " GROUP BY"
 )

@@ -110,9 +110,9 @@ _SLOPE = "select COVAR_POP(y, x), VAR_POP(x), AVG(x) and AVG(y) and compute with
 _EVERY = "count the rows where it holds and where it does not: COUNT_IF(smoker), COUNT_IF(NOT smoker)"
 _LIST = "write QUANTILE(x, [0.25, 0.5, 0.75]); other lists are not answered"
 _RANKS = (
-    "rank the groups by their noisy answers: ORDER BY COUNT(*) DESC LIMIT 10; of windows ROW_NUMBER() OVER (PARTITION"
-    " BY unit ORDER BY day) is answered in a sub-query, and SUM(COUNT(*)) OVER () beside GROUP BY; for a first value"
-    " write FIRST(x ORDER BY day) with GROUP BY unit"
+    "to rank groups, write ORDER BY COUNT(*) DESC LIMIT 10; to number a person's rows, ROW_NUMBER() OVER (PARTITION BY"
+    " unit ORDER BY day) in a sub-query; for a share of the total, SUM(COUNT(*)) OVER () beside GROUP BY; for a first"
+    " value, FIRST(x ORDER BY day) with GROUP BY unit"
 )
 _TOTALS = "a key that is added up over is NULL in the answer; leave GROUPING out"
 _COLUMNS = "name the columns inside: SELECT x AS a"

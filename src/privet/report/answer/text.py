@@ -100,13 +100,13 @@ def _fitted(answer: Answer) -> list[str]:
     fitted = answer.fitted
     if fitted is None:
         return []
-    at = f"by a noisy histogram for epsilon {ceiling(fitted.epsilon, 6)} of the price"
+    at = f"from a noisy histogram for epsilon {ceiling(fitted.epsilon, 6)} of the price"
     if fitted.limit == fitted.declared:
         return [f"Chosen   the declared limits, {at}"]
-    beyond = f"About {ceiling(100 * fitted.dropped, 1)} % of the {fitted.what}s of all people are beyond it"
+    beyond = f"About {ceiling(100 * fitted.dropped, 1)} % of the {fitted.what}s of all people are beyond this limit"
     return [
-        f"Chosen   {fitted.limit:,} instead of {fitted.declared:,} {fitted.what}s per person in all, {at}.",
-        f"         {beyond} and left out: no interval accounts for that.",
+        f"Chosen   at most {fitted.limit:,} instead of {fitted.declared:,} {fitted.what}s per person in all, {at}.",
+        f"         {beyond} and left out. No interval accounts for that.",
     ]
 
 
@@ -157,7 +157,7 @@ def _printed(answer: Answer) -> list[str]:
 def _ranked(answer: Answer) -> list[str]:
     """Quantiles, MIN and MAX are chosen by rank: how far off that is, and what is not known."""
     unknown = dict.fromkeys(name for row in answer.leveled() for name, item in row.line.items() if is_unknown(item))
-    lines = ["Unknown: the released numbers fit any value of the range; ask of larger groups."] if unknown else []
+    lines = ["Unknown: the released numbers fit any value of the range. Ask about larger groups."] if unknown else []
     for recipe in answer.priced.recipes:
         part = answer.priced.parts[recipe.measures[0]]
         if isinstance(part.law, Choice) and recipe.aggregate.name in answer.columns:

@@ -100,7 +100,7 @@ def measure_words(measure: Measure) -> str:
         case Role.SQUARES:
             low, high = (end * measure.step for end in (measure.center, measure.center + measure.high))
             ends = f"u above {constant(low)} and v below {constant(high)}"
-            return f"three sums of {value}, which is {ends}: u * u, 2 * u * v and v * v"
+            return f"three sums, of u * u, 2 * u * v and v * v, where {value} is {ends}"
         case Role.PEOPLE:
             return "how many units" + (" the rest has" if measure.rest else "")
         case Role.DISTINCT:

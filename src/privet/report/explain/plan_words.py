@@ -120,7 +120,7 @@ def words_of(expression: Expression) -> str:
         case e.Absolute(item):
             return f"ABS({words_of(item)})"
         case e.Rounded(rounding, item, step):
-            return f"({words_of(item)} rounded by {rounding} to multiples of {constant(step)})"
+            return f"{rounding.upper()}({words_of(item)} to multiples of {constant(step)})"
         case e.Truncated(period, item):
             return f"date_trunc('{period}', {words_of(item)})"
         case e.Extracted(field, item):
@@ -178,12 +178,12 @@ def origin_tree(origin: Origin) -> TreeBranch:
             where = () if origin.where is None else (TreeBranch(f"only rows where {inside(origin.where)}"),)
             order = ", ".join(map(_by, origin.by)) or "no order of its own"
             return TreeBranch(
-                f"rows with their number {one_line(origin.name)} among those of the same unit"
+                f"rows with a number {one_line(origin.name)}: their place among the rows of the same unit"
                 f"{f' and {keys}' if keys else ''}{_numbers(origin)}",
                 (
                     origin_tree(origin.source),
                     *where,
-                    TreeBranch(f"in the order of: {order}; rows that are equal there, in the order of their values"),
+                    TreeBranch(f"in the order of {order}; ties in the order of the values of the whole row"),
                 ),
             )
         case _:
@@ -191,7 +191,7 @@ def origin_tree(origin: Origin) -> TreeBranch:
 
 
 def _by(one: By) -> str:
-    return f"{inside(one.value)}{', the largest first' if one.descending else ''}"
+    return f"{inside(one.value)}{' (largest first)' if one.descending else ''}"
 
 
 def _numbers(origin: Numbered) -> str:

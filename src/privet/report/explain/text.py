@@ -78,9 +78,9 @@ def _choosing(query: Query, choosing: Choosing | None) -> list[str]:
     unit, most = one_line(query.table.unit or ""), _times(choosing.limits[-1], choosing.what)
     listed = ", ".join(f"{limit:,}" for limit in choosing.limits[:-1])
     return [
-        f"   It chooses how many {choosing.what}s of each {unit} count in all: {listed} or {most}, by a noisy histogram"
-        f" for epsilon {ceiling(choosing.epsilon, 6)} of the price.",
-        f"   Errors below are with {most}, {ceiling(Fraction(choosing.most), 2)} times those without a choice; with"
+        f"   It chooses how many {choosing.what}s of each {unit} count in all: {listed} or {most}, from a noisy"
+        f" histogram for epsilon {ceiling(choosing.epsilon, 6)} of the price.",
+        f"   The errors below are for {most}: {ceiling(Fraction(choosing.most), 2)} times those without a choice. For"
         f" {choosing.limits[0]} they are {up(Fraction(choosing.least))} times those, and what is beyond is dropped.",
     ]
 
@@ -192,7 +192,7 @@ def _pair(name: str, outlook: Outlook, unit: str) -> list[str]:
     """Two sums that hold a sum and its count, or three that hold that of squares, too."""
     noise = outlook.noises[0]
     ends, squared = f"above {nearest(outlook.low)} and below {nearest(outlook.high)}", noise.role is Role.SQUARES
-    made = f"three noisy sums: of squares and products of how far values are {ends}"
+    made = f"three noisy sums of squares and products of how far values are {ends}"
     return [
         f"   {name}: from {made if squared else f'a pair of noisy sums: how far values are {ends}'}",
         f"     {'all three' if squared else 'both'}: {_moves(noise, unit).replace('moves it', 'moves them')}",
@@ -311,7 +311,7 @@ def _remedy(query: Query) -> str:
     if query.fitting is not None:
         return ""
     return (
-        '; bounds="auto" chooses, for a quarter of epsilon'
+        '; bounds="auto" (--bounds auto) chooses, for a quarter of epsilon'
         if is_open(query.priced)
         else "; privet suggest says which fit"
     )
