@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import accumulate
+from itertools import accumulate, product
 
 import mpmath as mp
 import numpy as np
@@ -44,7 +44,11 @@ class Scripted:
 
 def prefixed(u: int) -> Scripted:
     """U = u / 2**128 to many digits."""
-    return Scripted(u >> 64, u & 2**64 - 1, 0, 0, 0, 0)
+    return Scripted(*words_of(u))
+
+
+def words_of(u: int) -> tuple[int, ...]:
+    return u >> 64, u & 2**64 - 1, 0, 0, 0, 0
 
 
 @dataclass(frozen=True)
@@ -69,6 +73,17 @@ class Case:
 
     def draw(self, source: Scripted) -> int:
         return choose_by_rank(*self.arrays, self.loss, Choice(self.rate), source)
+
+
+def stretched(values: np.ndarray, counts: np.ndarray, loss: RankLoss) -> ranked.Stretches:
+    """All stretches of rows without any that nobody has."""
+    return stretches_of(values, np.concatenate([[0], np.cumsum(counts)]), loss)
+
+
+def drawn_at(stretches: ranked.Stretches, rate: Fraction, *words: int) -> int:
+    """The stretch that these words of U draw."""
+    bits = Bits(Scripted(*words))
+    return ranked._stretch(stretches, rate, bits, bits.take(64))
 
 
 # ---- rows that nobody has
@@ -102,6 +117,35 @@ def test_too_many_rows_that_nobody_has_are_refused() -> None:
     for choose in (choose_by_rank, flip_by_rank):
         with raises_code(InvalidInputError, "wrong-shape: "):
             choose(np.array([4]), many, loss, Choice(HALF))
+
+
+@pytest.mark.parametrize("rows", [(), (2, 3), (0, 2, 3), (2, 9), (0, 0, 9), tuple(range(3, 47, 3))])
+def test_only_what_weighs_nothing_is_left_out(rows: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The stretches near the target are those of the whole, in one piece, and the others are further than the reach."""
+    values, counts = Case(rows, 0, 50, 1, 0, HALF).arrays
+    ranks = np.concatenate([[0], np.cumsum(counts)])
+    cut = set()
+    for reach, unit, below, above in product((0, 2, 9), (1, 3), (0, 7), (0, 7)):
+        monkeypatch.setattr(ranked, "REACH", reach)
+        for target in range(-3, unit * (len(rows) + 14) + 3):
+            loss = RankLoss(low=0, high=50, unit=unit, target=target, below=below, above=above)
+            whole, (near, left_out) = ranked._all_of(values, ranks, loss), ranked._near(values, ranks, loss, HALF)
+            start = whole.best - near.best
+            inside = slice(start, start + len(near.sizes))
+            for name in ("starts", "sizes", "losses"):
+                assert getattr(near, name).tolist() == getattr(whole, name)[inside].tolist()
+            assert left_out == (start > 0)
+            others = np.delete(whole.losses, np.arange(len(whole.losses))[inside])
+            assert (others * HALF > reach).all()
+            cut.add((left_out, len(near.sizes) + start < len(whole.sizes)))
+    assert (len(cut) > 3) == (len(rows) > 3)  # left, right, both and neither were seen
+
+
+def test_a_draw_below_what_floats_know_looks_at_all_stretches() -> None:
+    """U = 0 draws the leftmost candidates, however little they weigh; 1 - 2**-350 the rightmost ones."""
+    case = Case(tuple(range(100, 220)), 0, 1000, 2, 120, Fraction(2))
+    assert case.draw(Scripted(*[0] * 60)) == 0
+    assert case.draw(Scripted(*[2**64 - 1] * 5, 2**64 - 2**34, *[0] * 60)) == 220
 
 
 # ---- the definition: one candidate after the other
@@ -159,12 +203,12 @@ def smallest_prefix(reaches: Callable[[int], bool]) -> int:
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_the_probability_of_every_stretch_is_the_definitions(case: Case) -> None:
     """Bisection finds where the drawn stretch changes: at the definition's sums, in all 128 bits."""
-    stretches = stretches_of(*case.arrays, case.loss)
+    stretches = stretched(*case.arrays, case.loss)
     with mp.workprec(FEW_BITS):
         sums = [mp.mpf(0), *accumulate(reference_law(case))]
         for index, start in enumerate(stretches.starts.tolist()):
             border = int(mp.ceil(sums[start - case.low] * 2**PREFIX - mp.mpf(2) ** -250))  # 0 stays 0
-            found = smallest_prefix(lambda u, i=index: ranked._stretch(stretches, case.rate, Bits(prefixed(u))) >= i)
+            found = smallest_prefix(lambda u, i=index: drawn_at(stretches, case.rate, *words_of(u)) >= i)
             if stretches.sizes[index]:
                 assert found == border
 
@@ -195,7 +239,7 @@ def test_the_law_of_the_value_by_enumeration(case: Case) -> None:
             found[case.draw(Scripted((2 * u + 1) << 57, (2 * place + 1) << 60, 0)) - case.low] += 2.0**-9
     with mp.workprec(FEW_BITS):
         law = np.array([float(p) for p in reference_law(case)])
-    sizes = stretches_of(*case.arrays, case.loss).sizes
+    sizes = stretched(*case.arrays, case.loss).sizes
     of_stretch = law * np.repeat(sizes, sizes)
     assert (np.abs(found - law) <= 2**-5 + 2**-3 * of_stretch).all()
     assert found[(law > 2**-5) & (np.repeat(sizes, sizes) <= 8)].all()
@@ -218,7 +262,7 @@ def cases(draw: st.DrawFn) -> Case:
 
 @given(cases())
 def test_stretches_are_the_definition(case: Case) -> None:
-    found = stretches_of(*case.arrays, case.loss)
+    found = stretched(*case.arrays, case.loss)
     expected = np.array(losses(case)) - min(losses(case))
     assert np.repeat(found.losses, found.sizes).tolist() == expected.tolist()
     assert found.starts[0] == case.low
@@ -237,7 +281,7 @@ def test_the_largest_ranks_and_ranges_fit() -> None:
     values, counts = np.array([-edge, 5, edge]), np.array([2**38, 2**39, 2**38])
     for target in (0, 1, 2**60, 2**60 + 1, 2**61, 2**62 - 1, 2**62, 2**70, -1):
         loss = RankLoss(low=-edge, high=edge, unit=2**22, target=target)
-        found = stretches_of(values, counts, loss)
+        found = stretched(values, counts, loss)
         assert sum(found.sizes.tolist()) == 2**63 - 1
         places = [
             (v, above)
@@ -312,7 +356,7 @@ def test_float_sums_keep_their_error(rate: Fraction, width: int, monkeypatch: py
     monkeypatch.setattr(ranked, "CHUNK", 1 << 8)
     values, counts = spread(9, 3000, width)
     loss = RankLoss(low=-width - 5, high=width + 5, unit=3, target=2 * int(counts.sum()))
-    stretches = stretches_of(values, counts, loss)
+    stretches = stretched(values, counts, loss)
     sums = ranked._float_sums(stretches, rate)
     assert (np.diff(sums) >= 0).all()
     with mp.workprec(FEW_BITS):
@@ -325,7 +369,7 @@ def test_float_sums_keep_their_error(rate: Fraction, width: int, monkeypatch: py
 def test_enclosures_hold_the_weights_and_are_tight(rate: Fraction) -> None:
     values, counts = spread(10, 400, 2**61)
     loss = RankLoss(low=-(2**61), high=2**61, unit=3, target=int(counts.sum()))
-    stretches = stretches_of(values, counts, loss)
+    stretches = stretched(values, counts, loss)
     bits, among = 64 + ranked.SPARE, (50, len(values) - 50)
     lows, highs = zip(*ranked._enclosures(stretches, rate, bits, among), strict=True)
     with mp.workprec(FEW_BITS):
@@ -343,14 +387,14 @@ def test_enclosures_hold_the_weights_and_are_tight(rate: Fraction) -> None:
 def test_a_draw_at_a_border_takes_the_bits_it_needs() -> None:
     """U agrees with a border for 64, 128 and 192 bits; the next bits put it to one side."""
     case = CASES["median of ties"]
-    stretches = stretches_of(*case.arrays, case.loss)
+    stretches = stretched(*case.arrays, case.loss)
     with mp.workprec(FEW_BITS):
         border = true_sums(stretches, case.rate)[1]
         for words in (1, 2, 3):
             u = int(mp.floor(border * mp.mpf(2) ** (64 * words)))
             script = [u >> 64 * i & 2**64 - 1 for i in range(words)][::-1]
-            assert ranked._stretch(stretches, case.rate, Bits(Scripted(*script, 0, 0, 0))) == 1
-            assert ranked._stretch(stretches, case.rate, Bits(Scripted(*script, *[2**64 - 1] * 3))) == 2
+            assert drawn_at(stretches, case.rate, *script, 0, 0, 0) == 1
+            assert drawn_at(stretches, case.rate, *script, *[2**64 - 1] * 3) == 2
 
 
 def test_integers_are_quick_for_many_values(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -366,10 +410,10 @@ def test_integers_are_quick_for_many_values(monkeypatch: pytest.MonkeyPatch) -> 
     values = np.arange(200_000) * 5
     counts = 1 + np.arange(len(values)) % 3
     loss = RankLoss(low=-10, high=10**6 + 10, unit=2, target=int(counts.sum()))
-    stretches = stretches_of(values, counts, loss)
+    stretches = stretched(values, counts, loss)
     for rate in (Fraction(1, 10**6), Fraction(1, 4)):  # all of them near, nearly all of them far
         index = ranked._settle(3 << 62, 64, stretches, rate, (0, len(values) + 1))
-        assert ranked._stretch(stretches, rate, Bits(Scripted(3 << 62))) == index
+        assert drawn_at(stretches, rate, 3 << 62) == index
     assert len(calls) <= 2 * 5  # 2, 4, 6, and the two first steps away from the target
 
 

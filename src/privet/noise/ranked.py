@@ -7,14 +7,16 @@ whose losses fall towards the one where the loss is smallest, and rise after it:
     stretches [low    ) [x0       ) [x1       ) [x2] (x2            x3] (x3      x4] (x4      high]
 
 A stretch is drawn with weight size * exp(-rate * loss), then a place in it. Floats draw it where they can prove their
-decision; integers decide the rest (docs/claims.md, rank-choice). Every call computes every weight: how long it takes
-depends on the number of different values, and not on what they are, except where a decision is closer than floats can
-tell: at most n in 2**31 draws with n stretches. Values, counts and the target are data, so errors never quote them.
+decision, from the stretches near the target: all others together weigh less than floats can err. Integers decide the
+rest (docs/claims.md, rank-choice). How many weights a call computes follows from the rate and the number of different
+values, and not from what they are, except where a decision is closer than floats can tell: at most n in 2**31 draws
+with n stretches. Values, counts and the target are data, so errors never quote them.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import math
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache
 
@@ -31,6 +33,7 @@ from privet.noise.selection import noisy_max, settled
 from privet.typing import Floats, Integers
 
 SQUARINGS = 9  # exp_float then reaches to 128: 2**63 candidates beyond it weigh less than 2**-121
+REACH = 128
 LARGEST_RATE = 1 << 20  # as a float; a loss of 1 is beyond 128 with this rate as with any larger one
 LARGEST_COUNT = 1 << 30  # of different values
 LARGEST_ROWS = 1 << 40
@@ -110,55 +113,88 @@ def choose_by_rank(values: Integers, counts: Integers, loss: RankLoss, law: Choi
     """
     if law.rate <= 0:
         raise InvalidInputError("the rate of a choice must be above 0", "give a positive epsilon", "not-positive")
-    values, counts = _checked(values, counts, loss)
+    ranks = _checked(values, counts, loss)
     bits = Bits(source)
-    stretches = stretches_of(values, counts, loss)
-    index = _stretch(stretches, law.rate, bits)
+    u = bits.take(64)
+    stretches, left_out = _near(values, ranks, loss, law.rate)
+    index, after = _between(stretches, law.rate, u)
+    if index != after or (left_out and u < FLOAT_ERROR * 2.0**64):
+        stretches = _all_of(values, ranks, loss)
+        index = _stretch(stretches, law.rate, bits, u)
     return int(stretches.starts[index]) + _place(int(stretches.sizes[index]), bits)
 
 
 @claim("rank-flip")
 def flip_by_rank(values: Integers, counts: Integers, loss: RankLoss, law: Choice) -> int:
     """One v of low ... high by permute-and-flip: the least loss after geometric noise, ties by lot. All are listed."""
-    values, counts = _checked(values, counts, loss)
-    stretches = stretches_of(values, counts, loss)
+    stretches = _all_of(values, _checked(values, counts, loss), loss)
     losses = np.repeat(stretches.losses, stretches.sizes)
     return loss.low + noisy_max(-losses, epsilon=2 * law.rate, sensitivity=1)
 
 
-def stretches_of(values: Integers, counts: Integers, loss: RankLoss) -> Stretches:
+def stretches_of(values: Integers, ranks: Integers, loss: RankLoss) -> Stretches:
     """Left of the target a value has the loss of the gap after it, right of the target that of the gap before it.
 
-    Rows that nobody has are among the counts here.
-
-    ranks[j] is unit * (rows among the first j values). A target beyond all ranks moves every loss by the same number;
-    cut to the nearest rank, it gives the losses above the least, which is that of the value whose ranks hold it.
+    ranks[j] is the number of rows at the first j values, and before them. A target beyond all ranks moves every loss by
+    the same number; cut to the nearest rank, it gives the losses above the least, which is that of the value whose
+    ranks hold it.
     """
     low, high = loss.low, loss.high
     if not len(values):
         return Stretches(starts=np.array([low]), sizes=np.array([high + 1 - low]), losses=np.array([0]), best=0)
-    ranks = np.concatenate([[0], np.cumsum(counts)]) * loss.unit
-    target = min(max(loss.target, 0), int(ranks[-1]))
-    best = max(1, int(np.searchsorted(ranks, target)))  # ranks[best - 1] < target <= ranks[best], or target 0
+    ranks = ranks * loss.unit
+    target = min(max(loss.target, int(ranks[0])), int(ranks[-1]))
+    best = max(1, int(np.searchsorted(ranks, target)))  # ranks[best - 1] < target <= ranks[best], or target ranks[0]
     starts = np.concatenate([[low], values[:best], values[best - 1 :] + 1])
     least = max(int(ranks[best - 1]) - target, target - int(ranks[best]))
     losses = np.concatenate([target - ranks[:best], [least], ranks[best:] - target]) - least
     return Stretches(starts=starts, sizes=np.diff(starts, append=high + 1), losses=losses, best=best)
 
 
-def _stretch(stretches: Stretches, rate: Fraction, bits: Bits) -> int:
-    """With C[i] the sum of the first weights, i is drawn if C[i - 1] <= U * C[last] < C[i] for a uniform U."""
-    u, known = bits.take(64), 64
-    sums = _float_sums(stretches, rate)
-    share = u * 2.0**-64
-    ends = [(share - FLOAT_ERROR) * sums[-1], (share + FLOAT_ERROR) * sums[-1]]
-    first, after = np.searchsorted(sums, ends, "right").tolist()
+def _all_of(values: Integers, ranks: Integers, loss: RankLoss) -> Stretches:
+    """With the rows that nobody has."""
+    for place, rows in ((loss.low, loss.below), (loss.high, loss.above)):
+        values, ranks = _with_rows(values, ranks, place, rows) if rows else (values, ranks)
+    return stretches_of(values, ranks, loss)
+
+
+@claim("rank-choice")
+def _near(values: Integers, ranks: Integers, loss: RankLoss, rate: Fraction) -> tuple[Stretches, bool]:
+    """The stretches whose losses are less than REACH / rate above the least, and more; and whether any were left out on
+    the left. Each different value has a row at least, so that losses grow by a unit a stretch."""
+    width = math.ceil(REACH / (rate * loss.unit)) + 2
+    sought = -(-loss.target // loss.unit) - loss.below
+    middle = int(np.searchsorted(ranks, min(max(sought, 0), int(ranks[-1]))))
+    first, last = middle - width, middle + width  # stretches start at values[first], end at values[last]
+    low, high, below, above = loss.low, loss.high, loss.below, loss.above
+    if last < len(values):
+        high, above, values, ranks = int(values[last]), 0, values[:last], ranks[: last + 1]
+    if first >= 0:
+        low, below, values = int(values[first]), 0, values[first + 1 :]
+        ranks = ranks[first + 1 :] + loss.below
+    near = replace(loss, low=low, high=high, below=below, above=above)
+    return _all_of(values, ranks, near), first >= 0
+
+
+def _stretch(stretches: Stretches, rate: Fraction, bits: Bits, u: int) -> int:
+    """With C[i] the sum of the first weights, i is drawn if C[i - 1] <= U * C[last] < C[i] for a uniform U, of which
+    `u` is the first word."""
+    known = 64
+    first, after = _between(stretches, rate, u)
     if first == after:
-        return int(first)
-    last = min(after, len(sums) - 1)
+        return first
+    last = min(after, len(stretches.sizes) - 1)
     while (index := _settle(u, known, stretches, rate, (first, last))) is None:
         u, known = u << 64 | bits.take(64), known + 64
     return index
+
+
+def _between(stretches: Stretches, rate: Fraction, u: int) -> tuple[int, int]:
+    """The stretches between which floats place U; the same one twice if they know it."""
+    sums, share = _float_sums(stretches, rate), u * 2.0**-64
+    ends = [(share - FLOAT_ERROR) * sums[-1], (share + FLOAT_ERROR) * sums[-1]]
+    first, after = np.searchsorted(sums, ends, "right").tolist()
+    return int(first), int(after)
 
 
 def _float_sums(stretches: Stretches, rate: Fraction) -> Floats:
@@ -214,34 +250,33 @@ def _place(size: int, bits: Bits) -> int:
     return u * size >> known
 
 
-def _checked(values: Integers, counts: Integers, loss: RankLoss) -> tuple[Integers, Integers]:
-    """With the rows that nobody has. The law is wrong for values out of order, so they are looked at; what is wrong
-    with them is not said."""
-    if not (
-        all(array.ndim == 1 and array.dtype == np.int64 for array in (values, counts))
-        and len(values) == len(counts) <= LARGEST_COUNT
-        and np.all(values[1:] > values[:-1])
-        and np.all(values[:1] >= loss.low)
-        and np.all(values[-1:] <= loss.high)
-        and np.all(counts > 0)
-        and counts.sum(dtype=np.float64) + loss.below + loss.above <= LARGEST_ROWS
+def _checked(values: Integers, counts: Integers, loss: RankLoss) -> Integers:
+    """How many rows are at the first j values, for every j. The law is wrong for values out of order, so they are
+    looked at; what is wrong with them is not said. Sums that do not fit would fall."""
+    if all(array.ndim == 1 and array.dtype == np.int64 for array in (values, counts)) and (
+        len(values) == len(counts) <= LARGEST_COUNT
     ):
-        raise InvalidInputError(
-            "values and counts must be int64 arrays: different values, ascending and inside the range, at most 2**30 "
-            "of them and 2**40 rows",
-            "clamp the values to the range, sort them, and count equal ones together",
-            "wrong-shape",
-        )
-    for place, rows in ((loss.low, loss.below), (loss.high, loss.above)):
-        values, counts = _with_rows(values, counts, place, rows) if rows else (values, counts)
-    return values, counts
+        ranks = np.zeros(len(counts) + 1, np.int64)
+        np.cumsum(counts, out=ranks[1:])
+        if (
+            np.all(values[1:] > values[:-1])
+            and np.all(values[:1] >= loss.low)
+            and np.all(values[-1:] <= loss.high)
+            and np.all(ranks[1:] > ranks[:-1])
+            and int(ranks[-1]) + loss.below + loss.above <= LARGEST_ROWS
+        ):
+            return ranks
+    raise InvalidInputError(
+        "values and counts must be int64 arrays: different values, ascending and inside the range, at most 2**30 "
+        "of them and 2**40 rows",
+        "clamp the values to the range, sort them, and count equal ones together",
+        "wrong-shape",
+    )
 
 
-def _with_rows(values: Integers, counts: Integers, place: int, rows: int) -> tuple[Integers, Integers]:
+def _with_rows(values: Integers, ranks: Integers, place: int, rows: int) -> tuple[Integers, Integers]:
     """With so many more rows at one place; the arrays that were given stay as they are."""
     index = int(np.searchsorted(values, place))
-    if index < len(values) and values[index] == place:
-        counts = counts.copy()
-        counts[index] += rows
-        return values, counts
-    return np.insert(values, index, place), np.insert(counts, index, rows)
+    if index == len(values) or values[index] != place:
+        values, ranks = np.insert(values, index, place), np.insert(ranks, index, ranks[index])
+    return values, ranks + rows * (np.arange(len(ranks)) > index)
