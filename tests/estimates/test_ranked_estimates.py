@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.asked import N, answer, key, ledger, plan, query, question
+from support.asked import KINDS, N, answer, key, ledger, plan, query, question
 from support.refusals import raises_code
 
 from privet.core.expression import Column, Compare, Literal, Relation
@@ -20,6 +20,7 @@ from privet.errors import InvalidInputError
 from privet.estimates.moments import Estimate
 from privet.estimates.ranked import by_rank
 from privet.report.explain.explanation import explanation
+from privet.sql import plan_of
 
 HALF = F(1, 2)
 
@@ -164,3 +165,15 @@ def test_explain_says_what_the_interval_costs(tmp_path: Path) -> None:
 def test_a_share_beyond_certainty_is_refused() -> None:
     with raises_code(InvalidInputError, "out-of-range: between 0 and 1"):
         answer(question(plan((), MEDIAN)), [50], [40], [60]).interval(1)
+
+
+def test_rounded_values_are_fewer_to_choose_among() -> None:
+    """The multiples of a step in the range; and it is another question, with another stored answer."""
+    exact, coarse = (
+        question(plan_of(f"SELECT MEDIAN({value}) AS m FROM visits", {"visits": KINDS})).parts
+        for value in ("cost", "ROUND(cost / 200) * 200")
+    )
+    for one, other in zip(exact, coarse, strict=True):  # the value and both ends
+        assert (other.measure.low, other.measure.high, other.measure.step) == (0, 25, 200)
+        assert other.law.flip and not one.law.flip  # type: ignore[union-attr]  # noqa: PT018
+        assert other.measure != one.measure

@@ -167,6 +167,7 @@ AGGREGATES: list[tuple[Any, str]] = [
     (pv.std("cost"), "STDDEV(cost)"),
     (pv.std("cost", ddof=0), "STDDEV_POP(cost)"),
     (pv.median("cost"), "MEDIAN(cost)"),
+    (pv.median((col("cost") / 200).round() * 200), "MEDIAN(ROUND(cost / 200) * 200)"),
     (pv.quantile("cost", 0.9), "QUANTILE(cost, 0.9)"),
     (pv.quantile("cost", "1/3"), "QUANTILE(cost, 1 / 3)"),
     (pv.quantile("cost", 0), "QUANTILE(cost, 0)"),
