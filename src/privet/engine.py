@@ -18,7 +18,7 @@ from privet import recheck
 from privet.backends import Backend, Spread, Task, Vector
 from privet.core.cells import Keys, in_order, plain_keys
 from privet.core.claim import claim
-from privet.core.laws import Choice, DiscreteGaussian, DiscreteLaplace, Law
+from privet.core.laws import Choice, Choices, DiscreteGaussian, DiscreteLaplace, Law
 from privet.core.loss import Amount, Loss
 from privet.core.measures import KEYS, Measure, Role
 from privet.core.partition import Partition, asks_part
@@ -28,7 +28,7 @@ from privet.errors import PrivetError, RefusedQueryError, ReleaseFailedError
 from privet.ledger import Charge, Ledger, Receipt
 from privet.ledger.units import writable
 from privet.noise.fast import sampler
-from privet.noise.ranked import RankLoss, choose_by_rank, flip_by_rank
+from privet.noise.ranked import Piece, RankLoss, choose_by_rank, choose_nested, flip_by_rank
 from privet.typing import Integers
 
 BINS = 41  # for the numbers of groups and rows per unit; the last bin counts everything above 2**39
@@ -40,6 +40,8 @@ class NoiseSource(Protocol):
     def draw(self, law: Law, size: int) -> Integers: ...
 
     def choose(self, spread: Spread, measure: Measure, law: Choice) -> int: ...
+
+    def choose_all(self, spread: Spread, measure: Measure, law: Choices) -> list[int]: ...
 
 
 class FreshNoise:
@@ -53,6 +55,10 @@ class FreshNoise:
         sought = rank(measure, law, int(spread.counts.sum()))
         loss = RankLoss.of(sought, measure.low, measure.high)
         return (flip_by_rank if law.flip else choose_by_rank)(spread.values, spread.counts, loss, law)
+
+    def choose_all(self, spread: Spread, measure: Measure, law: Choices) -> list[int]:
+        """A value for each quantile of the measure, one inside the other."""
+        return choose_nested(Piece(spread.values, spread.counts, measure.low, measure.high), measure.quantiles, law)
 
 
 class Watched:
@@ -69,6 +75,10 @@ class Watched:
     def choose(self, spread: Spread, measure: Measure, law: Choice) -> int:
         self.drawn = True
         return self._noise.choose(spread, measure, law)
+
+    def choose_all(self, spread: Spread, measure: Measure, law: Choices) -> list[int]:
+        self.drawn = True
+        return self._noise.choose_all(spread, measure, law)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,18 +199,21 @@ def _parts(task: Task) -> Iterator[dict[str, Any]]:
             **kept,
             "low": measure.low,
             "high": measure.high,
-            "quantile": _text(measure.quantile),
+            "quantile": list(map(str, measure.quantiles)) if measure.quantiles else _text(measure.quantile),
             "law": _law(law),
             "threshold": task.threshold if measure.role is Role.KEYS else None,
         }
 
 
-def _law(law: Law | Choice) -> dict[str, str]:
+def _law(law: Law | Choice) -> dict[str, Any]:
     match law:
         case DiscreteLaplace():
             return {"name": "laplace", "scale": str(law.scale)}
         case DiscreteGaussian():
             return {"name": "gaussian", "variance": str(law.variance)}
+        case Choices():
+            first = "permute-and-flip" if law.flip else "exponential"
+            return {"name": "nested", "first": first, **{n: list(map(str, getattr(law, n))) for n in ("rates", "ties")}}
         case Choice():
             return {"name": "permute-and-flip" if law.flip else "exponential", "rate": str(law.rate)}
         case _:
@@ -247,7 +260,10 @@ def _added(task: Task, exact: Sequence[Vector], noise: NoiseSource) -> list[list
         cells = BINS if task.habits else task.cells.count * (2 if measure.role is Role.PAIR else 1)
         if len(vector) != cells:
             raise ValueError("the number of cells differs from the number that was priced")
-        if isinstance(law, Choice):
+        if isinstance(law, Choices):
+            chosen = [noise.choose_all(spread, measure, law) for spread in vector]  # type: ignore[arg-type]
+            noisy.append([found[place] for place in range(len(measure.quantiles)) for found in chosen])
+        elif isinstance(law, Choice):
             noisy.append([noise.choose(spread, measure, law) for spread in vector])  # type: ignore[arg-type]
         else:
             noisy.append([value + int(more) for value, more in zip(vector, noise.draw(law, cells), strict=True)])  # type: ignore[operator]

@@ -42,7 +42,7 @@ class Query:
     beside: Mapping[str, Table] = field(default_factory=dict, repr=False)  # other tables that it is asked of
     suggestion: Suggestion | None = field(default=None, repr=False)  # from which its bounds come
     part: str | None = None  # whose units are asked about; None is everybody
-    former: Priced | None = field(default=None, repr=False)  # as it was asked before there were pairs of sums
+    former: tuple[Priced, ...] = field(default=(), repr=False)  # as it was asked in earlier versions
 
     @property
     def plan(self) -> Plan:
@@ -92,19 +92,19 @@ class Query:
         charge = Charge(
             loss=self.cost, request=self.request, analyst=self.analyst, key=key, note=self.text, part=self.part
         )
-        before = None if self.former is None or fresh else self._before(key)
-        if before is not None:
-            return before
+        for former in () if fresh else self.former:
+            before = self._before(former, key)
+            if before is not None:
+                return before
         stored = self._stored(charge, fresh=fresh)
         if stored is not None:
             return self._answer(Release(receipt=stored.receipt, body=stored.body), stored.charge.loss, replayed=True)
         self.check_ready()
         return self._answer(run(charge, [self.task(self.gate.secret())], self.gate), self.cost, replayed=False)
 
-    def _before(self, key: str | None) -> Answer | None:
-        """What was answered at this price before there were pairs: a stored answer stays free in later versions."""
-        assert self.former is not None  # noqa: S101  asked by `release`
-        query = replace(self, priced=self.former, former=None)
+    def _before(self, former: Priced, key: str | None) -> Answer | None:
+        """What was answered at this price in an earlier way: a stored answer stays free in later versions."""
+        query = replace(self, priced=former, former=())
         stored = self.gate.ledger.stored(query.request)
         if stored is None or (key is not None and stored.charge.key != key):
             return None

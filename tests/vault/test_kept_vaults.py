@@ -72,9 +72,9 @@ def test_what_failed_before_a_draw_is_repeated_once_without_a_charge(kept: tuple
     with pv.open(folder) as vault:
         before = vault.budget_of("bob").spent
         query = vault.sql(FAILED, epsilon="0.125", analyst="bob")
-        assert query.former is not None
+        assert query.former
         if query.request not in {entry.request for entry in vault.ledger.entries()}:  # from before there were pairs
-            query = replace(query, priced=query.former, former=None)
+            query = replace(query, priced=query.former[-1], former=())
         assert not query.release().replayed
         assert vault.budget_of("bob").spent == before
 
@@ -98,8 +98,7 @@ def test_answers_from_before_there_were_pairs_stay_free(tmp_path: Path) -> None:
     with pv.create(tmp_path / "v.privet", budget=pv.Budget(9), testing=True) as vault:
         vault.add_table("t", {"x": list(range(50))}, unit=None, columns={"x": pv.Integer(0, 99)})
         now = vault.sql("SELECT AVG(x) AS a FROM t", epsilon=1)
-        assert now.former is not None
-        then = replace(now, priced=now.former, former=None)
+        then = replace(now, priced=now.former[-1], former=())
         first = then.release(key="mine")
         for again in (now.release(), now.release(key="mine")):
             assert again.replayed

@@ -44,6 +44,7 @@ class Measure:
     A count has no value if it counts every row; otherwise it counts where the value is not NULL. A pair is two numbers
     a cell: a row adds u = value in steps - center, from 0 to high, to one and high - u to the other. Quantiles, MIN and
     MAX are chosen from all values that are there, in steps; `quantile` is a share of the rows, `end` an interval's.
+    With `quantiles` it is as many numbers a cell, ascending, one inside the other; `quantile` is the one chosen first.
     """
 
     role: Role
@@ -54,6 +55,7 @@ class Measure:
     step: Fraction = Fraction(1)
     quantile: Fraction | None = None
     end: End | None = field(default=None, metadata={"added": True})
+    quantiles: tuple[Fraction, ...] = field(default=(), metadata={"added": True})
 
     @property
     def size(self) -> int:
@@ -66,7 +68,8 @@ class Recipe:
     """Which measures an aggregate is made of, by number, in the order in which `estimate` reads them.
 
     A sum is one measure, or a centered one and the count that puts the center back. Moments end with their count. A
-    quantile is one measure, or three: the value, and the low and the high end of its interval.
+    quantile is one measure, or three: the value, and the low and the high end of its interval. Several quantiles can
+    have the same measure for their values.
     """
 
     aggregate: Aggregate

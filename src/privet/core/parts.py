@@ -8,6 +8,7 @@ from enum import StrEnum
 from fractions import Fraction
 
 from privet.core.claim import claim
+from privet.core.families import Moves, family_for
 from privet.core.laws import Choice, DiscreteGaussian, DiscreteLaplace
 from privet.core.loss import Loss, approximate, as_replace, exp_above, pure, sequential, zcdp
 from privet.core.measures import CHOSEN, KEYS, Measure, Role
@@ -100,7 +101,11 @@ def _part(measure: Measure, setting: Setting, gauge: Gauge, share: Fraction) -> 
     if measure is KEYS:
         return _keys(far, setting, share if gauge is Gauge.EPSILON else root_below(2 * share))
     law: Law
-    if measure.role in CHOSEN:
+    if measure.quantiles:
+        moves = Moves(measure.quantiles, setting.cells, setting.bounds, gauge is Gauge.EPSILON)
+        law, loss = family_for(measure, share, moves)
+        wide = min(*law.rates, *law.ties) * WIDEST < 1
+    elif measure.role in CHOSEN:
         law, loss = choice_for(share, far, measure) if gauge is Gauge.EPSILON else choice_for_rho(share, far)
         wide = law.rate * WIDEST < 1 or rows_beyond(measure, law) > MOST_BEYOND
     elif gauge is Gauge.EPSILON:

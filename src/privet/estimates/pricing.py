@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -15,6 +15,7 @@ from privet.core.rational import below_one, positive, show
 from privet.errors import InvalidInputError, RefusedQueryError
 from privet.estimates.accuracy import price_within
 from privet.estimates.calibration import epsilon_of_rho
+from privet.estimates.families import with_families
 from privet.estimates.joint import with_pairs
 from privet.estimates.levels import most_cells
 from privet.estimates.priced import Outline, Priced, at_price, lowered, variants
@@ -58,26 +59,31 @@ class Price:
             )
 
 
+Nesting = Callable[[Outline, Gauge, Fraction], Outline]
 Candidate = tuple[float, Priced]  # with the squared error of all aggregates together
 SINGLE = (Function.COUNT, Function.COUNT_DISTINCT, Function.SUM)
 
 
-def ask(read: Outline, budget: Budget, price: Price, *, finite: bool = False, pairs: bool = True) -> Priced:
+def ask(read: Outline, budget: Budget, price: Price, *, finite: bool = False, without: Collection[str] = ()) -> Priced:
     """The question at a price, or at the lowest price that is accurate enough. `finite`: every price has an epsilon.
-    Without `pairs`, by single numbers."""
+    Without "pairs" and "families" it is answered as it was before there were any."""
     delta = _delta(read, budget, price)
     if price.within is not None:
         return _within(read, budget, _targets(read, price), finite=finite)
     ways: list[Iterator[Candidate]] = []
+    nested: Nesting = _apart if "families" in without else with_families
     for variant in variants(read):
         if price.epsilon is None:
             rho = _amount(price.rho, "rho", MOST**2 // 2)
-            ways.append(_shared(variant, Gauge.RHO, rho, None) if delta is None else _booked(variant, rho, delta))
+            one = nested(variant, Gauge.RHO, rho)
+            ways.append(_shared(one, Gauge.RHO, rho, None) if delta is None else _booked(one, rho, delta))
         else:
             epsilon = _amount(price.epsilon, "epsilon", MOST)
-            ways += [_shared(variant, Gauge.EPSILON, epsilon, delta), _gaussian(variant, epsilon, delta)]
-    if price.epsilon is not None and pairs:
-        ways.append(_joint(read, _amount(price.epsilon, "epsilon", MOST), delta))
+            ways.append(_shared(nested(variant, Gauge.EPSILON, epsilon), Gauge.EPSILON, epsilon, delta))
+            ways.append(_gaussian(nested(variant, Gauge.RHO, epsilon), epsilon, delta))
+    if price.epsilon is not None and "pairs" not in without:
+        epsilon = _amount(price.epsilon, "epsilon", MOST)
+        ways.append(_joint(read, epsilon, delta, nested))
     found = _best(ways)
     if finite and found.loss.epsilon is None:
         raise InvalidInputError(
@@ -86,6 +92,10 @@ def ask(read: Outline, budget: Budget, price: Price, *, finite: bool = False, pa
             "missing-delta",
         )
     return found
+
+
+def _apart(read: Outline, _gauge: Gauge, _price: Fraction) -> Outline:
+    return read
 
 
 def example_delta(budget: Budget) -> str:
@@ -177,12 +187,12 @@ def _booked(read: Outline, rho: Fraction, delta: Fraction) -> Iterator[Candidate
         yield total, replace(plain, parts=(*noisy, *keys))
 
 
-def _joint(read: Outline, epsilon: Fraction, delta: Fraction | None) -> Iterator[Candidate]:
+def _joint(read: Outline, epsilon: Fraction, delta: Fraction | None, nested: Nesting = _apart) -> Iterator[Candidate]:
     """By Laplace noise, with pairs where these err less."""
     centered = lowered(read, joint=True)
     paired = None if centered is None else with_pairs(centered)
     if paired is not None:
-        yield from _shared(paired, Gauge.EPSILON, epsilon, delta)
+        yield from _shared(nested(paired, Gauge.EPSILON, epsilon), Gauge.EPSILON, epsilon, delta)
 
 
 @claim("gaussian-price")

@@ -11,6 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
+from privet.core.families import Moves
 from privet.core.measures import CHOSEN, KEYS, Measure, Recipe, Role
 from privet.core.parts import Gauge, Setting, sensitivity_of
 from privet.core.plan import Function
@@ -35,7 +36,9 @@ MOMENTS: Mapping[Function, tuple[float, ...]] = {  # weights of the measures of 
 def costs(measures: Sequence[Measure], recipes: Sequence[Recipe], setting: Setting, gauge: Gauge) -> list[float]:
     """For each measure, its part in the squared error of all aggregates, at a price of 1."""
     weights = [KEYS_COUNT if measure is KEYS else 0.0 for measure in measures]
-    once = {(recipe.aggregate.function, recipe.measures): recipe for recipe in recipes}  # asked twice, it counts once
+    once = {  # asked twice, it counts once
+        (recipe.aggregate.function, recipe.aggregate.quantile, recipe.measures): recipe for recipe in recipes
+    }
     for recipe in once.values():
         for number, weight in zip(recipe.measures, _weights(recipe, measures, gauge), strict=True):
             weights[number] += weight
@@ -98,6 +101,10 @@ def variance(measure: Measure, setting: Setting, gauge: Gauge) -> float:
     far, size = sensitivity_of(measure, setting), measure.size
     if measure.role is not Role.PEOPLE:
         size *= setting.bounds.rows
+    if measure.quantiles:  # on average
+        rows = math.log(measure.high - measure.low + 2) / setting.bounds.rows
+        moves = Moves(measure.quantiles, setting.cells, setting.bounds, gauge is Gauge.EPSILON)
+        return moves.error * rows**2
     if measure.role in CHOSEN:
         rows = math.log(measure.high - measure.low + 2) / parts_of_a_row(measure) / setting.bounds.rows
         return (2 * far.l1 * rows) ** 2 if gauge is Gauge.EPSILON else far.l2_squared * rows**2 / 2

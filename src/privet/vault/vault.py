@@ -27,8 +27,9 @@ from privet.core.shape import shape_of_kind
 from privet.core.weights import weight_from
 from privet.engine import FreshNoise, Gate, NoiseSource
 from privet.errors import InvalidInputError, RefusedQueryError
+from privet.estimates.families import has_families
 from privet.estimates.joint import has_pairs
-from privet.estimates.priced import outline
+from privet.estimates.priced import Outline, Priced, outline
 from privet.estimates.pricing import Wanted, ask
 from privet.ledger import Ledger, Terms
 from privet.query import Query
@@ -282,7 +283,7 @@ class Vault:
         return Query(
             text=text,
             priced=priced,
-            former=ask(read, self.terms.budget, options, pairs=False) if has_pairs(priced) else None,
+            former=self._former(read, options, priced),
             table=table,
             beside=beside,
             analyst=options.analyst,
@@ -290,6 +291,15 @@ class Vault:
             suggestion=options.bounds,
             part=options.part,
         )
+
+    def _former(self, read: Outline, options: Options, priced: Priced) -> tuple[Priced, ...]:
+        """The question as it was asked before there were families of quantiles, and before there were pairs of sums."""
+        found = [priced]
+        if has_families(priced):
+            found.append(ask(read, self.terms.budget, options, without=("families",)))
+        if has_pairs(found[-1]):
+            found.append(ask(read, self.terms.budget, options, without=("families", "pairs")))
+        return tuple(found[1:])
 
     def suggest_bounds(
         self, text: str | Summary, *, epsilon: object, analyst: str = "", part: str | None = None
