@@ -34,8 +34,8 @@ SUREST = 1 - Fraction(1, 10**15)  # floats bound the tails, and end somewhere
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """One row a group, and one a total where totals were asked for: `levels` says which keys a row is about. `interval`
-    says how far each value may be from the exact one, where that can be said. A quantile, MIN or MAX that may be any
-    value of the range is unknown: None instead of a number."""
+    says how far each value may be from the exact one, where that can be said. An average or a quantile that may be any
+    value of its range is unknown: None instead of a number."""
 
     priced: Priced = field(repr=False)
     noisy: tuple[tuple[int, ...], ...] = field(repr=False)

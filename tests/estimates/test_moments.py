@@ -235,13 +235,25 @@ def test_an_average_is_the_sum_over_the_count(count: int, total: int) -> None:
     assert {str(part.measure.role) for part in asked.parts} == {"sum", "count"}
     noisy = [[count if part.measure.role == "count" else total] for part in asked.parts]
     (line,) = lines(asked, noisy, F(95, 100))
-    s, a, n = (plain(line[name]) for name in "san")
-    assert isinstance(s, F)
-    assert isinstance(n, F)
-    if -3 <= s / n <= 8:
-        assert a == s / n
-    else:
-        assert a in (-3, 8)
+    s, a, n = (line[name] for name in "san")
+    assert isinstance(s, Estimate)
+    assert isinstance(a, Estimate)
+    assert isinstance(n, Estimate)
+    assert a.value == min(max(s.value / n.value, F(-3)), F(8))
+    assert a.shown == (None if (a.low, a.high) == (-3, 8) else a.value)
+
+
+def test_what_may_be_any_value_of_its_range_is_unknown_however_surely_it_is_asked() -> None:
+    """HAVING and ORDER BY see no value, so the rows that are shown do not depend on how wide the intervals are."""
+    for function in (Function.AVG, Function.STDDEV_SAMP, Function.COVAR_POP):
+        asked = without_pairs(outline(plan(one(function)), KINDS, BOUNDS))
+        (name,) = asked.plan.outputs
+        for people, known in ((0, False), (10**7, True)):
+            noisy = [[people] for part in asked.parts]
+            shares = [F(1, 100), F(95, 100), 1 - F(1, 10**12)]
+            found = [lines(asked, noisy, share)[0][name] for share in shares]
+            assert [isinstance(item, Estimate) and item.known for item in found] == [known] * 3
+            assert [plain(item) is not None for item in found] == [known] * 3
 
 
 def test_a_constant_has_no_variance() -> None:

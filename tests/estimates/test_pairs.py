@@ -126,6 +126,7 @@ def test_nobody_is_perhaps_there() -> None:
     assert not many.null
     assert many.value == F(55, 10)
     assert many.high - many.low < F(1, 10)  # type: ignore[operator]
+    assert (none.known, none.shown, many.known) == (False, None, True)
     beyond = average_of(NoisyPair(measure=measure, above=95_000, below=-5_000, law=law), SHARE)
     assert (beyond.value, beyond.low, beyond.high) == (10, 1, 10)  # no t is possible: nothing is said
 

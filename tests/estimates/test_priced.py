@@ -345,7 +345,7 @@ def test_averages_stay_in_the_declared_range() -> None:
         assert isinstance(cell, Estimate)
         return cell
 
-    assert average(10**9, 3) == Estimate(value=F(120), low=F(0), high=F(120), null=True)
+    assert average(10**9, 3) == Estimate(value=F(120), low=F(0), high=F(120), null=True, known=False)
     assert average(-(10**9), -3).value == 0
     assert average(7, 1).value == 67  # one person, or fewer: the sum is that person's
     assert average(7, 0).value == 67

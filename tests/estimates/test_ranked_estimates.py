@@ -62,7 +62,7 @@ def test_the_whole_range_says_nothing() -> None:
         (measure(Role.MAX, End.LOW), [0]),
     ):
         found = by_rank(sought, chosen, proved=True)
-        assert (found.known, found.null, found.shown, found.low, found.high) == (False, True, None, F(0), F(5))
+        assert (found.known, found.shown, found.low, found.high) == (False, None, F(0), F(5))
         assert by_rank(sought, chosen, proved=False).shown is None
     assert by_rank(measure(low=4, high=4), [4, 4, 4], proved=True).shown == 2  # a range of one value is known
 

@@ -107,7 +107,8 @@ def _span(expression: Expression, known: Known) -> MomentSpan | None:
 
     def there(item: Expression) -> MomentSpan | None:
         """Of what takes the place of NULLs, or passes them over: nothing is known where one may be NULL."""
-        if any(isinstance(one, Estimate) and one.null for one in (known[name] for name in e.columns_in(item))):
+        used = (known[name] for name in e.columns_in(item))
+        if any(isinstance(one, Estimate) and (one.null or not one.known) for one in used):
             raise _UnknownError
         return of(item)
 

@@ -260,7 +260,7 @@ class _Table:
     def _estimate(self, recipe: Recipe, row: int, each: Fraction) -> Estimate:
         """Every noisy number lies in its interval with probability `each`. Where HAVING tested the numbers in a way for
         which nothing is proved, the estimate has no interval."""
-        parts, floors, tested = self.asked.parts, self.selection.floors, self.selection.tested
+        parts, tested = self.asked.parts, self.selection.tested
         first = parts[recipe.measures[0]]
         if isinstance(first.law, Choice):
             chosen = [self.numbers[row][place] or 0 for place in recipe.measures]
@@ -271,17 +271,21 @@ class _Table:
             return by_rank(first.measure, chosen, proved=proved)
         read = _Read(parts=parts, numbers=self.numbers[row], mirrored=self.mirrored[row])
         read = replace(read, cells=len(self.groups[row].cells))
-        if first.measure.role is Role.PAIR and len(recipe.measures) == 1:
-            found = _of_pair(recipe.aggregate.function, read.pair(recipe.measures[0]), each)
-        else:
-            noisy = [
-                replace(
-                    one, floor=max((end for end in (one.floor, floors.get(place)) if end is not None), default=None)
-                )
-                for place, one in zip(recipe.measures, _noisy(recipe, read, each), strict=True)
-            ]
-            found = _estimate(recipe.aggregate.function, noisy)
+        found = self._from_noise(recipe, read, each)
+        usual = 1 - (1 - SURE) / len(recipe.measures)  # whether a value is known does not depend on who asks how surely
+        if each != usual and recipe.aggregate.function not in SINGLE:
+            found = replace(found, known=self._from_noise(recipe, read, usual).known)
         return found if tested.isdisjoint(recipe.measures) else replace(found, low=None, high=None)
+
+    def _from_noise(self, recipe: Recipe, read: _Read, each: Fraction) -> Estimate:
+        if read.parts[recipe.measures[0]].measure.role is Role.PAIR and len(recipe.measures) == 1:
+            return _of_pair(recipe.aggregate.function, read.pair(recipe.measures[0]), each)
+        floors = self.selection.floors
+        noisy = [
+            replace(one, floor=max((end for end in (one.floor, floors.get(place)) if end is not None), default=None))
+            for place, one in zip(recipe.measures, _noisy(recipe, read, each), strict=True)
+        ]
+        return _estimate(recipe.aggregate.function, noisy)
 
     def _print(self, recipe: Recipe, found: list[dict[str, Estimate]]) -> None:
         """Counts and sums as the publication wants them."""

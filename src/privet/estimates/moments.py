@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 
@@ -117,9 +117,16 @@ def moment(function: Function, noisy: Sequence[Noisy]) -> Estimate:
     known = [span for span in spans if span is not None]
     there = rows_span is not None and rows_span.low >= (2 if function in SAMPLE else 1)
     if rows_span is None or not there or len(known) < len(spans):  # any value in the range is possible
-        return Estimate(value=inner, low=whole.low, high=whole.high, null=not there)
+        return of_range(Estimate(value=inner, low=whole.low, high=whole.high, null=not there), whole)
     inside = _moment(function, measures, known, rows_span).within(whole.low, whole.high)
-    return Estimate(value=inner, low=inside.low, high=inside.high, null=function is Function.CORR)
+    return of_range(Estimate(value=inner, low=inside.low, high=inside.high, null=function is Function.CORR), whole)
+
+
+def of_range(found: Estimate, whole: MomentSpan) -> Estimate:
+    """Not known if the interval is the whole range, unless that is one value only."""
+    if (found.low, found.high) != (whole.low, whole.high) or whole.low == whole.high:
+        return found
+    return replace(found, known=False)
 
 
 def _moment(

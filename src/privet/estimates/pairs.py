@@ -20,7 +20,7 @@ from privet.core.laws import DiscreteLaplace, Law
 from privet.core.measures import ROWS, Measure, Role
 from privet.core.plan import Function
 from privet.estimates.accuracy import ABOVE, half_width
-from privet.estimates.moments import Estimate, Noisy
+from privet.estimates.moments import Estimate, MomentSpan, Noisy, of_range
 
 ALIKE = 0.99  # weights that differ less are taken as equal, which is never narrower
 STRETCHES = 32  # of the half of a range, in which the noise of an average is bounded
@@ -111,8 +111,11 @@ def average_of(pair: NoisyPair, share: Fraction) -> Estimate:
     inside = min(max(value, Fraction(low)), Fraction(high))
     first, last = _possible(pair, share)
     there = pair.rows - pair.rows_width(share) >= 1
-    return Estimate(
-        value=inside * step, low=(low + width * first) * step, high=(low + width * last) * step, null=not there
+    return of_range(
+        Estimate(
+            value=inside * step, low=(low + width * first) * step, high=(low + width * last) * step, null=not there
+        ),
+        MomentSpan(low * step, high * step),
     )
 
 

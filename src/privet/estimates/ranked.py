@@ -38,7 +38,6 @@ def by_rank(measure: Measure, chosen: Sequence[int], *, proved: bool) -> Estimat
         value=min(max(value, low), high) * measure.step,
         low=low * measure.step if proved else None,
         high=high * measure.step if proved else None,
-        null=not known,
         known=known,
     )
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 MISSING = "(missing)"
 EVERY = "(all)"  # of a key that is rolled up
 NO_VALUE = "-"  # of what is divided by 0
-UNKNOWN = "unknown"  # of a quantile that may be any value of the range
+UNKNOWN = "unknown"  # of what may be any value of its range
 SHARE = Fraction(95, 100)
 SHOWN_DIGEST = 16  # hex digits of a receipt; the JSON has all 64
 PLAIN = Pen(color=False)
