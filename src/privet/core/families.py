@@ -93,7 +93,7 @@ def levels_of(shares: Shares) -> tuple[Level, ...]:
     levels = []
     for level in range(max(node.level for node in found) + 1):
         here = [node for node in found if node.level == level]
-        ties = math.fsum(part**2 for node in found for (of, _), part in node.inherited.items() if of == level)
+        ties = sum(part**2 for node in found for (of, _), part in node.inherited.items() if of == level)
         far = max(max(node.sought, 1 - node.sought) for node in here)
         levels.append(Level(far, len(here) + ties, ties))
     return tuple(levels)
@@ -151,15 +151,20 @@ class Moves:
 
     @property
     def needs(self) -> list[tuple[int, float]]:
-        """Every choice, by its level: of values and, but on the last level, of where ties are cut; with what it adds to
-        the root of the squared error (of its third power, if the price is pure)."""
+        """Every choice, by its level: of values and, but on the last level, of where ties are cut; with the square root
+        of what it adds to the squared error, or the third root if the price is pure: its share should be like that."""
         found = []
         levels = levels_of(self.shares)
         for number, level in enumerate(levels):
             weights = [level.weight, TIES_COUNT * level.ties] if number < len(levels) - 1 else [level.weight]
             l1, l2_squared = self.of(number)
             found += [
-                (number, math.cbrt(weight * float(2 * l1) ** 2) if self.pure else math.sqrt(weight * l2_squared / 2))
+                (
+                    number,
+                    (weight * float(2 * l1) ** 2) ** (1 / 3)
+                    if self.pure
+                    else (weight * float(l2_squared) / 2) ** (1 / 2),
+                )
                 for weight in weights
             ]
         return found
@@ -167,12 +172,12 @@ class Moves:
     @property
     def error(self) -> float:
         """The mean squared error of the quantiles at a price of 1, in rows, but for how many values there are."""
-        return math.fsum(need for _, need in self.needs) ** (3 if self.pure else 2) / len(self.shares)
+        return sum(need for _, need in self.needs) ** (3 if self.pure else 2) / len(self.shares)
 
 
 def _parts(needs: Sequence[float]) -> list[Fraction]:
     """Of the price."""
-    whole = [max(1, round(need / math.fsum(needs) * FINE)) for need in needs]
+    whole = [max(1, round(need / sum(needs) * FINE)) for need in needs]
     return [Fraction(part, sum(whole)) for part in whole]
 
 
@@ -193,7 +198,6 @@ def _most_off(measure: Measure, law: Choices, share: Fraction) -> int:
     own = [(math.log(measure.high - measure.low + 1) + beyond) / float(rate) for rate in law.rates]
     ties = [*((math.log(PLACES) + beyond) / float(rate) for rate in law.ties), 0.0]
     off = (
-        own[node.level] + math.fsum(part * (own[at] + ties[at]) for (at, _), part in node.inherited.items())
-        for node in found
+        own[node.level] + sum(part * (own[at] + ties[at]) for (at, _), part in node.inherited.items()) for node in found
     )
     return math.ceil(max(off) * (1 + 1e-9))
