@@ -41,7 +41,7 @@ from privet.core.expression import (
     Rounding,
     Sign,
 )
-from privet.core.plan import Aggregate, Function, Joined, Key, PerUnit, Plan, Scan
+from privet.core.plan import Aggregate, By, Function, Joined, Key, Numbered, PerUnit, Plan, Scan
 from privet.core.ranges import shape_of
 from privet.core.real import MOST_STEPS
 from privet.core.schema import Integer, Kind, Number
@@ -338,6 +338,12 @@ def test_every_row_expression_of_a_plan_gets_its_grid() -> None:
     assert isinstance(found.aggregates[0].value, Rounded)
     plain = Plan(table="t", where=above, aggregates=(), outputs=())
     assert settled_plan(plain, declared) is plain
+    root = Root(Column("x"), 2)
+    first = Numbered(source=Scan(table="t"), keys=(root,), by=(By(value=root),), columns=("x",), name="n", last=1)
+    ordered = settled_plan(Plan(table="t", origin=first, aggregates=(), outputs=()), declared).origin
+    assert isinstance(ordered, Numbered)
+    assert ordered.keys[0] == ordered.by[0].value
+    assert isinstance(ordered.keys[0], Rounded)
     assert settled_plan(found, declared) == found
 
 

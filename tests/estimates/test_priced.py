@@ -32,7 +32,7 @@ from privet.estimates.calibration import epsilon_of_rho
 from privet.estimates.estimate import lines, plain
 from privet.estimates.moments import Estimate
 from privet.estimates.priced import Outline, Priced, formerly, outline
-from privet.estimates.pricing import Price, ask
+from privet.estimates.pricing import SMALLEST, Price, _beside_keys, ask
 from privet.noise.fast import sampler
 
 KINDS: dict[str, Kind] = {
@@ -134,6 +134,15 @@ def test_rho_with_a_delta_is_booked_as_an_epsilon(neighbors: Neighbors, delta: s
     assert loss.epsilon is not None
     assert rho_cap(loss.epsilon, F(delta)) >= F(999, 1000) * loss.rho  # type: ignore[operator]
     assert rho_cap(loss.epsilon * F(999, 1000), F(delta)) < F(1, 100)
+
+
+def test_a_price_of_which_keys_get_too_little_buys_no_gaussian_noise_on_them_alone() -> None:
+    bounds = Bounds(groups=2, rows=3, neighbors=Neighbors.ADD_REMOVE)
+    asked = read(aggregate(Function.SUM, "cost"), keys=(Key(name="note", value=Column("note")),), bounds=bounds)
+    half = F(1, 2 * 10**6)
+    epsilon = next(e for n in range(2000) if rho_cap(e := F(101, 100) ** n / 10**9, half) >= SMALLEST)
+    assert not list(_beside_keys(asked, epsilon, 2 * half))
+    assert list(_beside_keys(asked, 100 * epsilon, 2 * half))
 
 
 def test_keys_have_half_of_a_delta_that_comes_with_rho() -> None:
