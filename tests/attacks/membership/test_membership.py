@@ -342,6 +342,30 @@ def test_noise_in_means_is_not_taken_for_another_population() -> None:
         assert found.numbers["ahead"] < 0.5
 
 
+def test_much_noise_is_never_taken_for_another_population() -> None:
+    """Noise of 100 times what a person changes: the lead it gives by chance is large, and says nothing."""
+    for seed in range(150):
+        draw = np.random.default_rng(seed)
+        usual = draw.uniform(0.2, 0.8, 300)
+        members, alike = (draw.binomial(1, usual, (count, 300)) for count in (50, 150))
+        noisy = members.mean(axis=0) + draw.laplace(0, 40, 300)
+        found = attack_membership(noisy, alike[:30], reference=alike[30:], size=50, noise=40 * math.sqrt(2))
+        assert found.alarm is None
+        assert found.claimed == 0
+        assert not any("not quite like" in line for line in found.assumptions)
+
+
+def test_another_population_shows_through_noise() -> None:
+    draw = np.random.default_rng(4)
+    usual, other = draw.uniform(0.2, 0.8, (2, 800))
+    members, alike = (draw.binomial(1, usual, (count, 800)) for count in (80, 60))
+    unlike = draw.binomial(1, other, (300, 800))
+    noisy = members.mean(axis=0) + draw.normal(0, 0.1, 800)
+    found = attack_membership(noisy, alike, reference=unlike, size=80, noise=0.1)
+    assert any("not quite like" in line for line in found.assumptions)
+    assert found.alarm == "neutral"
+
+
 def test_p_values_are_uniform_for_people_who_are_out() -> None:
     made = world(60, 400, others=700)
     found = attack_membership(made.means, made.people[60:], reference=made.reference, size=60)

@@ -88,7 +88,7 @@ def _why_nobody(result: MembershipResult) -> str:
 
 def _unlike(result: MembershipResult) -> bool:
     """Whether to be like the members raises a score by more than half of what it does to be one of them."""
-    return result.ahead > result.forecast.shift / math.sqrt(result.forecast.outside) / 2
+    return result.unlike and result.ahead > result.forecast.shift / math.sqrt(result.forecast.outside) / 2
 
 
 def _rate(result: MembershipResult) -> float:
@@ -301,7 +301,7 @@ def _assumptions(result: MembershipResult) -> list[str]:
             "They are not: people asked about are more alike than that, so nobody is claimed to be in. Give reference"
             " people who are not in the data."
         )
-    if result.ahead >= UNLIKE:
+    if result.unlike and result.ahead >= UNLIKE:
         told.append(
             f"The people in the data are not quite like those who are {_who(result)}: somebody who is out, but like the"
             f" people in the data, scores {result.ahead:.1f} standard deviations higher. "

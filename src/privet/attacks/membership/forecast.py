@@ -21,7 +21,8 @@ from privet.typing import Floats
 MANY = 100  # people from whom on pairs are counted; scores of fewer are taken as normal
 CELLS = 2**22  # of people and attributes at a time
 DRAWS = 4000
-PROBES = 50  # draws of noise alone
+PROBES = 200  # draws of noise alone
+CLEAR = 6  # standard deviations that noise does not give by chance, though the deviation comes from PROBES draws
 SALT = 0x666F7265  # other draws than those of anybody's data
 ENDS = (2.5, 97.5)  # percent
 TINY = 1e-300
@@ -71,22 +72,35 @@ def expected(model: LikelihoodModel, others: Floats, asked: tuple[int, int]) -> 
     return Expected(shift=shift, inside=spread[1], outside=spread[0], attributes=attributes, auc=auc)
 
 
-def lead(model: LikelihoodModel, others: Floats) -> float:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lead:
+    """`ahead`: by how many standard deviations people who are out, but like the members, score higher than others.
+    `shown`: whether that is more than noise in the means gives by chance."""
+
+    ahead: float
+    shown: bool
+
+
+def lead(model: LikelihoodModel, others: Floats) -> Lead:
     """By how many standard deviations people who are out, but like the members, score higher than `others`: 0 if those
     are like the members, too.
 
     The mean score of the members is known, as a score is linear in what a person has (but for a part that does not
     depend on the means, taken from `others`): it is that of the published means. By as much as it is above what
     `others` would have as members, study and reference differ in more than who is in. Noise in the means adds to it: of
-    that, its mean and one standard deviation are taken off.
+    that, its mean and one standard deviation are taken off, so that claims are careful. That study and reference differ
+    is only said where the lead is beyond CLEAR standard deviations of it.
     """
     if model.test == "Homer":  # not linear
         model = replace(model, test="inner product")
     out, means = model.scores(others), model.published.means[None, :]
     gain = _as_members(model, others) - out
     usual = model.population.means[None, :]
-    members = float(_linear(model, means)[0]) + float(model.scores(others, usual).mean()) - _of_noise(model)
-    return max(members - float(out.mean() + gain.mean()), 0.0) / max(float(out.std(ddof=1)), TINY)
+    members = float(_linear(model, means)[0]) + float(model.scores(others, usual).mean())
+    above = members - float(out.mean() + gain.mean())
+    usual_noise, chance = _of_noise(model)
+    ahead = max(above - usual_noise - chance, 0.0) / max(float(out.std(ddof=1)), TINY)
+    return Lead(ahead=ahead, shown=above > usual_noise + CLEAR * chance)
 
 
 def _linear(model: LikelihoodModel, means: Floats) -> Floats:
@@ -94,14 +108,14 @@ def _linear(model: LikelihoodModel, means: Floats) -> Floats:
     return model.scores(means, means) - model.scores(means, np.broadcast_to(model.population.means, means.shape))
 
 
-def _of_noise(model: LikelihoodModel) -> float:
-    """What noise alone gives: its mean and one standard deviation."""
+def _of_noise(model: LikelihoodModel) -> tuple[float, float]:
+    """What noise alone gives: its mean and standard deviation."""
     if not model.published.noise.any():
-        return 0.0
+        return 0.0, 0.0
     draw = np.random.default_rng(SALT)
     noise = draw.normal(size=(PROBES, len(model.published.noise))) * model.published.noise
     found = _linear(model, model.population.means + noise)
-    return float(found.mean() + found.std(ddof=1))
+    return float(found.mean()), float(found.std(ddof=1))
 
 
 def _as_members(model: LikelihoodModel, others: Floats) -> Floats:

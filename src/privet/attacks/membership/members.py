@@ -68,7 +68,8 @@ class MembershipResult:
     `plain`: the same attack with attributes taken for independent. `stand_in`: what is usual is what the people asked
     about have. `sized`: the number of people in the data was estimated. `alike`: people asked about are more alike than
     people made up with independent attributes, so these do not say how somebody who is out scores. `ahead`: how far
-    people who are out but like the members are above those who are known to be out, in standard deviations of these.
+    people who are out but like the members are above those who are known to be out, in standard deviations of these;
+    `unlike`: it is more than noise in the means gives by chance.
     `beyond`: how far a score is above that."""
 
     model: LikelihoodModel
@@ -78,6 +79,7 @@ class MembershipResult:
     p_values: Floats
     beyond: Floats
     ahead: float
+    unlike: bool
     calibration: int
     made: bool
     members: Truths | None
@@ -141,8 +143,8 @@ def _attacked(ready: LikelihoodModel, rows: Floats, inside: Truths | None, other
     out = _made(ready.population) if others is None else others
     asked = _asked(ready, len(rows), inside)
     scores, theirs = ready.scores(rows), ready.scores(out)
-    curve, ahead = _curve(scores, inside), lead(ready, out)
-    gap = ahead * max(float(theirs.std(ddof=1)), TINY)
+    curve, leading = _curve(scores, inside), lead(ready, out)
+    gap = leading.ahead * max(float(theirs.std(ddof=1)), TINY)
     return MembershipResult(
         model=ready,
         forecast=expected(ready, out, asked),
@@ -150,7 +152,8 @@ def _attacked(ready: LikelihoodModel, rows: Floats, inside: Truths | None, other
         scores=scores,
         p_values=_with_gaps(ready, rows, out, gap),
         beyond=(scores - gap - theirs.mean()) / max(float(theirs.std(ddof=1)), TINY),
-        ahead=ahead,
+        ahead=leading.ahead,
+        unlike=leading.shown,
         calibration=len(out),
         made=others is None,
         members=inside,
