@@ -20,7 +20,7 @@ from privet.attacks.finding import Findings
 from privet.attacks.membership.files import PeopleTable
 from privet.attacks.membership.findings import OFF
 from privet.attacks.membership.likelihoods import LikelihoodModel, Population, PublishedMeans, model
-from privet.attacks.membership.members import p_values, scores
+from privet.attacks.membership.members import p_values, scores, variance_of_products
 from privet.attacks.membership.trade_off import under
 from privet.attacks.membership.trial import trial
 from privet.attacks.promise import privacy
@@ -340,6 +340,13 @@ def test_noise_in_means_is_not_taken_for_another_population() -> None:
         noisy = members.mean(axis=0) + draw.normal(0, 0.1, 800)
         found = attack_membership(noisy, alike[:60], reference=alike[60:], size=80, noise=0.1)
         assert found.numbers["ahead"] < 0.5
+
+
+@pytest.mark.parametrize(("people", "attributes"), [(2, 3), (30, 7), (25, 400)])
+def test_the_variance_of_products_of_two_people(people: int, attributes: int) -> None:
+    rows = np.random.default_rng(people).normal(0.3, 1, (people, attributes))
+    products = (rows @ rows.T)[np.triu_indices(people, 1)]
+    assert variance_of_products(rows, len(products)) == pytest.approx(products.var(), abs=1e-9)
 
 
 def test_much_noise_is_never_taken_for_another_population() -> None:

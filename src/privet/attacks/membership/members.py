@@ -220,9 +220,20 @@ def too_much_alike(units: Floats) -> bool:
     people do not tell."""
     if len(units) < FEWEST:
         return False
-    products = (units @ units.T)[np.triu_indices(len(units), 1)]
+    pairs = len(units) * (len(units) - 1) / 2
     chance = float(((units**2).mean(axis=0) ** 2).sum())
-    return float(products.var()) > chance * max(DEPENDENT, 1 + DEVIATIONS * math.sqrt(2 / len(products)))
+    return variance_of_products(units, pairs) > chance * max(DEPENDENT, 1 + DEVIATIONS * math.sqrt(2 / pairs))
+
+
+def variance_of_products(rows: Floats, pairs: float) -> float:
+    """The variance of the products of every two different rows. The squares of X X' add up to those of X' X, which has
+    a side for each column: many people with few attributes need little memory."""
+    narrow = rows if len(rows) <= rows.shape[1] else rows.T
+    step = max(CELLS // len(narrow), 1)
+    squares = sum(float(((narrow[at : at + step] @ narrow.T) ** 2).sum()) for at in range(0, len(narrow), step))
+    own = np.einsum("ij,ij->i", rows, rows)
+    mean = (float((rows.sum(axis=0) ** 2).sum()) - float(own.sum())) / 2 / pairs
+    return (squares - float((own**2).sum())) / 2 / pairs - mean**2
 
 
 def _check(whiten: object, test: Test, reference: object) -> None:
