@@ -127,6 +127,7 @@ class Data:
     whole: bool = True
     groups: int = 5
     rows: int = 4
+    releases: int = 20  # by default
 
     @property
     def wire(self) -> Row:
@@ -173,7 +174,7 @@ def survey(folder: Path, source: Path, name: str) -> Data:
     _copy(path, f"""SELECT PUMA AS place, CAST(CAST({column} AS DOUBLE) AS BIGINT) AS amount
         FROM read_csv('{source / "national2019.csv.gz"}', all_varchar = true) WHERE {column} <> 'N'""")  # fmt: skip
     areas = tuple(sorted(area for area in listed if area[:2] not in {"25", "48"}))
-    return Data(name=name, path=path, keys=areas, high=high, grid=grid)
+    return Data(name=name, path=path, keys=areas, high=high, grid=grid, releases=100)
 
 
 def weeks(folder: Path, source: Path) -> Data:
@@ -181,7 +182,7 @@ def weeks(folder: Path, source: Path) -> Data:
     _copy(path, f"""SELECT concat_ws(' ', gender1, gender2, morekids) AS place, work AS amount
         FROM read_parquet('{source / "census1980_fertility.parquet"}')""")  # fmt: skip
     keys = tuple(" ".join(words) for words in product(sexes, sexes, ("no", "yes")))
-    return Data(name="weeks", path=path, keys=keys, high=52, grid=1)
+    return Data(name="weeks", path=path, keys=keys, high=52, grid=1, releases=30)
 
 
 def ranks(folder: Path, source: Path) -> Data:
@@ -189,7 +190,7 @@ def ranks(folder: Path, source: Path) -> Data:
     _copy(path, f"""SELECT concat_ws(' ', branch, grade) AS place, rank AS amount
         FROM read_parquet('{source / "us_military.parquet"}')""")  # fmt: skip
     keys = tuple(" ".join(words) for words in product(branches, ("officer", "warrant officer", "enlisted")))
-    return Data(name="ranks", path=path, keys=keys, high=12, grid=1)
+    return Data(name="ranks", path=path, keys=keys, high=12, grid=1, releases=30)
 
 
 def hours(folder: Path, source: Path) -> Data:
@@ -197,7 +198,7 @@ def hours(folder: Path, source: Path) -> Data:
     _copy(path, f"""SELECT education AS place, "hours-per-week" :: BIGINT AS amount FROM read_csv('{file}')""")
     school = ("Preschool", "1st-4th", "5th-6th", "7th-8th", "9th", "10th", "11th", "12th", "HS-grad")
     later = ("Some-college", "Assoc-voc", "Assoc-acdm", "Bachelors", "Masters", "Prof-school", "Doctorate")
-    return Data(name="hours", path=path, keys=school + later, high=100, grid=1)
+    return Data(name="hours", path=path, keys=school + later, high=100, grid=1, releases=100)
 
 
 def flights(folder: Path) -> Data:
@@ -207,7 +208,7 @@ def flights(folder: Path) -> Data:
         air_time :: BIGINT AS amount FROM read_csv('{fetched}', nullstr = ['', 'NA'])
         WHERE tailnum IS NOT NULL AND air_time IS NOT NULL""")  # fmt: skip
     keys = tuple(f"month {number:02}" for number in range(1, 13))
-    return Data(name="flights", path=path, person=True, keys=keys, high=720, grid=1, groups=12, rows=10)
+    return Data(name="flights", path=path, person=True, keys=keys, high=720, grid=1, groups=12, rows=10, releases=10)
 
 
 def _copy(path: Path, select: str) -> None:
@@ -276,7 +277,7 @@ Asked = tuple[str, str, float]  # the data, what is asked together, at which eps
 
 
 def measure(
-    contender: str, tables: list[Data], releases: int, epsilons: Sequence[float], only: set[Asked] | None = None
+    contender: str, tables: list[Data], releases: int | None, epsilons: Sequence[float], only: set[Asked] | None = None
 ) -> tuple[Row, list[Row]]:
     """Its versions, and a row for every table, question, epsilon and setting, or for `only` these questions."""
     rows: list[Row] = []
@@ -293,7 +294,8 @@ def measure(
                     continue
                 facts = {"data": data.name, "question": " + ".join(question), "epsilon": epsilon}
                 facts |= {"contender": contender, "noise": noise}
-                rows += [facts | row for row in asked(ask, data, question, epsilon, noise, releases)]
+                many = releases or data.releases * (MORE if only else 1)
+                rows += [facts | row for row in asked(ask, data, question, epsilon, noise, many)]
         say(f"{contender}: {data.name}, {time.monotonic() - begun:.0f} s")
     versions = {"privet": pv.__version__} if peer is None else peer.versions
     if peer is not None:
@@ -449,7 +451,7 @@ def main(given: Sequence[str] | None = None) -> None:
     parser = options(__doc__)
     parser.add_argument("--only", nargs="+", choices=(*CONTENDERS, BEFORE), default=CONTENDERS)
     parser.add_argument("--tables", nargs="+", help="of these data sets only")
-    parser.add_argument("--releases", type=int, default=10)
+    parser.add_argument("--releases", type=int, help="of each question (default: 10 to 100, by table)")
     parser.set_defaults(people=PEOPLE, tens_people=10_000, epsilons=EPSILONS, data=os.environ.get("PRIVET_DATA"))
     read = parse(parser, given, releases=2, people=20, tens_people=10, epsilons=EPSILONS[:1], data=None)
     evidence = Evidence(read, "errors")
@@ -463,13 +465,15 @@ def main(given: Sequence[str] | None = None) -> None:
             result["contenders"][contender] = facts
             result["table"] += rows
             evidence.save(result)  # what took minutes is kept, whatever happens to the next one
-        first = [said for said in show(result["table"]) if said["privet"] == "worse"]
+        verdicts = show(result["table"])
+        first = [said for said in verdicts if said["privet"] == "worse"]
         if first:
-            result["table"] = second_look(result["table"], first, ready, read.releases * MORE)
-    evidence.save(result | {"worse_at_first": first, "verdicts": show(result["table"])})
+            result["table"] = second_look(result["table"], first, ready, read.releases)
+            verdicts = show(result["table"])
+    evidence.save(result | {"worse_at_first": first, "verdicts": verdicts})
 
 
-def second_look(rows: list[Row], worse: list[Row], tables: list[Data], releases: int) -> list[Row]:
+def second_look(rows: list[Row], worse: list[Row], tables: list[Data], releases: int | None) -> list[Row]:
     """The rows, with new ones of every contender in place of those of questions in which something is worse."""
     cells = {asked_in(said) for said in worse}
     say(f"a second look at {len(cells)} questions")
