@@ -19,22 +19,9 @@ from privet.ledger import Policy
 from privet.ledger.account import Account, account_from, granted
 from privet.ledger.refusal import Short, refusal
 from privet.ledger.schema import SCHEMA
+from privet.ledger.sums import fits, plus, reading
 from privet.ledger.transaction import INSERT_ACCOUNT, update
-from privet.ledger.units import (
-    DELTA,
-    EPSILON,
-    FINEST,
-    LARGEST,
-    RHO,
-    Caps,
-    Units,
-    caps,
-    fits,
-    plus,
-    price,
-    reading,
-    writable,
-)
+from privet.ledger.units import DELTA, EPSILON, FINEST, LARGEST, RHO, Caps, Units, caps, price, writable
 
 BUDGETS = [Budget(3, 1e-9), Budget(1, 0), Budget("1/3", "1/7"), Budget(1000, 1e-40), Budget(1e-6, 0.5)]
 budgets = st.sampled_from(BUDGETS)

@@ -27,7 +27,7 @@ from privet.audits import Audit, Claim, audit
 from privet.backends import Spread
 from privet.core.accountant import rho_cap
 from privet.core.cells import Cells, Keys
-from privet.core.laws import Choice, DiscreteGaussian, DiscreteLaplace, Law
+from privet.core.laws import Choice, DiscreteGaussian, DiscreteLaplace, Law, Top
 from privet.core.measures import Measure
 from privet.core.mechanisms import gaussian_key_threshold, key_threshold
 from privet.core.parts import Part
@@ -35,6 +35,7 @@ from privet.core.ranks import rank
 from privet.engine import FreshNoise, NoiseSource
 from privet.noise.fast import sampler
 from privet.noise.ranked import RankLoss, choose_by_rank
+from privet.noise.top import choose_top
 from privet.query import Query
 from privet.vault import Vault
 from support.fuzz_checks import far_apart, losses_apart, rank_losses
@@ -165,6 +166,9 @@ class Narrow:
         sought = rank(measure, law, int(spread.counts.sum()))
         loss = RankLoss.of(sought, measure.low, measure.high)
         return choose_by_rank(spread.values, spread.counts, loss, Choice(6 * law.rate))
+
+    def top(self, scores: Sequence[int], law: Top) -> list[int]:
+        return choose_top(scores, replace(law, rate=6 * law.rate))
 
 
 class Pair:

@@ -42,4 +42,14 @@ class Choice:
     flip: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Top:
+    """The best cells are chosen in so many `rounds`, each time by a `Choice` among those that are left: the loss of a
+    cell is how far its score, a whole number, is below the best one."""
+
+    rate: Fraction
+    rounds: int
+    flip: bool = False
+
+
 Law = DiscreteLaplace | DiscreteGaussian

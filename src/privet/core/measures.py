@@ -29,6 +29,7 @@ class Role(StrEnum):
     MIN = "min"
     MAX = "max"
     KEYS = "keys"  # how many units have a key, by which it is shown or not
+    TOP = "top"  # a score, by which some of the public cells are shown
 
 
 class End(StrEnum):
@@ -46,7 +47,7 @@ class Measure:
     a cell: a row adds u = value in steps - center, from 0 to high, to one and v = high - u to the other. Squares are
     three: a row adds u * u, 2 * u * v and v * v. Quantiles, MIN and MAX are chosen from all values that are there, in
     steps; `quantile` is a share of the rows, `end` an interval's. One with `rest` is released of the rest alone, the
-    last cell.
+    last cell. Of TOP, `score` says what the score is: a count, a sum or a number of units.
     """
 
     role: Role
@@ -58,6 +59,7 @@ class Measure:
     quantile: Fraction | None = None
     end: End | None = field(default=None, metadata={"added": True})
     rest: bool = field(default=False, metadata={"added": True})
+    score: Role | None = field(default=None, metadata={"added": True})
 
     @property
     def size(self) -> int:
@@ -83,6 +85,7 @@ class Recipe:
 
 
 KEYS = Measure(role=Role.KEYS, value=None)
+SCORES = {Role.COUNT, Role.SUM, Role.PEOPLE}  # by which cells can be chosen
 ROWS = Measure(role=Role.COUNT, value=None)
 CHOSEN = {Role.QUANTILE, Role.MIN, Role.MAX}  # by rank, not by adding noise
 Made = list[tuple[Aggregate, tuple[Measure, ...]]]

@@ -11,7 +11,7 @@ from itertools import islice
 from privet.core.cells import Keys
 from privet.core.evaluate import evaluate
 from privet.core.expression import Value, columns_in
-from privet.core.laws import Choice, Law
+from privet.core.laws import Choice, Law, Top
 from privet.core.measures import Recipe, Role
 from privet.core.parts import Part
 from privet.core.plan import Computed, Function, Order, Total
@@ -395,7 +395,7 @@ def _of_pair(function: Function, pair: NoisyPair, share: Fraction) -> Estimate:
 
 
 def _added_noise(part: Part) -> Law:
-    assert not isinstance(part.law, Choice)  # noqa: S101  a choice by rank adds none
+    assert not isinstance(part.law, Choice | Top)  # noqa: S101  a choice adds none
     return part.law
 
 

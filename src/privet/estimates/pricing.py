@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
@@ -10,7 +11,7 @@ from fractions import Fraction
 from privet.core.accountant import Budget, how_many, rho_cap
 from privet.core.claim import claim
 from privet.core.loss import NOTHING, Loss
-from privet.core.measures import KEYS
+from privet.core.measures import KEYS, Measure
 from privet.core.parts import Gauge, Part, priced, sensitivity_of, total_loss
 from privet.core.plan import Function
 from privet.core.rational import below_one, positive, show
@@ -22,6 +23,7 @@ from privet.estimates.levels import most_cells
 from privet.estimates.moments import SQUARED
 from privet.estimates.priced import Outline, Priced, at_price, formerly, lowered, variants
 from privet.estimates.split import costs, error, shares
+from privet.estimates.top import by_scores, missed
 
 SHARE = Fraction(95, 100)
 MOST = 1000  # an epsilon: no budget has more
@@ -71,9 +73,11 @@ class Way(StrEnum):
     PAIRS = "pairs"
     SQUARES = "squares"
     KEYS = "keys"  # by Gaussian noise, and people of the rest counted apart
+    TOP = "top"  # groups that LIMIT leaves are chosen by their scores first, and only these are measured
 
 
 EVERY = frozenset(Way)
+ALL_GROUPS = EVERY - {Way.TOP}
 EARLIER = (frozenset({Way.PAIRS}), frozenset[Way]())  # what earlier versions knew, the latest first
 NUMBERS = {Way.PAIRS: 2, Way.SQUARES: 3}  # of a sum and its count
 
@@ -82,23 +86,32 @@ def ways_of(asked: Priced) -> frozenset[Way]:
     """Those that it takes."""
     numbers = {measure.numbers for measure in asked.measures}
     keys = [part.measure.rest or (part.measure is KEYS and part.gauge is Gauge.RHO) for part in asked.parts]
-    return frozenset([way for way, many in NUMBERS.items() if many in numbers] + ([Way.KEYS] if any(keys) else []))
+    others = [way for way, taken in ((Way.KEYS, any(keys)), (Way.TOP, asked.top is not None)) if taken]
+    return frozenset([way for way, many in NUMBERS.items() if many in numbers] + others)
 
 
 def ask(
     read: Outline, budget: Budget, price: Price, *, finite: bool = False, allowed: frozenset[Way] = EVERY
 ) -> Priced:
-    """The question at a price, or at the lowest price that is accurate enough. `finite`: every price has an epsilon."""
+    """The question at a price, or at the lowest price that is accurate enough. `finite`: every price has an epsilon.
+    Groups that LIMIT leaves are chosen first if that errs less: the choice and the numbers together."""
     delta = _delta(read, budget, price)
     if price.within is not None:
         return _within(read, budget, _targets(read, price), finite=finite)
-    found = _best(list(_ways(read if Way.KEYS in allowed else formerly(read), price, delta, allowed)))
+    total, found = _cheapest(list(_ways(read if Way.KEYS in allowed else formerly(read), price, delta, allowed)))
     if finite and found.loss.epsilon is None:
         raise InvalidInputError(
             "the owner of this vault allows rho only with a delta, so that it is booked as an epsilon as well",
             f"give delta= as well, for example delta={example_delta(budget)}, or epsilon= instead of rho=",
             "missing-delta",
         )
+    chosen = by_scores(read) if Way.TOP in allowed else None
+    if chosen is None:
+        return found
+    with suppress(RefusedQueryError):
+        lost, best = _cheapest(list(_ways(chosen, price, delta, allowed)))
+        if lost <= (total + missed(found)) * (1 + ROUNDING):  # if alike, the narrower intervals decide
+            return best
     return found
 
 
@@ -131,7 +144,7 @@ def example_delta(budget: Budget) -> str:
     return f"{float(budget.delta / 40):.2g}"
 
 
-def _best(ways: Sequence[Iterator[Candidate]]) -> Priced:
+def _cheapest(ways: Sequence[Iterator[Candidate]]) -> Candidate:
     """The way that errs least; it is refused only if all are."""
     found: list[Candidate] = []
     refused: list[RefusedQueryError] = []
@@ -142,7 +155,7 @@ def _best(ways: Sequence[Iterator[Candidate]]) -> Priced:
             refused.append(problem)
     if not found:
         raise refused[0]
-    return min(found, key=lambda candidate: candidate[0])[1]
+    return min(found, key=lambda candidate: candidate[0])
 
 
 def _amount(given: object, name: str, most: int) -> Fraction:
@@ -203,7 +216,7 @@ def _booked(read: Outline, rho: Fraction, delta: Fraction) -> Iterator[Candidate
     lower; keys have a half of delta for themselves. Each part's loss is its share of that joint price."""
     rest = delta / 2 if read.cells.private else delta
     for total, plain in _shared(read, Gauge.RHO, rho, rest):
-        noisy, keys = plain.parts[: len(read.measures)], plain.parts[len(read.measures) :]
+        noisy, keys = plain.parts[: len(_noisy(read))], plain.parts[len(_noisy(read)) :]
         paid = total_loss(noisy)
         if paid.rho and (paid.epsilon is None or paid.epsilon > epsilon_of_rho(paid.rho, rest)):
             epsilon, whole = epsilon_of_rho(paid.rho, rest), paid.rho
@@ -213,6 +226,11 @@ def _booked(read: Outline, rho: Fraction, delta: Fraction) -> Iterator[Candidate
                 for part, share in zip(noisy, shares_, strict=True)
             )
         yield total, replace(plain, parts=(*noisy, *keys))
+
+
+def _noisy(read: Outline) -> tuple[Measure, ...]:
+    """What is released at one joint price: all but the choice of keys that are not public."""
+    return read.measures if read.cells.private else read.released
 
 
 def _joint(read: Outline, epsilon: Fraction, delta: Fraction | None, most: int) -> Iterator[Iterator[Candidate]]:
@@ -234,7 +252,7 @@ def _gaussian(read: Outline, epsilon: Fraction, delta: Fraction | None) -> Itera
     if delta is None or not read.measures:
         return
     setting = read.setting(delta / 2)
-    found = costs(read.released, read.recipes, setting, Gauge.RHO)[: len(read.measures)]
+    found = costs(read.released, read.recipes, setting, Gauge.RHO)[: len(_noisy(read))]
     keys, for_keys, rest = [], Fraction(0), delta
     if read.cells.private:
         rest = delta / 2
@@ -246,7 +264,7 @@ def _gaussian(read: Outline, epsilon: Fraction, delta: Fraction | None) -> Itera
     if rho < SMALLEST:
         return
     parts = shares(found, Gauge.RHO)
-    noisy = priced(read.measures, setting, Gauge.RHO, [rho * share for share in parts])
+    noisy = priced(_noisy(read), setting, Gauge.RHO, [rho * share for share in parts])
     joint = [
         _paid(part, Loss(epsilon=(epsilon - for_keys) * share, delta=rest * share, rho=rho * share))
         for part, share in zip(noisy, parts, strict=True)
@@ -301,6 +319,7 @@ def _beside_keys(read: Outline, epsilon: Fraction, delta: Fraction) -> Iterator[
 
 
 SMALLEST = Fraction(1, 10**12)  # a rho below it is of no use
+ROUNDING = 1e-9  # of floats
 
 
 def _paid(part: Part, loss: Loss) -> Part:

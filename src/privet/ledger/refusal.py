@@ -10,7 +10,8 @@ from math import isqrt
 
 from privet.core.loss import Loss
 from privet.errors import BudgetExceededError
-from privet.ledger.units import DELTA, EPSILON, RHO, Caps, Units, fits, plus, price
+from privet.ledger.sums import fits, plus
+from privet.ledger.units import DELTA, EPSILON, RHO, Caps, Units, price
 
 DIGITS = 6
 MORE = "ask the owner for more"

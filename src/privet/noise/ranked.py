@@ -120,7 +120,7 @@ def choose_by_rank(values: Integers, counts: Integers, loss: RankLoss, law: Choi
     index, after = _between(stretches, law.rate, u)
     if index != after or (left_out and u < FLOAT_ERROR * 2.0**64):
         stretches = _all_of(values, ranks, loss)
-        index = _stretch(stretches, law.rate, bits, u)
+        index = choose_stretch(stretches, law.rate, bits, u)
     return int(stretches.starts[index]) + _place(int(stretches.sizes[index]), bits)
 
 
@@ -176,7 +176,7 @@ def _near(values: Integers, ranks: Integers, loss: RankLoss, rate: Fraction) -> 
     return _all_of(values, ranks, near), first >= 0
 
 
-def _stretch(stretches: Stretches, rate: Fraction, bits: Bits, u: int) -> int:
+def choose_stretch(stretches: Stretches, rate: Fraction, bits: Bits, u: int) -> int:
     """With C[i] the sum of the first weights, i is drawn if C[i - 1] <= U * C[last] < C[i] for a uniform U, of which
     `u` is the first word."""
     known = 64

@@ -31,8 +31,8 @@ from privet.engine import FreshNoise, Gate, NoiseSource
 from privet.errors import InvalidInputError, PrivetError, RefusedQueryError
 from privet.estimates.fitting import fitting, obstacle
 from privet.estimates.implied import tightened
-from privet.estimates.priced import Priced, outline, with_fewest_groups
-from privet.estimates.pricing import EARLIER, Wanted, ask, ways_of
+from privet.estimates.priced import Outline, Priced, outline, with_fewest_groups
+from privet.estimates.pricing import ALL_GROUPS, EARLIER, Wanted, ask, ways_of
 from privet.ledger import Ledger, Terms
 from privet.query import Query
 from privet.vault.budget_reading import BudgetReading
@@ -302,10 +302,11 @@ class Vault:
         chosen = fitting(read, self.terms.budget, options) if options.chooses and not kept else None
         priced = ask(read, self.terms.budget, options, finite=self._finite) if chosen is None else chosen.ways[-1]
         changed = tight != plan or read.bounds != bounds or any(ways_of(priced) - ways for ways in EARLIER)
+        whole = None if priced.top is None else read
         return Query(
             text=text,
             priced=priced,
-            earlier=partial(self._earlier, plan, columns, options) if changed and chosen is None else tuple,
+            earlier=partial(self._earlier, whole, plan, columns, options) if changed and chosen is None else tuple,
             table=table,
             beside=beside,
             analyst=options.analyst,
@@ -316,9 +317,13 @@ class Vault:
             kept=kept,
         )
 
-    def _earlier(self, plan: Plan, columns: Mapping[str, Mapping[str, Kind]], options: Options) -> Iterator[Priced]:
+    def _earlier(
+        self, read: Outline | None, plan: Plan, columns: Mapping[str, Mapping[str, Kind]], options: Options
+    ) -> Iterator[Priced]:
         """The question as earlier versions asked it, the latest first: with wider ranges and limits, and fewer ways to
-        spend its price. What they refused, they did not answer."""
+        spend its price. What they refused, they did not answer. Before these, what is `read` about all groups."""
+        if read is not None:
+            yield ask(read, self.terms.budget, options, finite=self._finite, allowed=ALL_GROUPS)
         table = self.tables[plan.table]
         bounds = self._bounds(table, options.limits(table), rows_of_a_unit(origin_of(plan)))
         for allowed in EARLIER:

@@ -310,6 +310,79 @@ def test_conditions_of_a_table_and_of_a_column() -> None:
     assert not holds(women.of, smoker | {"sex": "M"})
 
 
+def test_a_header_of_two_rows_blocks_of_lines_and_columns_by_letter(tmp_path: Path) -> None:
+    rows: Rows = [
+        ["Title"],
+        ["", 2024, "", "A"],
+        ["Age", "B", "A", "A"],
+        ["Women"],
+        ["0-17", 1, 2, 3],
+        ["18+", 4, 5, 6],
+        [],
+        ["Men"],
+        ["0-17", 7, 8, 9],
+    ]
+    women: dict[str, Any] = {
+        "sheet": "T",
+        "header": "2:3",
+        "rows": [{"column": "A:A", "attribute": "age"}],
+        "values": {"B:B": "count", "C:C": {"count": True, "where": "smokes"}},
+    }
+    men = {**women, "lines": ["9:9"], "where": "sex = 'M'", "ignore": ["D:D"]}
+    women |= {"lines": ["5:5", "6:6"], "where": "sex = 'F'", "skip": ["C6"]}
+    book = write(tmp_path / "b.xlsx", {"T": rows})
+    found = tables_of({"attributes": ATTRIBUTES, "tables": [women, men]}, None, book)
+    counts = {one.name.split()[1]: one.count and one.count.low for one in found.statistics}
+    assert counts == {"B5": 1, "C5": 2, "B6": 4, "B9": 7, "C9": 8}
+    assert found.unread == ("column 'A' of T", "cell C6 of T")
+    girl = {"sex": "F", "age": Fraction(3), "smokes": True, "income": Fraction(0)}
+    assert [holds(one.where, girl) for one in found.statistics] == [True, True, False, False, False]
+    left = tables_of({"attributes": ATTRIBUTES, "tables": [men]}, None, book)
+    assert left.unread == ("rows 5 to 6 of T",)
+
+
+def test_texts_that_say_zero() -> None:
+    values = {"n": "count", "p": {"percent": True, "of": []}, "m": "mean age"}
+    rows = [["sex", "n", "p", "m"], ["F", "–", "–", "–"], ["M", 3, "100", 4]]
+    found = read(rows, {"rows": ["sex"], "values": values, "zeros": ["–"]})
+    assert list(found) == ["B2", "C2", "B3", "C3", "D3"]
+    assert (found["B2"].count, found["B2"].mark) == (Between(Fraction(0), Fraction(0)), "")
+    assert found["C2"].measures == (Share(Between(Fraction(0), Fraction("0.005"))),)
+    rounded = read(
+        rows[:2], {"rows": ["sex"], "values": {"n": "count"}, "ignore": ["p", "m"], "random_rounded": 3}, zeros=["–"]
+    )
+    assert rounded["B2"].count == Between(Fraction(0), Fraction(2))
+
+
+@pytest.mark.parametrize(
+    ("cell", "said", "low", "high"),
+    [
+        ("12", {}, 11500, 12500),
+        ("12.3", {}, 12250, 12350),
+        ("12.345", {}, 12345, 12345),
+        ("12", {"rounded": 100}, 11950, 12050),
+        ("12", {"exact": True}, 12000, 12000),
+    ],
+)
+def test_counts_in_thousands(cell: str, said: dict[str, Any], low: int, high: int) -> None:
+    of_table = {"rows": ["sex"], "values": {"n": {"count": True, **said}}, "times": 1000}
+    of_column = {"rows": ["sex"], "values": {"n": {"count": True, "times": 1000, **said}}}
+    for table in (of_table, of_column):
+        assert read([["sex", "n"], ["F", cell]], table)["B2"].count == Between(Fraction(low), Fraction(high))
+
+
+@pytest.mark.parametrize("share", ["0.57", "0.571428571428571428"])
+def test_percentages_as_shares_of_one(share: str) -> None:
+    (found,) = read(
+        [["sex", "p"], ["F", share]], {"rows": ["sex"], "values": {"p": {"percent": True, "times": 100}}}
+    ).values()
+    ((bounds,),) = [[measure.value for measure in found.measures]]
+    assert bounds.low is not None
+    assert bounds.high is not None
+    assert bounds.low < Fraction(share) < bounds.high
+    assert bounds.high - bounds.low <= Fraction(1, 10 ** (len(share) - 5 if len(share) > 9 else 2))
+
+
 def test_marks_without_a_bound_hide_any_number() -> None:
     table = {"rows": ["sex"], "values": {"n": "count"}, "suppressed": [{"marks": "*", "below": 5}, {"marks": [" x "]}]}
     found = read([["sex", "n"], ["Total", "7"], ["F", "*"], ["M", "x"]], table, suppressed={"marks": ["7"]})
@@ -465,6 +538,16 @@ FOUR: Rows = [["sex", "n"], ["F", 4]]
         ([["sex", "n"], ["", 4]], {**GOOD, "fill": True}, "missing-value: A2:"),
         ([["n", "sex"], [4]], GOOD, "missing-value: B2:"),
         ([["sex", "n", "N"], ["F", 4, 4]], GOOD, "duplicate-name: 'n'"),
+        (FOUR, {**GOOD, "header": "1:3"}, "missing-header: 3"),
+        (FOUR, {**GOOD, "header": "2:1"}, "reversed-range: header … '2:1'"),
+        (FOUR, {**GOOD, "lines": ["2"]}, "wrong-format: lines … '2'"),
+        (FOUR, {**GOOD, "lines": ["2:1"]}, "reversed-range: lines … '2:1'"),
+        (FOUR, {**GOOD, "lines": ["1:2"]}, "out-of-range: lines … '1:2'"),
+        (FOUR, {**GOOD, "lines": ["2:3"]}, "out-of-range: lines … '2:3'"),
+        (FOUR, {**GOOD, "skip": ["n"]}, "wrong-format: skip … 'n'"),
+        (FOUR, {**GOOD, "skip": ["B2"]}, "empty: publishes"),
+        (FOUR, {**GOOD, "times": 0}, "not-positive: times"),
+        (FOUR, {**GOOD, "zeros": 3}, "not-a-list: zeros"),
         ([["sex", "n"]], GOOD, "empty: publishes"),
         ([["sex", "n"], ["F"]], GOOD, "empty: publishes"),
     ],

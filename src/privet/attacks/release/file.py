@@ -21,7 +21,7 @@ from privet.errors import InvalidInputError
 FORMAT = 1
 KEYS = (
     "format", "kind", "attributes", "public", "rules", "statistics",
-    "tables", "workbook", "labels", "total", "suppressed", "decimal", "ignore",
+    "tables", "workbook", "labels", "total", "suppressed", "zeros", "decimal", "ignore",
 )  # fmt: skip
 MOST_VALUES = 10**6  # of one attribute
 

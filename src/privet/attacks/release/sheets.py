@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from privet.attacks.release.published import (
     only,
     sequence,
     suppression,
+    written_unit,
 )
 from privet.attacks.release.sheet_cells import Cell, Sheet, coordinate, number_of, open_sheet
 from privet.attacks.release.sheet_labels import Labels, both, folded
@@ -31,16 +33,19 @@ from privet.attacks.release.statistics import EVERYBODY, Between, Mark, Statisti
 from privet.attacks.release.unread import Area, unread_cells, unread_sheets
 from privet.catalog.declarations import listed, texts
 from privet.core.expression import Expression
-from privet.core.rational import show, whole
+from privet.core.rational import positive, show, whole
 from privet.errors import InvalidInputError
 
 OPTIONS = {"quantile": ("level", "discrete"), "median": ("discrete",), "percent": ("of",)}
 KEYS = (
     "file", "sheet", "frame", "name", "delimiter", "header", "rows", "values", "columns", "value", "where", "total",
-    "suppressed", "decimal", "fill", "ignore", "rounded", "random_rounded", "decimals",
+    "suppressed", "zeros", "decimal", "fill", "ignore", "lines", "skip", "rounded", "random_rounded", "decimals",
+    "times",
 )  # fmt: skip
 BEGINS = re.compile(r"[<>≤≥~+\u2212-]?\s*[0-9]")
 ROWS = re.compile(r"([1-9][0-9]{0,8}):([1-9][0-9]{0,8})")
+COLUMN = re.compile(r"([A-Z]{1,3}):\1")  # C:C, as a spreadsheet says it
+CELL = re.compile(r"[A-Z]{1,3}[1-9][0-9]{0,8}")
 MOST_COLUMNS = 12  # named in a remedy
 ANY = Between(Fraction(0))  # a count of which nothing is known
 
@@ -63,7 +68,7 @@ def read_sheets(document: Mapping[str, Any], reader: Reader, folder: Path, workb
             )
         workbook = folder / document["workbook"]
     found, opened = list[Statistic](), dict[str, tuple[Sheet, list[Area]]]()
-    ignored = texts(document.get("ignore", ()), "ignore")
+    ignored, skipped = texts(document.get("ignore", ()), "ignore"), list[str]()
     said = [f"sheet {show(name)}" for name in ignored]
     for place, entry in enumerate(sequence(document.get("tables", []), "tables"), 1):
         with at(f"table {place}"):
@@ -75,12 +80,14 @@ def read_sheets(document: Mapping[str, Any], reader: Reader, folder: Path, workb
             found += list(table.statistics())
         key = f"frame {id(given['frame'])}" if "frame" in given else sheet.place
         opened.setdefault(key, (sheet, []))[1].append(table.area)
+        skipped += [f"cell {cell} of {sheet.name}" for cell in table.skipped]
         said += [f"{show(name)} of {sheet.name}" for name in texts(given.get("ignore", ()), "ignore")]
     unread = list[str]()
     if workbook is not None:
         unread += unread_sheets(workbook, [sheet.name for sheet, _ in opened.values()], ignored)
     for sheet, areas in opened.values():
         unread += unread_cells(sheet, areas)
+    unread += dict.fromkeys(skipped)
     return SheetsRead(tuple(found), tuple(unread), tuple(said))
 
 
@@ -97,6 +104,18 @@ class _Said:
     options: Mapping[str, Any]
     where: Expression = EVERYBODY
     condition: str = ""
+    times: Fraction = Fraction(1)
+
+    def published(self, number: Decimal) -> dict[str, Any]:
+        """The number and what is known about it. One in thousands was rounded to the digits that were written."""
+        if self.times == 1:
+            return {"value": number, **self.qualifiers}
+        value, unit = Fraction(number) * self.times, written_unit(number) * self.times
+        if any(name in self.qualifiers for name in ROUNDINGS):
+            return {"value": value, **self.qualifiers}
+        if value % unit:  # more digits than a spreadsheet computes
+            return {"least": value - unit / 2, "most": value + unit / 2, **self.qualifiers}
+        return {"value": value, "rounded": unit, **self.qualifiers}
 
     @property
     def words(self) -> list[str]:
@@ -133,7 +152,9 @@ class _Table:
         self.labels = Labels(reader, self.point, totals, document.get("labels", {}))
         self.where = reader.conditions.read(given["where"]) if "where" in given else EVERYBODY
         self.marks = _marks(given.get("suppressed", document.get("suppressed", [])))
-        self.header = whole(given.get("header", 1), "header", 1) - 1
+        self.zeros = frozenset(map(folded, texts(given.get("zeros", document.get("zeros", ())), "zeros")))
+        self.skipped = _cells_named(given.get("skip", ()))
+        self.first, self.header = self._header_rows()
         self.fill = given.get("fill", False)
         if not isinstance(self.fill, bool):
             raise InvalidInputError(f"fill is {show(self.fill)}", "write fill = true or leave it out", "wrong-type")
@@ -146,20 +167,20 @@ class _Table:
         self.names = self._label_columns()
         self.ignored_columns, self.ignored_rows = self._ignored()
         self.columns = self._value_columns()
-        below = range(self.header + 1, len(sheet.rows))
-        self.end = next((row for row in below if not any(cell != "" for cell in self._row(row))), len(sheet.rows))
+        self.lines = self._lines()
 
     @property
     def area(self) -> Area:
         """The cells that it speaks of."""
         columns = frozenset({*self.names, *self.columns, *self.ignored_columns})
-        return Area(self.header, self.end, columns, self.ignored_rows, frozenset(self.marks))
+        rows = frozenset([*range(self.first, self.header + 1), *self.lines])
+        return Area(self.header, rows, columns, self.ignored_rows, frozenset([*self.marks, *self.zeros]))
 
     def statistics(self) -> Iterator[Statistic]:
-        """Cell by cell, row by row, up to the first empty row."""
+        """Cell by cell, row by row."""
         found = False
         above: dict[int, str] = {}
-        for row in range(self.header + 1, self.end):
+        for row in self.lines:
             if row in self.ignored_rows:
                 continue
             labels = [self._label(row, place, name, above) for place, name in self.names.items()]
@@ -174,7 +195,39 @@ class _Table:
                 "it publishes nothing", "check header, rows and values; a table ends at the first empty row", "empty"
             )
 
-    # Which columns are what
+    # Which rows and columns are what
+
+    def _header_rows(self) -> tuple[int, int]:
+        """The first row of the header and the last, which has the names of the columns."""
+        given = self.given.get("header", 1)
+        band = ROWS.fullmatch(given) if isinstance(given, str) else None
+        if band is None:
+            header = whole(given, "header", 1) - 1
+            return header, header
+        return int(band[1]) - 1, _end_of(band, "header") - 1
+
+    def _lines(self) -> list[int]:
+        """The rows with the numbers: those that `lines` lists, or all below the header up to the first empty one."""
+        if "lines" not in self.given:
+            below = range(self.header + 1, len(self.sheet.rows))
+            end = next((row for row in below if not any(cell != "" for cell in self._row(row))), len(self.sheet.rows))
+            return list(below[: end - self.header - 1])
+        found = list[int]()
+        for name in texts(self.given["lines"], "lines"):
+            rows = ROWS.fullmatch(name)
+            if rows is None:
+                raise InvalidInputError(
+                    f"lines lists {show(name)}", 'write rows as a spreadsheet does: lines = ["5:9"]', "wrong-format"
+                )
+            end, height = _end_of(rows, "lines"), len(self.sheet.rows)
+            if int(rows[1]) <= self.header + 1 or end > height:
+                raise InvalidInputError(
+                    f"lines lists {show(name)}, but rows {self.header + 2} to {height} are below the header",
+                    "list those with the numbers",
+                    "out-of-range",
+                )
+            found += range(int(rows[1]) - 1, end)
+        return sorted(set(found))
 
     def _row(self, row: int) -> list[Cell]:
         return list(self.sheet.rows[row]) if row < len(self.sheet.rows) else []
@@ -188,13 +241,14 @@ class _Table:
         if places:
             return places[0]
         width = max(map(len, self.sheet.rows))
-        letters = [p for p in range(width) if coordinate(0, p) == f"{name}1"]
+        letter = str(name).partition(":")[0] if COLUMN.fullmatch(str(name)) else name
+        letters = [p for p in range(width) if coordinate(0, p) == f"{letter}1"]
         if letters:
             return letters[0]
         shown = ", ".join(show(str(cell)) for cell in header[:MOST_COLUMNS] if cell != "")
         raise InvalidInputError(
             f"there is no column {show(name)} in row {self.header + 1}",
-            f"the columns are {shown}; a letter such as B works too",
+            f"the columns are {shown}; B or B:B works too",
             "unknown-column",
         )
 
@@ -271,13 +325,15 @@ class _Table:
                 f"{measure} is of people, not of {show(attribute)}", f'write "{measure}"', "unneeded-option"
             )
         extra = OPTIONS.get(measure, ())
-        only(table, (measure, "where", *QUALIFIERS, *extra))
+        only(table, (measure, "where", "times", *QUALIFIERS, *extra))
         own = {name: table[name] for name in QUALIFIERS if name in table}
         words = ("rounded", "random_rounded") if measure == "count" else ("decimals",)
         shared = {name: self.given[name] for name in words if name in self.given}
         options = {name: table[name] for name in extra if name in table}
+        times = table.get("times", self.given.get("times", 1) if measure == "count" else 1)
         rounded = any(name in own for name in ROUNDINGS)
         said = _Said(measure, attribute if measure in MEASURES else None, own if rounded else shared | own, options)
+        said = replace(said, times=positive(times, "times"))
         if "where" not in table:
             return said
         return replace(said, where=self.reader.conditions.read(table["where"]), condition=table["where"])
@@ -304,6 +360,8 @@ class _Table:
         """None: nothing was published there."""
         cells = self._row(row)
         cell = cells[place] if place < len(cells) else ""
+        if coordinate(row, place) in self.skipped:
+            return None
         _check_computed(str(cell))
         words = ", ".join([*said.words, *group.words]) or "everybody"
         name = f"{self.sheet.name} {coordinate(row, place)} ({words})"
@@ -317,11 +375,15 @@ class _Table:
             return replace(empty, count=count, mark=kind)
         if cell == "":
             return replace(empty, count=ANY, mark="empty") if said.measure == "count" else None
+        if folded(str(cell)) in self.zeros:
+            if said.measure not in ("count", "percent"):
+                return None  # of nobody there is no mean
+            cell = Decimal(0)
         percent = said.measure == "percent" and isinstance(cell, str)
         number = number_of(str(cell).removesuffix("%").strip() if percent else cell, self.point)
         if number is None:
             raise InvalidInputError(f"{show(cell)} is no number", _remedy(str(cell)), "not-a-number")
-        given = {"value": number, **said.qualifiers}
+        given = said.published(number)
         if said.measure == "count":
             count, kind = self.reader.count(given)
             return replace(empty, count=count, mark=kind)
@@ -355,6 +417,26 @@ def _remedy(cell: str) -> str:
         "if it hides a number, list it in suppressed = {marks = [...]}; if nothing was published there, empty the cell;"
         ' leave a row of notes out with ignore = ["9:9"]'
     )
+
+
+def _end_of(rows: re.Match[str], key: str) -> int:
+    """The last row of 5:9."""
+    if int(rows[2]) < int(rows[1]):
+        raise InvalidInputError(
+            f"{key} lists {show(rows[0])}", f"write the smaller row first: {rows[2]}:{rows[1]}", "reversed-range"
+        )
+    return int(rows[2])
+
+
+def _cells_named(given: Any) -> tuple[str, ...]:
+    """Cells that are not read, though something was published there."""
+    names = texts(given, "skip")
+    for name in names:
+        if not CELL.fullmatch(name):
+            raise InvalidInputError(
+                f"skip lists {show(name)}", 'write cells as a spreadsheet does: skip = ["C7"]', "wrong-format"
+            )
+    return names
 
 
 def _marks(given: Any) -> dict[str, tuple[dict[str, Any], Mark]]:

@@ -21,10 +21,10 @@ FLAG = re.compile(r"^[<>≤≥~]\s*|\s*(?:%|\*+|\([^()]*\)|\[[^\[\]]*\])$")  # a
 
 @dataclass(frozen=True, slots=True)
 class Area:
-    """The cells that one entry of [[tables]] speaks of. `end` is the row below its last one."""
+    """The cells that one entry of [[tables]] speaks of. `rows` are those of the header, too; `header` is the last."""
 
     header: int
-    end: int
+    rows: frozenset[int]
     columns: frozenset[int]  # used, or said to be no part of the release
     ignored: frozenset[int]  # rows that are said to be no part of it
     marks: frozenset[str]
@@ -57,7 +57,7 @@ def unread_cells(sheet: Sheet, areas: Sequence[Area]) -> Iterator[str]:
 def _columns(sheet: Sheet, areas: Sequence[Area]) -> Iterator[str]:
     for area in areas:
         header = sheet.rows[area.header]
-        for row in range(area.header + 1, area.end):
+        for row in sorted(row for row in area.rows if row > area.header):
             for place, cell in enumerate(sheet.rows[row]):
                 if cell != "" and not _speaks_of(row, place, areas):
                     name = str(header[place]) if place < len(header) else ""
@@ -67,11 +67,11 @@ def _columns(sheet: Sheet, areas: Sequence[Area]) -> Iterator[str]:
 
 def _speaks_of(row: int, place: int, areas: Iterable[Area]) -> bool:
     """Whether an entry uses the cell, or says that it is no part of the release."""
-    return any(row in area.ignored or (area.header <= row < area.end and place in area.columns) for area in areas)
+    return any(row in area.ignored or (row in area.rows and place in area.columns) for area in areas)
 
 
 def _covered(row: int, areas: Iterable[Area]) -> bool:
-    return any(row in area.ignored or area.header <= row < area.end for area in areas)
+    return any(row in area.ignored or row in area.rows for area in areas)
 
 
 def _is_data(row: Sequence[Cell], areas: Iterable[Area]) -> bool:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from privet.cli.audit.result import EXIT_CODES, show
 from privet.cli.verb import Verb, check_report, check_seconds, counting, opened, result_options
-from privet.core.laws import Choice
+from privet.core.laws import Choice, Top
 from privet.errors import InvalidInputError
 from privet.report.terminal import one_line
 
@@ -167,7 +167,7 @@ def _last_step(pair: tuple[AuditedQuery, AuditedQuery]) -> Callable[[AuditedQuer
     from privet.engine import FreshNoise  # noqa: PLC0415
 
     parts = pair[0].query.priced.parts
-    if any(isinstance(part.law, Choice) or part.threshold is not None for part in parts):
+    if any(isinstance(part.law, Choice | Top) or part.threshold is not None for part in parts):
         return None
     moves = [(part.law, step) for part, steps in zip(parts, _steps(pair), strict=True) for step in steps if step]
     if max(abs(step) for _, step in moves) >= FARTHEST:

@@ -20,6 +20,7 @@ from privet.estimates.estimate import SINGLE, Line, Row, plain
 from privet.estimates.moments import Estimate
 from privet.estimates.publication import printed
 from privet.estimates.ranked import is_unknown
+from privet.estimates.top import Best, best_of
 from privet.report.terminal import Pen, ceiling, decimals_for, fixed, one_line, step_decimals, terminal_width
 
 if TYPE_CHECKING:
@@ -120,6 +121,9 @@ def _none_left(answer: Answer) -> str:
 
 def chosen_words(answer: Answer) -> list[str]:
     """What the choice of rows by noisy numbers did to the intervals."""
+    best = best_of(answer.priced, SHARE)
+    if best is not None:
+        return _best(best, step_decimals(answer.priced.parts[-1].measure.step))
     found = affected(answer.priced, answer.selection)
     together, given, none = (", ".join(map(one_line, names)) for names in (found.together, found.given, found.none))
     rows = answer.selection.rows
@@ -129,6 +133,16 @@ def chosen_words(answer: Answer) -> list[str]:
         *([f"LIMIT chose rows by noisy numbers. {wider}"] if together and rows > 1 else []),
         *([f"HAVING chose rows by noisy numbers. {further}"] if given else []),
         *([f"There are no intervals for {none}: HAVING or LIMIT chose rows by the same noise."] if none else []),
+    ]
+
+
+def _best(best: Best, decimals: int) -> list[str]:
+    """Which groups there are was bought by itself."""
+    name, more = one_line(best.by), fixed(best.left_out, decimals)
+    return [
+        f"{best.groups:,} of {best.among:,} groups were chosen privately by their {name}, then measured: each interval"
+        " holds by itself.",
+        f"With probability 95 % no group that is left out exceeds one that is shown by more than {more} in {name}.",
     ]
 
 

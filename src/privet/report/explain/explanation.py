@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from privet.answer import loss_json
 from privet.core.accountant import Budget, accepts, how_many
-from privet.core.laws import Choice, DiscreteLaplace
+from privet.core.laws import Choice, DiscreteLaplace, Top
 from privet.core.loss import Loss
 from privet.core.measures import Recipe, Role
 from privet.core.parts import Gauge, Part
@@ -21,6 +21,7 @@ from privet.estimates.estimate import SINGLE, total_error
 from privet.estimates.levels import Level, finest, levels_of, rows_of_level
 from privet.estimates.pairs import NoisyPair, furthest
 from privet.estimates.priced import Priced
+from privet.estimates.top import Best, best_of, by_scores
 from privet.ledger import Policy
 from privet.report.explain.plan_words import call
 from privet.report.terminal import floor, plain_numbers
@@ -125,6 +126,8 @@ class Explanation:
     outlooks: tuple[Outlook, ...]
     totals: tuple[TotalFacts, ...]
     chosen: Chosen | None  # None: noisy numbers choose no rows
+    best: Best | None  # None: no groups are chosen by their scores
+    could_choose: bool  # they could be, but that would err more
     cells: int | None  # None: they are chosen from the data
     threshold: int | None  # from how many units on, about
     standings: tuple[Standing, ...]
@@ -149,6 +152,7 @@ class Explanation:
             "aggregates": [plain_numbers(asdict(outlook)) for outlook in self.outlooks],
             "totals": [plain_numbers(asdict(total)) for total in self.totals],
             "chosen": None if self.chosen is None else plain_numbers(asdict(self.chosen)),
+            "best": None if self.best is None else plain_numbers(asdict(self.best)),
             "cost": loss_json(self.cost),
             "budgets": [
                 {
@@ -180,6 +184,8 @@ def explanation(query: Query) -> Explanation:
         outlooks=tuple(_outlook(recipe, asked.parts) for recipe in asked.recipes),
         totals=_totals(asked),
         chosen=_chosen(asked),
+        best=best_of(asked, SHARE),
+        could_choose=asked.top is None and by_scores(asked) is not None,
         cells=None if asked.cells.private else asked.cells.count,
         threshold=asked.parts[-1].threshold,
         standings=(_tightest(budgets, query.cost), *shares),
@@ -188,7 +194,7 @@ def explanation(query: Query) -> Explanation:
         largest=_largest((*budgets, *shares), query.cost),
         ends_epsilon=any(_ends_epsilon(standing, query.cost) for standing in (*budgets, *shares)),
         may_pass=ledger.terms.policy is Policy.WARN and not query.analyst,
-        stored=ledger.stored(query.request) is not None,
+        stored=query.answered,
         suspended=ledger.suspended(query.analyst),
         choosing=_choosing(query),
     )
@@ -205,6 +211,8 @@ def _choosing(query: Query) -> Choosing | None:
 
 def mechanism_of(part: Part) -> str:
     """Its noise in words."""
+    if isinstance(part.law, Top):
+        return f"{FLIP if part.law.flip else CHOICE}, {part.law.rounds:,} times"
     if isinstance(part.law, Choice):
         return f"chosen by rank with the {CHOICE}" if not part.law.flip else f"chosen by rank with {FLIP}"
     return f"{LAPLACE if isinstance(part.law, DiscreteLaplace) else GAUSSIAN} noise"
@@ -307,13 +315,14 @@ def _most_off(outlook: Outlook) -> tuple[Fraction, Fraction]:
 
 def _rows_error(part: Part, share: Fraction) -> Fraction | None:
     measure, law = part.measure, part.law
-    if measure.numbers == 1 or isinstance(law, Choice):
+    if measure.numbers == 1 or isinstance(law, Choice | Top):
         return None
     return NoisyPair(measure=measure, above=0, below=0, between=(0,) * (measure.numbers - 2), law=law).rows_width(share)
 
 
 def _noise(part: Part, share: Fraction) -> NoiseFacts:
     step, law, far = part.measure.step, part.law, part.sensitivity
+    assert not isinstance(law, Top)  # noqa: S101  no aggregate is made of a choice of groups
     if isinstance(law, Choice):
         unit = parts_of_a_row(part.measure)
         moved, off = Fraction(far.l1, unit), Fraction(rows_off(part.measure, law, share))

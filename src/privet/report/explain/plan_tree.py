@@ -4,6 +4,7 @@ made of them for free."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import assert_never
 
@@ -56,6 +57,9 @@ def _groups(asked: Priced) -> TreeBranch:
     keys = short(", ".join(map(_key, finest(plan), (words_of(key.value) for key in plan.keys))))
     missing = any(domain[-1:] == (None,) for domain in read.cells.domains)
     items = (TreeBranch("rows whose group is missing are a group of their own"),) if missing else ()
+    if read.top is not None:
+        some = f"{plan.limit:,} of {read.cells.count:,}"
+        return TreeBranch(f"{some} groups by {keys}, chosen before they are measured", items)
     if not read.cells.private:
         return TreeBranch(f"{read.cells.count:,} groups by {keys}", items)
     return TreeBranch(f"the groups by {keys} that have about {asked.parts[-1].threshold:,} units or more", items)
@@ -108,6 +112,9 @@ def measure_words(measure: Measure) -> str:
             return f"nearly the {'smallest' if measure.role is Role.MIN else 'largest'} {value}"
         case Role.KEYS:
             return "which groups are shown, by how many units they have"
+        case Role.TOP:
+            assert measure.score is not None  # noqa: S101  what `by_scores` gives
+            return f"which groups are shown, by {measure_words(replace(measure, role=measure.score, score=None))}"
         case _:
             assert_never(measure.role)
 

@@ -16,6 +16,7 @@ from privet.estimates.calibration import epsilon_of_rho
 from privet.estimates.computed import divides
 from privet.estimates.fitting import is_open
 from privet.estimates.pricing import example_delta
+from privet.estimates.top import Best
 from privet.report.answer.text import price_words
 from privet.report.explain.explanation import (
     Choosing,
@@ -96,7 +97,9 @@ def _noises(query: Query, facts: Explanation) -> list[str]:
     lines = [line for outlook in facts.outlooks for line in _outlook(outlook, unit)]
     lines += [line for total in facts.totals for line in _total(total)]
     lines += [f"   {_follows(column)}" for column in query.plan.computed]
-    return [*lines, *([] if facts.chosen is None else _chosen(facts.chosen))]
+    lines += [] if facts.best is None else _best(facts.best)
+    lines += [] if facts.chosen is None else _chosen(facts.chosen)
+    return [*lines, *(["   (choosing the groups first and measuring only these would err more)"] * facts.could_choose)]
 
 
 def _total(total: TotalFacts) -> list[str]:
@@ -107,6 +110,17 @@ def _total(total: TotalFacts) -> list[str]:
     if not off:
         return []
     return [f"   a total {level_words(total.level)}, of {_times(total.cells, 'group')}: off by at most {off}"]
+
+
+def _best(best: Best) -> list[str]:
+    """Groups that are chosen first and measured by themselves."""
+    name = one_line(best.by)
+    return [
+        f"   which groups: {best.groups:,} of {best.among:,} are chosen by their {name} first, and only these are"
+        " measured: their intervals hold as they are",
+        f"     no group that is left out exceeds one that is shown by more than {up(best.left_out)} in {name}; another"
+        " LIMIT would be paid for again",
+    ]
 
 
 def _chosen(chosen: Chosen) -> list[str]:
@@ -270,20 +284,21 @@ def left_words(standing: Standing) -> str:
 def _advice(query: Query, facts: Explanation) -> list[str]:
     """What declarations and price alone tell; the data may be kinder."""
     lines = [line for outlook in facts.outlooks for line in _useful(outlook)]
-    measures = len(query.priced.parts)
+    measures = len(query.priced.parts) - (facts.best is not None)
     if measures > 1:
         lines.append(
             f"{measures} noisy numbers a group share the price: ask for fewer of them to get each with less noise."
         )
     bounds = query.priced.bounds
-    most = min(bounds.groups, facts.cells or bounds.groups) * bounds.rows
+    shown = facts.cells or bounds.groups if facts.best is None else facts.best.groups
+    most = min(bounds.groups, shown) * bounds.rows
     most = min(most, bounds.in_all or most)
     if most > MANY_OF_ONE:
         lines.append(
             f"One {one_line(query.table.unit or 'row')} may count {most:,} times: lower max_groups, max_rows_per_group"
             f" or max_rows mean less noise, but drop more rows{_remedy(query)}."
         )
-    if facts.cells is not None and facts.cells >= MANY_GROUPS:
+    if facts.cells is not None and facts.best is None and facts.cells >= MANY_GROUPS:
         lines.append(
             f"Of {facts.cells:,} groups about {math.ceil(facts.cells / 20):,} are further off than said here, and empty"
             " groups get noise as well: ask for fewer and larger groups."
