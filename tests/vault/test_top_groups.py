@@ -143,6 +143,9 @@ def test_rows_in_other_groups_no_longer_count_against_a_person(tmp_path: Path) -
         assert sum(every) == 30 * 6
         assert max(every) < 30
         assert answer.limits == ("at most 1 row per person in each group",)
+        counted = ("at most 6 groups per person", *answer.limits)
+        assert answer.to_json()["best"]["limits"] == list(counted)
+        assert f"in n, counting {' and '.join(counted)}." in str(answer)  # or else it would be false
 
 
 NOT_CHOSEN = [
@@ -204,21 +207,29 @@ def test_the_answer_carries_what_it_was_priced_by(vault: Vault) -> None:
         assert (count["role"], count["groups"], count["cells"]) == ("count", 3, 3)
         assert json.loads(json.dumps(answer.to_json()))["rows"]
         text = str(answer)
-        assert "3 of 41 groups were chosen privately by their n, then measured: each interval holds by itself." in text
+        assert "3 of 41 groups were chosen privately by n, then measured: each interval holds by itself." in text
         assert "LIMIT chose" not in text
+        assert "in n, counting at most 20 groups per person and at most 9 rows per person in each group." in text
+        assert "in n." in str(vault.sql(BY_WARD, max_groups=41, **price).release())  # no more is said of the choice
         assert all(row["n"]["low"] is not None for row in answer.interval())
         every = answer.interval(Fraction(1, 2))
         assert [row["ward"] for row in every] == [row["ward"] for row in answer.rows]
 
 
 def test_words_of_explain(vault: Vault) -> None:
-    chosen = vault.sql(BY_WARD, epsilon=1).explain()
+    chosen = " ".join(vault.sql(BY_WARD, epsilon=1).explain().split())
     assert "3 of 41 groups by ward, chosen before they are measured" in chosen
     assert "which groups are shown, by how many rows: " in chosen
-    assert "another LIMIT would be paid for" in " ".join(chosen.split())
+    assert "another LIMIT is another question" in chosen
     assert "LIMIT chooses rows" not in chosen
+    assert "ORDER BY: it sorts the groups by published numbers" in chosen
+    assert "They then hold once more, for rows of the chosen groups alone." in chosen
     every = vault.sql(BY_WARD, epsilon=1, max_groups=2).explain()
     assert "(choosing the groups first and measuring only these would err more)" in every
+    assert "LIMIT: they look at published numbers only" in every
+    assert "hold once more" not in every
+    assert "--bounds auto" in every
+    assert "--bounds auto" not in chosen  # that would measure all groups
     assert "would err more" not in vault.sql(NOT_CHOSEN[0], epsilon=1).explain()
 
 

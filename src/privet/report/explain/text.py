@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 MANY_GROUPS = 100
 MANY_ROWS = 1_000  # a sum that needs more rows than this to be within 10 % is called wide
 MANY_OF_ONE = 10  # rows of one unit
+ONCE_MORE = "   Groups are chosen within these limits. They then hold once more, for rows of the chosen groups alone."
 
 
 def explain(query: Query, pen: Pen) -> str:
@@ -66,6 +67,7 @@ def _protected(query: Query) -> list[str]:
         f"   Each {one_line(table.unit)} with all its rows, {presence}.",
         f"   At most {_counted(bounds, one_line(table.unit))}: rows beyond that are dropped, and so are rows without"
         " one.",
+        *([ONCE_MORE] if query.priced.top is not None else []),
     ]
 
 
@@ -116,10 +118,10 @@ def _best(best: Best) -> list[str]:
     """Groups that are chosen first and measured by themselves."""
     name = one_line(best.by)
     return [
-        f"   which groups: {best.groups:,} of {best.among:,} are chosen by their {name} first, and only these are"
-        " measured: their intervals hold as they are",
-        f"     no group that is left out exceeds one that is shown by more than {up(best.left_out)} in {name}; another"
-        " LIMIT would be paid for again",
+        f"   which groups: {best.groups:,} of {best.among:,}, chosen by {name} first; only these are measured, so no"
+        " interval is widened",
+        f"     no group left out exceeds a group shown by more than {up(best.left_out)} in {name}, counted within the"
+        " limits above; another LIMIT is another question, with its own price",
     ]
 
 
@@ -312,7 +314,7 @@ def _remedy(query: Query) -> str:
         return ""
     return (
         '; bounds="auto" (--bounds auto) chooses, for a quarter of epsilon'
-        if is_open(query.priced)
+        if is_open(query.priced) and query.priced.top is None
         else "; privet suggest says which fit"
     )
 
