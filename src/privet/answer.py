@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from privet.core.expression import Value
 from privet.core.loss import Loss
 from privet.core.rational import rational, show
+from privet.core.top import compared
 from privet.errors import InvalidInputError
 from privet.estimates.choosing import Affected, Selection, affected
 from privet.estimates.estimate import Line, Row, chosen_by, rows_of
@@ -63,9 +64,10 @@ class Answer:
 
     @property
     def choice_limits(self) -> tuple[str, ...]:
-        """The same of groups that were chosen by their scores: when these were counted, there were all groups."""
-        asked = self.priced
-        return () if self.rows_are_units else limits_of(replace(asked, cells=replace(asked.cells, chosen=None)))
+        """The same of groups that were chosen by their scores, for that choice: then there were all groups."""
+        cells = replace(self.priced.cells, chosen=None)
+        asked = replace(self.priced, cells=cells, bounds=compared(self.priced.bounds, cells.count))
+        return () if self.rows_are_units else limits_of(asked)
 
     @property
     def selection(self) -> Selection:

@@ -15,6 +15,7 @@ from privet.core.unit import Neighbors
 from privet.estimates.calibration import epsilon_of_rho
 from privet.estimates.computed import divides
 from privet.estimates.fitting import is_open
+from privet.estimates.priced import Priced
 from privet.estimates.pricing import example_delta
 from privet.estimates.top import Best
 from privet.report.answer.text import price_words
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
 MANY_GROUPS = 100
 MANY_ROWS = 1_000  # a sum that needs more rows than this to be within 10 % is called wide
 MANY_OF_ONE = 10  # rows of one unit
-ONCE_MORE = "   Groups are chosen within these limits. They then hold once more, for rows of the chosen groups alone."
 
 
 def explain(query: Query, pen: Pen) -> str:
@@ -63,12 +63,30 @@ def _protected(query: Query) -> list[str]:
     }[bounds.neighbors]
     if table.unit is None:
         return [f"   Each row by itself, {presence}."]
+    unit = one_line(table.unit)
     return [
-        f"   Each {one_line(table.unit)} with all its rows, {presence}.",
-        f"   At most {_counted(bounds, one_line(table.unit))}: rows beyond that are dropped, and so are rows without"
-        " one.",
-        *([ONCE_MORE] if query.priced.top is not None else []),
+        f"   Each {unit} with all its rows, {presence}.",
+        f"   At most {_first(query.priced, unit)}: rows beyond that are dropped, and so are rows without one.",
+        *_anew(query.priced, unit),
     ]
+
+
+def _first(asked: Priced, unit: str) -> str:
+    """The limits for everything, or for the choice of groups."""
+    bounds = asked.bounds
+    if asked.top is None or bounds.groups == 1:
+        return _counted(bounds, unit)
+    in_all = f" and {_times(bounds.in_all, 'row')} in all" if bounds.in_all else ""
+    return f"{_times(bounds.rows, 'row')} of each {unit} count in each group{in_all}"
+
+
+def _anew(asked: Priced, unit: str) -> list[str]:
+    """The limits in groups that were chosen, unless they are those of the choice there."""
+    measured = asked.setting().measured()
+    same = asked.bounds.in_all is None and measured.bounds.groups == measured.cells
+    if asked.top is None or same:
+        return []
+    return [f"   That is for the choice of groups. In the chosen groups at most {_counted(measured.bounds, unit)}."]
 
 
 def _choosing(query: Query, choosing: Choosing | None) -> list[str]:
