@@ -209,7 +209,7 @@ def _parts(task: Task) -> Iterator[dict[str, Any]]:
     if task.top is not None:
         score, law = task.top
         kept, listed = _limits(task.measuring(law.rounds)) | {"cells": law.rounds}, [*listed, task.top]
-        every |= {"rows": 1} if score.score is Role.PEOPLE else {}
+        every = _limits(task.scoring(score)) | ({"rows": 1} if score.score is Role.PEOPLE else {})
     for measure, law in listed:
         yield {
             "role": measure.role.value,

@@ -15,7 +15,7 @@ from privet import recheck
 from privet.core.laws import Top
 from privet.core.measures import Measure, Role
 from privet.core.sensitivity import Bounds, sensitivity
-from privet.core.top import apart, top_for, top_for_rho
+from privet.core.top import apart, compared, top_for, top_for_rho
 from privet.core.unit import Neighbors
 
 ORDERS = (1.001, 1.5, 2, 3, 7, 20, 100)
@@ -86,6 +86,10 @@ def test_a_unit_counts_once_in_a_cell_where_units_are_counted() -> None:
 
 def test_groups_do_not_matter_beyond_two() -> None:
     """What the choice is for: whatever max_groups is, a round costs the same."""
+    for relation, low, groups, in_all in itertools.product(Neighbors, (0, -3), (1, 2, 5), (None, 4)):
+        bounds = Bounds(groups=groups, rows=3, neighbors=relation, in_all=in_all)
+        assert apart(score(low, 5), compared(bounds, 9)) == apart(score(low, 5), bounds)
+        assert compared(bounds, 9).groups == (1 if groups == 1 else 9)
     for relation, low in itertools.product(Neighbors, (0, -3)):
         all_of_them = {
             apart(score(low, 5), Bounds(groups=groups, rows=3, neighbors=relation)) for groups in (2, 5, 40, 10**9)

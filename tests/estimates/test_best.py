@@ -107,7 +107,7 @@ def test_all_measures_are_of_the_chosen_groups() -> None:
     assert found.top is not None
     *measures, top = found.parts
     assert all(part.sensitivity.touched <= 4 for part in measures)
-    assert top.sensitivity.touched == 20
+    assert top.sensitivity.touched == 100
     assert sum(part.loss.epsilon for part in found.parts) == 1  # type: ignore[misc]
     every = ask(found, Budget(100, "1e-6"), Price(epsilon=1), allowed=ALL_GROUPS)
     assert every.loss == found.loss or every.parts != found.parts

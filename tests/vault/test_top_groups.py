@@ -38,6 +38,9 @@ COLUMNS = {
 BY_WARD = "SELECT ward, COUNT(*) AS n FROM t GROUP BY ward ORDER BY n DESC LIMIT 3"
 
 
+ROWS_IN_ALL = {"max_groups": 20, "max_rows_per_group": 9, "max_rows": 100}
+
+
 class NoNoise:
     """Nothing is added, and the best scores are chosen; of equal ones the first."""
 
@@ -140,9 +143,9 @@ def test_rows_in_other_groups_no_longer_count_against_a_person(tmp_path: Path) -
         answer = quiet(asked).release()
         assert [row["n"] for row in answer.rows] == [30, 30]
         every = pv.testing.exact(asked, key=b"key").parts[-1].values
-        assert sum(every) == 30 * 6
-        assert max(every) < 30
-        assert answer.limits == ("at most 1 row per person in each group",)
+        assert every == (30,) * 12 + (0,)  # a choice costs the same
+        assert answer.limits == answer.choice_limits == ("at most 1 row per person in each group",)
+        assert answer.to_json()["best"]["limits"] == list(answer.limits)
 
 
 NOT_CHOSEN = [
@@ -199,26 +202,38 @@ def test_the_answer_carries_what_it_was_priced_by(vault: Vault) -> None:
         assert recheck.problems(answer.guarantee) == []
         assert answer.guarantee is not None
         *_, top = answer.guarantee["parts"]
-        assert (top["role"], top["groups"], top["cells"], top["law"]["rounds"]) == ("top", 20, 41, 3)
+        assert (top["role"], top["groups"], top["cells"], top["law"]["rounds"]) == ("top", 41, 41, 3)
         (count,) = answer.guarantee["parts"][:-1]
         assert (count["role"], count["groups"], count["cells"]) == ("count", 3, 3)
         assert json.loads(json.dumps(answer.to_json()))["rows"]
         text = str(answer)
-        assert "3 of 41 groups were chosen privately by their n, then measured: each interval holds by itself." in text
+        assert "3 of 41 groups were chosen privately by n, then measured: each interval holds by itself." in text
         assert "LIMIT chose" not in text
+        assert " in n." in text  # no more is said of the choice
+        text = str(vault.sql(BY_WARD, **ROWS_IN_ALL, **price).release())  # the three groups have 27 rows of a person
+        assert "in n, counting at most 9 rows per person in each group and at most 100 rows per person in all." in text
         assert all(row["n"]["low"] is not None for row in answer.interval())
         every = answer.interval(Fraction(1, 2))
         assert [row["ward"] for row in every] == [row["ward"] for row in answer.rows]
 
 
 def test_words_of_explain(vault: Vault) -> None:
-    chosen = vault.sql(BY_WARD, epsilon=1).explain()
+    chosen = " ".join(vault.sql(BY_WARD, epsilon=1).explain().split())
     assert "3 of 41 groups by ward, chosen before they are measured" in chosen
     assert "which groups are shown, by how many rows: " in chosen
-    assert "another LIMIT would be paid for" in " ".join(chosen.split())
+    assert "another LIMIT is another question" in chosen
     assert "LIMIT chooses rows" not in chosen
+    assert "ORDER BY: it sorts the groups by published numbers" in chosen
+    assert "At most 9 rows of each who count in each group: rows beyond that" in chosen
+    limited = " ".join(vault.sql(BY_WARD, epsilon=1, **ROWS_IN_ALL).explain().split())
+    assert "At most 9 rows of each who count in each group and 100 rows in all: rows beyond that" in limited
+    assert "In the chosen groups at most 3 groups of each who count, with 9 rows in each." in limited
     every = vault.sql(BY_WARD, epsilon=1, max_groups=2).explain()
     assert "(choosing the groups first and measuring only these would err more)" in every
+    assert "LIMIT: they look at published numbers only" in every
+    assert "In the chosen groups" not in every
+    assert "--bounds auto" in every
+    assert "--bounds auto" not in chosen  # that would measure all groups
     assert "would err more" not in vault.sql(NOT_CHOSEN[0], epsilon=1).explain()
 
 

@@ -14,6 +14,7 @@ from privet.core.measures import Measure
 from privet.core.plan import Plan
 from privet.core.sensitivity import Bounds, among
 from privet.core.shape import Shapes
+from privet.core.top import compared
 from privet.typing import Integers
 
 
@@ -26,9 +27,8 @@ class Task:
     table; `beside` has the other tables of the query. `secret` keys the hash that decides which rows and groups of a
     unit are kept; it is new for every release. `laws` has the noise of each measure and, if keys are not public, last
     the noise of the keys: a key is shown if its noisy number of units is at least `threshold`. With `habits`, some of
-    HABITS by name, the task asks how many units have how many of these instead, in as many `bins`. With `top`, cells
-    are public, and some of them are chosen by this score and law: the back end is asked twice, for `scoring` about all
-    cells, and for `measuring` about those that are chosen.
+    HABITS by name, the task asks how many units have how many of these instead, in as many `bins`. With `top`, some of
+    the public cells are chosen by this score and law: the back end is asked for `scoring` first, and for `measuring`.
     """
 
     table: Table
@@ -47,9 +47,9 @@ class Task:
     top: tuple[Measure, Top] | None = None
 
     def scoring(self, measure: Measure) -> Task:
-        """The scores of all cells."""
-        score = replace(measure, role=measure.score or measure.role, score=None)
-        return replace(self, measures=(score,), laws=(), top=None)
+        """The scores of all cells. Of a unit that may have several groups, all count."""
+        score, bounds = replace(measure, role=measure.score or measure.role, score=None), self.bounds
+        return replace(self, measures=(score,), laws=(), top=None, bounds=compared(bounds, self.cells.count))
 
     @claim("top-measured")
     def measuring(self, cells: int) -> Task:

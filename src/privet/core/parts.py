@@ -14,7 +14,7 @@ from privet.core.measures import CHOSEN, KEYS, Measure, Role
 from privet.core.mechanisms import gaussian_for_rho, gaussian_key_threshold, key_threshold, laplace_for
 from privet.core.ranks import MOST_BEYOND, choice_for, choice_for_rho, rank_sensitivity, root_below, rows_beyond
 from privet.core.sensitivity import Bounds, Sensitivity, among, joint_sensitivity, sensitivity
-from privet.core.top import apart, top_for, top_for_rho
+from privet.core.top import apart, compared, top_for, top_for_rho
 from privet.core.unit import Neighbors
 from privet.errors import RefusedQueryError
 
@@ -99,7 +99,8 @@ class Setting:
 def sensitivity_of(measure: Measure, setting: Setting) -> Sensitivity:
     """How far one unit moves a measure, over all cells; one of the rest, in its one cell."""
     if measure.role is Role.TOP:
-        bounds = replace(setting.bounds, rows=1) if measure.score is Role.PEOPLE else setting.bounds
+        bounds = compared(setting.bounds, setting.cells or 1)
+        bounds = replace(bounds, rows=1) if measure.score is Role.PEOPLE else bounds
         return sensitivity(measure.low, measure.high, setting.cells, bounds)
     setting = setting.measured()
     if measure.role is Role.KEYS:

@@ -6,6 +6,7 @@ one, not how many cells it moves; and not, where all go up or all go down, in wh
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 from privet.core.claim import claim
@@ -15,6 +16,12 @@ from privet.core.measures import Measure, Role
 from privet.core.ranks import root_below
 from privet.core.sensitivity import Bounds
 from privet.core.unit import Neighbors
+
+
+@claim("top-apart")
+def compared(bounds: Bounds, cells: int) -> Bounds:
+    """A unit that has two groups may have all cells: `apart` is the same, and no score lacks rows for that reason."""
+    return replace(bounds, groups=max(bounds.groups, cells)) if bounds.groups > 1 else bounds
 
 
 @claim("top-apart")

@@ -123,7 +123,7 @@ def chosen_words(answer: Answer) -> list[str]:
     """What the choice of rows by noisy numbers did to the intervals."""
     best = best_of(answer.priced, SHARE)
     if best is not None:
-        return _best(best, step_decimals(answer.priced.parts[-1].measure.step))
+        return _best(answer, best)
     found = affected(answer.priced, answer.selection)
     together, given, none = (", ".join(map(one_line, names)) for names in (found.together, found.given, found.none))
     rows = answer.selection.rows
@@ -136,13 +136,15 @@ def chosen_words(answer: Answer) -> list[str]:
     ]
 
 
-def _best(best: Best, decimals: int) -> list[str]:
-    """Which groups there are was bought by itself."""
-    name, more = one_line(best.by), fixed(best.left_out, decimals)
+def _best(answer: Answer, best: Best) -> list[str]:
+    """Which groups there are was bought by itself, and other rows of a person may have counted for that."""
+    name, decimals = one_line(best.by), step_decimals(answer.priced.parts[-1].measure.step)
+    limits = "" if answer.choice_limits == answer.limits else f", counting {' and '.join(answer.choice_limits)}"
     return [
-        f"{best.groups:,} of {best.among:,} groups were chosen privately by their {name}, then measured: each interval"
-        " holds by itself.",
-        f"With probability 95 % no group that is left out exceeds one that is shown by more than {more} in {name}.",
+        f"{best.groups:,} of {best.among:,} groups {'was' if best.groups == 1 else 'were'} chosen privately by {name},"
+        " then measured: each interval holds by itself.",
+        f"With probability 95 % no group left out exceeds a group shown by more than {fixed(best.left_out, decimals)}"
+        f" in {name}{limits}.",
     ]
 
 

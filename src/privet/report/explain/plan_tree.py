@@ -13,7 +13,6 @@ from privet.core.loss import Loss
 from privet.core.measures import Measure, Role
 from privet.core.origin import origin_of
 from privet.core.parts import Part
-from privet.core.plan import Plan
 from privet.estimates.fitting import Fitting
 from privet.estimates.levels import Level, finest, levels_of
 from privet.estimates.priced import Outline, Priced
@@ -140,11 +139,14 @@ def _made(read: Outline) -> Iterator[TreeBranch]:
         yield TreeBranch(
             f"{one_line(column.name)} = {short(inside(column.value))}" + (f", from {and_(used)}" if used else "")
         )
-    yield from _sifted(plan)
+    yield from _sifted(read)
 
 
-def _sifted(plan: Plan) -> Iterator[TreeBranch]:
-    if plan.having is not None or plan.order or plan.limit is not None:
+def _sifted(read: Outline) -> Iterator[TreeBranch]:
+    plan = read.plan
+    if read.top is not None:
+        yield TreeBranch("ORDER BY: it sorts the groups by published numbers")
+    elif plan.having is not None or plan.order or plan.limit is not None:
         yield TreeBranch("HAVING, ORDER BY and LIMIT: they look at published numbers only")
 
 

@@ -15,6 +15,7 @@ from privet.core.unit import Neighbors
 from privet.estimates.calibration import epsilon_of_rho
 from privet.estimates.computed import divides
 from privet.estimates.fitting import is_open
+from privet.estimates.priced import Priced
 from privet.estimates.pricing import example_delta
 from privet.estimates.top import Best
 from privet.report.answer.text import price_words
@@ -62,11 +63,30 @@ def _protected(query: Query) -> list[str]:
     }[bounds.neighbors]
     if table.unit is None:
         return [f"   Each row by itself, {presence}."]
+    unit = one_line(table.unit)
     return [
-        f"   Each {one_line(table.unit)} with all its rows, {presence}.",
-        f"   At most {_counted(bounds, one_line(table.unit))}: rows beyond that are dropped, and so are rows without"
-        " one.",
+        f"   Each {unit} with all its rows, {presence}.",
+        f"   At most {_first(query.priced, unit)}: rows beyond that are dropped, and so are rows without one.",
+        *_anew(query.priced, unit),
     ]
+
+
+def _first(asked: Priced, unit: str) -> str:
+    """The limits for everything, or for the choice of groups."""
+    bounds = asked.bounds
+    if asked.top is None or bounds.groups == 1:
+        return _counted(bounds, unit)
+    in_all = f" and {_times(bounds.in_all, 'row')} in all" if bounds.in_all else ""
+    return f"{_times(bounds.rows, 'row')} of each {unit} count in each group{in_all}"
+
+
+def _anew(asked: Priced, unit: str) -> list[str]:
+    """The limits in groups that were chosen, unless they are those of the choice there."""
+    measured = asked.setting().measured()
+    same = asked.bounds.in_all is None and measured.bounds.groups == measured.cells
+    if asked.top is None or same:
+        return []
+    return [f"   That is for the choice of groups. In the chosen groups at most {_counted(measured.bounds, unit)}."]
 
 
 def _choosing(query: Query, choosing: Choosing | None) -> list[str]:
@@ -116,10 +136,10 @@ def _best(best: Best) -> list[str]:
     """Groups that are chosen first and measured by themselves."""
     name = one_line(best.by)
     return [
-        f"   which groups: {best.groups:,} of {best.among:,} are chosen by their {name} first, and only these are"
-        " measured: their intervals hold as they are",
-        f"     no group that is left out exceeds one that is shown by more than {up(best.left_out)} in {name}; another"
-        " LIMIT would be paid for again",
+        f"   which groups: {best.groups:,} of {best.among:,}, chosen by {name} first; only these are measured, so no"
+        " interval is widened",
+        f"     no group left out exceeds a group shown by more than {up(best.left_out)} in {name}, counted within the"
+        " limits above; another LIMIT is another question, with its own price",
     ]
 
 
@@ -312,7 +332,7 @@ def _remedy(query: Query) -> str:
         return ""
     return (
         '; bounds="auto" (--bounds auto) chooses, for a quarter of epsilon'
-        if is_open(query.priced)
+        if is_open(query.priced) and query.priced.top is None
         else "; privet suggest says which fit"
     )
 
