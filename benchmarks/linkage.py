@@ -347,9 +347,9 @@ def main(given: Sequence[str] | None = None) -> None:
     parser.add_argument("--calibrated", type=int, default=1000, help="people in each seed of the calibration")
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--processes", type=int, default=1, help="that measure calibration side by side")
-    parser.set_defaults(points=(4, 8, 16), splits=SEEDS)
-    small = {"people": 300, "families": 200, "calibrated": 100, "seeds": 1, "processes": 1, "points": (4,),
-             "splits": SEEDS[:1]}  # fmt: skip
+    parser.set_defaults(points=(4, 8, 16), splits=SEEDS, worlds=None)
+    small = {"people": 300, "families": 100, "calibrated": 60, "seeds": 1, "processes": 1, "points": (4,),
+             "splits": SEEDS[:1], "worlds": 2}  # fmt: skip
     asked = parse(parser, given, **small)
     evidence, result = Evidence(asked, "linkage"), {"people": asked.people, "cores": os.cpu_count()}
     with tempfile.TemporaryDirectory() as folder:
@@ -358,7 +358,9 @@ def main(given: Sequence[str] | None = None) -> None:
         except PeerError as absent:
             result["febrl"] = {"absent": str(absent)}
     evidence.save(result)
-    jobs = _jobs(asked.calibrated, asked.seeds)
+    jobs = {
+        part: dict(list(names.items())[: asked.worlds]) for part, names in _jobs(asked.calibrated, asked.seeds).items()
+    }
     measured = mapped(_measured, [job for part in jobs.values() for job in part.values()], asked.processes)
     for part, names in jobs.items():
         result[part] = {name: next(measured) for name in names}
@@ -373,7 +375,7 @@ def main(given: Sequence[str] | None = None) -> None:
     result["misspelled"] = timed(*town.misspelled(0.05), town.order)
     evidence.save(result)
     if asked.tiny:
-        result["linkage_pair"], data = pair(generated_pair(100)), generated_ratings(30)
+        result["linkage_pair"], data = pair(generated_pair(60)), generated_ratings(30)
     else:
         if "PRIVET_DATA" in os.environ:
             result["linkage_pair"] = pair(real_pair(Path(os.environ["PRIVET_DATA"])))
