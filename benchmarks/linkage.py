@@ -59,15 +59,16 @@ class Town:
         draw = np.random.default_rng(1)
         self.people = people
         self.sex, self.age = draw.integers(0, 2, people), draw.integers(0, 100, people)
-        self.zip = draw.permutation(ZIPS)[draw.zipf(1.3, people) % ZIPS]
-        self.last = draw.integers(0, NAMES, people)
+        zips, names = min(ZIPS, 10 * people), min(NAMES, 10 * people)
+        self.zip = draw.permutation(zips)[draw.zipf(1.3, people) % zips]
+        self.last = draw.integers(0, names, people)
         self.order = draw.permutation(people)
-        self.names = [f"{number:05x}".translate(LETTERS) for number in range(NAMES)]
-        self.ages, self.zips = [str(age) for age in range(100)], [f"{number:05d}" for number in range(ZIPS)]
+        self.names = [f"{number:05x}".translate(LETTERS) for number in range(names)]
+        self.ages, self.zips = [str(age) for age in range(100)], [f"{number:05d}" for number in range(zips)]
 
     def generalized(self) -> tuple[Microdata, Microdata]:
         fives = [f"{5 * number}-{5 * number + 4}" for number in range(20)]
-        masks = [f"{number:03d}**" for number in range(ZIPS // 100)]
+        masks = [f"{number:03d}**" for number in range(len(self.zips) // 100)]
         at = self.order
         return (
             table(coded("sex", self.sex, ["F", "M"]), coded("age", self.age // 5, fives),
