@@ -180,6 +180,7 @@ class Pair:
         self.queries: list[Query] = []
         self.exact: list[list[list[Any]]] = []
         self.people: list[dict[Keys, int]] = []
+        self._ratios: dict[tuple[int, int, int | None], float] = {}  # of keys, by their people and what is seen
         for side, own in enumerate((shape.first, shape.second)):
             place = folder / f"{shape.name} {side}"
             place.mkdir(parents=True)
@@ -272,8 +273,11 @@ class Pair:
         first, second = self.people
         total = 0.0
         for key in {**first, **second}:
-            seen = shown.get(key)
-            total += self._log_p(second.get(key, 0), seen) - self._log_p(first.get(key, 0), seen)
+            case = (first.get(key, 0), second.get(key, 0), shown.get(key))
+            if case not in self._ratios:  # many draws are the same
+                one, other, seen = case
+                self._ratios[case] = self._log_p(other, seen) - self._log_p(one, seen)
+            total += self._ratios[case]
         return round(total, 9)
 
     def _log_p(self, people: int, seen: int | None) -> float:
@@ -328,6 +332,7 @@ class Pair:
 
     def with_a_low_threshold(self) -> None:
         """A planted bug: a threshold at which one lone key is hidden well enough, whatever a person has."""
+        self._ratios.clear()
         for side, query in enumerate(self.queries):
             *rest, part = query.priced.parts
             assert not isinstance(part.law, Choice)
