@@ -253,8 +253,7 @@ def _law(law: Law | Choice | Top) -> dict[str, Any]:
         case DiscreteGaussian():
             return {"name": "gaussian", "variance": str(law.variance)}
         case Choices():
-            first = "permute-and-flip" if law.flip else "exponential"
-            return {"name": "nested", "first": first, **{n: list(map(str, getattr(law, n))) for n in ("rates", "ties")}}
+            return {"name": "nested", "rates": list(map(str, law.rates))}
         case Choice() | Top():
             found = {"name": "permute-and-flip" if law.flip else "exponential", "rate": str(law.rate)}
             return found | ({"rounds": law.rounds} if isinstance(law, Top) else {})

@@ -239,27 +239,26 @@ def _bound(growing: Callable[[Context, Decimal], Decimal], number: Fraction, rou
 
 
 def _parts(given: object, what: str) -> Iterator[Part]:
-    """One; or of quantiles that are chosen one inside the other all choices, level by level: of values, and of where
-    their ties are cut. On a level a row is ranked in one piece of its cell only; the rows of two units can be in
-    different pieces, as if there were more cells (docs/claims.md, nested-quantiles)."""
+    """One; or of quantiles that are chosen one inside the other all choices, level by level. On a level a row is ranked
+    in one piece of its cell only; the rows of two units can be in different pieces, as if there were more cells
+    (docs/claims.md, nested-quantiles)."""
     law = given.get("law") if isinstance(given, dict) else None
     if not isinstance(given, dict) or not isinstance(law, dict) or law.get("name") != "nested":
         yield _part(given, what)
         return
-    _fields(law, f"law of {what}", ("name", "first", "rates", "ties"))
-    shares, rates, ties = (_fractions(one, what) for one in (given.get("quantile"), law["rates"], law["ties"]))
+    shares = _fractions(given.get("quantile"), what)
+    rates = _fractions(_fields(law, f"law of {what}", ("name", "rates"))["rates"], what)
     if not shares or shares != sorted({*shares}) or not 0 < shares[0] <= shares[-1] < 1:
         raise ValueError(f"{what}: quantiles one inside the other ascend between 0 and 1")
     far = list(_furthest([(Fraction(0), shares, Fraction(1))]))
-    if (len(rates), len(ties)) != (len(far), len(far) - 1):
-        raise ValueError(f"{what}: there must be a rate for each level, and but for the last one for its ties")
-    first, groups = _one_of(law["first"], CHOICE, f"law of {what}"), _whole(given.get("groups"), f"groups of {what}")
+    if len(rates) != len(far):
+        raise ValueError(f"{what}: there must be a rate for each level")
+    groups = _whole(given.get("groups"), f"groups of {what}")
     cells = _whole(given.get("cells"), f"cells of {what}", nullable=True)
     pieces = given if cells is None else {**given, "groups": min(groups, cells), "cells": 2 * cells}
-    for level, share in enumerate(far):
-        for name, rate in [(first, rates[level]), *(("exponential", one) for one in ties[level : level + 1])]:
-            own = {"quantile": str(share), "law": {"name": name, "rate": str(rate / share.denominator)}}
-            yield _part({**(pieces if level else given), **own}, what)
+    for level, (share, rate) in enumerate(zip(far, rates, strict=True)):
+        own = {"name": "exponential", "rate": str(rate / share.denominator)}
+        yield _part({**(pieces if level else given), "quantile": str(share), "law": own}, what)
 
 
 def _furthest(pieces: list[tuple[Fraction, list[Fraction], Fraction]]) -> Iterator[Fraction]:

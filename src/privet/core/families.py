@@ -6,8 +6,8 @@ quantiles there is chosen among the rows of the piece, and so on: a level after 
     quantiles   1/4   1/2   3/4        level 0: 1/2 of all rows
                                        level 1: 1/2 of the rows on the left of it, 1/2 of those on the right
 
-What a quantile seeks is a share of the rows of its own piece, fixed beforehand. Rows that are tied with what was chosen
-are put in random order, each by itself, and a second choice says where that order is cut.
+What a quantile seeks is a share of the rows of its own piece, fixed beforehand. Each row draws a place within its
+value, by itself; a choice among values with places also says on which side those rows are that are tied with it.
 """
 
 from __future__ import annotations
@@ -22,15 +22,14 @@ from privet.core.claim import claim
 from privet.core.laws import Choice, Choices
 from privet.core.loss import Loss
 from privet.core.measures import Measure
-from privet.core.ranks import FEW, root_below, rows_off
+from privet.core.ranks import root_below, rows_off
 from privet.core.sensitivity import Bounds, Sensitivity, sensitivity
 
 Shares = tuple[Fraction, ...]
 Ends = tuple[Fraction, Fraction]
 Errors = Mapping[tuple[int, Fraction], float]  # parts of those of earlier choices, by level and quantile
 WHOLE = (Fraction(0), Fraction(1))
-PLACES = 2**16  # in the random order of ties
-TIES_COUNT = 0.1  # where ties are cut matters less than what is chosen: few rows are tied in most tables
+PLACES = 2**16  # within a value
 FINE = 10_000  # a part of the price has four decimals
 NOTHING: Errors = {}
 
@@ -78,12 +77,11 @@ def _nodes(shares: Shares, ends: Ends, around: tuple[Errors, Errors], level: int
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """Choices that see disjoint pieces. One row moves a rank by `far` rows at most. `weight` and `ties` say how much
-    the squared errors of all quantiles grow with those of these choices, and of where they cut ties."""
+    """Choices that see disjoint pieces. One row moves a rank by `far` rows at most. `weight` says how much the squared
+    errors of all quantiles grow with those of these choices."""
 
     far: Fraction
     weight: float
-    ties: float
 
 
 @lru_cache(maxsize=256)
@@ -93,9 +91,9 @@ def levels_of(shares: Shares) -> tuple[Level, ...]:
     levels = []
     for level in range(max(node.level for node in found) + 1):
         here = [node for node in found if node.level == level]
-        ties = sum(part**2 for node in found for (of, _), part in node.inherited.items() if of == level)
+        inherited = sum(part**2 for node in found for (of, _), part in node.inherited.items() if of == level)
         far = max(max(node.sought, 1 - node.sought) for node in here)
-        levels.append(Level(far, len(here) + ties, ties))
+        levels.append(Level(far, len(here) + inherited))
     return tuple(levels)
 
 
@@ -115,22 +113,16 @@ def level_sensitivity(far: Fraction, level: int, cells: int | None, bounds: Boun
 
 @claim("nested-quantiles")
 def family_for(measure: Measure, price: Fraction, moves: Moves) -> tuple[Choices, Loss]:
-    """The choices of all levels for a price in epsilon, or in rho: each one pays for itself.
-
-    Permute-and-flip has no better price in zCDP than its pure one; see `ranks.choice_for`.
-    """
-    flip = moves.pure and measure.high - measure.low < FEW
-    needs = [need for _, need in moves.needs]
+    """The choices of all levels for a price in epsilon, or in rho: each one pays for itself."""
     rates: list[Fraction] = []
     epsilon = rho = Fraction(0)
-    for (level, _), part in zip(moves.needs, _parts(needs), strict=True):
+    for level, part in enumerate(_parts(moves.needs)):
         l1, l2_squared = moves.of(level)
         rate = price * part / (2 * l1) if moves.pure else root_below(2 * price * part / l2_squared)
-        listed = flip and len(rates) % 2 == 0
-        epsilon, rho = epsilon + 2 * rate * l1, rho + rate**2 * l2_squared * (2 if listed else Fraction(1, 2))
+        epsilon, rho = epsilon + 2 * rate * l1, rho + rate**2 * l2_squared / 2
         rates.append(rate)
-    first = middle(measure.quantiles)
-    law = Choices(rates[0] / measure.quantiles[first].denominator, flip, tuple(rates[::2]), tuple(rates[1::2]))
+    first = measure.quantiles[middle(measure.quantiles)]
+    law = Choices(rates[0] / first.denominator, rates=tuple(rates))
     return law, Loss(epsilon=epsilon, rho=rho if moves.pure else price)
 
 
@@ -150,29 +142,20 @@ class Moves:
         return Fraction(moved.l1, far.denominator), Fraction(moved.l2_squared, far.denominator**2)
 
     @property
-    def needs(self) -> list[tuple[int, float]]:
-        """Every choice, by its level: of values and, but on the last level, of where ties are cut; with the square root
-        of what it adds to the squared error, or the third root if the price is pure: its share should be like that."""
+    def needs(self) -> list[float]:
+        """For each level the square root of what it adds to the squared error, or the third root if the price is pure:
+        its share should be like that."""
         found = []
-        levels = levels_of(self.shares)
-        for number, level in enumerate(levels):
-            weights = [level.weight, TIES_COUNT * level.ties] if number < len(levels) - 1 else [level.weight]
+        for number, level in enumerate(levels_of(self.shares)):
             l1, l2_squared = self.of(number)
-            found += [
-                (
-                    number,
-                    (weight * float(2 * l1) ** 2) ** (1 / 3)
-                    if self.pure
-                    else (weight * float(l2_squared) / 2) ** (1 / 2),
-                )
-                for weight in weights
-            ]
+            squared = float(2 * l1) ** 2 if self.pure else float(l2_squared) / 2
+            found.append((level.weight * squared) ** (1 / 3 if self.pure else 1 / 2))
         return found
 
     @property
     def error(self) -> float:
         """The mean squared error of the quantiles at a price of 1, in rows, but for how many values there are."""
-        return sum(need for _, need in self.needs) ** (3 if self.pure else 2) / len(self.shares)
+        return sum(self.needs) ** (3 if self.pure else 2) / len(self.shares)
 
 
 def _parts(needs: Sequence[float]) -> list[Fraction]:
@@ -190,14 +173,11 @@ def _most_off(measure: Measure, law: Choices, share: Fraction) -> int:
     """With probability `share` the rank of each single quantile is off by at most so many rows. (Where 2**16 rows and
     more are tied, by one more for each such number.)
 
-    A choice among N values is off by more than L rows with a probability of at most N * exp(-rate * L). What is sought
-    inside is off by a part of how far the ends of the piece are.
+    A choice among N values with places is off by more than L rows with a probability of at most N * PLACES *
+    exp(-rate * L). What is sought inside is off by a part of how far the ends of the piece are.
     """
     found = list(nodes(measure.quantiles))
-    beyond = -math.log(1 - share) + math.log(2 * len(law.rates) - 1)
-    own = [(math.log(measure.high - measure.low + 1) + beyond) / float(rate) for rate in law.rates]
-    ties = [*((math.log(PLACES) + beyond) / float(rate) for rate in law.ties), 0.0]
-    off = (
-        own[node.level] + sum(part * (own[at] + ties[at]) for (at, _), part in node.inherited.items()) for node in found
-    )
+    likely = math.log(len(law.rates)) - math.log(1 - share) + math.log(measure.high - measure.low + 1)
+    own = [(likely + math.log(PLACES)) / float(rate) for rate in law.rates]
+    off = (own[node.level] + sum(part * own[at] for (at, _), part in node.inherited.items()) for node in found)
     return math.ceil(max(off) * (1 + 1e-9))

@@ -54,12 +54,10 @@ class Top:
 
 @dataclass(frozen=True, slots=True)
 class Choices(Choice):
-    """Quantiles one inside the other. `rates` has the rate of each level's choices of values, for a loss in rows, and
-    `ties` that of its choices of where ties are cut, which the last level does not need. `rate` is the first one, for
-    the loss in parts of a row of the quantile that is chosen first."""
+    """Quantiles one inside the other: `rates` has the rate of each level's choices, for a loss in rows. `rate` is the
+    first one, for the loss in parts of a row of the quantile that is chosen first."""
 
     rates: tuple[Fraction, ...] = ()
-    ties: tuple[Fraction, ...] = ()
 
 
 Law = DiscreteLaplace | DiscreteGaussian

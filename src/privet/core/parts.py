@@ -133,7 +133,7 @@ def _part(measure: Measure, setting: Setting, gauge: Gauge, share: Fraction) -> 
         measured = setting.measured()
         moves = Moves(measure.quantiles, measured.cells, measured.bounds, gauge is Gauge.EPSILON)
         law, loss = family_for(measure, share, moves)
-        wide = min(*law.rates, *law.ties) * WIDEST < 1
+        wide = min(law.rates) * WIDEST < 1
     elif measure.role in CHOSEN:
         law, loss = choice_for(share, far, measure) if gauge is Gauge.EPSILON else choice_for_rho(share, far)
         wide = law.rate * WIDEST < 1 or rows_beyond(measure, law) > MOST_BEYOND

@@ -1,8 +1,8 @@
 """Which quantiles of the same numbers are chosen one inside the other: where they are then expected to err less.
 
-The number of quantiles, the range, the limits and the price decide, never data. Near values that many rows share,
-quantiles that are chosen apart can be a little nearer; where ranks are hardly known at all, draws from a short range
-that are put in order are better than pieces of pieces. So a clear gain is asked for.
+The number of quantiles, the range, the limits and the price decide, never data. Just inside the edge of a value that
+many rows share, quantiles that are chosen apart are nearer; where ranks are hardly known at all, draws from a short
+range that are put in order are better than pieces of pieces. So a clear gain is asked for.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ GAIN = 1.4  # how much larger errors must be otherwise
 MOST = 99  # quantiles in one family: the gate checks no more
 UNSURE = 100  # rows: in a short range, ranks that are off by more are hardly known
 MOST_PARTS = 2**20  # of a row: the sampler takes few more
+MOST_VALUES = 2**45  # the sampler takes few more, with a place for each row
 
 
 def with_families(read: Outline, gauge: Gauge, epsilon: Fraction | None) -> Outline:
@@ -50,7 +51,9 @@ def _family(alike: Measure, quantiles: Shares) -> Measure:
 
 def _errs_less(read: Outline, family: Measure, gauge: Gauge, epsilon: Fraction | None) -> bool:
     number, setting = len(family.quantiles), read.setting()
-    if not 3 <= number <= MOST or max(node.sought.denominator for node in nodes(family.quantiles)) > MOST_PARTS:
+    if not 3 <= number <= MOST or family.high - family.low > MOST_VALUES:
+        return False
+    if max(node.sought.denominator for node in nodes(family.quantiles)) > MOST_PARTS:
         return False
     alone = [replace(family, quantile=one, quantiles=()) for one in family.quantiles]
     roots = [variance(one, setting, gauge) ** (1 / 3 if gauge is Gauge.EPSILON else 1 / 2) for one in alone]

@@ -1,20 +1,24 @@
 """Quantiles one inside the other: each is chosen by its rank among the rows of its own piece, in exact arithmetic.
 
-What is chosen first cuts the rows in two pieces. Rows that are tied with it draw places at random, each for itself, and
-a second choice by rank says at which place they are cut: as if they lay on a finer grid.
+Every row draws a place within its value, by itself. Values with places are a finer grid on which few rows are tied; one
+choice on it gives a value, and says which of the rows that have this value are on which side. Places are drawn only
+where a choice can fall but with weights that floats cannot tell from none; a draw that comes so near the end of what is
+known draws the others as well (docs/claims.md, nested-quantiles).
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 
 import numpy as np
 
 from privet.core.claim import claim
 from privet.core.families import PLACES, WHOLE, Ends, Shares, inner, middle
-from privet.core.laws import Choice, Choices
-from privet.noise.entropy import KEYSTREAM, Source
-from privet.noise.ranked import RankLoss, choose_by_rank, flip_by_rank
+from privet.core.laws import Choices
+from privet.noise.entropy import KEYSTREAM, Bits, Source
+from privet.noise.ranked import REACH, RankLoss, Stretches, checked, choose_near, stretches_of
 from privet.typing import Integers
 
 ROWS_AT_A_TIME = 1 << 22
@@ -31,58 +35,96 @@ class Piece:
 
 
 @claim("nested-quantiles")
-def choose_nested(
-    piece: Piece, shares: Shares, law: Choices, source: Source = KEYSTREAM, *, ends: Ends = WHOLE
-) -> list[int]:
+def choose_nested(piece: Piece, shares: Shares, law: Choices, source: Source = KEYSTREAM) -> list[int]:
     """A value for each of the ascending `shares` of the rows: the middle one among all rows, the others in the two
-    pieces that it makes, by what each seeks there. `ends` are the quantiles between which this piece lies, and `law`
-    has the rates from its level on."""
+    pieces that it makes, by what each seeks there."""
+    checked(piece.values, piece.counts, RankLoss(low=piece.low, high=piece.high, unit=1, target=0))
+    return _nested(piece, shares, WHOLE, law.rates, source)
+
+
+def _nested(piece: Piece, shares: Shares, ends: Ends, rates: tuple[Fraction, ...], source: Source) -> list[int]:
+    """Those of a piece that lies between the quantiles `ends`; `rates` are those from its level on."""
     if not shares:
         return []
-    at, sought = middle(shares), inner(shares, ends)
-    unit, target = sought.denominator, sought.numerator * int(piece.counts.sum())
-    loss = RankLoss(low=piece.low, high=piece.high, unit=unit, target=target)
-    one = Choice(law.rates[0] / unit, flip=law.flip)
-    if law.flip:
-        chosen = flip_by_rank(piece.values, piece.counts, loss, one)
-    else:
-        chosen = choose_by_rank(piece.values, piece.counts, loss, one, source)
+    at = middle(shares)
+    chosen, tied_left = _choose(piece, inner(shares, ends), rates[0], source)
     if len(shares) == 1:
         return [chosen]
-    left, right = _cut(piece, chosen, loss, Choice(law.ties[0] / unit), source)
-    sides = ((left, shares[:at], (ends[0], shares[at])), (right, shares[at + 1 :], (shares[at], ends[1])))
-    deeper = replace(law, rates=law.rates[1:], ties=law.ties[1:])
-    first, second = (choose_nested(side, part, deeper, source, ends=its) for side, part, its in sides)
-    return [*first, chosen, *second]
+    left, right = _cut(piece, chosen, tied_left)
+    first = _nested(left, shares[:at], (ends[0], shares[at]), rates[1:], source)
+    return [*first, chosen, *_nested(right, shares[at + 1 :], (shares[at], ends[1]), rates[1:], source)]
 
 
 @claim("nested-quantiles")
-def _cut(piece: Piece, chosen: int, loss: RankLoss, law: Choice, source: Source) -> tuple[Piece, Piece]:
-    """The rows on either side of what was chosen. Each row that is tied with it draws a place of its own; those before
-    a place that is chosen by its rank are on the left."""
-    values, counts = piece.values, piece.counts
-    start, stop = (int(np.searchsorted(values, chosen, side)) for side in ("left", "right"))
-    tied, before = int(counts[start:stop].sum()), int(counts[:start].sum())
-    taken = _places(tied, source)
-    there = np.flatnonzero(taken)
-    inside = RankLoss(low=0, high=PLACES - 1, unit=loss.unit, target=loss.target - loss.unit * before)
-    place = choose_by_rank(there, taken[there], inside, law, source)
-    on_left = int(taken[:place].sum())
-    left = Piece(values[:start], counts[:start], piece.low, chosen)
-    right = Piece(values[stop:], counts[stop:], chosen, piece.high)
-    if on_left:
-        left = replace(left, values=values[:stop], counts=np.append(counts[:start], on_left))
-    if tied > on_left:
-        right = replace(right, values=values[start:], counts=np.append(tied - on_left, counts[stop:]))
-    return left, right
+def _choose(piece: Piece, sought: Fraction, rate: Fraction, source: Source) -> tuple[int, int]:
+    """The value that seeks this share of the rows, and how many of the rows that have it are on its left."""
+    ranks = np.concatenate([[0], np.cumsum(piece.counts)])
+    finest = (piece.high - piece.low + 1) * PLACES - 1
+    loss = RankLoss(low=0, high=finest, unit=sought.denominator, target=sought.numerator * int(ranks[-1]))
+    first, last = _near(ranks, sought * int(ranks[-1]), math.ceil(REACH / rate) + 2)
+    low = int(piece.values[first] - piece.low) * PLACES if first else 0
+    high = int(piece.values[last - 1] - piece.low + 1) * PLACES - 1 if last < len(piece.values) else finest
+    rows = [_finer(piece, slice(first, last), source)]
+
+    def whole() -> Stretches:
+        """The places that were drawn are kept."""
+        beside = [_finer(piece, part, source) for part in (slice(0, first), slice(last, None))]
+        rows[0] = tuple(map(np.concatenate, zip(beside[0], rows[0], beside[1], strict=True)))  # type: ignore[assignment]
+        return stretches_of(rows[0][0], _ranks(rows[0][1], 0), loss)
+
+    near = stretches_of(rows[0][0], _ranks(rows[0][1], int(ranks[first])), replace(loss, low=low, high=high))
+    spot = choose_near(near, whole, rate / loss.unit, Bits(source), left_out=first > 0)
+    fine, counts = rows[0]
+    start, stop = np.searchsorted(fine, [spot - spot % PLACES, spot]).tolist()
+    return piece.low + spot // PLACES, int(counts[start:stop].sum())
+
+
+def _near(ranks: Integers, sought: Fraction, reach: int) -> tuple[int, int]:
+    """The different values, from the first one to before the last, all of whose neighbors are further than the reach
+    from the rank that is sought: the losses of all candidates beyond them are larger than that."""
+    low, high = math.floor(sought) - reach, math.ceil(sought) + reach
+    first, last = int(np.searchsorted(ranks[1:], low)), int(np.searchsorted(ranks[:-1], high, "right"))
+    return first, last
+
+
+def _ranks(counts: Integers, before: int) -> Integers:
+    return before + np.concatenate([[0], np.cumsum(counts)])
+
+
+def _finer(piece: Piece, part: slice, source: Source) -> tuple[Integers, Integers]:
+    """The rows of some values on the finer grid, ascending: all different, and how often each is there."""
+    values, counts = (piece.values[part] - piece.low) * PLACES, piece.counts[part]
+    many = counts > PLACES
+    rows = np.repeat(values[~many], counts[~many])
+    found = [np.unique(rows + _places(len(rows), source), return_counts=True)]
+    for value, count in zip(values[many], counts[many].tolist(), strict=True):
+        taken = np.zeros(PLACES, np.int64)
+        for start in range(0, count, ROWS_AT_A_TIME):
+            taken += np.bincount(_places(min(ROWS_AT_A_TIME, count - start), source), minlength=PLACES)
+        there = np.flatnonzero(taken)
+        found.append((value + there, taken[there]))
+    fine, each = (np.concatenate(column) for column in zip(*found, strict=True))
+    order = np.argsort(fine)
+    return fine[order], each[order]
 
 
 def _places(rows: int, source: Source) -> Integers:
-    """How many of so many rows draw each place, all alike and each for itself."""
-    taken = np.zeros(PLACES, np.int64)
-    for start in range(0, rows, ROWS_AT_A_TIME):
-        size = min(ROWS_AT_A_TIME, rows - start)
-        words = np.empty(-(-size // 4), np.uint64)
+    """A place for each row, all alike and each for itself."""
+    words = np.empty(-(-rows // 4), np.uint64)
+    if rows:
         source.fill(words)
-        taken += np.bincount(words.view(np.uint16)[:size] & (PLACES - 1), minlength=PLACES)
-    return taken
+    return (words.view(np.uint16)[:rows] & (PLACES - 1)).astype(np.int64)
+
+
+def _cut(piece: Piece, chosen: int, tied_left: int) -> tuple[Piece, Piece]:
+    """The rows on either side of what was chosen; so many of those that have this value are on the left."""
+    values, counts = piece.values, piece.counts
+    start, stop = (int(np.searchsorted(values, chosen, side)) for side in ("left", "right"))
+    tied_right = int(counts[start:stop].sum()) - tied_left
+    left = Piece(values[:start], counts[:start], piece.low, chosen)
+    right = Piece(values[stop:], counts[stop:], chosen, piece.high)
+    if tied_left:
+        left = replace(left, values=values[:stop], counts=np.append(counts[:start], tied_left))
+    if tied_right:
+        right = replace(right, values=values[start:], counts=np.append(tied_right, counts[stop:]))
+    return left, right

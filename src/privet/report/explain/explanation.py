@@ -312,7 +312,7 @@ def _alone(value: Part, law: Choices, parts: tuple[Part, ...]) -> Choices:
     )
     more = 1 + sum(ends) / own
     factor = more if pure else root_below(more)
-    return replace(law, rates=tuple(r * factor for r in law.rates), ties=tuple(r * factor for r in law.ties))
+    return replace(law, rates=tuple(rate * factor for rate in law.rates))
 
 
 def _average_error(outlook: Outlook, rows: int) -> Fraction | None:
