@@ -173,11 +173,12 @@ def _most_off(measure: Measure, law: Choices, share: Fraction) -> int:
     """With probability `share` the rank of each single quantile is off by at most so many rows. (Where 2**16 rows and
     more are tied, by one more for each such number.)
 
-    A choice among N values with places is off by more than L rows with a probability of at most N * PLACES *
-    exp(-rate * L). What is sought inside is off by a part of how far the ends of the piece are.
+    A choice among N values with places has a loss more than L rows above the least with a probability of at most N *
+    PLACES * exp(-rate * L). So its value is off by no more than L, and where it cuts the rows, within a value that many
+    share, by no more than 2 * L. What is sought inside is off by a part of how far the ends of the piece are.
     """
     found = list(nodes(measure.quantiles))
     likely = math.log(len(law.rates)) - math.log(1 - share) + math.log(measure.high - measure.low + 1)
     own = [(likely + math.log(PLACES)) / float(rate) for rate in law.rates]
-    off = (own[node.level] + sum(part * own[at] for (at, _), part in node.inherited.items()) for node in found)
+    off = (own[node.level] + sum(part * 2 * own[at] for (at, _), part in node.inherited.items()) for node in found)
     return math.ceil(max(off) * (1 + 1e-9))

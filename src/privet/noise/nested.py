@@ -1,9 +1,11 @@
 """Quantiles one inside the other: each is chosen by its rank among the rows of its own piece, in exact arithmetic.
 
 Every row draws a place within its value, by itself. Values with places are a finer grid on which few rows are tied; one
-choice on it gives a value, and says which of the rows that have this value are on which side. Places are drawn only
-where a choice can fall but with weights that floats cannot tell from none; a draw that comes so near the end of what is
-known draws the others as well (docs/claims.md, nested-quantiles).
+choice on it gives a value, and says which of the rows that have this value are on which side. Its loss is the mean of
+two: that of the value, by which a value that many rows share keeps its advantage, and that of the value with its place.
+
+Places are drawn only where a choice can fall but with weights that floats cannot tell from none; a draw that comes so
+near the end of what is known draws the others as well (docs/claims.md, nested-quantiles).
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from privet.core.claim import claim
 from privet.core.families import PLACES, WHOLE, Ends, Shares, inner, middle
 from privet.core.laws import Choices
 from privet.noise.entropy import KEYSTREAM, Bits, Source
-from privet.noise.ranked import REACH, RankLoss, Stretches, checked, choose_near, stretches_of
+from privet.noise.ranked import REACH, RankLoss, Stretches, checked, choose_near
 from privet.typing import Integers
 
 ROWS_AT_A_TIME = 1 << 22
@@ -58,25 +60,51 @@ def _nested(piece: Piece, shares: Shares, ends: Ends, rates: tuple[Fraction, ...
 @claim("nested-quantiles")
 def _choose(piece: Piece, sought: Fraction, rate: Fraction, source: Source) -> tuple[int, int]:
     """The value that seeks this share of the rows, and how many of the rows that have it are on its left."""
-    ranks = np.concatenate([[0], np.cumsum(piece.counts)])
-    finest = (piece.high - piece.low + 1) * PLACES - 1
-    loss = RankLoss(low=0, high=finest, unit=sought.denominator, target=sought.numerator * int(ranks[-1]))
+    ranks = _ranks(piece.counts)
+    unit, target = sought.denominator, sought.numerator * int(ranks[-1])
+    grid = Grid(piece=piece, ranks=ranks, unit=unit, target=target)
     first, last = _near(ranks, sought * int(ranks[-1]), math.ceil(REACH / rate) + 2)
-    low = int(piece.values[first] - piece.low) * PLACES if first else 0
-    high = int(piece.values[last - 1] - piece.low + 1) * PLACES - 1 if last < len(piece.values) else finest
     rows = [_finer(piece, slice(first, last), source)]
 
     def whole() -> Stretches:
         """The places that were drawn are kept."""
         beside = [_finer(piece, part, source) for part in (slice(0, first), slice(last, None))]
         rows[0] = tuple(map(np.concatenate, zip(beside[0], rows[0], beside[1], strict=True)))  # type: ignore[assignment]
-        return stretches_of(rows[0][0], _ranks(rows[0][1], 0), loss)
+        return grid.stretches(*rows[0], 0, len(piece.values))
 
-    near = stretches_of(rows[0][0], _ranks(rows[0][1], int(ranks[first])), replace(loss, low=low, high=high))
-    spot = choose_near(near, whole, rate / loss.unit, Bits(source), left_out=first > 0)
+    near = grid.stretches(*rows[0], first, last)
+    spot = choose_near(near, whole, rate / (2 * unit), Bits(source), left_out=first > 0)
     fine, counts = rows[0]
     start, stop = np.searchsorted(fine, [spot - spot % PLACES, spot]).tolist()
     return piece.low + spot // PLACES, int(counts[start:stop].sum())
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Grid:
+    """The candidates of a piece: PLACES for each value. `ranks` are the numbers of rows at the first j values."""
+
+    piece: Piece
+    ranks: Integers = field(repr=False)
+    unit: int
+    target: int = field(repr=False)
+
+    def stretches(self, fine: Integers, counts: Integers, first: int, last: int) -> Stretches:
+        """Of the candidates from the value `first` to before `last`, and beyond the outermost values. `fine` are their
+        rows. The loss is twice the mean of both; it changes at rows, and where a value begins or ends."""
+        piece, values = self.piece, (self.piece.values - self.piece.low)[first:last]
+        low = int(values[0]) * PLACES if first else 0
+        end = (int(values[-1]) if last < len(piece.values) else piece.high - piece.low) * PLACES + PLACES
+        starts = np.unique(np.concatenate([[low], fine, fine + 1, values * PLACES, (values + 1) * PLACES]))
+        starts = starts[starts < end]
+        losses = self._loss(values, self.ranks[first : last + 1], starts // PLACES)
+        losses += self._loss(fine, int(self.ranks[first]) + _ranks(counts), starts)
+        best = int(np.argmin(losses))
+        return Stretches(starts=starts, sizes=np.diff(starts, append=end), losses=losses - losses[best], best=best)
+
+    def _loss(self, rows: Integers, ranks: Integers, at: Integers) -> Integers:
+        """How far the rank of a candidate is off, in parts of a row."""
+        below, upto = (ranks[np.searchsorted(rows, at, side)] * self.unit for side in ("left", "right"))
+        return np.maximum(below - self.target, self.target - upto)
 
 
 def _near(ranks: Integers, sought: Fraction, reach: int) -> tuple[int, int]:
@@ -87,8 +115,8 @@ def _near(ranks: Integers, sought: Fraction, reach: int) -> tuple[int, int]:
     return first, last
 
 
-def _ranks(counts: Integers, before: int) -> Integers:
-    return before + np.concatenate([[0], np.cumsum(counts)])
+def _ranks(counts: Integers) -> Integers:
+    return np.concatenate([[0], np.cumsum(counts)])
 
 
 def _finer(piece: Piece, part: slice, source: Source) -> tuple[Integers, Integers]:
