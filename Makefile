@@ -68,6 +68,7 @@ evidence: $(READY) bench peers mutate rest
 	$(BIN)/python benchmarks/owner_kills.py --kills 60 --json docs/evidence/owner-kills.json
 	$(BIN)/python benchmarks/intervals.py --json docs/evidence/coverage.json
 	$(BIN)/python benchmarks/top.py --json docs/evidence/top.json
+	$(BIN)/python benchmarks/quantiles.py --json docs/evidence/quantiles.json
 	$(BIN)/python benchmarks/questions.py --json docs/evidence/questions-50.json
 	$(BIN)/python benchmarks/accuracy.py --json docs/evidence/accuracy.json
 	$(BIN)/python benchmarks/audit_queries.py --json docs/evidence/full-path-audit.json

@@ -18,7 +18,7 @@ from privet import recheck
 from privet.backends import HABITS, Backend, Spread, Task, Vector
 from privet.core.cells import Keys, in_order, plain_keys
 from privet.core.claim import claim
-from privet.core.laws import Choice, DiscreteGaussian, DiscreteLaplace, Law, Top
+from privet.core.laws import Choice, Choices, DiscreteGaussian, DiscreteLaplace, Law, Top
 from privet.core.loss import Amount, Loss
 from privet.core.measures import KEYS, Measure, Role
 from privet.core.partition import Partition, asks_part
@@ -28,6 +28,7 @@ from privet.errors import PrivetError, RefusedQueryError, ReleaseFailedError
 from privet.ledger import Charge, Ledger, Receipt
 from privet.ledger.units import writable
 from privet.noise.fast import sampler
+from privet.noise.nested import Piece, choose_nested
 from privet.noise.ranked import RankLoss, choose_by_rank, flip_by_rank
 from privet.noise.top import choose_top
 from privet.typing import Integers
@@ -38,6 +39,7 @@ class NoiseSource(Protocol):
 
     def draw(self, law: Law, size: int) -> Integers: ...
     def choose(self, spread: Spread, measure: Measure, law: Choice) -> int: ...
+    def choose_all(self, spread: Spread, measure: Measure, law: Choices) -> list[int]: ...
     def top(self, scores: Sequence[int], law: Top) -> list[int]: ...
 
 
@@ -56,6 +58,10 @@ class FreshNoise:
     def top(self, scores: Sequence[int], law: Top) -> list[int]:
         """The places of the cells that are chosen by their scores, all different."""
         return choose_top(scores, law)
+
+    def choose_all(self, spread: Spread, measure: Measure, law: Choices) -> list[int]:
+        """A value for each quantile of the measure, one inside the other."""
+        return choose_nested(Piece(spread.values, spread.counts, measure.low, measure.high), measure.quantiles, law)
 
 
 class Watched:
@@ -76,6 +82,10 @@ class Watched:
     def top(self, scores: Sequence[int], law: Top) -> list[int]:
         self.drawn = True
         return self._noise.top(scores, law)
+
+    def choose_all(self, spread: Spread, measure: Measure, law: Choices) -> list[int]:
+        self.drawn = True
+        return self._noise.choose_all(spread, measure, law)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,7 +227,7 @@ def _parts(task: Task) -> Iterator[dict[str, Any]]:
             **({"cells": 1} if measure.rest else {}),
             "low": measure.low,
             "high": measure.high,
-            "quantile": _text(measure.quantile),
+            "quantile": list(map(str, measure.quantiles)) if measure.quantiles else _text(measure.quantile),
             "law": _law(law),
             "threshold": task.threshold if measure.role is Role.KEYS else None,
         }
@@ -242,6 +252,8 @@ def _law(law: Law | Choice | Top) -> dict[str, Any]:
             return {"name": "laplace", "scale": str(law.scale)}
         case DiscreteGaussian():
             return {"name": "gaussian", "variance": str(law.variance)}
+        case Choices():
+            return {"name": "nested", "rates": list(map(str, law.rates))}
         case Choice() | Top():
             found = {"name": "permute-and-flip" if law.flip else "exponential", "rate": str(law.rate)}
             return found | ({"rounds": law.rounds} if isinstance(law, Top) else {})
@@ -320,7 +332,10 @@ def _added(task: Task, exact: Sequence[Vector], noise: NoiseSource) -> list[list
         if len(vector) != cells:
             raise ValueError("the number of cells differs from the number that was priced")
         paid = vector[-1:] if measure.rest else vector
-        if isinstance(law, Choice):
+        if isinstance(law, Choices):
+            chosen = [noise.choose_all(spread, measure, law) for spread in paid]  # type: ignore[arg-type]
+            noisy.append([found[place] for place in range(len(measure.quantiles)) for found in chosen])
+        elif isinstance(law, Choice):
             noisy.append([noise.choose(spread, measure, law) for spread in paid])  # type: ignore[arg-type]
         else:
             noisy.append([value + int(more) for value, more in zip(paid, noise.draw(law, len(paid)), strict=True)])  # type: ignore[operator]

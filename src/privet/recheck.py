@@ -24,7 +24,7 @@ LAWS = {"count": NOISE, "sum": NOISE, "pair": NOISE, "squares": NOISE, "people":
 JOINT = {"pair": 2, "squares": 3}  # numbers of a cell that a row divides: (u, v), or (u * u, 2 * u * v, v * v)
 FIELDS = ("role", "groups", "rows", "in_all", "cells", "low", "high", "quantile", "law", "threshold")
 FRACTION = re.compile(r"[0-9]{1,600}(/[1-9][0-9]{0,599})?")
-MOST_PARTS, LARGEST, FINEST = 1_000, 10**500, 2**4_096  # so that no input takes long
+MOST_PARTS, MOST_NESTED, LARGEST, FINEST = 1_000, 99, 10**500, 2**4_096  # so that no input takes long
 UP, DOWN, PI_BELOW = ROUND_CEILING, ROUND_FLOOR, Fraction(314159265358979323846, 10**20)
 UNSEEN = """This check cannot see whether the back end enforced these limits and drew this noise.
 Tests and audits check that: see docs/testing.md and `privet audit`."""
@@ -81,7 +81,7 @@ def recheck(guarantee: object) -> Recheck:
         raise ValueError(f"parts must be a list of 1 to {MOST_PARTS:,} parts")
     cost = _fields(fields["cost"], "cost", Cost._fields)
     charge = Cost(*(_fraction(cost[n], n, nullable=n in ("epsilon", "rho")) for n in Cost._fields))
-    given = [_part(part, f"part {number}") for number, part in enumerate(listed, 1)]
+    given = [one for number, part in enumerate(listed, 1) for one in _parts(part, f"part {number}")]
     parts = [(part, moved := sensitivity(part, neighbors), price(part, moved, neighbors)) for part in given]
     total = _sum(cost for _, _, cost in parts)
     return Recheck(neighbors, parts, total, charge, list(_shortages(parts, total, charge)))
@@ -236,6 +236,49 @@ def _bound(growing: Callable[[Context, Decimal], Decimal], number: Fraction, rou
     value = growing(context, context.divide(number.numerator, number.denominator))
     widened = context.next_minus(value) if rounding == DOWN else context.next_plus(value)
     return Fraction(widened if value else value)  # ln(1) is exactly 0
+
+
+def _parts(given: object, what: str) -> Iterator[Part]:
+    """One; or of quantiles that are chosen one inside the other all choices, level by level. On a level a row is ranked
+    in one piece of its cell only; the rows of two units can be in different pieces, as if there were more cells
+    (docs/claims.md, nested-quantiles)."""
+    law = given.get("law") if isinstance(given, dict) else None
+    if not isinstance(given, dict) or not isinstance(law, dict) or law.get("name") != "nested":
+        yield _part(given, what)
+        return
+    shares = _fractions(given.get("quantile"), what)
+    rates = _fractions(_fields(law, f"law of {what}", ("name", "rates"))["rates"], what)
+    if not shares or shares != sorted({*shares}) or not 0 < shares[0] <= shares[-1] < 1:
+        raise ValueError(f"{what}: quantiles one inside the other ascend between 0 and 1")
+    far = list(_furthest([(Fraction(0), shares, Fraction(1))]))
+    if len(rates) != len(far):
+        raise ValueError(f"{what}: there must be a rate for each level")
+    groups = _whole(given.get("groups"), f"groups of {what}")
+    cells = _whole(given.get("cells"), f"cells of {what}", nullable=True)
+    pieces = given if cells is None else {**given, "groups": min(groups, cells), "cells": 2 * cells}
+    for level, (share, rate) in enumerate(zip(far, rates, strict=True)):
+        own = {"name": "exponential", "rate": str(rate / share.denominator)}
+        yield _part({**(pieces if level else given), "quantile": str(share), "law": own}, what)
+
+
+def _furthest(pieces: list[tuple[Fraction, list[Fraction], Fraction]]) -> Iterator[Fraction]:
+    """By how many rows one row moves a rank, level by level: the middle quantile of a piece, which lies between two
+    that were chosen before, seeks a share of the rows there."""
+    found, inside = [], []
+    for low, shares, high in pieces:
+        at = (len(shares) - 1) // 2
+        share = (shares[at] - low) / (high - low)
+        found.append(max(share, 1 - share))
+        inside += [(low, shares[:at], shares[at]), (shares[at], shares[at + 1 :], high)]
+    if found:
+        yield max(found)
+        yield from _furthest([piece for piece in inside if piece[1]])
+
+
+def _fractions(given: object, what: str) -> list[Fraction]:
+    if not isinstance(given, list) or len(given) > MOST_NESTED:
+        raise ValueError(f"{what} must have lists of at most {MOST_NESTED} fractions")
+    return [_fraction(one, f"a number of {what}") for one in given]
 
 
 def _part(given: object, what: str) -> Part:

@@ -32,7 +32,7 @@ from privet.backends.duckdb import DuckDb
 from privet.backends.origins import check_unit_wise
 from privet.backends.reference import Reference
 from privet.core import parts
-from privet.core.laws import DiscreteGaussian, DiscreteLaplace, Top
+from privet.core.laws import Choices, DiscreteGaussian, DiscreteLaplace, Top
 from privet.core.loss import pure
 from privet.core.mechanisms import gaussian_key_threshold, key_threshold
 from privet.core.origin import origin_of
@@ -122,6 +122,15 @@ def test_medians_of_groups_that_are_not_public(tables: Tables) -> None:
     for name, other in (("shown keys", None), ("shown keys, Gaussian", "elsewhere"), ("lone keys", "elsewhere")):
         found = pv.testing.replay(*tables(name, text=text, other=other), runs=1)
         assert found.verdict == CONSISTENT, str(found)
+
+
+def test_quantiles_one_inside_the_other(tables: Tables) -> None:
+    """In every group, beside a count; on both tables the same values are shown."""
+    asked = ", ".join(f"QUANTILE(cost, {n} / 8) AS q{n}" for n in range(1, 8))
+    pair = tables("grouped", text=f"SELECT ward, {asked}, COUNT(*) AS n FROM t GROUP BY ward", epsilon=9)
+    assert any(isinstance(part.law, Choices) for part in pair[0].priced.parts)
+    found = pv.testing.replay(*pair, runs=2)
+    assert found.verdict == CONSISTENT, str(found)
 
 
 @pytest.mark.parametrize("price", [{"epsilon": 1}, {"rho": "0.1", "epsilon": None}])

@@ -52,4 +52,12 @@ class Top:
     flip: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Choices(Choice):
+    """Quantiles one inside the other: `rates` has the rate of each level's choices, for a loss in rows. `rate` is the
+    first one, for the loss in parts of a row of the quantile that is chosen first."""
+
+    rates: tuple[Fraction, ...] = ()
+
+
 Law = DiscreteLaplace | DiscreteGaussian

@@ -48,6 +48,7 @@ class Measure:
     three: a row adds u * u, 2 * u * v and v * v. Quantiles, MIN and MAX are chosen from all values that are there, in
     steps; `quantile` is a share of the rows, `end` an interval's. One with `rest` is released of the rest alone, the
     last cell. Of TOP, `score` says what the score is: a count, a sum or a number of units.
+    `quantiles` are as many numbers a cell, ascending, one inside the other; `quantile` is the one chosen first.
     """
 
     role: Role
@@ -60,6 +61,7 @@ class Measure:
     end: End | None = field(default=None, metadata={"added": True})
     rest: bool = field(default=False, metadata={"added": True})
     score: Role | None = field(default=None, metadata={"added": True})
+    quantiles: tuple[Fraction, ...] = field(default=(), metadata={"added": True})
 
     @property
     def size(self) -> int:
@@ -77,7 +79,8 @@ class Recipe:
     """Which measures an aggregate is made of, by number, in the order in which `estimate` reads them.
 
     A sum is one measure, or a centered one and the count that puts the center back. Moments end with their count. A
-    quantile is one measure, or three: the value, and the low and the high end of its interval.
+    quantile is one measure, or three: the value, and the low and the high end of its interval. Several quantiles can
+    have the same measure for their values.
     """
 
     aggregate: Aggregate

@@ -8,6 +8,7 @@ from enum import StrEnum
 from fractions import Fraction
 
 from privet.core.claim import claim
+from privet.core.families import Moves, family_for
 from privet.core.laws import Choice, DiscreteGaussian, DiscreteLaplace, Top
 from privet.core.loss import Loss, approximate, as_replace, exp_above, pure, sequential, zcdp
 from privet.core.measures import CHOSEN, KEYS, Measure, Role
@@ -129,6 +130,11 @@ def _part(measure: Measure, setting: Setting, gauge: Gauge, share: Fraction) -> 
         priced_at = top_for if gauge is Gauge.EPSILON else top_for_rho
         law, loss = priced_at(share, apart(measure, setting.bounds), setting.limit)
         wide = law.rate * WIDEST < 1
+    elif measure.quantiles:
+        measured = setting.measured()
+        moves = Moves(measure.quantiles, measured.cells, measured.bounds, gauge is Gauge.EPSILON)
+        law, loss = family_for(measure, share, moves)
+        wide = min(law.rates) * WIDEST < 1
     elif measure.role in CHOSEN:
         law, loss = choice_for(share, far, measure) if gauge is Gauge.EPSILON else choice_for_rho(share, far)
         wide = law.rate * WIDEST < 1 or rows_beyond(measure, law) > MOST_BEYOND

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -18,6 +18,7 @@ from privet.core.rational import below_one, positive, show
 from privet.errors import InvalidInputError, RefusedQueryError
 from privet.estimates.accuracy import price_within
 from privet.estimates.calibration import epsilon_of_rho
+from privet.estimates.families import has_families, with_families
 from privet.estimates.joint import with_pairs
 from privet.estimates.levels import most_cells
 from privet.estimates.moments import SQUARED
@@ -63,6 +64,7 @@ class Price:
             )
 
 
+Nested = Callable[[Outline, Gauge], Outline]
 Candidate = tuple[float, Priced]  # with the squared error of all aggregates together
 SINGLE = (Function.COUNT, Function.COUNT_DISTINCT, Function.SUM)
 
@@ -74,10 +76,12 @@ class Way(StrEnum):
     SQUARES = "squares"
     KEYS = "keys"  # by Gaussian noise, and people of the rest counted apart
     TOP = "top"  # groups that LIMIT leaves are chosen by their scores first, and only these are measured
+    FAMILIES = "families"  # quantiles of the same numbers one inside the other
 
 
 EVERY = frozenset(Way)
 ALL_GROUPS = EVERY - {Way.TOP}
+ALIKE = ALL_GROUPS - {Way.FAMILIES}  # whatever the limits, the same measures
 EARLIER = (frozenset({Way.PAIRS}), frozenset[Way]())  # what earlier versions knew, the latest first
 NUMBERS = {Way.PAIRS: 2, Way.SQUARES: 3}  # of a sum and its count
 
@@ -86,8 +90,9 @@ def ways_of(asked: Priced) -> frozenset[Way]:
     """Those that it takes."""
     numbers = {measure.numbers for measure in asked.measures}
     keys = [part.measure.rest or (part.measure is KEYS and part.gauge is Gauge.RHO) for part in asked.parts]
-    others = [way for way, taken in ((Way.KEYS, any(keys)), (Way.TOP, asked.top is not None)) if taken]
-    return frozenset([way for way, many in NUMBERS.items() if many in numbers] + others)
+    others = {Way.KEYS: any(keys), Way.TOP: asked.top is not None, Way.FAMILIES: has_families(asked)}
+    taken = [way for way, many in NUMBERS.items() if many in numbers]
+    return frozenset(taken + [way for way, true in others.items() if true])
 
 
 def ask(
@@ -120,23 +125,29 @@ def _ways(
 ) -> Iterator[Iterator[Candidate]]:
     """Each kind of noise that the price can buy."""
     for_keys = None if read.former or not read.cells.private else delta
+    epsilon = None if price.epsilon is None else _amount(price.epsilon, "epsilon", MOST)
+
+    def nested(one: Outline, gauge: Gauge) -> Outline:
+        return with_families(one, gauge, epsilon) if Way.FAMILIES in allowed else one
+
     for variant in variants(read):
-        if price.epsilon is None:
+        joint = nested(variant, Gauge.RHO)
+        if epsilon is None:
             rho = _amount(price.rho, "rho", MOST**2 // 2)
-            yield _shared(variant, Gauge.RHO, rho, None) if delta is None else _booked(variant, rho, delta)
+            yield _shared(joint, Gauge.RHO, rho, None) if delta is None else _booked(joint, rho, delta)
             if for_keys is not None:
-                yield _with_keys(variant, for_keys, rho=rho)
+                yield _with_keys(joint, for_keys, rho=rho)
         else:
-            epsilon = _amount(price.epsilon, "epsilon", MOST)
-            yield _shared(variant, Gauge.EPSILON, epsilon, delta)
-            yield _gaussian(variant, epsilon, delta)
+            pure = nested(variant, Gauge.EPSILON)
+            yield _shared(pure, Gauge.EPSILON, epsilon, delta)
+            yield _gaussian(joint, epsilon, delta)
             if for_keys is not None:
-                yield _with_keys(variant, for_keys, epsilon=epsilon)
-                yield _beside_keys(variant, epsilon, for_keys)
-    if price.epsilon is not None:
+                yield _with_keys(joint, for_keys, epsilon=epsilon)
+                yield _beside_keys(pure, epsilon, for_keys)
+    if epsilon is not None:
         squared = any(one.function in SQUARED for one in read.plan.aggregates)
         for way in sorted(allowed & ({Way.PAIRS, Way.SQUARES} if squared else {Way.PAIRS})):
-            yield from _joint(read, _amount(price.epsilon, "epsilon", MOST), delta, NUMBERS[way])
+            yield from _joint(read, epsilon, delta, nested, NUMBERS[way])
 
 
 def example_delta(budget: Budget) -> str:
@@ -233,11 +244,14 @@ def _noisy(read: Outline) -> tuple[Measure, ...]:
     return read.measures if read.cells.private else read.released
 
 
-def _joint(read: Outline, epsilon: Fraction, delta: Fraction | None, most: int) -> Iterator[Iterator[Candidate]]:
+def _joint(
+    read: Outline, epsilon: Fraction, delta: Fraction | None, nested: Nested, most: int
+) -> Iterator[Iterator[Candidate]]:
     """By Laplace noise, with pairs, or with squares and pairs, where these err less."""
     centered = lowered(read, joint=True)
     paired = None if centered is None else with_pairs(centered, most)
     if paired is not None:
+        paired = nested(paired, Gauge.EPSILON)
         yield _shared(paired, Gauge.EPSILON, epsilon, delta)
         if delta is not None and read.cells.private and not read.former:
             yield _beside_keys(paired, epsilon, delta)

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from statistics import NormalDist
 
+from privet.core.families import Moves
 from privet.core.laws import DiscreteGaussian, DiscreteLaplace, Top
 from privet.core.measures import CHOSEN, KEYS, Measure, Recipe, Role
 from privet.core.parts import Gauge, Law, Setting, sensitivity_of
@@ -46,7 +47,9 @@ def costs(measures: Sequence[Measure], recipes: Sequence[Recipe], setting: Setti
         _weight_of_keys(setting) if measure is KEYS else REST_COUNTS * measure.rest + (measure.role is Role.TOP)
         for measure in measures
     ]
-    once = {(recipe.aggregate.function, recipe.measures): recipe for recipe in recipes}  # asked twice, it counts once
+    once = {  # asked twice, it counts once
+        (recipe.aggregate.function, recipe.aggregate.quantile, recipe.measures): recipe for recipe in recipes
+    }
     for recipe in once.values():
         for number, weight in zip(recipe.measures, weights_of(recipe, measures, gauge), strict=True):
             weights[number] += weight
@@ -137,6 +140,11 @@ def variance(measure: Measure, setting: Setting, gauge: Gauge) -> float:
         at_one = top_for if gauge is Gauge.EPSILON else top_for_rho
         law, _ = at_one(Fraction(1), apart(measure, setting.bounds), setting.limit)
         return regret(law, setting.cells) / size**2
+    if measure.quantiles:  # on average
+        rows = math.log(measure.high - measure.low + 2) / setting.bounds.rows
+        measured = setting.measured()
+        moves = Moves(measure.quantiles, measured.cells, measured.bounds, gauge is Gauge.EPSILON)
+        return moves.error * rows**2
     far = sensitivity_of(measure, setting)
     if measure.role in CHOSEN:
         rows = math.log(measure.high - measure.low + 2) / parts_of_a_row(measure) / setting.bounds.rows

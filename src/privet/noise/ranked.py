@@ -16,6 +16,7 @@ with n stretches. Values, counts and the target are data, so errors never quote 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache
@@ -113,21 +114,26 @@ def choose_by_rank(values: Integers, counts: Integers, loss: RankLoss, law: Choi
     """
     if law.rate <= 0:
         raise InvalidInputError("the rate of a choice must be above 0", "give a positive epsilon", "not-positive")
-    ranks = _checked(values, counts, loss)
-    bits = Bits(source)
+    ranks = checked(values, counts, loss)
+    near, left_out = _near(values, ranks, loss, law.rate)
+    return choose_near(near, lambda: _all_of(values, ranks, loss), law.rate, Bits(source), left_out=left_out)
+
+
+def choose_near(near: Stretches, whole: Callable[[], Stretches], rate: Fraction, bits: Bits, *, left_out: bool) -> int:
+    """A candidate of the whole, of which only `near` was looked at: all others weigh less than floats can err. They are
+    looked at where floats do not know, and if some on the left are left out and U is as small as that."""
     u = bits.take(64)
-    stretches, left_out = _near(values, ranks, loss, law.rate)
-    index, after = _between(stretches, law.rate, u)
+    index, after = _between(near, rate, u)
     if index != after or (left_out and u < FLOAT_ERROR * 2.0**64):
-        stretches = _all_of(values, ranks, loss)
-        index = choose_stretch(stretches, law.rate, bits, u)
-    return int(stretches.starts[index]) + _place(int(stretches.sizes[index]), bits)
+        near = whole()
+        index = choose_stretch(near, rate, bits, u)
+    return int(near.starts[index]) + _place(int(near.sizes[index]), bits)
 
 
 @claim("rank-flip")
 def flip_by_rank(values: Integers, counts: Integers, loss: RankLoss, law: Choice) -> int:
     """One v of low ... high by permute-and-flip: the least loss after geometric noise, ties by lot. All are listed."""
-    stretches = _all_of(values, _checked(values, counts, loss), loss)
+    stretches = _all_of(values, checked(values, counts, loss), loss)
     losses = np.repeat(stretches.losses, stretches.sizes)
     return loss.low + noisy_max(-losses, epsilon=2 * law.rate, sensitivity=1)
 
@@ -250,7 +256,7 @@ def _place(size: int, bits: Bits) -> int:
     return u * size >> known
 
 
-def _checked(values: Integers, counts: Integers, loss: RankLoss) -> Integers:
+def checked(values: Integers, counts: Integers, loss: RankLoss) -> Integers:
     """How many rows are at the first j values, for every j. The law is wrong for values out of order, so they are
     looked at; what is wrong with them is not said. Sums that do not fit would fall."""
     if all(array.ndim == 1 and array.dtype == np.int64 for array in (values, counts)) and (

@@ -23,7 +23,7 @@ from privet.answer import Answer
 from privet.audits.verdict import CONSISTENT, VIOLATED, Check, Checks
 from privet.backends import Backend, Spread, Task, Vector
 from privet.core.cells import Keys, in_order
-from privet.core.laws import Choice, DiscreteGaussian, DiscreteLaplace, Top
+from privet.core.laws import Choice, Choices, DiscreteGaussian, DiscreteLaplace, Top
 from privet.core.loss import Loss
 from privet.core.measures import Measure, Role
 from privet.core.parts import Law, Part
@@ -99,6 +99,11 @@ class _Source:
         places = list(before.get(0, FreshNoise().top(scores, law)))
         self.asked.append(FrozenQuery(law=law, values=dict(enumerate(scores)), noisy={0: tuple(places)}))
         return places
+
+    def choose_all(self, spread: Spread, measure: Measure, law: Choices) -> list[int]:
+        chosen: list[int] = list(self._before().get(0, None) or FreshNoise().choose_all(spread, measure, law))
+        self.asked.append(FrozenQuery(law=law, values={0: spread}, noisy={0: chosen}))
+        return chosen
 
     def _before(self) -> Values:
         place = len(self.asked)

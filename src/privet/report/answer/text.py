@@ -11,10 +11,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, assert_never
 
 from privet.core.expression import Value
+from privet.core.families import off_by
 from privet.core.laws import Choice, DiscreteLaplace
 from privet.core.loss import Amount, Loss
 from privet.core.plan import Function
-from privet.core.ranks import rows_off
 from privet.estimates.choosing import affected
 from privet.estimates.estimate import SINGLE, Line, Row, plain
 from privet.estimates.moments import Estimate
@@ -171,7 +171,7 @@ def _ranked(answer: Answer) -> list[str]:
             if not answer.selection.tested.isdisjoint(recipe.measures):
                 lines.append(f"{name}: HAVING chose rows by it, so the error of its rank is not known.")
                 continue
-            rows = rows_off(part.measure, part.law, answer.selection.share(recipe.measures, SHARE))
+            rows = off_by(part.measure, part.law, answer.selection.share(recipe.measures, SHARE))
             inside = (
                 "" if part.measure.quantile is not None else f"; it aims {rows:,} rows inside, at nobody's own value"
             )

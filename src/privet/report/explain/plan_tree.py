@@ -105,6 +105,9 @@ def measure_words(measure: Measure) -> str:
         case Role.DISTINCT:
             return f"how many different values of {value}"
         case Role.QUANTILE:
+            if measure.quantiles:
+                shares = and_([constant(share) for share in measure.quantiles])
+                return f"the values of {value} with {shares} of the rows below them"
             sought = f"the value of {value} with {constant(measure.quantile)} of the rows below it"
             return sought if measure.end is None else f"the {measure.end} end of an interval for {sought}"
         case Role.MIN | Role.MAX:

@@ -20,6 +20,7 @@ from privet.estimates.pricing import example_delta
 from privet.estimates.top import Best
 from privet.report.answer.text import price_words
 from privet.report.explain.explanation import (
+    INSIDE,
     Choosing,
     Chosen,
     Explanation,
@@ -236,8 +237,9 @@ def _interval_cost(outlook: Outlook) -> str:
     """What the interval of a choice by rank costs the value."""
     if outlook.rows == outlook.rows_alone:
         return "its interval is free: from the end of the range to the value"
+    part = "a part" if outlook.noises[0].mechanism.endswith(INSIDE) else "a third"
     return (
-        f"its interval reaches about {outlook.beyond:,} rows of rank to either side and takes a third of the price;"
+        f"its interval reaches about {outlook.beyond:,} rows of rank to either side and takes {part} of the price;"
         f" with quantile_intervals=False the rank would be off by at most {outlook.rows_alone:,} rows"
     )
 
