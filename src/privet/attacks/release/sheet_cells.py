@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import re
-import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,10 +11,10 @@ from decimal import Decimal
 from numbers import Number
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 from python_calamine import CalamineError, CalamineWorkbook, SheetTypeEnum, SheetVisibleEnum
 
+from privet.attacks.release.workbook_xml import check_reach, look_of
 from privet.core.rational import show
 from privet.errors import InvalidInputError
 from privet.sources.rows import as_text
@@ -83,7 +82,12 @@ def _csv_rows(path: Path, delimiter: object) -> list[list[str]]:
         )
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            return list(csv.reader(file, delimiter=delimiter))
+            rows, width = list[list[str]](), 0
+            for row in csv.reader(file, delimiter=delimiter):
+                rows.append(row)
+                width = max(width, len(row))
+                check_reach(path.name, len(rows), width)
+            return rows
     except (OSError, UnicodeDecodeError, csv.Error):
         raise InvalidInputError(
             f"{path.name} cannot be read", "check that the file is there, as CSV in UTF-8", "unreadable-file"
@@ -110,7 +114,12 @@ def sheets_of(path: Path) -> list[SheetName]:
 
 def is_blank(path: Path, sheet: SheetName) -> bool:
     """Whether nothing stands on a sheet. A chart is not blank: its numbers are in the file."""
-    return sheet.cells and not any(cell != "" for row in _cells(_excel_rows(path, sheet.name)) for cell in row)
+    try:
+        return sheet.cells and not any(cell != "" for row in _cells(_excel_rows(path, sheet.name)) for cell in row)
+    except InvalidInputError as error:
+        if error.code != "too-large":
+            raise
+        return False
 
 
 @contextmanager
@@ -132,49 +141,14 @@ def _excel_rows(path: Path, sheet: str) -> list[list[Any]]:
             f"its sheets are {', '.join(map(show, names)) or 'none'}",
             "unknown-sheet",
         )
+    look = look_of(path, sheet)  # first, since it refuses what would not fit into memory
     with _opened(path) as book:
         rows = book.get_sheet_by_name(sheet).to_python(skip_empty_area=False)
-    for (row, column), formula in _without_value(path, sheet).items():
+    for (row, column), formula in look.formulas.items():
         rows += [[] for _ in range(row + 1 - len(rows))]
         rows[row] += [""] * (column + 1 - len(rows[row]))
         rows[row][column] = formula
     return rows
-
-
-def _without_value(path: Path, sheet: str) -> dict[tuple[int, int], str]:
-    """place -> a formula without a stored value: libraries that write workbooks compute none, spreadsheets do."""
-    found = {}
-    try:
-        with zipfile.ZipFile(path) as archive, archive.open(_part(archive, sheet)) as part:
-            for _, cell in ElementTree.iterparse(part):  # noqa: S314  expat limits what entities expand to
-                if not cell.tag.endswith("}c"):
-                    continue
-                formula, value = cell.find("{*}f"), cell.find("{*}v")
-                if formula is not None and cell.get("t") != "str" and (value is None or not value.text):
-                    found[_place(cell.get("r", ""))] = f"={formula.text or ''}"
-                cell.clear()
-    except (zipfile.BadZipFile, ElementTree.ParseError, KeyError, StopIteration):
-        return {}  # an older format of Excel, or OpenDocument: these hold values
-    return found
-
-
-def _part(archive: zipfile.ZipFile, sheet: str) -> str:
-    """The file inside an .xlsx file that holds a sheet."""
-    book = ElementTree.fromstring(archive.read("xl/workbook.xml"))  # noqa: S314
-    entry = next(one for one in book.iterfind("{*}sheets/{*}sheet") if one.get("name") == sheet)
-    number = next(value for key, value in entry.items() if key.endswith("}id"))
-    links = ElementTree.fromstring(archive.read("xl/_rels/workbook.xml.rels"))  # noqa: S314
-    target = next(link.get("Target", "") for link in links if link.get("Id") == number)
-    return target.removeprefix("/") if target.startswith("/") else f"xl/{target}"
-
-
-def _place(name: str) -> tuple[int, int]:
-    """Of B7: 6, 1."""
-    letters = name.rstrip("0123456789")
-    column = 0
-    for letter in letters:
-        column = 26 * column + ord(letter) - ord("A") + 1
-    return int(name[len(letters) :]) - 1, column - 1
 
 
 def _frame_rows(frame: Any) -> list[Iterable[object]]:
