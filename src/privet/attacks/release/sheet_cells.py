@@ -14,12 +14,13 @@ from typing import Any
 
 from python_calamine import CalamineError, CalamineWorkbook, SheetTypeEnum, SheetVisibleEnum
 
-from privet.attacks.release.workbook_xml import check_reach, look_of
+from privet.attacks.release.workbook_xml import check_reach, has_cells, look_of
 from privet.core.rational import show
 from privet.errors import InvalidInputError
 from privet.sources.rows import as_text
 
 Cell = str | Decimal
+TABLES = (".csv", ".tsv", ".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")  # files of a folder that may hold tables
 SPACES = " \u00a0\u2009\u202f"  # plain, unbreakable, thin and narrow
 GROUPED = r"[+-]?(?:\d{{1,3}}(?:{mark}\d{{3}})+|\d+)(?:{point}\d+)?"
 NUMBERS = {
@@ -47,24 +48,25 @@ def open_sheet(entry: Mapping[str, Any], folder: Path, workbook: Path | None) ->
         )
     if given == ["frame"]:
         name = str(entry.get("name", "frame"))
-        return Sheet(name, name, _cells(_frame_rows(entry["frame"])))
+        return Sheet(name, name, cells_of(_frame_rows(entry["frame"])))
     name = entry[given[0]]
     if not isinstance(name, str):
         raise InvalidInputError(f"{given[0]} is {show(name)}", f'write a text: {given[0]} = "T1"', "wrong-type")
     delimiter = entry.get("delimiter", ",")
     if given == ["file"]:
         where = workbook if workbook is not None and workbook.is_dir() else folder
-        return Sheet(name, name, _cells(_csv_rows(where / name, delimiter)))
+        return Sheet(name, name, cells_of(csv_rows(where / name, delimiter)))
     if workbook is None:
         raise InvalidInputError(
             f"nobody said which workbook has the sheet {show(name)}", 'write workbook = "x.xlsx"', "missing-entry"
         )
     if workbook.is_dir():
-        return Sheet(name, f"{name}.csv", _cells(_csv_rows(workbook / f"{name}.csv", delimiter)))
-    return Sheet(name, f"{workbook.name}, sheet {show(name)}", _cells(_excel_rows(workbook, name)))
+        return Sheet(name, f"{name}.csv", cells_of(csv_rows(workbook / f"{name}.csv", delimiter)))
+    return Sheet(name, f"{workbook.name}, sheet {show(name)}", cells_of(excel_rows(workbook, name)))
 
 
-def _cells(rows: Iterable[Iterable[object]]) -> list[list[Cell]]:
+def cells_of(rows: Iterable[Iterable[object]]) -> list[list[Cell]]:
+    """Numbers, and texts without spaces around them."""
     return [[_cell(value) for value in row] for row in rows]
 
 
@@ -75,7 +77,8 @@ def _cell(value: object) -> Cell:
     return " ".join(text.split())
 
 
-def _csv_rows(path: Path, delimiter: object) -> list[list[str]]:
+def csv_rows(path: Path, delimiter: object) -> list[list[str]]:
+    """The fields as they stand in the file."""
     if not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n':
         raise InvalidInputError(
             f"delimiter is {show(delimiter)}", 'write one character, such as delimiter = ";"', "wrong-type"
@@ -114,12 +117,10 @@ def sheets_of(path: Path) -> list[SheetName]:
 
 def is_blank(path: Path, sheet: SheetName) -> bool:
     """Whether nothing stands on a sheet. A chart is not blank: its numbers are in the file."""
-    try:
-        return sheet.cells and not any(cell != "" for row in _cells(_excel_rows(path, sheet.name)) for cell in row)
-    except InvalidInputError as error:
-        if error.code != "too-large":
-            raise
-        return False
+    known = has_cells(path, sheet.name) if sheet.cells else True
+    if known is None:
+        return not any(cell != "" for row in cells_of(excel_rows(path, sheet.name)) for cell in row)
+    return not known
 
 
 @contextmanager
@@ -133,7 +134,8 @@ def _opened(path: Path) -> Iterator[CalamineWorkbook]:
         ) from None
 
 
-def _excel_rows(path: Path, sheet: str) -> list[list[Any]]:
+def excel_rows(path: Path, sheet: str) -> list[list[Any]]:
+    """The values as they stand in the file; a formula without a value is a text."""
     names = [one.name for one in sheets_of(path)]
     if sheet not in names:
         raise InvalidInputError(

@@ -1,4 +1,4 @@
-"""What an .xlsx file says besides values: how far the cells reach, formulas without values, merged and indented cells."""
+"""What .xlsx files say besides values: how far cells reach, formulas without values, merged and indented cells."""
 
 from __future__ import annotations
 
@@ -29,26 +29,41 @@ class Look:
     percents: set[Place] = field(default_factory=set)
 
 
-def look_of(path: Path, sheet: str) -> Look:
-    """Of an older format of Excel, or of OpenDocument, nothing is known: these hold values."""
+def look_of(path: Path, sheet: str, most: int = MOST_CELLS) -> Look:
+    """Of an older format of Excel, or of OpenDocument, nothing is known: these hold values. Refuses a sheet with more
+    than `most` cells."""
     look = Look()
     try:
         with zipfile.ZipFile(path) as archive:
             _check_size(archive, path)
             styles = _styles(archive)
             with archive.open(_part(archive, sheet)) as part:
-                for place, cell in _cells(part, sheet, look):
+                for place, cell in _cells(part, sheet, look, most):
                     _note(look, place, cell, styles)
+    except InvalidInputError:
+        raise
     except (zipfile.BadZipFile, ElementTree.ParseError, KeyError, StopIteration, OSError, ValueError):
         return Look()
     return look
 
 
-def check_reach(name: str, rows: int, columns: int) -> None:
+def has_cells(path: Path, sheet: str) -> bool | None:
+    """Whether anything stands on a sheet; None if the format does not tell without reading all of it."""
+    try:
+        with zipfile.ZipFile(path) as archive, archive.open(_part(archive, sheet)) as part:
+            cells = _cells(part, sheet, Look(), MOST_CELLS)
+            return any(cell.find("{*}" + tag) is not None for _, cell in cells for tag in ("v", "f", "is"))
+    except InvalidInputError:
+        return True
+    except (zipfile.BadZipFile, ElementTree.ParseError, KeyError, StopIteration, OSError, ValueError):
+        return None
+
+
+def check_reach(name: str, rows: int, columns: int, most: int = MOST_CELLS) -> None:
     """Before a stray cell far away makes a table of billions of empty ones."""
-    if rows * columns > MOST_CELLS:
+    if rows * columns > most:
         raise InvalidInputError(
-            f"{name} has {rows:,} rows and {columns:,} columns: {rows * columns:,} cells, more than {MOST_CELLS:,}",
+            f"{name} has at least {rows:,} rows and {columns:,} columns: {rows * columns:,} cells, more than {most:,}",
             "delete what stands far from the tables (Ctrl+End goes to the last cell) and save, or move the tables to a "
             "sheet of their own",
             "too-large",
@@ -65,7 +80,7 @@ def _check_size(archive: zipfile.ZipFile, path: Path) -> None:
         )
 
 
-def _cells(part: IO[bytes], sheet: str, look: Look) -> Iterator[tuple[Place, ElementTree.Element]]:
+def _cells(part: IO[bytes], sheet: str, look: Look, most: int) -> Iterator[tuple[Place, ElementTree.Element]]:
     """The cells one by one. Nothing is kept of those that were seen."""
     row, column, width = -1, -1, 0
     data: ElementTree.Element | None = None
@@ -79,7 +94,7 @@ def _cells(part: IO[bytes], sheet: str, look: Look) -> Iterator[tuple[Place, Ele
         if tag == "c":
             row, column = _place(element.get("r", ""), row, column + 1)
             width = max(width, column + 1)
-            check_reach(f"sheet {show(sheet)}", row + 1, width)
+            check_reach(f"sheet {show(sheet)}", row + 1, width, most)
             yield (row, column), element
         elif tag == "row" and data is not None:
             data.clear()
