@@ -6,6 +6,7 @@ import argparse
 import tomllib
 from dataclasses import replace
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from privet.cli import verb
@@ -102,6 +103,12 @@ def _reading(options: argparse.Namespace) -> dict[str, Any]:
 
 def _describe_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("file", metavar="FILE", help="CSV, Parquet, Excel or DuckDB")
+    command.add_argument(
+        "--release",
+        action="store_true",
+        help="FILE has tables to publish (.xlsx, CSV, or a folder of CSVs): draft the release file for attack tables "
+        "and preflight",
+    )
     command.add_argument("--name", help="the table's name; the file's own if not given")
     command.add_argument(
         "--public", action="store_true", help="everybody may read this table; the draft then lists all its texts"
@@ -113,7 +120,36 @@ def _describe_options(command: argparse.ArgumentParser) -> None:
     verb.json_option(command)
 
 
+def _describe_release(options: argparse.Namespace) -> None:
+    """The draft, or what it understood; then what it could not decide, and the next command."""
+    from privet.attacks import draft_release  # noqa: PLC0415
+
+    unneeded = [name for name in ("name", "public", *READING) if getattr(options, name) not in (None, False)]
+    if unneeded:
+        raise InvalidInputError(
+            f"--release does not go with --{unneeded[0].replace('_', '-')}", "leave it out", "contradictory-options"
+        )
+    path, out = Path(options.file), options.out
+    if out is not None:
+        verb.check_output(out, "--out")
+    with verb.working("reading the tables"):
+        draft = draft_release(path, None if out is None else out.parent)
+    if out is not None:
+        verb.write(out, draft.toml(), "--out")
+    if options.json:
+        told = {"toml": draft.toml(), "out": None if out is None else str(out)}
+        verb.print_json("draft", told | {"questions": draft.questions, "unread": draft.unread})
+        return
+    print("\n".join(one_line(line) for line in (draft.toml() if out is None else str(draft)).splitlines()))
+    if out is not None:
+        print(f"\nNext: answer the questions in {out}, and delete each one that is answered; then")
+        print(f"  privet attack tables {quote(str(out))}")
+
+
 def _describe(options: argparse.Namespace) -> None:
+    if options.release:
+        _describe_release(options)
+        return
     from privet.sources.describing import describe  # noqa: PLC0415  brings DuckDB
 
     if options.out is not None:

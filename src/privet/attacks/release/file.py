@@ -9,11 +9,13 @@ from decimal import Decimal
 from fractions import Fraction
 from math import lcm
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from privet.attacks.release.published import SAID, WORDS, Reader, at, mapping, only, sequence
+from privet.attacks.release.sheet_cells import TABLES
 from privet.attacks.release.statistics import EVERYBODY, Between, Mark, Statistic, Tables
-from privet.catalog.declarations import LONGEST_NAME, check_name
+from privet.catalog.declarations import LONGEST_NAME, check_name, texts
 from privet.core.expression import Value
 from privet.core.rational import positive, rational, show
 from privet.errors import InvalidInputError
@@ -21,7 +23,7 @@ from privet.errors import InvalidInputError
 FORMAT = 1
 KEYS = (
     "format", "kind", "attributes", "public", "rules", "statistics",
-    "tables", "workbook", "labels", "total", "suppressed", "zeros", "decimal", "ignore",
+    "tables", "workbook", "labels", "total", "suppressed", "zeros", "decimal", "ignore", "questions",
 )  # fmt: skip
 MOST_VALUES = 10**6  # of one attribute
 
@@ -36,6 +38,13 @@ def read_tables(path: Path | str, workbook: Path | None = None) -> Tables:
 @contextmanager
 def document_of(path: Path, kind: str) -> Iterator[Mapping[str, Any]]:
     """What a release file of this kind says. Whatever is refused inside is refused in the name of the file."""
+    if kind == "tables" and path.suffix.lower() in TABLES:
+        raise InvalidInputError(
+            f"{path.name} has tables; a release file says what they mean, and is what to attack",
+            f"draft it with `privet describe {quote(str(path))} --release --out "
+            f"{quote(str(path.with_suffix('.toml')))}`, check the draft, and attack that",
+            "wrong-format",
+        )
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError):
@@ -72,7 +81,7 @@ def tables_of(document: Mapping[str, Any], folder: Path | None = None, workbook:
         raise InvalidInputError(
             "attributes are missing", 'write such as [attributes] and sex = ["F", "M"]', "missing-entry"
         )
-    attributes = _attributes(mapping(document["attributes"], "attributes"))
+    attributes = attributes_of(mapping(document["attributes"], "attributes"))
     reader = Reader(attributes)
     rules = {}
     for name, text in mapping(document.get("rules", {}), "rules").items():
@@ -98,6 +107,7 @@ def tables_of(document: Mapping[str, Any], folder: Path | None = None, workbook:
         public=public,
         unread=unread,
         ignored=ignored,
+        questions=texts(document.get("questions", ()), "questions"),
     )
 
 
@@ -127,7 +137,8 @@ def _check_names(statistics: Iterable[Statistic]) -> None:
 # Attributes
 
 
-def _attributes(given: Mapping[str, Any]) -> dict[str, tuple[Value, ...]]:
+def attributes_of(given: Mapping[str, Any]) -> dict[str, tuple[Value, ...]]:
+    """Each attribute with all values that anybody can have."""
     if not given:
         raise InvalidInputError("there are no attributes", 'write such as sex = ["F", "M"] below [attributes]', "empty")
     found: dict[str, tuple[Value, ...]] = {}
@@ -164,12 +175,12 @@ def _values(entry: Any) -> tuple[Value, ...]:
 def _listed(entry: Sequence[Any]) -> tuple[Value, ...]:
     if not entry:
         raise InvalidInputError("its list is empty", "list all values that anybody can have", "empty")
-    texts = all(isinstance(value, str) for value in entry)
-    if not texts and any(isinstance(value, bool | str) for value in entry):
+    words = all(isinstance(value, str) for value in entry)
+    if not words and any(isinstance(value, bool | str) for value in entry):
         raise InvalidInputError(
             "its list is mixed", 'list only texts or only numbers; or write "boolean"', "type-mismatch"
         )
-    values = tuple(value if texts else rational(value, "a value") for value in entry)
+    values = tuple(value if words else rational(value, "a value") for value in entry)
     if len(set(values)) < len(values):
         twice = next(value for place, value in enumerate(values) if value in values[:place])
         raise InvalidInputError(f"it lists {show(twice)} twice", "list each value once", "duplicate-value")

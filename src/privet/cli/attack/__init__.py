@@ -7,6 +7,7 @@ import argparse
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from privet.cli.attack import anonymized, linkage, membership, pseudonyms, regimes, release, subsets
@@ -40,7 +41,8 @@ def _preflight(options: argparse.Namespace) -> int:
     if not mapping.exists():
         raise InvalidInputError(
             f"there is no {mapping}, the file that says what the sheets of {options.workbook.name} mean",
-            "write it as docs/releases.md shows, or name another file with --mapping",
+            f"draft it with `privet describe {quote(str(options.workbook))} --release --out {quote(str(mapping))}` and "
+            "check it, or name another file with --mapping",
             "missing-file",
         )
     from privet import attacks  # noqa: PLC0415
@@ -69,8 +71,10 @@ def _verdict(result: Mapping[str, Any]) -> str:
 
 
 def _remedies(limits: Sequence[str]) -> Iterator[str]:
-    if any(not limit.endswith(("not used", "not audited", "not read")) for limit in limits):
+    if any(not limit.endswith(("not used", "not audited", "not read", "not answered")) for limit in limits):
         yield "try --seconds with more"
+    if any(limit.endswith("not answered") for limit in limits):
+        yield "answer the questions in the mapping, and delete each one that is answered"
     if any(limit.endswith("not read") for limit in limits):
         yield "add what was not read to the mapping, or to its ignore = [...] if it is not published"
 
