@@ -70,6 +70,7 @@ evidence: $(READY) bench peers mutate rest
 	$(BIN)/python benchmarks/top.py --json docs/evidence/top.json
 	$(BIN)/python benchmarks/quantiles.py --json docs/evidence/quantiles.json
 	$(BIN)/python benchmarks/questions.py --json docs/evidence/questions-50.json
+	$(BIN)/python benchmarks/first_hour.py --json docs/evidence/first-hour.json
 	$(BIN)/python benchmarks/accuracy.py --json docs/evidence/accuracy.json
 	$(BIN)/python benchmarks/audit_queries.py --json docs/evidence/full-path-audit.json
 	$(BIN)/python benchmarks/gallery.py --seeds 20 --twin-seconds 1.6 --processor-time --json docs/evidence/gallery.json

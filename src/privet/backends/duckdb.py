@@ -23,6 +23,7 @@ from privet.backends.rowsql import RowsSql
 from privet.backends.spelling import quoted
 from privet.backends.spreadsql import wanted
 from privet.backends.sqlgen import RANKED
+from privet.backends.table_fit import TableFit, table_fit
 from privet.backends.unreadable import Unread, counts, refusal
 from privet.backends.written import WrittenTask, expected_of, write
 from privet.catalog.declarations import Table, inside
@@ -203,6 +204,11 @@ class DuckDb:
                 with connect(self._scratch_folder()) as connection:
                     form = form_in(connection, table, one.column, self._base, self._memory)
                 raise refusal(table, one, form)
+
+    def fit(self, table: Table) -> TableFit:
+        """How well the declaration fits the data. For the owner, as `check` is; call that first."""
+        with self._asked(table) as (raw, cursor):
+            return _waited_for(cursor, lambda: table_fit(cursor, table, raw))
 
     def _read(self, table: Table) -> tuple[Unread, ...] | None:
         """None if the engine fails."""

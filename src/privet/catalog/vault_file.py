@@ -261,6 +261,8 @@ def section(table: Table, notes: Mapping[str, str] | None = None) -> str:
     if table.public:
         unit = {"public": True} | ({"key": list(table.key)} if table.key else {})
     limits = {name: limit for name in LIMITS if (limit := getattr(table, name)) is not None}
+    if limits == dict.fromkeys(LIMITS, table.max_rows):
+        limits = {"max_rows": table.max_rows}  # the others follow from it
     types = {"types": dict(table.types)} if table.types else {}
     entries = {
         "version": table.version,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import tomllib
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
@@ -110,8 +110,15 @@ def _describe_options(command: argparse.ArgumentParser) -> None:
         "and preflight",
     )
     command.add_argument("--name", help="the table's name; the file's own if not given")
-    command.add_argument(
+    unit = command.add_mutually_exclusive_group()
+    unit.add_argument(
+        "--unit", metavar="COLUMN", help="the column that names a person (default: one whose name says so)"
+    )
+    unit.add_argument(
         "--public", action="store_true", help="everybody may read this table; the draft then lists all its texts"
+    )
+    command.add_argument(
+        "--epsilon", help="of a first question: limits and ranges are drafted for it (default: between 0.1 and 1)"
     )
     command.add_argument(
         "--out", metavar="TABLE.toml", type=Path, help="write the draft to this file; then check and edit it"
@@ -155,7 +162,8 @@ def _describe(options: argparse.Namespace) -> None:
     if options.out is not None:
         verb.check_output(options.out, "--out")
     with verb.working("reading the file"):
-        draft = describe(options.file, name=options.name, public=options.public, **_reading(options))
+        said = {"name": options.name, "unit": options.unit, "epsilon": options.epsilon, "public": options.public}
+        draft = describe(options.file, **said, **_reading(options))
     if options.out is not None:
         verb.write(options.out, draft.toml(), "--out")
     if options.json:
@@ -235,6 +243,7 @@ def _add(options: argparse.Namespace) -> None:
         return
     protects = "each row" if table.unit is None else f"each {table.unit}, with all its rows"
     print(f"\nDeclared. The table protects {protects}. Everything above is public from now on.")
+    print(f"For you alone: privet check {options.vault} {table.name} --fit shows what limits and ranges keep.")
     print(f'Next: privet explain {options.vault} "SELECT COUNT(*) AS n FROM {table.name}" --epsilon 0.1')  # noqa: S608
 
 
@@ -362,6 +371,12 @@ def _partition(options: argparse.Namespace) -> None:
 def _check_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("vault", metavar="VAULT")
     command.add_argument("table", metavar="TABLE", nargs="?", help="check this table only (default: all tables)")
+    command.add_argument(
+        "--fit",
+        action="store_true",
+        help="for the owner's eyes: rows that the limits keep, values that are clamped, missing or unreadable, and what"
+        " to change",
+    )
     verb.json_option(command)
 
 
@@ -370,12 +385,21 @@ def _check(options: argparse.Namespace) -> None:
         names = [options.table] if options.table is not None else list(vault.tables)
         problems = {name: problem for name in names if (problem := _problem(vault, name)) is not None}
         unread = {name: vault.unreadable(name) for name in names if name not in problems}
+        fits = {name: vault.check_fit(name) for name in unread if options.fit}
     if options.json:
-        verb.print_json("check", {name: None if name not in problems else problems[name].problem for name in names})
+        told: dict[str, Any] = {name: None if name not in problems else problems[name].problem for name in names}
+        if options.fit:
+            told = {
+                name: {"problem": told[name], "fit": asdict(fits[name]) if name in fits else None} for name in names
+            }
+        verb.print_json("check", told)
     else:
         for name in names:
             print(f"{one_line(name)}: {one_line(problems[name].problem) if name in problems else 'can be read'}")
-            _print_unread(unread.get(name, {}))
+            if name in fits:
+                print("\n".join(map(one_line, fits[name].lines())))
+            else:
+                _print_unread(unread.get(name, {}))
         if not names:
             print("no table is declared yet")
     if problems:

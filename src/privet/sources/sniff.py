@@ -25,6 +25,7 @@ ENDINGS = {
     ".xlsx": "excel", ".xlsm": "excel", ".xlsb": "excel", ".xls": "excel", ".ods": "excel",
 }  # fmt: skip
 DELIMITERS = ",;\t|"
+MARKS = DELIMITERS + "^~: "  # of the last ones nobody is sure
 SAMPLE = 200  # rows that are looked at for the delimiter
 BLOCK = 1 << 20
 UNDEFINED = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")  # bytes that cp1252 does not know
@@ -96,3 +97,27 @@ def _delimiter(path: Path, source: Source) -> str:
         width, rows_alike = max(widths.items(), key=lambda item: item[1], default=(0, 0))
         scores[mark] = (rows_alike, width)
     return max(DELIMITERS, key=lambda mark: scores[mark])
+
+
+def doubts(path: Path, source: Source, ragged: int) -> tuple[str, ...]:
+    """Signs that a file is read wrong: one column that another delimiter would divide, or so many rows that do not fit
+    the header."""
+    if source.kind != "csv":
+        return ()
+    with open_text(path, source.encoding) as file:
+        records = open_records(file, source)
+        names = header(records, source)
+        rows = list(islice(records, SAMPLE))
+    if len(names) == 1:
+        alike = {mark: sum(row[0].count(mark) == names[0].count(mark) > 0 for row in rows) for mark in MARKS}
+        mark = max(MARKS, key=lambda mark: alike[mark])
+        if alike[mark] > len(rows) / 2:
+            return (f"there is one column, {show(names[0])}: if {show(mark)} divides it, give --delimiter {mark!r}",)
+    if not ragged:
+        return ()
+    other, many = _delimiter(path, source), "1 row has" if ragged == 1 else f"{ragged:,} rows have"
+    first = f"give --delimiter {other!r}, or look" if other != source.delimiter else "look"
+    return (
+        f"{many} more or fewer fields than the {len(names)} of the header: {first} for texts with a"
+        " delimiter or a line break, and for numbers with a decimal comma, that are not in quotes",
+    )

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from privet.backends.duckdb import DuckDb
 from privet.backends.origins import check_unit_wise
+from privet.backends.table_fit import TableFit
 from privet.backends.unreadable import Unread
 from privet.catalog import vault_file
 from privet.catalog.declarations import LIMITS, Catalog, Source, Table, defaults, limit_of, portable, with_limits
@@ -189,6 +190,12 @@ class Vault:
         if name not in self._unread:
             self._unread[name] = self._backend.check(self.declaration(name))
         return {one.column: (one.unread, one.values) for one in self._unread[name] if one.unread}
+
+    def check_fit(self, name: str) -> TableFit:
+        """For the owner: how many rows the limits of a table keep, how many values its ranges clamp, how many are
+        missing or cannot be read, and what to declare instead. It touches the data, as `check` does, which it runs."""
+        self.check(name)
+        return self._backend.fit(self.declaration(name))
 
     def update_table(self, name: str, data: object = None, **changes: Any) -> Table:
         """New data or declarations under the same name. The version goes up; what was spent stays spent."""
