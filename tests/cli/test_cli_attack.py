@@ -350,7 +350,7 @@ def test_a_person_within_a_narrow_range_is_found(tmp_path: Path, capsys: pytest.
         (["attack", "tables", BLOCK, "--out", "x.pdf"], "wrong-ending: HTML"),
         (["attack", "tables", BLOCK, BLOCK, "--out", "x.html"], "contradictory-options: --out … --truth"),
         (["attack", "tables", "nowhere.toml"], "unreadable-file: nowhere.toml"),
-        (["attack", "graphs", BLOCK], "wrong-usage: choice"),
+        (["attack", "graphs", BLOCK], "wrong-usage: attack graphs"),
         (["attack", "tables", BLOCK, "--truth", "nowhere.csv"], "unreadable-file: nowhere.csv"),
         (["preflight", "nowhere.xlsx"], "missing-file: nowhere.xlsx"),
     ],

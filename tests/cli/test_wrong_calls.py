@@ -1,4 +1,4 @@
-"""Wrong calls of the command line: the right exit code, one clear line, and a remedy that gets further when typed in."""
+"""Wrong calls of the command line: the right exit code, one clear line, and a remedy that works when typed in."""
 
 from __future__ import annotations
 
@@ -113,9 +113,9 @@ def _files() -> None:
         Path(name).write_text("\n".join(lines) + "\n")
     for name in ("my visits.csv", "[x]*.csv", "visits.dat"):
         shutil.copy("visits.csv", name)
-    for source, name in (("hospital.toml", "hospital.toml"), ("clinic-tables.xlsx", "lonely.xlsx"),
-                         ("clinic-tables.xlsx", "clinic-tables.xlsx"), ("clinic-tables.toml", "clinic-tables.toml")):  # fmt: skip
-        shutil.copy(EXAMPLES / source, name)
+    for name in ("hospital.toml", "clinic-tables.xlsx", "clinic-tables.toml"):
+        shutil.copy(EXAMPLES / name, name)
+    shutil.copy(EXAMPLES / "clinic-tables.xlsx", "lonely.xlsx")
     Path("empty.csv").touch()
     Path("noise.csv").write_bytes(draw.randbytes(4000))
     Path("folder.d").mkdir()
@@ -144,11 +144,11 @@ def _vaults() -> None:
 
 
 @pytest.fixture
-def folder(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def folder(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy for remedies, since they may do what they say."""
     copy = shutil.copytree(made, tmp_path / "copy")
     monkeypatch.chdir(copy)
-    yield copy
+    return copy
 
 
 @pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: wrong.call.removeprefix("privet "))
@@ -166,18 +166,21 @@ def test_a_wrong_call_is_answered(wrong: Wrong, folder: Path, capsys: pytest.Cap
     assert re.search(wrong.problem, said.problem, re.IGNORECASE), said.err
     assert re.search(wrong.remedy, said.remedy, re.IGNORECASE), said.err
     assert {path: path.stat().st_size for path in folder.rglob("*")} == before, "a wrong call changes nothing"
-    for typed in typed_in(wrong.call, said.remedy):
+    for typed in typed_in(wrong.call, said):
         further = played(typed, capsys)
         assert further.code in (0, 1, 3) or further.problem != said.problem, (typed, further)
     known = _options_of(wrong.call, capsys)
     assert not (unknown := set(OPTION.findall(said.remedy)) - known), unknown
 
 
-def typed_in(call: str, remedy: str) -> Iterator[str]:
-    """What stands in backquotes, typed in: a whole command, or options put into the call."""
-    for text in re.findall(r"`([^`]+)`", remedy):
+def typed_in(call: str, said: Said) -> Iterator[str]:
+    """What stands in backquotes, typed in: a whole command, or options put into the call, in place of a wrong one."""
+    misspelled = re.search("has no option (--[a-z-]+)", said.problem)
+    for text in re.findall(r"`([^`]+)`", said.remedy):
         if text.startswith("privet "):
             yield text
+        elif text.startswith("--") and misspelled:
+            yield call.replace(misspelled[1], text)
         elif text.startswith("--"):
             yield shlex.join([*_without(shlex.split(call), text.split()[0]), *shlex.split(text)])
         elif text.startswith("SELECT "):

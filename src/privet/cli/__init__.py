@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
 from privet import __version__
 from privet.cli import anonymize, ask, attack, audit, book, compare, owner, pseudonymize, recheck, show
-from privet.cli.verb import Verb, add_commands, envelope, plain_letters, wants_color
+from privet.cli.parser import Parser
+from privet.cli.verb import Verb, add_commands, envelope, plain_letters, print_json, wants_color
+from privet.cli.wording import in_terminal
 from privet.core.rational import show as shown
 from privet.errors import (
     BudgetExceededError,
@@ -19,6 +22,7 @@ from privet.errors import (
     PrivetError,
     ReleaseFailedError,
     SuspendedError,
+    closest,
 )
 from privet.report.terminal import one_line
 
@@ -59,24 +63,39 @@ RENAMED = {("attack", "queries"): "differencing", ("attack", "records"): "anonym
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one verb and return the exit code."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
     plain_letters(sys.stdout, sys.stderr)
+    told = "--json" in words
     try:
         try:
-            code = _run(sys.argv[1:] if arguments is None else arguments)
+            code = _run(words)
         finally:
             sys.stdout.flush()  # here, and not when Python exits, so that a closed pipe is met below
     except PrivetError as error:
-        place = f"{error.place}\n" if error.place else ""
-        sys.stderr.write(f"privet: {one_line(error.problem)}\n{place}  remedy: {one_line(error.remedy)}\n")
-        return exit_code(error)
+        return _refused(error, told=told)
     except KeyboardInterrupt as stop:
-        notes = getattr(stop, "__notes__", ["stopped: nothing was charged"])
-        sys.stderr.write(f"privet: {'; '.join(notes)}\n")
-        return STOPPED
+        return _stopped("; ".join(getattr(stop, "__notes__", ["stopped: nothing was charged"])), told=told)
     except BrokenPipeError:  # `privet demo | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains when it exits
         return READER_GONE
     return code
+
+
+def _refused(error: PrivetError, *, told: bool) -> int:
+    """Words for a person on stderr and, if JSON was asked for, the same for a program on stdout."""
+    problem, remedy = one_line(error.problem), one_line(error.remedy)
+    place = f"{error.place}\n" if error.place else ""
+    sys.stderr.write(f"privet: {problem}\n{place}  remedy: {remedy}\n")
+    if told:
+        print_json("error", {"code": error.code, "problem": problem, "place": error.place, "remedy": remedy})
+    return exit_code(error)
+
+
+def _stopped(words: str, *, told: bool) -> int:
+    sys.stderr.write(f"privet: {words}\n")
+    if told:
+        print_json("error", {"code": "stopped", "problem": words, "place": "", "remedy": "run the command again"})
+    return STOPPED
 
 
 def exit_code(error: PrivetError) -> int:
@@ -92,19 +111,19 @@ def exit_code(error: PrivetError) -> int:
 
 def _run(words: Sequence[str]) -> int:
     _check_verb(words)
-    options = _parser().parse_args(words)
-    return options.run(options) or 0
-
-
-class _Parser(argparse.ArgumentParser):
-    """Raises what it does not understand, with a remedy."""
-
-    def error(self, message: str) -> NoReturn:
-        raise InvalidInputError(message, f"run `{self.prog} --help` to see its options", "wrong-usage")
+    options, unknown = _parser().parse_known_args(words)
+    command: Parser = vars(options).pop("parser")  # options travel to other processes
+    if unknown:
+        raise command.not_known(unknown, words)
+    try:
+        return options.run(options) or 0
+    except PrivetError as error:  # the library speaks Python
+        error.problem, error.remedy = in_terminal(error.problem, command, ""), in_terminal(error.remedy, command)
+        raise
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(
+    parser = Parser(
         prog="privet",
         usage="privet [-h] [--version] COMMAND ...",
         description="Attack a release, answer under differential privacy, audit the promise.",
@@ -112,8 +131,8 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"privet {__version__}")
-    parser.set_defaults(run=_no_verb)
-    verbs = parser.add_subparsers(prog="privet", metavar="COMMAND", parser_class=_Parser, help=argparse.SUPPRESS)
+    parser.set_defaults(run=_no_verb, parser=parser)
+    verbs = parser.add_subparsers(prog="privet", metavar="COMMAND", parser_class=Parser, help=argparse.SUPPRESS)
     add_commands(verbs, VERBS)
     return parser
 
@@ -129,9 +148,20 @@ def _commands() -> str:
 def _check_verb(words: Sequence[str]) -> None:
     """The first word is the command: no option before it takes a value."""
     verb = next((word for word in words if not word.startswith("-")), None)
-    if verb is not None and verb not in VERBS:
+    if verb is not None and words[0] not in (verb, "-h", "--help", "--version"):
         raise InvalidInputError(
-            f"there is no command {shown(verb)}", f"the commands are: {', '.join(VERBS)}", "unknown-choice"
+            f"the first word is the command, not {shown(words[0])}", "`privet --help` lists the commands", "wrong-usage"
+        )
+    if verb is not None and verb not in VERBS:
+        near = closest(verb, VERBS)
+        guess = f"did you mean `privet {near}`? " if near else ""
+        raise InvalidInputError(
+            f"there is no command {shown(verb)}", f"{guess}the commands are: {', '.join(VERBS)}", "unknown-choice"
+        )
+    if verb == "ledger" and len(words) > 2 and words[1] in book.ACTIONS:
+        right = shlex.join(["privet", verb, words[2], words[1], *words[3:]])
+        raise InvalidInputError(
+            f"the vault stands before {shown(words[1])}, not behind it", f"run `{right}`", "wrong-order"
         )
     new = RENAMED.get((verb, words[1])) if verb and len(words) > 1 else None
     if new:

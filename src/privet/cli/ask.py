@@ -220,8 +220,8 @@ def _suggest(options: argparse.Namespace) -> None:
 def _text(options: argparse.Namespace) -> str:
     if (options.sql is None) == (options.file is None):
         raise InvalidInputError(
-            "exactly one question is needed",
-            'give "SELECT COUNT(*) AS n FROM visits" in quotes, or --file q.sql, or -',
+            "there is no question" if options.sql is None else "there are two questions, one of them in --file",
+            'give one: "SELECT COUNT(*) AS n FROM visits" in quotes, or --file q.sql, or - to read it from stdin',
             "not-exactly-one",
         )
     if options.file is not None:

@@ -6,6 +6,7 @@ import argparse
 import tomllib
 from dataclasses import replace
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from privet.cli import verb
@@ -118,7 +119,7 @@ def _describe(options: argparse.Namespace) -> None:
 
     if options.out is not None:
         verb.check_output(options.out, "--out")
-    with verb.working("reading the file"):
+    with verb.working("reading the file"), verb.file_named(options.file):
         draft = describe(options.file, name=options.name, public=options.public, **_reading(options))
     if options.out is not None:
         verb.write(options.out, draft.toml(), "--out")
@@ -182,6 +183,7 @@ def _add(options: argparse.Namespace) -> None:
 
     with verb.opened(options.vault) as vault:
         table = _declared(options, vault)
+        verb.check_input(options.file)
         with verb.working("reading the file"):
             vault.declare(table)
         unread = vault.unreadable(table.name)
@@ -219,7 +221,7 @@ def _declared(options: argparse.Namespace, vault: Vault) -> Table:
     if options.columns is None:
         raise InvalidInputError(
             "the columns are not declared",
-            f"run `privet describe {options.file} --out table.toml`, check the file, and give --columns table.toml",
+            f"run `privet describe {quote(options.file)} --out table.toml`, check it, then add --columns table.toml",
             "missing-option",
         )
     table = _from_draft(options.columns, vault)
@@ -263,9 +265,10 @@ def _from_draft(path: Path, vault: Vault) -> Table:
         tomllib.loads(text)  # by itself, so that a line number in the error is that of the file
         declared = parse(f'format = 1\nneighbors = "{vault.terms.neighbors}"\n{text}')
     except tomllib.TOMLDecodeError as error:
-        raise InvalidInputError(
-            f"{path} is not TOML: {error}", "correct the file at that place", "wrong-format"
-        ) from None
+        remedy = "correct the file at that place"
+        if path.suffix.lower() != ".toml":
+            remedy = "give --columns the TOML file that `privet describe --out` wrote"
+        raise InvalidInputError(f"{path} is not TOML: {error}", remedy, "wrong-format") from None
     except InvalidInputError as error:
         raise InvalidInputError(f"{path}: {error.problem}", error.remedy, error.code) from None
     if len(declared.tables) != 1:
@@ -284,6 +287,8 @@ def _update_options(command: argparse.ArgumentParser) -> None:
 
 
 def _update(options: argparse.Namespace) -> None:
+    if options.file is not None:
+        verb.check_input(options.file)
     with verb.opened(options.vault) as vault, verb.working("reading the file"):
         table = vault.update_table(options.name, options.file, **_reading(options))
         unread = vault.unreadable(table.name)

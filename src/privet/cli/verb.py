@@ -49,7 +49,8 @@ def add_commands(group: Any, verbs: Mapping[str, Verb]) -> None:
             formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=False,
         )
-        command.set_defaults(run=verb.run, chosen=name)
+        command.example = verb.example.partition("\n")[0]
+        command.set_defaults(run=verb.run, chosen=name, parser=command)
         verb.options(command)
 
 
@@ -183,6 +184,24 @@ def _explained(path: Path, option: str) -> Iterator[None]:
             f"name a file in a folder that you may write to: {option} FOLDER/{path.name}",
             "cannot-write",
         ) from None
+
+
+def check_input(name: str) -> None:
+    """Of data: before a vault is opened for them."""
+    from privet.sources.sniff import check_there  # noqa: PLC0415  brings DuckDB
+
+    check_there(Path(name), name)
+
+
+@contextmanager
+def file_named(name: str) -> Iterator[None]:
+    """What is wrong with a file begins with its name."""
+    try:
+        yield
+    except InvalidInputError as error:
+        if Path(name).name not in error.problem:
+            error.problem = f"{one_line(name)}: {error.problem}"
+        raise
 
 
 def read_text(path: Path, what: str) -> str:

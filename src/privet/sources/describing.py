@@ -30,7 +30,7 @@ from privet.sources.form_draft import notes_of, reading_of, settled, writings
 from privet.sources.profile import ColumnFacts, facts
 from privet.sources.relation import FIRST, FLOATS, TEXT, WHOLE, unreadable
 from privet.sources.scratch import Scratch
-from privet.sources.sniff import guess, schema
+from privet.sources.sniff import check_there, guess, schema
 
 LARGEST_WHOLE = 10**18
 SOME_TIME = (dt.datetime(2000, 1, 1), dt.datetime(2029, 12, 31))  # for a column without any
@@ -92,6 +92,7 @@ def describe(path: str | Path, *, name: str | None = None, public: bool = False,
 
     Of a table that is `public`, which everybody may read, all texts are listed."""
     full = Path(os.path.abspath(path))  # noqa: PTH100  resolve() would follow links
+    check_there(full, str(path))
     with reading() as connection:
         called = name or _plain(full.name.partition(".")[0])
         return _draft(connection, guess(full, options), full, called, public=public)

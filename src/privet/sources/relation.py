@@ -14,7 +14,7 @@ from privet.catalog.declarations import Table, listed, marks_of
 from privet.core.claim import claim
 from privet.core.rational import show
 from privet.core.schema import Boolean, Category, Date, Integer, Kind, Number, Text, Timestamp
-from privet.errors import InvalidInputError
+from privet.errors import InvalidInputError, did_you_mean
 from privet.sources.forms import NEVER, UNREADABLE, moment_sql, number_sql
 
 WHOLE = {f"{sign}{size}" for sign in ("", "U") for size in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")}
@@ -126,7 +126,7 @@ def positions(table: Table, names: Sequence[str], hint: str) -> list[int]:
             raise wrong(name, "appears more than once", "give the columns different names", "duplicate-name")
         if not alike or names[alike[0]] != name:
             near = f"; it has {show(names[alike[0]])}" if alike else ""
-            raise wrong(name, f"is not in the data{near}", hint, "unknown-column")
+            raise wrong(name, f"is not in the data{near}", did_you_mean(name, names) + hint, "unknown-column")
         found.append(alike[0])
     return found
 

@@ -28,7 +28,7 @@ from privet.core.sensitivity import Bounds
 from privet.core.shape import shape_of_kind
 from privet.core.weights import weight_from
 from privet.engine import FreshNoise, Gate, NoiseSource
-from privet.errors import InvalidInputError, PrivetError, RefusedQueryError
+from privet.errors import InvalidInputError, PrivetError, RefusedQueryError, did_you_mean
 from privet.estimates.fitting import fitting, obstacle
 from privet.estimates.implied import tightened
 from privet.estimates.priced import Outline, Priced, outline, with_fewest_groups
@@ -219,7 +219,7 @@ class Vault:
         if name not in self.tables:
             raise InvalidInputError(
                 f"there is no table {show(name)}",
-                f"the tables are: {', '.join(self.tables) or 'none'}",
+                did_you_mean(name, self.tables) + f"the tables are: {', '.join(self.tables) or 'none'}",
                 "unknown-table",
             )
         return self.tables[name]
@@ -350,7 +350,7 @@ class Vault:
         if partition is None:
             raise InvalidInputError(
                 "the units of this vault are not divided into parts",
-                'leave the part out, or divide them: vault.partition("patients", "hospital")',
+                "leave out part=; the owner can divide them with vault.partition",
                 "not-divided",
             )
         register = self.tables.get(partition.table)

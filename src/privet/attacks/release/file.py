@@ -46,7 +46,10 @@ def document_of(path: Path, kind: str) -> Iterator[Mapping[str, Any]]:
         try:
             document = tomllib.loads(text, parse_float=Decimal)  # 38.0 keeps its decimals
         except (tomllib.TOMLDecodeError, ArithmeticError, RecursionError, ValueError) as error:
-            raise InvalidInputError(f"this is not TOML: {error}", "correct that place", "wrong-format") from None
+            remedy = (
+                "correct that place" if path.suffix.lower() == ".toml" else "name a TOML file as in docs/releases.md"
+            )
+            raise InvalidInputError(f"this is not TOML: {error}", remedy, "wrong-format") from None
         for key, wanted, written in (("format", FORMAT, "1"), ("kind", kind, f'"{kind}"')):
             if document.get(key) != wanted:
                 raise InvalidInputError(
