@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shlex
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NoReturn
 
 from privet import __version__
@@ -28,8 +30,14 @@ from privet.report.terminal import one_line
 
 __all__ = ["envelope", "main", "wants_color"]
 
+FILES_HERE = "privet demo --files ."
 BAD_INPUT, REFUSED, FAILED = 2, 3, 4
 STOPPED, READER_GONE = 130, 141  # what a shell reports for Ctrl-C, and for a program stopped by a closed pipe
+FILES = """\
+files:
+  examples/ and docs/, which help texts and messages name, are in the package: `privet demo --files .` writes them here
+
+"""
 EXIT_CODES = """\
 exit codes:
   0    done
@@ -119,7 +127,17 @@ def _run(words: Sequence[str]) -> int:
         return options.run(options) or 0
     except PrivetError as error:  # the library speaks Python
         error.problem, error.remedy = in_terminal(error.problem, command, ""), in_terminal(error.remedy, command)
+        if _names_files(error, words):
+            error.remedy = f"{error.remedy}; `{FILES_HERE}` writes the folders examples and docs"
         raise
+
+
+def _names_files(error: PrivetError, words: Sequence[str]) -> bool:
+    """Is it about a file of the package that is not in this folder?"""
+    named = re.findall(r"\bdocs/[\w/-]+\.md", error.remedy)
+    if error.code in ("missing-file", "unreadable-file", "folder-missing"):
+        named += [word for word in words if word.startswith(("examples/", "docs/"))]
+    return any(not Path(name).exists() for name in named)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -127,7 +145,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="privet",
         usage="privet [-h] [--version] COMMAND ...",
         description="Attack a release, answer under differential privacy, audit the promise.",
-        epilog=f"{_commands()}\n{EXIT_CODES}",
+        epilog=f"{_commands()}\n{FILES}{EXIT_CODES}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"privet {__version__}")

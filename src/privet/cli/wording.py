@@ -19,6 +19,7 @@ _CALLS = (  # what Python calls, and what it is called in a terminal
     (re.compile(r"\bvault\.partition(?:\([^()]*\))?"), "`privet partition`"),
     (re.compile(r"\bvault\.suggest_bounds(?:\([^()]*\))?"), "`privet suggest`"),
     (re.compile(r"\b(?:vault\.)?update_table\b"), "`privet update`"),
+    (re.compile(r"\b(?:pv\.)?attacks\.attack_([a-z]+)"), r"`privet attack \1`"),
     (re.compile(r"\bexplain\(\)"), "`privet explain`"),
 )
 _QUOTED = re.compile(r"(`[^`]*`)")
