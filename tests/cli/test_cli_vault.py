@@ -7,7 +7,6 @@ import io
 import json
 import re
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -613,29 +612,7 @@ def test_ledgers_that_are_not_there(fails: Fails) -> None:
     expect_code("wrong-usage: ACTION", fails(2, "ledger", "empty"))
 
 
-# --- signs of life, and letters
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-def test_a_sign_of_life_for_people_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verb, "PATIENCE", 0.01)
-    screen, pipe = Terminal(), io.StringIO()
-    with verb.working("counting", screen), verb.working("counting", pipe):
-        while "counting, 0 s" not in screen.getvalue():
-            time.sleep(0.01)
-    assert screen.getvalue().endswith(" \r")
-    assert pipe.getvalue() == ""
-
-
-def test_what_is_quick_says_nothing() -> None:
-    screen = Terminal()
-    with verb.working("counting", screen):
-        pass
-    assert screen.getvalue() == ""
+# --- letters
 
 
 def test_letters_that_a_stream_does_not_know() -> None:

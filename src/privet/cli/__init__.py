@@ -14,6 +14,8 @@ from typing import NoReturn
 from privet import __version__
 from privet.cli import anonymize, ask, attack, audit, book, compare, owner, pseudonymize, recheck, show
 from privet.cli.parser import Parser
+from privet.cli.progress import alive
+from privet.cli.stopping import NOTHING_YET, STOPPED
 from privet.cli.verb import Verb, add_commands, envelope, plain_letters, print_json, wants_color
 from privet.cli.wording import in_terminal
 from privet.core.rational import show as shown
@@ -32,7 +34,7 @@ __all__ = ["envelope", "main", "wants_color"]
 
 FILES_HERE = "privet demo --files ."
 BAD_INPUT, REFUSED, FAILED = 2, 3, 4
-STOPPED, READER_GONE = 130, 141  # what a shell reports for Ctrl-C, and for a program stopped by a closed pipe
+READER_GONE = 141  # what a shell reports for a program stopped by a closed pipe
 FILES = """\
 files:
   examples/ and docs/, which help texts and messages name, are in the package: `privet demo --files .` writes them here
@@ -47,7 +49,7 @@ exit codes:
   3    refused by the budget, or the analyst is suspended; nothing was charged; an attack, preflight or an
        audit is inconclusive
   4    the ledger cannot be used, or a release failed after its charge
-  130  stopped with Ctrl-C; says whether something was charged
+  130  stopped with Ctrl-C; says whether something was charged; attacks and audits show what they found so far
   141  the reader of a pipe went away"""
 
 VERBS: dict[str, Verb] = {
@@ -124,7 +126,13 @@ def _run(words: Sequence[str]) -> int:
     if unknown:
         raise command.not_known(unknown, words)
     try:
-        return options.run(options) or 0
+        with alive(command.prog.removeprefix("privet ")):
+            return options.run(options) or 0
+    except KeyboardInterrupt as stop:
+        if words[0] in ("attack", "audit", "preflight") and not getattr(stop, "__notes__", []):
+            asked = getattr(options, "vault", None) if words[0] == "attack" else None
+            stop.add_note(NOTHING_YET if asked is None else f"stopped: questions asked of {asked} stay charged")
+        raise
     except PrivetError as error:  # the library speaks Python
         error.problem, error.remedy = in_terminal(error.problem, command, ""), in_terminal(error.remedy, command)
         if _names_files(error, words):

@@ -8,7 +8,8 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
-from privet.cli.verb import Verb, json_option, opened, pen, print_json, working
+from privet.cli.progress import working
+from privet.cli.verb import Verb, json_option, opened, pen, print_json
 from privet.core.rational import show
 from privet.errors import InvalidInputError, TamperedError, did_you_mean
 from privet.output import check_free

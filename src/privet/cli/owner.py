@@ -10,6 +10,7 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from privet.cli import verb
+from privet.cli.progress import working
 from privet.core.rational import show
 from privet.errors import InvalidInputError, PrivetError
 from privet.report.terminal import ceiling, one_line
@@ -119,7 +120,7 @@ def _describe(options: argparse.Namespace) -> None:
 
     if options.out is not None:
         verb.check_output(options.out, "--out")
-    with verb.working("reading the file"), verb.file_named(options.file):
+    with working("reading the file"), verb.file_named(options.file):
         draft = describe(options.file, name=options.name, public=options.public, **_reading(options))
     if options.out is not None:
         verb.write(options.out, draft.toml(), "--out")
@@ -184,7 +185,7 @@ def _add(options: argparse.Namespace) -> None:
     with verb.opened(options.vault) as vault:
         table = _declared(options, vault)
         verb.check_input(options.file)
-        with verb.working("reading the file"):
+        with working("reading the file"):
             vault.declare(table)
         unread = vault.unreadable(table.name)
     if options.json:
@@ -289,7 +290,7 @@ def _update_options(command: argparse.ArgumentParser) -> None:
 def _update(options: argparse.Namespace) -> None:
     if options.file is not None:
         verb.check_input(options.file)
-    with verb.opened(options.vault) as vault, verb.working("reading the file"):
+    with verb.opened(options.vault) as vault, working("reading the file"):
         table = vault.update_table(options.name, options.file, **_reading(options))
         unread = vault.unreadable(table.name)
     if options.json:
@@ -335,7 +336,7 @@ def _check_options(command: argparse.ArgumentParser) -> None:
 
 
 def _check(options: argparse.Namespace) -> None:
-    with verb.opened(options.vault) as vault, verb.working("reading the tables"):
+    with verb.opened(options.vault) as vault, working("reading the tables"):
         names = [options.table] if options.table is not None else list(vault.tables)
         problems = {name: problem for name in names if (problem := _problem(vault, name)) is not None}
         unread = {name: vault.unreadable(name) for name in names if name not in problems}

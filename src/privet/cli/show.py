@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from privet.cli.verb import Verb, check_picture, json_option, pen, print_json, working, write
+from privet.cli.progress import working
+from privet.cli.verb import Verb, check_picture, json_option, pen, print_json, write
 from privet.report.terminal import one_line
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from privet.attacks.proofs.work import Work
+from privet.attacks.proofs.work import STOPPED, Work
 from privet.attacks.pseudonyms.formats import Format
 from privet.attacks.pseudonyms.schemes import BITS, HashReading, Scheme, plain_digest
 from privet.typing import Words
@@ -123,7 +123,7 @@ class Sweep:
         pending: dict[Future[list[tuple[int, bytes]]], int] = {}
         with ThreadPoolExecutor(self.cores) as pool:
             while True:
-                fresh = islice(starts, 2 * self.cores - len(pending))
+                fresh = islice(starts, 0 if STOPPED.is_set() else 2 * self.cores - len(pending))
                 pending |= {pool.submit(self.swept, start, step): start for start in fresh}
                 if not pending:
                     work.used(done / pace)

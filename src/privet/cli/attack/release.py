@@ -9,8 +9,20 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from privet.cli.attack.result import BAD_INPUT, FOUND, INCONCLUSIVE, NOTHING, check, exit_code, seconds_option, show
-from privet.cli.verb import Verb, counting, print_json, result_options
+from privet.cli.attack.result import (
+    BAD_INPUT,
+    FOUND,
+    INCONCLUSIVE,
+    NOTHING,
+    check,
+    exit_code,
+    seconds_option,
+    show,
+    so_far,
+)
+from privet.cli.progress import counting
+from privet.cli.stopping import stoppable
+from privet.cli.verb import Verb, print_json, result_options
 from privet.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -43,8 +55,10 @@ def _attack(options: argparse.Namespace) -> int:
     if len(options.files) > 1:
         return _many(options)
     (path,) = options.files
-    with counting() as progress:
-        findings = _findings(path, options, progress)
+    from privet.attacks.proofs import solver, work  # noqa: PLC0415  brings OR-Tools
+
+    with stoppable(work.STOPPED, solver.stop) as stopped, counting() as progress:
+        findings = so_far(_findings(path, options, progress), stopped=stopped.is_set())
     return show(findings, options)
 
 

@@ -6,7 +6,8 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from privet.cli.verb import Verb, counting, json_option, pen, print_json
+from privet.cli.progress import counting
+from privet.cli.verb import Verb, json_option, pen, print_json
 from privet.errors import InvalidInputError
 
 if TYPE_CHECKING:
