@@ -34,7 +34,7 @@ class Sign:
 
     def tell(self, what: str, done: int = 0, of: int = 0) -> None:
         with self._lock:
-            if done == 0 or what != self.what:
+            if done < self.done or not done or of != self.of:  # another piece of work
                 self.since = time.monotonic()
             self.what, self.done, self.of = what, done, of
 

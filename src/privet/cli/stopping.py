@@ -21,8 +21,9 @@ NEWS = "privet: stopping; what was found is shown in a moment (Ctrl-C again: sto
 
 
 @contextmanager
-def stoppable(stopped: Event, stop: Callable[[], None] | None = None) -> Iterator[Event]:
+def stoppable(stopped: Event, stop: Callable[[], None] | None = None, *, news: str = NEWS) -> Iterator[Event]:
     """In this block the first Ctrl-C sets `stopped` and calls `stop`, also while compiled code is running."""
+    owner = os.getpid()
     stopped.clear()
     if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:  # somebody else decides what Ctrl-C does
         yield stopped
@@ -31,12 +32,14 @@ def stoppable(stopped: Event, stop: Callable[[], None] | None = None) -> Iterato
     def asked() -> None:
         if not stopped.is_set():
             stopped.set()
-            sys.stderr.write(NEWS)
+            sys.stderr.write(news)
             if stop is not None:
                 stop()
 
     def first(_number: int, _frame: Any) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+        if os.getpid() != owner:  # a process that was forked: it has its own work
+            raise KeyboardInterrupt
         asked()
 
     before = signal.signal(signal.SIGINT, first)
