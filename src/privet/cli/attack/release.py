@@ -133,6 +133,8 @@ def _one(path: Path, options: argparse.Namespace) -> dict[str, Any]:
     from privet.attacks.proofs import solver, work  # noqa: PLC0415
     from privet.errors import PrivetError  # noqa: PLC0415
 
+    if _ended is not None and _ended.is_set():
+        raise KeyboardInterrupt
     try:
         with stoppable(work.STOPPED, solver.stop, news="") as stopped:
             return so_far(_findings(path, options, lambda *_: None), stopped=stopped.is_set()).to_json()
