@@ -39,7 +39,8 @@ from privet.core.partition import Partition
 from privet.core.rational import show
 from privet.core.schema import FLAGS, Boolean, Category, Date, Integer, Kind, Number, Text, Timestamp
 from privet.core.unit import neighbors_from
-from privet.errors import InvalidInputError, closest, did_you_mean
+from privet.errors import InvalidInputError
+from privet.spelling import closest, did_you_mean
 
 __all__ = [
     "Catalog",

@@ -26,9 +26,9 @@ from privet.errors import (
     PrivetError,
     ReleaseFailedError,
     SuspendedError,
-    closest,
 )
 from privet.report.terminal import one_line
+from privet.spelling import closest
 
 __all__ = ["envelope", "main", "wants_color"]
 

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 from privet.cli.progress import working
 from privet.cli.verb import Verb, json_option, opened, pen, print_json
 from privet.core.rational import show
-from privet.errors import InvalidInputError, TamperedError, did_you_mean
+from privet.errors import InvalidInputError, TamperedError
 from privet.output import check_free
 from privet.report.terminal import one_line
+from privet.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from privet.ledger import Receipt

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from privet.core.rational import show
-from privet.errors import InvalidInputError, closest
+from privet.errors import InvalidInputError
+from privet.spelling import closest
 
 USAGE = "wrong-usage"
 NUMBERS = {"int": ("a whole number", "3"), "float": ("a number", "0.5")}

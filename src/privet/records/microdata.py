@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from privet.catalog.declarations import Source, Table
 from privet.core.rational import show
-from privet.errors import InvalidInputError, did_you_mean
+from privet.errors import InvalidInputError
 from privet.output import new_output
 from privet.output import spreadsheet_safe as inert
 from privet.records.plain_csv import Encoded, encoded
@@ -34,6 +34,7 @@ from privet.sources.describing import first_kinds, reading
 from privet.sources.relation import Raw, positions, quoted
 from privet.sources.relation import text as literal
 from privet.sources.sniff import ENDINGS, check_there, guess, schema
+from privet.spelling import did_you_mean
 
 NAME = "records"
 ROWS = 2**17  # records that are written at a time

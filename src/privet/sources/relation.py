@@ -14,8 +14,9 @@ from privet.catalog.declarations import Table, listed, marks_of
 from privet.core.claim import claim
 from privet.core.rational import show
 from privet.core.schema import Boolean, Category, Date, Integer, Kind, Number, Text, Timestamp
-from privet.errors import InvalidInputError, did_you_mean
+from privet.errors import InvalidInputError
 from privet.sources.forms import NEVER, UNREADABLE, moment_sql, number_sql
+from privet.spelling import did_you_mean
 
 WHOLE = {f"{sign}{size}" for sign in ("", "U") for size in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")}
 FLOATS = {"FLOAT", "DOUBLE"}

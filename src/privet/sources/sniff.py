@@ -13,11 +13,12 @@ import duckdb
 
 from privet.catalog.declarations import Source
 from privet.core.rational import show
-from privet.errors import InvalidInputError, did_you_mean
+from privet.errors import InvalidInputError
 from privet.sources.delimited import header, open_records, open_text
 from privet.sources.excel import read_sheet
 from privet.sources.files import PATTERN, open_in_place
 from privet.sources.relation import NUMBER_TEXT, described
+from privet.spelling import did_you_mean
 
 ENDINGS = {
     ".csv": "csv", ".tsv": "csv", ".tab": "csv", ".txt": "csv", ".gz": "csv",

@@ -11,7 +11,8 @@ from sqlglot import exp
 from privet.core.origin import tables_in
 from privet.core.plan import Origin
 from privet.core.rational import show
-from privet.errors import RefusedQueryError, closest
+from privet.errors import RefusedQueryError
+from privet.spelling import closest
 from privet.sql.known_tables import Known, Rows
 from privet.sql.terms import Term
 

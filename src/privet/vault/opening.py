@@ -10,10 +10,11 @@ from privet.catalog.declarations import Catalog
 from privet.core.accountant import Budget
 from privet.core.rational import show
 from privet.core.unit import neighbors_from
-from privet.errors import InvalidInputError, did_you_mean
+from privet.errors import InvalidInputError
 from privet.ledger import Policy, Terms
 from privet.ledger import sqlite as ledgers
 from privet.ledger.connection import alone_in, sync_folder
+from privet.spelling import did_you_mean
 from privet.vault.folder import DECLARATIONS, LEDGER, check_agreed, remains, with_parts
 from privet.vault.vault import Vault
 

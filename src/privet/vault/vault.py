@@ -28,13 +28,14 @@ from privet.core.sensitivity import Bounds
 from privet.core.shape import shape_of_kind
 from privet.core.weights import weight_from
 from privet.engine import FreshNoise, Gate, NoiseSource
-from privet.errors import InvalidInputError, PrivetError, RefusedQueryError, did_you_mean
+from privet.errors import InvalidInputError, PrivetError, RefusedQueryError
 from privet.estimates.fitting import fitting, obstacle
 from privet.estimates.implied import tightened
 from privet.estimates.priced import Outline, Priced, outline, with_fewest_groups
 from privet.estimates.pricing import ALL_GROUPS, EARLIER, Wanted, ask, ways_of
 from privet.ledger import Ledger, Terms
 from privet.query import Query
+from privet.spelling import did_you_mean
 from privet.vault.budget_reading import BudgetReading
 from privet.vault.folder import DECLARATIONS, check_protection, with_parts
 from privet.vault.options import Options
