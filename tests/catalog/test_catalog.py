@@ -318,7 +318,7 @@ def test_the_file_can_be_read_by_a_person(tmp_path: Path) -> None:
         ("[tables.visits]", "missing-entry: 'visits' … columns"),
         (VISITS, "not-declared: 'visits'"),
         (VISITS + "age = 3", "wrong-type: 'age' … section"),
-        (VISITS + "age = {}", "unknown-choice: 'age' … None"),
+        (VISITS + "age = {}", "unknown-choice: 'age' … kind is missing"),
         (VISITS + 'age = {kind = "float"}', "unknown-choice: 'visits' … 'age' … 'float'"),
         (VISITS + 'age = {kind = ["integer"]}', "unknown-choice: no kind"),
         (VISITS + 'age = {kind = "integer", low = 0}', "missing-entry: integer"),

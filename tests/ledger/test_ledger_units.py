@@ -273,7 +273,7 @@ def test_refusals_in_words() -> None:
     gone = refused(Loss(epsilon=None, rho=Fraction(1, 100), rho_delta=Fraction(1, 10**8)), epsilon=None, delta=None)
     expect_code("budget-exceeded: delta 1e-8; delta 2.5e-10", gone)
     other = refused(zcdp(Fraction("0.01")), rho=None)
-    expect_code("budget-exceeded: rho 0.01; nothing of that kind is left of the budget … epsilon=3 and no delta", other)
+    expect_code("budget-exceeded: rho 0.01; nothing is left of the budget for it … epsilon=3 and no delta", other)
     expect_code("budget-exceeded: rho without limit", refused(Loss(epsilon=None, rho=None)))
     assert "costs epsilon 1e-7; 0" not in refused(pure(Fraction(1, 10**7)), epsilon=None, rho=None).problem
     dear = Loss(epsilon=Fraction(1), rho=Fraction(5))  # rho above epsilon**2 / 2: the offer is below the price

@@ -59,9 +59,12 @@ class Source:
             )
         for name, default in defaults(self).items():
             if name not in OPTIONS[self.kind] and getattr(self, name) != default:
+                others = ", ".join(
+                    f"{other}=" for other in sorted(OPTIONS[self.kind]) if other not in ("names", "path")
+                )
                 raise InvalidInputError(
-                    f"{name} does not apply to a source of kind {self.kind}",
-                    f"leave it out; {self.kind} takes {listed(OPTIONS[self.kind])}",
+                    f"{name}= does not apply to a source of kind {self.kind}",
+                    f"leave it out; {self.kind} takes {others or 'no option'}",
                     "unneeded-option",
                 )
         _check_path(self)
@@ -385,7 +388,7 @@ def _check_public(table: Table) -> None:
 def with_limits(given: Mapping[str, Any]) -> dict[str, Any]:
     """The limits of a unit that were given. If all its rows are bounded, what is not said of groups needs no limit."""
     said = {name: given[name] for name in LIMITS if given.get(name) is not None}
-    return dict.fromkeys(LIMITS, said["max_rows"]) | said if "max_rows" in said else said
+    return dict.fromkeys(LIMITS, whole(said["max_rows"], "max_rows", 1)) | said if "max_rows" in said else said
 
 
 def limit_of(value: object, name: str) -> int:

@@ -40,6 +40,7 @@ from privet.core.rational import show
 from privet.core.schema import FLAGS, Boolean, Category, Date, Integer, Kind, Number, Text, Timestamp
 from privet.core.unit import neighbors_from
 from privet.errors import InvalidInputError
+from privet.spelling import closest, did_you_mean
 
 __all__ = [
     "Catalog",
@@ -166,7 +167,11 @@ def _source(entry: object) -> Source:
 def _column(name: str, entry: object) -> tuple[Kind, tuple[str, ...], Writing]:
     given = dict(_mapping(entry, f"column {show(name)}"))
     try:
-        word, codes = given.pop("kind", None), texts(given.pop("missing", ()), "missing")
+        if "kind" not in given:
+            near = next((other for other in given if closest(other, ["kind"])), None)
+            problem = "its kind is missing" + (f"; it has an unknown entry {show(near)}" if near else "")
+            raise InvalidInputError(problem, 'write kind = "integer", or another kind', "unknown-choice")
+        word, codes = given.pop("kind"), texts(given.pop("missing", ()), "missing")
         writing = {name: given.pop(name) for name in NAMES if name in given}
         kind = KINDS.get(word) if isinstance(word, str) else None
         if kind is None:
@@ -196,7 +201,9 @@ def _only(given: Mapping[str, object], known: set[str], place: str) -> None:
     for name in given:
         if name not in known:
             raise InvalidInputError(
-                f"{place} has an unknown entry {show(name)}", f"use {listed(known)}", "unknown-entry"
+                f"{place} has an unknown entry {show(name)}",
+                f"{did_you_mean(name, known)}use {listed(known)}",
+                "unknown-entry",
             )
 
 

@@ -11,7 +11,8 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from privet.cli.verb import Verb, check_seconds, check_table, counting, json_option, pen, print_json, spreadsheet_option
+from privet.cli.progress import counting
+from privet.cli.verb import Verb, check_seconds, check_table, json_option, pen, print_json, spreadsheet_option
 from privet.core.rational import show
 from privet.errors import InvalidInputError
 

@@ -10,6 +10,7 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from privet.cli import verb
+from privet.cli.progress import working
 from privet.core.rational import show
 from privet.errors import InvalidInputError, PrivetError
 from privet.report.terminal import ceiling, one_line
@@ -161,7 +162,7 @@ def _describe(options: argparse.Namespace) -> None:
 
     if options.out is not None:
         verb.check_output(options.out, "--out")
-    with verb.working("reading the file"):
+    with working("reading the file"), verb.file_named(options.file):
         said = {"name": options.name, "unit": options.unit, "epsilon": options.epsilon, "public": options.public}
         draft = describe(options.file, **said, **_reading(options))
     if options.out is not None:
@@ -226,7 +227,8 @@ def _add(options: argparse.Namespace) -> None:
 
     with verb.opened(options.vault) as vault:
         table = _declared(options, vault)
-        with verb.working("reading the file"):
+        verb.check_input(options.file)
+        with working("reading the file"):
             vault.declare(table)
         unread = vault.unreadable(table.name)
     if options.json:
@@ -264,7 +266,7 @@ def _declared(options: argparse.Namespace, vault: Vault) -> Table:
     if options.columns is None:
         raise InvalidInputError(
             "the columns are not declared",
-            f"run `privet describe {options.file} --out table.toml`, check the file, and give --columns table.toml",
+            f"run `privet describe {quote(options.file)} --out table.toml`, check it, then add --columns table.toml",
             "missing-option",
         )
     table = _from_draft(options.columns, vault)
@@ -308,9 +310,10 @@ def _from_draft(path: Path, vault: Vault) -> Table:
         tomllib.loads(text)  # by itself, so that a line number in the error is that of the file
         declared = parse(f'format = 1\nneighbors = "{vault.terms.neighbors}"\n{text}')
     except tomllib.TOMLDecodeError as error:
-        raise InvalidInputError(
-            f"{path} is not TOML: {error}", "correct the file at that place", "wrong-format"
-        ) from None
+        remedy = "correct the file at that place"
+        if path.suffix.lower() != ".toml":
+            remedy = "give --columns the TOML file that `privet describe --out` wrote"
+        raise InvalidInputError(f"{path} is not TOML: {error}", remedy, "wrong-format") from None
     except InvalidInputError as error:
         raise InvalidInputError(f"{path}: {error.problem}", error.remedy, error.code) from None
     if len(declared.tables) != 1:
@@ -329,7 +332,9 @@ def _update_options(command: argparse.ArgumentParser) -> None:
 
 
 def _update(options: argparse.Namespace) -> None:
-    with verb.opened(options.vault) as vault, verb.working("reading the file"):
+    if options.file is not None:
+        verb.check_input(options.file)
+    with verb.opened(options.vault) as vault, working("reading the file"):
         table = vault.update_table(options.name, options.file, **_reading(options))
         unread = vault.unreadable(table.name)
     if options.json:
@@ -381,7 +386,7 @@ def _check_options(command: argparse.ArgumentParser) -> None:
 
 
 def _check(options: argparse.Namespace) -> None:
-    with verb.opened(options.vault) as vault, verb.working("reading the tables"):
+    with verb.opened(options.vault) as vault, working("reading the tables"):
         names = [options.table] if options.table is not None else list(vault.tables)
         problems = {name: problem for name in names if (problem := _problem(vault, name)) is not None}
         unread = {name: vault.unreadable(name) for name in names if name not in problems}

@@ -51,7 +51,9 @@ class Price:
         if len(given) != 1:
             raise InvalidInputError(
                 f"a question needs one price, not {' and '.join(given) or 'none'}",
-                "give epsilon=0.5, or rho=0.01, or within=10 (how far off it may be); there is no default",
+                f"give only one of {' and '.join(given)}"
+                if given
+                else "give epsilon=0.5, or rho=0.01, or within=10 (how far off it may be); there is no default",
                 "several-prices" if given else "missing-price",
             )
         if self.delta is not None and self.within is not None:
@@ -386,7 +388,7 @@ def _absolute(name: str, within: object, expected: object) -> Fraction:
     if relative != (expected is not None):
         raise InvalidInputError(
             f"within={show(within)} for {name}" + (" is relative to nothing" if relative else " is already absolute"),
-            'give within=50, or within="5%" together with expected=1000',
+            "add expected=1000, or give within=50" if relative else 'leave out expected=, or give within="5%"',
             "missing-option" if relative else "unneeded-option",
         )
     if not relative:

@@ -40,7 +40,12 @@ def refusal(budgets: Sequence[Short], loss: Loss) -> BudgetExceededError:
         return BudgetExceededError(problem, f"ask with {gauge}={fitting}, or {MORE}")
     pure = min(_epsilon_left(budget, Units()) for budget in budgets)
     if pure:
-        problem = f"{costs}; nothing of that kind is left of {short.name}"
+        without = gauge == "rho" and not short.cap.rho
+        problem = (
+            f"{costs}; that needs a delta, and {short.name} has none"
+            if without
+            else f"{costs}; nothing is left of {short.name} for it"
+        )
         fitting = _shown(Fraction(pure, EPSILON), ROUND_FLOOR)
         return BudgetExceededError(problem, f"ask with epsilon={fitting} and no delta, or {MORE}")
     return BudgetExceededError(

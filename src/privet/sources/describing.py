@@ -32,7 +32,7 @@ from privet.sources.number_draft import EPSILONS, SOME_TIME, Numbers, Range, cho
 from privet.sources.profile import ColumnFacts, facts
 from privet.sources.relation import FIRST, FLOATS, TEXT, WHOLE, Raw, quoted, text, unreadable
 from privet.sources.scratch import Scratch
-from privet.sources.sniff import doubts, guess, schema
+from privet.sources.sniff import check_there, doubts, guess, schema
 from privet.sources.unit_draft import Limits, constant_columns, find_limits, find_unit
 
 LARGEST_WHOLE = 10**18
@@ -109,6 +109,7 @@ def describe(
     `public`, which everybody may read, all texts are listed."""
     epsilons = EPSILONS if epsilon is None else (float(positive(epsilon, "epsilon")),)
     full = Path(os.path.abspath(path))  # noqa: PTH100  resolve() would follow links
+    check_there(full, str(path))
     with reading() as connection:
         called = name or _plain(full.name.partition(".")[0])
         source = guess(full, options)

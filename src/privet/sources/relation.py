@@ -16,6 +16,7 @@ from privet.core.rational import show
 from privet.core.schema import Boolean, Category, Date, Integer, Kind, Number, Text, Timestamp
 from privet.errors import InvalidInputError
 from privet.sources.forms import NEVER, UNREADABLE, moment_sql, number_sql
+from privet.spelling import did_you_mean
 
 WHOLE = {f"{sign}{size}" for sign in ("", "U") for size in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")}
 FLOATS = {"FLOAT", "DOUBLE"}
@@ -126,7 +127,7 @@ def positions(table: Table, names: Sequence[str], hint: str) -> list[int]:
             raise wrong(name, "appears more than once", "give the columns different names", "duplicate-name")
         if not alike or names[alike[0]] != name:
             near = f"; it has {show(names[alike[0]])}" if alike else ""
-            raise wrong(name, f"is not in the data{near}", hint, "unknown-column")
+            raise wrong(name, f"is not in the data{near}", did_you_mean(name, names) + hint, "unknown-column")
         found.append(alike[0])
     return found
 

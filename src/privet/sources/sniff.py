@@ -16,8 +16,9 @@ from privet.core.rational import show
 from privet.errors import InvalidInputError
 from privet.sources.delimited import header, open_records, open_text
 from privet.sources.excel import read_sheet
-from privet.sources.files import open_in_place
+from privet.sources.files import PATTERN, open_in_place
 from privet.sources.relation import NUMBER_TEXT, described
+from privet.spelling import did_you_mean
 
 ENDINGS = {
     ".csv": "csv", ".tsv": "csv", ".tab": "csv", ".txt": "csv", ".gz": "csv",
@@ -33,7 +34,8 @@ UNDEFINED = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")  # bytes that cp1252 does not
 
 def guess(path: Path, given: dict[str, Any]) -> Source:
     """The source that a file seems to be. What is given is not guessed."""
-    kind = given.get("kind") or ("parquet" if path.is_dir() or "*" in path.name else ENDINGS.get(path.suffix.lower()))
+    many = path.is_dir() or ("*" in path.name and not path.is_file())
+    kind = given.get("kind") or ("parquet" if many else ENDINGS.get(path.suffix.lower()))
     if kind is None:
         raise InvalidInputError(
             f"{show(path.name)} has an unknown ending", 'say what kind it is, for example kind="csv"', "wrong-ending"
@@ -47,6 +49,20 @@ def guess(path: Path, given: dict[str, Any]) -> Source:
     if kind in ("csv", "excel") and "names" not in given:
         source = replace(source, names=_numbered(_header(path, source)))
     return source
+
+
+def check_there(path: Path, named: str) -> None:
+    """Raise InvalidInputError unless something is there, or a pattern may find something."""
+    if path.exists():
+        if path.is_file() and not path.stat().st_size:
+            raise InvalidInputError(f"{show(named)} is empty", "name a file with data", "empty")
+    elif not PATTERN & set(path.name):
+        beside = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
+        raise InvalidInputError(
+            f"there is no file {show(named)}",
+            did_you_mean(path.name, beside, 0.8) + "check the path, and put a name with spaces in quotes",
+            "missing-file",
+        )
 
 
 def schema(connection: duckdb.DuckDBPyConnection, source: Source, path: Path) -> list[tuple[str, str]]:

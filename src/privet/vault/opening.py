@@ -14,6 +14,7 @@ from privet.errors import InvalidInputError
 from privet.ledger import Policy, Terms
 from privet.ledger import sqlite as ledgers
 from privet.ledger.connection import alone_in, sync_folder
+from privet.spelling import did_you_mean
 from privet.vault.folder import DECLARATIONS, LEDGER, check_agreed, remains, with_parts
 from privet.vault.vault import Vault
 
@@ -62,7 +63,7 @@ def open(path: str | os.PathLike[str]) -> Vault:
     folder = Path(path)
     if not (folder / DECLARATIONS).is_file() or not (folder / LEDGER).is_file():
         raise InvalidInputError(
-            f"{show(str(folder))} is not a vault", "create one with pv.create or `privet init`", "vault-missing"
+            f"{show(str(folder))} is not a vault", f"{_near(folder)}make one with pv.create", "vault-missing"
         )
     declared = vault_file.read(folder / DECLARATIONS)
     ledger = ledgers.open(folder / LEDGER)
@@ -72,6 +73,15 @@ def open(path: str | os.PathLike[str]) -> Vault:
     except BaseException:
         ledger.close()
         raise
+
+
+def _near(folder: Path) -> str:
+    """A vault beside it with a name like it."""
+    try:
+        beside = [other.name for other in folder.absolute().parent.iterdir() if (other / DECLARATIONS).is_file()]
+    except OSError:
+        return ""
+    return did_you_mean(folder.name, beside)
 
 
 def _checked_budget(budget: object) -> Budget:

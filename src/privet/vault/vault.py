@@ -36,6 +36,7 @@ from privet.estimates.priced import Outline, Priced, outline, with_fewest_groups
 from privet.estimates.pricing import ALL_GROUPS, EARLIER, Wanted, ask, ways_of
 from privet.ledger import Ledger, Terms
 from privet.query import Query
+from privet.spelling import did_you_mean
 from privet.vault.budget_reading import BudgetReading
 from privet.vault.folder import DECLARATIONS, check_protection, with_parts
 from privet.vault.options import Options
@@ -226,7 +227,7 @@ class Vault:
         if name not in self.tables:
             raise InvalidInputError(
                 f"there is no table {show(name)}",
-                f"the tables are: {', '.join(self.tables) or 'none'}",
+                did_you_mean(name, self.tables) + f"the tables are: {', '.join(self.tables) or 'none'}",
                 "unknown-table",
             )
         return self.tables[name]
@@ -357,7 +358,7 @@ class Vault:
         if partition is None:
             raise InvalidInputError(
                 "the units of this vault are not divided into parts",
-                'leave the part out, or divide them: vault.partition("patients", "hospital")',
+                "leave out part=; the owner can divide them with vault.partition",
                 "not-divided",
             )
         register = self.tables.get(partition.table)

@@ -21,6 +21,7 @@ from privet.core.rational import positive, rational, show
 from privet.errors import InvalidInputError
 
 FORMAT = 1
+OTHERS = {"queries": "attack_differencing", "tables": "attack_tables"}  # the attack of each kind of file
 KEYS = (
     "format", "kind", "attributes", "public", "rules", "statistics",
     "tables", "workbook", "labels", "total", "suppressed", "zeros", "decimal", "ignore", "questions",
@@ -55,12 +56,15 @@ def document_of(path: Path, kind: str) -> Iterator[Mapping[str, Any]]:
         try:
             document = tomllib.loads(text, parse_float=Decimal)  # 38.0 keeps its decimals
         except (tomllib.TOMLDecodeError, ArithmeticError, RecursionError, ValueError) as error:
-            raise InvalidInputError(f"this is not TOML: {error}", "correct that place", "wrong-format") from None
+            remedy = (
+                "correct that place" if path.suffix.lower() == ".toml" else "name a TOML file as in docs/releases.md"
+            )
+            raise InvalidInputError(f"this is not TOML: {error}", remedy, "wrong-format") from None
         for key, wanted, written in (("format", FORMAT, "1"), ("kind", kind, f'"{kind}"')):
             if document.get(key) != wanted:
-                raise InvalidInputError(
-                    f"{key} is {show(document.get(key))}", f"write {key} = {written}", "unsupported-format"
-                )
+                other = OTHERS.get(str(document.get(key))) if key == "kind" else None
+                remedy = f"write {key} = {written}" + (f", or attack it with attacks.{other}" if other else "")
+                raise InvalidInputError(f"{key} is {show(document.get(key))}", remedy, "unsupported-format")
         yield document
 
 

@@ -11,8 +11,10 @@ from shlex import quote
 from typing import Any
 
 from privet.cli.attack import anonymized, linkage, membership, pseudonyms, regimes, release, subsets
-from privet.cli.attack.result import EXIT_CODES, check, seconds_option, show
-from privet.cli.verb import Verb, counting, kinds_of, result_options
+from privet.cli.attack.result import EXIT_CODES, check, seconds_option, show, so_far
+from privet.cli.progress import counting
+from privet.cli.stopping import WORDS, stoppable
+from privet.cli.verb import Verb, kinds_of, result_options
 from privet.errors import InvalidInputError
 
 KINDS: dict[str, Verb] = {  # a file a kind of attack; each has a mapping of its own
@@ -46,12 +48,14 @@ def _preflight(options: argparse.Namespace) -> int:
             "missing-file",
         )
     from privet import attacks  # noqa: PLC0415
+    from privet.attacks.proofs import solver, work  # noqa: PLC0415
 
-    with counting() as progress:
+    with stoppable(work.STOPPED, solver.stop) as stopped, counting() as progress:
         tables = attacks.read_tables(mapping, options.workbook)
         findings = attacks.attack_tables(
             tables, seconds=options.seconds, subject=options.workbook.name, progress=progress
         )
+        findings = so_far(findings, stopped=stopped.is_set())
     code = show(findings, options)
     if not options.json:
         print(f"\n{_verdict(findings.to_json())}")
@@ -71,7 +75,7 @@ def _verdict(result: Mapping[str, Any]) -> str:
 
 
 def _remedies(limits: Sequence[str]) -> Iterator[str]:
-    if any(not limit.endswith(("not used", "not audited", "not read", "not answered")) for limit in limits):
+    if any(not limit.endswith(("not used", "not audited", "not read", "not answered", WORDS)) for limit in limits):
         yield "try --seconds with more"
     if any(limit.endswith("not answered") for limit in limits):
         yield "answer the questions in the mapping, and delete each one that is answered"

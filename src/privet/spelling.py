@@ -1,0 +1,19 @@
+"""Names that somebody may have meant."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+def closest(name: str, names: Iterable[str], similar: float = 0.7) -> str | None:
+    """Which of these names somebody may have meant, if one is alike. Upper and lower case count as the same."""
+    lower = {other.lower(): other for other in names}
+    found = difflib.get_close_matches(name[:100].lower(), lower, 1, similar)
+    return lower[found[0]] if found else None
+
+
+def did_you_mean(name: str, names: Iterable[str], similar: float = 0.7) -> str:
+    """The beginning of a remedy, or nothing."""
+    near = closest(name, names, similar)
+    return "" if near is None else f"did you mean {near if near.isprintable() else repr(near)}? "
