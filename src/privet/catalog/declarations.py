@@ -26,11 +26,16 @@ LIMITS = ("max_groups", "max_rows_per_group", "max_rows")  # of one unit
 LARGEST_STEP = 10**38 // 2**40  # a sum over 2**40 rows then still fits 38 digits
 LONGEST_NAME = 200
 READING = {"missing", "decimal", "thousands", "date_format"}  # how a text becomes a value, wherever it is kept
+STATISTICAL = ("sas", "spss", "stata")  # kinds of files with labels of values
 OPTIONS = {
     "csv": READING | {"path", "delimiter", "encoding", "skip", "names"},
+    "json": READING | {"path", "encoding"},
     "excel": READING | {"path", "sheet", "skip", "names"},
     "parquet": READING | {"path"},
+    "arrow": READING | {"path"},
     "duckdb": READING | {"path", "table"},
+    "sqlite": READING | {"path", "table"},
+    **{kind: READING | {"path", "encoding", "labels"} for kind in STATISTICAL},
     "memory": READING,
 }
 
@@ -39,14 +44,15 @@ OPTIONS = {
 class Source:
     """Where a table's rows are and how their texts are read. Options that do not apply to the kind are refused."""
 
-    kind: Literal["csv", "parquet", "excel", "duckdb", "memory"]
-    path: str | None = None  # relative to the folder that holds the vault, or absolute; Parquet: also a folder or glob
+    kind: Literal["csv", "json", "excel", "parquet", "arrow", "duckdb", "sqlite", "sas", "spss", "stata", "memory"]
+    path: str | None = None  # from the folder that holds the vault, or absolute; CSV, Parquet: also a folder or pattern
     delimiter: str = ","
     encoding: str = "utf-8"
     skip: int = 0  # lines or sheet rows before the header
     names: tuple[str, ...] = ()  # the columns of a file without a header
     sheet: str | None = None  # None: the first
-    table: str | None = None  # in a DuckDB file
+    table: str | None = None  # in a DuckDB or SQLite file
+    labels: bool = True  # of the values in SAS, SPSS and Stata files: categories and texts are read as their labels
     missing: tuple[str, ...] = ()  # texts that mean "no value"; so does an empty field
     decimal: str = "."
     thousands: str = ""
@@ -114,6 +120,7 @@ class Table:
             for name, kind in self.columns.items()
         ]
         options = [[part.name, getattr(self.source, part.name)] for part in fields(Source) if part.name != "path"]
+        options = [option for option in options if option != ["labels", True]]  # nor is this
         return fingerprint(self.name, self.version, self.unit, kinds, options)
 
     def __post_init__(self) -> None:
@@ -251,8 +258,12 @@ def _check_path(source: Source) -> None:
     for name in ("sheet", "table"):
         if not isinstance(getattr(source, name), str | None):
             raise InvalidInputError(f"{name} must be a text", f"give the {name}'s name", "wrong-type")
-    if source.kind == "duckdb" and not source.table:
-        raise InvalidInputError("a duckdb source needs the table's name", 'write table = "visits"', "missing-name")
+    if source.kind in ("duckdb", "sqlite") and not source.table:
+        raise InvalidInputError(
+            f"a {source.kind} source needs the table's name", 'write table = "visits"', "missing-name"
+        )
+    if not isinstance(source.labels, bool):
+        raise InvalidInputError("labels must be true or false", "write labels = false to read codes", "wrong-type")
 
 
 def _check_reading(source: Source) -> None:

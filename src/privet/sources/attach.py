@@ -11,9 +11,10 @@ from typing import assert_never
 import duckdb
 
 from privet.catalog.declarations import Table, inside
+from privet.catalog.file_kinds import find
 from privet.core.rational import show
 from privet.errors import InvalidInputError
-from privet.sources import delimited, excel, files, frames
+from privet.sources import arrow_file, delimited, excel, files, frames, json_lines, sqlite_file, statistical
 from privet.sources.relation import Raw, unreadable
 
 Stamp = tuple[tuple[str | int, ...], ...]
@@ -42,6 +43,14 @@ def types_of(
                 delimited.check_header(table, table.source.locate(base))
             case "excel":
                 excel.check_header(table, table.source.locate(base))
+            case "sqlite":
+                sqlite_file.check_header(table, table.source.locate(base))
+            case "json":  # each line says itself what it has
+                pass
+            case "arrow":
+                return arrow_file.types_of(connection, table, table.source.locate(base))
+            case "sas" | "spss" | "stata":
+                return statistical.types_of(table, table.source.locate(base))
             case "parquet" | "duckdb":
                 parts, _ = files.find_parts(connection, table, table.source.locate(base))
                 files.check_types(table, parts)
@@ -60,7 +69,7 @@ def stamp(table: Table, base: Path) -> Stamp:
         return ()
     with _told(table):
         path = table.source.locate(base)
-        found = files.find(path) if table.source.kind == "parquet" else (path,)
+        found = find(path, table.source.kind)
         if not found or not all(file.is_file() for file in found):
             raise InvalidInputError(
                 f"there is no file at {show(table.source.path)}",
@@ -72,7 +81,9 @@ def stamp(table: Table, base: Path) -> Stamp:
             raise InvalidInputError(
                 f"file {show(closed[0])} cannot be read: permission denied", "check its permissions", "unreadable-file"
             )
-        return tuple((str(file), *_marks(file.stat())) for file in found)
+        log = sqlite_file.log_of(path)
+        logs = (log,) if table.source.kind == "sqlite" and log.exists() else ()
+        return tuple((str(file), *_marks(file.stat())) for file in (*found, *logs))
 
 
 def _marks(found: os.stat_result) -> tuple[int, int, int, int]:
@@ -94,8 +105,16 @@ def _attach(connection: duckdb.DuckDBPyConnection, table: Table, base: Path, mem
     match table.source.kind:
         case "csv":
             return delimited.load(connection, table, table.source.locate(base))
+        case "json":
+            return json_lines.load(connection, table, table.source.locate(base))
         case "excel":
             return excel.load(connection, table, table.source.locate(base))
+        case "arrow":
+            return arrow_file.load(connection, table, table.source.locate(base))
+        case "sqlite":
+            return sqlite_file.load(connection, table, table.source.locate(base))
+        case "sas" | "spss" | "stata":
+            return statistical.load(connection, table, table.source.locate(base))
         case "parquet" | "duckdb":
             return files.view(connection, table, table.source.locate(base))
         case "memory":

@@ -13,7 +13,7 @@ from privet.core.rational import show
 from privet.core.schema import Kind, Text
 from privet.errors import InvalidInputError
 from privet.sources.relation import Raw, positions, unreadable, wanted
-from privet.sources.rows import as_text, insert
+from privet.sources.rows import as_text, create, insert
 
 HINT = "check the name, and the source's sheet and skip"
 
@@ -23,7 +23,9 @@ def load(connection: duckdb.DuckDBPyConnection, table: Table, path: Path) -> Raw
     names, rows = read_sheet(path, table.source)
     places = positions(table, names, HINT)
     kinds = [column.kind for column in wanted(table)]
-    return insert(connection, table, range(len(places)), _texts(rows, places, kinds))
+    raw = create(connection, table)
+    insert(connection, table, range(len(places)), _texts(rows, places, kinds))
+    return raw
 
 
 def check_header(table: Table, path: Path) -> None:

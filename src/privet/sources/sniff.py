@@ -11,19 +11,16 @@ from typing import Any
 
 import duckdb
 
-from privet.catalog.declarations import Source
+from privet.catalog.declarations import STATISTICAL, Source
+from privet.catalog.file_kinds import kind_of
 from privet.core.rational import show
 from privet.errors import InvalidInputError
-from privet.sources.delimited import header, open_records, open_text
+from privet.sources import arrow_file, json_lines, sqlite_file, statistical
+from privet.sources.delimited import files_at, header, open_records, open_text
 from privet.sources.excel import read_sheet
 from privet.sources.files import open_in_place
 from privet.sources.relation import NUMBER_TEXT, described
 
-ENDINGS = {
-    ".csv": "csv", ".tsv": "csv", ".tab": "csv", ".txt": "csv", ".gz": "csv",
-    ".parquet": "parquet", ".parq": "parquet", ".duckdb": "duckdb", ".db": "duckdb",
-    ".xlsx": "excel", ".xlsm": "excel", ".xlsb": "excel", ".xls": "excel", ".ods": "excel",
-}  # fmt: skip
 DELIMITERS = ",;\t|"
 SAMPLE = 200  # rows that are looked at for the delimiter
 BLOCK = 1 << 20
@@ -32,13 +29,16 @@ UNDEFINED = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")  # bytes that cp1252 does not
 
 def guess(path: Path, given: dict[str, Any]) -> Source:
     """The source that a file seems to be. What is given is not guessed."""
-    kind = given.get("kind") or ("parquet" if path.is_dir() or "*" in path.name else ENDINGS.get(path.suffix.lower()))
+    kind = given.get("kind") or kind_of(path)
     if kind is None:
         raise InvalidInputError(
             f"{show(path.name)} has an unknown ending", 'say what kind it is, for example kind="csv"', "wrong-ending"
         )
+    if kind == "sqlite" and "table" not in given:
+        given = {"table": _only_table(path)} | given
     source = Source(**{**given, "kind": kind, "path": str(path)})
     if kind == "csv":
+        path = files_at(path)[0]  # how all of them are read is guessed from the first
         if "encoding" not in given:
             source = replace(source, encoding=_encoding(path))
         if "delimiter" not in given:
@@ -50,8 +50,12 @@ def guess(path: Path, given: dict[str, Any]) -> Source:
 
 def schema(connection: duckdb.DuckDBPyConnection, source: Source, path: Path) -> list[tuple[str, str]]:
     """Names and engine types of all columns."""
-    if source.kind in ("csv", "excel"):
+    if source.kind in ("csv", "excel", "json", "sqlite"):
         return [(name, "VARCHAR") for name in _header(path, source)]
+    if source.kind == "arrow":
+        return arrow_file.schema(connection, path)
+    if source.kind in STATISTICAL:
+        return statistical.schema(path, source)
     origin, _ = open_in_place(connection, source, path)
     return described(connection, f"FROM {origin}")
 
@@ -59,8 +63,23 @@ def schema(connection: duckdb.DuckDBPyConnection, source: Source, path: Path) ->
 def _header(path: Path, source: Source) -> tuple[str, ...]:
     if source.kind == "excel":
         return read_sheet(path, source)[0]
-    with open_text(path, source.encoding) as file:
+    if source.kind == "json":
+        return json_lines.names_in(path, source)
+    if source.kind == "sqlite":
+        return tuple(sqlite_file.columns_in(path, source))
+    with open_text(files_at(path)[0], source.encoding) as file:
         return header(open_records(file, source), source)
+
+
+def _only_table(path: Path) -> str:
+    tables = sqlite_file.tables_in(path)
+    if len(tables) != 1:
+        raise InvalidInputError(
+            f"{show(path.name)} has {len(tables)} tables: {', '.join(map(show, tables)) or 'none'}",
+            'name one, for example table="visits" (in the terminal: --table visits)',
+            "missing-name",
+        )
+    return tables[0]
 
 
 def _numbered(first: tuple[str, ...]) -> tuple[str, ...]:

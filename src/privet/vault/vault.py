@@ -10,13 +10,25 @@ from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
 from types import EllipsisType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from privet.backends.duckdb import DuckDb
 from privet.backends.origins import check_unit_wise
 from privet.backends.unreadable import Unread
 from privet.catalog import vault_file
-from privet.catalog.declarations import LIMITS, Catalog, Source, Table, defaults, limit_of, portable, with_limits
+from privet.catalog.declarations import (
+    LIMITS,
+    OPTIONS,
+    Catalog,
+    Source,
+    Table,
+    defaults,
+    limit_of,
+    listed,
+    portable,
+    with_limits,
+)  # fmt: skip
+from privet.catalog.file_kinds import ENDINGS, kind_of
 from privet.core.accountant import Budget
 from privet.core.loss import parallel
 from privet.core.origin import origin_of, rows_of_a_unit, tables_in
@@ -42,11 +54,6 @@ from privet.vault.options import Options
 if TYPE_CHECKING:
     from privet.frame import Frame, Summary
     from privet.suggest import Suggestion
-
-KINDS = {
-    ".csv": "csv", ".tsv": "csv", ".txt": "csv", ".parquet": "parquet", ".pq": "parquet",
-    ".xlsx": "excel", ".xls": "excel", ".xlsm": "excel", ".ods": "excel", ".duckdb": "duckdb", ".db": "duckdb",
-}  # fmt: skip
 
 
 class Vault:
@@ -198,8 +205,7 @@ class Vault:
         if isinstance(declared.get("key"), str):
             declared["key"] = (declared["key"],)
         if data is not None:
-            source = self._source(data, changes)
-            kept = {} if source.kind != old.source.kind else _given(old.source)
+            kept = {} if _kind(data, changes) != old.source.kind else _given(old.source)
             declared["source"] = self._source(data, {**kept, **changes})
         elif changes:
             declared["source"] = replace(old.source, **_options(changes))
@@ -443,19 +449,11 @@ class Vault:
 
     def _source(self, data: object, options: Mapping[str, Any]) -> Source:
         """A path is told by its ending; everything else is a data frame."""
-        _options(options)
-        if not isinstance(data, str | os.PathLike):
-            return Source(kind="memory", **options)
-        path = Path(data)
-        kind: Any = options.get("kind") or ("parquet" if path.is_dir() else KINDS.get(path.suffix.lower()))
-        if kind is None:
-            raise InvalidInputError(
-                f"{show(str(path))} has no ending that says what it is",
-                f"give kind= as one of csv, parquet, excel, duckdb, or a file that ends in {', '.join(KINDS)}",
-                "wrong-ending",
-            )
-        rest = {name: value for name, value in options.items() if name != "kind"}
-        return Source(kind=kind, path=portable(path, self.base), **rest)
+        rest = {name: value for name, value in _options(options).items() if name != "kind"}
+        kind = _kind(data, options)
+        if kind == "memory":
+            return Source(kind=kind, **rest)
+        return Source(kind=kind, path=portable(cast(str, data), self.base), **rest)
 
     def _keep(self, change: Callable[[Catalog, Table], Catalog], table: Table, data: object) -> Table:
         """Only what can be read is declared. Reading takes a while, so whether somebody else has changed the file is
@@ -517,6 +515,20 @@ def _options(options: Mapping[str, Any]) -> Mapping[str, Any]:
                 f"there is no option {show(name)}", f"the options are: {', '.join(sorted(known))}", "unknown-option"
             )
     return options
+
+
+def _kind(data: object, options: Mapping[str, Any]) -> Any:
+    """Where the rows are: in memory, or in a file of some kind."""
+    if not isinstance(data, str | os.PathLike):
+        return "memory"
+    kind = options.get("kind") or kind_of(Path(data))
+    if kind is None:
+        raise InvalidInputError(
+            f"{show(str(data))} has no ending that says what it is",
+            f"give kind= as one of {listed(set(OPTIONS) - {'memory'})}, or a file that ends in {', '.join(ENDINGS)}",
+            "wrong-ending",
+        )
+    return kind
 
 
 def _given(source: Source) -> dict[str, Any]:
