@@ -191,12 +191,12 @@ def _values(values: Sequence[Any], one: Variable, kind: Kind | None) -> Any:
 def _pieces(source: Source, path: Path, names: Sequence[str]) -> Iterator[dict[str, list[Any]]]:
     size, start = max(FEWEST, VALUES // len(names)), 0
     while True:
-        piece, head = _read(path, source, usecols=list(dict.fromkeys(names)), row_offset=start, row_limit=size)
+        piece, _ = _read(path, source, usecols=list(dict.fromkeys(names)), row_offset=start, row_limit=size)
         rows = len(next(iter(piece.values()), ()))
         if rows:
             yield piece
         start += size
-        if rows < size or start == head.number_rows:
+        if rows < size:
             return
 
 
