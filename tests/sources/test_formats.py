@@ -5,9 +5,7 @@ from __future__ import annotations
 import csv
 import datetime as dt
 import gzip
-import importlib
 import json
-import os
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -19,17 +17,10 @@ import pyarrow as pa
 import pyarrow.feather
 import pyreadstat
 import pytest
-from support.refusals import raises_code
 
 import privet as pv
-from privet.backends import Task
-from privet.backends.duckdb import DuckDb
-from privet.catalog.declarations import Source, Table
-from privet.core.schema import Boolean, Category, Date, Integer, Kind, Number, Text, Timestamp
-from privet.errors import InvalidInputError, TableUnavailableError
-from privet.sources import Raw, arrow_file, attach, connect, relation, statistical, types_of
-from privet.sources.describing import describe
-from privet.sources.relation import spelled
+from privet.core.schema import Category, Date, Integer, Kind, Number, Timestamp
+from privet.sources import connect, statistical
 
 BIG = 2**53
 DAY, NOON = dt.date(2020, 1, 31), dt.datetime(2020, 1, 31, 14, 5, 6)
@@ -89,7 +80,9 @@ def write_csv(path: Path, rows: Sequence[Sequence[Any]] = ROWS) -> None:
 def write_json(path: Path) -> None:
     lines = [json.dumps({name: value for name, value in zip(NAMES, row, strict=True) if value is not None}, default=str)
              for row in ROWS]  # fmt: skip
-    path.write_text("\n".join([*lines, "", '{"id": 5', "[1]", "null", "[" * 10**5, '{"id": null, "age": 1}']), encoding="utf-8")
+    path.write_text(
+        "\n".join([*lines, "", '{"id": 5', "[1]", "null", "[" * 10**5, '{"id": null, "age": 1}']), encoding="utf-8"
+    )
 
 
 def write_sqlite(path: Path) -> None:
@@ -185,6 +178,8 @@ def test_the_answers_are_those_of_the_definition(as_csv: list[Any]) -> None:
     """Two questions counted by hand."""
     counted = [row for row in ROWS if row[0] is not None]
     cities = [(row[4] or "").strip() for row in counted]
-    assert as_csv[0][2] == [(cities.count("Zürich"), cities.count("日本"), len([x for x in cities if x not in ("Zürich", "日本")]))]
+    assert as_csv[0][2] == [
+        (cities.count("Zürich"), cities.count("日本"), len([x for x in cities if x not in ("Zürich", "日本")]))
+    ]
     days = [row[5] for row in counted if row[5]]
     assert as_csv[0][3] == [(sum(dt.date(1950, 1, 1) <= day <= dt.date(2000, 12, 31) for day in days),)]

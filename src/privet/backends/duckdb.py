@@ -29,7 +29,7 @@ from privet.catalog.declarations import Table, inside
 from privet.core.cells import Keys
 from privet.core.rational import show
 from privet.errors import InvalidInputError
-from privet.sources import Raw, Stamp, attach, connect, harden, stamp, types_of, unreadable
+from privet.sources import Raw, Stamp, attach, check_complete, connect, harden, stamp, types_of, unreadable
 from privet.sources.profile import form_in
 from privet.sources.scratch import Scratch
 
@@ -179,12 +179,10 @@ class DuckDb:
         For the owner: it touches the data.
         """
         with self._asked(table) as (raw, _):
-            if raw.unclosed:
-                raise InvalidInputError(
-                    f"table {show(table.name)}: the file ends inside a quoted field",
-                    "close the quote: it swallows every row after it",
-                    "unclosed-quote",
-                )
+            try:
+                check_complete(raw)
+            except InvalidInputError as error:
+                raise inside(f"table {show(table.name)}", error) from None
         found = self._read(table)
         if found is None:
             column = next((name for name, alone in _alone(table) if self._read(alone) is None), None)

@@ -11,6 +11,17 @@ from __future__ import annotations
 
 from privet.sources.attach import Stamp, attach, stamp, types_of
 from privet.sources.lock import connect, harden
-from privet.sources.relation import Raw, expected, unreadable
+from privet.sources.relation import Raw, check_complete, expected, unreadable
 
-__all__ = ["Raw", "Stamp", "attach", "connect", "expected", "harden", "stamp", "types_of", "unreadable"]
+__all__ = [
+    "Raw",
+    "Stamp",
+    "attach",
+    "check_complete",
+    "connect",
+    "expected",
+    "harden",
+    "stamp",
+    "types_of",
+    "unreadable",
+]

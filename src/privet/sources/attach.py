@@ -15,6 +15,7 @@ from privet.catalog.file_kinds import find
 from privet.core.rational import show
 from privet.errors import InvalidInputError
 from privet.sources import arrow_file, delimited, excel, files, frames, json_lines, sqlite_file, statistical
+from privet.sources.limits import check_file
 from privet.sources.relation import Raw, unreadable
 
 Stamp = tuple[tuple[str | int, ...], ...]
@@ -37,6 +38,7 @@ def types_of(
     """The types of the wanted columns, to be recorded; none where all are texts. No row is read.
 
     Raises InvalidInputError if the table cannot be attached, or if its types are not those that were recorded."""
+    stamp(table, base)
     with _told(table):
         match table.source.kind:
             case "csv":
@@ -69,6 +71,7 @@ def stamp(table: Table, base: Path) -> Stamp:
         return ()
     with _told(table):
         path = table.source.locate(base)
+        check_file(path)
         found = find(path, table.source.kind)
         if not found or not all(file.is_file() for file in found):
             raise InvalidInputError(

@@ -8,7 +8,6 @@ never closed takes in all that follows. `DuckDb.check` refuses a file that ends 
 from __future__ import annotations
 
 import codecs
-import gzip
 import io
 import re
 import zlib
@@ -17,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 import duckdb
 
@@ -25,6 +24,7 @@ from privet.catalog.declarations import Source, Table
 from privet.catalog.file_kinds import find
 from privet.core.rational import show
 from privet.errors import InvalidInputError
+from privet.sources.limits import open_bytes
 from privet.sources.relation import Given, Raw, positions, projection, relation_name, spelled, text, unreadable
 from privet.sources.rows import create, insert
 
@@ -40,11 +40,12 @@ QUOTED = '"(?:[^"]++|"")*+'  # a quoted field without its last quote
 class Records:
     """All rows with any text. Spaces at the ends of fields do not count and may be there or not.
 
-    `lines` is the number of lines read so far; `unclosed` says, at the end, that the file ends inside a quoted field.
+    `lines` is the number of lines read so far; `unclosed` says, at the end, that the file ends inside a quoted field,
+    of a record that begins in line `begun`.
     """
 
     def __init__(self, file: TextIO, delimiter: str) -> None:
-        self.lines = 0
+        self.lines = self.begun = 0
         self.unclosed = False
         self._file, self._delimiter = file, delimiter
         mark, spaces = re.escape(delimiter), "" if delimiter == " " else " *+"
@@ -77,7 +78,7 @@ class Records:
 
     def _record(self, line: str) -> Iterator[list[str]]:
         """The record that begins with this line or piece of a line, unless it is too long or without text."""
-        kept, size = [line], len(line)
+        kept, size, self.begun = [line], len(line), self.lines
         goes_on = self._after("", line)
         while goes_on is not None and (line := self._line()):
             size += len(line)
@@ -117,24 +118,24 @@ WITH_HALVES = ("utf-7", "unicode_escape", "raw-unicode-escape", "unicode-escape"
 
 def load(connection: duckdb.DuckDBPyConnection, table: Table, path: Path) -> Raw:
     """Copy the declared columns of a file, or of one after the other, into a table of texts."""
-    made, unclosed, ragged = create(connection, table), False, 0
+    made, unclosed, ragged = create(connection, table), 0, 0
     for file in files_at(path):
-        rows_of_other_lengths, ends_inside = _load(connection, table, file)
-        unclosed, ragged = unclosed or ends_inside, ragged + rows_of_other_lengths
+        rows_of_other_lengths, begun = _load(connection, table, file)
+        unclosed, ragged = unclosed or begun, ragged + rows_of_other_lengths
     return replace(made, unclosed=unclosed, ragged=ragged)
 
 
-def _load(connection: duckdb.DuckDBPyConnection, table: Table, path: Path) -> tuple[int, bool]:
-    """How many rows do not fit the header, and whether the file ends inside a quoted field."""
+def _load(connection: duckdb.DuckDBPyConnection, table: Table, path: Path) -> tuple[int, int]:
+    """How many rows do not fit the header, and the line of the record in which the file ends inside a quoted field."""
     with open_text(path, table.source.encoding) as file:
         rows = open_records(file, table.source)
         names = header(rows, table.source)
         places = _places(table, names, path)
         if rows.lines <= 1 and _load_fast(connection, table, path, len(names), places):
-            return 0, False
+            return 0, 0
         ragged = [0]
         insert(connection, table, places, _measured(rows, len(names), ragged))
-        return ragged[0], rows.unclosed
+        return ragged[0], table.source.skip + rows.begun if rows.unclosed else 0
 
 
 def check_header(table: Table, path: Path) -> None:
@@ -175,7 +176,7 @@ def open_text(path: Path, encoding: str, errors: str = "privet.bytes") -> Iterat
             "unsupported-format",
         )
     try:
-        with _open_bytes(path) as opened, io.TextIOWrapper(opened, encoding=codec, errors=errors, newline="") as file:
+        with open_bytes(path) as opened, io.TextIOWrapper(opened, encoding=codec, errors=errors, newline="") as file:
             yield file
     except zlib.error:
         raise unreadable() from None
@@ -187,10 +188,6 @@ def _as_halves(error: UnicodeError) -> tuple[str, int]:
 
 
 codecs.register_error("privet.bytes", _as_halves)
-
-
-def _open_bytes(path: Path) -> Any:
-    return gzip.open(path) if path.suffix == ".gz" else path.open("rb")
 
 
 def open_records(file: TextIO, source: Source) -> Records:
@@ -266,7 +263,7 @@ def _well_quoted(path: Path, delimiter: bytes) -> bool:
 
 def _blocks(path: Path) -> Iterator[bytes]:
     """The file without its mark of the encoding, and with the end of its last line."""
-    with _open_bytes(path) as file:
+    with open_bytes(path) as file:
         yield file.read(BLOCK).removeprefix(codecs.BOM_UTF8)
         yield from iter(partial(file.read, BLOCK), b"")
     yield b"\n"

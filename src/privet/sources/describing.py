@@ -24,9 +24,10 @@ from privet.catalog.declarations import Source, Table, check_name, portable
 from privet.catalog.vault_file import section
 from privet.core.schema import Boolean, Category, Date, Integer, Kind, Number, Text, Timestamp
 from privet.errors import InvalidInputError
-from privet.sources import attach, connect
+from privet.sources import attach, check_complete, connect
 from privet.sources.candidates import Candidate
 from privet.sources.form_draft import notes_of, reading_of, settled, writings
+from privet.sources.limits import MOST_COLUMNS
 from privet.sources.profile import ColumnFacts, facts
 from privet.sources.relation import FIRST, FLOATS, TEXT, WHOLE, unreadable
 from privet.sources.scratch import Scratch
@@ -112,10 +113,18 @@ def reading() -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 def _draft(connection: duckdb.DuckDBPyConnection, source: Source, path: Path, name: str, *, public: bool) -> DraftTable:
-    first, left_out = first_kinds(schema(connection, source, path))
+    found = schema(connection, source, path)
+    if len(found) > MOST_COLUMNS:
+        raise InvalidInputError(
+            f"the file has {len(found):,} columns, and a draft has at most {MOST_COLUMNS:,}",
+            "write the declaration by hand: kind, unit, and only the columns that people may ask about",
+            "too-large",
+        )
+    first, left_out = first_kinds(found)
     if not first:
         raise InvalidInputError("no column can be declared", "check the header, delimiter and encoding", "empty")
     raw = attach(connection, Table(name=name, source=source, unit=None, columns=first), path.parent, {})
+    check_complete(raw)
     comma = source.decimal == "," or source.delimiter == ";"
     known = {column: facts(connection, raw, column, public=public, comma=comma) for column in first}
     known = settled(known, source)

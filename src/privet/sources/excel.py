@@ -12,6 +12,7 @@ from privet.catalog.declarations import Source, Table
 from privet.core.rational import show
 from privet.core.schema import Kind, Text
 from privet.errors import InvalidInputError
+from privet.sources.limits import check_book
 from privet.sources.relation import Raw, positions, unreadable, wanted
 from privet.sources.rows import as_text, create, insert
 
@@ -35,6 +36,7 @@ def check_header(table: Table, path: Path) -> None:
 
 def read_sheet(path: Path, source: Source) -> tuple[tuple[str, ...], Iterator[Sequence[object]]]:
     """The names of all columns, and the rows below them."""
+    check_book(path)
     try:
         with CalamineWorkbook.from_path(path) as book:
             rows = iter(_sheet(book, source.sheet).to_python(skip_empty_area=False))

@@ -75,7 +75,7 @@ class Raw:
     relation: str
     types: Mapping[str, str]
     files: tuple[Path, ...] = ()  # read in place whenever a query runs
-    unclosed: bool = False  # the file ends inside a quoted field
+    unclosed: int = 0  # the line of the record in which the file ends inside a quoted field, if it does
     ragged: int = 0  # rows with fewer fields than the header, or with text behind its last column; lines without a row
     absent: tuple[str, ...] = ()  # wanted columns that no row has anything to say about, where rows name their columns
     beside: Mapping[str, Raw] = field(default_factory=dict)  # other tables that can be read together with it
@@ -322,6 +322,23 @@ def unreadable() -> InvalidInputError:
     return InvalidInputError(
         "the data cannot be read", "check that the file is complete and of the declared kind", "unreadable-file"
     )
+
+
+def check_complete(raw: Raw) -> None:
+    """For the owner: raise InvalidInputError where a file says less than it seems to."""
+    if raw.unclosed:
+        raise InvalidInputError(
+            f"the file ends inside a quoted field of the record that begins in line {raw.unclosed:,}",
+            "close the quote: it swallows every row after it",
+            "unclosed-quote",
+        )
+    if raw.absent:
+        raise wrong(
+            raw.absent[0],
+            "is in no line of the file",
+            "check the name; each line must be one JSON object",
+            "unknown-column",
+        )
 
 
 def extra(module: str, what: str) -> Any:

@@ -19,6 +19,7 @@ from privet.sources import arrow_file, json_lines, sqlite_file, statistical
 from privet.sources.delimited import files_at, header, open_records, open_text
 from privet.sources.excel import read_sheet
 from privet.sources.files import open_in_place
+from privet.sources.limits import check_file
 from privet.sources.relation import NUMBER_TEXT, described
 
 DELIMITERS = ",;\t|"
@@ -29,6 +30,7 @@ UNDEFINED = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")  # bytes that cp1252 does not
 
 def guess(path: Path, given: dict[str, Any]) -> Source:
     """The source that a file seems to be. What is given is not guessed."""
+    check_file(path)
     kind = given.get("kind") or kind_of(path)
     if kind is None:
         raise InvalidInputError(
