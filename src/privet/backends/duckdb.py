@@ -29,7 +29,7 @@ from privet.catalog.declarations import Table, inside
 from privet.core.cells import Keys
 from privet.core.rational import show
 from privet.errors import InvalidInputError
-from privet.sources import Raw, Stamp, attach, check_complete, connect, harden, stamp, types_of, unreadable
+from privet.sources import Raw, Stamp, attach, check_complete, connect, digest, harden, stamp, types_of, unreadable
 from privet.sources.profile import form_in
 from privet.sources.scratch import Scratch
 
@@ -145,6 +145,22 @@ class DuckDb:
             if table.source.kind != "excel":  # whose header cannot be read without its rows
                 self._types(table)
             self._seen[table.name] = now
+
+    def marks(self, table: Table) -> list[tuple[str | int, ...]]:
+        """Of each file its name from the folder that holds the vault, device, number, size and time. Nothing is
+        opened."""
+        return [(os.path.relpath(str(name), self._base), *rest) for name, *rest in stamp(table, self._base)]
+
+    def digest(self, table: Table, key: bytes) -> str:
+        """Names the content of the files. For the owner: it reads them."""
+        return digest(table, self._base, key)
+
+    def forget(self, name: str) -> None:
+        """Close what was opened for a table."""
+        with self._lock:
+            for attached in [one for one in self._attached.values() if any(name == table.name for table in one.tables)]:
+                self._retire(attached)
+            self._seen.pop(name, None)
 
     def types(self, table: Table) -> dict[str, str]:
         """The types to record, whatever was recorded before. For the owner: it opens the data, but reads no row."""

@@ -106,10 +106,6 @@ def reading() -> Iterator[duckdb.DuckDBPyConnection]:
             yield connection
     except (duckdb.Error, OSError, EOFError, UnicodeError, zlib.error):
         raise unreadable() from None
-    except TypeError:
-        raise InvalidInputError(
-            "an option is unknown", "the options are, for example, delimiter, encoding and sheet", "unknown-option"
-        ) from None
 
 
 def _draft(connection: duckdb.DuckDBPyConnection, source: Source, path: Path, name: str, *, public: bool) -> DraftTable:

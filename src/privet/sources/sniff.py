@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ import duckdb
 from privet.catalog.declarations import STATISTICAL, Source
 from privet.catalog.file_kinds import kind_of
 from privet.core.rational import show
-from privet.errors import InvalidInputError
+from privet.errors import InvalidInputError, near
 from privet.sources import arrow_file, json_lines, sqlite_file, statistical
 from privet.sources.delimited import files_at, header, open_records, open_text
 from privet.sources.excel import read_sheet
@@ -30,6 +30,14 @@ UNDEFINED = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")  # bytes that cp1252 does not
 
 def guess(path: Path, given: dict[str, Any]) -> Source:
     """The source that a file seems to be. What is given is not guessed."""
+    known = {part.name for part in fields(Source)} - {"path"}
+    for name in given:
+        if name not in known:
+            raise InvalidInputError(
+                f"there is no option {show(name)}",
+                f"{near(name, known)}the options are: {', '.join(sorted(known))}",
+                "unknown-option",
+            )
     check_file(path)
     kind = given.get("kind") or kind_of(path)
     if kind is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -48,12 +49,16 @@ from privet.estimates.pricing import ALL_GROUPS, EARLIER, Wanted, ask, ways_of
 from privet.ledger import Ledger, Terms
 from privet.query import Query
 from privet.vault.budget_reading import BudgetReading
-from privet.vault.folder import DECLARATIONS, check_protection, with_parts
+from privet.vault.folder import DECLARATIONS, check_domain, check_protection, with_parts
+from privet.vault.keywords import known_keywords, unknown_keyword
 from privet.vault.options import Options
+from privet.vault.seen_files import SeenFiles
 
 if TYPE_CHECKING:
     from privet.frame import Frame, Summary
     from privet.suggest import Suggestion
+
+SOURCE = {part.name for part in fields(Source)}
 
 
 class Vault:
@@ -65,7 +70,9 @@ class Vault:
         self._catalog = declared
         self._memory: dict[str, object] = {}
         self._unread: dict[str, tuple[Unread, ...]] = {}
+        self._declared: dict[str, tuple[object, Table]] = {}  # as it stands in the file of these marks
         self._backend = DuckDb(self.base, self._memory)
+        self._files = SeenFiles(folder=self.folder, backend=self._backend)
         self._noise: NoiseSource = FreshNoise()
         self.note = ""  # what whoever looks at a frame of it should know
 
@@ -130,6 +137,7 @@ class Vault:
         partition = self.ledger.partition
         return () if partition is None else partition.parts
 
+    @known_keywords(SOURCE)
     def add_table(  # noqa: PLR0913  the public contract
         self,
         name: str,
@@ -184,11 +192,15 @@ class Vault:
         """The same for a declaration as it was read from a file, such as a draft that the owner has edited."""
         return self._keep(Catalog.with_table, table, None)
 
-    def check(self, name: str) -> None:
-        """For the owner: raise InvalidInputError unless the declared columns can be read. It touches the data."""
+    def check(self, name: str, *, digest: bool = False) -> None:
+        """For the owner: raise InvalidInputError unless the declared columns can be read, of files that are the same as
+        when the table was declared. It touches the data. With `digest` files are the same if their content is."""
         table = self.declaration(name)
         self._unread[name] = self._backend.check(table)
         self._backend.check_unread(table, self._unread[name])
+        if digest:
+            self._files.compare(table)
+        self._files.check_same(table)
 
     def unreadable(self, name: str) -> dict[str, tuple[int, int]]:
         """For the owner: of each column with values that cannot be read as declared, and so count as missing, how many
@@ -197,6 +209,7 @@ class Vault:
             self._unread[name] = self._backend.check(self.declaration(name))
         return {one.column: (one.unread, one.values) for one in self._unread[name] if one.unread}
 
+    @known_keywords(SOURCE, ("columns", "unit", "public", "key", "writing", *LIMITS))
     def update_table(self, name: str, data: object = None, **changes: Any) -> Table:
         """New data or declarations under the same name. The version goes up; what was spent stays spent."""
         old = self.declaration(name)
@@ -211,6 +224,23 @@ class Vault:
             declared["source"] = replace(old.source, **_options(changes))
         table = replace(old, **declared, version=old.version + 1)
         return self._keep(Catalog.updated, table, data)
+
+    def remove_table(self, name: str) -> int:
+        """Forget the declaration of a table, and give its last version back. What was spent stays spent, its answers
+        stay in the ledger, and its files stay where they are. A table of the same name that is added later has a
+        higher version, so that no answer about the old one is given for it, and protects the same unit."""
+        self.declaration(name)
+        with self.ledger.exclusive():
+            self._check_unchanged()
+            self._check_charged(self.declaration(name))
+            declared = self._catalog.without_table(name)
+            vault_file.write(self.folder / DECLARATIONS, declared)
+            self._catalog = declared
+            self._files.forget(name)
+        self._memory.pop(name, None)
+        self._unread.pop(name, None)
+        self._backend.forget(name)
+        return declared.last_removed(name)
 
     def attach(self, name: str, data: object) -> None:
         """Give a table that lives in memory its data frame again. The declarations and the version stay."""
@@ -236,6 +266,7 @@ class Vault:
 
         return frame_of(self, self.declaration(name).name, self.note)
 
+    @known_keywords()
     def sql(  # noqa: PLR0913  the public contract
         self,
         text: str,
@@ -280,9 +311,14 @@ class Vault:
 
     def ask(self, plan: Plan, text: str, **options: Any) -> Query:
         """The same for a plan that a front has made; `text` is what the ledger notes for people."""
+        known = {part.name for part in fields(Options)}
+        for name in options:
+            if name not in known:
+                raise unknown_keyword(name, known)
         return self._query(plan, text, Options(**options))
 
     def _query(self, plan: Plan, text: str, options: Options) -> Query:
+        self._check_analyst(options.analyst)
         if options.part is not None:
             plan = self._of_part(plan, options.part)
         beside = {name: self.tables[name] for name in tables_in(origin_of(plan)) if name != plan.table}
@@ -323,6 +359,15 @@ class Vault:
             kept=kept,
         )
 
+    def _check_analyst(self, name: str) -> None:
+        """Whether the owner lets this analyst ask."""
+        if name and self._catalog.analysts == "granted" and self.ledger.granted(name) is None:
+            raise RefusedQueryError(
+                f"this vault answers analysts who were granted a budget, and {show(name)} was not",
+                f"ask the owner to run `privet budget {self.folder.name} --grant {name} --epsilon E`",
+                "not-granted",
+            )
+
     def _earlier(
         self, read: Outline | None, plan: Plan, columns: Mapping[str, Mapping[str, Kind]], options: Options
     ) -> Iterator[Priced]:
@@ -336,6 +381,7 @@ class Vault:
             with suppress(PrivetError):
                 yield ask(outline(plan, table.columns, bounds, columns), self.terms.budget, options, allowed=allowed)
 
+    @known_keywords()
     def suggest_bounds(
         self, text: str | Summary, *, epsilon: object, analyst: str = "", part: str | None = None
     ) -> Suggestion:
@@ -445,7 +491,22 @@ class Vault:
                     f"give it again: vault.attach({table.name!r}, frame)",
                     "not-attached",
                 )
+            self._check_current(table)
+            self._files.check_same(table)
         self._backend.ready(*tables)
+
+    def _check_current(self, table: Table) -> None:
+        """Is it still declared like that? Another process may have removed or updated it."""
+        found = (self.folder / DECLARATIONS).stat()
+        marks = (found.st_ino, found.st_size, found.st_mtime_ns)
+        if self._declared.get(table.name) != (marks, table):
+            if vault_file.read(self.folder / DECLARATIONS).tables.get(table.name) != table:
+                raise InvalidInputError(
+                    f"table {show(table.name)} was changed or removed since this vault was opened",
+                    "open the vault again",
+                    "declaration-changed",
+                )
+            self._declared[table.name] = (marks, table)
 
     def _source(self, data: object, options: Mapping[str, Any]) -> Source:
         """A path is told by its ending; everything else is a data frame."""
@@ -459,15 +520,31 @@ class Vault:
         """Only what can be read is declared. Reading takes a while, so whether somebody else has changed the file is
         looked at again afterwards, while nobody else can."""
         self._check_unchanged()
-        change(self._catalog, table)
+        new = change(self._catalog, table)
+        table = new.tables[table.name]
+        self._check_known(table)
         frame = data if table.source.kind == "memory" else None
         with self._tried(table, frame, record=True) as recorded, self.ledger.exclusive():
             self._check_unchanged()
             self._check_charged(recorded)
             declared = change(self._catalog, recorded)
+            self._files.note(recorded)
             vault_file.write(self.folder / DECLARATIONS, declared)
             self._catalog = declared
         return recorded
+
+    def _check_known(self, table: Table) -> None:
+        """Refuse a table that the ledger has answers about, where no declaration says which versions these were."""
+        check_protection(self.ledger, table)
+        check_domain(self.ledger, table)
+        gone = table.name.casefold() in self.ledger.noted and table.name not in self.tables
+        if gone and not self._catalog.last_removed(table.name) and table.version == 1:
+            raise InvalidInputError(
+                f"the ledger has answers about a table {show(table.name)}, which {DECLARATIONS} does not declare",
+                f"choose another name, or write at the end of {DECLARATIONS} the line [removed] and below it"
+                f" {json.dumps(table.name)} = N, where N is the last version that it had",
+                "declaration-changed",
+            )
 
     def _check_charged(self, table: Table) -> None:
         """What the ledger has charged for never changes, whatever became of the declarations meanwhile."""
@@ -508,12 +585,9 @@ class Vault:
 
 
 def _options(options: Mapping[str, Any]) -> Mapping[str, Any]:
-    known = {part.name for part in fields(Source)}
     for name in options:
-        if name not in known:
-            raise InvalidInputError(
-                f"there is no option {show(name)}", f"the options are: {', '.join(sorted(known))}", "unknown-option"
-            )
+        if name not in SOURCE:
+            raise unknown_keyword(name, SOURCE)
     return options
 
 
