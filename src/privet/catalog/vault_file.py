@@ -229,7 +229,7 @@ def replace_file(path: Path, text: bytes, mode: int = 0o666) -> None:
     """Durably, at once or not at all."""
     new = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
-        with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
+        with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())

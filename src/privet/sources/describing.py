@@ -31,7 +31,7 @@ from privet.sources.limits import MOST_COLUMNS
 from privet.sources.profile import ColumnFacts, facts
 from privet.sources.relation import FIRST, FLOATS, TEXT, WHOLE, unreadable
 from privet.sources.scratch import Scratch
-from privet.sources.sniff import guess, schema
+from privet.sources.sniff import codebook, guess, schema
 
 LARGEST_WHOLE = 10**18
 SOME_TIME = (dt.datetime(2000, 1, 1), dt.datetime(2029, 12, 31))  # for a column without any
@@ -125,7 +125,12 @@ def _draft(connection: duckdb.DuckDBPyConnection, source: Source, path: Path, na
     known = {column: facts(connection, raw, column, public=public, comma=comma) for column in first}
     known = settled(known, source)
     source = reading_of(replace(source, path=portable(path, Path.cwd())), known)
-    kinds = {column: _kind(column, raw.types[column], known[column]) for column in first}
+    book = codebook(path, source)
+    types = dict(raw.types) | dict.fromkeys(book.whole & set(first), "BIGINT")
+    kinds = {
+        column: Category(book.labels[column]) if column in book.labels else _kind(column, types[column], known[column])
+        for column in first
+    }
     writing = writings(source, known)
     if public:
         table = Table(name=name, source=source, unit=None, columns=kinds, public=True, key=_key(known), writing=writing)

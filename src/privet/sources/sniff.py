@@ -70,6 +70,13 @@ def schema(connection: duckdb.DuckDBPyConnection, source: Source, path: Path) ->
     return described(connection, f"FROM {origin}")
 
 
+def codebook(path: Path, source: Source) -> statistical.Codebook:
+    """What the file itself says of its values."""
+    if source.kind in STATISTICAL:
+        return statistical.codebook(path, source)
+    return statistical.Codebook({}, frozenset())
+
+
 def _header(path: Path, source: Source) -> tuple[str, ...]:
     if source.kind == "excel":
         return read_sheet(path, source)[0]

@@ -94,35 +94,39 @@ def load(connection: duckdb.DuckDBPyConnection, table: Table, path: Path) -> Raw
 def types_of(table: Table, path: Path) -> dict[str, str]:
     """The types to record. No row is read."""
     columns, found = _columns(table, path)
-    projection(
-        table,
-        [
-            Given(sql="c", type=given_type(table, column, one.word(column.kind)))
-            for column, one in zip(columns, found, strict=True)
-        ],
-    )
     words = _words(columns, found)
     check_recorded(table, words)
+    types = [given_type(table, column, one.word(column.kind)) for column, one in zip(columns, found, strict=True)]
+    projection(table, [Given(sql="c", type=type_) for type_ in types])
     return words
+
+
+@dataclass(frozen=True, slots=True)
+class Codebook:
+    """What drafts need to know: the labels of columns in which every value has one, and columns of whole numbers. In
+    other columns with labels single values have a name, such as 99 for "refused"."""
+
+    labels: Mapping[str, tuple[str, ...]]
+    whole: frozenset[str]
 
 
 def schema(path: Path, source: Source) -> list[tuple[str, str]]:
     """Names and types of all columns, to draft a declaration: those of the codebook are texts."""
-    listed = codebook(path, source)
+    listed = codebook(path, source).labels
     return [(one.name, "VARCHAR" if one.name in listed else one.type) for one in _variables(path, source)]
 
 
-def codebook(path: Path, source: Source) -> dict[str, tuple[str, ...]]:
-    """The labels of columns in which every value has one, for drafts. It reads the rows; other columns are numbers in
-    which single values have a name, such as 99 for "refused"."""
-    labeled = {one.name: one for one in _variables(path, source) if one.labels}
-    for piece in _pieces(source, path, list(labeled)) if labeled else ():
-        for name, values in piece.items():
-            if name in labeled and not {value for value in values if value not in (None, "")} <= set(
-                labeled[name].labels
-            ):
-                del labeled[name]
-    return {name: tuple(dict.fromkeys(one.labels.values())) for name, one in labeled.items()}
+def codebook(path: Path, source: Source) -> Codebook:
+    """It reads all rows."""
+    known = {one.name: one for one in _variables(path, source)}
+    labeled = {name for name, one in known.items() if one.labels}
+    whole = {name for name, one in known.items() if one.type == "DOUBLE"}
+    for piece in _pieces(source, path, sorted(labeled | whole)) if labeled | whole else ():
+        for name in labeled | whole:
+            values = set(piece[name]) - {None, ""}
+            labeled -= {name} if values - set(known[name].labels) else set()
+            whole -= {name} if any(value != value // 1 for value in values if name in whole) else set()
+    return Codebook({name: tuple(dict.fromkeys(known[name].labels.values())) for name in labeled}, frozenset(whole))
 
 
 def _columns(table: Table, path: Path) -> tuple[list[Wanted], list[Variable]]:
@@ -202,10 +206,11 @@ def _pieces(source: Source, path: Path, names: Sequence[str]) -> Iterator[dict[s
 
 def _read(path: Path, source: Source, **options: Any) -> tuple[dict[str, list[Any]], Any]:
     library = extra("pyreadstat", "a SAS, SPSS or Stata file")
-    encoding = None if source.encoding == "utf-8" else source.encoding  # its own
+    if source.encoding != "utf-8":  # otherwise its own
+        options["encoding"] = source.encoding
     try:
         piece, head = getattr(library, READERS.get(path.suffix.lower(), READERS[source.kind]))(
-            str(path), disable_datetime_conversion=True, output_format="dict", encoding=encoding, **options
+            str(path), disable_datetime_conversion=True, output_format="dict", **options
         )
     except (library.PyreadstatError, library.ReadstatError):
         raise unreadable() from None
