@@ -45,20 +45,21 @@ class SeenFiles:
         if notes["tables"].pop(name, None) is not None:
             self._write(notes)
 
-    def check_same(self, table: Table) -> None:
+    def check_same(self, table: Table, *, divides: bool) -> None:
         """For the owner: raise InvalidInputError if the files are others than when the table was declared. No content
-        is read. What an older version of Privet declared is not compared."""
+        is read. What an older version of Privet declared is not compared. A table that `divides` the units into parts
+        cannot be updated."""
         noted = self._noted(table)
         if noted is not None and noted["files"] != self._marks(table):
             raise InvalidInputError(
                 f"table {show(table.name)}: its data were replaced or changed since version {table.version} was"
                 f" declared: {_difference(noted['files'], self._marks(table))}",
-                f"run `privet update {self.folder.name} {table.name}` if the data are new, or"
-                f" `privet check {self.folder.name} {table.name} --digest` if they are the same, moved or copied",
+                f"run `privet check {self.folder.name} {table.name} --digest` if they are the same, moved or copied;"
+                f" {self._remedy(table, divides)}",
                 "data-changed",
             )
 
-    def compare(self, table: Table) -> None:
+    def compare(self, table: Table, *, divides: bool) -> None:
         """For the owner: the same by the content. Files that are only moved or copied are noted as they are now."""
         if table.source.kind == "memory":
             return
@@ -68,12 +69,16 @@ class SeenFiles:
         elif self.backend.digest(table, bytes.fromhex(key)) != noted["digest"]:
             raise InvalidInputError(
                 f"table {show(table.name)}: its data are others than when version {table.version} was declared",
-                f"run `privet update {self.folder.name} {table.name}`: its version goes up, and old answers are not"
-                " repeated",
+                self._remedy(table, divides),
                 "data-changed",
             )
         elif noted["files"] != self._marks(table):
             self.note(table)
+
+    def _remedy(self, table: Table, divides: bool) -> str:
+        if divides:
+            return "if they are new, put the old ones back: they say in which part a unit is, and that never changes"
+        return f"if they are new, run `privet update {self.folder.name} {table.name}`, which raises its version"
 
     def _marks(self, table: Table) -> list[list[Any]]:
         return [list(mark) for mark in self.backend.marks(table)] if table.source.kind != "memory" else []

@@ -199,8 +199,8 @@ class Vault:
         self._unread[name] = self._backend.check(table)
         self._backend.check_unread(table, self._unread[name])
         if digest:
-            self._files.compare(table)
-        self._files.check_same(table)
+            self._files.compare(table, divides=self._divides(table))
+        self._files.check_same(table, divides=self._divides(table))
 
     def unreadable(self, name: str) -> dict[str, tuple[int, int]]:
         """For the owner: of each column with values that cannot be read as declared, and so count as missing, how many
@@ -467,6 +467,10 @@ class Vault:
         mark = ", NOT PRIVATE (testing)" if self.terms.testing else ""
         return f"<privet vault {self.folder.name}: {len(self.tables)} tables{mark}>"
 
+    def _divides(self, table: Table) -> bool:
+        """Does it say in which part a unit is?"""
+        return self._catalog.partition is not None and self._catalog.partition.table == table.name
+
     @property
     def _finite(self) -> bool:
         """Whether the owner declared that every price has a finite epsilon."""
@@ -492,7 +496,7 @@ class Vault:
                     "not-attached",
                 )
             self._check_current(table)
-            self._files.check_same(table)
+            self._files.check_same(table, divides=self._divides(table))
         self._backend.ready(*tables)
 
     def _check_current(self, table: Table) -> None:
