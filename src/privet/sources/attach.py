@@ -90,7 +90,7 @@ def stamp(table: Table, base: Path) -> Stamp:
         if not found or not all(file.is_file() for file in found):
             raise InvalidInputError(
                 f"there is no file at {show(table.source.path)}",
-                "put it back, or run `privet update VAULT TABLE FILE`",
+                "check the path, or put the file back; if it is elsewhere now, run `privet update VAULT TABLE FILE`",
                 "missing-file",
             )
         closed = [file.name for file in found if not os.access(file, os.R_OK)]
