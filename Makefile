@@ -98,6 +98,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/plans.py --json docs/evidence/plans-speed.json
 	$(BIN)/python benchmarks/pseudonyms.py --json docs/evidence/pseudonyms.json
 	$(BIN)/python benchmarks/release_path.py --json docs/evidence/release-path.json
+	$(BIN)/python benchmarks/reading.py --json docs/evidence/reading.json
 
 # Compares Privet with other engines: speed, and error at equal privacy. Builds .venv-peers-NAME, and reads real data
 # from PRIVET_DATA.

@@ -7,10 +7,15 @@ from collections.abc import Iterable
 
 
 def closest(name: str, names: Iterable[str], similar: float = 0.7) -> str | None:
-    """Which of these names somebody may have meant, if one is alike. Upper and lower case count as the same."""
-    lower = {other.lower(): other for other in names}
-    found = difflib.get_close_matches(name[:100].lower(), lower, 1, similar)
-    return lower[found[0]] if found else None
+    """Which of these names somebody may have meant, if one is alike. Upper and lower case count as the same, and so do
+    "-" and "_"."""
+    plain = {_plain(other): other for other in names}
+    found = difflib.get_close_matches(_plain(name[:100]), plain, 1, similar)
+    return plain[found[0]] if found else None
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("-", "_")
 
 
 def did_you_mean(name: str, names: Iterable[str], similar: float = 0.7) -> str:

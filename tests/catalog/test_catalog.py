@@ -105,7 +105,10 @@ def test_tables_that_are_refused(parts: dict[str, object], problem: str) -> None
 @pytest.mark.parametrize(
     ("parts", "problem"),
     [
-        ({"kind": "sas"}, "unknown-choice: 'sas'"),
+        ({"kind": "access"}, "unknown-choice: 'access'"),
+        ({"kind": "sqlite"}, "missing-name"),
+        ({"kind": "spss", "labels": "no"}, "wrong-type"),
+        ({"kind": "csv", "labels": False}, "unneeded-option"),
         ({"kind": "csv"}, "missing-option"),
         ({"path": " "}, "missing-option"),
         ({"path": "a\0b"}, "missing-option"),

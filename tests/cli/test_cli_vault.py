@@ -234,6 +234,44 @@ def test_new_data_are_a_new_version(vault: str, run: Run, fails: Fails) -> None:
     expect_code("unknown-table: 'wards'", fails(2, "update", vault, "wards"))
 
 
+def test_a_file_that_was_replaced_is_checked_by_its_content(vault: str, run: Run, fails: Fails) -> None:
+    text = Path("visits.csv").read_text()
+    Path("visits.csv").unlink()
+    Path("visits.csv").write_text(text)
+    expect_code("data-changed: 'visits' … --digest", fails(2, "query", vault, COUNT, "--epsilon", "0.01"))
+    expect_code("table-unavailable", fails(2, "query", vault, COUNT, "--epsilon", "0.01", "--analyst", "anna"))
+    fails(2, "check", vault)
+    assert "visits: can be read" in run("check", vault, "visits", "--digest")
+    assert "visits: can be read" in run("check", vault)
+    Path("visits.csv").write_text(text + text.splitlines()[-1] + "\n")
+    expect_code("data-changed: privet update", fails(2, "check", vault, "--digest"))
+    run("update", vault, "visits")
+    run("query", vault, COUNT, "--epsilon", "0.01")
+
+
+def test_a_table_is_removed(vault: str, run: Run, fails: Fails) -> None:
+    assert run("query", vault, COUNT, "--epsilon", "0.5")
+    spent = run("budget", vault, "--json")
+    said = run("remove", vault, "visits")
+    assert "stays spent" in said
+    assert "answers stay in the ledger" in said
+    assert "version 2" in said
+    assert run("budget", vault, "--json") == spent
+    expect_code("unknown-table: 'visits'", fails(2, "remove", vault, "visits"))
+    fails(2, "query", vault, COUNT, "--epsilon", "0.5")
+
+
+def test_who_may_ask_is_said_when_a_vault_is_made(vault: str, run: Run, fails: Fails) -> None:
+    run("init", "closed", "--epsilon", "1", "--analysts", "granted")
+    assert 'analysts = "granted"' in Path("closed/vault.toml").read_text()
+    expect_code("unknown-choice: 'some'", fails(2, "init", "other", "--epsilon", "1", "--analysts", "some"))
+    toml = Path(vault, "vault.toml")
+    toml.write_text(toml.read_text().replace("\nneighbors", '\nanalysts = "granted"\nneighbors'))
+    expect_code("not-granted: 'anna'", fails(2, "query", vault, COUNT, "--epsilon", "0.01", "--analyst", "anna"))
+    run("budget", vault, "--grant", "anna", "--epsilon", "1")
+    run("query", vault, COUNT, "--epsilon", "0.01", "--analyst", "anna")
+
+
 def test_a_table_in_memory_is_checked_elsewhere(fails: Fails) -> None:
     with create("m", budget=Budget(1)) as made:
         made.add_table("t", {"x": [1, 2]}, unit=None, columns={"x": Integer(0, 9)})

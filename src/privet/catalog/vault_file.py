@@ -71,6 +71,7 @@ HEAD = """\
 # You may edit it by hand; raise `version` when a table's data or declaration change. Do not change `unit`,
 # `rows_are_units` or `public` of a table that was asked about: the ledger refuses it. Comments are not kept.
 """
+REMOVED = "# The last versions of tables that were removed: another table of the name begins above.\n[removed]"
 
 
 def read(path: Path) -> Catalog:
@@ -99,16 +100,22 @@ def parse(text: str) -> Catalog:
             f"write format = {FORMAT}, or update Privet",
             "unsupported-format",
         )
-    _only(document, {"format", "neighbors", "rho_without_delta", "partition", "tables"}, "the file")
+    known = {"format", "neighbors", "rho_without_delta", "analysts", "partition", "removed", "tables"}
+    _only(document, known, "the file")
     if "neighbors" not in document:
         raise InvalidInputError(
             "neighbors is missing", 'write neighbors = "add-remove" or neighbors = "replace"', "missing-entry"
         )
     tables = {name: _table(name, entry) for name, entry in _mapping(document.get("tables", {}), "tables").items()}
     partition = None if "partition" not in document else _partition(document["partition"])
-    rho = document.get("rho_without_delta", "allow")
-    neighbors = neighbors_from(document["neighbors"])
-    return Catalog(neighbors=neighbors, tables=tables, partition=partition, rho_without_delta=rho)
+    return Catalog(
+        neighbors=neighbors_from(document["neighbors"]),
+        tables=tables,
+        partition=partition,
+        rho_without_delta=document.get("rho_without_delta", "allow"),
+        analysts=document.get("analysts", "anyone"),
+        removed=_mapping(document.get("removed", {}), "removed"),
+    )
 
 
 def _partition(entry: object) -> Partition:
@@ -175,7 +182,11 @@ def _column(name: str, entry: object) -> tuple[Kind, tuple[str, ...], Writing]:
         writing = {name: given.pop(name) for name in NAMES if name in given}
         kind = KINDS.get(word) if isinstance(word, str) else None
         if kind is None:
-            raise InvalidInputError(f"there is no kind {show(word)}", f"use one of {listed(KINDS)}", "unknown-choice")
+            raise InvalidInputError(
+                f"there is no kind {show(word)}",
+                f"{did_you_mean(word, KINDS)}use one of {listed(KINDS)}",
+                "unknown-choice",
+            )
         wanted = {part.name for part in fields(kind)} - set(FLAGS)
         _only(given, wanted | set(FLAGS) | options_of(kind), f"kind {word}")
         if wanted - set(given):
@@ -215,21 +226,26 @@ def write(path: Path, catalog: Catalog) -> None:
         raise InvalidInputError(
             "a name, path or value is not Unicode text", "rename or retype it", "not-utf8"
         ) from None
-    new = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
-        try:
-            with new.open("xb") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            new.replace(path)
-            _sync_folder(path.parent)
-        finally:
-            new.unlink(missing_ok=True)
+        replace_file(path, text)
     except OSError:
         raise InvalidInputError(
             f"{path.name} cannot be written", "check the disk and the folder's permissions", "cannot-write"
         ) from None
+
+
+def replace_file(path: Path, text: bytes, mode: int = 0o666) -> None:
+    """Durably, at once or not at all."""
+    new = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    try:
+        with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        new.replace(path)
+        _sync_folder(path.parent)
+    finally:
+        new.unlink(missing_ok=True)
 
 
 def _sync_folder(folder: Path) -> None:
@@ -244,9 +260,12 @@ def _sync_folder(folder: Path) -> None:
 def dump(catalog: Catalog) -> str:
     """The text of a vault.toml."""
     head = f"{HEAD}\nformat = {FORMAT}\nneighbors = {_value(str(catalog.neighbors))}\n"
-    if catalog.rho_without_delta != "allow":
-        head += f"rho_without_delta = {_value(catalog.rho_without_delta)}\n"
+    for name, default in (("rho_without_delta", "allow"), ("analysts", "anyone")):
+        if getattr(catalog, name) != default:
+            head += f"{name} = {_value(getattr(catalog, name))}\n"
     parts = [] if catalog.partition is None else [partition_section(catalog.partition)]
+    if catalog.removed:
+        parts.append("\n".join([REMOVED, *(_line(name, last, None) for name, last in catalog.removed.items()), ""]))
     return "\n".join([head, *parts, *(section(table) for table in catalog.tables.values())])
 
 

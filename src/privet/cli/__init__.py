@@ -60,7 +60,7 @@ GROUPS = {  # in this order in `privet --help`
     "start here": ("demo", "meaning"),
     "attack a release before somebody else does": ("attack", "preflight"),
     "answer questions under differential privacy, for the owner": (
-        "init", "describe", "add", "update", "partition", "check", "dummy", "ledger",
+        "init", "describe", "add", "update", "remove", "partition", "check", "dummy", "ledger",
     ),
     "answer questions under differential privacy, for the analyst": (
         "suggest", "explain", "query", "budget", "recheck",

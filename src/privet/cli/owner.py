@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import tomllib
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -26,7 +27,20 @@ MOVES = {
     "add-remove": "come or go in one part: each part has the whole budget",
     "replace": "go from one part to another: any two parts share the whole budget",
 }
-READING = ("kind", "delimiter", "encoding", "skip", "sheet", "table", "missing", "decimal", "thousands", "date_format")
+FORMATS = "CSV, JSON lines, Excel, Parquet, Arrow, DuckDB, SQLite, SAS, SPSS or Stata"
+READING = (
+    "kind",
+    "delimiter",
+    "encoding",
+    "skip",
+    "sheet",
+    "table",
+    "missing",
+    "decimal",
+    "thousands",
+    "date_format",
+    "labels",
+)
 
 
 def _init_options(command: argparse.ArgumentParser) -> None:
@@ -50,6 +64,11 @@ def _init_options(command: argparse.ArgumentParser) -> None:
         default="allow",
         help="prices in rho that come without a delta: allow (the default), or refuse, so that each has an epsilon",
     )
+    command.add_argument(
+        "--analysts",
+        default="anyone",
+        help="who may ask as an analyst: anyone (the default), or granted: those with a budget of their own",
+    )
     verb.json_option(command)
 
 
@@ -64,6 +83,7 @@ def _init(options: argparse.Namespace) -> None:
         neighbors=options.neighbors,
         on_exhausted=options.on_exhausted,
         rho_without_delta=options.rho_without_delta,
+        analysts=options.analysts,
     ) as vault:
         terms = vault.terms
     if options.json:
@@ -82,13 +102,22 @@ def _init(options: argparse.Namespace) -> None:
 def _reading_options(command: argparse.ArgumentParser) -> None:
     group = command.add_argument_group("how to read the file, if the guess is wrong")
     group.add_argument(
-        "--kind", choices=("csv", "parquet", "excel", "duckdb"), help="kind of file, if its name does not say it"
+        "--kind",
+        choices=("csv", "json", "excel", "parquet", "arrow", "duckdb", "sqlite", "sas", "spss", "stata"),
+        help="kind of file, if its name does not say it",
     )
     group.add_argument("--delimiter", help="the character between fields, such as ';'")
     group.add_argument("--encoding", help="encoding of the file: utf-8, cp1252, latin-1, ...")
     group.add_argument("--skip", type=int, help="number of lines before the header")
     group.add_argument("--sheet", help="sheet of an Excel file")
-    group.add_argument("--table", help="table of a DuckDB file")
+    group.add_argument("--table", help="table of a DuckDB or SQLite file")
+    group.add_argument(
+        "--no-labels",
+        dest="labels",
+        action="store_false",
+        default=None,
+        help="read the codes of SAS, SPSS and Stata files instead of their labels",
+    )
     group.add_argument(
         "--missing", action="append", metavar="CODE", help='text that means "no value"; may be given again'
     )
@@ -103,7 +132,7 @@ def _reading(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _describe_options(command: argparse.ArgumentParser) -> None:
-    command.add_argument("file", metavar="FILE", help="CSV, Parquet, Excel or DuckDB")
+    command.add_argument("file", metavar="FILE", help=f"{FORMATS}; a folder of CSV or Parquet files")
     command.add_argument(
         "--release",
         action="store_true",
@@ -180,7 +209,7 @@ def _describe(options: argparse.Namespace) -> None:
 
 def _add_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("vault", metavar="VAULT")
-    command.add_argument("file", metavar="FILE", help="CSV, Parquet, Excel or DuckDB; it stays where it is")
+    command.add_argument("file", metavar="FILE", help=f"{FORMATS}; it stays where it is")
     command.add_argument(
         "--columns", metavar="TABLE.toml", type=Path, help="the draft of `privet describe --out`, checked and edited"
     )
@@ -229,7 +258,7 @@ def _add(options: argparse.Namespace) -> None:
         table = _declared(options, vault)
         verb.check_input(options.file)
         with working("reading the file"):
-            vault.declare(table)
+            table = vault.declare(table)
         unread = vault.unreadable(table.name)
     if options.json:
         told = {"name": table.name, "unit": table.unit, "public": table.public, "version": table.version}
@@ -246,7 +275,8 @@ def _add(options: argparse.Namespace) -> None:
     protects = "each row" if table.unit is None else f"each {table.unit}, with all its rows"
     print(f"\nDeclared. The table protects {protects}. Everything above is public from now on.")
     print(f"For you alone: privet check {options.vault} {table.name} --fit shows what limits and ranges keep.")
-    print(f'Next: privet explain {options.vault} "SELECT COUNT(*) AS n FROM {table.name}" --epsilon 0.1')  # noqa: S608
+    name = table.name if re.fullmatch(r"\w+", table.name) else f'\\"{table.name}\\"'
+    print(f'Next: privet explain {options.vault} "SELECT COUNT(*) AS n FROM {name}" --epsilon 0.1')  # noqa: S608
 
 
 def _counts(unread: Mapping[str, tuple[int, int]]) -> dict[str, dict[str, int]]:
@@ -345,6 +375,23 @@ def _update(options: argparse.Namespace) -> None:
     print("Stored answers about earlier versions are not repeated for this version.")
 
 
+def _remove_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("vault", metavar="VAULT")
+    command.add_argument("name", metavar="TABLE")
+    verb.json_option(command)
+
+
+def _remove(options: argparse.Namespace) -> None:
+    with verb.opened(options.vault) as vault:
+        last = vault.remove_table(options.name)
+    if options.json:
+        verb.print_json("removed", {"name": options.name, "last_version": last})
+        return
+    print(f"{one_line(options.name)} is removed; it cannot be asked any more. What was spent stays spent.")
+    print("Its answers stay in the ledger, and its data where they are. A table that is added under this name")
+    print(f"begins with version {last + 1}: no answer about the removed one is given for it.")
+
+
 def _partition_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("vault", metavar="VAULT")
     command.add_argument(
@@ -382,13 +429,19 @@ def _check_options(command: argparse.ArgumentParser) -> None:
         help="for the owner's eyes: rows that the limits keep, values that are clamped, missing or unreadable, and what"
         " to change",
     )
+    command.add_argument(
+        "--digest",
+        action="store_true",
+        help="compare the content of files with what it was when they were declared, for files that were moved or"
+        " copied; for the owner's eyes only",
+    )
     verb.json_option(command)
 
 
 def _check(options: argparse.Namespace) -> None:
     with verb.opened(options.vault) as vault, working("reading the tables"):
         names = [options.table] if options.table is not None else list(vault.tables)
-        problems = {name: problem for name in names if (problem := _problem(vault, name)) is not None}
+        problems = {name: problem for name in names if (problem := _problem(vault, name, options.digest)) is not None}
         unread = {name: vault.unreadable(name) for name in names if name not in problems}
         fits = {name: vault.check_fit(name) for name in unread if options.fit}
     if options.json:
@@ -412,7 +465,7 @@ def _check(options: argparse.Namespace) -> None:
         raise InvalidInputError(f"{len(problems)} of {len(names)} tables cannot be read", first.remedy, first.code)
 
 
-def _problem(vault: Vault, name: str) -> PrivetError | None:
+def _problem(vault: Vault, name: str, digest: bool) -> PrivetError | None:
     if vault.declaration(name).source.kind == "memory":
         return InvalidInputError(
             f"table {show(name)} lives in the memory of another program",
@@ -420,7 +473,7 @@ def _problem(vault: Vault, name: str) -> PrivetError | None:
             "not-attached",
         )
     try:
-        vault.check(name)
+        vault.check(name, digest=digest)
     except PrivetError as error:
         return error
     return None
@@ -475,6 +528,12 @@ VERBS = {
         "privet update clinic.privet visits visits-2027.csv",
         _update_options,
         _update,
+    ),
+    "remove": verb.Verb(
+        "forget a table; what was spent stays spent, and its answers stay in the ledger",
+        "privet remove clinic.privet visits",
+        _remove_options,
+        _remove,
     ),
     "partition": verb.Verb(
         "divide the units into parts that are charged separately, once and forever",

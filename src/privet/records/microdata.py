@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from privet.catalog.declarations import Source, Table
+from privet.catalog.file_kinds import kind_of
 from privet.core.rational import show
 from privet.errors import InvalidInputError
 from privet.output import new_output
@@ -33,7 +34,7 @@ from privet.sources import attach, frames
 from privet.sources.describing import first_kinds, reading
 from privet.sources.relation import Raw, positions, quoted
 from privet.sources.relation import text as literal
-from privet.sources.sniff import ENDINGS, check_there, guess, schema
+from privet.sources.sniff import check_there, guess, schema
 from privet.spelling import did_you_mean
 
 NAME = "records"
@@ -174,7 +175,7 @@ def _read_plain(
     connection: duckdb.DuckDBPyConnection, path: Path, columns: Sequence[str] | None, options: dict[str, Any]
 ) -> Microdata | None:
     """A CSV file without quotes; None for any other, and where anything is wrong, which is then said elsewhere."""
-    if not path.is_file() or ENDINGS.get(path.suffix.lower()) != "csv" or options.get("kind", "csv") != "csv":
+    if not path.is_file() or kind_of(path) != "csv" or options.get("kind", "csv") != "csv":
         return None
     try:
         source = guess(path, {"encoding": "utf-8"} | options)

@@ -26,13 +26,14 @@ from privet.catalog.vault_file import section
 from privet.core.rational import positive, show
 from privet.core.schema import Boolean, Category, Date, Integer, Kind, Number, Text, Timestamp
 from privet.errors import InvalidInputError
-from privet.sources import attach, connect
+from privet.sources import attach, check_complete, connect
 from privet.sources.form_draft import notes_of, reading_of, settled, writings
+from privet.sources.limits import MOST_COLUMNS
 from privet.sources.number_draft import EPSILONS, SOME_TIME, Numbers, Range, chosen_range, step_of, widened, years
 from privet.sources.profile import ColumnFacts, facts
 from privet.sources.relation import FIRST, FLOATS, TEXT, WHOLE, Raw, quoted, text, unreadable
 from privet.sources.scratch import Scratch
-from privet.sources.sniff import check_there, doubts, guess, schema
+from privet.sources.sniff import check_there, codebook, doubts, guess, schema
 from privet.sources.unit_draft import Limits, constant_columns, find_limits, find_unit
 
 LARGEST_WHOLE = 10**18
@@ -127,10 +128,6 @@ def reading() -> Iterator[duckdb.DuckDBPyConnection]:
             yield connection
     except (duckdb.Error, OSError, EOFError, UnicodeError, zlib.error):
         raise unreadable() from None
-    except TypeError:
-        raise InvalidInputError(
-            "an option is unknown", "the options are, for example, delimiter, encoding and sheet", "unknown-option"
-        ) from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,7 +141,14 @@ class _Wish:
 
 def _draft(connection: duckdb.DuckDBPyConnection, source: Source, path: Path, name: str, wish: _Wish) -> DraftTable:
     unit, public = wish.unit, wish.public
-    first, left_out = first_kinds(schema(connection, source, path))
+    found = schema(connection, source, path)
+    if len(found) > MOST_COLUMNS:
+        raise InvalidInputError(
+            f"the file has {len(found):,} columns, and a draft has at most {MOST_COLUMNS:,}",
+            "write the declaration by hand: kind, unit, and only the columns that people may ask about",
+            "too-large",
+        )
+    first, left_out = first_kinds(found)
     if not first:
         raise InvalidInputError("no column can be declared", "check the header, delimiter and encoding", "empty")
     if unit is not None and unit not in first:
@@ -152,15 +156,17 @@ def _draft(connection: duckdb.DuckDBPyConnection, source: Source, path: Path, na
             f"there is no column {show(unit)} that can be the unit", f"give one of {', '.join(first)}", "unknown-column"
         )
     raw = attach(connection, Table(name=name, source=source, unit=None, columns=first), path.parent, {})
+    check_complete(raw)
     comma, remarks = source.decimal == "," or source.delimiter == ";", doubts(path, source, raw.ragged)
     known = {column: facts(connection, raw, column, public=public, comma=comma) for column in first}
     known = settled(known, source)
     source = reading_of(replace(source, path=portable(path, Path.cwd())), known)
+    labels = {name: Category(values) for name, values in codebook(path, source).items() if name in first}
     writing = writings(source, known)
     missing = {column: fact.own_codes for column, fact in known.items() if fact.own_codes}
     draft = partial(Table, name=name, source=source)
     if public:
-        kinds = {column: _kind(column, raw.types[column], known[column]) for column in first}
+        kinds = {column: _kind(column, raw.types[column], known[column]) for column in first} | labels
         table = draft(unit=None, columns=kinds, public=True, key=_key(known), writing=writing, missing=missing)
         return DraftTable(proposed=table, notes=_public_notes(known, kinds), left_out=left_out, remarks=remarks)
     (rows,) = connection.execute(f"SELECT count(*) FROM {raw.relation}").fetchall()[0]  # noqa: S608
@@ -168,6 +174,7 @@ def _draft(connection: duckdb.DuckDBPyConnection, source: Source, path: Path, na
     remarks += (remark,) if remark else ()
     limits = find_limits(connection, _groups(known, raw, unit), people=unit is not None, epsilons=wish.epsilons)
     kinds = {column: _kind(column, raw.types[column], known[column], limits.noise, wish.epsilons) for column in first}
+    kinds |= labels
     constant = set() if unit is None or limits.once else _constant(connection, raw, unit, kinds)
     kinds |= {column: replace(kinds[column], constant_per_unit=True) for column in constant}
     if unit is not None and len(kinds) > 1:

@@ -16,9 +16,11 @@ from privet.ledger import sqlite as ledgers
 from privet.ledger.connection import alone_in, sync_folder
 from privet.spelling import did_you_mean
 from privet.vault.folder import DECLARATIONS, LEDGER, check_agreed, remains, with_parts
+from privet.vault.keywords import known_keywords
 from privet.vault.vault import Vault
 
 
+@known_keywords()
 def create(  # noqa: PLR0913  the public contract
     path: str | os.PathLike[str],
     *,
@@ -26,12 +28,14 @@ def create(  # noqa: PLR0913  the public contract
     neighbors: str = "add-remove",
     on_exhausted: str = "refuse",
     rho_without_delta: str = "allow",
+    analysts: str = "anyone",
     testing: bool = False,
 ) -> Vault:
     """A new vault: an empty folder becomes one. The budget, the relation and the policy never change.
 
-    With rho_without_delta="refuse" a price in rho needs a delta, so that every charge has a finite epsilon. The owner
-    may change that line of vault.toml later.
+    With rho_without_delta="refuse" a price in rho needs a delta, so that every charge has a finite epsilon. With
+    analysts="granted" only the owner and analysts with a grant may ask. The owner may change these lines of vault.toml
+    later.
     """
     folder = Path(path)
     terms = Terms(
@@ -46,7 +50,7 @@ def create(  # noqa: PLR0913  the public contract
         with alone_in(folder):
             for rest in remains(folder):
                 rest.unlink()
-            declared = Catalog(neighbors=terms.neighbors, rho_without_delta=rho_without_delta)
+            declared = Catalog(neighbors=terms.neighbors, rho_without_delta=rho_without_delta, analysts=analysts)
             vault_file.write(folder / DECLARATIONS, declared)
             vault = Vault(folder, declared, ledgers.create(folder / LEDGER, terms))  # last: it makes the folder a vault
     except OSError as error:

@@ -17,6 +17,7 @@ from python_calamine import CalamineError, CalamineWorkbook, SheetTypeEnum, Shee
 from privet.attacks.release.workbook_xml import check_reach, has_cells, look_of
 from privet.core.rational import show
 from privet.errors import InvalidInputError
+from privet.sources.limits import check_book
 from privet.sources.rows import as_text
 
 Cell = str | Decimal
@@ -126,6 +127,7 @@ def is_blank(path: Path, sheet: SheetName) -> bool:
 @contextmanager
 def _opened(path: Path) -> Iterator[CalamineWorkbook]:
     try:
+        check_book(path)
         with CalamineWorkbook.from_path(path) as book:
             yield book
     except (CalamineError, OSError):
