@@ -169,7 +169,7 @@ def _describe_release(options: argparse.Namespace) -> None:
     path, out = Path(options.file), options.out
     if out is not None:
         verb.check_output(out, "--out")
-    with verb.working("reading the tables"):
+    with working("reading the tables"):
         draft = draft_release(path, None if out is None else out.parent)
     if out is not None:
         verb.write(out, draft.toml(), "--out")

@@ -108,12 +108,12 @@ def schema(path: Path, source: Source) -> list[tuple[str, str]]:
 
 
 def codebook(path: Path, source: Source) -> Mapping[str, tuple[str, ...]]:
-    """The labels of columns in which every value has one; in others single values have a name, such as 99 for "refused".
-    It reads all rows of columns with labels."""
+    """The labels of columns in which every value has one; in others, single values have a name, such as 99 for
+    "refused". It reads all rows of columns with labels."""
     known = {one.name: one for one in _variables(path, source)}
     labeled = {name for name, one in known.items() if one.labels}
     for piece in _pieces(source, path, sorted(labeled)) if labeled else ():
-        for name in labeled:
+        for name in sorted(labeled):
             values = set(piece[name]) - {None, ""}
             labeled -= {name} if values - set(known[name].labels) else set()
     return {name: tuple(dict.fromkeys(known[name].labels.values())) for name in labeled}
