@@ -219,6 +219,12 @@ def test_ranges_that_everybody_knows(name: str, kind: Kind, drafted: Callable[..
     assert column(drafted, [2, 3, 7], name) == kind
 
 
+def test_a_known_range_that_is_much_wider_is_said(drafted: Callable[..., DraftTable]) -> None:
+    notes = [drafted("age", [str(n % most) for n in range(300)]).notes["column age"] for most in (19, 90)]
+    assert "here all are from 0 to 20; if anybody may know that, it needs 6 times less noise" in notes[0]
+    assert "noise" not in notes[1]
+
+
 def test_an_age_with_decimals(drafted: Callable[..., DraftTable]) -> None:
     assert column(drafted, ["0.5", "98"], "age") == Number(0, 120, step="0.1")
 

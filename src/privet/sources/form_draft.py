@@ -14,6 +14,7 @@ from privet.sources.number_draft import about, percent
 from privet.sources.profile import ColumnFacts
 
 PLAIN_DATE = "%Y-%m-%d"
+MUCH = 3  # times the width of what occurs
 SHARES = (0.001, 0.01, 0.02, 0.05, 0.1)
 Known = Mapping[str, ColumnFacts]
 
@@ -105,10 +106,16 @@ def _outside(fact: ColumnFacts, kind: Kind) -> list[str]:
     """What a narrower range leaves out, and which one would not."""
     if fact.numbers is None or not isinstance(kind, Integer | Number):
         return []
+    wide = fact.numbers.ranges[0]
     used = next((one for one in fact.numbers.ranges if (one.low, one.high) == (kind.low, kind.high)), None)
+    if used is None and kind.high - kind.low > MUCH * wide.width:  # as of ages of children
+        times = about(float((kind.high - kind.low) / wide.width))
+        return [
+            f"here all are from {show(wide.low)} to {show(wide.high)}; if anybody may know that, it needs {times} times"
+            " less noise"
+        ]
     if used is None or not used.outside:
         return []
-    wide = fact.numbers.ranges[0]
     times = about(float(wide.width / used.width))
     return [
         f"{percent(used.outside)} of the values lie outside and count as {show(kind.low)} or {show(kind.high)};"
