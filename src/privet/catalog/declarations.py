@@ -13,13 +13,14 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, cast
 
+from privet.catalog.near import near
 from privet.catalog.writing import Writing, is_thousands_mark, writing_from
 from privet.core.partition import Partition, check_partition
 from privet.core.plan import fingerprint
 from privet.core.rational import show, whole
 from privet.core.schema import Category, Integer, Kind, Number
 from privet.core.unit import Neighbors, neighbors_from
-from privet.errors import InvalidInputError, near
+from privet.errors import InvalidInputError
 
 MOST_OF_A_UNIT = 2**40
 LIMITS = ("max_groups", "max_rows_per_group", "max_rows")  # of one unit

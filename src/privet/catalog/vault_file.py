@@ -34,12 +34,13 @@ from privet.catalog.declarations import (  # fmt: skip
     texts,
     with_limits,
 )
+from privet.catalog.near import near
 from privet.catalog.writing import NAMES, Writing, options_of, writing_from
 from privet.core.partition import Partition
 from privet.core.rational import show
 from privet.core.schema import FLAGS, Boolean, Category, Date, Integer, Kind, Number, Text, Timestamp
 from privet.core.unit import neighbors_from
-from privet.errors import InvalidInputError, near
+from privet.errors import InvalidInputError
 
 __all__ = [
     "Catalog",

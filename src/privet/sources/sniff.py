@@ -13,8 +13,9 @@ import duckdb
 
 from privet.catalog.declarations import STATISTICAL, Source
 from privet.catalog.file_kinds import kind_of
+from privet.catalog.near import near
 from privet.core.rational import show
-from privet.errors import InvalidInputError, near
+from privet.errors import InvalidInputError
 from privet.sources import arrow_file, json_lines, sqlite_file, statistical
 from privet.sources.delimited import files_at, header, open_records, open_text
 from privet.sources.excel import read_sheet

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
+from privet.catalog.near import near
 from privet.core.rational import show
-from privet.errors import InvalidInputError, near
+from privet.errors import InvalidInputError
 
 P = ParamSpec("P")
 R = TypeVar("R")
