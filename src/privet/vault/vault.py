@@ -509,10 +509,12 @@ class Vault:
 
     def _check_current(self, table: Table) -> None:
         """Is it still declared like that? Another process may have removed or updated it."""
-        found = (self.folder / DECLARATIONS).stat()
-        marks = (found.st_ino, found.st_size, found.st_mtime_ns)
+        path, marks = self.folder / DECLARATIONS, None
+        with suppress(OSError):  # then it cannot be read either
+            found = path.stat()
+            marks = (found.st_ino, found.st_size, found.st_mtime_ns)
         if self._declared.get(table.name) != (marks, table):
-            if vault_file.read(self.folder / DECLARATIONS).tables.get(table.name) != table:
+            if vault_file.read(path).tables.get(table.name) != table:
                 raise InvalidInputError(
                     f"table {show(table.name)} was changed or removed since this vault was opened",
                     "open the vault again",
