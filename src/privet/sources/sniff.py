@@ -14,7 +14,6 @@ import duckdb
 
 from privet.catalog.declarations import STATISTICAL, Source
 from privet.catalog.file_kinds import kind_of
-from privet.catalog.near import near
 from privet.core.rational import show
 from privet.errors import InvalidInputError
 from privet.sources import arrow_file, json_lines, sqlite_file, statistical
