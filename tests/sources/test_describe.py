@@ -257,7 +257,7 @@ def test_what_is_given_is_not_guessed(tmp_path: Path) -> None:
         describe(tmp_path / "data.bin")
     with raises_code(InvalidInputError, "unknown-option"):
         describe(tmp_path / "data.bin", kind="csv", color="red")
-    with raises_code(InvalidInputError, "unreadable-file: data"):
+    with raises_code(InvalidInputError, "missing-file"):
         describe(tmp_path / "nothing.csv")
     (tmp_path / "empty.csv").write_text("")
     with raises_code(InvalidInputError, "empty"):
