@@ -24,6 +24,14 @@ from privet.cli.progress import Tell
 LEAKY = "import random\ndef leak(data):\n    return len(data)\ndef fair(data):\n    return random.random()\n"
 
 
+@pytest.fixture(autouse=True)
+def interrupts() -> Iterator[None]:
+    """As in a terminal: what a shell starts in the background inherits that Ctrl-C is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def press(monkeypatch: pytest.MonkeyPatch, module: ModuleType, at: str, times: int = 1) -> list[str]:
     """Ctrl-C when the command begins something of this name. Returns what it began."""
     begun: list[str] = []

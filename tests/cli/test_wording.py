@@ -54,9 +54,22 @@ def test_the_library_names_no_options() -> None:
 def _words_of_errors(path: Path) -> Iterator[tuple[int, str]]:
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Call) and getattr(node.func, "id", "").endswith("Error"):
-            for part in ast.walk(node):
-                if isinstance(part, ast.Constant) and isinstance(part.value, str):
-                    yield part.lineno, part.value
+            for argument in node.args:
+                text = "".join(
+                    str(part.value) if isinstance(part, ast.Constant) else "" for part in _pieces(argument)
+                )  # what is filled in does not matter
+                yield argument.lineno, text
+
+
+def _pieces(text: ast.expr) -> Iterator[ast.expr]:
+    """The constants of a text, in their order, also of one with something filled in."""
+    if isinstance(text, ast.JoinedStr):
+        yield from text.values
+    elif isinstance(text, ast.BinOp | ast.IfExp):
+        for side in (text.left, text.right) if isinstance(text, ast.BinOp) else (text.body, text.orelse):
+            yield from _pieces(side)
+    else:
+        yield text
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ def kind_of(path: Path) -> str | None:
         if len(found) > 1:
             raise InvalidInputError(
                 f"{show(path.name)} has CSV and Parquet files",
-                'say which are meant: kind = "csv" or kind = "parquet" (in the terminal: --kind csv)',
+                'say which are meant: kind = "csv" or kind = "parquet"',
                 "contradictory-options",
             )
         if found or path.is_dir():

@@ -108,7 +108,7 @@ def _only_table(path: Path) -> str:
     if len(tables) != 1:
         raise InvalidInputError(
             f"{show(path.name)} has {len(tables)} tables: {', '.join(map(show, tables)) or 'none'}",
-            'name one, for example table="visits" (in the terminal: --table visits)',
+            'name one, for example table="visits"',
             "missing-name",
         )
     return tables[0]

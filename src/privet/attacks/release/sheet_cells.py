@@ -127,7 +127,6 @@ def is_blank(path: Path, sheet: SheetName) -> bool:
 @contextmanager
 def _opened(path: Path) -> Iterator[CalamineWorkbook]:
     try:
-        check_book(path)
         with CalamineWorkbook.from_path(path) as book:
             yield book
     except (CalamineError, OSError):
@@ -146,6 +145,8 @@ def excel_rows(path: Path, sheet: str) -> list[list[Any]]:
             "unknown-sheet",
         )
     look = look_of(path, sheet)  # first, since it refuses what would not fit into memory
+    if has_cells(path, sheet) is None:  # another format: its size is known of all sheets together
+        check_book(path)
     with _opened(path) as book:
         rows = book.get_sheet_by_name(sheet).to_python(skip_empty_area=False)
     for (row, column), formula in look.formulas.items():
