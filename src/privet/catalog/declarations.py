@@ -490,7 +490,7 @@ def check_table_name(name: str) -> None:
         example = plain if plain[:1].isalpha() else "visits"
         raise InvalidInputError(
             f"{show(name)} cannot name a table",
-            f"begin with a letter, and use letters, digits and _, for example {example}",
+            f'begin with a letter, and use letters, digits and _: name="{example}"',
             "invalid-name",
         )
 
