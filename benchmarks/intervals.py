@@ -45,8 +45,9 @@ from privet.core.expression import (
     Root,
     Sign,
 )
-from privet.core.laws import DiscreteGaussian, DiscreteLaplace, Top
+from privet.core.laws import Choices, DiscreteGaussian, DiscreteLaplace, Top
 from privet.core.measures import Measure, Role
+from privet.core.parts import Part
 from privet.core.plan import Aggregate, Computed, Function, Key, Order, Plan, Total
 from privet.core.ranks import rank, rows_off
 from privet.core.schema import Category, Integer, Kind, Text
@@ -519,24 +520,29 @@ def ranks(quantile: Fraction | None, trials: int, values: Sequence[int], kinds: 
     return added(hits)
 
 
-def spans(aggregate: Aggregate, price: Price, trials: int, values: Sequence[int], kinds: Kinds) -> Hits:
+def spans(aggregates: Sequence[Aggregate], price: Price, trials: int, values: Sequence[int], kinds: Kinds) -> Hits:
     """Intervals in values: they must hold both values between which the exact one is interpolated."""
-    asked = kinds.asked(price, aggregate, keys=())
+    asked = kinds.asked(price, *aggregates, keys=())
     where, counts = np.unique(np.array(values, np.int64), return_counts=True)
-    spread, noise = Spread(where, counts), FreshNoise()
-    share = {Function.MIN: Fraction(0), Function.MAX: Fraction(1)}.get(aggregate.function, aggregate.quantile)
-    place, ordered = (share or Fraction(0)) * (len(values) - 1), sorted(values)
-    first, last = ordered[math.floor(place)], ordered[math.ceil(place)]
+    spread, ordered = Spread(where, counts), sorted(values)
     hits = []
     for _ in range(trials):
-        noisy = [[noise.choose(spread, part.measure, part.law)] for part in asked.parts]  # type: ignore[arg-type]
-        (row,) = rows_of(asked, noisy, SHARE)
-        item = row.line["q"]
-        assert isinstance(item, Estimate)
-        ends = (item.low, item.high)
-        missing = item.low is None or item.high is None
-        hits.append(math.inf if missing else max(from_middle(*ends, value) for value in (first, last)))
+        (row,) = rows_of(asked, [_placed(spread, part) for part in asked.parts], SHARE)
+        for one in aggregates:
+            share = {Function.MIN: Fraction(0), Function.MAX: Fraction(1)}.get(one.function, one.quantile)
+            place, item = (share or Fraction(0)) * (len(values) - 1), row.line[one.name]
+            assert isinstance(item, Estimate)
+            missing = item.low is None or item.high is None
+            beside = (ordered[math.floor(place)], ordered[math.ceil(place)])
+            hits.append(math.inf if missing else max(from_middle(item.low, item.high, value) for value in beside))
     return added(hits)
+
+
+def _placed(spread: Spread, part: Part) -> list[int]:
+    """What the engine chooses for one part, of one group."""
+    if isinstance(part.law, Choices):
+        return FreshNoise().choose_all(spread, part.measure, part.law)
+    return [FreshNoise().choose(spread, part.measure, part.law)]  # type: ignore[arg-type]
 
 
 RANKED = {
@@ -545,7 +551,11 @@ RANKED = {
     "MIN": Aggregate(name="q", function=Function.MIN, value=Column("x")),
     "MAX": Aggregate(name="q", function=Function.MAX, value=Column("x")),
 }
-SPREADS = {  # the third has all values between the two halves as bad as can be
+NINE = tuple(
+    Aggregate(name=f"q{tenth}", function=Function.QUANTILE, value=Column("x"), quantile=Fraction(tenth, 10))
+    for tenth in range(1, 10)
+)  # chosen one inside the other
+VALUES = {  # the third has all values between the two halves as bad as can be
     "1 row": (40,),
     "30 equal rows": (50,) * 30,
     "400 rows, half at each end": (-20, 100) * 200,
@@ -677,10 +687,12 @@ def jobs(tables: int, kinds: Kinds) -> Iterator[Job]:
             kind = f"rank of {name}, {len(values)} rows, {len(set(values))} values"
             yield Job(kind=kind, work=ranks, arguments=(quantile, 50 * tables, values, kinds))
     for law, price in PRICES.items():
-        for name, aggregate in RANKED.items():
-            for data, values in SPREADS.items():
-                arguments = (aggregate, price, 50 * tables, values, kinds)
+        for data, values in VALUES.items():
+            for name, aggregate in RANKED.items():
+                arguments = ((aggregate,), price, 50 * tables, values, kinds)
                 yield Job(kind=f"value of {name}, {data}, {law}", work=spans, arguments=arguments)
+            arguments = (NINE, price, 10 * tables, values, kinds)
+            yield Job(kind=f"values of nine quantiles, {data}, {law}", work=spans, arguments=arguments)
     yield from attack_jobs(100 * tables)
 
 
