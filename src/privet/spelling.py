@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterable
 
 
-def closest(name: object, names: Iterable[str], similar: float = 0.7) -> str | None:
+def closest(name: object, names: Iterable[str], similar: float = 0.65) -> str | None:
     """Which of these names somebody may have meant, if one is alike. Upper and lower case count as the same, and so do
     "-" and "_"."""
     plain = {_plain(other): other for other in names}
@@ -18,7 +18,7 @@ def _plain(name: str) -> str:
     return name.lower().replace("-", "_")
 
 
-def did_you_mean(name: object, names: Iterable[str], similar: float = 0.7) -> str:
+def did_you_mean(name: object, names: Iterable[str], similar: float = 0.65) -> str:
     """The beginning of a remedy, or nothing."""
     near = closest(name, names, similar)
     return "" if near is None else f"did you mean {near if near.isprintable() else repr(near)}? "
