@@ -121,14 +121,15 @@ def _check_files(options: argparse.Namespace, asked: Query) -> None:
 
 
 @contextmanager
-def _charge_is_told(ledger: Ledger, request: str) -> Iterator[None]:
-    """Ctrl-C may come at any moment of a release; the ledger knows whether that was after the charge."""
+def _charge_is_told(ledger: Ledger, request: str | None = None) -> Iterator[None]:
+    """Ctrl-C may come at any moment of a release; the ledger knows whether that was after the charge. Without a request
+    any charge since may be this one."""
     before = ledger.head().entry
     try:
         yield
     except KeyboardInterrupt as stop:
         if not getattr(stop, "__notes__", []):
-            new = [entry for entry in ledger.entries() if entry.number > before and entry.request == request]
+            new = [entry for entry in ledger.entries() if entry.number > before and request in (None, entry.request)]
             charged = f"entry {new[0].number} of the ledger stays charged" if new else "nothing was charged"
             stop.add_note(f"stopped: {charged}")
         raise
@@ -208,7 +209,7 @@ def _suggest_options(command: argparse.ArgumentParser) -> None:
 
 
 def _suggest(options: argparse.Namespace) -> None:
-    with verb.opened(options.vault) as vault, working("looking"):
+    with verb.opened(options.vault) as vault, _charge_is_told(vault.ledger), working("looking"):
         found = vault.suggest_bounds(
             _text(options), epsilon=options.epsilon, analyst=options.analyst, part=options.part
         )

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from privet.core.schema import Kind
     from privet.vault import Vault
 
+BAD_INPUT = 2  # exit code
 MOVES = {
     "add-remove": "come or go in one part: each part has the whole budget",
     "replace": "go from one part to another: any two parts share the whole budget",
@@ -265,8 +266,8 @@ def _add(options: argparse.Namespace) -> None:
         verb.print_json("table", {**told, "toml": section(table), "unreadable": _counts(unread)})
         return
     print(section(table), end="")
-    _print_unread(unread)
     if table.public:
+        _print_unread(unread)
         print("\nDeclared. Everybody may read this table: nobody in it is protected.")
         print(
             f"Next: join it to a table of people: FROM visits JOIN {table.name} USING ({', '.join(table.key) or '...'})"
@@ -274,6 +275,9 @@ def _add(options: argparse.Namespace) -> None:
         return
     protects = "each row" if table.unit is None else f"each {table.unit}, with all its rows"
     print(f"\nDeclared. The table protects {protects}. Everything above is public from now on.")
+    if unread:
+        print("For you alone:")
+    _print_unread(unread)
     print(f"For you alone: privet check {options.vault} {table.name} --fit shows what limits and ranges keep.")
     name = table.name if re.fullmatch(r"\w+", table.name) else f'\\"{table.name}\\"'
     print(f'Next: privet explain {options.vault} "SELECT COUNT(*) AS n FROM {name}" --epsilon 0.1')  # noqa: S608
@@ -438,7 +442,7 @@ def _check_options(command: argparse.ArgumentParser) -> None:
     verb.json_option(command)
 
 
-def _check(options: argparse.Namespace) -> None:
+def _check(options: argparse.Namespace) -> int:
     with verb.opened(options.vault) as vault, working("reading the tables"):
         names = [options.table] if options.table is not None else list(vault.tables)
         problems = {name: problem for name in names if (problem := _problem(vault, name, options.digest)) is not None}
@@ -460,9 +464,12 @@ def _check(options: argparse.Namespace) -> None:
                 _print_unread(unread.get(name, {}))
         if not names:
             print("no table is declared yet")
+    if problems and options.json:
+        return BAD_INPUT
     if problems:
         first = next(iter(problems.values()))
         raise InvalidInputError(f"{len(problems)} of {len(names)} tables cannot be read", first.remedy, first.code)
+    return 0
 
 
 def _problem(vault: Vault, name: str, digest: bool) -> PrivetError | None:

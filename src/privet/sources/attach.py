@@ -98,8 +98,9 @@ def stamp(table: Table, base: Path) -> Stamp:
             raise InvalidInputError(
                 f"file {show(closed[0])} cannot be read: permission denied", "check its permissions", "unreadable-file"
             )
-        log = sqlite_file.log_of(path)
-        logs = (log,) if table.source.kind == "sqlite" and log.exists() else ()
+        endings = {"sqlite": "-wal", "duckdb": ".wal"}  # of the file where changes wait that are not in it yet
+        log = path.with_name(path.name + endings.get(table.source.kind, ""))
+        logs = (log,) if log != path and log.exists() else ()
         return tuple((str(file), *_marks(file.stat())) for file in (*found, *logs))
 
 

@@ -19,13 +19,15 @@ from privet.sources.rows import as_text, create, insert
 
 
 class Objects:
-    """The objects of a file, one at a time. `others` counts the lines with any text that are none."""
+    """The objects of a file, one at a time. `others` counts the lines with any text that are none; `array` says that
+    the first line begins an array, of which lines may look like objects."""
 
     def __init__(self, file: TextIO) -> None:
-        self.others = 0
+        self.others, self.array = 0, False
         self._file = file
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
+        first = True
         while line := self._file.readline(LONGEST):
             whole = line[-1] in "\r\n" or len(line) < LONGEST
             while not whole and (rest := self._file.readline(LONGEST)):
@@ -34,6 +36,8 @@ class Objects:
                 yield found
             elif line.strip():
                 self.others += 1
+                self.array |= first and line.lstrip().startswith("[")
+            first &= not line.strip()
 
 
 def load(connection: duckdb.DuckDBPyConnection, table: Table, path: Path) -> Raw:
@@ -46,7 +50,7 @@ def load(connection: duckdb.DuckDBPyConnection, table: Table, path: Path) -> Raw
         objects = Objects(file)
         insert(connection, table, range(len(names)), _texts(objects, names, kinds, said))
     absent = tuple(name for name in names if name not in said)
-    return replace(made, ragged=objects.others, absent=absent)
+    return replace(made, ragged=objects.others, absent=absent, array=objects.array)
 
 
 def names_in(path: Path, source: Source) -> tuple[str, ...]:

@@ -79,6 +79,7 @@ class Raw:
     unclosed: int = 0  # the line of the record in which the file ends inside a quoted field, if it does
     ragged: int = 0  # rows with fewer fields than the header, or with text behind its last column; lines without a row
     absent: tuple[str, ...] = ()  # wanted columns that no row has anything to say about, where rows name their columns
+    array: bool = False  # lines of JSON that are those of one array
     beside: Mapping[str, Raw] = field(default_factory=dict)  # other tables that can be read together with it
 
     def unit(self, table: Table) -> tuple[str, str]:
@@ -332,6 +333,12 @@ def check_complete(raw: Raw) -> None:
             f"the file ends inside a quoted field of the record that begins in line {raw.unclosed:,}",
             "close the quote: it swallows every row after it",
             "unclosed-quote",
+        )
+    if raw.array:
+        raise InvalidInputError(
+            "the file is one JSON array, and only JSON lines are read: an object in each line",
+            "write it anew, for example with jq -c '.[]' FILE > data.jsonl",
+            "unsupported-format",
         )
     if raw.absent:
         raise wrong(

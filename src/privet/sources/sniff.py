@@ -152,6 +152,9 @@ def _delimiter(path: Path, source: Source) -> str:
 def doubts(path: Path, source: Source, ragged: int) -> tuple[str, ...]:
     """Signs that a file is read wrong: one column that another delimiter would divide, or so many rows that do not fit
     the header."""
+    if source.kind == "json" and ragged:
+        many = "1 line is" if ragged == 1 else f"{ragged:,} lines are"
+        return (f"{many} no JSON object, and so no row",)
     if source.kind != "csv":
         return ()
     with open_text(path, source.encoding) as file:

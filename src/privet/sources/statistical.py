@@ -34,6 +34,7 @@ from privet.sources.relation import (
     unreadable,
     wanted,
     written,
+    wrong,
 )  # fmt: skip
 from privet.sources.rows import PIECE_NAME, as_text
 
@@ -55,7 +56,7 @@ STATA = {"DATE": r"%-?t?d.*", "TIMESTAMP": r"%-?t[cC].*"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variable:
-    """A column: its name, its type for the engine, how many units a day has if it is one, and labels of its values."""
+    """A column: its name, its type for the engine, how many units a day has (0 if it is none), and labels of values."""
 
     name: str
     type: str
@@ -123,7 +124,16 @@ def _columns(table: Table, path: Path) -> tuple[list[Wanted], list[Variable]]:
     """The wanted columns, and what the file says of each."""
     known = _variables(path, table.source)
     places = positions(table, [one.name for one in known], HINT)
-    return wanted(table), [known[place] for place in places]
+    columns, found = wanted(table), [known[place] for place in places]
+    for column, one in zip(columns, found, strict=True):
+        if column.kind is None and one.day:  # cut to days or microseconds, two units could become one
+            raise wrong(
+                column.source,
+                "holds dates or times, which cannot be read as a unit",
+                "store the unit as texts or numbers",
+                "unsupported-type",
+            )
+    return columns, found
 
 
 def _words(columns: Sequence[Wanted], found: Sequence[Variable]) -> dict[str, str]:
@@ -142,7 +152,7 @@ def _variables(path: Path, source: Source) -> list[Variable]:
         type_ = "VARCHAR" if is_text else moment or "DOUBLE"
         own = {} if moment else labels.get(name, {})
         said = {code: label.strip() for code, label in own.items() if str(label).strip()}
-        result.append(Variable(name=name, type=type_, day=day, labels=said))
+        result.append(Variable(name=name, type=type_, day=day if moment else 0, labels=said))
     return result
 
 

@@ -34,10 +34,10 @@ class SeenFiles:
         """As the files are now, with their digest: for a table that is declared now."""
         if table.source.kind == "memory":
             return
-        notes = self._read()
+        notes, marks = self._read(), self._marks(table)  # marks first: a file that changes meanwhile is noticed
         key = notes.setdefault("key", secrets.token_hex(KEY_BYTES))
         digest = self.backend.digest(table, bytes.fromhex(key))
-        notes["tables"][table.name] = {"version": table.version, "files": self._marks(table), "digest": digest}
+        notes["tables"][table.name] = {"version": table.version, "files": marks, "digest": digest}
         self._write(notes)
 
     def forget(self, name: str) -> None:

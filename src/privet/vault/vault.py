@@ -542,9 +542,9 @@ class Vault:
             self._check_unchanged()
             self._check_charged(recorded)
             declared = change(self._catalog, recorded)
-            self._files.note(recorded)
             vault_file.write(self.folder / DECLARATIONS, declared)
             self._catalog = declared
+            self._files.note(recorded)  # last: what is noted of a version that is not declared would bless other data
         return recorded
 
     def _check_known(self, table: Table) -> None:
@@ -552,7 +552,7 @@ class Vault:
         check_protection(self.ledger, table)
         check_domain(self.ledger, table)
         gone = table.name.casefold() in self.ledger.noted and table.name not in self.tables
-        if gone and not self._catalog.last_removed(table.name) and table.version == 1:
+        if gone and not self._catalog.last_removed(table.name):
             raise InvalidInputError(
                 f"the ledger has answers about a table {show(table.name)}, which {DECLARATIONS} does not declare",
                 f"choose another name, or write at the end of {DECLARATIONS} the line [removed] and below it"

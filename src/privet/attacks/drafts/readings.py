@@ -10,6 +10,7 @@ from privet.attacks.drafts.divisions import Axis, Dim, Group, Line, Parts, Readi
 from privet.attacks.drafts.label_trees import Node, column_nodes, column_paths, odd_cells, row_nodes
 from privet.attacks.drafts.layout import Block
 from privet.attacks.drafts.vocabulary import (
+    BELOW,
     FEMALE,
     MALE,
     Meaning,
@@ -83,7 +84,7 @@ def read_table(block: Block, facts: Facts) -> TableDraft:
     draft = TableDraft(block, facts)
     paths, guessed = column_paths(block)
     for column in block.codes:
-        if all(is_number(cell) for cell in block.number_cells(column)):
+        if any(is_number(cell) or BELOW.fullmatch(str(cell)) for cell in block.number_cells(column)):
             name = coordinate(0, column)[:-1]
             draft.asks.append(
                 f"{draft.place}: are the numbers in column {name} codes, which say the same as the labels?"
