@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.fit import FALSE_ALARM, p_value
+from support.refusals import raises_code
 
 from privet import recheck
 from privet.core.expression import Column
@@ -22,7 +23,7 @@ from privet.core.measures import Measure, Role
 from privet.core.parts import Gauge, Setting, priced
 from privet.core.sensitivity import Bounds
 from privet.core.unit import Neighbors
-from privet.errors import RefusedQueryError
+from privet.errors import InvalidInputError, RefusedQueryError
 from privet.noise import nested, ranked
 from privet.noise.entropy import Bits
 from privet.noise.nested import Piece, choose_nested
@@ -315,8 +316,16 @@ def test_only_what_weighs_nothing_is_left_out(reach: int, sought: F, monkeypatch
         piece = Piece(values, np.array(counts), -2, 3 * len(counts) + 2)
         chosen, tied_left = nested._choose(piece, sought, F(1, 2), nested.KEYSTREAM)
         before = sum(n for x, n in zip(values.tolist(), counts, strict=True) if x < chosen) + tied_left
-        assert abs(before - sought * sum(counts)) <= max(counts) / 2 + 1
+        assert abs(before - sought * sum(counts)) <= max(counts)
     assert len(set(seen)) > 1
+
+
+@pytest.mark.parametrize(("high", "shares"), [(2**46, QUARTERS), (9, (F(1, 2), F(2**22 + 1, 2**23)))])
+@pytest.mark.parametrize("rows", [0, 5])
+def test_numbers_beyond_64_bits_are_refused_whatever_the_rows_are(high: int, shares: tuple[F, ...], rows: int) -> None:
+    piece = Piece(np.full(min(rows, 1), 3), np.full(min(rows, 1), rows), 0, high)
+    with raises_code(InvalidInputError, "out-of-range"):
+        nested.choose_nested(piece, shares, Choices(F(1, 4), rates=(F(1), F(1))))
 
 
 class Constant:

@@ -13,6 +13,7 @@ from privet.core.expression import Column
 from privet.core.laws import Choices
 from privet.core.measures import Role
 from privet.core.plan import Aggregate, Function, Plan
+from privet.core.schema import Integer
 from privet.core.sensitivity import Bounds
 from privet.core.unit import Neighbors
 from privet.estimates.families import has_families
@@ -65,6 +66,9 @@ def test_quantiles_of_too_fine_parts_or_among_too_many_values_are_chosen_apart()
         for n, at in enumerate((F(250_001, 999_983), F(499_979, 999_961), F(749_977, 999_979)))
     ]
     assert family(question(plan((), *made), ROW)) is None
+    for most, number in ((2**45, 7), (2**45 + 1, None)):
+        asked = outline(quantiles(7), {"cost": Integer(0, most)}, ROW)
+        assert family(ask(asked, BUDGET, Price(epsilon=1))) == number
 
 
 def test_other_numbers_keep_their_places() -> None:

@@ -79,7 +79,8 @@ class TableFit:
         """For a terminal."""
         owned = self.rows - self.unowned
         without = f"; {self.unowned:,} more of nobody, which never count" if self.unowned else ""
-        lines = [f"  rows: {owned:,} of {self.units:,} units{without}"]
+        lines = ["  for the owner's eyes: these numbers are exact"]
+        lines += [f"  rows: {owned:,} of {self.units:,} units{without}"]
         counted: dict[int, list[str]] = {}
         for name, left in self.kept.items() if self.limits else ():
             counted.setdefault(left, []).append(f"by {name}" if name else "without groups")

@@ -445,7 +445,8 @@ def _check_options(command: argparse.ArgumentParser) -> None:
 def _check(options: argparse.Namespace) -> int:
     with verb.opened(options.vault) as vault, working("reading the tables"):
         names = [options.table] if options.table is not None else list(vault.tables)
-        problems = {name: problem for name in names if (problem := _problem(vault, name, options.digest)) is not None}
+        checked = {name: _checked(vault, name, options.digest) for name in names}
+        problems = {name: found for name, found in checked.items() if isinstance(found, PrivetError)}
         unread = {name: vault.unreadable(name) for name in names if name not in problems}
         fits = {name: vault.check_fit(name) for name in unread if options.fit}
     if options.json:
@@ -454,10 +455,13 @@ def _check(options: argparse.Namespace) -> int:
             told = {
                 name: {"problem": told[name], "fit": asdict(fits[name]) if name in fits else None} for name in names
             }
+        elif options.digest:
+            told = {name: {"problem": told[name], "compared": checked[name] is True} for name in names}
         verb.print_json("check", told)
     else:
         for name in names:
-            print(f"{one_line(name)}: {one_line(problems[name].problem) if name in problems else 'can be read'}")
+            well = "can be read" if checked[name] else "can be read; nothing was noted to compare its files with"
+            print(f"{one_line(name)}: {one_line(problems[name].problem) if name in problems else well}")
             if name in fits:
                 print("\n".join(map(one_line, fits[name].lines())))
             else:
@@ -472,7 +476,8 @@ def _check(options: argparse.Namespace) -> int:
     return 0
 
 
-def _problem(vault: Vault, name: str, digest: bool) -> PrivetError | None:
+def _checked(vault: Vault, name: str, digest: bool) -> PrivetError | bool:
+    """What is wrong with a table; otherwise whether all that was asked for could be compared."""
     if vault.declaration(name).source.kind == "memory":
         return InvalidInputError(
             f"table {show(name)} lives in the memory of another program",
@@ -480,10 +485,9 @@ def _problem(vault: Vault, name: str, digest: bool) -> PrivetError | None:
             "not-attached",
         )
     try:
-        vault.check(name, digest=digest)
+        return vault.check(name, digest=digest)
     except PrivetError as error:
         return error
-    return None
 
 
 def _dummy_options(command: argparse.ArgumentParser) -> None:

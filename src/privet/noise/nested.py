@@ -17,7 +17,7 @@ from fractions import Fraction
 import numpy as np
 
 from privet.core.claim import claim
-from privet.core.families import PLACES, WHOLE, Ends, Shares, inner, middle
+from privet.core.families import PLACES, WHOLE, Ends, Shares, inner, middle, nodes
 from privet.core.laws import Choices
 from privet.noise.entropy import KEYSTREAM, Bits, Source
 from privet.noise.ranked import REACH, RankLoss, Stretches, checked, choose_near
@@ -40,7 +40,9 @@ class Piece:
 def choose_nested(piece: Piece, shares: Shares, law: Choices, source: Source = KEYSTREAM) -> list[int]:
     """A value for each of the ascending `shares` of the rows: the middle one among all rows, the others in the two
     pieces that it makes, by what each seeks there."""
-    checked(piece.values, piece.counts, RankLoss(low=piece.low, high=piece.high, unit=1, target=0))
+    RankLoss(low=0, high=(piece.high - piece.low + 1) * PLACES, unit=1, target=0)  # the grid stays within 64 bits
+    for unit in {2 * node.sought.denominator for node in nodes(shares)}:  # so do two losses together
+        checked(piece.values, piece.counts, RankLoss(low=piece.low, high=piece.high, unit=unit, target=0))
     return _nested(piece, shares, WHOLE, law.rates, source)
 
 

@@ -8,9 +8,9 @@ whose losses fall towards the one where the loss is smallest, and rise after it:
 
 A stretch is drawn with weight size * exp(-rate * loss), then a place in it. Floats draw it where they can prove their
 decision, from the stretches near the target: all others together weigh less than floats can err. Integers decide the
-rest (docs/claims.md, rank-choice). How many weights a call computes follows from the rate and the number of different
-values, and not from what they are, except where a decision is closer than floats can tell: at most n in 2**31 draws
-with n stretches. Values, counts and the target are data, so errors never quote them.
+rest (docs/claims.md, rank-choice). How many weights one quantile takes follows from the rate and the number of
+different values, and not from what they are, except where a decision is closer than floats can tell: at most n in 2**31
+draws with n stretches. Values, counts and the target are data, so errors never quote them.
 """
 
 from __future__ import annotations

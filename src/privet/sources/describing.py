@@ -49,6 +49,7 @@ CHECKS: dict[type[Kind], str] = {
     Category: "check: list what anybody knows to be possible (rare texts are left out here); all else is missing",
     Text: "check: leave it out if nobody asks about it; its values stay private",
 }
+OWNER_ONLY = "# For the owner's eyes: the comments say what was found in the data. Show nobody this draft.\n"
 NEVER_MISSING = (
     "# check: add never_missing = true to a column in which nothing can be missing. Where it is, it then counts\n"
     "# as the first of its range or list, and there is no group for what is missing.\n"
@@ -77,7 +78,7 @@ class DraftTable:
         """A section for vault.toml. Each comment says what the owner has to check."""
         dropped = "".join(f"# left out: {name!r} {reason}\n" for name, reason in self.left_out.items())
         remarks = "".join(f"# check: {remark}\n" for remark in self.remarks)
-        return remarks + section(self.proposed, self.notes) + NEVER_MISSING + dropped
+        return OWNER_ONLY + remarks + section(self.proposed, self.notes) + NEVER_MISSING + dropped
 
     def __str__(self) -> str:
         """A table for the terminal."""

@@ -59,21 +59,25 @@ class SeenFiles:
                 "data-changed",
             )
 
-    def compare(self, table: Table, *, divides: bool) -> None:
-        """For the owner: the same by the content. Files that are only moved or copied are noted as they are now."""
+    def compare(self, table: Table, *, divides: bool) -> bool:
+        """For the owner: the same by the content. Files that are only moved or copied are noted as they are now; so are
+        those of which nothing was noted, unless the table `divides` the units. False if nothing was compared."""
         if table.source.kind == "memory":
-            return
+            return False
         noted, key = self._noted(table), self._read().get("key")
         if noted is None or key is None:
-            self.note(table)
-        elif self.backend.digest(table, bytes.fromhex(key)) != noted["digest"]:
+            if not divides:
+                self.note(table)
+            return False
+        if self.backend.digest(table, bytes.fromhex(key)) != noted["digest"]:
             raise InvalidInputError(
                 f"table {show(table.name)}: its data are others than when version {table.version} was declared",
                 self._remedy(table, divides),
                 "data-changed",
             )
-        elif noted["files"] != self._marks(table):
+        if noted["files"] != self._marks(table):
             self.note(table)
+        return True
 
     def _remedy(self, table: Table, divides: bool) -> str:
         if divides:
@@ -90,11 +94,14 @@ class SeenFiles:
 
     def _read(self) -> dict[str, Any]:
         try:
-            found = json.loads((self.folder / FILES).read_text(encoding="utf-8"))
-            return found if isinstance(found["tables"], dict) else {"tables": {}}
+            found: dict[str, Any] = json.loads((self.folder / FILES).read_text(encoding="utf-8"))
+            for one in found["tables"].values():
+                if not (isinstance(one["version"], int) and isinstance(one["files"], list) and one["digest"]):
+                    raise ValueError
+            return found
         except FileNotFoundError:
             return {"tables": {}}
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
             raise InvalidInputError(
                 f"{FILES} cannot be read",
                 f"remove it from {self.folder.name}, then run `privet check {self.folder.name} --digest`",

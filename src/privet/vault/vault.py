@@ -194,15 +194,16 @@ class Vault:
         """The same for a declaration as it was read from a file, such as a draft that the owner has edited."""
         return self._keep(Catalog.with_table, table, None)
 
-    def check(self, name: str, *, digest: bool = False) -> None:
+    def check(self, name: str, *, digest: bool = False) -> bool:
         """For the owner: raise InvalidInputError unless the declared columns can be read, of files that are the same as
-        when the table was declared. It touches the data. With `digest` files are the same if their content is."""
+        when the table was declared. It touches the data. With `digest` files are the same if their content is; False if
+        nothing was noted to compare it with."""
         table = self.declaration(name)
         self._unread[name] = self._backend.check(table)
         self._backend.check_unread(table, self._unread[name])
-        if digest:
-            self._files.compare(table, divides=self._divides(table))
+        compared = not digest or self._files.compare(table, divides=self._divides(table))
         self._files.check_same(table, divides=self._divides(table))
+        return compared
 
     def unreadable(self, name: str) -> dict[str, tuple[int, int]]:
         """For the owner: of each column with values that cannot be read as declared, and so count as missing, how many
