@@ -191,7 +191,7 @@ def test_the_command_line_says_whether_a_table_is_public(run: Run, fails: Fails)
     with open_vault("v") as opened:
         assert (opened.declaration("c").public, opened.declaration("c").key) == (False, ())
     expect_code("unknown-column: 'no'", fails(2, *add, "d", "--key", "no"))
-    expect_code("wrong-usage: exclude", fails(2, *add, "e", "--public", "--rows-are-units"))
+    expect_code("wrong-usage: cannot be used together", fails(2, *add, "e", "--public", "--rows-are-units"))
     expect_code("unneeded-option: protected", fails(2, *add, "f", "--public", "--max-groups", "2"))
     Path("visits.toml").write_text(DRAFT)
     expect_code("unneeded-option: public … not", fails(2, *add, "g", "--key", "ward"))
@@ -213,7 +213,10 @@ def test_what_cannot_be_added(run: Run, fails: Fails) -> None:
     Path("bad.toml").write_bytes(b"\xff\xfe")
     expect_code("not-utf8: in UTF-8", fails(2, *add, "--columns", "bad.toml"))
     expect_code("vault-missing", fails(2, "add", "nowhere", "visits.csv", "--columns", "visits.toml"))
-    expect_code("wrong-usage: exclude", fails(2, *add, "--columns", "visits.toml", "--unit", "pid", "--rows-are-units"))
+    expect_code(
+        "wrong-usage: cannot be used together",
+        fails(2, *add, "--columns", "visits.toml", "--unit", "pid", "--rows-are-units"),
+    )
 
 
 def test_check_tells_which_tables_can_be_read(vault: str, run: Run, fails: Fails) -> None:

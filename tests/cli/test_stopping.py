@@ -159,10 +159,10 @@ def test_the_second_one_ends_it_at_once(monkeypatch: pytest.MonkeyPatch, capsys:
     said = capsys.readouterr()
     assert len(begun) == 2
     assert said.out == ""
-    assert said.err.splitlines()[-1] == "privet: stopped: nothing was found so far, so nothing is known"
+    assert said.err.splitlines()[-1] == "privet: stopped before anything was found, so nothing is known"
 
 
 def test_what_keeps_nothing_says_so(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     press(monkeypatch, regimes, "")
     assert cli.main(["attack", "regimes", "--people", "50", "--statistics", "20"]) == 130
-    assert capsys.readouterr().err == "privet: stopped: nothing was found so far, so nothing is known\n"
+    assert capsys.readouterr().err == "privet: stopped before anything was found, so nothing is known\n"

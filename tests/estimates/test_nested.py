@@ -132,7 +132,7 @@ def test_what_is_said_of_them(price: dict[str, object], tmp_path: Path) -> None:
         (told, *_), (without, *_) = explanation(asked).outlooks, explanation(bare).outlooks
     assert "the values of cost with 0.05, 0.1, 0.15," in text
     assert "quantiles one inside the other" in text
-    assert "takes a part of the price; with quantile_intervals=False the rank would be off by at most" in text
+    assert "takes part of the price; with quantile_intervals=False the rank would be off by at most" in text
     assert "interval" not in alone
     assert told.rows is not None and told.rows_alone is not None and without.rows is not None  # noqa: PT018
     assert told.rows > told.rows_alone == pytest.approx(without.rows, rel=2e-3)  # shares of the price have four digits

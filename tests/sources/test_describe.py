@@ -179,7 +179,7 @@ def test_a_column_that_the_marks_of_the_file_would_misread_has_its_own(tmp_path:
         (["54,000", "12,000"], "1,234 is read as 1234"),
         ([*map(str, range(95)), "refused", "unknown"], "less than 5% of the values"),
         ([*map(str, range(95)), "refused"], "less than 2% of the values"),
-        (["1"] * 30 + ["2"] * 30 + ["refused"], "one text is not a number"),
+        (["1"] * 30 + ["2"] * 30 + ["refused"], "one text that is not a number"),
         (["1"] * 30 + ["2"] * 30 + ["refused"] * 30, "refused counts as missing"),
         (["1"] * 30 + ["2"] * 30 + ["999"] * 5, "999 counts as missing"),
         (["1,5"] * 30 + ["2,5"] * 30 + ["-9", "-9,0"] * 5, "-9, -9,0 counts as missing"),
@@ -213,8 +213,10 @@ def test_a_draft_says_what_to_check(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert parse(f'format = 1\nneighbors = "replace"\n{text}').tables == {"my_visits": table}
     lines = str(draft).splitlines()
     assert lines[0].startswith("my_visits: unit patient id (check: is this the person to protect?)")
-    assert lines[1] == "check: 'NA' counts as missing in every column: take out what is a value"
-    assert lines[2].startswith("limits: 2 rows of each unit count in all (19 of 20 have at most 2): a count by ward")
+    assert lines[1] == "check: missing in every column: 'NA'. Remove each one that is a real value"
+    assert lines[2].startswith(
+        "limits: 2 rows of each unit count in all (19 of 20 units have at most 2); a count by ward"
+    )
     assert lines[3].split() == ["column", "kind", "to", "check"]
     assert any(line.startswith("age ") and "Integer(0 to 120)" in line for line in lines)
     assert any(line.startswith("ward ") and "Category(2 values)" in line for line in lines)

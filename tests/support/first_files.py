@@ -74,7 +74,7 @@ REAL = (
         by="income",
         value="hours-per-week",
         truth=('"income"', number("hours-per-week")),
-        words=("'?' counts as missing in every column", "99999 counts as missing"),
+        words=("missing in every column: '?'", "99999 counts as missing"),
     ),
     FirstFile(
         name="stops.csv",
@@ -82,7 +82,7 @@ REAL = (
         by="problem",
         value="lat",
         truth=("problem", number("lat")),
-        words=("become UTC", "Timestamp(2016 to 2019)", "Each value occurs in one row"),
+        words=("become UTC", "Timestamp(2016 to 2019)", "Each value occurs in only one row"),
     ),
     FirstFile(
         name="doctor.csv",
@@ -90,7 +90,7 @@ REAL = (
         by="year",
         value="age",
         truth=("CAST(year AS VARCHAR)", number("age")),
-        words=("unit id", "Integer(1983 to 1989)", "constant_per_unit", "19 of 20 have at most 5"),
+        words=("unit id", "Integer(1983 to 1989)", "constant_per_unit", "19 of 20 units have at most 5"),
     ),
     FirstFile(
         name="tests.csv",
@@ -98,7 +98,7 @@ REAL = (
         by="gender",
         value="age",
         truth=("gender", number("age")),
-        words=("unit subject_id", "19 of 20 have at most 2", "Number(0 to 150)"),
+        words=("unit subject_id", "19 of 20 units have at most 2", "Number(0 to 150)"),
     ),
 )
 
@@ -173,8 +173,8 @@ SIMULATED = (
             "unit patient_nr",
             "999 counts as missing",
             "-9 counts as missing",
-            "'k.A.' counts as missing in every column",
-            "constant_per_unit: here it is the same in all rows of a person",
+            "missing in every column: 'k.A.'",
+            "constant_per_unit: in this file all rows of a person agree",
             "Date(2022 to 2025)",
             "step = 0.1",
         ),
@@ -185,7 +185,12 @@ SIMULATED = (
         by="segment",
         value="age",
         truth=("segment", number("age")),
-        words=("Each value occurs in one row", "max_groups = 1", "children  Integer(0 to 3)", "'$' beside a number"),
+        words=(
+            "Each value occurs in only one row",
+            "max_groups = 1",
+            "children  Integer(0 to 3)",
+            "'$' beside a number",
+        ),
     ),
     FirstFile(
         name="cases.txt",
@@ -193,7 +198,7 @@ SIMULATED = (
         by="region",
         value="days",
         truth=("region", number("days")),
-        words=("if '^' divides it, give --delimiter '^'",),
+        words=("if '^' separates fields, give --delimiter '^'",),
         options=("--delimiter", "^"),
     ),
     FirstFile(
@@ -202,7 +207,7 @@ SIMULATED = (
         by="group",
         value="weight",
         truth=('"group"', "TRY_CAST(replace(weight, ',', '.') AS DOUBLE)"),
-        words=("numbers with a decimal comma, that are not in quotes",),
+        words=("numbers with a decimal comma that are not",),
     ),
     FirstFile(
         name="clicks.csv",
@@ -210,7 +215,7 @@ SIMULATED = (
         by="device",
         value="ms",
         truth=("device", number("ms")),
-        words=("unit user", "of the rows are left out", "keeps all of them, with", "become UTC"),
+        words=("unit user", "of the rows are left out", "would keep them all, with", "become UTC"),
     ),
 )
 # What its owner does after the words: the same file with another mark.

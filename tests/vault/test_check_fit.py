@@ -65,7 +65,7 @@ def test_rows_of_nobody_and_rows_that_are_units(vault: Vault) -> None:
     data = frame(person=["p1", None, "p2"], ward=["A", "Z", "A"], sex=["F", "F", ""])
     fit = vault_fit(vault, data, unit="person", max_rows=9)
     assert (fit.rows, fit.unowned, fit.units, fit.kept["ward"]) == (3, 1, 2, 2)
-    assert "  rows: 2 of 2 units; 1 more of nobody, which never count" in fit.lines()
+    assert "  rows: 2, of 2 units; 1 more belong to nobody and never count" in fit.lines()
     fit = vault_fit(vault, data, unit=None)
     assert (fit.rows, fit.unowned, fit.units, fit.kept) == (3, 0, 3, {"": 3})
     assert not any("count in a question" in line for line in fit.lines())
@@ -104,7 +104,7 @@ def test_a_table_without_rows(vault: Vault) -> None:
             "2018-01-01 00:00:00, high = 2022-12-31 23:59:59",
         ),
         (pv.Date("0001-01-01", "9999-12-31"), ["2019-12-31"], (1, 0, 0, 0, 0), ""),
-        (pv.Category(["a"]), ["a", "b"], (2, 0, 1, 0, 0), "not listed"),
+        (pv.Category(["a"]), ["a", "b"], (2, 0, 1, 0, 0), "not in its list"),
         (pv.Boolean(), ["yes", "maybe"], (2, 0, 1, 0, 0), "cannot be read"),
         (pv.Text(), ["a", ""], (1, 1, 0, 0, 0), ""),
         (pv.Integer(3, 9, never_missing=True), ["", "3", "x", "4"], (3, 1, 1, 0, 0), "cannot be read"),
@@ -129,7 +129,7 @@ def test_a_change_of_a_range_is_a_line_to_declare(vault: Vault) -> None:
     data = {"x": ["-4", "99"] * 5, "y": ["0.4"] * 10}
     columns = {"x": pv.Integer(0, 10, never_missing=True), "y": pv.Number(0, "0.2", step="0.1")}
     fit = vault_fit(vault, data, columns, unit=None)
-    lines = "\n".join(change.partition("holds all: ")[2] for change in fit.changes)
+    lines = "\n".join(change.partition("holds them all: ")[2] for change in fit.changes)
     text = 'format = 1\nneighbors = "replace"\n[tables.t]\nsource = {kind = "memory"}\nrows_are_units = true\n'
     declared = parse(text + f"[tables.t.columns]\n{lines}\n").tables["t"].columns
     assert declared == {"x": pv.Integer(-10, 100, never_missing=True), "y": pv.Number(0, "0.4", step="0.1")}
@@ -139,13 +139,13 @@ def test_a_change_of_a_range_is_a_line_to_declare(vault: Vault) -> None:
 def test_other_limits_are_proposed_where_the_error_is_larger(vault: Vault) -> None:
     people = frame(400)
     few = vault_fit(vault, people, unit="person", max_groups=1, max_rows_per_group=1)
-    assert "write max_rows = 6 in place of max_groups = 1, max_rows_per_group = 1" in few.change
+    assert "write max_rows = 6 instead of max_groups = 1, max_rows_per_group = 1" in few.change
     many = vault_fit(vault, people, unit="person", max_groups=3, max_rows_per_group=50)
-    assert "write max_rows = 6 in place of max_groups = 3, max_rows_per_group = 50" in many.change
+    assert "write max_rows = 6 instead of max_groups = 3, max_rows_per_group = 50" in many.change
     assert vault_fit(vault, people, unit="person", max_rows=6).change == ""
     once = {"person": [f"p{n}" for n in range(300)], "ward": ["A", "B", "C"] * 100}
     fit = vault_fit(vault, once, unit="person", max_rows=8)
-    assert "write max_groups = 1, max_rows_per_group = 1 in place of max_rows = 8" in fit.change
+    assert "write max_groups = 1, max_rows_per_group = 1 instead of max_rows = 8" in fit.change
     assert "raise the version there by one" in fit.lines()[-2]
 
 

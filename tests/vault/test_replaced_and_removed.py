@@ -216,7 +216,7 @@ def test_the_table_that_divides_the_units_stays(tmp_path: Path) -> None:
         with raises_code(InvalidInputError, "already-divided"):
             vault.remove_table("visits")
         write(tmp_path, 30)
-        with raises_code(InvalidInputError, "data-changed: put the old ones back"):
+        with raises_code(InvalidInputError, "data-changed: put the old data back"):
             vault.check("visits", digest=True)
         with raises_code(InvalidInputError, "unknown-table: 'nothing'"):
             vault.remove_table("nothing")

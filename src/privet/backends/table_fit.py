@@ -78,14 +78,14 @@ class TableFit:
     def lines(self) -> list[str]:
         """For a terminal."""
         owned = self.rows - self.unowned
-        without = f"; {self.unowned:,} more of nobody, which never count" if self.unowned else ""
+        without = f"; {self.unowned:,} more belong to nobody and never count" if self.unowned else ""
         lines = ["  for the owner's eyes: these numbers are exact"]
-        lines += [f"  rows: {owned:,} of {self.units:,} units{without}"]
+        lines += [f"  rows: {owned:,}, of {self.units:,} units{without}"]
         counted: dict[int, list[str]] = {}
         for name, left in self.kept.items() if self.limits else ():
             counted.setdefault(left, []).append(f"by {name}" if name else "without groups")
         lines += [
-            f"  with {self.limits} {left:,} of them count in a question {', '.join(asked)}"
+            f"  with {self.limits}: {left:,} of them count in a question {', '.join(asked)}"
             for left, asked in counted.items()
         ]
         head = ("column", "values", "missing", "unreadable", "below low", "above high")
@@ -102,8 +102,8 @@ class TableFit:
         ]
         lines += [f"  change {change}" for change in self.changes] or ["  nothing to change"]
         if self.changes:
-            lines.append(f"  write it in vault.toml, in [tables.{self.name}], and raise the version there by one")
-            lines.append("  this is what the data say, and a declaration is public: decide by what anybody may know")
+            lines.append(f"  make changes in vault.toml, in [tables.{self.name}], and raise the version there by one")
+            lines.append("  this comes from the data, but a declaration is public: decide by what anybody may know")
         return lines
 
 
@@ -182,8 +182,8 @@ def _other_limit(table: Table, found: Mapping[str | None, Counts], best: Limits)
         return ""
     limit = "max_groups = 1, max_rows_per_group = 1" if best.max_rows == 1 else f"max_rows = {best.max_rows}"
     return (
-        f"limits: write {limit} in place of {_written(table)}. {str(best.first).capitalize()}; now the error is up to"
-        f" {max(ratios):.2g} times what it could be"
+        f"limits: write {limit} instead of {_written(table)}. Then {best.first}. With the declared limits, the error is"
+        f" up to {max(ratios):.2g} times what it could be"
     )
 
 
@@ -236,14 +236,14 @@ def _other_column(table: Table, fit: ColumnFit, least: int | None, most: int | N
     if fit.unreadable > NOTICED * fit.values:
         share = percent(fit.unreadable / fit.values)
         said.append(
-            f"{share} of the texts are not listed: add those that are possible to its values"
+            f"{share} of the texts are not in its list of values: add those that are possible"
             if isinstance(kind, Category)
-            else f"{share} of the values cannot be read: compare its line with that of `privet describe`"
+            else f"{share} of the values cannot be read: compare its line with the one that `privet describe` drafts"
         )
     outside = fit.below + fit.above
     if isinstance(kind, Ranged) and least is not None and most is not None and outside > NOTICED * fit.values:
         line = column_line(replace(table, columns={**table.columns, fit.name: _fitting(kind, least, most)}), fit.name)
-        said.append(f"{percent(outside / fit.values)} of the values are clamped. This range holds all: {line}")
+        said.append(f"{percent(outside / fit.values)} of the values are clamped. This range holds them all: {line}")
     return f"{show(fit.name)}: {'; '.join(said)}" if said else ""
 
 

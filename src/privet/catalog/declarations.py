@@ -160,8 +160,10 @@ class Catalog:
     removed: Mapping[str, int] = field(default_factory=dict)  # tables that were, and their last versions
 
     def __post_init__(self) -> None:
-        _check_choice(self.rho_without_delta, "rho_without_delta", ("allow", "refuse"), "every price has an epsilon")
-        _check_choice(self.analysts, "analysts", ("anyone", "granted"), "those with a grant alone may ask")
+        _check_choice(
+            self.rho_without_delta, "rho_without_delta", ("allow", "refuse"), "every price must have an epsilon"
+        )
+        _check_choice(self.analysts, "analysts", ("anyone", "granted"), "only analysts with a grant may ask")
         object.__setattr__(self, "neighbors", neighbors_from(self.neighbors))
         for name, table in self.tables.items():
             if name != table.name:
@@ -209,7 +211,7 @@ class Catalog:
         """One table less. Its last version is remembered."""
         if self.partition is not None and self.partition.table == name:
             raise InvalidInputError(
-                f"table {show(name)} says in which part a unit is, and that never changes",
+                f"table {show(name)} says which part each unit is in, and that never changes",
                 "keep it: questions about a part need it",
                 "already-divided",
             )
@@ -260,7 +262,7 @@ class Catalog:
             )
         if self.partition is not None and self.partition.table == table.name:
             raise InvalidInputError(
-                f"table {show(table.name)} says in which part a unit is, and that never changes",
+                f"table {show(table.name)} says which part each unit is in, and that never changes",
                 "make a new vault for other data, or keep what changes in a table of its own",
                 "already-divided",
             )
@@ -489,7 +491,7 @@ def check_table_name(name: str) -> None:
         plain = re.sub(r"\W+", "_", name).strip("_")
         example = plain if plain[:1].isalpha() else "visits"
         raise InvalidInputError(
-            f"{show(name)} cannot name a table",
+            f"{show(name)} cannot be the name of a table",
             f'begin with a letter, and use letters, digits and _: name="{example}"',
             "invalid-name",
         )

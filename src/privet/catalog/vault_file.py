@@ -71,7 +71,7 @@ HEAD = """\
 # You may edit it by hand; raise `version` when a table's data or declaration change. Do not change `unit`,
 # `rows_are_units` or `public` of a table that was asked about: the ledger refuses it. Comments are not kept.
 """
-REMOVED = "# The last versions of tables that were removed: another table of the name begins above.\n[removed]"
+REMOVED = "# The last versions of removed tables: a new table of the same name begins with a higher one.\n[removed]"
 
 
 def read(path: Path) -> Catalog:

@@ -37,7 +37,7 @@ BAD_INPUT, REFUSED, FAILED = 2, 3, 4
 READER_GONE = 141  # what a shell reports for a program stopped by a closed pipe
 FILES = """\
 files:
-  examples/ and docs/, which help texts and messages name, are in the package: `privet demo --files .` writes them here
+  examples/ and docs/, named in help texts and messages, are in the package: `privet demo --files .` writes them here
 
 """
 EXIT_CODES = """\
@@ -49,7 +49,7 @@ exit codes:
   3    refused by the budget, or the analyst is suspended; nothing was charged; an attack, preflight or an
        audit is inconclusive
   4    the ledger cannot be used, or a release failed after its charge
-  130  stopped with Ctrl-C; says whether something was charged; attacks and audits show what they found so far
+  130  stopped with Ctrl-C; a message says whether anything was charged; attacks and audits show what they had found
   141  the reader of a pipe went away"""
 
 VERBS: dict[str, Verb] = {
@@ -176,7 +176,9 @@ def _check_verb(words: Sequence[str]) -> None:
     verb = next((word for word in words if not word.startswith("-")), None)
     if verb is not None and words[0] not in (verb, "-h", "--help", "--version"):
         raise InvalidInputError(
-            f"the first word is the command, not {shown(words[0])}", "`privet --help` lists the commands", "wrong-usage"
+            f"the first word must be a command, not {shown(words[0])}",
+            "`privet --help` lists the commands",
+            "wrong-usage",
         )
     if verb is not None and verb not in VERBS:
         near = closest(verb, VERBS)
@@ -187,7 +189,7 @@ def _check_verb(words: Sequence[str]) -> None:
     if verb == "ledger" and len(words) > 2 and words[1] in book.ACTIONS:
         right = shlex.join(["privet", verb, words[2], words[1], *words[3:]])
         raise InvalidInputError(
-            f"the vault stands before {shown(words[1])}, not behind it", f"run `{right}`", "wrong-order"
+            f"the vault comes before {shown(words[1])}, not after it", f"run `{right}`", "wrong-order"
         )
     new = RENAMED.get((verb, words[1])) if verb and len(words) > 1 else None
     if new:

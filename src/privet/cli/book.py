@@ -171,7 +171,7 @@ def _restore(options: argparse.Namespace) -> None:
     path = _path(options)
     if path.is_file() and path.stat().st_size:
         raise InvalidInputError(
-            f"{one_line(options.vault)} has a ledger, and nothing is restored over it",
+            f"{one_line(options.vault)} already has a ledger, and a backup never replaces one",
             f"run `privet ledger {quote(options.vault)} verify`; if it is damaged, move {path.name} away first",
             "file-exists",
         )

@@ -68,7 +68,7 @@ def _init_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--analysts",
         default="anyone",
-        help="who may ask as an analyst: anyone (the default), or granted: those with a budget of their own",
+        help="who may ask as an analyst: anyone (default), or granted for only those with a budget of their own",
     )
     verb.json_option(command)
 
@@ -105,7 +105,7 @@ def _reading_options(command: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--kind",
         choices=("csv", "json", "excel", "parquet", "arrow", "duckdb", "sqlite", "sas", "spss", "stata"),
-        help="kind of file, if its name does not say it",
+        help="kind of file, if its name does not show it",
     )
     group.add_argument("--delimiter", help="the character between fields, such as ';'")
     group.add_argument("--encoding", help="encoding of the file: utf-8, cp1252, latin-1, ...")
@@ -137,19 +137,20 @@ def _describe_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--release",
         action="store_true",
-        help="FILE has tables to publish (.xlsx, CSV, or a folder of CSVs): draft the release file for attack tables "
-        "and preflight",
+        help="FILE holds tables to publish (.xlsx, CSV, or a folder of CSV files): draft the release file for attack "
+        "tables and preflight",
     )
-    command.add_argument("--name", help="the table's name; the file's own if not given")
+    command.add_argument("--name", help="the table's name (default: the file's)")
     unit = command.add_mutually_exclusive_group()
     unit.add_argument(
-        "--unit", metavar="COLUMN", help="the column that names a person (default: one whose name says so)"
+        "--unit", metavar="COLUMN", help="the column that identifies a person (default: one whose name suggests it)"
     )
     unit.add_argument(
         "--public", action="store_true", help="everybody may read this table; the draft then lists all its texts"
     )
     command.add_argument(
-        "--epsilon", help="of a first question: limits and ranges are drafted for it (default: between 0.1 and 1)"
+        "--epsilon",
+        help="epsilon of a typical question, for which limits and ranges are drafted (default: from 0.1 to 1)",
     )
     command.add_argument(
         "--out", metavar="TABLE.toml", type=Path, help="write the draft to this file; then check and edit it"
@@ -180,7 +181,7 @@ def _describe_release(options: argparse.Namespace) -> None:
         return
     print("\n".join(one_line(line) for line in (draft.toml() if out is None else str(draft)).splitlines()))
     if out is not None:
-        print(f"\nNext: answer the questions in {out}, and delete each one that is answered; then")
+        print(f"\nNext: answer the questions in {out}, and delete each one once it is answered; then")
         print(f"  privet attack tables {quote(str(out))}")
 
 
@@ -278,7 +279,7 @@ def _add(options: argparse.Namespace) -> None:
     if unread:
         print("For you alone:")
     _print_unread(unread)
-    print(f"For you alone: privet check {options.vault} {table.name} --fit shows what limits and ranges keep.")
+    print(f"For you alone: privet check {options.vault} {table.name} --fit shows how much the limits and ranges keep.")
     name = table.name if re.fullmatch(r"\w+", table.name) else f'\\"{table.name}\\"'
     print(f'Next: privet explain {options.vault} "SELECT COUNT(*) AS n FROM {name}" --epsilon 0.1')  # noqa: S608
 
@@ -300,7 +301,7 @@ def _declared(options: argparse.Namespace, vault: Vault) -> Table:
     if options.columns is None:
         raise InvalidInputError(
             "the columns are not declared",
-            f"run `privet describe {quote(options.file)} --out table.toml`, check it, then add --columns table.toml",
+            f"run `privet describe {quote(options.file)} --out table.toml`, check it, then give --columns table.toml",
             "missing-option",
         )
     table = _from_draft(options.columns, vault)
@@ -391,9 +392,9 @@ def _remove(options: argparse.Namespace) -> None:
     if options.json:
         verb.print_json("removed", {"name": options.name, "last_version": last})
         return
-    print(f"{one_line(options.name)} is removed; it cannot be asked any more. What was spent stays spent.")
-    print("Its answers stay in the ledger, and its data where they are. A table that is added under this name")
-    print(f"begins with version {last + 1}: no answer about the removed one is given for it.")
+    print(f"{one_line(options.name)} is removed and can no longer be asked about. What was spent stays spent.")
+    print("Its answers stay in the ledger, and its data stay where they are. A new table with this name begins with")
+    print(f"version {last + 1}, so that no answer about the removed table is given for it.")
 
 
 def _partition_options(command: argparse.ArgumentParser) -> None:
@@ -430,14 +431,14 @@ def _check_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--fit",
         action="store_true",
-        help="for the owner's eyes: rows that the limits keep, values that are clamped, missing or unreadable, and what"
-        " to change",
+        help="show the owner how many rows the limits keep, how many values are clamped, missing or unreadable, and"
+        " what to change",
     )
     command.add_argument(
         "--digest",
         action="store_true",
-        help="compare the content of files with what it was when they were declared, for files that were moved or"
-        " copied; for the owner's eyes only",
+        help="for files that were moved or copied: check that their content is what it was when they were declared"
+        " (for the owner's eyes only)",
     )
     verb.json_option(command)
 

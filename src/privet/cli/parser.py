@@ -47,11 +47,13 @@ class Parser(argparse.ArgumentParser):
         if message.startswith("expected "):
             return InvalidInputError(
                 f"{option} needs a value" if "one" in message else f"{option}: {message.replace('argument', 'value')}",
-                f"write it behind the option: {self._shown(action)}; {self._see()}",
+                f"write it after the option: {self._shown(action)}; {self._see()}",
                 USAGE,
             )
         if other := re.fullmatch("not allowed with argument (.*)", message):
-            return InvalidInputError(f"{other[1]} and {option} exclude each other", "leave out one of the two", USAGE)
+            return InvalidInputError(
+                f"{other[1]} and {option} cannot be used together", "leave out one of the two", USAGE
+            )
         return None
 
     def _no_choice(self, option: str, given: str, names: Sequence[str]) -> InvalidInputError:
@@ -65,7 +67,7 @@ class Parser(argparse.ArgumentParser):
             guess = f"did you mean `{self.prog} {near}`? "
         else:  # something stands between them
             guess = f"did you mean {near}? "
-        one = f"{option} has no choice {show(given)}" if here.startswith("-") else f"there is no `{here}`"
+        one = f"{option} cannot be {show(given)}" if here.startswith("-") else f"there is no `{here}`"
         return InvalidInputError(one, f"{guess}the choices are: {', '.join(names)}", USAGE)
 
     def _missing(self, names: Sequence[str]) -> InvalidInputError:

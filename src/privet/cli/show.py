@@ -23,7 +23,7 @@ def _demo_options(command: argparse.ArgumentParser) -> None:
         "--files",
         metavar="FOLDER",
         type=Path,
-        help="write the folders examples and docs, which help texts and messages name, into this folder; nothing else",
+        help="only write the folders examples and docs, named in help texts and messages, into this folder",
     )
 
 

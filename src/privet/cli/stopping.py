@@ -16,8 +16,8 @@ from privet.errors import PrivetError
 
 STOPPED = 130  # the exit code, as a shell reports it for Ctrl-C
 WORDS = "stopped with Ctrl-C"
-NOTHING_YET = "stopped: nothing was found so far, so nothing is known"
-NEWS = "privet: stopping; what was found is shown in a moment (Ctrl-C again: stop at once)\n"
+NOTHING_YET = "stopped before anything was found, so nothing is known"
+NEWS = "privet: stopping; what was found so far follows in a moment (press Ctrl-C again to stop at once)\n"
 
 
 @contextmanager

@@ -53,7 +53,7 @@ class Price:
                 f"a question needs one price, not {' and '.join(given) or 'none'}",
                 f"give only one of {' and '.join(given)}"
                 if given
-                else "give epsilon=0.5, or rho=0.01, or within=10 (how far off it may be); there is no default",
+                else "give epsilon=0.5, or rho=0.01, or within=10 (how far off an answer may be); there is no default",
                 "several-prices" if given else "missing-price",
             )
         if self.delta is not None and self.within is not None:

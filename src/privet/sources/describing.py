@@ -117,7 +117,7 @@ def describe(
         source = guess(full, options)
         draft = _draft(connection, source, full, called, _Wish(unit=unit, epsilons=epsilons, public=public))
         codes = ", ".join(map(show, draft.proposed.source.missing))
-        missing = (f"{codes} counts as missing in every column: take out what is a value",) if codes else ()
+        missing = (f"missing in every column: {codes}. Remove each one that is a real value",) if codes else ()
         return replace(draft, remarks=(*draft.remarks, *missing))
 
 
@@ -145,7 +145,7 @@ def _draft(connection: duckdb.DuckDBPyConnection, source: Source, path: Path, na
     found = schema(connection, source, path)
     if len(found) > MOST_COLUMNS:
         raise InvalidInputError(
-            f"the file has {len(found):,} columns, and a draft has at most {MOST_COLUMNS:,}",
+            f"the file has {len(found):,} columns, but a draft can have at most {MOST_COLUMNS:,}",
             "write the declaration by hand: kind, unit, and only the columns that people may ask about",
             "too-large",
         )
@@ -221,17 +221,18 @@ def _unit_notes(unit: str | None, limits: Limits) -> dict[str, str]:
     notes = {
         "source": "check: the path starts at the folder that holds the vault",
         "unit": "check: is this the person to protect?",
-        "rows_are_units": "check: is each row a different person? If not, name the column that says who it is",
-        "max_groups": "check: in how many groups of an answer one person counts; more groups, more noise",
-        "max_rows_per_group": f"check: how many rows of one person count in a group; more rows, more noise{asked}",
-        "max_rows": f"check: how many rows of one person count in all; more rows, more noise{asked}",
+        "rows_are_units": "check: is each row a different person? If not, name the column that identifies people",
+        "max_groups": "check: in how many groups of an answer one person counts; a higher limit adds noise",
+        "max_rows_per_group": "check: how many rows of one person count in each group; a higher limit adds noise"
+        f"{asked}",
+        "max_rows": f"check: how many rows of one person count in all; a higher limit adds noise{asked}",
     }
     if unit is None:
         notes["unit"] = notes["rows_are_units"]
     elif limits.once:
         notes["unit"] += (
-            " Each value occurs in one row, so this protects rows: if a person can have several rows, name the column"
-            " that says who it is"
+            " Each value occurs in only one row, so this protects single rows. If a person can have several rows, name"
+            " the column that identifies people"
         )
     return notes
 
@@ -241,9 +242,9 @@ def told(limits: Limits) -> list[str]:
     if limits.first is None:
         return []
     if limits.max_rows > 1:
-        usual = f"19 of 20 have at most {limits.usual}"
-        return [f"limits: {limits.max_rows} rows of each unit count in all ({usual}): {limits.first}"]
-    return [f"limits: 1 row of each unit counts: {limits.first}"]
+        usual = f"19 of 20 units have at most {limits.usual}"
+        return [f"limits: {limits.max_rows} rows of each unit count in all ({usual}); {limits.first}"]
+    return [f"limits: 1 row of each unit counts; {limits.first}"]
 
 
 def _column_notes(
@@ -254,7 +255,7 @@ def _column_notes(
     for name, kind in kinds.items():
         if kind.constant_per_unit:
             said[name].append(
-                "constant_per_unit: here it is the same in all rows of a person; delete it if it can change"
+                "constant_per_unit: in this file all rows of a person agree; delete the entry if that can change"
             )
     return {f"column {name}": "; ".join([checks[type(kind)], *said[name]]) for name, kind in kinds.items()}
 

@@ -89,9 +89,9 @@ def notes_of(fact: ColumnFacts, kind: Kind) -> list[str]:
         ]
     notes = [] if fact.form is None else _of_numbers(fact.form) if fact.form.number else _of_moments(fact.form)
     if fact.own_codes:
-        notes.append(f'{", ".join(fact.own_codes)} counts as missing: if it is a value, take it out of "missing"')
+        notes.append(f'{", ".join(fact.own_codes)} counts as missing: if it is a real value, remove it from "missing"')
     if fact.form is None and "number" in fact.fits and fact.odd and len(fact.own_codes) == len(_coded(fact)):
-        notes.append("one text is not a number and counts as missing")
+        notes.append("one text that is not a number counts as missing")
     elif fact.form is not None and fact.form.unread and not fact.own_codes:
         most = next(share for share in SHARES if fact.form.unread <= share)
         notes.append(f"less than {most:.1%} of the values cannot be read and count as missing".replace(".0%", "%"))
@@ -111,15 +111,15 @@ def _outside(fact: ColumnFacts, kind: Kind) -> list[str]:
     if used is None and kind.high - kind.low > MUCH * wide.width:  # as of ages of children
         times = about(float((kind.high - kind.low) / wide.width))
         return [
-            f"here all are from {show(wide.low)} to {show(wide.high)}; if anybody may know that, it needs {times} times"
-            " less noise"
+            f"all values in this file are from {show(wide.low)} to {show(wide.high)}; if anybody may know that, declare"
+            f" it: answers then need {times} times less noise"
         ]
     if used is None or not used.outside:
         return []
     times = about(float(wide.width / used.width))
     return [
         f"{percent(used.outside)} of the values lie outside and count as {show(kind.low)} or {show(kind.high)};"
-        f" low = {show(wide.low)}, high = {show(wide.high)} keeps all of them, with {times} times the noise"
+        f" low = {show(wide.low)}, high = {show(wide.high)} would keep them all, with {times} times the noise"
     ]
 
 

@@ -30,7 +30,7 @@ def check_file(path: Path) -> None:
     """Raise InvalidInputError for a pipe or a device. What is not there at all is said elsewhere."""
     if path.exists() and not (path.is_file() or path.is_dir()):
         raise InvalidInputError(
-            f"{show(path.name)} is a pipe or a device, which can be read only once, if it ever ends",
+            f"{show(path.name)} is a pipe or a device, not a file",
             f"write it to a file first: cat {path.name} > data.csv",
             "not-a-file",
         )
@@ -66,9 +66,9 @@ class _Growth:
         self._unpacked += len(data)
         if self._unpacked > max(FREE, GROWTH * self._packed):
             raise InvalidInputError(
-                f"{show(self._name)} has {self._packed:,} bytes and unpacks to more than {self._unpacked - 1:,},"
-                f" over {GROWTH} times as many",
-                "unpack it yourself if that is right, and name the unpacked file",
+                f"{show(self._name)} has {self._packed:,} bytes but unpacks to more than {self._unpacked - 1:,},"
+                f" over {GROWTH} times its size",
+                "if that is as it should be, unpack it yourself and name the unpacked file",
                 "too-large",
             )
         return data
@@ -133,7 +133,7 @@ def _number(letters: bytes) -> int:
 def _check_size(name: str, rows: int, columns: int) -> None:
     if rows * columns > MOST_CELLS:
         raise InvalidInputError(
-            f"the sheet in {name} reaches to row {rows:,} and column {columns:,}: {rows * columns:,} cells, and at most"
+            f"the sheet in {name} reaches to row {rows:,} and column {columns:,}: {rows * columns:,} cells, but at most"
             f" {MOST_CELLS:,} can be read",
             "delete cells far from the table (Ctrl+End goes to the last one), or save the sheet as CSV",
             "too-large",

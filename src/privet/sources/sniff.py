@@ -165,12 +165,14 @@ def doubts(path: Path, source: Source, ragged: int) -> tuple[str, ...]:
         alike = {mark: sum(row[0].count(mark) == names[0].count(mark) > 0 for row in rows) for mark in MARKS}
         mark = max(MARKS, key=lambda mark: alike[mark])
         if alike[mark] > len(rows) / 2:
-            return (f"there is one column, {show(names[0])}: if {show(mark)} divides it, give --delimiter {mark!r}",)
+            return (
+                f"the only column is {show(names[0])}: if {show(mark)} separates fields, give --delimiter {mark!r}",
+            )
     if not ragged:
         return ()
     other, many = _delimiter(path, source), "1 row has" if ragged == 1 else f"{ragged:,} rows have"
     first = f"give --delimiter {other!r}, or look" if other != source.delimiter else "look"
     return (
-        f"{many} more or fewer fields than the {len(names)} of the header: {first} for texts with a"
-        " delimiter or a line break, and for numbers with a decimal comma, that are not in quotes",
+        f"{many} more or fewer fields than the header, which has {len(names)}: {first} for texts with a delimiter"
+        " or a line break that are not in quotes, and for numbers with a decimal comma that are not",
     )

@@ -38,7 +38,7 @@ from privet.sources.relation import (
 )  # fmt: skip
 from privet.sources.rows import PIECE_NAME, as_text
 
-HINT = "check the name: these programs tell upper from lower case"
+HINT = "check the name: these programs distinguish upper and lower case"
 VALUES = 4_000_000  # values at a time, of all columns together
 FEWEST = 10_000  # rows at a time: to reach its rows, each piece reads over those of all pieces before it
 SPSS_DAY, OTHER_DAY = "1582-10-14", "1960-01-01"

@@ -52,10 +52,10 @@ class Grouped:
 
     def __str__(self) -> str:
         by = "" if self.column is None else f" by {self.column}"
-        ends = ", ".join(f"{about(error)} at epsilon {epsilon:g}" for epsilon, error in self.errors.items())
-        of = "the table" if self.column is None else "a group"
-        lost = "; no row is left out" if not self.left_out else f"; {percent(self.left_out)} of the rows are left out"
-        return f"a count{by} is off by about {ends}, where {of} has about {about(self.size)} rows{lost}"
+        ends = " and ".join(f"{about(error)} at epsilon {epsilon:g}" for epsilon, error in self.errors.items())
+        of = "the table" if self.column is None else "a typical group"
+        lost = "no rows are left out" if not self.left_out else f"{percent(self.left_out)} of the rows are left out"
+        return f"a count{by} is off by about {ends} ({of} has about {about(self.size)} rows; {lost})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,8 +88,8 @@ def find_unit(known: Mapping[str, ColumnFacts], rows: int) -> tuple[str | None, 
     passed = [name for name in named if name not in many and named[name][0]]
     if found is None and passed:
         return None, (
-            f"{show(passed[0])} has few different values, or few rows have one, so it is not taken for the person. If"
-            " it names the person, draft again with --unit"
+            f"{show(passed[0])} has few different values, or is empty in most rows, so it is not proposed as the unit."
+            " If it does identify people, draft again with --unit"
         )
     if found is not None and known[found].filled < rows:
         lost = percent(1 - known[found].filled / rows)

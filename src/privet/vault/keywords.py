@@ -14,7 +14,7 @@ from privet.spelling import did_you_mean
 P = ParamSpec("P")
 R = TypeVar("R")
 ELSEWHERE = {  # as vault.toml, the command line or other libraries say it
-    "rows_are_units": "unit=None: then each row is one person",
+    "rows_are_units": "unit=None (each row is one person)",
     "id": 'unit="patient_id"', "user": 'unit="patient_id"', "unit_column": 'unit="patient_id"',
     "privacy_unit": 'unit="patient_id"', "eps": "epsilon", "user_id": 'unit="patient_id"',
     "sep": "delimiter", "separator": "delimiter", "skiprows": "skip", "na_values": "missing",

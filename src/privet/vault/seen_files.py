@@ -52,10 +52,10 @@ class SeenFiles:
         noted = self._noted(table)
         if noted is not None and noted["files"] != self._marks(table):
             raise InvalidInputError(
-                f"table {show(table.name)}: its data were replaced or changed since version {table.version} was"
+                f"table {show(table.name)}: its files were replaced or changed since version {table.version} was"
                 f" declared: {_difference(noted['files'], self._marks(table))}",
-                f"run `privet check {self.folder.name} {table.name} --digest` if they are the same, moved or copied;"
-                f" {self._remedy(table, divides)}",
+                f"if the data are the same, only moved or copied, run `privet check {self.folder.name} {table.name}"
+                f" --digest`; {self._remedy(table, divides)}",
                 "data-changed",
             )
 
@@ -71,7 +71,7 @@ class SeenFiles:
             return False
         if self.backend.digest(table, bytes.fromhex(key)) != noted["digest"]:
             raise InvalidInputError(
-                f"table {show(table.name)}: its data are others than when version {table.version} was declared",
+                f"table {show(table.name)}: its data have changed since version {table.version} was declared",
                 self._remedy(table, divides),
                 "data-changed",
             )
@@ -81,7 +81,7 @@ class SeenFiles:
 
     def _remedy(self, table: Table, divides: bool) -> str:
         if divides:
-            return "if they are new, put the old ones back: they say in which part a unit is, and that never changes"
+            return "if they are new, put the old data back: they say which part each unit is in, and that never changes"
         return f"if they are new, run `privet update {self.folder.name} {table.name}`, which raises its version"
 
     def _marks(self, table: Table) -> list[list[Any]]:
@@ -121,7 +121,11 @@ def _difference(old: list[list[Any]], new: list[list[Any]]) -> str:
     """In words, for the owner."""
     names = [[one[0] for one in files] for files in (old, new)]
     if names[0] != names[1]:
-        return f"there were {len(old):,} files, now there are {len(new):,}" if len(old) != len(new) else "other files"
+        return (
+            f"there were {len(old):,} files, now there are {len(new):,}"
+            if len(old) != len(new)
+            else "the files have other names"
+        )
     one, other = next(pair for pair in zip(old, new, strict=True) if pair[0] != pair[1])
     if one[3] != other[3]:
         return f"{one[0]} had {one[3]:,} bytes, now it has {other[3]:,}"

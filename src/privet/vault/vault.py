@@ -372,7 +372,7 @@ class Vault:
         """Whether the owner lets this analyst ask."""
         if name and self._catalog.analysts == "granted" and self.ledger.granted(name) is None:
             raise RefusedQueryError(
-                f"this vault answers analysts who were granted a budget, and {show(name)} was not",
+                f"this vault answers only analysts with a budget of their own, and {show(name)} has none",
                 f"ask the owner to run `privet budget {self.folder.name} --grant {name} --epsilon E`",
                 "not-granted",
             )
@@ -613,7 +613,7 @@ def _kind(data: object, options: Mapping[str, Any]) -> Any:
     kind = options.get("kind") or kind_of(Path(data))
     if kind is None:
         raise InvalidInputError(
-            f"{show(str(data))} has no ending that says what it is",
+            f"{show(str(data))} does not show by its ending what kind of file it is",
             f"give kind= as one of {listed(set(OPTIONS) - {'memory'})}, or a file that ends in {', '.join(ENDINGS)}",
             "wrong-ending",
         )

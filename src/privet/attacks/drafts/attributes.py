@@ -159,7 +159,7 @@ class Attributes:
         if not name:
             name = f"group{sum(other.startswith('group') for other in self._dims) + 1}"
             shown = ", ".join(repr(label) for label in labels[:3])
-            self.asks.append(f"{table.place}: does everybody have exactly one of {shown}? The draft calls this {name}")
+            self.asks.append(f"{table.place}: does everybody have exactly one of {shown}? The draft calls it {name}")
         return self._alone(name, labels, table)
 
     def _by_title(self, table: TableDraft, labels: Sequence[str]) -> str:
@@ -189,7 +189,7 @@ class Attributes:
         if not others or known & {folded(label) for label in labels}:
             return name
         shown = ", ".join(map(repr, labels[:3]))
-        self.asks.append(f"{table.place}: how do the labels {shown} belong to those of {name} above?")
+        self.asks.append(f"{table.place}: how do the labels {shown} relate to those of {name} above?")
         return f"{name}_{sum(other.startswith(name) for other in self._dims) + 1}"
 
     # Values
@@ -205,7 +205,7 @@ class Attributes:
             attribute.kind = sort = "text"
         if sort == "text" and len(_overlapping(bands)) > 0:
             self.asks.append(
-                f"{name}: the labels {_overlapping(bands)[0]} overlap; say in [labels.{attribute.name}] how"
+                f"{name}: the labels {_overlapping(bands)[0]} overlap; say how in [labels.{attribute.name}]"
             )
         for dim, place in same if sort == "band" else ():
             pairs = _overlapping(band for label in dim.labels if (band := band_of(label)) is not None)
@@ -214,7 +214,7 @@ class Attributes:
                 self.asks.append(f"{place}: {what} Say in [labels.{attribute.name}] what they mean")
         if sort == "band" and attribute.open_end and attribute.name != "age":
             self.asks.append(
-                f"{name}: what is the largest number that anybody can have? The draft says {attribute.most}"
+                f"{name}: what is the highest value that anybody can have? The draft says {attribute.most}"
             )
         self.known[attribute.name] = attribute
         for dim, _ in sorted(same, key=lambda pair: not pair[0].unions):
@@ -249,7 +249,7 @@ class Attributes:
             if dim.rest:
                 shown = ", ".join(map(repr, list(dim.labels)[:3]))
                 self.asks.append(
-                    f"{place}: {shown} ... do not add up to the total; who is missing? {REST!r} stands for them"
+                    f"{place}: {shown}, ... do not add up to the total; who is missing? The draft calls them {REST!r}"
                 )
                 attribute.values[REST] = None
                 return
@@ -265,7 +265,10 @@ class Attributes:
             other = leaves(dim)
             if other != first and not (dim.rest and other < first):
                 shown = ", ".join(repr(label) for label in sorted(first ^ other)[:3])
-                self.asks.append(f"{attribute.name}: {same[0][1]} and {place} do not list the same values ({shown})")
+                self.asks.append(
+                    f"{attribute.name}: is it right that {same[0][1]}, and {place}, do not list the same values? Only"
+                    f" one of them has {shown}"
+                )
                 return
 
 

@@ -121,7 +121,7 @@ class Axis:
             self._place([*lone, *(node for node in siblings if node.children)], inner, given)
         for node in counted:
             if not self._adds_up([node], [node.children]) and not is_total(node.label):
-                self.asks.append(f"{self.what}: is {node.label!r} the total of what stands below it?")
+                self.asks.append(f"{self.what}: is {node.label!r} the total of the rows or columns below it?")
 
     def _is_cross(self, parents: Sequence[Node]) -> bool:
         """Whether the same labels stand below each of them."""
@@ -147,7 +147,7 @@ class Axis:
         same = [abs(one - two) <= self.slack * len(nodes) for one, two in known]
         if not known:
             shown = ", ".join(repr(node.label) for node in parents[:3])
-            self.asks.append(f"{self.what}: does each of {shown} divide everybody, or do they add up to everybody?")
+            self.asks.append(f"{self.what}: does each of {shown} divide all people, or do they add up to all people?")
             return True
         return all(same)
 
@@ -189,7 +189,7 @@ class Axis:
         """The categories that a label is made of."""
         if not node.children:
             if node.label in dim.labels or node.label in dim.unions:
-                self.asks.append(f"{self.what}: {node.label!r} stands there twice; which one is meant where?")
+                self.asks.append(f"{self.what}: {node.label!r} appears twice; what does each one mean?")
                 return []
             dim.labels[node.label] = None
             self._place([node], dim, given)
@@ -259,7 +259,7 @@ class Axis:
             if compared and not any(compared) and not self.slack:
                 if len(compared) > 1 or any(folded(label) in folded(text) for text in self.title):
                     return [label]
-                self.asks.append(f"{self.what}: is {label!r} the total of the others? Then write total = [{label!r}]")
+                self.asks.append(f"{self.what}: is {label!r} the total of the others? If so, write total = [{label!r}]")
         return []
 
     def _beside_sex(self, groups: list[Group], labels: list[str]) -> list[str]:
@@ -272,7 +272,7 @@ class Axis:
         compared = [one for whole in wholes for part in parts for one in self._compared(whole, [part])]
         if not compared or any(one < 0 for one in compared):
             return []
-        self.asks.append(f"{self.what}: is {others[0]!r} everybody, women and men?")
+        self.asks.append(f"{self.what}: is {others[0]!r} the total of women and men?")
         return others
 
     def _check_total(self, groups: list[Group], dim: Dim) -> None:
@@ -285,7 +285,7 @@ class Axis:
             dim.rest = True
         elif any(compared):
             shown = ", ".join(repr(label) for label in list(dim.labels)[:3])
-            self.asks.append(f"{self.what}: {shown} ... add up to more than the total; can one person be in several?")
+            self.asks.append(f"{self.what}: {shown}, ... exceed the total; can one person count in several of them?")
 
 
 def _belongs_below(nodes: Sequence[Node], parents: Sequence[Node], names: Sequence[str]) -> bool:

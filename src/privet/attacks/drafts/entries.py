@@ -65,7 +65,7 @@ class Entries:
         """An entry that cannot be read is no part of the draft."""
         page = table.block.page
         if len(self.titles) == MOST_ENTRIES:
-            self.asks.append(f"{page.name}: a draft has at most {MOST_ENTRIES} [[tables]]; the rest is not read")
+            self.asks.append(f"{page.name}: a draft can have at most {MOST_ENTRIES} [[tables]]; the rest is not read")
             return
         try:
             statistics_of(entry, self.document, self.reader, Sheet(page.name, page.name, page.cells))
@@ -81,7 +81,7 @@ class Entries:
         for table in self.tables:
             for mark, meaning in table.facts.marks.items():
                 if meanings.setdefault(mark, meaning) != meaning:
-                    self.asks.append(f"{mark!r} means different things on different sheets; here it is any number")
+                    self.asks.append(f"{mark!r} means different things on different sheets; here it can be any number")
                     meanings[mark] = Meaning()
         zeros = [mark for mark, meaning in meanings.items() if meaning.zero]
         hidden = list[dict[str, Any]]()
@@ -210,7 +210,7 @@ class Entries:
         if self._reads(reading, cell, totals):
             return True
         place = f"{table.block.page.name} {coordinate(row, column)}"
-        self.asks.append(f"{place}: {cell!r} means something else in another place. This row is not read")
+        self.asks.append(f"{place}: {cell!r} means something else elsewhere. This row is not read")
         return False
 
     def _reads(self, reading: Reading, text: str, totals: list[str]) -> bool:
@@ -255,8 +255,8 @@ class Entries:
             self.asks.append(f"{table.place}: is this table about people aged {found.text()} only, as its title says?")
             return [*year, age.condition(found.text())]
         if len(self.tables) > 1:
-            asked = f"is every table about people aged {found.text()}, as the title of this one?"
-            self.asks.append(f"{table.place}: {asked} If not, say it with where = ...")
+            asked = f"is every table about people aged {found.text()}, as the title of this one says?"
+            self.asks.append(f"{table.place}: {asked} If not, say so with where = ...")
         return year
 
     def _years(self) -> dict[str, str]:
@@ -270,7 +270,7 @@ class Entries:
         if len(known) < 2 or "year" in self.attributes.known:
             return {}
         self.asks.append(
-            f"Are the tables of {', '.join(known)} about different people, or people counted in each year?"
+            f"Are the tables of {', '.join(known)} about different people, or the same people counted each year?"
         )
         if len(found) < len(self.tables):
             return {}

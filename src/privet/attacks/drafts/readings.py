@@ -86,11 +86,9 @@ def read_table(block: Block, facts: Facts) -> TableDraft:
     for column in block.codes:
         if any(is_number(cell) or BELOW.fullmatch(str(cell)) for cell in block.number_cells(column)):
             name = coordinate(0, column)[:-1]
-            draft.asks.append(
-                f"{draft.place}: are the numbers in column {name} codes, which say the same as the labels?"
-            )
+            draft.asks.append(f"{draft.place}: are the numbers in column {name} only codes for the labels?")
     if guessed:
-        draft.asks.append(f"{draft.place}: does every text in the upper header row reach to the next one on its right?")
+        draft.asks.append(f"{draft.place}: does each upper heading cover all columns up to the next heading?")
     draft.times = times_of([*block.title, *(text for path in paths.values() for text in path)])
     _measures(draft, paths)
     _read_columns(draft, paths)
@@ -219,7 +217,7 @@ def _read_rows(draft: TableDraft) -> None:
     left = [row + 1 for row in block.rows if row not in read]
     if left:
         rows = f"row{'s' * (len(left) > 1)} {_listed(left)}"
-        draft.asks.append(f"{block.page.name}: what do the numbers in {rows} say, and of whom? They are not read")
+        draft.asks.append(f"{block.page.name}: what do the numbers in {rows} say, and about whom? They are not read")
 
 
 def _every(nodes: Iterable[Node]) -> Iterable[Node]:
@@ -258,11 +256,11 @@ def _bases(draft: TableDraft) -> None:
             if not said.base:
                 name = coordinate(0, column)[:-1]
                 draft.asks.append(
-                    f"{draft.place}: of whom are the percentages in column {name} a part? They are not read"
+                    f"{draft.place}: of which total are the percentages in column {name} taken? They are not read"
                 )
     for column in [column for column, said in draft.columns.items() if not said.measure]:
         shown = coordinate(0, column)[:-1]
-        draft.asks.append(f"{draft.place}: what do the numbers in column {shown} say? They are not read")
+        draft.asks.append(f"{draft.place}: what do the numbers in column {shown} mean? They are not read")
 
 
 def _key(readings: Iterable[Reading | None]) -> frozenset[tuple[int, str]]:

@@ -41,8 +41,8 @@ FEWEST = 5
 NEAREST = "Were they rounded to the nearest {base} (then write rounded = {base}), or up and down at random?"
 MOST_LINES = 200  # of a sheet of notes
 ALWAYS = (
-    "Does [attributes] list every value that anybody can have, and does none of them only group the values of another?",
-    "Is each count one of different people?",
+    "Does [attributes] list every value that anybody can have? And is no attribute only a grouping of another one?",
+    "Does each count include a person at most once?",
 )
 
 
@@ -59,7 +59,7 @@ class DraftRelease:
 
     def toml(self) -> str:
         """The text of the release file."""
-        head = "# A draft. Read it beside the tables: it may be wrong, also where nothing is asked.\n"
+        head = "# A draft. Read it beside the tables: it may be wrong even where nothing is asked.\n"
         keys = [
             f"{key} = {_value(value)}"
             for key, value in self.document.items()
@@ -67,7 +67,7 @@ class DraftRelease:
         ]
         lines = [head, *keys]
         for key, remark in (
-            ("questions", "  # delete each one that you have answered: until then no result is green"),
+            ("questions", "  # delete each one once you have answered it: while any is left, no result is green"),
             ("suppressed", ""),
         ):
             entries = self.document.get(key, [])
@@ -134,9 +134,7 @@ def draft_release(path: Path | str, folder: Path | None = None) -> DraftRelease:
     if prose:
         names = [page.name for page in prose]
         document["ignore"] = names
-        asks.append(
-            f"{', '.join(names)}: the draft ignores what has only text. Does it say nothing about single people?"
-        )
+        asks.append(f"{', '.join(names)}: only text, which the draft ignores. Does it say nothing about single people?")
     questions = tuple(dict.fromkeys([*ALWAYS, *asks]))
     document |= {"questions": list(questions), **entries.document}
     read = tables_of(document, folder)
@@ -161,7 +159,7 @@ def _pages(path: Path, folder: Path) -> tuple[list[Page], list[str]]:
         return [_csv_page(path, {"file": _relative(path, folder)})], []
     if path.suffix.lower() not in BOOKS:
         raise InvalidInputError(
-            f"{path.name} is no workbook that can be drafted",
+            f"no release file can be drafted from {path.name}",
             "save it as .xlsx, or its tables as CSV files",
             "wrong-ending",
         )
@@ -190,7 +188,7 @@ def _book_page(path: Path, name: str) -> Page:
     if look.formulas:
         (row, column), formula = next(iter(look.formulas.items()))
         raise InvalidInputError(
-            f"sheet {show(name)}: {len(look.formulas):,} formulas have no value in the file, such as {show(formula)} "
+            f"sheet {show(name)}: {len(look.formulas):,} formulas have no stored value, such as {show(formula)} "
             f"in {coordinate(row, column)}",
             "open the workbook in a spreadsheet program and save it, or write values instead of formulas",
             "formula-without-value",
@@ -239,11 +237,11 @@ def _tables(blocks: Sequence[Block], facts: Facts, asks: list[str]) -> Iterator[
         )
         if beside and below not in bodies:
             asks.append(
-                f"{block.page.name}: does row {below + 1} belong to the table above it? It is not read as a part of it"
+                f"{block.page.name}: does row {below + 1} belong to the table above it? It is not read as part of it"
             )
         if not block.header:
             rows = f"rows {block.rows[0] + 1} to {block.rows[-1] + 1}"
-            asks.append(f"{block.page.name}, {rows}: no row above names the columns. They are not read")
+            asks.append(f"{block.page.name}, {rows}: no row above them names the columns. They are not read")
             continue
         table = read_table(block, facts)
         asks += table.asks
@@ -262,11 +260,11 @@ def _marks(
         elsewhere = meaning_of(mark, everywhere)
         if elsewhere.sure and not meaning.sure:
             marks[mark] = elsewhere
-            asks.append(f"{page.name}: does {mark!r} mean what it means on another sheet?")
+            asks.append(f"{page.name}: does {mark!r} mean here what another sheet says it means?")
         elif not meaning.sure:
-            known = "which counts does it hide? Write below = ... if it is a rule, and kind"
-            unknown = "does it hide a number (which ones?), is it 0 (then list it in zeros), or was nothing counted?"
-            asks.append(f"{page.name}: what does {mark!r} mean: {known if meaning.kind else unknown}")
+            known = "Which counts does it hide? Write its kind and, if there is a threshold, below = ..."
+            unknown = "Does it hide numbers (which?), is it 0 (then list it in zeros), or was nothing counted?"
+            asks.append(f"{page.name}: what does {mark!r} mean? {known if meaning.kind else unknown}")
     return marks
 
 
@@ -280,7 +278,7 @@ def _facts(
     facts = Facts(marks, point, 0)
     if is_perturbed(notes):
         asks.append(
-            f"{page.name}: were numbers changed at random, as the notes say? Then none is exact, and no proof holds"
+            f"{page.name}: were numbers changed at random, as the notes say? If so, none is exact and no proof holds"
         )
     said, slack = _rounding(page, [number for block in blocks for number in _counts(block, facts)], notes, asks)
     return Facts(marks, point, slack), said
@@ -308,7 +306,7 @@ def _rounding(
             return {}, 0
         if any(number % base for number in counts):
             asks.append(
-                f"{page.name}: the notes speak of rounding to {base}, but not all counts are multiples; which are?"
+                f"{page.name}: the notes name rounding to {base}, but not all counts are multiples; which are rounded?"
             )
             return {}, base
         if not how:

@@ -41,9 +41,9 @@ def document_of(path: Path, kind: str) -> Iterator[Mapping[str, Any]]:
     """What a release file of this kind says. Whatever is refused inside is refused in the name of the file."""
     if kind == "tables" and path.suffix.lower() in TABLES:
         raise InvalidInputError(
-            f"{path.name} has tables; a release file says what they mean, and is what to attack",
+            f"{path.name} holds only tables; the attack needs a release file, which says what they mean",
             f"draft it with `privet describe {quote(str(path))} --release --out "
-            f"{quote(str(path.with_suffix('.toml')))}`, check the draft, and attack that",
+            f"{quote(str(path.with_suffix('.toml')))}`, check the draft, and attack the draft",
             "wrong-format",
         )
     try:

@@ -64,7 +64,7 @@ def check_reach(name: str, rows: int, columns: int, most: int = MOST_CELLS) -> N
     if rows * columns > most:
         raise InvalidInputError(
             f"{name} has at least {rows:,} rows and {columns:,} columns: {rows * columns:,} cells, more than {most:,}",
-            "delete what stands far from the tables (Ctrl+End goes to the last cell) and save, or move the tables to a "
+            "delete what is far from the tables (Ctrl+End goes to the last cell) and save, or move the tables to a "
             "sheet of their own",
             "too-large",
         )

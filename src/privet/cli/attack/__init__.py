@@ -78,7 +78,7 @@ def _remedies(limits: Sequence[str]) -> Iterator[str]:
     if any(not limit.endswith(("not used", "not audited", "not read", "not answered", WORDS)) for limit in limits):
         yield "try --seconds with more"
     if any(limit.endswith("not answered") for limit in limits):
-        yield "answer the questions in the mapping, and delete each one that is answered"
+        yield "answer the questions in the mapping, and delete each one once it is answered"
     if any(limit.endswith("not read") for limit in limits):
         yield "add what was not read to the mapping, or to its ignore = [...] if it is not published"
 

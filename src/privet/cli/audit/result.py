@@ -59,9 +59,11 @@ def _so_far(found: Audit | Checks, options: argparse.Namespace) -> int:
         print_json("checks" if hasattr(found, "checks") else "audit", told)
     elif found.violated:
         show(found, options)
-        print(f"\n{WORDS}: not all that was asked for was tried.")
+        print(f"\n{WORDS}: not everything asked for was tried.")
     else:
-        print(f"inconclusive: {WORDS}. Nothing contradicts the claim so far; not all that was asked for was tried.")
+        print(
+            f"inconclusive: {WORDS}. Nothing contradicts the claim so far; not everything that was asked for was tried."
+        )
     return STOPPED
 
 

@@ -143,8 +143,8 @@ def _best(answer: Answer, best: Best) -> list[str]:
     return [
         f"{best.groups:,} of {best.among:,} groups {'was' if best.groups == 1 else 'were'} chosen privately by {name},"
         " then measured: each interval holds by itself.",
-        f"With probability 95 % no group left out exceeds a group shown by more than {fixed(best.left_out, decimals)}"
-        f" in {name}{limits}.",
+        f"With probability 95 % no group that is left out exceeds one that is shown by more than"
+        f" {fixed(best.left_out, decimals)} in {name}{limits}.",
     ]
 
 

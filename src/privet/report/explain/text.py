@@ -67,7 +67,7 @@ def _protected(query: Query) -> list[str]:
     unit = one_line(table.unit)
     return [
         f"   Each {unit} with all its rows, {presence}.",
-        f"   At most {_first(query.priced, unit)}: rows beyond that are dropped, and so are rows without one.",
+        f"   At most {_first(query.priced, unit)}: rows beyond that are dropped, and so are rows without {unit}.",
         *_anew(query.priced, unit),
     ]
 
@@ -87,7 +87,9 @@ def _anew(asked: Priced, unit: str) -> list[str]:
     same = asked.bounds.in_all is None and measured.bounds.groups == measured.cells
     if asked.top is None or same:
         return []
-    return [f"   That is for the choice of groups. In the chosen groups at most {_counted(measured.bounds, unit)}."]
+    return [
+        f"   That limit is for the choice of groups. In the chosen groups at most {_counted(measured.bounds, unit)}."
+    ]
 
 
 def _choosing(query: Query, choosing: Choosing | None) -> list[str]:
@@ -139,8 +141,8 @@ def _best(best: Best) -> list[str]:
     return [
         f"   which groups: {best.groups:,} of {best.among:,}, chosen by {name} first; only these are measured, so no"
         " interval is widened",
-        f"     no group left out exceeds a group shown by more than {up(best.left_out)} in {name}, counted within the"
-        " limits above; another LIMIT is another question, with its own price",
+        f"     no group that is left out exceeds one that is shown by more than {up(best.left_out)} in {name}, counted"
+        " within the limits above; another LIMIT is another question, with its own price",
     ]
 
 
@@ -237,7 +239,7 @@ def _interval_cost(outlook: Outlook) -> str:
     """What the interval of a choice by rank costs the value."""
     if outlook.rows == outlook.rows_alone:
         return "its interval is free: from the end of the range to the value"
-    part = "a part" if outlook.noises[0].mechanism.endswith(INSIDE) else "a third"
+    part = "part" if outlook.noises[0].mechanism.endswith(INSIDE) else "a third"
     return (
         f"its interval reaches about {outlook.beyond:,} rows of rank to either side and takes {part} of the price;"
         f" with quantile_intervals=False the rank would be off by at most {outlook.rows_alone:,} rows"
@@ -309,7 +311,7 @@ def _advice(query: Query, facts: Explanation) -> list[str]:
     measures = len(query.priced.parts) - (facts.best is not None)
     if measures > 1:
         lines.append(
-            f"{measures} noisy numbers a group share the price: ask for fewer of them to get each with less noise."
+            f"{measures} noisy numbers per group share the price: ask for fewer of them to get each with less noise."
         )
     bounds = query.priced.bounds
     shown = facts.cells or bounds.groups if facts.best is None else facts.best.groups
