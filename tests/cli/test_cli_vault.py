@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +16,7 @@ from xml.etree import ElementTree
 import pytest
 from support.refusals import expect_code, failed
 
-from privet import cli
+from privet import cli, suggest
 from privet.backends.duckdb import DuckDb
 from privet.cli import ask, verb
 from privet.core.accountant import Budget
@@ -227,6 +228,60 @@ def test_check_tells_which_tables_can_be_read(vault: str, run: Run, fails: Fails
     expect_code("missing-file: 1 of 1 tables", fails(2, "check", vault))
     assert run("init", "empty", "--epsilon", "1")
     assert run("check", "empty") == "no table is declared yet\n"
+
+
+def test_check_prints_one_document_whatever_it_says(vault: str, run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.copy("visits.csv", "other.csv")
+    run("add", vault, "other.csv", "--columns", "visits.toml", "--name", "other")
+    Path("visits.csv").unlink()
+    for more in ([], ["--fit"]):
+        assert cli.main(["check", vault, "--json", *more]) == 2
+        said = capsys.readouterr()
+        assert said.err == ""
+        told = result(said.out, "check")  # which fails if anything stands beside it
+        problem = told["visits"]["problem"] if more else told["visits"]
+        assert "there is no file at" in problem
+        assert (told["other"]["fit"] is not None and told["visits"]["fit"] is None) if more else told["other"] is None
+
+
+def test_what_was_counted_in_the_data_is_printed_below_what_is_public(run: Run) -> None:
+    run("init", "v", "--epsilon", "1")
+    with Path("visits.csv").open("a") as file:
+        file.write("7,A,unknown\n" * 3)
+    public, line, private = run("add", "v", "visits.csv", "--columns", "visits.toml").partition(
+        "Everything above is public from now on.\n"
+    )
+    assert line
+    assert "note:" not in public
+    assert private.startswith("For you alone:\nnote: 'cost': 3 of 403 values cannot be read")
+
+
+@pytest.mark.parametrize(
+    ("place", "told"),
+    [
+        ((DuckDb, "ready"), "nothing was charged"),
+        ((DuckDb, "habits"), "stays charged"),
+        ((suggest, "_read"), "stays charged"),  # after everything is paid and stored
+    ],
+)
+def test_a_suggestion_that_is_stopped_says_whether_it_was_charged(
+    place: tuple[object, str],
+    told: str,
+    vault: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def stop(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as stopped:
+        stopped.setattr(*place, stop)
+        assert cli.main(["suggest", vault, COUNT, "--epsilon", "0.25"]) == 130
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert told in said.err
+    with open_vault(vault) as opened:
+        assert float(opened.budget.spent.epsilon) == (0 if told.startswith("nothing") else 0.25)
 
 
 def test_new_data_are_a_new_version(vault: str, run: Run, fails: Fails) -> None:

@@ -7,6 +7,7 @@ import datetime as dt
 import gzip
 import importlib
 import json
+import shutil
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -25,7 +26,7 @@ from privet.backends.duckdb import DuckDb
 from privet.catalog.declarations import Source, Table
 from privet.core.schema import Category, Date, Integer, Kind, Number, Text, Timestamp
 from privet.errors import InvalidInputError
-from privet.sources import attach, connect, relation, statistical, types_of
+from privet.sources import attach, connect, json_lines, relation, statistical, types_of
 from privet.sources.describing import describe
 from privet.sources.relation import spelled
 
@@ -316,6 +317,48 @@ def test_which_numbers_are_dates(kind: str, form: str, type_: str | None) -> Non
     assert statistical._moment(kind, form)[0] == type_
 
 
+@pytest.mark.parametrize(
+    ("name", "form", "ids"),
+    [
+        ("t.sav", "DATE11", [13_790_000_000.0, 13_790_000_005.0, 13_790_080_000.0]),
+        ("t.sav", "DATETIME20", [13_790_000_000.0, 13_790_000_000.000004, 13_790_000_001.0]),
+        ("t.dta", "%td", [100.25, 100.75, 101.0]),
+    ],
+)
+def test_days_and_times_that_would_be_one_unit_are_refused_as_units(
+    name: str, form: str, ids: list[float], connection: duckdb.DuckDBPyConnection, tmp_path: Path
+) -> None:
+    """They are kept by the day or the microsecond, so different people would become one."""
+    write = pyreadstat.write_sav if name == "t.sav" else pyreadstat.write_dta
+    write(pd.DataFrame({"id": ids, "x": [1.0, 2.0, 3.0]}), tmp_path / name, variable_format={"id": form})
+    kind: Any = "spss" if name == "t.sav" else "stata"
+    table = Table(name="t", source=Source(kind=kind, path=name), unit="id", columns={"x": Integer(0, 9)})
+    for use in (attach, types_of):
+        with raises_code(InvalidInputError, "unsupported-type: 'id'"):
+            use(connection, table, tmp_path, {})
+    both = {"id": Date("1900-01-01", "2029-12-31"), "x": Integer(0, 9)}
+    with pv.create(tmp_path / "v.privet", budget=pv.Budget(1)) as vault:
+        with raises_code(InvalidInputError, "unsupported-type: 'id'"):
+            vault.add_table("t", tmp_path / name, unit="id", columns=both)
+        assert not vault.tables
+        vault.add_table("t", tmp_path / name, unit=None, columns=both)  # as a column it may be a day
+
+
+def test_bytes_of_another_encoding(connection: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
+    """A transport file does not say in which encoding it is; the declaration does, by any name that Python knows."""
+    pyreadstat.write_xport(pd.DataFrame({"city": ["Zxrich", "Bern"]}), tmp_path / "t.xpt")
+    (tmp_path / "t.xpt").write_bytes((tmp_path / "t.xpt").read_bytes().replace(b"Zxrich", b"Z\xfcrich"))
+    rows = read(connection, tmp_path, {"city": Text()}, kind="sas", path="t.xpt", encoding="latin-1")
+    assert rows == [("Zürich",), ("Bern",)]
+
+
+def test_a_statistical_file_without_rows_is_a_table_without_rows(
+    connection: duckdb.DuckDBPyConnection, tmp_path: Path
+) -> None:
+    pyreadstat.write_sav(pd.DataFrame({"x": pd.Series([], dtype=float)}), tmp_path / "t.sav")
+    assert read(connection, tmp_path, {"x": Integer(0, 9)}, kind="spss", path="t.sav") == []
+
+
 def test_a_portable_file(connection: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
     pyreadstat.write_por(pd.DataFrame({"A": [1.0, 2.0], "B": ["x", "y"]}), tmp_path / "t.por")
     rows = read(connection, tmp_path, {"A": Integer(0, 9), "B": Text()}, kind="spss", path="t.por")
@@ -411,9 +454,59 @@ def test_a_column_that_no_line_has(tmp_path: Path) -> None:
         columns = {"a": pv.Integer(0, 9), "b": pv.Integer(0, 9)}
         with raises_code(InvalidInputError, "unknown-column: 'b'"):
             vault.add_table("t", tmp_path / "t.jsonl", unit="id", columns=columns)
-    (tmp_path / "t.json").write_text('[{"id": 1, "a": 5}]')
-    with raises_code(InvalidInputError, "empty"):
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ('[{"id": 1, "a": 5}]', "empty"),
+        ('\n[\n{"id": 1, "a": 5}\n,\n{"id": 2, "a": 6}\n]\n', "unsupported-format: jq"),
+        ('[{"id": 1},\n{"id": 2}\n]', "unsupported-format: jq"),
+    ],
+)
+def test_a_file_that_is_one_array_is_refused(text: str, code: str, tmp_path: Path) -> None:
+    """Some of its lines may be objects: rows of a file of which the others would be missing."""
+    (tmp_path / "t.json").write_text(text)
+    with raises_code(InvalidInputError, code):
         describe(tmp_path / "t.json")
+    with pv.create(tmp_path / "v.privet", budget=pv.Budget(1)) as vault:
+        with raises_code(InvalidInputError, "unsupported-format: jq"):
+            vault.add_table("t", tmp_path / "t.json", unit=None, columns={"id": Integer(0, 9)})
+        assert not vault.tables
+
+
+def test_a_draft_counts_the_lines_that_are_no_object(tmp_path: Path) -> None:
+    """An array that is not in the first line with text is such a line."""
+    lines = [f'{{"id": {number}, "a": {number % 7}}}' for number in range(50)]
+    (tmp_path / "t.jsonl").write_text("\n".join(["", *lines, '{"id": 5', "[1]", "", "null"]))
+    draft = describe(tmp_path / "t.jsonl")
+    assert [one for one in draft.remarks if one.startswith("3 lines are no JSON object")]
+    assert {"a"} <= set(draft.proposed.columns) <= {"id", "a"}
+    (tmp_path / "t.jsonl").write_text("\n".join(lines))
+    assert not [one for one in describe(tmp_path / "t.jsonl").remarks if "JSON" in one]
+
+
+def test_a_line_beyond_the_limit_is_no_row_and_its_rest_neither(
+    connection: duckdb.DuckDBPyConnection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(json_lines, "LONGEST", 40)
+    rest = '{"x": 2, "note": "' + "y" * 22 + '{"x": 3}' + " " * 100 + '{"x": 4}'
+    assert rest[40:].startswith('{"x": 3}')
+    (tmp_path / "t.jsonl").write_text(f'{{"x": 1}}\n{rest}\n{{"x": 5}}')
+    table = Table(name="t", source=Source(kind="json", path="t.jsonl"), unit=None, columns={"x": Integer(0, 9)})
+    raw = attach(connection, table, tmp_path, {})
+    assert connection.execute(f"SELECT x FROM {raw.relation}").fetchall() == [("1",), ("5",)]
+    assert raw.ragged == 1
+
+
+@pytest.mark.parametrize("name", ["t.arrow", "t.ipc", "t.db"])
+def test_a_draft_of_a_file_that_says_its_columns(name: str, tmp_path: Path) -> None:
+    (write_sqlite if name == "t.db" else write_arrow)(tmp_path / name)
+    proposed = describe(tmp_path / name).proposed
+    assert proposed.source.table == ("people" if name == "t.db" else None)  # the only one; a view is none
+    assert proposed.unit == "id"
+    assert {"age", "cost", "sex", "born", "seen"} <= set(proposed.columns)
+    assert isinstance(proposed.columns["born"], Date | Text if name == "t.db" else Date)
 
 
 @pytest.mark.parametrize("name", ["t.sav", "t.dta", "t.xpt", "t.sas7bdat", "t.por", "t.arrow", "t.feather", "t.sqlite"])
@@ -465,6 +558,22 @@ def test_changes_that_wait_in_a_log_are_read_and_noticed(tmp_path: Path) -> None
         names = sorted(file.name for file in tmp_path.iterdir())
         assert rows_in(backend, table) == 2
         assert sorted(file.name for file in tmp_path.iterdir()) == names
+
+
+def test_changes_that_wait_in_the_log_of_a_duckdb_file_are_noticed_by_a_vault(tmp_path: Path) -> None:
+    """Without the log the file is the same to the byte."""
+    other = duckdb.connect(str(tmp_path / "other.duckdb"))
+    other.execute("CREATE TABLE t AS SELECT range AS x FROM range(9)")
+    other.execute("CHECKPOINT")
+    shutil.copy(tmp_path / "other.duckdb", tmp_path / "t.duckdb")
+    with pv.create(tmp_path / "v.privet", budget=pv.Budget(1)) as vault:
+        vault.add_table("t", tmp_path / "t.duckdb", unit=None, columns={"x": Integer(0, 9)}, table="t")
+        other.execute("INSERT INTO t VALUES (5)")
+        shutil.copy(tmp_path / "other.duckdb.wal", tmp_path / "t.duckdb.wal")
+        with raises_code(InvalidInputError, "data-changed: 't'"):
+            vault.sql("SELECT COUNT(*) AS n FROM t", epsilon=1).release()
+        assert vault.budget.spent.epsilon == 0
+    other.close()
 
 
 def rows_in(backend: DuckDb, table: Table) -> int:

@@ -109,6 +109,22 @@ def test_a_sheet_with_a_cell_less_far(far: str, vault: Vault, tmp_path: Path) ->
     vault.add_table("t", tmp_path / "t.xlsx", unit=None, columns=COLUMNS)
 
 
+def binary(path: Path, sheet: bytes) -> Path:
+    with zipfile.ZipFile(path, "w") as made:
+        made.writestr("xl/worksheets/sheet1.bin", sheet)
+    return path
+
+
+def test_a_binary_sheet_says_how_far_it_reaches(vault: Vault, tmp_path: Path) -> None:
+    """Rows and columns are counted from 0."""
+    start = b"\x81\x01\x00" + limits.SIZE_RECORD
+    far = b"".join(number.to_bytes(4, "little") for number in (0, 2**20 - 1, 0, 32))
+    refused(vault, binary(tmp_path / "t.xlsb", start + far), "too-large: 1,048,576 … 33 … 34,603,008")
+    less = b"".join(number.to_bytes(4, "little") for number in (0, 2**20 - 1, 0, 31))
+    for sheet in (start + less, b"\x81\x01\x00"):
+        limits.check_book(binary(tmp_path / "t.xlsb", sheet))  # raises nothing
+
+
 def test_cells_of_which_only_the_format_is_far_do_no_harm(vault: Vault, tmp_path: Path) -> None:
     made = openpyxl.Workbook()
     made.active["A1"], made.active["A2"] = "x", 5

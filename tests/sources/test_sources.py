@@ -286,6 +286,33 @@ def test_the_fast_reader_is_used(shared: duckdb.DuckDBPyConnection, tmp_path: Pa
         assert compare_readers(shared, table_of({"a": Text(), "b": Text()}, path=str(path)), path)
 
 
+class OtherCount:
+    """A connection on which several threads count another number of rows than one thread reads."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self._connection, self.asked = connection, 0
+
+    def execute(self, sql: str, *given: Any) -> Any:
+        if "SELECT count(*)" not in sql or "parallel = True" not in sql:
+            return self._connection.execute(sql, *given)
+        self.asked += 1
+        return self._connection.execute("SELECT 99")
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._connection, name)
+
+
+def test_where_threads_count_other_rows_the_fast_reader_is_not_used(
+    connection: duckdb.DuckDBPyConnection, tmp_path: Path
+) -> None:
+    """What it had read is gone, and every row is there once."""
+    (tmp_path / "data.csv").write_text("a,b\n1,2\n3,4\n")
+    other: Any = OtherCount(connection)
+    raw = attach(other, table_of({"a": Text(), "b": Text()}), tmp_path, {})
+    assert other.asked == 1
+    assert rows_of(connection, raw) == [("1", "2"), ("3", "4")]
+
+
 @pytest.mark.parametrize(
     ("preamble", "skip"), [('"Ward list\nof 2024"\n', 2), ('"Ward list\n', 1), ('"a ""b"" c"\n', 1), ("", 0)]
 )

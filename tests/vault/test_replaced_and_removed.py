@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,10 @@ import pytest
 from support.refusals import raises_code
 
 import privet as pv
+from privet.catalog import vault_file
 from privet.errors import InvalidInputError, PrivetError, RefusedQueryError, TableUnavailableError
 from privet.sources.describing import describe
-from privet.vault import Vault
+from privet.vault import Vault, seen_files
 
 COUNT = "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"
 COLUMNS = {"ward": pv.Category(["A", "B"]), "age": pv.Integer(0, 120)}
@@ -142,6 +144,54 @@ def test_notes_that_are_gone_or_damaged(vault: Vault) -> None:
     assert json.loads((vault.folder / "files.json").read_text())["tables"]["visits"]["digest"]
 
 
+def test_a_digest_of_files_that_are_the_same_writes_nothing(vault: Vault) -> None:
+    before = (vault.folder / "files.json").stat()
+    vault.check("visits", digest=True)
+    assert (vault.folder / "files.json").stat() == before
+
+
+def test_of_tables_in_memory_nothing_is_noted(tmp_path: Path) -> None:
+    with pv.create(tmp_path / "v.privet", budget=pv.Budget(10)) as vault:
+        vault.add_table("visits", {"age": [1, 2]}, unit=None, columns={"age": pv.Integer(0, 120)})
+        vault.check("visits", digest=True)
+        assert vault.sql("SELECT COUNT(*) AS n FROM visits", epsilon=1).release().rows
+        assert vault.remove_table("visits") == 1
+        assert not (vault.folder / "files.json").exists()
+
+
+def test_notes_that_cannot_be_written(vault: Vault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then files are compared with what was noted before."""
+    write(tmp_path)
+    os.utime(tmp_path / "visits.csv", ns=(1, 1))
+    with monkeypatch.context() as full:
+        full.setattr(seen_files, "replace_file", _full)
+        with raises_code(InvalidInputError, "cannot-write: files.json"):
+            vault.check("visits", digest=True)
+    replaced(vault)
+
+
+def _full(*_: Any, **__: Any) -> None:
+    raise OSError
+
+
+def test_an_update_that_was_stopped_blesses_no_other_data(
+    vault: Vault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever stops it before the new version is declared: the files are those of no version."""
+
+    def stop(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    write(tmp_path, 400)
+    with monkeypatch.context() as stopped:
+        stopped.setattr(vault_file, "write", stop)
+        with pytest.raises(KeyboardInterrupt):
+            vault.update_table("visits")
+    with pv.open(vault.folder) as again:
+        assert again.tables["visits"].version == 1
+        replaced(again)
+
+
 # ---- removed tables --------------------------------------------------------------------------------------------------
 
 
@@ -186,6 +236,25 @@ def test_hand_edits_cannot_bring_an_old_version_back(vault: Vault, tmp_path: Pat
     toml.write_text(toml.read_text().replace("version = 2", "version = 1").replace("visits = 1", "Visits = 1"))
     with raises_code(InvalidInputError, "too-small: 'visits'"):
         pv.open(vault.folder)
+
+
+def test_a_version_that_is_made_up_does_not_bring_a_deleted_table_back(vault: Vault) -> None:
+    """Which versions the ledger has answers about is not known any more; it could be this one."""
+    vault.sql(COUNT, epsilon=1).release()
+    vault.close()
+    old, toml = vault.tables["visits"], vault.folder / "vault.toml"
+    toml.write_text(toml.read_text().partition("[tables")[0])
+    with pv.open(vault.folder) as again:
+        assert not again.tables
+        for version in (1, 3):
+            with raises_code(InvalidInputError, "declaration-changed: 'visits' … [removed]"):
+                again.declare(replace(old, version=version))
+        assert not again.tables
+
+
+def test_a_vault_in_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    with raises_code(InvalidInputError, "vault-missing: pv.create"):
+        pv.open(tmp_path / "nowhere" / "v.privet")
 
 
 def test_a_name_keeps_its_unit_and_a_ledger_its_kind_of_unit(vault: Vault, tmp_path: Path) -> None:

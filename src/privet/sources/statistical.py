@@ -8,6 +8,7 @@ file's head, as types do: no row decides it.
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -206,8 +207,9 @@ def _pieces(source: Source, path: Path, names: Sequence[str]) -> Iterator[dict[s
 
 def _read(path: Path, source: Source, **options: Any) -> tuple[dict[str, list[Any]], Any]:
     library = extra("pyreadstat", "a SAS, SPSS or Stata file")
-    if source.encoding != "utf-8":  # otherwise its own
-        options["encoding"] = source.encoding
+    encoding = codecs.lookup(source.encoding).name  # not all names that Python knows are known to the library
+    if encoding != "utf-8":  # otherwise its own
+        options["encoding"] = encoding
     try:
         piece, head = getattr(library, READERS.get(path.suffix.lower(), READERS[source.kind]))(
             str(path), disable_datetime_conversion=True, output_format="dict", **options

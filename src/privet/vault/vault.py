@@ -230,7 +230,7 @@ class Vault:
             kept = {} if _kind(data, changes) != old.source.kind else _given(old.source)
             declared["source"] = self._source(data, {**kept, **changes})
         elif changes:
-            declared["source"] = replace(old.source, **_options(changes))
+            declared["source"] = replace(old.source, **changes)
         table = replace(old, **declared, version=old.version + 1)
         return self._keep(Catalog.updated, table, data)
 
@@ -525,7 +525,7 @@ class Vault:
 
     def _source(self, data: object, options: Mapping[str, Any]) -> Source:
         """A path is told by its ending; everything else is a data frame."""
-        rest = {name: value for name, value in _options(options).items() if name != "kind"}
+        rest = {name: value for name, value in options.items() if name != "kind"}
         kind = _kind(data, options)
         if kind == "memory":
             return Source(kind=kind, **rest)
@@ -597,13 +597,6 @@ class Vault:
         finally:
             if trial is not self._backend:
                 trial.close()
-
-
-def _options(options: Mapping[str, Any]) -> Mapping[str, Any]:
-    for name in options:
-        if name not in SOURCE:
-            raise unknown_keyword(name, SOURCE)
-    return options
 
 
 def _kind(data: object, options: Mapping[str, Any]) -> Any:
