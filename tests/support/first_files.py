@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-DATA = os.environ.get("PRIVET_DATA")
+DATA = os.environ.get("PRIVET_DATA") and str(Path(os.environ["PRIVET_DATA"]).resolve())  # tests change the folder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
