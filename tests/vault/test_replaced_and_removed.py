@@ -144,6 +144,31 @@ def test_notes_that_are_gone_or_damaged(vault: Vault) -> None:
     assert json.loads((vault.folder / "files.json").read_text())["tables"]["visits"]["digest"]
 
 
+ODD = '{"tables": {"visits": {"version": "1", "files": [], "digest": ""}}}'
+
+
+@pytest.mark.parametrize("text", ["[]", "{}", '{"tables": {"visits": {}}}', ODD])
+def test_notes_of_another_shape(text: str, vault: Vault) -> None:
+    (vault.folder / "files.json").write_text(text)
+    with raises_code(InvalidInputError, "vault-unreadable: files.json"):
+        vault.check("visits")
+
+
+def test_without_notes_nothing_is_compared_and_the_table_of_parts_is_not_noted_anew(tmp_path: Path) -> None:
+    write(tmp_path)
+    with pv.create(tmp_path / "v.privet", budget=pv.Budget(10)) as vault:
+        vault.add_table("visits", tmp_path / "visits.csv", unit=None, columns=COLUMNS)
+        assert vault.check("visits", digest=True)
+        (vault.folder / "files.json").unlink()
+        assert not vault.check("visits", digest=True)
+        assert vault.check("visits", digest=True)  # it was noted
+        vault.partition("visits", "ward")
+        (vault.folder / "files.json").unlink()
+        for _ in range(2):
+            assert not vault.check("visits", digest=True)
+        assert not (vault.folder / "files.json").exists()
+
+
 def test_a_digest_of_files_that_are_the_same_writes_nothing(vault: Vault) -> None:
     before = (vault.folder / "files.json").stat()
     vault.check("visits", digest=True)
