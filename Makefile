@@ -67,7 +67,10 @@ evidence: $(READY) bench peers mutate rest
 	$(BIN)/python benchmarks/query_kills.py --json docs/evidence/full-path-kills.json
 	$(BIN)/python benchmarks/owner_kills.py --kills 60 --json docs/evidence/owner-kills.json
 	$(BIN)/python benchmarks/intervals.py --json docs/evidence/coverage.json
+	$(BIN)/python benchmarks/top.py --json docs/evidence/top.json
+	$(BIN)/python benchmarks/quantiles.py --json docs/evidence/quantiles.json
 	$(BIN)/python benchmarks/questions.py --json docs/evidence/questions-50.json
+	$(BIN)/python benchmarks/first_hour.py --json docs/evidence/first-hour.json
 	$(BIN)/python benchmarks/accuracy.py --json docs/evidence/accuracy.json
 	$(BIN)/python benchmarks/audit_queries.py --json docs/evidence/full-path-audit.json
 	$(BIN)/python benchmarks/gallery.py --seeds 20 --twin-seconds 1.6 --processor-time --json docs/evidence/gallery.json
@@ -95,6 +98,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/plans.py --json docs/evidence/plans-speed.json
 	$(BIN)/python benchmarks/pseudonyms.py --json docs/evidence/pseudonyms.json
 	$(BIN)/python benchmarks/release_path.py --json docs/evidence/release-path.json
+	$(BIN)/python benchmarks/reading.py --json docs/evidence/reading.json
 
 # Compares Privet with other engines: speed, and error at equal privacy. Builds .venv-peers-NAME, and reads real data
 # from PRIVET_DATA.

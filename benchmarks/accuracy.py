@@ -10,8 +10,10 @@ the data (averages, variances), ratios are given at several means and spreads. V
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from statistics import NormalDist
 from typing import Any
@@ -21,8 +23,8 @@ from evidence import Evidence, options, parse
 from privet.core.accountant import Budget, rho_cap
 from privet.core.expression import Column, Not
 from privet.core.expression import IsNull as Missing
-from privet.core.measures import Role
-from privet.core.parts import Gauge, keys_for
+from privet.core.measures import Measure, Role
+from privet.core.parts import Gauge, Setting, keys_for
 from privet.core.plan import Aggregate, Function, Plan
 from privet.core.schema import Integer
 from privet.core.sensitivity import Bounds
@@ -30,7 +32,7 @@ from privet.core.unit import Neighbors
 from privet.estimates.calibration import gaussian_for
 from privet.estimates.priced import Priced, outline
 from privet.estimates.pricing import Price, Way, ask
-from privet.estimates.split import costs, error
+from privet.estimates.split import costs, error, variance
 
 WIDTH = 100
 KINDS = {"x": Integer(0, WIDTH), "y": Integer(0, WIDTH)}
@@ -232,9 +234,15 @@ def covariances() -> Iterator[Row]:
 
 
 def quantiles() -> Iterator[Row]:
-    """Every quantile at its share of the price, beside one level of a recursion at a time."""
-    for m in (3, 9, 19):
-        yield {"quantiles": m, "split_to_recursion": m / math.ceil(math.log2(m + 1))}
+    """Every quantile at its share of the price, beside one inside the other."""
+    for relation, gauge, m in itertools.product(Neighbors, Gauge, (3, 9, 19)):
+        setting = Setting(cells=1, bounds=Bounds(groups=1, rows=1, neighbors=relation))
+        shares = tuple(Fraction(n, m + 1) for n in range(1, m + 1))
+        one = Measure(role=Role.QUANTILE, value=Column("x"), high=WIDTH, quantile=Fraction(1, 2))
+        apart = [variance(replace(one, quantile=share), setting, gauge) for share in shares]
+        nested = m * variance(replace(one, quantiles=shares), setting, gauge)
+        ratio = error(apart, gauge, Fraction(1)) / error([nested], gauge, Fraction(1))
+        yield {"relation": str(relation), "gauge": gauge.value, "quantiles": m, "apart_to_nested": math.sqrt(ratio)}
 
 
 def keys(most: Sequence[int]) -> Iterator[Row]:

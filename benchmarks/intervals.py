@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,9 +31,24 @@ from evidence import Evidence, mapped, options, parse
 from privet.backends import Spread
 from privet.core.accountant import Budget
 from privet.core.evaluate import evaluate
-from privet.core.expression import And, Arithmetic, Case, Column, Compare, Expression, Literal, Quotient, Relation, Sign
+from privet.core.expression import (
+    And,
+    Arithmetic,
+    Case,
+    Column,
+    Compare,
+    Exponential,
+    Expression,
+    Literal,
+    Quotient,
+    Relation,
+    Root,
+    Sign,
+)
+from privet.core.laws import Choices, DiscreteGaussian, DiscreteLaplace, Top
 from privet.core.measures import Measure, Role
-from privet.core.plan import Aggregate, Computed, Function, Key, Order, Plan
+from privet.core.parts import Part
+from privet.core.plan import Aggregate, Computed, Function, Key, Order, Plan, Total
 from privet.core.ranks import rank, rows_off
 from privet.core.schema import Category, Integer, Kind, Text
 from privet.core.sensitivity import Bounds
@@ -47,6 +63,7 @@ from privet.estimates.pricing import Price, ask
 from privet.estimates.publication import AS_PRINTED, AS_RELEASED, Publication
 from privet.noise.fast import sampler
 from privet.noise.ranked import RankLoss, choose_by_rank, flip_by_rank
+from privet.noise.top import choose_top
 from privet.stats.binomial import share as share_of
 from privet.stats.intervals import Interval, difference
 from privet.stats.roc import roc
@@ -84,6 +101,7 @@ class Kinds:
     """So many groups with the same rows, each of them a trial."""
 
     groups: int
+    bounds: Bounds = ONE
 
     @property
     def names(self) -> list[str]:
@@ -98,7 +116,7 @@ class Kinds:
         keys = tuple(Key(name=name, value=Column(name)) for name in more.pop("keys", ("g",)))
         names = [item.name for item in (*keys, *aggregates, *more.get("computed", ()))]
         plan = Plan(**{"table": "t", "keys": keys, "aggregates": aggregates, "outputs": tuple(names), **more})
-        return ask(outline(weighted(plan, "w") if weight else plan, self.declared, ONE), Budget(3, 1e-9), price)
+        return ask(outline(weighted(plan, "w") if weight else plan, self.declared, self.bounds), Budget(3, 1e-9), price)
 
 
 def of(function: Function, name: str = "v", column: str = "x", second: str | None = None) -> Aggregate:
@@ -228,6 +246,7 @@ class Plain:
     aggregates: tuple[Aggregate, ...]
     shown: str = "v"
     computed: tuple[Computed, ...] = ()
+    totals: tuple[Total, ...] = ()  # of all groups, which have the same rows
     weight: bool = False
     publication: Publication = AS_RELEASED
 
@@ -243,7 +262,12 @@ def _ratio(top: str, bottom: str) -> Computed:
     return Computed(name="r", value=Quotient(Column(top), Column(bottom)))
 
 
+def _real(value: Expression) -> Computed:
+    return Computed(name="r", value=value)
+
+
 COUNTED = of(Function.COUNT, "n")
+PART = Arithmetic(Sign.MULTIPLY, Column("v"), Literal(Fraction(1, 100)))
 SPREADS = (Function.VAR_POP, Function.VAR_SAMP, Function.STDDEV_POP, Function.STDDEV_SAMP)
 PAIRS = (Function.COVAR_POP, Function.COVAR_SAMP, Function.CORR)
 LARGER = Compare(Relation.GREATER, Column("n"), Literal(Fraction(3)))
@@ -272,6 +296,21 @@ PLAIN = (
         shown="r",
         computed=(Computed(name="r", value=Case(((LARGER, Column("v")),), Column("n"))),),
     ),
+    Plain(
+        name="share of a total",
+        aggregates=(N,),
+        shown="r",
+        computed=(_ratio("n", "whole"),),
+        totals=(Total(name="whole", aggregate="n"),),
+    ),
+    Plain(
+        name="REGR_SLOPE",
+        aggregates=(of(Function.COVAR_POP, second="y"), of(Function.VAR_POP, "s")),
+        shown="r",
+        computed=(_ratio("v", "s"),),
+    ),
+    Plain(name="EXP(AVG / 100)", aggregates=(of(Function.AVG),), shown="r", computed=(_real(Exponential(PART)),)),
+    Plain(name="SQRT(COUNT)", aggregates=(COUNTED,), shown="r", computed=(_real(Root(Column("n"), 2)),)),
     Plain(name="weighted COUNT", aggregates=(N,), shown="n", weight=True),
     Plain(name="weighted SUM", aggregates=(of(Function.SUM),), weight=True),
     Plain(name="weighted AVG", aggregates=(of(Function.AVG),), weight=True),
@@ -281,9 +320,10 @@ PLAIN = (
 
 
 def plain(case: Plain, price: Price, kinds: Kinds, tables: int, rows: Rows) -> Hits:
-    asked = kinds.asked(price, *case.aggregates, computed=case.computed, weight=case.weight)
+    asked = kinds.asked(price, *case.aggregates, computed=case.computed, totals=case.totals, weight=case.weight)
     read = asked.plan
     known: dict[str, Any] = {one.name: truth(one, rows) for one in read.aggregates}
+    known |= {total.name: kinds.groups * known[total.aggregate] for total in read.totals}
     for column in read.computed:
         known[column.name] = evaluate(column.value, known)
     hits: list[float | None] = []
@@ -320,30 +360,43 @@ KEYS = {  # how many thresholds, half widths and people more a key has
 }
 
 
-def keys(thresholds: int, widths: int, more: int, tables: int, kinds: Kinds) -> Hits:
+def keys(law: str, place: tuple[int, int, int], tables: int, kinds: Kinds) -> Hits:
     """Given that noise lifts the number of people over the threshold."""
-    asked = kinds.asked(replace(PRICES["Laplace"], delta="1e-10"), PEOPLE, keys=("t",))
-    part = asked.parts[-1]
+    asked = kinds.asked(replace(PRICES[law], delta="1e-10"), PEOPLE, keys=("t",))
+    part, (thresholds, widths, more) = asked.parts[-1], place
     assert part.threshold is not None
     people = thresholds * part.threshold + widths * half_width(part.law, SHARE) + more  # type: ignore[arg-type]
-    lacking = max(part.threshold - people, 0)
-    draws = sampler(part.law).draw(4 * tables * kinds.groups)  # type: ignore[arg-type]
-    if lacking:  # what is above a limit has the law of what is above 0: noise has no memory
-        draws = draws[draws >= 0] + lacking
+    draws = lifted(part.law, max(part.threshold - people, 0), 4 * tables * kinds.groups)  # type: ignore[arg-type]
     shown = [int(people + noise) for noise in draws if people + noise >= part.threshold][: tables * kinds.groups]
     table = asked.showing([(f"t{place}",) for place in range(len(shown))])
     vectors = [[0] * len(shown) for _ in asked.parts[:-1]] + [shown]
     return added(distance(row.line["n"], Fraction(people)) for row in rows_of(table, vectors, SHARE))
 
 
+def lifted(law: DiscreteLaplace | DiscreteGaussian, lacking: int, size: int) -> np.ndarray[Any, Any]:
+    """Noise, given that it is not below `lacking`."""
+    if not lacking:
+        return np.asarray(sampler(law).draw(size))
+    if isinstance(law, DiscreteLaplace):  # what is above a limit has the law of what is above 0: noise has no memory
+        draws = np.asarray(sampler(law).draw(size))
+        return draws[draws >= 0] + lacking
+    values = lacking + np.arange(12 * math.ceil(math.sqrt(law.variance)))
+    weights = np.exp((lacking**2 - values.astype(float) ** 2) / (2 * float(law.variance)))
+    return np.random.default_rng(20).choice(values, size, p=weights / weights.sum())
+
+
 def other(price: Price, tables: int, kinds: Kinds, rows: Rows) -> Hits:
-    """The row of the rest, and the shown groups beside it."""
+    """The row of the rest, and two groups beside it that have far more people than the threshold."""
     asked = kinds.asked(replace(price, delta="1e-10"), N, keys=("t",), other="elsewhere")
     table = asked.showing([("here",), ("there",)])
+    people, law = 10 * table.parts[-1].threshold, table.parts[-1].law  # type: ignore[operator]
+    true = {"here": people, "there": people, "elsewhere": len(rows)}
     hits: list[float | None] = []
     for _ in range(tables * kinds.groups // 3):
         counts = noisy(replace(table, parts=table.parts[:-1]), [rows] * 3)
-        hits += [distance(row.line["n"], Fraction(len(rows))) for row in rows_of(table, [*counts, [99, 99]], SHARE)]
+        shown = [people + int(more) for more in sampler(law).draw(2)]  # type: ignore[arg-type]
+        found = rows_of(table, [*counts, shown], SHARE)
+        hits += [distance(row.line["n"], Fraction(true[row.line["t"]])) for row in found]  # type: ignore[index]
     return added(hits)
 
 
@@ -415,6 +468,37 @@ def _true(case: Chosen, asked: Priced, row: Row, rows: Rows, kinds: Kinds) -> Fr
     return truth(aggregate, rows if row.level else tuple(rows) * kinds.groups)
 
 
+FIRST = (  # one unit may be in all groups: there a choice errs less
+    Chosen(name="LIMIT 3, groups chosen first", more=top()),
+    Chosen(name="LIMIT 3, groups chosen first, their AVG", more=top(), aggregates=(N, of(Function.AVG)), shown="v"),
+    Chosen(name="LIMIT 3, groups chosen first by a SUM", more=top("v"), aggregates=(of(Function.SUM),), shown="v"),
+)
+
+
+def first(case: Chosen, price: Price, tables: int, kinds: Kinds) -> Hits:
+    """Groups that are chosen by their scores and measured anew: each interval by itself. All groups have equal rows but
+    one, which has a row more in each table than in the one before."""
+    wide = replace(kinds, groups=max(kinds.groups, FEW))
+    wide = replace(wide, bounds=replace(ONE, groups=wide.groups))
+    asked = wide.asked(price, *case.aggregates, **case.more)
+    *parts, last = asked.parts
+    assert isinstance(last.law, Top)
+    rows: Rows = ((-20, 50, 1), (100, -50, 4)) * (MIDDLE // 2)
+    aggregate = next(one for one in asked.plan.aggregates if one.name == case.shown)
+    score = replace(last.measure, role=last.measure.score, score=None)  # type: ignore[arg-type]
+    hits: list[float | None] = []
+    for table in range(tables):
+        cells: list[Rows] = [rows, (*rows, *((100, 50, 4),) * (table % 20)), *[rows] * (wide.groups - 2)]
+        places = sorted(choose_top([exact(score, tuple(cell)) for cell in cells], last.law))
+        keys = list(asked.cells.keys())
+        shown = asked.showing([keys[place] for place in places])
+        vectors = noisy(replace(asked, parts=tuple(parts)), [cells[place] for place in places])
+        true = {keys[place]: truth(aggregate, cells[place]) for place in places}
+        for row in rows_of(shown, [*vectors, []], SHARE, case.publication):
+            hits.append(distance(row.line[case.shown], true[(row.line["g"],)]))  # type: ignore[index]
+    return added(hits)
+
+
 # Quantiles: by how many rows the rank is off
 
 
@@ -436,24 +520,29 @@ def ranks(quantile: Fraction | None, trials: int, values: Sequence[int], kinds: 
     return added(hits)
 
 
-def spans(aggregate: Aggregate, price: Price, trials: int, values: Sequence[int], kinds: Kinds) -> Hits:
+def spans(aggregates: Sequence[Aggregate], price: Price, trials: int, values: Sequence[int], kinds: Kinds) -> Hits:
     """Intervals in values: they must hold both values between which the exact one is interpolated."""
-    asked = kinds.asked(price, aggregate, keys=())
+    asked = kinds.asked(price, *aggregates, keys=())
     where, counts = np.unique(np.array(values, np.int64), return_counts=True)
-    spread, noise = Spread(where, counts), FreshNoise()
-    share = {Function.MIN: Fraction(0), Function.MAX: Fraction(1)}.get(aggregate.function, aggregate.quantile)
-    place, ordered = (share or Fraction(0)) * (len(values) - 1), sorted(values)
-    first, last = ordered[math.floor(place)], ordered[math.ceil(place)]
+    spread, ordered = Spread(where, counts), sorted(values)
     hits = []
     for _ in range(trials):
-        noisy = [[noise.choose(spread, part.measure, part.law)] for part in asked.parts]  # type: ignore[arg-type]
-        (row,) = rows_of(asked, noisy, SHARE)
-        item = row.line["q"]
-        assert isinstance(item, Estimate)
-        ends = (item.low, item.high)
-        missing = item.low is None or item.high is None
-        hits.append(math.inf if missing else max(from_middle(*ends, value) for value in (first, last)))
+        (row,) = rows_of(asked, [_placed(spread, part) for part in asked.parts], SHARE)
+        for one in aggregates:
+            share = {Function.MIN: Fraction(0), Function.MAX: Fraction(1)}.get(one.function, one.quantile)
+            place, item = (share or Fraction(0)) * (len(values) - 1), row.line[one.name]
+            assert isinstance(item, Estimate)
+            missing = item.low is None or item.high is None
+            beside = (ordered[math.floor(place)], ordered[math.ceil(place)])
+            hits.append(math.inf if missing else max(from_middle(item.low, item.high, value) for value in beside))
     return added(hits)
+
+
+def _placed(spread: Spread, part: Part) -> list[int]:
+    """What the engine chooses for one part, of one group."""
+    if isinstance(part.law, Choices):
+        return FreshNoise().choose_all(spread, part.measure, part.law)
+    return [FreshNoise().choose(spread, part.measure, part.law)]  # type: ignore[arg-type]
 
 
 RANKED = {
@@ -462,7 +551,11 @@ RANKED = {
     "MIN": Aggregate(name="q", function=Function.MIN, value=Column("x")),
     "MAX": Aggregate(name="q", function=Function.MAX, value=Column("x")),
 }
-SPREADS = {  # the third has all values between the two halves as bad as can be
+NINE = tuple(
+    Aggregate(name=f"q{tenth}", function=Function.QUANTILE, value=Column("x"), quantile=Fraction(tenth, 10))
+    for tenth in range(1, 10)
+)  # chosen one inside the other
+VALUES = {  # the third has all values between the two halves as bad as can be
     "1 row": (40,),
     "30 equal rows": (50,) * 30,
     "400 rows, half at each end": (-20, 100) * 200,
@@ -584,18 +677,22 @@ def jobs(tables: int, kinds: Kinds) -> Iterator[Job]:
         yield Job(kind=f"the row of all other groups, {law}", work=other, arguments=rest)
         for one in CHOSEN:
             yield Job(kind=f"{one.name}, {law}", work=chosen, arguments=(one, price, 25 * tables, few))
-    for name, place in KEYS.items():
-        yield Job(kind=f"people of a private key, {name}", work=keys, arguments=(*place, tables, kinds))
+    for law, (name, place) in product(PRICES, KEYS.items()):
+        yield Job(kind=f"people of a private key, {name}, {law}", work=keys, arguments=(law, place, tables, kinds))
+    for law, case in product(PRICES, FIRST):
+        yield Job(kind=f"{case.name}, {law}", work=first, arguments=(case, PRICES[law], 25 * tables, kinds))
     for quantile in (Fraction(1, 2), Fraction(1, 10), None):
         for values in ((50,) * 30, tuple(range(-20, 101)), (-20, 100) * 15):
             name = "MIN" if quantile is None else f"QUANTILE {float(quantile):g}"
             kind = f"rank of {name}, {len(values)} rows, {len(set(values))} values"
             yield Job(kind=kind, work=ranks, arguments=(quantile, 50 * tables, values, kinds))
     for law, price in PRICES.items():
-        for name, aggregate in RANKED.items():
-            for data, values in SPREADS.items():
-                arguments = (aggregate, price, 50 * tables, values, kinds)
+        for data, values in VALUES.items():
+            for name, aggregate in RANKED.items():
+                arguments = ((aggregate,), price, 50 * tables, values, kinds)
                 yield Job(kind=f"value of {name}, {data}, {law}", work=spans, arguments=arguments)
+            arguments = (NINE, price, 10 * tables, values, kinds)
+            yield Job(kind=f"values of nine quantiles, {data}, {law}", work=spans, arguments=arguments)
     yield from attack_jobs(100 * tables)
 
 

@@ -59,15 +59,16 @@ class Town:
         draw = np.random.default_rng(1)
         self.people = people
         self.sex, self.age = draw.integers(0, 2, people), draw.integers(0, 100, people)
-        self.zip = draw.permutation(ZIPS)[draw.zipf(1.3, people) % ZIPS]
-        self.last = draw.integers(0, NAMES, people)
+        zips, names = min(ZIPS, 10 * people), min(NAMES, 10 * people)
+        self.zip = draw.permutation(zips)[draw.zipf(1.3, people) % zips]
+        self.last = draw.integers(0, names, people)
         self.order = draw.permutation(people)
-        self.names = [f"{number:05x}".translate(LETTERS) for number in range(NAMES)]
-        self.ages, self.zips = [str(age) for age in range(100)], [f"{number:05d}" for number in range(ZIPS)]
+        self.names = [f"{number:05x}".translate(LETTERS) for number in range(names)]
+        self.ages, self.zips = [str(age) for age in range(100)], [f"{number:05d}" for number in range(zips)]
 
     def generalized(self) -> tuple[Microdata, Microdata]:
         fives = [f"{5 * number}-{5 * number + 4}" for number in range(20)]
-        masks = [f"{number:03d}**" for number in range(ZIPS // 100)]
+        masks = [f"{number:03d}**" for number in range(len(self.zips) // 100)]
         at = self.order
         return (
             table(coded("sex", self.sex, ["F", "M"]), coded("age", self.age // 5, fives),
@@ -347,9 +348,9 @@ def main(given: Sequence[str] | None = None) -> None:
     parser.add_argument("--calibrated", type=int, default=1000, help="people in each seed of the calibration")
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--processes", type=int, default=1, help="that measure calibration side by side")
-    parser.set_defaults(points=(4, 8, 16), splits=SEEDS)
-    small = {"people": 300, "families": 200, "calibrated": 100, "seeds": 1, "processes": 1, "points": (4,),
-             "splits": SEEDS[:1]}  # fmt: skip
+    parser.set_defaults(points=(4, 8, 16), splits=SEEDS, worlds=None)
+    small = {"people": 300, "families": 100, "calibrated": 60, "seeds": 1, "processes": 1, "points": (4,),
+             "splits": SEEDS[:1], "worlds": 2}  # fmt: skip
     asked = parse(parser, given, **small)
     evidence, result = Evidence(asked, "linkage"), {"people": asked.people, "cores": os.cpu_count()}
     with tempfile.TemporaryDirectory() as folder:
@@ -358,7 +359,9 @@ def main(given: Sequence[str] | None = None) -> None:
         except PeerError as absent:
             result["febrl"] = {"absent": str(absent)}
     evidence.save(result)
-    jobs = _jobs(asked.calibrated, asked.seeds)
+    jobs = {
+        part: dict(list(names.items())[: asked.worlds]) for part, names in _jobs(asked.calibrated, asked.seeds).items()
+    }
     measured = mapped(_measured, [job for part in jobs.values() for job in part.values()], asked.processes)
     for part, names in jobs.items():
         result[part] = {name: next(measured) for name in names}
@@ -373,7 +376,7 @@ def main(given: Sequence[str] | None = None) -> None:
     result["misspelled"] = timed(*town.misspelled(0.05), town.order)
     evidence.save(result)
     if asked.tiny:
-        result["linkage_pair"], data = pair(generated_pair(100)), generated_ratings(30)
+        result["linkage_pair"], data = pair(generated_pair(60)), generated_ratings(30)
     else:
         if "PRIVET_DATA" in os.environ:
             result["linkage_pair"] = pair(real_pair(Path(os.environ["PRIVET_DATA"])))

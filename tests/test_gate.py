@@ -34,6 +34,13 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "SELECT city, COUNT(*) AS n FROM t GROUP BY city": {"rho": "0.05", "delta": "1e-6"},
     "SELECT g, SUM(x) AS s FROM t GROUP BY g": {"epsilon": "0.1", "delta": "1e-6", "max_groups": 20},
     "SELECT city, SUM(x) AS s FROM t GROUP BY city": {"epsilon": 1, "delta": "1e-6"},
+    "SELECT g, COUNT(*) AS n FROM t GROUP BY g ORDER BY n DESC LIMIT 3": {"epsilon": 1, "max_groups": 20},
+    "SELECT g, AVG(x) AS a, COUNT(DISTINCT who) AS n FROM t GROUP BY g ORDER BY n DESC LIMIT 2": {
+        "rho": "0.05", "delta": "1e-6", "max_groups": 20,
+    },
+    "SELECT g, SUM(x) AS s FROM t GROUP BY g ORDER BY s DESC LIMIT 3": {
+        "epsilon": "0.2", "delta": "1e-6", "max_groups": 20,
+    },
     "SELECT g, SUM(x) AS s, MEDIAN(x) AS m FROM t GROUP BY g": {"epsilon": 1, "max_groups": 4, "bounds": "auto"},
     "SELECT city, COUNT(DISTINCT who) AS n FROM t GROUP BY city": {"epsilon": 1, "delta": "1e-9", "max_groups": 1},
     "SELECT city, COUNT(DISTINCT who) AS n FROM t WHERE x < 9 GROUP BY city": {
@@ -43,7 +50,7 @@ QUESTIONS: dict[str, dict[str, Any]] = {
         "other": "rest",
     },
     "SELECT city, AVG(x) AS m FROM t GROUP BY city": {"epsilon": 5, "delta": "1e-12", "max_groups": 3},
-}
+}  # fmt: skip
 
 
 @pytest.fixture(params=["add-remove", "replace"])
@@ -93,6 +100,10 @@ PLANTED: dict[str, Plant] = {
     "calibration: Gaussian": _changed(parts, "gaussian_for_rho", _narrow),
     "calibration: ranks": _changed(parts, "choice_for", lambda found: (_narrow(found[0]), found[1])),
     "calibration: ranks by rho": _changed(parts, "choice_for_rho", lambda found: (_narrow(found[0]), found[1])),
+    "calibration: the best cells": _changed(parts, "top_for", lambda found: (_narrow(found[0]), found[1])),
+    "calibration: the best cells by rho": _changed(parts, "top_for_rho", lambda found: (_narrow(found[0]), found[1])),
+    "calibration: how far cells move apart": _changed(parts, "apart", lambda found: F(found, 2)),
+    "limits: one round more than was priced": lambda patch: patch.setattr(Query, "task", _more_rounds(Query.task)),
     "calibration: noise on keys": _changed(parts, "laplace_for", _narrow),
     "calibration: threshold of keys": _changed(parts, "key_threshold", lambda found: found - 2),
     "calibration: threshold of Gaussian keys": _changed(parts, "gaussian_key_threshold", lambda found: found - 1),
@@ -113,6 +124,8 @@ NOT_EVERYWHERE = {  # what they change is not used by some questions
     "calibration: noise on keys", "calibration: threshold of keys", "calibration: from rho to epsilon",
     "pricing: sensitivity", "calibration: threshold of Gaussian keys", "calibration: noise on Gaussian keys",
     "calibration: rho booked as too little epsilon",
+    "calibration: the best cells", "calibration: the best cells by rho", "calibration: how far cells move apart",
+    "limits: one round more than was priced",
     "splitting: half of a joint price", "splitting: noise for twice the share",
 }  # fmt: skip
 
@@ -129,6 +142,17 @@ def _more_rows(real: Callable[..., Any]) -> Callable[..., Any]:
     def task(self: Query, *given: Any) -> Any:
         made = real(self, *given)
         return replace(made, bounds=replace(made.bounds, rows=2 * made.bounds.rows, groups=2 * made.bounds.groups))
+
+    return task
+
+
+def _more_rounds(real: Callable[..., Any]) -> Callable[..., Any]:
+    def task(self: Query, *given: Any) -> Any:
+        made = real(self, *given)
+        if made.top is None:
+            return made
+        score, law = made.top
+        return replace(made, top=(score, replace(law, rounds=law.rounds + 1)))
 
     return task
 

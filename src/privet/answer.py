@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from privet.core.expression import Value
 from privet.core.loss import Loss
 from privet.core.rational import rational, show
+from privet.core.top import compared
 from privet.errors import InvalidInputError
 from privet.estimates.choosing import Affected, Selection, affected
 from privet.estimates.estimate import Line, Row, chosen_by, rows_of
@@ -20,6 +21,7 @@ from privet.estimates.moments import Estimate
 from privet.estimates.priced import Priced
 from privet.estimates.publication import AS_RELEASED, Publication, check_publication
 from privet.estimates.ranked import is_unknown
+from privet.estimates.top import best_of
 from privet.ledger import Receipt
 
 if TYPE_CHECKING:
@@ -58,19 +60,14 @@ class Answer:
     @property
     def limits(self) -> tuple[str, ...]:
         """What of one unit counts at most, in words. A limit that cannot leave anything out is not named."""
-        bounds, cells = self.priced.bounds, self.priced.cells
-        if self.rows_are_units:
-            return ()
-        groups = bounds.groups if cells.private else min(bounds.groups, cells.count)
-        in_all = bounds.in_all if bounds.in_all is not None and bounds.in_all < groups * bounds.rows else None
-        if not self.priced.plan.keys or in_all == bounds.rows == bounds.groups:
-            return (_at_most(min(bounds.rows, in_all or bounds.rows), "row"),)
-        limited = cells.private or groups < cells.count
-        return (
-            *([_at_most(groups, "group")] if limited else []),
-            f"{_at_most(bounds.rows, 'row')} in each group",
-            *([] if in_all is None else [f"{_at_most(in_all, 'row')} in all"]),
-        )
+        return () if self.rows_are_units else limits_of(self.priced)
+
+    @property
+    def choice_limits(self) -> tuple[str, ...]:
+        """The same of groups that were chosen by their scores, for that choice: then there were all groups."""
+        cells = replace(self.priced.cells, chosen=None)
+        asked = replace(self.priced, cells=cells, bounds=compared(self.priced.bounds, cells.count))
+        return () if self.rows_are_units else limits_of(asked)
 
     @property
     def selection(self) -> Selection:
@@ -127,6 +124,7 @@ class Answer:
             **({} if self.publication == AS_RELEASED else {"published": asdict(self.publication)}),
             "confidence": float(SHARE),
             **self._chosen(),
+            **self._best(),
             "cost": loss_json(self.cost),
             "guarantee": self.guarantee,
             "receipt": {"entry": self.receipt.entry, "digest": self.receipt.digest},
@@ -142,6 +140,14 @@ class Answer:
         selection = self.selection
         found = affected(self.priced, selection)
         return {} if found == Affected() else {"chosen": {"rows": selection.rows, **asdict(found)}}
+
+    def _best(self) -> dict[str, Any]:
+        """Of groups that were chosen by their scores: how many out of how many, by what, what of one person the choice
+        counted, and how much more a group left out may have; nothing where none were."""
+        best = best_of(self.priced, SHARE)
+        if best is None:
+            return {}
+        return {"best": asdict(best) | {"left_out": _number(best.left_out), "limits": list(self.choice_limits)}}
 
     def to_pandas(self, *, intervals: bool = False) -> pd.DataFrame:
         """With `intervals=True` every number n also has n_low and n_high."""
@@ -198,6 +204,21 @@ class Answer:
         if self.warnings:  # they must not get lost where only rows are kept
             table[_unused("warning", table)] = ["; ".join(self.warnings)] * len(rows)
         return table
+
+
+def limits_of(asked: Priced) -> tuple[str, ...]:
+    """What of one person counts at most in the cells that are asked about."""
+    bounds, cells = asked.bounds, asked.cells
+    groups = bounds.groups if cells.private else min(bounds.groups, cells.count)
+    in_all = bounds.in_all if bounds.in_all is not None and bounds.in_all < groups * bounds.rows else None
+    if not asked.plan.keys or in_all == bounds.rows == bounds.groups:
+        return (_at_most(min(bounds.rows, in_all or bounds.rows), "row"),)
+    limited = cells.private or groups < cells.count
+    return (
+        *([_at_most(groups, "group")] if limited else []),
+        f"{_at_most(bounds.rows, 'row')} in each group",
+        *([] if in_all is None else [f"{_at_most(in_all, 'row')} in all"]),
+    )
 
 
 def _at_most(number: int, what: str) -> str:

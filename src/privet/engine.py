@@ -18,7 +18,7 @@ from privet import recheck
 from privet.backends import HABITS, Backend, Spread, Task, Vector
 from privet.core.cells import Keys, in_order, plain_keys
 from privet.core.claim import claim
-from privet.core.laws import Choice, DiscreteGaussian, DiscreteLaplace, Law
+from privet.core.laws import Choice, Choices, DiscreteGaussian, DiscreteLaplace, Law, Top
 from privet.core.loss import Amount, Loss
 from privet.core.measures import KEYS, Measure, Role
 from privet.core.partition import Partition, asks_part
@@ -28,18 +28,19 @@ from privet.errors import PrivetError, RefusedQueryError, ReleaseFailedError
 from privet.ledger import Charge, Ledger, Receipt
 from privet.ledger.units import writable
 from privet.noise.fast import sampler
+from privet.noise.nested import Piece, choose_nested
 from privet.noise.ranked import RankLoss, choose_by_rank, flip_by_rank
+from privet.noise.top import choose_top
 from privet.typing import Integers
-
-BINS = 41  # for the numbers of groups and rows per unit; the last bin counts everything above 2**39
 
 
 class NoiseSource(Protocol):
     """Where noise comes from: the operating system, except in vaults created for testing."""
 
     def draw(self, law: Law, size: int) -> Integers: ...
-
     def choose(self, spread: Spread, measure: Measure, law: Choice) -> int: ...
+    def choose_all(self, spread: Spread, measure: Measure, law: Choices) -> list[int]: ...
+    def top(self, scores: Sequence[int], law: Top) -> list[int]: ...
 
 
 class FreshNoise:
@@ -53,6 +54,14 @@ class FreshNoise:
         sought = rank(measure, law, int(spread.counts.sum()))
         loss = RankLoss.of(sought, measure.low, measure.high)
         return (flip_by_rank if law.flip else choose_by_rank)(spread.values, spread.counts, loss, law)
+
+    def top(self, scores: Sequence[int], law: Top) -> list[int]:
+        """The places of the cells that are chosen by their scores, all different."""
+        return choose_top(scores, law)
+
+    def choose_all(self, spread: Spread, measure: Measure, law: Choices) -> list[int]:
+        """A value for each quantile of the measure, one inside the other."""
+        return choose_nested(Piece(spread.values, spread.counts, measure.low, measure.high), measure.quantiles, law)
 
 
 class Watched:
@@ -69,6 +78,14 @@ class Watched:
     def choose(self, spread: Spread, measure: Measure, law: Choice) -> int:
         self.drawn = True
         return self._noise.choose(spread, measure, law)
+
+    def top(self, scores: Sequence[int], law: Top) -> list[int]:
+        self.drawn = True
+        return self._noise.top(scores, law)
+
+    def choose_all(self, spread: Spread, measure: Measure, law: Choices) -> list[int]:
+        self.drawn = True
+        return self._noise.choose_all(spread, measure, law)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +126,7 @@ def run(charge: Charge, tasks: Sequence[Task], gate: Gate, fit: Fit | None = Non
     charge = _about(charge, [*tasks, *others])
     for each in others or (None,):  # whichever is picked
         _check(charge, tasks, gate, each)  # 1 sensitivity and 2 price
-    written, waiting = ([gate.backend.write(task) for task in some] for some in (tasks, others))
+    written, waiting = ([[gate.backend.write(x) for x in _stages(task)] for task in some] for some in (tasks, others))
     receipt = gate.ledger.spend(charge)  # 3 durable, or raises; no data read yet
     noise = Watched(gate.noise)
     try:
@@ -156,8 +173,8 @@ def _check(charge: Charge, tasks: Sequence[Task], gate: Gate, picked: Task | Non
     tasks = tasks if picked is None else [*tasks, picked]
     stated = guarantee(tasks, gate.ledger.terms.neighbors, charge.loss)
     problems = [*_contradictions(tasks), *recheck.problems(stated)]
-    if picked is not None and (charge.loss.delta or charge.loss.rho_delta):
-        problems.append("it picks one of several tasks, and such a charge has no delta")
+    if picked is not None and (charge.loss.delta or charge.loss.rho_delta or any(task.top for task in tasks)):
+        problems.append("it picks one of several tasks, and such a charge has no delta and chooses no cells")
     if charge.part is not None and not all(_about_part(task, gate.ledger.partition, charge.part) for task in tasks):
         problems.append("it is charged to one part of the units, but asked about others")
     if gate.finite and charge.loss.epsilon is None:
@@ -179,6 +196,8 @@ def _contradictions(tasks: Sequence[Task]) -> Iterator[str]:
         yield "a table is declared in two ways"
     if any(task.plan.table != task.table.name for task in tasks):
         yield "the first table of a plan is not the table whose units are bounded"
+    if any(task.top and (task.habits or task.cells.private) for task in tasks):
+        yield "cells are chosen that are not public, or beside numbers of another kind"
 
 
 def _about_part(task: Task, partition: Partition | None, part: str) -> bool:
@@ -192,38 +211,52 @@ def _about_part(task: Task, partition: Partition | None, part: str) -> bool:
 
 
 def _parts(task: Task) -> Iterator[dict[str, Any]]:
-    """One part per noisy vector. If each row is a unit, no row occurs twice: see `check_unit_wise`."""
-    people = task.table.unit is not None
-    kept = {
-        "groups": task.bounds.groups if people else 1,
-        "rows": task.bounds.rows if people else 1,
-        "in_all": task.bounds.in_all if people else None,
-        "cells": None if task.cells.private else task.cells.count,
-    }
-    if task.habits:  # each unit is in one bin per vector
-        kept = {"groups": 1, "rows": 1, "in_all": None, "cells": task.bins}
+    """One part per noisy vector, and one for the choice of cells. With `top`, the other parts are about so many cells
+    as there are rounds; a unit that is counted once in a cell has one row there."""
+    kept = every = _limits(task)
     measures = [*task.measures, *([KEYS] if task.cells.private and not task.habits else [])]
-    for measure, law in zip(measures, task.laws, strict=True):
+    listed: list[tuple[Measure, Any]] = list(zip(measures, task.laws, strict=True))
+    if task.top is not None:
+        score, law = task.top
+        kept, listed = _limits(task.measuring(law.rounds)) | {"cells": law.rounds}, [*listed, task.top]
+        every = _limits(task.scoring(score)) | ({"rows": 1} if score.score is Role.PEOPLE else {})
+    for measure, law in listed:
         yield {
             "role": measure.role.value,
-            **kept,
+            **(every if measure.role is Role.TOP else kept),
             **({"cells": 1} if measure.rest else {}),
             "low": measure.low,
             "high": measure.high,
-            "quantile": _text(measure.quantile),
+            "quantile": list(map(str, measure.quantiles)) if measure.quantiles else _text(measure.quantile),
             "law": _law(law),
             "threshold": task.threshold if measure.role is Role.KEYS else None,
         }
 
 
-def _law(law: Law | Choice) -> dict[str, str]:
+def _limits(task: Task) -> dict[str, Any]:
+    """If each row is a unit, no row occurs twice: see `check_unit_wise`."""
+    if task.habits:  # each unit is in one bin per vector
+        return {"groups": 1, "rows": 1, "in_all": None, "cells": task.bins}
+    people = task.table.unit is not None
+    return {
+        "groups": task.bounds.groups if people else 1,
+        "rows": task.bounds.rows if people else 1,
+        "in_all": task.bounds.in_all if people else None,
+        "cells": None if task.cells.private else task.cells.count,
+    }
+
+
+def _law(law: Law | Choice | Top) -> dict[str, Any]:
     match law:
         case DiscreteLaplace():
             return {"name": "laplace", "scale": str(law.scale)}
         case DiscreteGaussian():
             return {"name": "gaussian", "variance": str(law.variance)}
-        case Choice():
-            return {"name": "permute-and-flip" if law.flip else "exponential", "rate": str(law.rate)}
+        case Choices():
+            return {"name": "nested", "rates": list(map(str, law.rates))}
+        case Choice() | Top():
+            found = {"name": "permute-and-flip" if law.flip else "exponential", "rate": str(law.rate)}
+            return found | ({"rounds": law.rounds} if isinstance(law, Top) else {})
         case _:
             assert_never(law)
 
@@ -234,23 +267,45 @@ def _text(amount: Amount) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class _Noisy:
-    """The noisy vectors of one task. If the keys are not public, also the keys that are shown."""
+    """The noisy vectors of one task. If not all keys are shown, also those that are."""
 
     vectors: list[list[int]]
     shown: list[Keys] | None = None
 
 
-def _noisy(task: Task, written: object, backend: Backend, noise: NoiseSource) -> _Noisy:
+def _stages(task: Task) -> list[Task]:
+    """What the back end is asked, one after the other."""
+    return [task] if task.top is None else [task.scoring(task.top[0]), task.measuring(task.top[1].rounds)]
+
+
+def _noisy(task: Task, written: Sequence[object], backend: Backend, noise: NoiseSource) -> _Noisy:
     """The exact numbers of one task, each with its noise added."""
+    if task.top is not None:
+        return _best(_stages(task), task.top[1], written, backend, noise)
+    (text,) = written
     if task.habits:
-        habits = dict(zip(HABITS, backend.habits(task, written), strict=True))
+        habits = dict(zip(HABITS, backend.habits(task, text), strict=True))
         return _Noisy(_added(task, [merged(habits[name], task.bins) for name in task.habits], noise))
     if not task.cells.private:
-        return _Noisy(_added(task, backend.exact(task, written), noise))
-    shown = _shown(task, backend.people(task, written), noise)
+        return _Noisy(_added(task, backend.exact(task, text), noise))
+    shown = _shown(task, backend.people(task, text), noise)
     task = task.showing(shown)
-    exact = backend.exact(task, written) if task.cells.count else [list[int]() for _ in task.measures]
+    exact = backend.exact(task, text) if task.cells.count else [list[int]() for _ in task.measures]
     return _Noisy([*_added(task, exact, noise), list(shown.values())], list(shown))
+
+
+@claim("top-measured")
+def _best(stages: Sequence[Task], law: Top, written: Sequence[object], backend: Backend, noise: NoiseSource) -> _Noisy:
+    """Some cells are chosen by their scores, and measured anew. Which they are is published, in the order of all cells;
+    of the scores nothing else is."""
+    scoring, measuring = stages
+    ((*scores,),) = backend.exact(scoring, written[0])
+    keys = list(scoring.cells.keys())
+    chosen = [keys[place] for place in sorted(set(noise.top(scores, law)))]  # type: ignore[arg-type]
+    if len(scores) != len(keys) or len(chosen) != law.rounds:
+        raise ValueError("the number of cells differs from the number that was priced")
+    measuring = measuring.showing(chosen)
+    return _Noisy([*_added(measuring, backend.exact(measuring, written[1]), noise), []], chosen)
 
 
 @claim("one-bin-a-unit")
@@ -277,7 +332,10 @@ def _added(task: Task, exact: Sequence[Vector], noise: NoiseSource) -> list[list
         if len(vector) != cells:
             raise ValueError("the number of cells differs from the number that was priced")
         paid = vector[-1:] if measure.rest else vector
-        if isinstance(law, Choice):
+        if isinstance(law, Choices):
+            chosen = [noise.choose_all(spread, measure, law) for spread in paid]  # type: ignore[arg-type]
+            noisy.append([found[place] for place in range(len(measure.quantiles)) for found in chosen])
+        elif isinstance(law, Choice):
             noisy.append([noise.choose(spread, measure, law) for spread in paid])  # type: ignore[arg-type]
         else:
             noisy.append([value + int(more) for value, more in zip(paid, noise.draw(law, len(paid)), strict=True)])  # type: ignore[operator]
@@ -288,9 +346,8 @@ def _body(found: Sequence[_Noisy], place: int | None = None) -> bytes:
     body: dict[str, Any] = {"noisy": [vector for one in found for vector in one.vectors]}
     if place is not None:
         body["picked"] = place
-    shown = [plain_keys(key) for one in found for key in one.shown or ()]
     if any(one.shown is not None for one in found):
-        body["keys"] = shown
+        body["keys"] = [plain_keys(key) for one in found for key in one.shown or ()]
     return json.dumps(body, separators=(",", ":")).encode()
 
 

@@ -13,6 +13,7 @@ from privet.backends import Task
 from privet.catalog.declarations import Table
 from privet.core.accountant import how_many
 from privet.core.cells import Keys, keys_from
+from privet.core.laws import DiscreteLaplace, Top
 from privet.core.loss import Loss
 from privet.core.plan import Plan, fingerprint
 from privet.core.rational import show
@@ -79,6 +80,12 @@ class Query:
             fits.append(how_many(own, ledger.spent(self.analyst).loss, self.cost))
         return min(fits)
 
+    @property
+    def answered(self) -> bool:
+        """Whether it is free, because it was answered before: as it is asked now, or as earlier versions asked it."""
+        ways = (self, *map(self.at, self.earlier() if self.priced.top is not None else ()))
+        return any(self.gate.ledger.stored(one.request) is not None for one in ways)
+
     def explain(self, pen: Pen | None = None) -> str:
         """Price, noise, expected error and advice as text. Nothing is spent."""
         from privet.report.explain.text import explain  # noqa: PLC0415  only for people
@@ -120,6 +127,10 @@ class Query:
     def at(self, former: Priced) -> Query:
         """The same question as an earlier version asked it."""
         return replace(self, priced=former, earlier=tuple)
+
+    def of_all_groups(self) -> Query:
+        """As it is asked where no groups are chosen by their scores."""
+        return self if self.priced.top is None else self.at(next(iter(self.earlier())))
 
     def check_ready(self) -> None:
         """Raise, before anything is charged, if the data are not there. An analyst is not told why (rule 7)."""
@@ -174,8 +185,9 @@ class Query:
             bounds=read.bounds,
             secret=secret,
             beside=self.beside,
-            laws=tuple(part.law for part in parts),
+            laws=tuple(part.law for part in parts if not isinstance(part.law, Top)),
             threshold=parts[-1].threshold if parts else None,
+            top=next(((part.measure, part.law) for part in parts if isinstance(part.law, Top)), None),
         )
         return task if shown is None else task.showing(shown)
 
@@ -187,13 +199,14 @@ class Query:
     def choosing(self, secret: bytes) -> Task:
         """How many rows units have, from which the limits are chosen."""
         assert self.fitting is not None  # noqa: S101  asked by `release`
-        chosen, task = self.fitting, self.task(secret)
+        chosen, task, law = self.fitting, self.task(secret), self.fitting.histogram.law
+        assert isinstance(law, DiscreteLaplace)  # noqa: S101  as `fitting` made it
         return replace(
             task,
             habits=("in_all",),
             bins=chosen.bins,
             measures=(UNITS_IN_BINS,),
-            laws=(chosen.histogram.law,),
+            laws=(law,),
             bounds=replace(task.bounds, rows=chosen.rows),
         )
 

@@ -20,11 +20,11 @@ RELATIONS = {"add-remove": "one unit is added or removed", "replace": "one unit 
 PARAMETER = {"laplace": "scale", "gaussian": "variance", "exponential": "rate", "permute-and-flip": "rate"}
 NOISE, CHOICE = ("laplace", "gaussian"), ("exponential", "permute-and-flip")
 LAWS = {"count": NOISE, "sum": NOISE, "pair": NOISE, "squares": NOISE, "people": NOISE, "distinct": NOISE,
-        "quantile": CHOICE, "min": CHOICE, "max": CHOICE, "keys": NOISE}  # fmt: skip
+        "quantile": CHOICE, "min": CHOICE, "max": CHOICE, "keys": NOISE, "top": CHOICE}  # fmt: skip
 JOINT = {"pair": 2, "squares": 3}  # numbers of a cell that a row divides: (u, v), or (u * u, 2 * u * v, v * v)
 FIELDS = ("role", "groups", "rows", "in_all", "cells", "low", "high", "quantile", "law", "threshold")
 FRACTION = re.compile(r"[0-9]{1,600}(/[1-9][0-9]{0,599})?")
-MOST_PARTS, LARGEST, FINEST = 1_000, 10**500, 2**4_096  # so that no input takes long
+MOST_PARTS, MOST_NESTED, LARGEST, FINEST = 1_000, 99, 10**500, 2**4_096  # so that no input takes long
 UP, DOWN, PI_BELOW = ROUND_CEILING, ROUND_FLOOR, Fraction(314159265358979323846, 10**20)
 UNSEEN = """This check cannot see whether the back end enforced these limits and drew this noise.
 Tests and audits check that: see docs/testing.md and `privet audit`."""
@@ -40,12 +40,13 @@ class Part(NamedTuple):  # what the back end must enforce for one vector of cell
     law: str
     parameter: Fraction
     threshold: int | None
+    rounds: int | None  # in which some of the cells are chosen
 
 
 class Sensitivity(NamedTuple):  # the most that one unit changes the vector
-    l1: int
-    l2_squared: int
-    linf: int
+    l1: Fraction | int
+    l2_squared: Fraction | int
+    linf: Fraction | int
     cells: int
 
 
@@ -80,7 +81,7 @@ def recheck(guarantee: object) -> Recheck:
         raise ValueError(f"parts must be a list of 1 to {MOST_PARTS:,} parts")
     cost = _fields(fields["cost"], "cost", Cost._fields)
     charge = Cost(*(_fraction(cost[n], n, nullable=n in ("epsilon", "rho")) for n in Cost._fields))
-    given = [_part(part, f"part {number}") for number, part in enumerate(listed, 1)]
+    given = [one for number, part in enumerate(listed, 1) for one in _parts(part, f"part {number}")]
     parts = [(part, moved := sensitivity(part, neighbors), price(part, moved, neighbors)) for part in given]
     total = _sum(cost for _, _, cost in parts)
     return Recheck(neighbors, parts, total, charge, list(_shortages(parts, total, charge)))
@@ -95,9 +96,13 @@ def sensitivity(part: Part, neighbors: str) -> Sensitivity:
     groups = min(groups, cells)
     most = min(limit, groups * rows)
     full, rest = divmod(most, rows)  # the worst case for squares: full cells, and one cell with the rest
+    times = 1 + (neighbors == "replace")
+    if part.role == "top":  # only differences matter: a round's scores move half as far as any two of them move apart
+        by = Fraction(times * (far * rows + near * min(rows, limit - rows) * (part.groups > 1)), 2)
+        return Sensitivity((part.rounds or 0) * by, (part.rounds or 0) * by**2, by, min(times * groups, cells))
     unit = Sensitivity(far * most, far**2 * (full * rows**2 + rest**2), far * rows, groups)
     if part.role in JOINT:  # a row divides `far` among the numbers of a cell; what goes and what comes do not cancel
-        times, touched = 1 + (neighbors == "replace"), min(JOINT[part.role] * groups, far * most)
+        touched = min(JOINT[part.role] * groups, far * most)
         touched = min(times * touched, JOINT[part.role] * cells)
         return Sensitivity(times * unit.l1, times * unit.l2_squared, unit.linf, touched)
     if neighbors == "add-remove":
@@ -160,13 +165,10 @@ def _tail(variance: Fraction, start: int) -> Fraction:
     def curve(x: Fraction | int, rounding: str) -> Fraction:
         return _bound(Context.exp, -(Fraction(x) ** 2) / (2 * variance), rounding, 50)
 
-    def root(square: Fraction) -> Fraction:
-        return _bound(Context.sqrt, square, DOWN, 50)
-
     end = start + 8 - Fraction(1, 2)  # of half a step before the first number that is left; a step, if not convex there
     end -= 0 if end**2 >= variance else Fraction(1, 2)
-    rest = curve(end, UP) * 4 * variance / (3 * end + root(end**2 + 8 * variance))
-    whole = max(root(2 * PI_BELOW * variance), 1 + 2 * curve(1, DOWN) + 2 * curve(2, DOWN))
+    rest = curve(end, UP) * 4 * variance / (3 * end + _bound(Context.sqrt, end**2 + 8 * variance, DOWN, 50))
+    whole = max(_bound(Context.sqrt, 2 * PI_BELOW * variance, DOWN, 50), 1 + 2 * curve(1, DOWN) + 2 * curve(2, DOWN))
     return (sum(curve(x, UP) for x in range(start, start + 8)) + rest) / whole
 
 
@@ -236,23 +238,68 @@ def _bound(growing: Callable[[Context, Decimal], Decimal], number: Fraction, rou
     return Fraction(widened if value else value)  # ln(1) is exactly 0
 
 
+def _parts(given: object, what: str) -> Iterator[Part]:
+    """One; or of quantiles that are chosen one inside the other all choices, level by level. On a level a row is ranked
+    in one piece of its cell only; the rows of two units can be in different pieces, as if there were more cells
+    (docs/claims.md, nested-quantiles)."""
+    law = given.get("law") if isinstance(given, dict) else None
+    if not isinstance(given, dict) or not isinstance(law, dict) or law.get("name") != "nested":
+        yield _part(given, what)
+        return
+    shares = _fractions(given.get("quantile"), what)
+    rates = _fractions(_fields(law, f"law of {what}", ("name", "rates"))["rates"], what)
+    if not shares or shares != sorted({*shares}) or not 0 < shares[0] <= shares[-1] < 1:
+        raise ValueError(f"{what}: quantiles one inside the other ascend between 0 and 1")
+    far = list(_furthest([(Fraction(0), shares, Fraction(1))]))
+    if len(rates) != len(far):
+        raise ValueError(f"{what}: there must be a rate for each level")
+    groups = _whole(given.get("groups"), f"groups of {what}")
+    cells = _whole(given.get("cells"), f"cells of {what}", nullable=True)
+    pieces = given if cells is None else {**given, "groups": min(groups, cells), "cells": 2 * cells}
+    for level, (share, rate) in enumerate(zip(far, rates, strict=True)):
+        own = {"name": "exponential", "rate": str(rate / share.denominator)}
+        yield _part({**(pieces if level else given), "quantile": str(share), "law": own}, what)
+
+
+def _furthest(pieces: list[tuple[Fraction, list[Fraction], Fraction]]) -> Iterator[Fraction]:
+    """By how many rows one row moves a rank, level by level: the middle quantile of a piece, which lies between two
+    that were chosen before, seeks a share of the rows there."""
+    found, inside = [], []
+    for low, shares, high in pieces:
+        at = (len(shares) - 1) // 2
+        share = (shares[at] - low) / (high - low)
+        found.append(max(share, 1 - share))
+        inside += [(low, shares[:at], shares[at]), (shares[at], shares[at + 1 :], high)]
+    if found:
+        yield max(found)
+        yield from _furthest([piece for piece in inside if piece[1]])
+
+
+def _fractions(given: object, what: str) -> list[Fraction]:
+    if not isinstance(given, list) or len(given) > MOST_NESTED:
+        raise ValueError(f"{what} must have lists of at most {MOST_NESTED} fractions")
+    return [_fraction(one, f"a number of {what}") for one in given]
+
+
 def _part(given: object, what: str) -> Part:
     fields = _fields(given, what, FIELDS)
     role = _one_of(fields["role"], LAWS, f"role of {what}")
     law = fields["law"] if isinstance(fields["law"], dict) else {}
     name = _one_of(law.get("name"), LAWS[role], f"law of {what} ({role})")
-    number = _fraction(_fields(law, f"law of {what}", ("name", PARAMETER[name]))[PARAMETER[name]], f"law of {what}")
+    law = _fields(law, f"law of {what}", ("name", PARAMETER[name], *["rounds"] * (role == "top")))
+    number, rounds = _fraction(law[PARAMETER[name]], f"law of {what}"), law.get("rounds")
+    rounds = _whole(rounds, f"rounds of {what}", nullable=role != "top")
     groups, rows, in_all, cells = (_whole(fields[n], f"{n} of {what}", nullable=n in FIELDS[3:5]) for n in FIELDS[1:5])
     threshold = _whole(fields["threshold"], f"threshold of {what}", -LARGEST, nullable=role != "keys")
     if number == 0 or (threshold is not None and role != "keys") or (cells is not None and role == "keys"):
         raise ValueError(f"{what}: {PARAMETER[name]} must be above 0; only keys have a threshold, and no cells")
     once, in_all = role in ("people", "keys"), None if role == "keys" else in_all  # a unit counts once in a cell
-    return Part(role, groups, 1 if once else rows, in_all, cells, _ends(fields, what), name, number, threshold)
+    return Part(role, groups, 1 if once else rows, in_all, cells, _ends(fields, what), name, number, threshold, rounds)
 
 
 def _ends(fields: dict[str, Any], what: str) -> tuple[int, int]:
     role, given = fields["role"], fields["quantile"]
-    ranged = role == "sum" or role in JOINT
+    ranged = role in ("sum", "top") or role in JOINT
     low, high = (_whole(fields[n], f"{n} of {what}", -LARGEST, nullable=not ranged) or 0 for n in ("low", "high"))
     share = _fraction(given, f"quantile of {what}", nullable=role != "quantile")
     if role in JOINT and (low != 0 or high < JOINT[role] - 1):
@@ -298,7 +345,7 @@ def show(number: Fraction | int | None) -> str:
 def report(found: Recheck) -> str:
     lines = []
     for number, (part, moved, cost) in enumerate(found.parts, 1):
-        limits = [f"{n} {getattr(part, n)}" for n in (*FIELDS[1:5], "threshold") if getattr(part, n) is not None]
+        limits = [f"{n} {x}" for n in (*FIELDS[1:5], "threshold", "rounds") if (x := getattr(part, n)) is not None]
         lines += [f"part {number}, {part.role}: {', '.join(limits)}; one row moves a cell by at most {part.ends[0]}"]
         lines += [f"  noise: {part.law}, {PARAMETER[part.law]} {show(part.parameter)}"]
         lines += [f"  sensitivity: {_in_words(moved)}", f"  price: {_in_words(cost)}"]

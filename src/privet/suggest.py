@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Any
 
 from privet.answer import loss_json
-from privet.backends import Task
+from privet.backends import BINS, Task
 from privet.core.claim import claim
 from privet.core.expression import And, Case, Column, Compare, Expression, IsNull, Literal, Not, Relation
 from privet.core.laws import Law
@@ -26,7 +26,7 @@ from privet.core.parts import Gauge, Part, Setting, priced, total_loss
 from privet.core.plan import Aggregate, Function, Key, Plan, fingerprint
 from privet.core.sensitivity import Bounds
 from privet.core.shape import Form, Shape
-from privet.engine import BINS, guarantee, run
+from privet.engine import guarantee, run
 from privet.errors import InvalidInputError
 from privet.estimates.accuracy import half_width
 from privet.estimates.fitting import UNITS_IN_BINS
@@ -102,6 +102,7 @@ class Histogram:
 @claim("one-bin-a-unit")
 def suggest(query: Query, epsilon: Fraction) -> Suggestion:
     """Pay, look, and suggest bounds for this question: its groups, and the columns that it adds up."""
+    query = query.of_all_groups()
     wanted = _histograms(query, epsilon)
     loss = total_loss([one.part for one in wanted])
     request = _request(query, wanted)
@@ -177,7 +178,7 @@ def _binned(plan: Plan, column: Column, shape: Shape, edges: Sequence[int]) -> P
 
 def tasks_of(query: Query, wanted: Sequence[Histogram], secret: bytes) -> list[Task]:
     """One for the groups and rows of units together, and one for each column."""
-    task, habits = query.task(secret), [one for one in wanted if one.read is None]
+    task, habits = replace(query.task(secret), top=None), [one for one in wanted if one.read is None]
     one_bin = Bounds(groups=1, rows=1, neighbors=task.bounds.neighbors)
     counted = replace(task, habits=NAMES, bins=BINS, measures=(UNITS_IN_BINS,) * len(NAMES), laws=_laws(habits))
     counted = replace(counted, bounds=one_bin)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 from fractions import Fraction
 from pathlib import Path
@@ -17,7 +18,7 @@ from support.refusals import raises_code
 
 import privet as pv
 from privet.backends import Spread
-from privet.core.laws import Choice, DiscreteGaussian, DiscreteLaplace, Law
+from privet.core.laws import Choice, Choices, DiscreteGaussian, DiscreteLaplace, Law, Top
 from privet.core.measures import Measure
 from privet.core.ranks import rank
 from privet.errors import InvalidInputError, RefusedQueryError
@@ -47,6 +48,12 @@ class NoNoise:
         values = np.concatenate([[measure.low], spread.values, [measure.high]])
         upto = sought.unit * np.cumsum(np.concatenate([[sought.below], spread.counts, [sought.above]]))
         return int(values[max(np.searchsorted(upto, sought.target), 1 - min(sought.below, 1))])
+
+    def choose_all(self, spread: Spread, measure: Measure, law: Choices) -> list[int]:
+        return [self.choose(spread, replace(measure, quantile=one, quantiles=()), law) for one in measure.quantiles]
+
+    def top(self, scores: Sequence[int], law: Top) -> list[int]:
+        return sorted(range(len(scores)), key=lambda place: -scores[place])[: law.rounds]
 
 
 def frame() -> pd.DataFrame:

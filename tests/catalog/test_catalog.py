@@ -105,7 +105,10 @@ def test_tables_that_are_refused(parts: dict[str, object], problem: str) -> None
 @pytest.mark.parametrize(
     ("parts", "problem"),
     [
-        ({"kind": "sas"}, "unknown-choice: 'sas'"),
+        ({"kind": "access"}, "unknown-choice: 'access'"),
+        ({"kind": "sqlite"}, "missing-name"),
+        ({"kind": "spss", "labels": "no"}, "wrong-type"),
+        ({"kind": "csv", "labels": False}, "unneeded-option"),
         ({"kind": "csv"}, "missing-option"),
         ({"path": " "}, "missing-option"),
         ({"path": "a\0b"}, "missing-option"),
@@ -318,7 +321,7 @@ def test_the_file_can_be_read_by_a_person(tmp_path: Path) -> None:
         ("[tables.visits]", "missing-entry: 'visits' … columns"),
         (VISITS, "not-declared: 'visits'"),
         (VISITS + "age = 3", "wrong-type: 'age' … section"),
-        (VISITS + "age = {}", "unknown-choice: 'age' … None"),
+        (VISITS + "age = {}", "unknown-choice: 'age' … kind is missing"),
         (VISITS + 'age = {kind = "float"}', "unknown-choice: 'visits' … 'age' … 'float'"),
         (VISITS + 'age = {kind = ["integer"]}', "unknown-choice: no kind"),
         (VISITS + 'age = {kind = "integer", low = 0}', "missing-entry: integer"),

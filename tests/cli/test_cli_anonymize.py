@@ -235,7 +235,7 @@ def test_files_are_read_as_they_are_said_to_be(folder: Path, capsys: pytest.Capt
         (["--quasi", "age", "--sensitive", "age"], "duplicate-name: 'age'"),
         (["--quasi", "age", "--drop", "age"], "duplicate-name: 'age'"),
         (["--quasi", "income"], "unknown-column: 'income'"),
-        (["--quasi", "age", "--k", "201"], "too-large: k=201 … 200"),
+        (["--quasi", "age", "--k", "201"], "too-large: --k 201 … 200"),
         (["--quasi", "age", "--k", "0"], "too-small: least 1"),
         (["--quasi", "age", "--k", "many"], "wrong-usage: --k"),
         (["--quasi", "age", "--l", "2"], "missing-name: l needs … sensitive"),

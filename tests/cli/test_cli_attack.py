@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import io
 import json
 import shutil
 from pathlib import Path
@@ -14,7 +13,7 @@ from support.places import EXAMPLES
 from support.refusals import expect_code, refused
 
 from privet import cli
-from privet.cli import attack, verb
+from privet.cli import attack
 from privet.cli.attack import release
 from privet.cli.attack.result import exit_code
 
@@ -37,11 +36,6 @@ name = "smokers"
 where = "smokes"
 count = {smokers}
 """
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 @pytest.fixture
@@ -350,7 +344,7 @@ def test_a_person_within_a_narrow_range_is_found(tmp_path: Path, capsys: pytest.
         (["attack", "tables", BLOCK, "--out", "x.pdf"], "wrong-ending: HTML"),
         (["attack", "tables", BLOCK, BLOCK, "--out", "x.html"], "contradictory-options: --out … --truth"),
         (["attack", "tables", "nowhere.toml"], "unreadable-file: nowhere.toml"),
-        (["attack", "graphs", BLOCK], "wrong-usage: choice"),
+        (["attack", "graphs", BLOCK], "wrong-usage: attack graphs"),
         (["attack", "tables", BLOCK, "--truth", "nowhere.csv"], "unreadable-file: nowhere.csv"),
         (["preflight", "nowhere.xlsx"], "missing-file: nowhere.xlsx"),
     ],
@@ -364,16 +358,3 @@ def test_a_workbook_without_a_mapping_says_what_to_write(tmp_path: Path, capsys:
     expect_code("missing-file: b.toml … b.xlsx", refused(["preflight", str(book)], capsys))
     (tmp_path / "b.toml").write_text(MAPPING)
     expect_code("empty: b.toml", refused(["preflight", str(book)], capsys))  # an empty workbook
-
-
-def test_progress_is_for_people_only() -> None:
-    terminal, pipe = Terminal(), io.StringIO()
-    with verb.counting(terminal) as progress:
-        progress("proving", 1, 30)
-        progress("proving", 2, 30)  # too soon after the last
-    assert terminal.getvalue().startswith("\rprivet: proving, 1 of 30")
-    assert terminal.getvalue().endswith("\r")
-    assert "2 of 30" not in terminal.getvalue()
-    with verb.counting(pipe) as progress:
-        progress("proving", 1, 30)
-    assert pipe.getvalue() == ""

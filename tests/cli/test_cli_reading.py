@@ -26,7 +26,7 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = [HEAD]
     for number in range(ROWS):
         time = dt.datetime(2017, 1, 1) + dt.timedelta(hours=7 * number)
-        loss = f'"${1000 + number:,}.50"' if number % 10 else "unknown"
+        loss = f'"${1000 + number:,}.50"' if number % 10 else ("unknown", "refused")[number % 20 > 0]
         lines.append(
             f"{number},{time:%Y-%m-%dT%H:%M:%SZ},{time:%m/%d/%Y %I:%M %p},{time:%d/%m/%Y},{loss},{number % 100}%,"
             f"{number % 90} kg,{'NESW'[number % 4]}"
@@ -55,6 +55,15 @@ def test_the_draft_of_a_raw_file_reads_every_value(capsys: pytest.CaptureFixture
         assert [part.values for part in found.parts] == [(ROWS,), (ROWS,), (ROWS,), (270,), (ROWS,), (ROWS,)]
         total = exact(vault.sql("SELECT SUM(loss) AS s FROM police", epsilon=1), key=b"k" * 16).parts[0]
         assert total.values[0] * total.step == sum(1000.5 + number for number in range(ROWS) if number % 10)
+    assert (
+        run(capsys, "check", "v", "--fit")
+        .splitlines()[-3]
+        .startswith("  change 'loss': 10 % of the values cannot be read")
+    )
+    assert (
+        json.loads(run(capsys, "check", "v", "--fit", "--json"))["result"]["police"]["fit"]["columns"][4]["unreadable"]
+        == 30
+    )
     assert run(capsys, "check", "v") == f"police: can be read\n{re.search('note: .*', added)[0]}\n"  # type: ignore[index]
     updated = json.loads(run(capsys, "update", "v", "police", "--json"))
     assert updated["result"]["unreadable"] == {"loss": {"unreadable": 30, "values": 300}}

@@ -96,8 +96,7 @@ def _edit(path: Path) -> None:
         '"Größe (cm)"': '"Größe (cm)" = {kind = "number", low = 140, high = 210, step = 0.1, missing = ["-9"]}',
         "Kosten": 'Kosten = {kind = "number", low = 0, high = 3000, step = 0.01, missing = ["k.A."]}',
         "PLZ": "",
-        "max_groups": "max_groups = 2",
-        "max_rows_per_group": "max_rows_per_group = 2",
+        "max_rows": "max_groups = 2\nmax_rows_per_group = 2",
     }
     edited = [new.get(line.partition(" = ")[0], line) for line in lines]
     assert len(set(lines) - set(edited)) == len(new)

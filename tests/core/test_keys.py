@@ -543,6 +543,9 @@ class Still:
     def choose(self, spread: Spread, measure: object, law: Choice) -> int:
         raise NotImplementedError
 
+    def top(self, scores: object, law: object) -> list[int]:
+        raise NotImplementedError
+
 
 def prepared(folder: Path, people: Mapping[Keys, int], *extra: int, testing: bool = True, **more: Any) -> Query:
     read = outline(plan((CITY,), N, average("a", "age"), **more), KINDS, bounds())

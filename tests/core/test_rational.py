@@ -125,7 +125,7 @@ def test_whole() -> None:
     for value in (3.0, "3", True, np.bool_(True), None, Fraction(3, 1), np.timedelta64(3, "s"), Fraction(10**5000, 3)):
         with raises_code(InvalidInputError, "not-whole"):
             whole(value, "n", 0)
-    with raises_code(InvalidInputError, "too-small: not 0 … of 1"):
+    with raises_code(InvalidInputError, "too-small: not 0 … n=1"):
         whole(0, "n", 1)
 
 

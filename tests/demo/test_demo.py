@@ -195,8 +195,9 @@ def test_the_page_says_what_was_computed_and_where_to_go(story: demo.Story) -> N
         "2,436 patients, 4 ill", "2,437 patients, 5 ill", "the newcomer is ill", "the newcomer is 86 years old",
         "1/7 = 14.3 %", "78.6 %", "10,000 times", "right 56.4 % of the time", "epsilon 1.5 of 1.5 spent",
         "free, answered from the ledger", "refused: this query costs epsilon 0.5", "7 entries, verified",
-        "between 18.2 % and 81.8 %", "a theorem, not a demo", "docs/privacy-promise.md", "docs/claims.md", "make test",
-        "folder/demo.svg", percent(story.uniform.simulated_certain), percent(story.private.simulated_guess),
+        "between 18.2 % and 81.8 %", "a theorem, not a demo", "docs/privacy-promise.md", "docs/claims.md",
+        "privet demo --files .", "folder/demo.svg",
+        percent(story.uniform.simulated_certain), percent(story.private.simulated_guess),
         f"finds {story.private.cases} more cases",
     ):  # fmt: skip
         assert words in text, words

@@ -53,7 +53,7 @@ WRONG = {
     "core/nothing.py is not there": {"read": (*LIST.read, replace(READ, file="core/nothing.py"))},
     "nowhere/ is not there": {"fences": (*LIST.fences, replace(FENCE, files=("nowhere/",)))},
     "noise/ is fenced twice": {"fences": (*LIST.fences, replace(FENCE, files=("noise/",)))},
-    "core/loss.py is read as a whole and fenced": {"fences": (*LIST.fences, replace(FENCE, files=("core/loss.py",)))},
+    "core/laws.py is read as a whole and fenced": {"fences": (*LIST.fences, replace(FENCE, files=("core/laws.py",)))},
     "stats/whitening.py: suggest.py is not on the reading list": {
         "fences": (*LIST.fences, replace(FENCE, files=("stats/whitening.py",), against="suggest.py"))
     },
@@ -84,9 +84,9 @@ def test_a_list_that_is_wrong_is_refused(problem: str) -> None:
 def test_a_file_has_the_fence_that_names_it_or_that_of_its_room() -> None:
     assert LIST.fence("noise/ranked.py").against == "core/laws.py"
     assert LIST.fence("noise/fast.py").against == "noise/reference.py"
-    assert LIST.fence("core/loss.py") is None
+    assert LIST.fence("core/laws.py") is None
     assert LIST.fence("cli/ask.py") is None
-    assert LIST.known("privet.core.loss")
+    assert LIST.known("privet.core.laws")
     assert LIST.known("privet")
     assert LIST.known("privet.ledger")
     assert not LIST.known("privet.cli")
@@ -119,7 +119,7 @@ def test_a_change_of_the_list_is_noticed_and_written(tmp_path: Path) -> None:
     changed = (
         (root / trusted.LIST)
         .read_text()
-        .replace('file = "core/loss.py"\nlook = "', 'file = "core/loss.py"\nlook = "New: ')
+        .replace('file = "core/laws.py"\nlook = "', 'file = "core/laws.py"\nlook = "New: ')
     )
     (root / trusted.LIST).write_text(changed)
     there = trusted.load(root)
@@ -132,7 +132,7 @@ def test_a_change_of_the_list_is_noticed_and_written(tmp_path: Path) -> None:
 def test_an_edit_by_hand_is_noticed(tmp_path: Path) -> None:
     root = copied(tmp_path)
     path = root / "pyproject.toml"
-    path.write_text(path.read_text().replace('    "privet.core.loss",\n', "", 1))
+    path.write_text(path.read_text().replace('    "privet.core.laws",\n', "", 1))
     assert trusted.stale(trusted.load(root), write=False) == ["pyproject.toml: import rule"]
 
 
@@ -216,8 +216,8 @@ def test_what_is_mutated_comes_from_the_list() -> None:
     mutation = script("mutation")
     assert mutation.chosen(LIST, None, fenced=False) == [one.file for one in LIST.read]
     assert mutation.chosen(LIST, None, fenced=True) == LIST.trusted()
-    assert mutation.chosen(LIST, "core/loss.py", fenced=False) == ["core/loss.py"]
-    assert mutation.is_read(LIST, "core/loss.py", 1)
+    assert mutation.chosen(LIST, "core/laws.py", fenced=False) == ["core/laws.py"]
+    assert mutation.is_read(LIST, "core/laws.py", 1)
     text = (ROOT / "src" / "privet" / "core" / "measures.py").read_text().splitlines()
     assert mutation.is_read(LIST, "core/measures.py", text.index("class Measure:") + 1)
     assert not mutation.is_read(LIST, "core/measures.py", 1)

@@ -372,7 +372,7 @@ def test_no_pairs_where_nothing_is_gained_or_intervals_would_be_lost() -> None:
     coarse = {"x": Number(0, 10**27, step=1000)}
     read = outline(plan((), N, total("s", "x")), coarse, bounds())
     assert lowered(read, joint=True) is None  # a missing value as 0 needs a grid that is too fine
-    assert not list(_joint(read, F(1), None, 3))
+    assert not list(_joint(read, F(1), None, lambda one, _: one, 3))
 
 
 def test_questions_about_everything_still_cost_what_was_given() -> None:

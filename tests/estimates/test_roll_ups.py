@@ -223,6 +223,9 @@ class NoNoise:
     def choose(self, spread: object, measure: object, law: object) -> int:
         raise NotImplementedError
 
+    def top(self, scores: object, law: object) -> list[int]:
+        raise NotImplementedError
+
 
 @pytest.fixture
 def vault(tmp_path: Path) -> Iterator[Vault]:

@@ -294,7 +294,7 @@ REFUSED: list[tuple[Callable[[], object], str, str]] = [
     (lambda: col("x").dt.truncate("era"), "unknown-choice: 'era'", "month"),
     (lambda: V.filter(col("age") ** 0 > 3), "out-of-range: exponent", "0.5"),
     (lambda: V.filter(col("age") ** col("age") > 3), "out-of-range: exponent", "0.5"),
-    (lambda: col("x") ** "a", "not-a-number", "exponent"),
+    (lambda: col("x") ** "a", "not-a-number: exponent", "0.5"),
     (lambda: col("x").log(1), "too-small: base", "2"),
     (lambda: V.filter(col("age") / 0 > 3), "division-by-zero", ""),
     (lambda: V.filter(col("age") == when(col("smoker"))), "wrong-type: expression", ""),
@@ -745,7 +745,7 @@ def test_a_frame_asks_what_sql_asks(tmp_path: Path) -> None:
     with pv.create(tmp_path / "v", budget=pv.Budget(epsilon=9, delta=1e-9)) as vault:
         declared = vault.add_table("visits", PEOPLE, unit="patient_id", max_groups=3, columns=COLUMNS)
         frame = vault.table("visits")
-        assert frame.declaration is vault.declaration("visits") is declared
+        assert frame.declaration == vault.declaration("visits") == declared
         asked = frame.filter(col("age") > 3).group_by("ward").agg(n=pv.count(), a=pv.mean("age"))
         text = "SELECT ward, COUNT(*) AS n, AVG(age) AS a FROM visits WHERE age > 3 GROUP BY ward"
         for how in ({"epsilon": 1}, {"rho": "0.1", "max_groups": 2}, {"epsilon": 1, "delta": 1e-10,
@@ -765,7 +765,7 @@ def test_a_frame_asks_what_sql_asks(tmp_path: Path) -> None:
         assert asked.query(epsilon=1, bounds=found).suggestion is found
         with raises_code(InvalidInputError, "unknown-table: 'vists'"):
             vault.table("vists")
-        with pytest.raises(TypeError, match="epsilom"):
+        with raises_code(InvalidInputError, "unknown-option: epsilom"):
             asked.query(epsilom=1)
 
 

@@ -466,7 +466,7 @@ def test_the_command_fails_if_one_is_missed(
         (["audit"], "wrong-usage: WHAT"),
         (["audit", "gallery", "--seconds", "0"], "not-positive: seconds"),
         (["audit", "gallery", "--seed", "-1"], "negative: seed … -1"),
-        (["audit", "magic"], "wrong-usage: 'magic'"),
+        (["audit", "magic"], "wrong-usage: audit magic"),
     ],
 )
 def test_bad_words(words: list[str], problem: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -458,7 +458,7 @@ def test_a_backup_older_than_what_was_released_needs_the_owners_word(path: Path,
         ledger.backup(tmp_path / "backup.sqlite")
         ledger.spend(charge(2))
     path.unlink()
-    with raises_code(LedgerError, "backup-too-old: 2 … entry 3 … --forget"):
+    with raises_code(LedgerError, "backup-too-old: 2 … entry 3 … forget=True"):
         restore(tmp_path / "backup.sqlite", path)
     assert not path.exists()
     restore(tmp_path / "backup.sqlite", path, forget=True)

@@ -19,22 +19,9 @@ from privet.ledger import Policy
 from privet.ledger.account import Account, account_from, granted
 from privet.ledger.refusal import Short, refusal
 from privet.ledger.schema import SCHEMA
+from privet.ledger.sums import fits, plus, reading
 from privet.ledger.transaction import INSERT_ACCOUNT, update
-from privet.ledger.units import (
-    DELTA,
-    EPSILON,
-    FINEST,
-    LARGEST,
-    RHO,
-    Caps,
-    Units,
-    caps,
-    fits,
-    plus,
-    price,
-    reading,
-    writable,
-)
+from privet.ledger.units import DELTA, EPSILON, FINEST, LARGEST, RHO, Caps, Units, caps, price, writable
 
 BUDGETS = [Budget(3, 1e-9), Budget(1, 0), Budget("1/3", "1/7"), Budget(1000, 1e-40), Budget(1e-6, 0.5)]
 budgets = st.sampled_from(BUDGETS)
@@ -286,7 +273,7 @@ def test_refusals_in_words() -> None:
     gone = refused(Loss(epsilon=None, rho=Fraction(1, 100), rho_delta=Fraction(1, 10**8)), epsilon=None, delta=None)
     expect_code("budget-exceeded: delta 1e-8; delta 2.5e-10", gone)
     other = refused(zcdp(Fraction("0.01")), rho=None)
-    expect_code("budget-exceeded: rho 0.01; nothing of that kind is left of the budget … epsilon=3 and no delta", other)
+    expect_code("budget-exceeded: rho 0.01; nothing is left of the budget for it … epsilon=3 and no delta", other)
     expect_code("budget-exceeded: rho without limit", refused(Loss(epsilon=None, rho=None)))
     assert "costs epsilon 1e-7; 0" not in refused(pure(Fraction(1, 10**7)), epsilon=None, rho=None).problem
     dear = Loss(epsilon=Fraction(1), rho=Fraction(5))  # rho above epsilon**2 / 2: the offer is below the price

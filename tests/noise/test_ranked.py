@@ -83,7 +83,7 @@ def stretched(values: np.ndarray, counts: np.ndarray, loss: RankLoss) -> ranked.
 def drawn_at(stretches: ranked.Stretches, rate: Fraction, *words: int) -> int:
     """The stretch that these words of U draw."""
     bits = Bits(Scripted(*words))
-    return ranked._stretch(stretches, rate, bits, bits.take(64))
+    return ranked.choose_stretch(stretches, rate, bits, bits.take(64))
 
 
 # ---- rows that nobody has

@@ -95,7 +95,7 @@ def uniqueness() -> Findings:
 def pseudonyms() -> Findings:
     hashes = [hashlib.md5(one.encode()).hexdigest() for one in ("5X55", "7Q42", "5X55")]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Sweep, "rate", lambda _: 1e6)  # or it is that of this machine
+        patch.setattr(Sweep, "pace", lambda _: (1e6, 0.0))  # or it is that of this machine
         return attacks.attack_pseudonyms(hashes, formats=["9A99"]).findings
 
 

@@ -17,7 +17,7 @@ from privet.core.sensitivity import Bounds
 from privet.core.unit import Neighbors
 from privet.engine import Gate
 from privet.estimates.priced import Outline, Priced, outline, variants
-from privet.estimates.pricing import Price, _best, _shared, ask
+from privet.estimates.pricing import Price, _cheapest, _shared, ask
 from privet.ledger import Policy, Receipt, Terms, sqlite
 from privet.query import Query
 
@@ -68,7 +68,7 @@ def question(asked: Plan, limits: Bounds | None = None, **price: object) -> Pric
 
 def without_pairs(read: Outline, epsilon: object = 1) -> Priced:
     """The best way by Laplace noise on single numbers, for tests of what is made of these."""
-    return _best([_shared(one, Gauge.EPSILON, Fraction(str(epsilon)), None) for one in variants(read)])
+    return _cheapest([_shared(one, Gauge.EPSILON, Fraction(str(epsilon)), None) for one in variants(read)])[1]
 
 
 def single(asked: Plan, limits: Bounds | None = None, epsilon: object = 1) -> Priced:

@@ -27,7 +27,7 @@ from privet.audits import Audit, Claim, audit
 from privet.backends import Spread
 from privet.core.accountant import rho_cap
 from privet.core.cells import Cells, Keys
-from privet.core.laws import Choice, DiscreteGaussian, DiscreteLaplace, Law
+from privet.core.laws import Choice, DiscreteGaussian, DiscreteLaplace, Law, Top
 from privet.core.measures import Measure
 from privet.core.mechanisms import gaussian_key_threshold, key_threshold
 from privet.core.parts import Part
@@ -35,6 +35,7 @@ from privet.core.ranks import rank
 from privet.engine import FreshNoise, NoiseSource
 from privet.noise.fast import sampler
 from privet.noise.ranked import RankLoss, choose_by_rank
+from privet.noise.top import choose_top
 from privet.query import Query
 from privet.vault import Vault
 from support.fuzz_checks import far_apart, losses_apart, rank_losses
@@ -166,6 +167,9 @@ class Narrow:
         loss = RankLoss.of(sought, measure.low, measure.high)
         return choose_by_rank(spread.values, spread.counts, loss, Choice(6 * law.rate))
 
+    def top(self, scores: Sequence[int], law: Top) -> list[int]:
+        return choose_top(scores, replace(law, rate=6 * law.rate))
+
 
 class Pair:
     """Two vaults for releases and the exact numbers behind them, from vaults for testing on the same files."""
@@ -176,6 +180,7 @@ class Pair:
         self.queries: list[Query] = []
         self.exact: list[list[list[Any]]] = []
         self.people: list[dict[Keys, int]] = []
+        self._ratios: dict[tuple[int, int, int | None], float] = {}  # of keys, by their people and what is seen
         for side, own in enumerate((shape.first, shape.second)):
             place = folder / f"{shape.name} {side}"
             place.mkdir(parents=True)
@@ -268,8 +273,11 @@ class Pair:
         first, second = self.people
         total = 0.0
         for key in {**first, **second}:
-            seen = shown.get(key)
-            total += self._log_p(second.get(key, 0), seen) - self._log_p(first.get(key, 0), seen)
+            case = (first.get(key, 0), second.get(key, 0), shown.get(key))
+            if case not in self._ratios:  # many draws are the same
+                one, other, seen = case
+                self._ratios[case] = self._log_p(other, seen) - self._log_p(one, seen)
+            total += self._ratios[case]
         return round(total, 9)
 
     def _log_p(self, people: int, seen: int | None) -> float:
@@ -324,6 +332,7 @@ class Pair:
 
     def with_a_low_threshold(self) -> None:
         """A planted bug: a threshold at which one lone key is hidden well enough, whatever a person has."""
+        self._ratios.clear()
         for side, query in enumerate(self.queries):
             *rest, part = query.priced.parts
             assert not isinstance(part.law, Choice)

@@ -14,11 +14,12 @@ from mpmath import mp, mpf
 
 from privet.backends import Spread, Vector
 from privet.core.cells import Keys
-from privet.core.laws import Choice, DiscreteGaussian, DiscreteLaplace
+from privet.core.laws import Choice, DiscreteGaussian, DiscreteLaplace, Top
 from privet.core.loss import sequential
 from privet.core.measures import Role
 from privet.core.parts import Part
 from privet.core.ranks import rank
+from privet.core.top import apart
 from privet.core.unit import Neighbors
 from privet.estimates.priced import Priced
 from privet.testing import ExactPart
@@ -142,6 +143,11 @@ def _problems(part: Part, question: Priced) -> list[str]:
             square = law.rate**2 * far.l2_squared * (2 if law.flip else Fraction(1, 2))
             paid = loss.rho is not None and square <= loss.rho
             paid = paid and loss.epsilon is not None and (loss.delta > 0 or 2 * law.rate * far.l1 <= loss.epsilon)
+        case Top():
+            each = law.rate * apart(part.measure, question.bounds)
+            square = law.rounds * each**2 / (2 if law.flip else 8)
+            paid = loss.rho is not None and square <= loss.rho
+            paid = paid and loss.epsilon is not None and (loss.delta > 0 or law.rounds * each <= loss.epsilon)
     found = [] if paid else ["too little noise"]
     if part.measure.role is Role.KEYS and not _hides(part, question):
         found.append("a threshold that is too low")

@@ -163,7 +163,7 @@ class OriginFuzzer(Fuzzer):
         bare = replace(question, plan=replace(plan, levels=()))
         if self._query(question, made, None).request != self._query(bare, made, None).request:
             self.tally.violations.append(f"totals: another release for {made.name}")
-        if any(wrong_totals(self.rng, question)):
+        if len(plan.levels) > 1 and any(wrong_totals(self.rng, question)):  # of one level nothing else is shown
             self.tally.violations.append(f"totals: not the sums of their groups for {made.name}")
 
 

@@ -40,6 +40,7 @@ from privet.core.measures import Measure, Role
 from privet.core.parts import Gauge, Part, Setting, priced
 from privet.core.plan import Function, Plan
 from privet.core.sensitivity import Bounds
+from privet.core.top import apart
 from privet.core.unit import Neighbors
 from privet.engine import FreshNoise, Gate, merged
 from privet.errors import InvalidInputError, RefusedQueryError
@@ -52,6 +53,7 @@ from privet.testing import Exact, ExactPart, exact
 from support import harm, nasty
 from support.fuzz_checks import CHANGES, Asked, changes, far_apart, moved, new_keys, plain, problems_of_price
 from support.fuzz_plans import asked_at, plain_plan
+from support.fuzz_top import Compared, choosing, chosen_keys, moved_apart, too_far
 from support.sql_writer import sql_of
 
 __all__ = ["CHANGES", "Tally", "changes", "fuzz"]
@@ -61,6 +63,7 @@ PLAIN = 0.7  # rounds with tables and questions that are simple, and so are neve
 THROUGH_SOURCES = 0.05  # rounds that also go through the backend's own reading of a data frame
 BY_THE_KERNEL = 0.4  # rounds
 SUGGESTED = 0.1  # rounds that also ask which bounds would do
+CHOSEN_FIRST = 0.05  # rounds that also choose some of the groups by their scores
 MANY = 10**6  # a bound that never binds
 MOST_VIOLATIONS = 500
 Row = dict[str, Any]
@@ -78,6 +81,7 @@ class Tally:
     from_sql: int = 0
     private: int = 0  # rounds with keys that are not public
     totals: int = 0  # rounds that ask for totals of groups
+    tops: int = 0  # rounds in which groups are chosen by their scores
     too_long: int = 0  # plans that the engine's SQL generator refuses
     counts: Counter[str] = field(default_factory=Counter)
     attained: dict[str, Fraction] = field(default_factory=dict)
@@ -92,6 +96,7 @@ class Tally:
         self.from_sql += other.from_sql
         self.private += other.private
         self.totals += other.totals
+        self.tops += other.tops
         self.too_long += other.too_long
         self.counts += other.counts
         self.violations += other.violations
@@ -311,6 +316,8 @@ class Fuzzer:
             self._check_pairs(made, relation, fused[task.measures], "kernel")
         if self.rng.random() < SUGGESTED:
             self._check_suggested(made)
+        if self.rng.random() < CHOSEN_FIRST:
+            self._check_top(made)
         self.tally.rounds += 1
         self.tally.private += first.cells.private
 
@@ -422,6 +429,29 @@ class Fuzzer:
         for limit, change, most in zip(CHANGES, far, limits, strict=True):
             key, share = f"{cell}/{limit}", Fraction(change, most)
             self.tally.attained[key] = max(share, self.tally.attained.get(key, share))
+
+    def _check_top(self, made: Round) -> None:
+        """Some groups chosen by their scores: scores of all groups, and what is measured in some of them."""
+        engine = self.rng.choice([self._portable, self._kernel])
+        for relation, asked in made.asked.items():
+            question = choosing(self.rng, asked.priced)
+            if question is None:
+                return
+            keys, unit = chosen_keys(self.rng, question), "row" if made.table.unit is None else "unit"
+            exacts = []
+            for side in range(len(made.sets)):
+                backend = self._with(engine, made, side)
+                compared = Compared(backend, made.tables(side), plain) if engine is self._portable else backend
+                exacts.append(exact(self._query(question, made, compared), key=made.secret, keys=keys))
+                self.tally.violations += [*compared.wrong] if isinstance(compared, Compared) else []
+            for one, two in _pairs(relation, len(exacts)):
+                pair = (exacts[one], exacts[two])
+                self.tally.violations += [f"{text} for {made.name}" for text in too_far(question, relation, pair)]
+                top = question.parts[-1].measure
+                cell, reach = f"TOP {top.score}/{relation}/{unit}/apart", apart(top, question.bounds)
+                share = Fraction(moved_apart(pair), reach)
+                self.tally.attained[cell] = max(share, self.tally.attained.get(cell, share))
+        self.tally.tops += 1
 
     def _check_suggested(self, made: Round) -> None:
         """Every histogram behind a suggestion of bounds: how many groups and rows units have, where numbers lie."""

@@ -10,11 +10,11 @@ import numpy as np
 
 from support.made_linkage import Pair, table
 
-SYLLABLES = tuple(  # of names and streets
+SYLLABLES = np.array([  # of names and streets
     f"{a}{b}"
     for a in ("b", "d", "f", "h", "k", "l", "m", "n", "r", "s", "t", "w")
     for b in ("a", "en", "in", "o", "er")
-)
+])  # fmt: skip
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 COLUMNS = ("first", "last", "birth", "sex", "street", "house", "city", "zip", "phone")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction as F
 from typing import Any
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from privet.core.evaluate import evaluate
 from privet.core.expression import Arithmetic, Coalesce, Column, Expression, Literal, Sign
+from privet.core.laws import Top
 from privet.core.measures import Measure, Role
 from privet.core.plan import Aggregate, Function, Plan
 from privet.core.schema import Boolean, Integer, Kind, Number, Text
@@ -143,4 +145,19 @@ def flip_law(taken: Sequence[float]) -> list[float]:
     for place, chance in enumerate(taken):
         others = np.delete(refused, place, axis=0).prod(axis=0)
         found.append(chance * float((weights / 2 * others).sum()))
+    return found
+
+
+def top_law(scores: Sequence[int], law: Top) -> dict[tuple[int, ...], float]:
+    """The probability of every outcome of all rounds, in the order of choice: each round among those that are left."""
+    found: dict[tuple[int, ...], float] = {(): 1.0}
+    for _ in range(law.rounds):
+        longer: dict[tuple[int, ...], float] = {}
+        for chosen, chance in found.items():
+            left = [place for place in range(len(scores)) if place not in chosen]
+            best = max(scores[place] for place in left)
+            weights = [math.exp(-float(law.rate) * (best - scores[place])) for place in left]
+            chances = flip_law(weights) if law.flip else [weight / math.fsum(weights) for weight in weights]
+            longer |= {(*chosen, place): chance * one for place, one in zip(left, chances, strict=True)}
+        found = longer
     return found

@@ -56,7 +56,7 @@ def late(place: str, deliver: Deliver) -> None:
     """The engine's steps in the wrong order, which the harness must catch: the answer goes out before the charge."""
 
     def ask(query: Query) -> None:
-        body = engine._body([engine._noisy(query.task(b""), None, query.gate.backend, FreshNoise())])
+        body = engine._body([engine._noisy(query.task(b""), [None], query.gate.backend, FreshNoise())])
         deliver(request=query.request, answer=hashlib.sha256(body).hexdigest())
         ledger = query.gate.ledger
         ledger.store(ledger.spend(Charge(loss=query.cost, request=query.request)), body)

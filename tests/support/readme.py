@@ -47,7 +47,18 @@ def write_tables(folder: Path) -> None:
 
 
 def run(asked: str, shown: list[str], folder: Path) -> str | None:
-    """What is wrong with a command, if something is."""
+    """What is wrong with a command, if something is. An attack on fresh noise may, once in a few hundred runs, find
+    somebody by luck; it is not lucky three times."""
+    tries = 3 if asked.startswith("privet attack ") and "--epsilon" in asked else 1
+    problem = None
+    for _ in range(tries):
+        problem = tried(asked, shown, folder)
+        if problem is None:
+            break
+    return problem
+
+
+def tried(asked: str, shown: list[str], folder: Path) -> str | None:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         asked, shell=True, cwd=folder, env={**os.environ, "PATH": path}, capture_output=True, text=True, check=False

@@ -7,6 +7,7 @@ a fact is a word that tells them apart. "cannot-write|unreadable-file" allows tw
 
 from __future__ import annotations
 
+import json
 import re
 from functools import partial
 from typing import TypeVar
@@ -15,6 +16,7 @@ import pytest
 
 from privet import cli
 from privet.errors import PrivetError
+from privet.report.terminal import one_line
 from support.places import ROOT
 
 E = TypeVar("E", bound=PrivetError)
@@ -53,7 +55,12 @@ def failed(words: list[str], capsys: pytest.CaptureFixture[str]) -> PrivetError:
 def refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> PrivetError:
     """The error with which the command line refuses these words as bad input. Nothing else is printed."""
     error, out = _failed(words, capsys)
-    assert (out, cli.exit_code(error)) == ("", cli.BAD_INPUT)
+    assert cli.exit_code(error) == cli.BAD_INPUT
+    if "--json" in words:
+        told = {"problem": one_line(error.problem), "place": error.place, "remedy": one_line(error.remedy)}
+        assert json.loads(out) == cli.envelope("error", {"code": error.code} | told)
+    else:
+        assert not out
     return error
 
 

@@ -90,7 +90,7 @@ def test_the_whole_page(tmp_path: Path) -> None:
         "epsilon 1 on the basic gauge; rho 0.170992 on the zCDP gauge. Either gauge may certify it.",
         "Left of the budget: epsilon 3 of 3, rho 0.116463 of 0.116463. About 3 more like this fit.",
         "n: groups with fewer than about 4,100 rows may be off by more than 10 %.",
-        "3 noisy numbers a group share the price",
+        "3 noisy numbers per group share the price",
         "One patient_id may count 50 times: lower max_groups, max_rows_per_group or max_rows mean less noise, but drop"
         ' more rows; bounds="auto" (--bounds auto) chooses, for a quarter of epsilon.',
         "Nothing was spent, and no data were touched.",

@@ -25,9 +25,10 @@ from support.refusals import raises_code
 
 import privet as pv
 from privet import engine, recheck
+from privet.backends import BINS
 from privet.backends.duckdb import DuckDb
 from privet.core.laws import DiscreteLaplace, Law
-from privet.engine import BINS, Fit, merged
+from privet.engine import Fit, merged
 from privet.errors import BudgetExceededError, InvalidInputError, RefusedQueryError, ReleaseFailedError
 from privet.estimates.fitting import CHOOSING, Fitting
 from privet.ledger import Charge

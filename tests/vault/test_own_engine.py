@@ -32,7 +32,7 @@ from privet.backends.duckdb import DuckDb
 from privet.backends.origins import check_unit_wise
 from privet.backends.reference import Reference
 from privet.core import parts
-from privet.core.laws import DiscreteGaussian, DiscreteLaplace
+from privet.core.laws import Choices, DiscreteGaussian, DiscreteLaplace, Top
 from privet.core.loss import pure
 from privet.core.mechanisms import gaussian_key_threshold, key_threshold
 from privet.core.origin import origin_of
@@ -43,6 +43,7 @@ from privet.errors import BudgetExceededError, InvalidInputError, RefusedQueryEr
 from privet.ledger import Charge, Receipt
 from privet.ledger.sqlite import SqliteLedger
 from privet.query import Query
+from privet.testing import frozen
 from privet.vault import Vault
 
 BY_NAME = {shape.name: shape for shape in SHAPES}
@@ -121,6 +122,48 @@ def test_medians_of_groups_that_are_not_public(tables: Tables) -> None:
     for name, other in (("shown keys", None), ("shown keys, Gaussian", "elsewhere"), ("lone keys", "elsewhere")):
         found = pv.testing.replay(*tables(name, text=text, other=other), runs=1)
         assert found.verdict == CONSISTENT, str(found)
+
+
+def test_quantiles_one_inside_the_other(tables: Tables) -> None:
+    """In every group, beside a count; on both tables the same values are shown."""
+    asked = ", ".join(f"QUANTILE(cost, {n} / 8) AS q{n}" for n in range(1, 8))
+    pair = tables("grouped", text=f"SELECT ward, {asked}, COUNT(*) AS n FROM t GROUP BY ward", epsilon=9)
+    assert any(isinstance(part.law, Choices) for part in pair[0].priced.parts)
+    found = pv.testing.replay(*pair, runs=2)
+    assert found.verdict == CONSISTENT, str(found)
+
+
+@pytest.mark.parametrize("price", [{"epsilon": 1}, {"rho": "0.1", "epsilon": None}])
+@pytest.mark.parametrize("name", ["people", "replace a person"])
+def test_the_best_groups_as_a_grey_box(tables: Tables, name: str, price: dict[str, Any]) -> None:
+    """Chosen by their scores and measured anew, for people who have many rows."""
+    for number in ("COUNT(*)", "COUNT(DISTINCT who)", "SUM(cost)"):
+        text = f"SELECT ward, {number} AS n, MAX(stay) AS m FROM t GROUP BY ward ORDER BY n DESC LIMIT 1"
+        first, second = tables(name, text=text, max_groups=4, **price)
+        assert first.priced.top is not None
+        found = pv.testing.replay(first, second, runs=1)
+        assert found.verdict == CONSISTENT, str(found)
+
+
+def test_scores_that_move_further_than_is_paid_for(tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "SELECT ward, COUNT(*) AS n FROM t GROUP BY ward ORDER BY n DESC LIMIT 1"
+    first, second = tables("people", text=text, max_groups=4)
+    assert pv.testing.replay(first, second, runs=1).verdict == CONSISTENT
+    monkeypatch.setattr(frozen, "apart", lambda *_: 1)
+    found = pv.testing.replay(first, second, runs=1)
+    assert verdict(found, "distance") == VIOLATED
+    assert "a score moves away from another one by 2; 1 is paid for" in str(found)
+
+
+def test_a_choice_among_groups_that_is_too_sharp(tables: Tables) -> None:
+    text = "SELECT ward, COUNT(*) AS n FROM t GROUP BY ward ORDER BY n DESC LIMIT 1"
+    sharp = []
+    for asked in tables("people", text=text, max_groups=4):
+        *rest, part = asked.priced.parts
+        assert isinstance(part.law, Top)
+        better = replace(part, law=replace(part.law, rate=2 * part.law.rate))
+        sharp.append(replace(asked, priced=replace(asked.priced, parts=(*rest, better))))
+    assert verdict(pv.testing.replay(*sharp, runs=1), "price") == VIOLATED
 
 
 @pytest.mark.parametrize("name", ["count", "lone keys", "lone keys, Gaussian"])
@@ -376,7 +419,7 @@ def test_a_refund_for_what_failed(tables: Tables, monkeypatch: pytest.MonkeyPatc
     assert verdict(found, "charge") == VIOLATED
 
     def late(charge: Charge, tasks: Any, gate: Gate) -> Any:
-        body = engine._body([engine._noisy(task, None, gate.backend, gate.noise) for task in tasks])
+        body = engine._body([engine._noisy(task, [None], gate.backend, gate.noise) for task in tasks])
         return engine.Release(receipt=gate.ledger.spend(charge), body=body)
 
     monkeypatch.setattr(query, "run", late)

@@ -50,12 +50,15 @@ def check_price(stated: dict[str, Any]) -> None:
     """As anybody can who has the answer: its price is right, and would be too low with half the noise in any part."""
     assert recheck.problems(stated) == []
     for part in stated["parts"]:
-        ((name, size),) = [item for item in part["law"].items() if item[0] != "name"]
-        part["law"][name] = str(
-            Fraction(size) * 2 if name == "rate" else Fraction(size) / (4 if name == "variance" else 2)
-        )
+        ((name, size),) = [item for item in part["law"].items() if item[0] in ("scale", "variance", "rate", "rates")]
+        part["law"][name] = [halved("rate", one) for one in size] if name == "rates" else halved(name, size)
         assert any("smaller than the price" in problem for problem in recheck.problems(stated))
         part["law"][name] = size
+
+
+def halved(name: str, size: str) -> str:
+    """Half the noise."""
+    return str(Fraction(size) * 2 if name == "rate" else Fraction(size) / (4 if name == "variance" else 2))
 
 
 def test_there_are_a_hundred_and_most_are_answered() -> None:

@@ -46,6 +46,9 @@ class NoNoise:
     def choose(self, *_: object) -> int:
         raise AssertionError("nothing is chosen here")
 
+    def top(self, *_: object) -> list[int]:
+        raise AssertionError("nothing is chosen here")
+
 
 def people(number: int, **more: Any) -> pd.DataFrame:
     """Person n has n % 4 + 1 wards and n % 3 + 1 rows in each."""

@@ -248,7 +248,11 @@ def test_a_table_that_was_asked_is_not_declared_again_with_another_unit(vault: V
     with pv.open(vault.folder) as again:
         with raises_code(InvalidInputError, 'unit-fixed: "id" … "ward"'):
             again.add_table("Visits", folder / "visits.csv", unit="ward", columns={"age": pv.Integer(0, 120)})
-        again.add_table("visits", folder / "visits.csv", unit="id", columns=COLUMNS)
+        with raises_code(InvalidInputError, "declaration-changed: 'visits'"):  # old answers could be given for it
+            again.add_table("visits", folder / "visits.csv", unit="id", columns=COLUMNS)
+    toml.write_text(toml.read_text() + '\n[removed]\n"visits" = 1\n')
+    with pv.open(vault.folder) as again:
+        assert again.add_table("visits", folder / "visits.csv", unit="id", columns=COLUMNS).version == 2
 
 
 def test_a_table_that_was_never_asked_may_still_be_corrected(vault: Vault) -> None:

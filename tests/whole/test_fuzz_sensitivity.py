@@ -27,6 +27,7 @@ from privet.core.measures import ROWS, Measure, Role
 from privet.core.plan import Function, Plan
 from privet.core.schema import Date, Integer, Number
 from privet.core.shape import Form, Shape
+from privet.core.top import apart
 from privet.core.unit import Neighbors
 from privet.estimates import pricing
 from privet.query import Query
@@ -171,6 +172,23 @@ def of_other(plan: Plan, table: Table) -> bool:
 
 def of(*functions: Function) -> About:
     return lambda plan, _: any(aggregate.function in functions for aggregate in plan.aggregates)
+
+
+def of_groups(plan: Plan, table: Table) -> bool:
+    counted = all(one.function in (Function.COUNT, Function.SUM, Function.COUNT_DISTINCT) for one in plan.aggregates)
+    return counted and bool(plan.keys) and not plan.private_keys and table.unit is not None
+
+
+def test_scores_move_as_far_apart_as_is_paid_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In rounds of their own; if half as much were paid, that would be found."""
+    monkeypatch.setattr(fuzz_sensitivity, "CHOSEN_FIRST", 1)
+    tally = fuzz(100, 60, about=of_groups)
+    assert tally.violations == []
+    assert tally.tops
+    real = fuzz_sensitivity.too_far
+    half = lambda *given: real(*given, reach=lambda *one: Fraction(apart(*one), 2))  # noqa: E731
+    monkeypatch.setattr(fuzz_sensitivity, "too_far", half)
+    assert any("move apart" in text for text in fuzz(100, CASES, ("sensitivity",), of_groups).violations)
 
 
 def test_missing_clamps_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -428,7 +446,7 @@ def test_a_threshold_for_one_key_alone_is_found(monkeypatch: pytest.MonkeyPatch)
     """A unit that brings k new keys has k chances that one is shown."""
     real = parts.key_threshold
     monkeypatch.setattr(parts, "key_threshold", lambda law, delta, _: real(law, delta, 1))
-    assert caught("price", about=of_private_keys)
+    assert caught("price", about=of_private_keys, first=11)
 
 
 def test_a_threshold_for_a_removal_where_a_unit_is_replaced_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -506,7 +524,7 @@ def test_different_values_at_the_price_of_one_are_found(monkeypatch: pytest.Monk
         return real(replace(measure, role=Role.PEOPLE) if measure.role is Role.DISTINCT else measure, setting)
 
     monkeypatch.setattr(parts, "sensitivity_of", one_value)
-    assert caught("sensitivity", about=of(Function.COUNT_DISTINCT))
+    assert caught("sensitivity", about=of(Function.COUNT_DISTINCT), first=3)
 
 
 def test_a_center_that_is_taken_off_missing_values_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -548,4 +566,4 @@ def test_units_in_every_bin_of_their_groups_are_found(monkeypatch: pytest.Monkey
         return tuple(list(itertools.accumulate(bins[::-1]))[::-1] for bins in real(self, task, written))
 
     monkeypatch.setattr(DuckDb, "habits", running)
-    assert caught("sensitivity")
+    assert caught("sensitivity", first=17)

@@ -161,10 +161,15 @@ def limit_of(suppress: object, records: int) -> int:
     if not 0 <= share <= 1:
         raise InvalidInputError(
             f"suppress must be from 0 to 1, not {show(suppress)}",
-            "give a share of the records, for example suppress=0.05",
+            f"give a share of the records, for example suppress={_as_share(share)}",
             "out-of-range",
         )
     return floor(share * records)
+
+
+def _as_share(share: Fraction) -> float:
+    """Who writes 20 means 20 percent."""
+    return float(share / 100) if 1 < share <= 100 else 0.05
 
 
 def _check_size(task: GeneralizeTask) -> None:

@@ -324,7 +324,9 @@ def asked(
             )
     found += models
     if not found:
-        raise InvalidInputError("no privacy model is given", "give k, l or t, or models=[...]", "missing-option")
+        raise InvalidInputError(
+            "no privacy model is given", "for example k=5, or l=2 with a sensitive column", "missing-option"
+        )
     return tuple(dict.fromkeys(found))
 
 
@@ -349,7 +351,7 @@ def check_names(table: Microdata, quasi: Sequence[str], sensitive: Sequence[str]
 def check_k(k: int, records: int) -> None:
     if k > records:
         many = many_records(records)
-        raise InvalidInputError(f"k={k} is more than the {many}", f"give a k up to {records}", "too-large")
+        raise InvalidInputError(f"k={k} is more than the {many}", f"give k={records} or less", "too-large")
 
 
 def many_records(records: int) -> str:

@@ -153,7 +153,8 @@ def _grown(tree: _Tree, checks: Sequence[_Check], progress: Progress | None) -> 
         ends = np.concatenate([middles[good], ends[good], ends[~good]])
         starts = np.concatenate([starts[good], middles[good], starts[~good]])
         order = np.argsort(starts)
-        starts, ends, tried = starts[order], ends[order], tried[:, order]
+        starts, ends = starts[order], ends[order]
+        tried = np.ascontiguousarray(tried[:, order])  # or the loops are compiled a second time, for columns in a row
     starts = np.concatenate([some for some, _ in done])
     order = np.argsort(starts)
     return starts[order], np.concatenate([some for _, some in done])[order]

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         two_means,
         two_releases,
     )
+    from privet.attacks.drafts.release_draft import DraftRelease, draft_release
     from privet.attacks.finding import Curve, Finding, Findings, Picture, Score, Strength
     from privet.attacks.linkage.linking import Linkage, attack_linkage
     from privet.attacks.linkage.scoreboard import attack_scoreboard
@@ -70,6 +71,7 @@ PLACES = {  # the solvers take a second to load, so a release with a mistake in 
     "linkage.linking": ("Linkage", "attack_linkage"),
     "membership.members": ("attack_membership",),
     "release.planned": ("margins",),
+    "drafts.release_draft": ("DraftRelease", "draft_release"),
     "subsets.predicates": ("attack_answers",),
     "differencing.queries": (
         "Noise", "PublishedQuery", "Queries", "Secret", "number", "two_means", "two_releases",
@@ -96,15 +98,15 @@ WHERE["Errors"] = "privet.attacks.subsets.decoders.problem"
 WHERE["holds"] = "privet.records.conditions"
 WHERE["read_plink"] = "privet.records.plink"
 __all__ = [
-    "Between", "Curve", "Errors", "Finding", "Findings", "Interval", "Knowledge", "Largest", "Linkage", "Mean",
-    "Noise", "Picture", "Privacy", "PublishedQuery", "Quantile", "Queries", "Score", "Secret", "Share", "Smallest",
-    "Statistic", "Strength", "Tables", "Total", "attack_anonymized", "attack_answers", "attack_counter",
-    "attack_differencing", "attack_linkage", "attack_membership", "attack_pseudonyms", "attack_regimes",
-    "attack_scoreboard", "attack_subsets", "attack_tables", "attack_uniqueness", "check", "holds", "margins",
-    "membership_by_reconstruction", "number", "privacy", "published_tables", "queries_of", "read_errors",
-    "read_plink", "read_queries", "read_records", "read_secrets", "read_subsets", "read_tables",
-    "reconstruction_by_membership", "records_of", "simulate", "tables_of", "tables_of_answers", "two_means",
-    "two_releases",
+    "Between", "Curve", "DraftRelease", "Errors", "Finding", "Findings", "Interval", "Knowledge", "Largest",
+    "Linkage", "Mean", "Noise", "Picture", "Privacy", "PublishedQuery", "Quantile", "Queries", "Score", "Secret",
+    "Share", "Smallest", "Statistic", "Strength", "Tables", "Total", "attack_anonymized", "attack_answers",
+    "attack_counter", "attack_differencing", "attack_linkage", "attack_membership", "attack_pseudonyms",
+    "attack_regimes", "attack_scoreboard", "attack_subsets", "attack_tables", "attack_uniqueness", "check",
+    "draft_release", "holds", "margins", "membership_by_reconstruction", "number", "privacy", "published_tables",
+    "queries_of", "read_errors", "read_plink", "read_queries", "read_records", "read_secrets", "read_subsets",
+    "read_tables", "reconstruction_by_membership", "records_of", "simulate", "tables_of", "tables_of_answers",
+    "two_means", "two_releases",
 ]  # fmt: skip
 RENAMED = {  # names of version 0.1
     "Query": "PublishedQuery",

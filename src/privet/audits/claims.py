@@ -39,7 +39,7 @@ class Claim:
         if len(given) != 1:
             raise InvalidInputError(
                 "a claim is about epsilon (with delta or without), or about rho, or about mu",
-                "write Claim(epsilon=1, delta=1e-6), Claim(rho=0.1) or Claim(mu=1)",
+                "write Claim(epsilon=1), Claim(rho=0.1) or Claim(mu=1)",
                 "not-exactly-one",
             )
         ((name, number),) = given.items()

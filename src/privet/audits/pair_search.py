@@ -16,7 +16,7 @@ from privet.audits.coverage import is_plain
 from privet.audits.domains import CORE, Coverable, DataPair, Domain, Pairs
 from privet.audits.outputs import OTHER
 from privet.audits.source import CELLS, AuditSource
-from privet.audits.stages import Clock, Progress, Track, best_first, sizes
+from privet.audits.stages import STOPPED, Clock, Progress, Track, best_first, sizes
 from privet.errors import InvalidInputError
 
 SEED = 0x5EED  # candidates are the same in every run: draws of the mechanism are random enough
@@ -131,7 +131,7 @@ class Searcher:
         )
 
     def _late(self) -> bool:
-        return self.clock.left < (1 - SHARE / 2) * (self.clock.seconds or 0)
+        return STOPPED.is_set() or self.clock.left < (1 - SHARE / 2) * (self.clock.seconds or 0)
 
     def _first(self, found: PairSearch, pairs: list[DataPair], size: int) -> list[Track]:
         """A few draws of each pair, fewer if they take long; pairs that only ever raise are left out."""

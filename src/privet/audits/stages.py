@@ -14,6 +14,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from threading import Event as Flag
 from typing import Any
 
 import numpy as np
@@ -171,6 +172,9 @@ class FoundStage:
         return replace(self, event=event, hits=hits, counts=(self.counts[1], self.counts[0]))
 
 
+STOPPED = Flag()  # set by whoever wants running audits to end with what they have: then no time is left
+
+
 @dataclass(slots=True, eq=False)
 class Clock:
     """How much time there is."""
@@ -184,6 +188,8 @@ class Clock:
 
     @property
     def left(self) -> float:
+        if STOPPED.is_set():
+            return 0.0
         return math.inf if self.seconds is None else self.seconds - self.spent
 
     def draws(self, share: float, pace: float) -> float:
@@ -192,7 +198,7 @@ class Clock:
 
     @property
     def over(self) -> bool:
-        return self.seconds is not None and self.spent > LIMIT * self.seconds + 1
+        return STOPPED.is_set() or (self.seconds is not None and self.spent > LIMIT * self.seconds + 1)
 
 
 @dataclass(slots=True, kw_only=True)

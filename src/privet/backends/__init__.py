@@ -8,11 +8,13 @@ from typing import Any, Protocol
 
 from privet.catalog.vault_file import Table
 from privet.core.cells import Cells, Keys
-from privet.core.laws import Choice, Law
+from privet.core.claim import claim
+from privet.core.laws import Choice, Law, Top
 from privet.core.measures import Measure
 from privet.core.plan import Plan
-from privet.core.sensitivity import Bounds
+from privet.core.sensitivity import Bounds, among
 from privet.core.shape import Shapes
+from privet.core.top import compared
 from privet.typing import Integers
 
 
@@ -25,7 +27,8 @@ class Task:
     table; `beside` has the other tables of the query. `secret` keys the hash that decides which rows and groups of a
     unit are kept; it is new for every release. `laws` has the noise of each measure and, if keys are not public, last
     the noise of the keys: a key is shown if its noisy number of units is at least `threshold`. With `habits`, some of
-    HABITS by name, the task asks how many units have how many of these instead, in as many `bins`.
+    HABITS by name, the task asks how many units have how many of these instead, in as many `bins`. With `top`, some of
+    the public cells are chosen by this score and law: the back end is asked for `scoring` first, and for `measuring`.
     """
 
     table: Table
@@ -41,6 +44,18 @@ class Task:
     threshold: int | None = None
     habits: tuple[str, ...] = ()
     bins: int = 0
+    top: tuple[Measure, Top] | None = None
+
+    def scoring(self, measure: Measure) -> Task:
+        """The scores of all cells. Of a unit that may have several groups, all count."""
+        score, bounds = replace(measure, role=measure.score or measure.role, score=None), self.bounds
+        return replace(self, measures=(score,), laws=(), top=None, bounds=compared(bounds, self.cells.count))
+
+    @claim("top-measured")
+    def measuring(self, cells: int) -> Task:
+        """The other measures, of so many cells that are not chosen yet. To the back end they are like keys that are not
+        public: it measures those that it is given, and bounds each unit anew among them."""
+        return replace(self, cells=Cells(domains=(), private=True), bounds=among(self.bounds, cells), top=None)
 
     def showing(self, chosen: Iterable[Keys]) -> Task:
         """The same task, once it is known which keys are shown."""
@@ -57,6 +72,7 @@ class Spread:
 
 Vector = list[int] | list[Spread]  # spreads for quantiles, MIN and MAX
 HABITS = ("groups", "rows", "in_all")  # of a unit: its groups, the rows in its largest, those that count in all
+BINS = 41  # for each of these; the last one counts everything above 2**39
 Habits = tuple[list[int], list[int], list[int]]
 
 

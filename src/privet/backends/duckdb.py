@@ -23,13 +23,14 @@ from privet.backends.rowsql import RowsSql
 from privet.backends.spelling import quoted
 from privet.backends.spreadsql import wanted
 from privet.backends.sqlgen import RANKED
+from privet.backends.table_fit import TableFit, table_fit
 from privet.backends.unreadable import Unread, counts, refusal
 from privet.backends.written import WrittenTask, expected_of, write
 from privet.catalog.declarations import Table, inside
 from privet.core.cells import Keys
 from privet.core.rational import show
 from privet.errors import InvalidInputError
-from privet.sources import Raw, Stamp, attach, connect, harden, stamp, types_of, unreadable
+from privet.sources import Raw, Stamp, attach, check_complete, connect, digest, harden, stamp, types_of, unreadable
 from privet.sources.profile import form_in
 from privet.sources.scratch import Scratch
 
@@ -146,6 +147,22 @@ class DuckDb:
                 self._types(table)
             self._seen[table.name] = now
 
+    def marks(self, table: Table) -> list[tuple[str | int, ...]]:
+        """Of each file its name from the folder that holds the vault, device, number, size and time. Nothing is
+        opened."""
+        return [(os.path.relpath(str(name), self._base), *rest) for name, *rest in stamp(table, self._base)]
+
+    def digest(self, table: Table, key: bytes) -> str:
+        """Names the content of the files. For the owner: it reads them."""
+        return digest(table, self._base, key)
+
+    def forget(self, name: str) -> None:
+        """Close what was opened for a table."""
+        with self._lock:
+            for attached in [one for one in self._attached.values() if any(name == table.name for table in one.tables)]:
+                self._retire(attached)
+            self._seen.pop(name, None)
+
     def types(self, table: Table) -> dict[str, str]:
         """The types to record, whatever was recorded before. For the owner: it opens the data, but reads no row."""
         return self._types(replace(table, types={}))
@@ -179,12 +196,10 @@ class DuckDb:
         For the owner: it touches the data.
         """
         with self._asked(table) as (raw, _):
-            if raw.unclosed:
-                raise InvalidInputError(
-                    f"table {show(table.name)}: the file ends inside a quoted field",
-                    "close the quote: it swallows every row after it",
-                    "unclosed-quote",
-                )
+            try:
+                check_complete(raw)
+            except InvalidInputError as error:
+                raise inside(f"table {show(table.name)}", error) from None
         found = self._read(table)
         if found is None:
             column = next((name for name, alone in _alone(table) if self._read(alone) is None), None)
@@ -203,6 +218,11 @@ class DuckDb:
                 with connect(self._scratch_folder()) as connection:
                     form = form_in(connection, table, one.column, self._base, self._memory)
                 raise refusal(table, one, form)
+
+    def fit(self, table: Table) -> TableFit:
+        """How well the declaration fits the data. For the owner, as `check` is; call that first."""
+        with self._asked(table) as (raw, cursor):
+            return _waited_for(cursor, lambda: table_fit(cursor, table, raw))
 
     def _read(self, table: Table) -> tuple[Unread, ...] | None:
         """None if the engine fails."""

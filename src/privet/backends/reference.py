@@ -12,7 +12,7 @@ from typing import assert_never
 
 import numpy as np
 
-from privet.backends import Habits, Spread, Task, Vector
+from privet.backends import BINS, Habits, Spread, Task, Vector
 from privet.backends.content import cell_text, digest, held_key, item, items, key_shapes, unit_text
 from privet.backends.origins import Origins, RawRow, check_unit_wise, tables_of
 from privet.core.cells import Keys
@@ -21,8 +21,6 @@ from privet.core.evaluate import Row, evaluate
 from privet.core.expression import Value, columns_in
 from privet.core.measures import Measure, Role
 from privet.core.origin import origin_of
-
-BINS = 41
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,8 +60,7 @@ class Reference:
         return dict(Counter(key for key, _ in {(kept.key, kept.unit) for kept in self._kept(task)}))
 
     def habits(self, task: Task, _: object = None) -> Habits:
-        """How many units have 1, 2, 3-4, 5-8, ... groups; of rows in their largest group, the same; and of all rows, of
-        which at most `bounds.rows` count in each group."""
+        """As `Backend.habits` says."""
         units: dict[object, Counter[int]] = defaultdict(Counter)
         for kept in _passing(task, self._rows):
             units[kept.unit][kept.cell] += 1
@@ -152,6 +149,8 @@ def measured(measure: Measure, cells: Sequence[Sequence[Kept]]) -> Vector:
             return [distinct(measure, rows) for rows in cells]
         case Role.QUANTILE | Role.MIN | Role.MAX:
             return [spread(measure, rows) for rows in cells]
+        case Role.TOP:
+            raise ValueError("a score is measured as what it is: see `Task.scoring`")
         case _:
             assert_never(measure.role)
 

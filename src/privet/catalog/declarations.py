@@ -20,17 +20,23 @@ from privet.core.rational import show, whole
 from privet.core.schema import Category, Integer, Kind, Number
 from privet.core.unit import Neighbors, neighbors_from
 from privet.errors import InvalidInputError
+from privet.spelling import did_you_mean
 
 MOST_OF_A_UNIT = 2**40
 LIMITS = ("max_groups", "max_rows_per_group", "max_rows")  # of one unit
 LARGEST_STEP = 10**38 // 2**40  # a sum over 2**40 rows then still fits 38 digits
 LONGEST_NAME = 200
 READING = {"missing", "decimal", "thousands", "date_format"}  # how a text becomes a value, wherever it is kept
+STATISTICAL = ("sas", "spss", "stata")  # kinds of files with labels of values
 OPTIONS = {
     "csv": READING | {"path", "delimiter", "encoding", "skip", "names"},
+    "json": READING | {"path", "encoding"},
     "excel": READING | {"path", "sheet", "skip", "names"},
     "parquet": READING | {"path"},
+    "arrow": READING | {"path"},
     "duckdb": READING | {"path", "table"},
+    "sqlite": READING | {"path", "table"},
+    **{kind: READING | {"path", "encoding", "labels"} for kind in STATISTICAL},
     "memory": READING,
 }
 
@@ -39,14 +45,15 @@ OPTIONS = {
 class Source:
     """Where a table's rows are and how their texts are read. Options that do not apply to the kind are refused."""
 
-    kind: Literal["csv", "parquet", "excel", "duckdb", "memory"]
-    path: str | None = None  # relative to the folder that holds the vault, or absolute; Parquet: also a folder or glob
+    kind: Literal["csv", "json", "excel", "parquet", "arrow", "duckdb", "sqlite", "sas", "spss", "stata", "memory"]
+    path: str | None = None  # from the folder that holds the vault, or absolute; CSV, Parquet: also a folder or pattern
     delimiter: str = ","
     encoding: str = "utf-8"
     skip: int = 0  # lines or sheet rows before the header
     names: tuple[str, ...] = ()  # the columns of a file without a header
     sheet: str | None = None  # None: the first
-    table: str | None = None  # in a DuckDB file
+    table: str | None = None  # in a DuckDB or SQLite file
+    labels: bool = True  # of the values in SAS, SPSS and Stata files: categories and texts are read as their labels
     missing: tuple[str, ...] = ()  # texts that mean "no value"; so does an empty field
     decimal: str = "."
     thousands: str = ""
@@ -55,13 +62,18 @@ class Source:
     def __post_init__(self) -> None:
         if self.kind not in OPTIONS:
             raise InvalidInputError(
-                f"there is no source of kind {show(self.kind)}", f"use one of {listed(OPTIONS)}", "unknown-choice"
+                f"there is no source of kind {show(self.kind)}",
+                f"{did_you_mean(self.kind, OPTIONS)}use one of {listed(OPTIONS)}",
+                "unknown-choice",
             )
         for name, default in defaults(self).items():
             if name not in OPTIONS[self.kind] and getattr(self, name) != default:
+                others = ", ".join(
+                    f"{other}=" for other in sorted(OPTIONS[self.kind]) if other not in ("names", "path")
+                )
                 raise InvalidInputError(
-                    f"{name} does not apply to a source of kind {self.kind}",
-                    f"leave it out; {self.kind} takes {listed(OPTIONS[self.kind])}",
+                    f"{name}= does not apply to a source of kind {self.kind}",
+                    f"leave it out; {self.kind} takes {others or 'no option'}",
                     "unneeded-option",
                 )
         _check_path(self)
@@ -114,6 +126,7 @@ class Table:
             for name, kind in self.columns.items()
         ]
         options = [[part.name, getattr(self.source, part.name)] for part in fields(Source) if part.name != "path"]
+        options = [option for option in options if option != ["labels", True]]  # nor is this
         return fingerprint(self.name, self.version, self.unit, kinds, options)
 
     def __post_init__(self) -> None:
@@ -143,14 +156,14 @@ class Catalog:
     tables: Mapping[str, Table] = field(default_factory=dict)
     partition: Partition | None = None  # as the ledger has it, for people to read
     rho_without_delta: str = "allow"  # or "refuse": every price then has a finite epsilon
+    analysts: str = "anyone"  # or "granted": those who were granted a budget of their own
+    removed: Mapping[str, int] = field(default_factory=dict)  # tables that were, and their last versions
 
     def __post_init__(self) -> None:
-        if self.rho_without_delta not in ("allow", "refuse"):
-            raise InvalidInputError(
-                f"rho_without_delta must be 'allow' or 'refuse', not {show(self.rho_without_delta)}",
-                "give 'refuse' if every price must have an epsilon",
-                "unknown-choice",
-            )
+        _check_choice(
+            self.rho_without_delta, "rho_without_delta", ("allow", "refuse"), "every price must have an epsilon"
+        )
+        _check_choice(self.analysts, "analysts", ("anyone", "granted"), "only analysts with a grant may ask")
         object.__setattr__(self, "neighbors", neighbors_from(self.neighbors))
         for name, table in self.tables.items():
             if name != table.name:
@@ -158,6 +171,18 @@ class Catalog:
                     f"table {show(table.name)} is listed as {show(name)}", "use its own name", "contradiction"
                 )
         _check_different(self.tables, "the catalog", "table")
+        object.__setattr__(self, "removed", MappingProxyType(dict(self.removed)))
+        for name, last in self.removed.items():
+            check_name(name, "a table")
+            whole(last, f"the version of the removed table {show(name)}", 1)
+        for name, table in self.tables.items():
+            if table.version <= self.last_removed(name):
+                raise InvalidInputError(
+                    f"table {show(name)} has version {table.version}, but a table of that name was removed with version"
+                    f" {self.last_removed(name)}",
+                    f"write version = {self.last_removed(name) + 1}",
+                    "too-small",
+                )
         if (
             len({table.domain for table in self.tables.values() if not table.public}) > 1
         ):  # neighbors differ in one unit over all tables
@@ -166,15 +191,33 @@ class Catalog:
             )
         object.__setattr__(self, "tables", MappingProxyType(dict(self.tables)))
 
+    def last_removed(self, name: str) -> int:
+        """The last version of a removed table of this name; 0 if there was none."""
+        return max((last for other, last in self.removed.items() if folded(other) == folded(name)), default=0)
+
     def with_table(self, table: Table) -> Catalog:
-        """One table more."""
+        """One table more. Its version is above that of a removed one of the same name: no answer about that is its."""
+        check_table_name(table.name)
         if table.name in self.tables:
             raise InvalidInputError(
                 f"there is already a table {show(table.name)}",
                 "choose another name, or update the table",
                 "table-exists",
             )
+        table = replace(table, version=max(table.version, self.last_removed(table.name) + 1))
         return replace(self, tables={**self.tables, table.name: table})
+
+    def without_table(self, name: str) -> Catalog:
+        """One table less. Its last version is remembered."""
+        if self.partition is not None and self.partition.table == name:
+            raise InvalidInputError(
+                f"table {show(name)} says which part each unit is in, and that never changes",
+                "keep it: questions about a part need it",
+                "already-divided",
+            )
+        kept = {other: table for other, table in self.tables.items() if other != name}
+        old = {other: last for other, last in self.removed.items() if folded(other) != folded(name)}
+        return replace(self, tables=kept, removed={**old, name: self.tables[name].version})
 
     def divided(self, table: str, column: str) -> Partition:
         """The partition by this column, to be declared: its values are the parts."""
@@ -219,7 +262,7 @@ class Catalog:
             )
         if self.partition is not None and self.partition.table == table.name:
             raise InvalidInputError(
-                f"table {show(table.name)} says in which part a unit is, and that never changes",
+                f"table {show(table.name)} says which part each unit is in, and that never changes",
                 "make a new vault for other data, or keep what changes in a table of its own",
                 "already-divided",
             )
@@ -230,6 +273,15 @@ class Catalog:
                 "too-small",
             )
         return replace(self, tables={**self.tables, table.name: table})
+
+
+def _check_choice(value: object, name: str, choices: tuple[str, str], meaning: str) -> None:
+    if value not in choices:
+        raise InvalidInputError(
+            f"{name} must be {choices[0]!r} or {choices[1]!r}, not {show(value)}",
+            f"give {choices[1]!r} if {meaning}",
+            "unknown-choice",
+        )
 
 
 def portable(path: str | Path, base: Path) -> str:
@@ -251,8 +303,12 @@ def _check_path(source: Source) -> None:
     for name in ("sheet", "table"):
         if not isinstance(getattr(source, name), str | None):
             raise InvalidInputError(f"{name} must be a text", f"give the {name}'s name", "wrong-type")
-    if source.kind == "duckdb" and not source.table:
-        raise InvalidInputError("a duckdb source needs the table's name", 'write table = "visits"', "missing-name")
+    if source.kind in ("duckdb", "sqlite") and not source.table:
+        raise InvalidInputError(
+            f"a {source.kind} source needs the table's name", 'write table = "visits"', "missing-name"
+        )
+    if not isinstance(source.labels, bool):
+        raise InvalidInputError("labels must be true or false", "write labels = false to read codes", "wrong-type")
 
 
 def _check_reading(source: Source) -> None:
@@ -385,7 +441,7 @@ def _check_public(table: Table) -> None:
 def with_limits(given: Mapping[str, Any]) -> dict[str, Any]:
     """The limits of a unit that were given. If all its rows are bounded, what is not said of groups needs no limit."""
     said = {name: given[name] for name in LIMITS if given.get(name) is not None}
-    return dict.fromkeys(LIMITS, said["max_rows"]) | said if "max_rows" in said else said
+    return dict.fromkeys(LIMITS, whole(said["max_rows"], "max_rows", 1)) | said if "max_rows" in said else said
 
 
 def limit_of(value: object, name: str) -> int:
@@ -429,11 +485,28 @@ def check_name(name: object, what: str) -> None:
         )
 
 
+def check_table_name(name: str) -> None:
+    """Of a new table: older vaults may have any name."""
+    if not re.fullmatch(r"[^\W\d]\w*(?:[ .-]\w+)*", name):
+        plain = re.sub(r"\W+", "_", name).strip("_")
+        example = plain if plain[:1].isalpha() else "visits"
+        raise InvalidInputError(
+            f"{show(name)} cannot be the name of a table",
+            f'begin with a letter, and use letters, digits and _: name="{example}"',
+            "invalid-name",
+        )
+
+
+def folded(name: str) -> str:
+    """The same for names that SQL or a reader takes for the same."""
+    return unicodedata.normalize("NFC", name).casefold()
+
+
 def _check_different(names: Iterable[str], where: str, what: str) -> None:
     """SQL does not tell upper from lower case, and nobody tells composed from decomposed letters."""
     seen: dict[str, str] = {}
     for name in names:
-        key = unicodedata.normalize("NFC", name).casefold()
+        key = folded(name)
         if key in seen:
             raise InvalidInputError(
                 f"{where}: {what}s {show(seen[key])} and {show(name)} differ only in case, or not at all",

@@ -40,6 +40,7 @@ from privet.core.rational import show
 from privet.core.schema import FLAGS, Boolean, Category, Date, Integer, Kind, Number, Text, Timestamp
 from privet.core.unit import neighbors_from
 from privet.errors import InvalidInputError
+from privet.spelling import closest, did_you_mean
 
 __all__ = [
     "Catalog",
@@ -70,6 +71,7 @@ HEAD = """\
 # You may edit it by hand; raise `version` when a table's data or declaration change. Do not change `unit`,
 # `rows_are_units` or `public` of a table that was asked about: the ledger refuses it. Comments are not kept.
 """
+REMOVED = "# The last versions of removed tables: a new table of the same name begins with a higher one.\n[removed]"
 
 
 def read(path: Path) -> Catalog:
@@ -98,16 +100,22 @@ def parse(text: str) -> Catalog:
             f"write format = {FORMAT}, or update Privet",
             "unsupported-format",
         )
-    _only(document, {"format", "neighbors", "rho_without_delta", "partition", "tables"}, "the file")
+    known = {"format", "neighbors", "rho_without_delta", "analysts", "partition", "removed", "tables"}
+    _only(document, known, "the file")
     if "neighbors" not in document:
         raise InvalidInputError(
             "neighbors is missing", 'write neighbors = "add-remove" or neighbors = "replace"', "missing-entry"
         )
     tables = {name: _table(name, entry) for name, entry in _mapping(document.get("tables", {}), "tables").items()}
     partition = None if "partition" not in document else _partition(document["partition"])
-    rho = document.get("rho_without_delta", "allow")
-    neighbors = neighbors_from(document["neighbors"])
-    return Catalog(neighbors=neighbors, tables=tables, partition=partition, rho_without_delta=rho)
+    return Catalog(
+        neighbors=neighbors_from(document["neighbors"]),
+        tables=tables,
+        partition=partition,
+        rho_without_delta=document.get("rho_without_delta", "allow"),
+        analysts=document.get("analysts", "anyone"),
+        removed=_mapping(document.get("removed", {}), "removed"),
+    )
 
 
 def _partition(entry: object) -> Partition:
@@ -166,11 +174,19 @@ def _source(entry: object) -> Source:
 def _column(name: str, entry: object) -> tuple[Kind, tuple[str, ...], Writing]:
     given = dict(_mapping(entry, f"column {show(name)}"))
     try:
-        word, codes = given.pop("kind", None), texts(given.pop("missing", ()), "missing")
+        if "kind" not in given:
+            near = next((other for other in given if closest(other, ["kind"])), None)
+            problem = "its kind is missing" + (f"; it has an unknown entry {show(near)}" if near else "")
+            raise InvalidInputError(problem, 'write kind = "integer", or another kind', "unknown-choice")
+        word, codes = given.pop("kind"), texts(given.pop("missing", ()), "missing")
         writing = {name: given.pop(name) for name in NAMES if name in given}
         kind = KINDS.get(word) if isinstance(word, str) else None
         if kind is None:
-            raise InvalidInputError(f"there is no kind {show(word)}", f"use one of {listed(KINDS)}", "unknown-choice")
+            raise InvalidInputError(
+                f"there is no kind {show(word)}",
+                f"{did_you_mean(word, KINDS)}use one of {listed(KINDS)}",
+                "unknown-choice",
+            )
         wanted = {part.name for part in fields(kind)} - set(FLAGS)
         _only(given, wanted | set(FLAGS) | options_of(kind), f"kind {word}")
         if wanted - set(given):
@@ -196,7 +212,9 @@ def _only(given: Mapping[str, object], known: set[str], place: str) -> None:
     for name in given:
         if name not in known:
             raise InvalidInputError(
-                f"{place} has an unknown entry {show(name)}", f"use {listed(known)}", "unknown-entry"
+                f"{place} has an unknown entry {show(name)}",
+                f"{did_you_mean(name, known)}use {listed(known)}",
+                "unknown-entry",
             )
 
 
@@ -208,21 +226,26 @@ def write(path: Path, catalog: Catalog) -> None:
         raise InvalidInputError(
             "a name, path or value is not Unicode text", "rename or retype it", "not-utf8"
         ) from None
-    new = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
-        try:
-            with new.open("xb") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            new.replace(path)
-            _sync_folder(path.parent)
-        finally:
-            new.unlink(missing_ok=True)
+        replace_file(path, text)
     except OSError:
         raise InvalidInputError(
             f"{path.name} cannot be written", "check the disk and the folder's permissions", "cannot-write"
         ) from None
+
+
+def replace_file(path: Path, text: bytes, mode: int = 0o666) -> None:
+    """Durably, at once or not at all."""
+    new = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    try:
+        with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        new.replace(path)
+        _sync_folder(path.parent)
+    finally:
+        new.unlink(missing_ok=True)
 
 
 def _sync_folder(folder: Path) -> None:
@@ -237,9 +260,12 @@ def _sync_folder(folder: Path) -> None:
 def dump(catalog: Catalog) -> str:
     """The text of a vault.toml."""
     head = f"{HEAD}\nformat = {FORMAT}\nneighbors = {_value(str(catalog.neighbors))}\n"
-    if catalog.rho_without_delta != "allow":
-        head += f"rho_without_delta = {_value(catalog.rho_without_delta)}\n"
+    for name, default in (("rho_without_delta", "allow"), ("analysts", "anyone")):
+        if getattr(catalog, name) != default:
+            head += f"{name} = {_value(getattr(catalog, name))}\n"
     parts = [] if catalog.partition is None else [partition_section(catalog.partition)]
+    if catalog.removed:
+        parts.append("\n".join([REMOVED, *(_line(name, last, None) for name, last in catalog.removed.items()), ""]))
     return "\n".join([head, *parts, *(section(table) for table in catalog.tables.values())])
 
 
@@ -261,6 +287,8 @@ def section(table: Table, notes: Mapping[str, str] | None = None) -> str:
     if table.public:
         unit = {"public": True} | ({"key": list(table.key)} if table.key else {})
     limits = {name: limit for name in LIMITS if (limit := getattr(table, name)) is not None}
+    if limits == dict.fromkeys(LIMITS, table.max_rows):
+        limits = {"max_rows": table.max_rows}  # the others follow from it
     types = {"types": dict(table.types)} if table.types else {}
     entries = {
         "version": table.version,

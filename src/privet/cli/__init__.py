@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
+import shlex
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NoReturn
 
 from privet import __version__
 from privet.cli import anonymize, ask, attack, audit, book, compare, owner, pseudonymize, recheck, show
-from privet.cli.verb import Verb, add_commands, envelope, plain_letters, wants_color
+from privet.cli.parser import Parser
+from privet.cli.progress import alive
+from privet.cli.stopping import NOTHING_YET, STOPPED
+from privet.cli.verb import Verb, add_commands, envelope, plain_letters, print_json, wants_color
+from privet.cli.wording import in_terminal
 from privet.core.rational import show as shown
 from privet.errors import (
     BudgetExceededError,
@@ -21,11 +28,18 @@ from privet.errors import (
     SuspendedError,
 )
 from privet.report.terminal import one_line
+from privet.spelling import closest
 
 __all__ = ["envelope", "main", "wants_color"]
 
+FILES_HERE = "privet demo --files ."
 BAD_INPUT, REFUSED, FAILED = 2, 3, 4
-STOPPED, READER_GONE = 130, 141  # what a shell reports for Ctrl-C, and for a program stopped by a closed pipe
+READER_GONE = 141  # what a shell reports for a program stopped by a closed pipe
+FILES = """\
+files:
+  examples/ and docs/, named in help texts and messages, are in the package: `privet demo --files .` writes them here
+
+"""
 EXIT_CODES = """\
 exit codes:
   0    done
@@ -35,7 +49,7 @@ exit codes:
   3    refused by the budget, or the analyst is suspended; nothing was charged; an attack, preflight or an
        audit is inconclusive
   4    the ledger cannot be used, or a release failed after its charge
-  130  stopped with Ctrl-C; says whether something was charged
+  130  stopped with Ctrl-C; a message says whether anything was charged; attacks and audits show what they had found
   141  the reader of a pipe went away"""
 
 VERBS: dict[str, Verb] = {
@@ -46,7 +60,7 @@ GROUPS = {  # in this order in `privet --help`
     "start here": ("demo", "meaning"),
     "attack a release before somebody else does": ("attack", "preflight"),
     "answer questions under differential privacy, for the owner": (
-        "init", "describe", "add", "update", "partition", "check", "dummy", "ledger",
+        "init", "describe", "add", "update", "remove", "partition", "check", "dummy", "ledger",
     ),
     "answer questions under differential privacy, for the analyst": (
         "suggest", "explain", "query", "budget", "recheck",
@@ -59,24 +73,39 @@ RENAMED = {("attack", "queries"): "differencing", ("attack", "records"): "anonym
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one verb and return the exit code."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
     plain_letters(sys.stdout, sys.stderr)
+    told = "--json" in words
     try:
         try:
-            code = _run(sys.argv[1:] if arguments is None else arguments)
+            code = _run(words)
         finally:
             sys.stdout.flush()  # here, and not when Python exits, so that a closed pipe is met below
     except PrivetError as error:
-        place = f"{error.place}\n" if error.place else ""
-        sys.stderr.write(f"privet: {one_line(error.problem)}\n{place}  remedy: {one_line(error.remedy)}\n")
-        return exit_code(error)
+        return _refused(error, told=told)
     except KeyboardInterrupt as stop:
-        notes = getattr(stop, "__notes__", ["stopped: nothing was charged"])
-        sys.stderr.write(f"privet: {'; '.join(notes)}\n")
-        return STOPPED
+        return _stopped("; ".join(getattr(stop, "__notes__", ["stopped: nothing was charged"])), told=told)
     except BrokenPipeError:  # `privet demo | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains when it exits
         return READER_GONE
     return code
+
+
+def _refused(error: PrivetError, *, told: bool) -> int:
+    """Words for a person on stderr and, if JSON was asked for, the same for a program on stdout."""
+    problem, remedy = one_line(error.problem), one_line(error.remedy)
+    place = f"{error.place}\n" if error.place else ""
+    sys.stderr.write(f"privet: {problem}\n{place}  remedy: {remedy}\n")
+    if told:
+        print_json("error", {"code": error.code, "problem": problem, "place": error.place, "remedy": remedy})
+    return exit_code(error)
+
+
+def _stopped(words: str, *, told: bool) -> int:
+    sys.stderr.write(f"privet: {words}\n")
+    if told:
+        print_json("error", {"code": "stopped", "problem": words, "place": "", "remedy": "run the command again"})
+    return STOPPED
 
 
 def exit_code(error: PrivetError) -> int:
@@ -92,28 +121,44 @@ def exit_code(error: PrivetError) -> int:
 
 def _run(words: Sequence[str]) -> int:
     _check_verb(words)
-    options = _parser().parse_args(words)
-    return options.run(options) or 0
+    options, unknown = _parser().parse_known_args(words)
+    command: Parser = vars(options).pop("parser")  # options travel to other processes
+    if unknown:
+        raise command.not_known(unknown, words)
+    try:
+        with alive(command.prog.removeprefix("privet ")):
+            return options.run(options) or 0
+    except KeyboardInterrupt as stop:
+        if words[0] in ("attack", "audit", "preflight") and not getattr(stop, "__notes__", []):
+            asked = getattr(options, "vault", None) if words[0] == "attack" else None
+            stop.add_note(NOTHING_YET if asked is None else f"stopped: questions asked of {asked} stay charged")
+        raise
+    except PrivetError as error:  # the library speaks Python
+        error.problem, error.remedy = in_terminal(error.problem, command, ""), in_terminal(error.remedy, command)
+        if _names_files(error, words):
+            error.remedy = f"{error.remedy}; `{FILES_HERE}` writes the folders examples and docs"
+        raise
 
 
-class _Parser(argparse.ArgumentParser):
-    """Raises what it does not understand, with a remedy."""
-
-    def error(self, message: str) -> NoReturn:
-        raise InvalidInputError(message, f"run `{self.prog} --help` to see its options", "wrong-usage")
+def _names_files(error: PrivetError, words: Sequence[str]) -> bool:
+    """Is it about a file of the package that is not in this folder?"""
+    named = re.findall(r"\bdocs/[\w/-]+\.md", error.remedy)
+    if error.code in ("missing-file", "unreadable-file", "folder-missing"):
+        named += [word for word in words if word.startswith(("examples/", "docs/"))]
+    return any(not Path(name).exists() for name in named)
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(
+    parser = Parser(
         prog="privet",
         usage="privet [-h] [--version] COMMAND ...",
         description="Attack a release, answer under differential privacy, audit the promise.",
-        epilog=f"{_commands()}\n{EXIT_CODES}",
+        epilog=f"{_commands()}\n{FILES}{EXIT_CODES}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"privet {__version__}")
-    parser.set_defaults(run=_no_verb)
-    verbs = parser.add_subparsers(prog="privet", metavar="COMMAND", parser_class=_Parser, help=argparse.SUPPRESS)
+    parser.set_defaults(run=_no_verb, parser=parser)
+    verbs = parser.add_subparsers(prog="privet", metavar="COMMAND", parser_class=Parser, help=argparse.SUPPRESS)
     add_commands(verbs, VERBS)
     return parser
 
@@ -129,9 +174,22 @@ def _commands() -> str:
 def _check_verb(words: Sequence[str]) -> None:
     """The first word is the command: no option before it takes a value."""
     verb = next((word for word in words if not word.startswith("-")), None)
-    if verb is not None and verb not in VERBS:
+    if verb is not None and words[0] not in (verb, "-h", "--help", "--version"):
         raise InvalidInputError(
-            f"there is no command {shown(verb)}", f"the commands are: {', '.join(VERBS)}", "unknown-choice"
+            f"the first word must be a command, not {shown(words[0])}",
+            "`privet --help` lists the commands",
+            "wrong-usage",
+        )
+    if verb is not None and verb not in VERBS:
+        near = closest(verb, VERBS)
+        guess = f"did you mean `privet {near}`? " if near else ""
+        raise InvalidInputError(
+            f"there is no command {shown(verb)}", f"{guess}the commands are: {', '.join(VERBS)}", "unknown-choice"
+        )
+    if verb == "ledger" and len(words) > 2 and words[1] in book.ACTIONS:
+        right = shlex.join(["privet", verb, words[2], words[1], *words[3:]])
+        raise InvalidInputError(
+            f"the vault comes before {shown(words[1])}, not after it", f"run `{right}`", "wrong-order"
         )
     new = RENAMED.get((verb, words[1])) if verb and len(words) > 1 else None
     if new:

@@ -11,7 +11,8 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from privet.cli.verb import Verb, check_seconds, check_table, counting, json_option, pen, print_json, spreadsheet_option
+from privet.cli.progress import counting
+from privet.cli.verb import Verb, check_seconds, check_table, json_option, pen, print_json, spreadsheet_option
 from privet.core.rational import show
 from privet.errors import InvalidInputError
 
@@ -223,11 +224,12 @@ def _check_twice(path: Path, name: str, data: Microdata) -> None:
 def _check_encoding(path: Path, encoding: str) -> None:
     """Bytes that the encoding does not know would be shipped spelled out."""
     from privet.catalog.declarations import Source  # noqa: PLC0415
+    from privet.catalog.file_kinds import kind_of  # noqa: PLC0415
     from privet.sources.delimited import open_text  # noqa: PLC0415
     from privet.sources.relation import unreadable  # noqa: PLC0415
-    from privet.sources.sniff import BLOCK, ENDINGS  # noqa: PLC0415
+    from privet.sources.sniff import BLOCK  # noqa: PLC0415
 
-    if ENDINGS.get(path.suffix.lower()) != "csv" or not path.is_file():
+    if not path.is_file() or kind_of(path) != "csv":
         return
     Source(kind="csv", path=str(path), encoding=encoding)  # or there is no such encoding
     try:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from privet.cli import verb
+from privet.cli.progress import working
 from privet.errors import InvalidInputError
 from privet.output import spreadsheet_safe
 
@@ -102,7 +103,7 @@ def _query(options: argparse.Namespace) -> None:
             from privet.estimates.publication import AS_PRINTED, check_publication  # noqa: PLC0415
 
             check_publication(AS_PRINTED, asked.plan)  # before it is paid for
-        with _charge_is_told(vault.ledger, asked.request), verb.working("answering"):
+        with _charge_is_told(vault.ledger, asked.request), working("answering"):
             answer = asked.release(key=options.key, fresh=options.fresh)
     with _answer_is_kept(answer.receipt.entry):
         _deliver(answer.published() if options.published else answer, options)
@@ -120,14 +121,15 @@ def _check_files(options: argparse.Namespace, asked: Query) -> None:
 
 
 @contextmanager
-def _charge_is_told(ledger: Ledger, request: str) -> Iterator[None]:
-    """Ctrl-C may come at any moment of a release; the ledger knows whether that was after the charge."""
+def _charge_is_told(ledger: Ledger, request: str | None = None) -> Iterator[None]:
+    """Ctrl-C may come at any moment of a release; the ledger knows whether that was after the charge. Without a request
+    any charge since may be this one."""
     before = ledger.head().entry
     try:
         yield
     except KeyboardInterrupt as stop:
         if not getattr(stop, "__notes__", []):
-            new = [entry for entry in ledger.entries() if entry.number > before and entry.request == request]
+            new = [entry for entry in ledger.entries() if entry.number > before and request in (None, entry.request)]
             charged = f"entry {new[0].number} of the ledger stays charged" if new else "nothing was charged"
             stop.add_note(f"stopped: {charged}")
         raise
@@ -207,7 +209,7 @@ def _suggest_options(command: argparse.ArgumentParser) -> None:
 
 
 def _suggest(options: argparse.Namespace) -> None:
-    with verb.opened(options.vault) as vault, verb.working("looking"):
+    with verb.opened(options.vault) as vault, _charge_is_told(vault.ledger), working("looking"):
         found = vault.suggest_bounds(
             _text(options), epsilon=options.epsilon, analyst=options.analyst, part=options.part
         )
@@ -220,8 +222,8 @@ def _suggest(options: argparse.Namespace) -> None:
 def _text(options: argparse.Namespace) -> str:
     if (options.sql is None) == (options.file is None):
         raise InvalidInputError(
-            "exactly one question is needed",
-            'give "SELECT COUNT(*) AS n FROM visits" in quotes, or --file q.sql, or -',
+            "there is no question" if options.sql is None else "there are two questions, one of them in --file",
+            'give one: "SELECT COUNT(*) AS n FROM visits" in quotes, or --file q.sql, or - to read it from stdin',
             "not-exactly-one",
         )
     if options.file is not None:

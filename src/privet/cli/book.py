@@ -5,15 +5,21 @@ from __future__ import annotations
 import argparse
 import re
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
-from privet.cli.verb import Verb, json_option, opened, pen, print_json, working
+from privet.cli.progress import working
+from privet.cli.verb import Verb, json_option, opened, pen, print_json
 from privet.core.rational import show
 from privet.errors import InvalidInputError, TamperedError
+from privet.output import check_free
+from privet.report.terminal import one_line
+from privet.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from privet.ledger import Receipt
     from privet.ledger.sqlite import SqliteLedger
+    from privet.vault import Vault
 
 LEAST_DIGEST = 16  # hex digits of a receipt, as answers show it
 
@@ -37,10 +43,9 @@ def _budget(options: argparse.Namespace) -> None:
     from privet.report.budget_text import budget_json, budget_text  # noqa: PLC0415
 
     if (options.grant is None) != (options.epsilon is None) or (options.grant is None and options.delta is not None):
+        lacks, given = ("--grant", "--epsilon or --delta") if options.grant is None else ("--epsilon", "--grant")
         raise InvalidInputError(
-            "a grant has a name and an epsilon",
-            "give both: --grant anna --epsilon 1",
-            "missing-option",
+            f"{given} needs {lacks}", "give both, for example --grant anna --epsilon 1", "missing-option"
         )
     with opened(options.vault) as vault:
         if options.grant is not None:
@@ -48,11 +53,22 @@ def _budget(options: argparse.Namespace) -> None:
 
             vault.grant(options.grant, Budget(options.epsilon, options.delta or "0"))
         if options.reinstate is not None:
+            _check_known(vault, options.reinstate)
             vault.ledger.reinstate(options.reinstate)
         if options.json:
             print_json("budget", budget_json(vault, options.analyst, options.part))
         else:
             print(budget_text(vault, options.analyst, pen(), options.part))
+
+
+def _check_known(vault: Vault, analyst: str) -> None:
+    """Whoever never asked and has no grant was misspelled."""
+    known = {entry.analyst for entry in vault.ledger.entries()} - {""}
+    if analyst not in known:
+        names = f"the analysts are: {', '.join(sorted(map(one_line, known)))}" if known else "no analyst has asked yet"
+        raise InvalidInputError(
+            f"there is no analyst {show(analyst)}", did_you_mean(analyst, known) + names, "unknown-person"
+        )
 
 
 def _ledger_options(command: argparse.ArgumentParser) -> None:
@@ -62,7 +78,7 @@ def _ledger_options(command: argparse.ArgumentParser) -> None:
     for name, (text, run) in ACTIONS.items():
         action = actions.add_parser(name, help=text, description=text, allow_abbrev=False)
         action.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="for a program to read")
-        action.set_defaults(act=run)
+        action.set_defaults(act=run, parser=action)
         if name == "verify":
             action.add_argument(
                 "--receipt", metavar="ENTRY:DIGEST", help="the receipt of an answer: shows whether entries are missing"
@@ -143,6 +159,7 @@ def _receipt(text: str, ledger: SqliteLedger) -> Receipt:
 
 
 def _backup(options: argparse.Namespace) -> None:
+    check_free(options.file)
     with _opened(options) as ledger, working("copying the ledger"):
         head = ledger.backup(options.file)
     _say(options, "backup", head, f"{options.file} has all {head.entry} entries.")
@@ -151,8 +168,15 @@ def _backup(options: argparse.Namespace) -> None:
 def _restore(options: argparse.Namespace) -> None:
     from privet.ledger import sqlite  # noqa: PLC0415
 
+    path = _path(options)
+    if path.is_file() and path.stat().st_size:
+        raise InvalidInputError(
+            f"{one_line(options.vault)} already has a ledger, and a backup never replaces one",
+            f"run `privet ledger {quote(options.vault)} verify`; if it is damaged, move {path.name} away first",
+            "file-exists",
+        )
     with working("restoring and replaying the ledger"):
-        sqlite.restore(options.file, _path(options), forget=options.forget)
+        sqlite.restore(options.file, path, forget=options.forget)
     with _opened(options) as ledger:
         head = ledger.head()
     _say(

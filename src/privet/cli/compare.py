@@ -6,7 +6,8 @@ import argparse
 from pathlib import Path
 
 from privet.cli.attack.result import check
-from privet.cli.verb import Verb, counting, pen, print_json, result_options
+from privet.cli.progress import counting
+from privet.cli.verb import Verb, pen, print_json, result_options
 
 
 def _options(command: argparse.ArgumentParser) -> None:

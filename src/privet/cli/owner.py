@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import re
 import tomllib
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from privet.cli import verb
+from privet.cli.progress import working
 from privet.core.rational import show
 from privet.errors import InvalidInputError, PrivetError
 from privet.report.terminal import ceiling, one_line
@@ -20,11 +23,25 @@ if TYPE_CHECKING:
     from privet.core.schema import Kind
     from privet.vault import Vault
 
+BAD_INPUT = 2  # exit code
 MOVES = {
     "add-remove": "come or go in one part: each part has the whole budget",
     "replace": "go from one part to another: any two parts share the whole budget",
 }
-READING = ("kind", "delimiter", "encoding", "skip", "sheet", "table", "missing", "decimal", "thousands", "date_format")
+FORMATS = "CSV, JSON lines, Excel, Parquet, Arrow, DuckDB, SQLite, SAS, SPSS or Stata"
+READING = (
+    "kind",
+    "delimiter",
+    "encoding",
+    "skip",
+    "sheet",
+    "table",
+    "missing",
+    "decimal",
+    "thousands",
+    "date_format",
+    "labels",
+)
 
 
 def _init_options(command: argparse.ArgumentParser) -> None:
@@ -48,6 +65,11 @@ def _init_options(command: argparse.ArgumentParser) -> None:
         default="allow",
         help="prices in rho that come without a delta: allow (the default), or refuse, so that each has an epsilon",
     )
+    command.add_argument(
+        "--analysts",
+        default="anyone",
+        help="who may ask as an analyst: anyone (default), or granted for only those with a budget of their own",
+    )
     verb.json_option(command)
 
 
@@ -62,6 +84,7 @@ def _init(options: argparse.Namespace) -> None:
         neighbors=options.neighbors,
         on_exhausted=options.on_exhausted,
         rho_without_delta=options.rho_without_delta,
+        analysts=options.analysts,
     ) as vault:
         terms = vault.terms
     if options.json:
@@ -80,13 +103,22 @@ def _init(options: argparse.Namespace) -> None:
 def _reading_options(command: argparse.ArgumentParser) -> None:
     group = command.add_argument_group("how to read the file, if the guess is wrong")
     group.add_argument(
-        "--kind", choices=("csv", "parquet", "excel", "duckdb"), help="kind of file, if its name does not say it"
+        "--kind",
+        choices=("csv", "json", "excel", "parquet", "arrow", "duckdb", "sqlite", "sas", "spss", "stata"),
+        help="kind of file, if its name does not show it",
     )
     group.add_argument("--delimiter", help="the character between fields, such as ';'")
     group.add_argument("--encoding", help="encoding of the file: utf-8, cp1252, latin-1, ...")
     group.add_argument("--skip", type=int, help="number of lines before the header")
     group.add_argument("--sheet", help="sheet of an Excel file")
-    group.add_argument("--table", help="table of a DuckDB file")
+    group.add_argument("--table", help="table of a DuckDB or SQLite file")
+    group.add_argument(
+        "--no-labels",
+        dest="labels",
+        action="store_false",
+        default=None,
+        help="read the codes of SAS, SPSS and Stata files instead of their labels",
+    )
     group.add_argument(
         "--missing", action="append", metavar="CODE", help='text that means "no value"; may be given again'
     )
@@ -101,10 +133,24 @@ def _reading(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _describe_options(command: argparse.ArgumentParser) -> None:
-    command.add_argument("file", metavar="FILE", help="CSV, Parquet, Excel or DuckDB")
-    command.add_argument("--name", help="the table's name; the file's own if not given")
+    command.add_argument("file", metavar="FILE", help=f"{FORMATS}; a folder of CSV or Parquet files")
     command.add_argument(
+        "--release",
+        action="store_true",
+        help="FILE holds tables to publish (.xlsx, CSV, or a folder of CSV files): draft the release file for attack "
+        "tables and preflight",
+    )
+    command.add_argument("--name", help="the table's name (default: the file's)")
+    unit = command.add_mutually_exclusive_group()
+    unit.add_argument(
+        "--unit", metavar="COLUMN", help="the column that identifies a person (default: one whose name suggests it)"
+    )
+    unit.add_argument(
         "--public", action="store_true", help="everybody may read this table; the draft then lists all its texts"
+    )
+    command.add_argument(
+        "--epsilon",
+        help="epsilon of a typical question, for which limits and ranges are drafted (default: from 0.1 to 1)",
     )
     command.add_argument(
         "--out", metavar="TABLE.toml", type=Path, help="write the draft to this file; then check and edit it"
@@ -113,13 +159,43 @@ def _describe_options(command: argparse.ArgumentParser) -> None:
     verb.json_option(command)
 
 
+def _describe_release(options: argparse.Namespace) -> None:
+    """The draft, or what it understood; then what it could not decide, and the next command."""
+    from privet.attacks import draft_release  # noqa: PLC0415
+
+    unneeded = [name for name in ("name", "public", *READING) if getattr(options, name) not in (None, False)]
+    if unneeded:
+        raise InvalidInputError(
+            f"--release does not go with --{unneeded[0].replace('_', '-')}", "leave it out", "contradictory-options"
+        )
+    path, out = Path(options.file), options.out
+    if out is not None:
+        verb.check_output(out, "--out")
+    with working("reading the tables"):
+        draft = draft_release(path, None if out is None else out.parent)
+    if out is not None:
+        verb.write(out, draft.toml(), "--out")
+    if options.json:
+        told = {"toml": draft.toml(), "out": None if out is None else str(out)}
+        verb.print_json("draft", told | {"questions": draft.questions, "unread": draft.unread})
+        return
+    print("\n".join(one_line(line) for line in (draft.toml() if out is None else str(draft)).splitlines()))
+    if out is not None:
+        print(f"\nNext: answer the questions in {out}, and delete each one once it is answered; then")
+        print(f"  privet attack tables {quote(str(out))}")
+
+
 def _describe(options: argparse.Namespace) -> None:
+    if options.release:
+        _describe_release(options)
+        return
     from privet.sources.describing import describe  # noqa: PLC0415  brings DuckDB
 
     if options.out is not None:
         verb.check_output(options.out, "--out")
-    with verb.working("reading the file"):
-        draft = describe(options.file, name=options.name, public=options.public, **_reading(options))
+    with working("reading the file"), verb.file_named(options.file):
+        said = {"name": options.name, "unit": options.unit, "epsilon": options.epsilon, "public": options.public}
+        draft = describe(options.file, **said, **_reading(options))
     if options.out is not None:
         verb.write(options.out, draft.toml(), "--out")
     if options.json:
@@ -135,7 +211,7 @@ def _describe(options: argparse.Namespace) -> None:
 
 def _add_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("vault", metavar="VAULT")
-    command.add_argument("file", metavar="FILE", help="CSV, Parquet, Excel or DuckDB; it stays where it is")
+    command.add_argument("file", metavar="FILE", help=f"{FORMATS}; it stays where it is")
     command.add_argument(
         "--columns", metavar="TABLE.toml", type=Path, help="the draft of `privet describe --out`, checked and edited"
     )
@@ -182,16 +258,17 @@ def _add(options: argparse.Namespace) -> None:
 
     with verb.opened(options.vault) as vault:
         table = _declared(options, vault)
-        with verb.working("reading the file"):
-            vault.declare(table)
+        verb.check_input(options.file)
+        with working("reading the file"):
+            table = vault.declare(table)
         unread = vault.unreadable(table.name)
     if options.json:
         told = {"name": table.name, "unit": table.unit, "public": table.public, "version": table.version}
         verb.print_json("table", {**told, "toml": section(table), "unreadable": _counts(unread)})
         return
     print(section(table), end="")
-    _print_unread(unread)
     if table.public:
+        _print_unread(unread)
         print("\nDeclared. Everybody may read this table: nobody in it is protected.")
         print(
             f"Next: join it to a table of people: FROM visits JOIN {table.name} USING ({', '.join(table.key) or '...'})"
@@ -199,7 +276,12 @@ def _add(options: argparse.Namespace) -> None:
         return
     protects = "each row" if table.unit is None else f"each {table.unit}, with all its rows"
     print(f"\nDeclared. The table protects {protects}. Everything above is public from now on.")
-    print(f'Next: privet explain {options.vault} "SELECT COUNT(*) AS n FROM {table.name}" --epsilon 0.1')  # noqa: S608
+    if unread:
+        print("For you alone:")
+    _print_unread(unread)
+    print(f"For you alone: privet check {options.vault} {table.name} --fit shows how much the limits and ranges keep.")
+    name = table.name if re.fullmatch(r"\w+", table.name) else f'\\"{table.name}\\"'
+    print(f'Next: privet explain {options.vault} "SELECT COUNT(*) AS n FROM {name}" --epsilon 0.1')  # noqa: S608
 
 
 def _counts(unread: Mapping[str, tuple[int, int]]) -> dict[str, dict[str, int]]:
@@ -219,7 +301,7 @@ def _declared(options: argparse.Namespace, vault: Vault) -> Table:
     if options.columns is None:
         raise InvalidInputError(
             "the columns are not declared",
-            f"run `privet describe {options.file} --out table.toml`, check the file, and give --columns table.toml",
+            f"run `privet describe {quote(options.file)} --out table.toml`, check it, then give --columns table.toml",
             "missing-option",
         )
     table = _from_draft(options.columns, vault)
@@ -263,9 +345,10 @@ def _from_draft(path: Path, vault: Vault) -> Table:
         tomllib.loads(text)  # by itself, so that a line number in the error is that of the file
         declared = parse(f'format = 1\nneighbors = "{vault.terms.neighbors}"\n{text}')
     except tomllib.TOMLDecodeError as error:
-        raise InvalidInputError(
-            f"{path} is not TOML: {error}", "correct the file at that place", "wrong-format"
-        ) from None
+        remedy = "correct the file at that place"
+        if path.suffix.lower() != ".toml":
+            remedy = "give --columns the TOML file that `privet describe --out` wrote"
+        raise InvalidInputError(f"{path} is not TOML: {error}", remedy, "wrong-format") from None
     except InvalidInputError as error:
         raise InvalidInputError(f"{path}: {error.problem}", error.remedy, error.code) from None
     if len(declared.tables) != 1:
@@ -284,7 +367,9 @@ def _update_options(command: argparse.ArgumentParser) -> None:
 
 
 def _update(options: argparse.Namespace) -> None:
-    with verb.opened(options.vault) as vault, verb.working("reading the file"):
+    if options.file is not None:
+        verb.check_input(options.file)
+    with verb.opened(options.vault) as vault, working("reading the file"):
         table = vault.update_table(options.name, options.file, **_reading(options))
         unread = vault.unreadable(table.name)
     if options.json:
@@ -293,6 +378,23 @@ def _update(options: argparse.Namespace) -> None:
     _print_unread(unread)
     print(f"{one_line(table.name)} is now version {table.version}. What was spent stays spent.")
     print("Stored answers about earlier versions are not repeated for this version.")
+
+
+def _remove_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("vault", metavar="VAULT")
+    command.add_argument("name", metavar="TABLE")
+    verb.json_option(command)
+
+
+def _remove(options: argparse.Namespace) -> None:
+    with verb.opened(options.vault) as vault:
+        last = vault.remove_table(options.name)
+    if options.json:
+        verb.print_json("removed", {"name": options.name, "last_version": last})
+        return
+    print(f"{one_line(options.name)} is removed and can no longer be asked about. What was spent stays spent.")
+    print("Its answers stay in the ledger, and its data stay where they are. A new table with this name begins with")
+    print(f"version {last + 1}, so that no answer about the removed table is given for it.")
 
 
 def _partition_options(command: argparse.ArgumentParser) -> None:
@@ -326,28 +428,57 @@ def _partition(options: argparse.Namespace) -> None:
 def _check_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("vault", metavar="VAULT")
     command.add_argument("table", metavar="TABLE", nargs="?", help="check this table only (default: all tables)")
+    command.add_argument(
+        "--fit",
+        action="store_true",
+        help="show the owner how many rows the limits keep, how many values are clamped, missing or unreadable, and"
+        " what to change",
+    )
+    command.add_argument(
+        "--digest",
+        action="store_true",
+        help="for files that were moved or copied: check that their content is what it was when they were declared"
+        " (for the owner's eyes only)",
+    )
     verb.json_option(command)
 
 
-def _check(options: argparse.Namespace) -> None:
-    with verb.opened(options.vault) as vault, verb.working("reading the tables"):
+def _check(options: argparse.Namespace) -> int:
+    with verb.opened(options.vault) as vault, working("reading the tables"):
         names = [options.table] if options.table is not None else list(vault.tables)
-        problems = {name: problem for name in names if (problem := _problem(vault, name)) is not None}
+        checked = {name: _checked(vault, name, options.digest) for name in names}
+        problems = {name: found for name, found in checked.items() if isinstance(found, PrivetError)}
         unread = {name: vault.unreadable(name) for name in names if name not in problems}
+        fits = {name: vault.check_fit(name) for name in unread if options.fit}
     if options.json:
-        verb.print_json("check", {name: None if name not in problems else problems[name].problem for name in names})
+        told: dict[str, Any] = {name: None if name not in problems else problems[name].problem for name in names}
+        if options.fit:
+            told = {
+                name: {"problem": told[name], "fit": asdict(fits[name]) if name in fits else None} for name in names
+            }
+        elif options.digest:
+            told = {name: {"problem": told[name], "compared": checked[name] is True} for name in names}
+        verb.print_json("check", told)
     else:
         for name in names:
-            print(f"{one_line(name)}: {one_line(problems[name].problem) if name in problems else 'can be read'}")
-            _print_unread(unread.get(name, {}))
+            well = "can be read" if checked[name] else "can be read; nothing was noted to compare its files with"
+            print(f"{one_line(name)}: {one_line(problems[name].problem) if name in problems else well}")
+            if name in fits:
+                print("\n".join(map(one_line, fits[name].lines())))
+            else:
+                _print_unread(unread.get(name, {}))
         if not names:
             print("no table is declared yet")
+    if problems and options.json:
+        return BAD_INPUT
     if problems:
         first = next(iter(problems.values()))
         raise InvalidInputError(f"{len(problems)} of {len(names)} tables cannot be read", first.remedy, first.code)
+    return 0
 
 
-def _problem(vault: Vault, name: str) -> PrivetError | None:
+def _checked(vault: Vault, name: str, digest: bool) -> PrivetError | bool:
+    """What is wrong with a table; otherwise whether all that was asked for could be compared."""
     if vault.declaration(name).source.kind == "memory":
         return InvalidInputError(
             f"table {show(name)} lives in the memory of another program",
@@ -355,10 +486,9 @@ def _problem(vault: Vault, name: str) -> PrivetError | None:
             "not-attached",
         )
     try:
-        vault.check(name)
+        return vault.check(name, digest=digest)
     except PrivetError as error:
         return error
-    return None
 
 
 def _dummy_options(command: argparse.ArgumentParser) -> None:
@@ -410,6 +540,12 @@ VERBS = {
         "privet update clinic.privet visits visits-2027.csv",
         _update_options,
         _update,
+    ),
+    "remove": verb.Verb(
+        "forget a table; what was spent stays spent, and its answers stay in the ledger",
+        "privet remove clinic.privet visits",
+        _remove_options,
+        _remove,
     ),
     "partition": verb.Verb(
         "divide the units into parts that are charged separately, once and forever",

@@ -13,7 +13,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from privet.cli.verb import Verb, counting, json_option, print_json, spreadsheet_option
+from privet.cli.progress import counting
+from privet.cli.verb import Verb, json_option, print_json, spreadsheet_option
 from privet.core.rational import show
 from privet.errors import InvalidInputError
 from privet.output import check_free, new_output, spreadsheet_safe

@@ -10,6 +10,7 @@ from typing import Any
 from privet import recheck
 from privet.cli.verb import Verb, json_option, print_json, read_text
 from privet.errors import InvalidInputError
+from privet.report.terminal import one_line
 
 REMEDY = "repeat the query (the same query is free) as `privet query ... --json > answer.json`, then recheck that file"
 
@@ -26,7 +27,7 @@ def _recheck(options: argparse.Namespace) -> int:
     try:
         found = recheck.recheck(recheck.guarantee_of(text))
     except ValueError as error:
-        raise InvalidInputError(str(error), REMEDY, "wrong-format") from None
+        raise InvalidInputError(f"{one_line(options.answer)}: {error}", REMEDY, "wrong-format") from None
     if options.json:
         print_json("recheck", _as_json(found))
     else:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from privet.cli.verb import Verb, check_picture, json_option, pen, print_json, working, write
+from privet.cli.progress import working
+from privet.cli.verb import Verb, check_picture, json_option, pen, print_json, write
 from privet.report.terminal import one_line
 
 
@@ -18,9 +19,18 @@ def _demo_options(command: argparse.ArgumentParser) -> None:
         default=Path("demo.svg"),
         help="draw the picture in this file (demo.svg)",
     )
+    command.add_argument(
+        "--files",
+        metavar="FOLDER",
+        type=Path,
+        help="only write the folders examples and docs, named in help texts and messages, into this folder",
+    )
 
 
 def _demo(options: argparse.Namespace) -> None:
+    if options.files is not None:
+        _files(options)
+        return
     picture: Path = options.out
     check_picture(picture)
     from privet.demo import story as demo  # noqa: PLC0415  brings NumPy, DuckDB and Altair
@@ -32,6 +42,16 @@ def _demo(options: argparse.Namespace) -> None:
         print_json("demo", {**story.numbers(), "picture": str(picture)})
     else:
         print(demo.page(story, one_line(str(picture)), pen()), end="")
+
+
+def _files(options: argparse.Namespace) -> None:
+    from privet.demo import files  # noqa: PLC0415
+
+    written = [str(path) for path in files.write(options.files)]
+    if options.json:
+        print_json("files", {"written": written})
+    else:
+        print(f"written: {', '.join(map(one_line, written))}")
 
 
 def _meaning_options(command: argparse.ArgumentParser) -> None:

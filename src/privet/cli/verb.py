@@ -1,4 +1,4 @@
-"""What all verbs share: their form, JSON, colors, files, and a sign of life while something takes long."""
+"""What all verbs share: their form, JSON, colors and files."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ import io
 import json
 import os
 import sys
-import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,8 +21,6 @@ from privet.report.terminal import Pen, one_line
 if TYPE_CHECKING:
     from privet.vault import Vault
 
-PATIENCE = 0.5  # seconds before a sign of life
-NEWS = 0.2  # seconds between two of them
 ASCII = {"±": "+/-"}
 
 
@@ -49,7 +45,8 @@ def add_commands(group: Any, verbs: Mapping[str, Verb]) -> None:
             formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=False,
         )
-        command.set_defaults(run=verb.run, chosen=name)
+        command.example = verb.example.partition("\n")[0]
+        command.set_defaults(run=verb.run, chosen=name, parser=command)
         verb.options(command)
 
 
@@ -185,6 +182,24 @@ def _explained(path: Path, option: str) -> Iterator[None]:
         ) from None
 
 
+def check_input(name: str) -> None:
+    """Of data: before a vault is opened for them."""
+    from privet.sources.sniff import check_there  # noqa: PLC0415  brings DuckDB
+
+    check_there(Path(name), name)
+
+
+@contextmanager
+def file_named(name: str) -> Iterator[None]:
+    """What is wrong with a file begins with its name."""
+    try:
+        yield
+    except InvalidInputError as error:
+        if Path(name).name not in error.problem:
+            error.problem = f"{one_line(name)}: {error.problem}"
+        raise
+
+
 def read_text(path: Path, what: str) -> str:
     try:
         return path.read_text(encoding="utf-8-sig")
@@ -196,56 +211,3 @@ def read_text(path: Path, what: str) -> str:
         raise InvalidInputError(
             f"{path} is not in UTF-8", f"save the file that has {what} as UTF-8", "not-utf8"
         ) from None
-
-
-@contextmanager
-def working(words: str, stream: TextIO | None = None) -> Iterator[None]:
-    """A line with the seconds so far, for a person at a terminal. It is wiped out at the end."""
-    stream = stream or sys.stderr
-    if not stream.isatty():
-        yield
-        return
-    done = threading.Event()
-    sign = threading.Thread(target=_tick, args=(words, stream, done), daemon=True)
-    sign.start()
-    try:
-        yield
-    finally:
-        done.set()
-        sign.join()
-
-
-def _tick(words: str, stream: TextIO, done: threading.Event) -> None:
-    start, wait, longest = time.monotonic(), PATIENCE, 0
-    while not done.wait(wait):
-        line = f"privet: {words}, {time.monotonic() - start:.0f} s"
-        stream.write(f"\r{line}")
-        stream.flush()
-        wait, longest = 1.0, max(longest, len(line))
-    if longest:
-        stream.write(f"\r{' ' * longest}\r")
-        stream.flush()
-
-
-@contextmanager
-def counting(stream: TextIO | None = None) -> Iterator[Callable[[str, int, int], None]]:
-    """How far some work is, for a person at a terminal: call it with what is done, how much, and of how much."""
-    stream = stream or sys.stderr
-    longest, last = 0, 0.0
-
-    def show(what: str, done: int, of: int) -> None:
-        nonlocal longest, last
-        if not stream.isatty() or time.monotonic() - last < NEWS:
-            return
-        last = time.monotonic()
-        line = f"privet: {what}" + (f", {done:,} of {of:,}" if of > 1 else "")
-        stream.write(f"\r{line.ljust(longest)}")
-        stream.flush()
-        longest = max(longest, len(line))
-
-    try:
-        yield show
-    finally:
-        if longest:
-            stream.write(f"\r{' ' * longest}\r")
-            stream.flush()

@@ -25,7 +25,8 @@ class Cells:
     """One cell for every combination of key values, NULL included where a key can be missing; in a fixed order.
 
     Where keys are not public there are no domains: the cells are those keys that were `chosen` from the data, and
-    before that there are none. With `rest` one more cell, the last, takes the rows of all other keys.
+    before that there are none. With `rest` one more cell, the last, takes the rows of all other keys. Of public ones,
+    too, some can be `chosen`, by their scores.
     """
 
     domains: tuple[tuple[Value, ...], ...]
@@ -35,13 +36,14 @@ class Cells:
 
     @property
     def count(self) -> int:
-        if self.private:
+        if self.private or self.chosen is not None:
             return len(self.chosen or ()) + self.rest
         return math.prod(len(domain) for domain in self.domains)
 
     def keys(self) -> Iterator[Keys]:
         """Of every cell but the rest."""
-        return iter(self.chosen or ()) if self.private else itertools.product(*self.domains)
+        some = self.private or self.chosen is not None
+        return iter(self.chosen or ()) if some else itertools.product(*self.domains)
 
 
 def plain_keys(keys: Keys) -> list[object]:

@@ -42,4 +42,22 @@ class Choice:
     flip: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Top:
+    """The best cells are chosen in so many `rounds`, each time by a `Choice` among those that are left: the loss of a
+    cell is how far its score, a whole number, is below the best one."""
+
+    rate: Fraction
+    rounds: int
+    flip: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Choices(Choice):
+    """Quantiles one inside the other: `rates` has the rate of each level's choices, for a loss in rows. `rate` is the
+    first one, for the loss in parts of a row of the quantile that is chosen first."""
+
+    rates: tuple[Fraction, ...] = ()
+
+
 Law = DiscreteLaplace | DiscreteGaussian

@@ -29,6 +29,7 @@ class Role(StrEnum):
     MIN = "min"
     MAX = "max"
     KEYS = "keys"  # how many units have a key, by which it is shown or not
+    TOP = "top"  # a score, by which some of the public cells are shown
 
 
 class End(StrEnum):
@@ -46,7 +47,8 @@ class Measure:
     a cell: a row adds u = value in steps - center, from 0 to high, to one and v = high - u to the other. Squares are
     three: a row adds u * u, 2 * u * v and v * v. Quantiles, MIN and MAX are chosen from all values that are there, in
     steps; `quantile` is a share of the rows, `end` an interval's. One with `rest` is released of the rest alone, the
-    last cell.
+    last cell. Of TOP, `score` says what the score is: a count, a sum or a number of units.
+    `quantiles` are as many numbers a cell, ascending, one inside the other; `quantile` is the one chosen first.
     """
 
     role: Role
@@ -58,6 +60,8 @@ class Measure:
     quantile: Fraction | None = None
     end: End | None = field(default=None, metadata={"added": True})
     rest: bool = field(default=False, metadata={"added": True})
+    score: Role | None = field(default=None, metadata={"added": True})
+    quantiles: tuple[Fraction, ...] = field(default=(), metadata={"added": True})
 
     @property
     def size(self) -> int:
@@ -75,7 +79,8 @@ class Recipe:
     """Which measures an aggregate is made of, by number, in the order in which `estimate` reads them.
 
     A sum is one measure, or a centered one and the count that puts the center back. Moments end with their count. A
-    quantile is one measure, or three: the value, and the low and the high end of its interval.
+    quantile is one measure, or three: the value, and the low and the high end of its interval. Several quantiles can
+    have the same measure for their values.
     """
 
     aggregate: Aggregate
@@ -83,6 +88,7 @@ class Recipe:
 
 
 KEYS = Measure(role=Role.KEYS, value=None)
+SCORES = {Role.COUNT, Role.SUM, Role.PEOPLE}  # by which cells can be chosen
 ROWS = Measure(role=Role.COUNT, value=None)
 CHOSEN = {Role.QUANTILE, Role.MIN, Role.MAX}  # by rank, not by adding noise
 Made = list[tuple[Aggregate, tuple[Measure, ...]]]

@@ -8,12 +8,14 @@ from enum import StrEnum
 from fractions import Fraction
 
 from privet.core.claim import claim
-from privet.core.laws import Choice, DiscreteGaussian, DiscreteLaplace
+from privet.core.families import Moves, family_for
+from privet.core.laws import Choice, DiscreteGaussian, DiscreteLaplace, Top
 from privet.core.loss import Loss, approximate, as_replace, exp_above, pure, sequential, zcdp
 from privet.core.measures import CHOSEN, KEYS, Measure, Role
 from privet.core.mechanisms import gaussian_for_rho, gaussian_key_threshold, key_threshold, laplace_for
 from privet.core.ranks import MOST_BEYOND, choice_for, choice_for_rho, rank_sensitivity, root_below, rows_beyond
-from privet.core.sensitivity import Bounds, Sensitivity, joint_sensitivity, sensitivity
+from privet.core.sensitivity import Bounds, Sensitivity, among, joint_sensitivity, sensitivity
+from privet.core.top import apart, compared, top_for, top_for_rho
 from privet.core.unit import Neighbors
 from privet.errors import RefusedQueryError
 
@@ -52,7 +54,7 @@ def gaussian_keys_for(rho: Fraction, delta: Fraction, bounds: Bounds) -> tuple[D
 
 WIDEST = 2**50  # the sampler's limit for a scale
 
-Law = DiscreteLaplace | DiscreteGaussian | Choice
+Law = DiscreteLaplace | DiscreteGaussian | Choice | Top
 
 
 class Gauge(StrEnum):
@@ -78,17 +80,30 @@ class Part:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
     """What decides the noise beside the measure: how many cells there are, None for keys that are not public; what
-    bounding leaves of a unit; the delta with which such keys are chosen; and whether by Laplace or Gaussian noise."""
+    bounding leaves of a unit; the delta with which such keys are chosen; and whether by Laplace or Gaussian noise. With
+    `limit`, so many of the cells are chosen by their scores, and what else is measured is measured in these."""
 
     cells: int | None
     bounds: Bounds
     delta: Fraction | None = None
     keys: Gauge = Gauge.EPSILON
+    limit: int | None = None
+
+    def measured(self) -> Setting:
+        """Of the cells that are measured."""
+        if self.limit is None:
+            return self
+        return replace(self, cells=self.limit, bounds=among(self.bounds, self.limit), limit=None)
 
 
 @claim("people-of-the-rest")
 def sensitivity_of(measure: Measure, setting: Setting) -> Sensitivity:
     """How far one unit moves a measure, over all cells; one of the rest, in its one cell."""
+    if measure.role is Role.TOP:
+        bounds = compared(setting.bounds, setting.cells or 1)
+        bounds = replace(bounds, rows=1) if measure.score is Role.PEOPLE else bounds
+        return sensitivity(measure.low, measure.high, setting.cells, bounds)
+    setting = setting.measured()
     if measure.role is Role.KEYS:
         return keys_sensitivity(setting.bounds)
     if measure.numbers > 1:
@@ -110,7 +125,17 @@ def _part(measure: Measure, setting: Setting, gauge: Gauge, share: Fraction) -> 
     if measure is KEYS:
         return _keys(far, setting, gauge, share)
     law: Law
-    if measure.role in CHOSEN:
+    if measure.role is Role.TOP:
+        assert setting.limit is not None  # noqa: S101  what an outline with scores says
+        priced_at = top_for if gauge is Gauge.EPSILON else top_for_rho
+        law, loss = priced_at(share, apart(measure, setting.bounds), setting.limit)
+        wide = law.rate * WIDEST < 1
+    elif measure.quantiles:
+        measured = setting.measured()
+        moves = Moves(measure.quantiles, measured.cells, measured.bounds, gauge is Gauge.EPSILON)
+        law, loss = family_for(measure, share, moves)
+        wide = min(law.rates) * WIDEST < 1
+    elif measure.role in CHOSEN:
         law, loss = choice_for(share, far, measure) if gauge is Gauge.EPSILON else choice_for_rho(share, far)
         wide = law.rate * WIDEST < 1 or rows_beyond(measure, law) > MOST_BEYOND
     elif gauge is Gauge.EPSILON:

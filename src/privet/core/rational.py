@@ -47,7 +47,7 @@ def positive(value: object, name: str) -> Fraction:
     number = rational(value, name)
     if number <= 0:
         raise InvalidInputError(
-            f"{name} must be above 0, not {show(value)}", f"give {name} as a positive number", "not-positive"
+            f"{name} must be above 0, not {show(value)}", f"for example {_given(name, 1)}", "not-positive"
         )
     return number
 
@@ -58,7 +58,7 @@ def below_one(value: object, name: str) -> Fraction:
     if not 0 <= number < 1:
         raise InvalidInputError(
             f"{name} must be at least 0 and below 1, not {show(value)}",
-            f"give {name}=0, or a small one such as 1e-9",
+            f"give {_given(name, 0)}, or a small one: {_given(name, '1e-9')}",
             "out-of-range",
         )
     return number
@@ -72,12 +72,12 @@ def whole(value: object, name: str, least: int | None = None) -> int:
         number = None
     if number is None:
         raise InvalidInputError(
-            f"{name} must be a whole number, not {show(value)}", f"give {name} as an int", "not-whole"
+            f"{name} must be a whole number, not {show(value)}", f"for example {_given(name, least or 1)}", "not-whole"
         )
     if least is not None and number < least:
         raise InvalidInputError(
             f"{name} must be at least {least}, not {show(value)}",
-            f"give {name} as an int of {least} or more",
+            f"give {_given(name, least)} or more",
             "too-small",
         )
     return number
@@ -116,6 +116,18 @@ def _decimal(value: object, name: str) -> Decimal:
 def _not_a_number(value: object, name: str, code: str = "not-a-number") -> InvalidInputError:
     return InvalidInputError(
         f"{name} must be a finite number, not {show(value)}",
-        f'give {name} as an int, a Fraction, a Decimal, a float or text such as "0.1" or "1/3"',
+        f"for example {_given(name, _pointed(value))}",
         code,
     )
+
+
+def _given(name: str, value: object) -> str:
+    """As an argument, if that is what the name is the name of."""
+    return f"{name}={value}" if name.isidentifier() else str(value)
+
+
+def _pointed(value: object) -> str:
+    """0.5 for "0,5"; otherwise any number."""
+    text = value.strip() if isinstance(value, str) else ""
+    whole_part, _, rest = text.partition(",")
+    return f"{whole_part}.{rest}" if (whole_part + rest).isdecimal() and len(text) <= MAX_DIGITS else "0.5"

@@ -26,6 +26,11 @@ class Bounds:
         return self.in_all is not None and self.in_all < self.groups * self.rows
 
 
+def among(bounds: Bounds, cells: int) -> Bounds:
+    """Of so many chosen cells: a unit cannot have more groups than that."""
+    return replace(bounds, groups=min(bounds.groups, cells))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sensitivity:
     """The most that the vector of cells can change: in sum, in squares, in one cell, and in how many cells."""

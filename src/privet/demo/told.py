@@ -38,7 +38,7 @@ def page(story: Story, picture: str, pen: Pen) -> str:
             f"  picture: why noise needs no edges   {picture}",
             "  the promise, and its limits         docs/privacy-promise.md",
             "  proofs, each with a test            docs/claims.md",
-            "  run those tests                     make test",
+            "  these pages, and files to try       privet demo --files .",
         ],
     ]
     return "\n\n".join("\n".join(lines) for lines in parts) + "\n"

@@ -54,6 +54,7 @@ def selection_of(asked: Priced, rows: int | None, *, released: bool = True) -> S
             place, steps = floor
             floors[place] = max(steps, floors.get(place, steps))
     cut = plan.offset > 0 or (plan.limit is not None and (rows is None or plan.limit < rows))
+    cut = cut and asked.top is None  # or else rows are chosen by other numbers than they show
     if cut and len(levels_of(plan)) > 1:  # other rows with the same noise decide as well
         tested |= set(floors)
     return Selection(

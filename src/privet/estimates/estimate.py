@@ -11,7 +11,7 @@ from itertools import islice
 from privet.core.cells import Keys
 from privet.core.evaluate import evaluate
 from privet.core.expression import Value, columns_in
-from privet.core.laws import Choice, Law
+from privet.core.laws import Choice, Law, Top
 from privet.core.measures import Recipe, Role
 from privet.core.parts import Part
 from privet.core.plan import Computed, Function, Order, Total
@@ -21,6 +21,7 @@ from privet.core.shape import Form
 from privet.estimates.accuracy import half_width
 from privet.estimates.choosing import Selection, selection_of
 from privet.estimates.computed import computed
+from privet.estimates.families import nested_numbers
 from privet.estimates.levels import Group, Level, finest, groups_of
 from privet.estimates.moments import SQUARED, Estimate, MomentSpan, Noisy, moment
 from privet.estimates.pairs import NoisyPair, as_rows, as_squares, as_sum, average_of, count_of, error_of_pair, sum_of
@@ -77,6 +78,7 @@ def _table(asked: Priced, noisy: Vectors, publication: Publication) -> _Table:
         groups=groups,
         numbers=[[_added(vector, group.cells) for vector in noisy] for group in groups],
         mirrored=_mirrored(asked, noisy, groups),
+        nested=nested_numbers(asked, noisy, groups),
         publication=publication,
         selection=selection_of(asked, len(groups), released=publication == AS_RELEASED),
     )
@@ -173,6 +175,7 @@ def _over(table: _Table, total: Total) -> _Table:
         groups=groups,
         numbers=[[_added(vector, group.cells) for vector in table.noisy] for group in groups],
         mirrored=_mirrored(asked, table.noisy, groups),
+        nested=nested_numbers(asked, table.noisy, groups),
         publication=AS_RELEASED,
         selection=selection,
     )
@@ -249,6 +252,7 @@ class _Table:
     groups: Sequence[Group]
     numbers: Sequence[Sequence[int | None]]
     mirrored: Sequence[Mapping[int, tuple[int, ...]]]
+    nested: Sequence[Mapping[tuple[int, Fraction], int]]
     publication: Publication
     selection: Selection
 
@@ -275,6 +279,8 @@ class _Table:
         first = parts[recipe.measures[0]]
         if isinstance(first.law, Choice):
             chosen = [self.numbers[row][place] or 0 for place in recipe.measures]
+            if first.measure.quantiles and recipe.aggregate.quantile is not None:
+                chosen[0] = self.nested[row][recipe.measures[0], recipe.aggregate.quantile]
             decides = tested | self.selection.ordered
             proved = decides.isdisjoint(recipe.measures) and 1 - (1 - each) * len(chosen) <= SURE
             return by_rank(first.measure, chosen, proved=proved)
@@ -395,7 +401,7 @@ def _of_pair(function: Function, pair: NoisyPair, share: Fraction) -> Estimate:
 
 
 def _added_noise(part: Part) -> Law:
-    assert not isinstance(part.law, Choice)  # noqa: S101  a choice by rank adds none
+    assert not isinstance(part.law, Choice | Top)  # noqa: S101  a choice adds none
     return part.law
 
 

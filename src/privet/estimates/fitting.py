@@ -24,7 +24,7 @@ from privet.core.sensitivity import Bounds
 from privet.core.unit import Neighbors
 from privet.estimates.accuracy import half_width
 from privet.estimates.priced import Outline, Priced, limited
-from privet.estimates.pricing import Price, ask
+from privet.estimates.pricing import ALIKE, Price, ask
 
 CHOOSING = Fraction(1, 4)  # of the price
 FEWEST_GROUPS, FEWEST_ROWS = 4, 8  # with fewer, a choice errs more than it spares
@@ -170,8 +170,8 @@ def fitting(read: Outline, budget: Budget, price: Price) -> Fitting:
         bins=bins,
         rows=1 if _of_units(read) else read.bounds.rows,
         limits=limits,
-        ways=tuple(ask(limited(read, one), budget, rest) for one in bounds),
-        declared=ask(read, budget, price),
+        ways=tuple(ask(limited(read, one), budget, rest, allowed=ALIKE) for one in bounds),
+        declared=ask(read, budget, price, allowed=ALIKE),
     )
 
 

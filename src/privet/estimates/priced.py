@@ -32,7 +32,8 @@ NO_OTHERS: Mapping[str, Mapping[str, Kind]] = {}
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outline:
     """A plan that was read against the declarations; no price yet. `measures` is what a backend computes. `former`: as
-    version 0.1 asked it."""
+    version 0.1 asked it. With `top`, cells are chosen by this score, as many as LIMIT says, and the measures are of
+    these."""
 
     plan: Plan
     bounds: Bounds
@@ -42,15 +43,18 @@ class Outline:
     measures: tuple[Measure, ...]
     recipes: tuple[Recipe, ...]
     former: bool = False
+    top: Measure | None = None
 
     @property
     def released(self) -> tuple[Measure, ...]:
-        """The measures, and the choice of keys where they are not public."""
+        """The measures, and the choice of keys where they are not public, or of cells where some are chosen."""
+        if self.top is not None:
+            return (*self.measures, self.top)
         return (*self.measures, KEYS) if self.cells.private else self.measures
 
     def setting(self, delta: Fraction | None = None, keys: Gauge = Gauge.EPSILON) -> Setting:
-        cells = None if self.cells.private else self.cells.count
-        return Setting(cells=cells, bounds=self.bounds, delta=delta, keys=keys)
+        cells, limit = None if self.cells.private else self.cells.count, None if self.top is None else self.plan.limit
+        return Setting(cells=cells, bounds=self.bounds, delta=delta, keys=keys, limit=limit)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
@@ -10,18 +11,20 @@ from fractions import Fraction
 from privet.core.accountant import Budget, how_many, rho_cap
 from privet.core.claim import claim
 from privet.core.loss import NOTHING, Loss
-from privet.core.measures import KEYS
+from privet.core.measures import KEYS, Measure
 from privet.core.parts import Gauge, Part, priced, sensitivity_of, total_loss
 from privet.core.plan import Function
 from privet.core.rational import below_one, positive, show
 from privet.errors import InvalidInputError, RefusedQueryError
 from privet.estimates.accuracy import price_within
 from privet.estimates.calibration import epsilon_of_rho
+from privet.estimates.families import has_families, with_families
 from privet.estimates.joint import with_pairs
 from privet.estimates.levels import most_cells
 from privet.estimates.moments import SQUARED
 from privet.estimates.priced import Outline, Priced, at_price, formerly, lowered, variants
 from privet.estimates.split import costs, error, shares
+from privet.estimates.top import by_scores, missed
 
 SHARE = Fraction(95, 100)
 MOST = 1000  # an epsilon: no budget has more
@@ -48,7 +51,9 @@ class Price:
         if len(given) != 1:
             raise InvalidInputError(
                 f"a question needs one price, not {' and '.join(given) or 'none'}",
-                "give epsilon=0.5, or rho=0.01, or within=10 (how far off it may be); there is no default",
+                f"give only one of {' and '.join(given)}"
+                if given
+                else "give epsilon=0.5, or rho=0.01, or within=10 (how far off an answer may be); there is no default",
                 "several-prices" if given else "missing-price",
             )
         if self.delta is not None and self.within is not None:
@@ -61,6 +66,7 @@ class Price:
             )
 
 
+Nested = Callable[[Outline, Gauge], Outline]
 Candidate = tuple[float, Priced]  # with the squared error of all aggregates together
 SINGLE = (Function.COUNT, Function.COUNT_DISTINCT, Function.SUM)
 
@@ -71,9 +77,13 @@ class Way(StrEnum):
     PAIRS = "pairs"
     SQUARES = "squares"
     KEYS = "keys"  # by Gaussian noise, and people of the rest counted apart
+    TOP = "top"  # groups that LIMIT leaves are chosen by their scores first, and only these are measured
+    FAMILIES = "families"  # quantiles of the same numbers one inside the other
 
 
 EVERY = frozenset(Way)
+ALL_GROUPS = EVERY - {Way.TOP}
+ALIKE = ALL_GROUPS - {Way.FAMILIES}  # whatever the limits, the same measures
 EARLIER = (frozenset({Way.PAIRS}), frozenset[Way]())  # what earlier versions knew, the latest first
 NUMBERS = {Way.PAIRS: 2, Way.SQUARES: 3}  # of a sum and its count
 
@@ -82,23 +92,33 @@ def ways_of(asked: Priced) -> frozenset[Way]:
     """Those that it takes."""
     numbers = {measure.numbers for measure in asked.measures}
     keys = [part.measure.rest or (part.measure is KEYS and part.gauge is Gauge.RHO) for part in asked.parts]
-    return frozenset([way for way, many in NUMBERS.items() if many in numbers] + ([Way.KEYS] if any(keys) else []))
+    others = {Way.KEYS: any(keys), Way.TOP: asked.top is not None, Way.FAMILIES: has_families(asked)}
+    taken = [way for way, many in NUMBERS.items() if many in numbers]
+    return frozenset(taken + [way for way, true in others.items() if true])
 
 
 def ask(
     read: Outline, budget: Budget, price: Price, *, finite: bool = False, allowed: frozenset[Way] = EVERY
 ) -> Priced:
-    """The question at a price, or at the lowest price that is accurate enough. `finite`: every price has an epsilon."""
+    """The question at a price, or at the lowest price that is accurate enough. `finite`: every price has an epsilon.
+    Groups that LIMIT leaves are chosen first if that errs less: the choice and the numbers together."""
     delta = _delta(read, budget, price)
     if price.within is not None:
         return _within(read, budget, _targets(read, price), finite=finite)
-    found = _best(list(_ways(read if Way.KEYS in allowed else formerly(read), price, delta, allowed)))
+    total, found = _cheapest(list(_ways(read if Way.KEYS in allowed else formerly(read), price, delta, allowed)))
     if finite and found.loss.epsilon is None:
         raise InvalidInputError(
             "the owner of this vault allows rho only with a delta, so that it is booked as an epsilon as well",
             f"give delta= as well, for example delta={example_delta(budget)}, or epsilon= instead of rho=",
             "missing-delta",
         )
+    chosen = by_scores(read) if Way.TOP in allowed else None
+    if chosen is None:
+        return found
+    with suppress(RefusedQueryError):
+        lost, best = _cheapest(list(_ways(chosen, price, delta, allowed)))
+        if lost <= (total + missed(found)) * (1 + ROUNDING):  # if alike, the narrower intervals decide
+            return best
     return found
 
 
@@ -107,23 +127,29 @@ def _ways(
 ) -> Iterator[Iterator[Candidate]]:
     """Each kind of noise that the price can buy."""
     for_keys = None if read.former or not read.cells.private else delta
+    epsilon = None if price.epsilon is None else _amount(price.epsilon, "epsilon", MOST)
+
+    def nested(one: Outline, gauge: Gauge) -> Outline:
+        return with_families(one, gauge, epsilon) if Way.FAMILIES in allowed else one
+
     for variant in variants(read):
-        if price.epsilon is None:
+        joint = nested(variant, Gauge.RHO)
+        if epsilon is None:
             rho = _amount(price.rho, "rho", MOST**2 // 2)
-            yield _shared(variant, Gauge.RHO, rho, None) if delta is None else _booked(variant, rho, delta)
+            yield _shared(joint, Gauge.RHO, rho, None) if delta is None else _booked(joint, rho, delta)
             if for_keys is not None:
-                yield _with_keys(variant, for_keys, rho=rho)
+                yield _with_keys(joint, for_keys, rho=rho)
         else:
-            epsilon = _amount(price.epsilon, "epsilon", MOST)
-            yield _shared(variant, Gauge.EPSILON, epsilon, delta)
-            yield _gaussian(variant, epsilon, delta)
+            pure = nested(variant, Gauge.EPSILON)
+            yield _shared(pure, Gauge.EPSILON, epsilon, delta)
+            yield _gaussian(joint, epsilon, delta)
             if for_keys is not None:
-                yield _with_keys(variant, for_keys, epsilon=epsilon)
-                yield _beside_keys(variant, epsilon, for_keys)
-    if price.epsilon is not None:
+                yield _with_keys(joint, for_keys, epsilon=epsilon)
+                yield _beside_keys(pure, epsilon, for_keys)
+    if epsilon is not None:
         squared = any(one.function in SQUARED for one in read.plan.aggregates)
         for way in sorted(allowed & ({Way.PAIRS, Way.SQUARES} if squared else {Way.PAIRS})):
-            yield from _joint(read, _amount(price.epsilon, "epsilon", MOST), delta, NUMBERS[way])
+            yield from _joint(read, epsilon, delta, nested, NUMBERS[way])
 
 
 def example_delta(budget: Budget) -> str:
@@ -131,7 +157,7 @@ def example_delta(budget: Budget) -> str:
     return f"{float(budget.delta / 40):.2g}"
 
 
-def _best(ways: Sequence[Iterator[Candidate]]) -> Priced:
+def _cheapest(ways: Sequence[Iterator[Candidate]]) -> Candidate:
     """The way that errs least; it is refused only if all are."""
     found: list[Candidate] = []
     refused: list[RefusedQueryError] = []
@@ -142,7 +168,7 @@ def _best(ways: Sequence[Iterator[Candidate]]) -> Priced:
             refused.append(problem)
     if not found:
         raise refused[0]
-    return min(found, key=lambda candidate: candidate[0])[1]
+    return min(found, key=lambda candidate: candidate[0])
 
 
 def _amount(given: object, name: str, most: int) -> Fraction:
@@ -203,7 +229,7 @@ def _booked(read: Outline, rho: Fraction, delta: Fraction) -> Iterator[Candidate
     lower; keys have a half of delta for themselves. Each part's loss is its share of that joint price."""
     rest = delta / 2 if read.cells.private else delta
     for total, plain in _shared(read, Gauge.RHO, rho, rest):
-        noisy, keys = plain.parts[: len(read.measures)], plain.parts[len(read.measures) :]
+        noisy, keys = plain.parts[: len(_noisy(read))], plain.parts[len(_noisy(read)) :]
         paid = total_loss(noisy)
         if paid.rho and (paid.epsilon is None or paid.epsilon > epsilon_of_rho(paid.rho, rest)):
             epsilon, whole = epsilon_of_rho(paid.rho, rest), paid.rho
@@ -215,11 +241,19 @@ def _booked(read: Outline, rho: Fraction, delta: Fraction) -> Iterator[Candidate
         yield total, replace(plain, parts=(*noisy, *keys))
 
 
-def _joint(read: Outline, epsilon: Fraction, delta: Fraction | None, most: int) -> Iterator[Iterator[Candidate]]:
+def _noisy(read: Outline) -> tuple[Measure, ...]:
+    """What is released at one joint price: all but the choice of keys that are not public."""
+    return read.measures if read.cells.private else read.released
+
+
+def _joint(
+    read: Outline, epsilon: Fraction, delta: Fraction | None, nested: Nested, most: int
+) -> Iterator[Iterator[Candidate]]:
     """By Laplace noise, with pairs, or with squares and pairs, where these err less."""
     centered = lowered(read, joint=True)
     paired = None if centered is None else with_pairs(centered, most)
     if paired is not None:
+        paired = nested(paired, Gauge.EPSILON)
         yield _shared(paired, Gauge.EPSILON, epsilon, delta)
         if delta is not None and read.cells.private and not read.former:
             yield _beside_keys(paired, epsilon, delta)
@@ -234,7 +268,7 @@ def _gaussian(read: Outline, epsilon: Fraction, delta: Fraction | None) -> Itera
     if delta is None or not read.measures:
         return
     setting = read.setting(delta / 2)
-    found = costs(read.released, read.recipes, setting, Gauge.RHO)[: len(read.measures)]
+    found = costs(read.released, read.recipes, setting, Gauge.RHO)[: len(_noisy(read))]
     keys, for_keys, rest = [], Fraction(0), delta
     if read.cells.private:
         rest = delta / 2
@@ -246,7 +280,7 @@ def _gaussian(read: Outline, epsilon: Fraction, delta: Fraction | None) -> Itera
     if rho < SMALLEST:
         return
     parts = shares(found, Gauge.RHO)
-    noisy = priced(read.measures, setting, Gauge.RHO, [rho * share for share in parts])
+    noisy = priced(_noisy(read), setting, Gauge.RHO, [rho * share for share in parts])
     joint = [
         _paid(part, Loss(epsilon=(epsilon - for_keys) * share, delta=rest * share, rho=rho * share))
         for part, share in zip(noisy, parts, strict=True)
@@ -301,6 +335,7 @@ def _beside_keys(read: Outline, epsilon: Fraction, delta: Fraction) -> Iterator[
 
 
 SMALLEST = Fraction(1, 10**12)  # a rho below it is of no use
+ROUNDING = 1e-9  # of floats
 
 
 def _paid(part: Part, loss: Loss) -> Part:
@@ -353,7 +388,7 @@ def _absolute(name: str, within: object, expected: object) -> Fraction:
     if relative != (expected is not None):
         raise InvalidInputError(
             f"within={show(within)} for {name}" + (" is relative to nothing" if relative else " is already absolute"),
-            'give within=50, or within="5%" together with expected=1000',
+            "add expected=1000, or give within=50" if relative else 'leave out expected=, or give within="5%"',
             "missing-option" if relative else "unneeded-option",
         )
     if not relative:

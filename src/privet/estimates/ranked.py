@@ -11,6 +11,7 @@ from privet.core.claim import claim
 from privet.core.expression import Expression, Value
 from privet.core.laws import Choice
 from privet.core.measures import Measure, Role
+from privet.core.plan import Aggregate
 from privet.estimates.moments import Estimate
 from privet.estimates.priced import Priced
 
@@ -54,7 +55,7 @@ def ascending(asked: Priced, found: Mapping[str, Estimate]) -> dict[str, Estimat
     for recipe in asked.recipes:
         part = asked.parts[recipe.measures[0]]
         if isinstance(part.law, Choice) and recipe.aggregate.name in found:
-            ranked[part.measure.value][_place(part.measure)].append(recipe.aggregate.name)
+            ranked[part.measure.value][_place(part.measure, recipe.aggregate)].append(recipe.aggregate.name)
     ordered: dict[str, Estimate] = {}
     for places in ranked.values():
         in_order = _in_order({place: found[names[0]] for place, names in sorted(places.items())})
@@ -62,8 +63,10 @@ def ascending(asked: Priced, found: Mapping[str, Estimate]) -> dict[str, Estimat
     return ordered
 
 
-def _place(measure: Measure) -> Fraction:
-    return measure.quantile if measure.quantile is not None else Fraction(measure.role is Role.MAX)
+def _place(measure: Measure, aggregate: Aggregate) -> Fraction:
+    if measure.quantile is None or aggregate.quantile is None:
+        return Fraction(measure.role is Role.MAX)
+    return aggregate.quantile
 
 
 def _in_order(found: Mapping[Fraction, Estimate]) -> dict[Fraction, Estimate]:

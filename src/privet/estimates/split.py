@@ -10,11 +10,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from statistics import NormalDist
 
+from privet.core.families import Moves
+from privet.core.laws import DiscreteGaussian, DiscreteLaplace, Top
 from privet.core.measures import CHOSEN, KEYS, Measure, Recipe, Role
-from privet.core.parts import Gauge, Setting, sensitivity_of
+from privet.core.parts import Gauge, Law, Setting, sensitivity_of
 from privet.core.plan import Function
 from privet.core.ranks import parts_of_a_row
+from privet.core.top import apart, top_for, top_for_rho
 from privet.estimates.moments import SQUARED
 
 FINE = 10_000  # a share has four decimals, and more where there are many of them
@@ -39,10 +43,15 @@ MOMENTS: Mapping[Function, tuple[float, ...]] = {  # weights of the measures of 
 
 def costs(measures: Sequence[Measure], recipes: Sequence[Recipe], setting: Setting, gauge: Gauge) -> list[float]:
     """For each measure, its part in the squared error of all aggregates, at a price of 1."""
-    weights = [_weight_of_keys(setting) if measure is KEYS else REST_COUNTS * measure.rest for measure in measures]
-    once = {(recipe.aggregate.function, recipe.measures): recipe for recipe in recipes}  # asked twice, it counts once
+    weights = [
+        _weight_of_keys(setting) if measure is KEYS else REST_COUNTS * measure.rest + (measure.role is Role.TOP)
+        for measure in measures
+    ]
+    once = {  # asked twice, it counts once
+        (recipe.aggregate.function, recipe.aggregate.quantile, recipe.measures): recipe for recipe in recipes
+    }
     for recipe in once.values():
-        for number, weight in zip(recipe.measures, _weights(recipe, measures, gauge), strict=True):
+        for number, weight in zip(recipe.measures, weights_of(recipe, measures, gauge), strict=True):
             weights[number] += weight
     return [weight * variance(measure, setting, gauge) for measure, weight in zip(measures, weights, strict=True)]
 
@@ -78,7 +87,7 @@ def shares(found: Sequence[float], gauge: Gauge) -> list[Fraction]:
     return [Fraction(part, sum(parts)) for part in parts]
 
 
-def _weights(recipe: Recipe, measures: Sequence[Measure], gauge: Gauge) -> Sequence[float]:
+def weights_of(recipe: Recipe, measures: Sequence[Measure], gauge: Gauge) -> Sequence[float]:
     """A number made of a pair has the noise of both: (X - Y) / 2 around the middle of a range, (X + Y) / W of rows. In
     units of half the range and of rows both are twice as large, squared, as one of the pair in units of the range. Of
     squares see `parts_of_squares`."""
@@ -125,9 +134,18 @@ def _weights_apart(recipe: Recipe, measures: Sequence[Measure], gauge: Gauge) ->
 
 def variance(measure: Measure, setting: Setting, gauge: Gauge) -> float:
     """Of the noise at a price of 1, in units of what a unit can add to a group; a rank that is off counts as rows."""
-    far, size = sensitivity_of(measure, setting), measure.size
-    if measure.role is not Role.PEOPLE:
-        size *= setting.bounds.rows
+    size = in_units(measure, setting)
+    if measure.role is Role.TOP:
+        assert setting.limit is not None and setting.cells is not None  # noqa: S101, PT018  an outline with scores has both
+        at_one = top_for if gauge is Gauge.EPSILON else top_for_rho
+        law, _ = at_one(Fraction(1), apart(measure, setting.bounds), setting.limit)
+        return regret(law, setting.cells) / size**2
+    if measure.quantiles:  # on average
+        rows = math.log(measure.high - measure.low + 2) / setting.bounds.rows
+        measured = setting.measured()
+        moves = Moves(measure.quantiles, measured.cells, measured.bounds, gauge is Gauge.EPSILON)
+        return moves.error * rows**2
+    far = sensitivity_of(measure, setting)
     if measure.role in CHOSEN:
         rows = math.log(measure.high - measure.low + 2) / parts_of_a_row(measure) / setting.bounds.rows
         return (2 * far.l1 * rows) ** 2 if gauge is Gauge.EPSILON else far.l2_squared * rows**2 / 2
@@ -136,3 +154,30 @@ def variance(measure: Measure, setting: Setting, gauge: Gauge) -> float:
             return far.l2_squared / 2
         return float(2 * far.l1**2 if gauge is Gauge.EPSILON else far.l1**2)
     return 2 * (far.l1 / size) ** 2 if gauge is Gauge.EPSILON else far.l2_squared / size**2 / 2
+
+
+def in_units(measure: Measure, setting: Setting) -> int:
+    """What one unit can add to a group, in steps."""
+    people = Role.PEOPLE in (measure.role, measure.score)
+    return measure.size if people else measure.size * setting.bounds.rows
+
+
+def regret(law: Law, cells: int) -> float:
+    """How much better a cell can be than one that is shown in its stead, squared, in variances of Laplace noise.
+
+    It is the difference d at which a better cell is beaten with probability 1 / (2 * cells): by one of all others,
+    about. Permute-and-flip: exp(-rate * d) / 2. The exponential mechanism: 1 / (1 + exp(rate * d)). Gaussian noise on
+    both. Laplace noise on both: more than exp(-d / scale) / 2, so measuring all cells seems better than it is.
+    """
+    tail = math.log(cells)
+    match law:
+        case DiscreteLaplace():
+            return 2 * float(law.scale) ** 2
+        case DiscreteGaussian():
+            return 4 * float(law.variance) * (NormalDist().inv_cdf(1 - 1 / (2 * cells)) / tail) ** 2
+        case Top(flip=True):
+            return 2 / float(law.rate) ** 2
+        case Top():
+            return 2 * (math.log(2 * cells - 1) / tail / float(law.rate)) ** 2
+        case _:
+            raise TypeError("a choice by rank shows no cell")

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from privet.audits import audit
+from privet.audits.stages import STOPPED
 from privet.core.rational import show
 from privet.errors import InvalidInputError
 from privet.gallery import GalleryEntry, entries
@@ -70,6 +71,7 @@ def run(  # noqa: PLR0913 -- settings, by name
     progress: Progress | None = None,
 ) -> tuple[GalleryRow, ...]:
     """Audit the entries whose names begin with `only`, several processes at a time; rows in the order of the gallery.
+    Those that are ready, if somebody stops it.
 
     Each has `seconds`, or as long as `samples` from each data set take; correct twins have `twin_seconds`, if given.
     """
@@ -79,11 +81,17 @@ def run(  # noqa: PLR0913 -- settings, by name
         GalleryJob(seed=seed, name=name, seconds=limit, samples=samples)
         for name, limit in zip(names, limits, strict=True)
     ]
-    for done, row in enumerate(_rows(jobs, processes or os.cpu_count() or 1), 1):
-        found[row.name] = row
-        if progress is not None:
-            progress(f"audited {row.name}", done, len(names))
-    return tuple(found[name] for name in names)
+    try:
+        for done, row in enumerate(_rows(jobs, processes or os.cpu_count() or 1), 1):
+            found[row.name] = row
+            if progress is not None:
+                progress(f"audited {row.name}", done, len(names))
+            if STOPPED.is_set():
+                break
+    except KeyboardInterrupt:  # in another process, too
+        if not (found and STOPPED.is_set()):
+            raise
+    return tuple(found[name] for name in names if name in found)
 
 
 def _rows(jobs: Sequence[GalleryJob], processes: int) -> Iterator[GalleryRow]:
@@ -92,7 +100,11 @@ def _rows(jobs: Sequence[GalleryJob], processes: int) -> Iterator[GalleryRow]:
         yield from map(audited, jobs)
         return
     with ProcessPoolExecutor(min(processes, len(jobs))) as pool:
-        yield from (future.result() for future in as_completed([pool.submit(audited, job) for job in jobs]))
+        try:
+            yield from (future.result() for future in as_completed([pool.submit(audited, job) for job in jobs]))
+        except BaseException:  # nobody waits for the others
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
 
 
 def _names(seed: int, only: str) -> list[str]:

@@ -13,7 +13,8 @@ from typing import Any
 from privet.core.accountant import Budget
 from privet.core.loss import Loss
 from privet.ledger import FAILURES_ALLOWED, Policy, Spent
-from privet.ledger.units import LARGEST, Caps, Units, caps, fits, plus, price, reading
+from privet.ledger.sums import fits, plus, reading
+from privet.ledger.units import LARGEST, Caps, Units, caps, price
 
 ROW = (
     "name", "policy", "budget", "epsilon_cap", "delta_cap", "rho_cap", "epsilon", "delta", "rho", "rho_delta",

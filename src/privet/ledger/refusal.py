@@ -10,7 +10,8 @@ from math import isqrt
 
 from privet.core.loss import Loss
 from privet.errors import BudgetExceededError
-from privet.ledger.units import DELTA, EPSILON, RHO, Caps, Units, fits, plus, price
+from privet.ledger.sums import fits, plus
+from privet.ledger.units import DELTA, EPSILON, RHO, Caps, Units, price
 
 DIGITS = 6
 MORE = "ask the owner for more"
@@ -39,7 +40,12 @@ def refusal(budgets: Sequence[Short], loss: Loss) -> BudgetExceededError:
         return BudgetExceededError(problem, f"ask with {gauge}={fitting}, or {MORE}")
     pure = min(_epsilon_left(budget, Units()) for budget in budgets)
     if pure:
-        problem = f"{costs}; nothing of that kind is left of {short.name}"
+        without = gauge == "rho" and not short.cap.rho
+        problem = (
+            f"{costs}; that needs a delta, and {short.name} has none"
+            if without
+            else f"{costs}; nothing is left of {short.name} for it"
+        )
         fitting = _shown(Fraction(pure, EPSILON), ROUND_FLOOR)
         return BudgetExceededError(problem, f"ask with epsilon={fitting} and no delta, or {MORE}")
     return BudgetExceededError(

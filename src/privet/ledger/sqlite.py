@@ -106,7 +106,7 @@ def _check_restored(part: Path, place: Path, *, forget: bool) -> bool:
     if lost and not forget:
         raise LedgerError(
             f"the backup ends at entry {head.entry}, but the anchor of this vault records entry {seen.entry}",
-            "restore a newer backup, or give --forget: what was spent after the backup may then be spent again",
+            "restore a newer backup, or give forget=True: what was spent after the backup may then be spent again",
             "backup-too-old",
         )
     return lost

@@ -63,33 +63,6 @@ def price(loss: Loss, share: Fraction) -> Units:
     )
 
 
-def plus(one: Units, other: Units) -> Units:
-    """The sum. What is too large is infinite."""
-    return Units(
-        epsilon=_sum(one.epsilon, other.epsilon),
-        delta=_sum(one.delta, other.delta),
-        rho=_sum(one.rho, other.rho),
-        rho_delta=_sum(one.rho_delta, other.rho_delta),
-    )
-
-
-@claim("ledger-cap")
-def fits(cap: Caps, total: Units) -> bool:
-    """What the database's CHECK says, for `verify` and for the words of a refusal."""
-    basic = _below(total.epsilon, cap.epsilon) and _below(total.delta, cap.delta)
-    return basic or (_below(total.rho, cap.rho) and _below(total.rho_delta, cap.delta))
-
-
-def reading(total: Units, share: Fraction) -> Loss:
-    """A sum as a loss. A delta that is not known to be less reads 1, which promises nothing."""
-    return Loss(
-        epsilon=None if total.epsilon is None else Fraction(total.epsilon, EPSILON),
-        delta=Fraction(1) if total.delta is None else Fraction(total.delta, DELTA) * share,
-        rho=None if total.rho is None else Fraction(total.rho, RHO),
-        rho_delta=Fraction(1) if total.rho_delta is None else Fraction(total.rho_delta, DELTA) * share,
-    )
-
-
 def writable(loss: Loss) -> Loss:
     """The loss itself if its fractions are short, else rounded up to one that is."""
     amounts = (loss.epsilon, loss.delta, loss.rho, loss.rho_delta)
@@ -116,13 +89,3 @@ def _up(amount: Amount, units: int) -> int | None:
         return None
     number = -(-amount.numerator * units // amount.denominator)
     return number if number <= LARGEST else None
-
-
-def _sum(one: int | None, other: int | None) -> int | None:
-    if one is None or other is None or one + other > LARGEST:
-        return None
-    return one + other
-
-
-def _below(amount: int | None, cap: int) -> bool:
-    return amount is not None and amount <= cap

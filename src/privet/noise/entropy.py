@@ -21,7 +21,6 @@ class Source(Protocol):
 
     @property
     def epoch(self) -> int: ...
-
     def fill(self, out: Words) -> None: ...
 
 

@@ -8,14 +8,15 @@ whose losses fall towards the one where the loss is smallest, and rise after it:
 
 A stretch is drawn with weight size * exp(-rate * loss), then a place in it. Floats draw it where they can prove their
 decision, from the stretches near the target: all others together weigh less than floats can err. Integers decide the
-rest (docs/claims.md, rank-choice). How many weights a call computes follows from the rate and the number of different
-values, and not from what they are, except where a decision is closer than floats can tell: at most n in 2**31 draws
-with n stretches. Values, counts and the target are data, so errors never quote them.
+rest (docs/claims.md, rank-choice). How many weights one quantile takes follows from the rate and the number of
+different values, and not from what they are, except where a decision is closer than floats can tell: at most n in 2**31
+draws with n stretches. Values, counts and the target are data, so errors never quote them.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache
@@ -113,21 +114,26 @@ def choose_by_rank(values: Integers, counts: Integers, loss: RankLoss, law: Choi
     """
     if law.rate <= 0:
         raise InvalidInputError("the rate of a choice must be above 0", "give a positive epsilon", "not-positive")
-    ranks = _checked(values, counts, loss)
-    bits = Bits(source)
+    ranks = checked(values, counts, loss)
+    near, left_out = _near(values, ranks, loss, law.rate)
+    return choose_near(near, lambda: _all_of(values, ranks, loss), law.rate, Bits(source), left_out=left_out)
+
+
+def choose_near(near: Stretches, whole: Callable[[], Stretches], rate: Fraction, bits: Bits, *, left_out: bool) -> int:
+    """A candidate of the whole, of which only `near` was looked at: all others weigh less than floats can err. They are
+    looked at where floats do not know, and if some on the left are left out and U is as small as that."""
     u = bits.take(64)
-    stretches, left_out = _near(values, ranks, loss, law.rate)
-    index, after = _between(stretches, law.rate, u)
+    index, after = _between(near, rate, u)
     if index != after or (left_out and u < FLOAT_ERROR * 2.0**64):
-        stretches = _all_of(values, ranks, loss)
-        index = _stretch(stretches, law.rate, bits, u)
-    return int(stretches.starts[index]) + _place(int(stretches.sizes[index]), bits)
+        near = whole()
+        index = choose_stretch(near, rate, bits, u)
+    return int(near.starts[index]) + _place(int(near.sizes[index]), bits)
 
 
 @claim("rank-flip")
 def flip_by_rank(values: Integers, counts: Integers, loss: RankLoss, law: Choice) -> int:
     """One v of low ... high by permute-and-flip: the least loss after geometric noise, ties by lot. All are listed."""
-    stretches = _all_of(values, _checked(values, counts, loss), loss)
+    stretches = _all_of(values, checked(values, counts, loss), loss)
     losses = np.repeat(stretches.losses, stretches.sizes)
     return loss.low + noisy_max(-losses, epsilon=2 * law.rate, sensitivity=1)
 
@@ -176,7 +182,7 @@ def _near(values: Integers, ranks: Integers, loss: RankLoss, rate: Fraction) -> 
     return _all_of(values, ranks, near), first >= 0
 
 
-def _stretch(stretches: Stretches, rate: Fraction, bits: Bits, u: int) -> int:
+def choose_stretch(stretches: Stretches, rate: Fraction, bits: Bits, u: int) -> int:
     """With C[i] the sum of the first weights, i is drawn if C[i - 1] <= U * C[last] < C[i] for a uniform U, of which
     `u` is the first word."""
     known = 64
@@ -250,7 +256,7 @@ def _place(size: int, bits: Bits) -> int:
     return u * size >> known
 
 
-def _checked(values: Integers, counts: Integers, loss: RankLoss) -> Integers:
+def checked(values: Integers, counts: Integers, loss: RankLoss) -> Integers:
     """How many rows are at the first j values, for every j. The law is wrong for values out of order, so they are
     looked at; what is wrong with them is not said. Sums that do not fit would fall."""
     if all(array.ndim == 1 and array.dtype == np.int64 for array in (values, counts)) and (

@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from privet.catalog.declarations import Source, Table
+from privet.catalog.file_kinds import kind_of
 from privet.core.rational import show
 from privet.errors import InvalidInputError
 from privet.output import new_output
@@ -33,7 +34,8 @@ from privet.sources import attach, frames
 from privet.sources.describing import first_kinds, reading
 from privet.sources.relation import Raw, positions, quoted
 from privet.sources.relation import text as literal
-from privet.sources.sniff import ENDINGS, guess, schema
+from privet.sources.sniff import check_there, guess, schema
+from privet.spelling import did_you_mean
 
 NAME = "records"
 ROWS = 2**17  # records that are written at a time
@@ -73,7 +75,9 @@ class Microdata:
     def __getitem__(self, name: str) -> RecordColumn:
         if name not in self.columns:
             raise InvalidInputError(
-                f"there is no column {show(name)}", f"use one of {', '.join(map(show, self.columns))}", "unknown-column"
+                f"there is no column {show(name)}",
+                f"{did_you_mean(name, self.columns)}use one of {', '.join(map(show, self.columns))}",
+                "unknown-column",
             )
         return self.columns[name]
 
@@ -116,8 +120,7 @@ def _read(
 ) -> Microdata:
     if isinstance(data, str | os.PathLike):
         path = Path(os.path.abspath(data))  # noqa: PTH100  resolve() would follow links
-        if not path.exists() and not set("*?[") & set(path.name):
-            raise InvalidInputError(f"there is no file {show(str(data))}", "check the path", "missing-file")
+        check_there(path, os.fspath(data))
         if (quick := _read_plain(connection, path, columns, options)) is not None:
             return quick
         source, memory = guess(path, options), dict[str, object]()
@@ -155,11 +158,12 @@ def _table(
     names = list(kinds) if columns is None else list(columns)
     for name in names:
         if name not in kinds:
-            why = left_out.get(name, f"is not there; there are {', '.join(map(show, kinds))}")
+            if name in left_out:
+                raise InvalidInputError(f"column {show(name)} {left_out[name]}", "name another column", "not-supported")
             raise InvalidInputError(
-                f"column {show(name)} {why}",
-                "check the name, and the file's delimiter",
-                "not-supported" if name in left_out else "unknown-column",
+                f"column {show(name)} is not there",
+                f"{did_you_mean(name, kinds)}use one of {', '.join(map(show, kinds))}, or check the file's delimiter",
+                "unknown-column",
             )
     if not names:
         raise InvalidInputError("there is no column to read", "check the header, delimiter and encoding", "empty")
@@ -171,7 +175,7 @@ def _read_plain(
     connection: duckdb.DuckDBPyConnection, path: Path, columns: Sequence[str] | None, options: dict[str, Any]
 ) -> Microdata | None:
     """A CSV file without quotes; None for any other, and where anything is wrong, which is then said elsewhere."""
-    if not path.is_file() or ENDINGS.get(path.suffix.lower()) != "csv" or options.get("kind", "csv") != "csv":
+    if not path.is_file() or kind_of(path) != "csv" or options.get("kind", "csv") != "csv":
         return None
     try:
         source = guess(path, {"encoding": "utf-8"} | options)

@@ -11,18 +11,18 @@ compared with that text's: a hash only says where to look.
 from __future__ import annotations
 
 import codecs
-import gzip
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from privet.catalog.declarations import Source
+from privet.sources.limits import open_bytes
 from privet.typing import Truths, Words
 
 Places = npt.NDArray[np.int64]
@@ -58,7 +58,7 @@ def encoded(path: Path, source: Source, width: int, places: Sequence[int]) -> li
         return None
     columns = [_Column() for _ in places]
     try:
-        with _opened(path) as file, ThreadPoolExecutor(os.cpu_count()) as pool:
+        with open_bytes(path) as file, ThreadPoolExecutor(os.cpu_count()) as pool:
             for block in _blocks(file, header=not source.names):
                 _check(block)
                 _read(block, ord(source.delimiter), width, list(zip(places, columns, strict=True)), pool.map)
@@ -67,11 +67,7 @@ def encoded(path: Path, source: Source, width: int, places: Sequence[int]) -> li
     return [column.encoded() for column in columns]
 
 
-def _opened(path: Path) -> Any:
-    return gzip.open(path) if path.suffix == ".gz" else path.open("rb")
-
-
-def _blocks(file: BinaryIO, *, header: bool) -> Iterator[bytes]:
+def _blocks(file: IO[bytes], *, header: bool) -> Iterator[bytes]:
     """Whole lines, without the header and the lines at the end that are empty."""
     rest = file.read(BLOCK).removeprefix(codecs.BOM_UTF8)
     if header:

@@ -9,8 +9,20 @@ Texts stay texts: which number or date they mean is decided later, by the declar
 
 from __future__ import annotations
 
-from privet.sources.attach import Stamp, attach, stamp, types_of
+from privet.sources.attach import Stamp, attach, digest, stamp, types_of
 from privet.sources.lock import connect, harden
-from privet.sources.relation import Raw, expected, unreadable
+from privet.sources.relation import Raw, check_complete, expected, unreadable
 
-__all__ = ["Raw", "Stamp", "attach", "connect", "expected", "harden", "stamp", "types_of", "unreadable"]
+__all__ = [
+    "Raw",
+    "Stamp",
+    "attach",
+    "check_complete",
+    "connect",
+    "digest",
+    "expected",
+    "harden",
+    "stamp",
+    "types_of",
+    "unreadable",
+]

@@ -8,7 +8,6 @@ never closed takes in all that follows. `DuckDb.check` refuses a file that ends 
 from __future__ import annotations
 
 import codecs
-import gzip
 import io
 import re
 import zlib
@@ -17,14 +16,17 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 import duckdb
 
 from privet.catalog.declarations import Source, Table
+from privet.catalog.file_kinds import find
+from privet.core.rational import show
 from privet.errors import InvalidInputError
+from privet.sources.limits import open_bytes
 from privet.sources.relation import Given, Raw, positions, projection, relation_name, spelled, text, unreadable
-from privet.sources.rows import insert
+from privet.sources.rows import create, insert
 
 # The records of a CSV file, one at a time. A record ends where its quotes say, however long it is.
 #
@@ -38,11 +40,12 @@ QUOTED = '"(?:[^"]++|"")*+'  # a quoted field without its last quote
 class Records:
     """All rows with any text. Spaces at the ends of fields do not count and may be there or not.
 
-    `lines` is the number of lines read so far; `unclosed` says, at the end, that the file ends inside a quoted field.
+    `lines` is the number of lines read so far; `unclosed` says, at the end, that the file ends inside a quoted field,
+    of a record that begins in line `begun`.
     """
 
     def __init__(self, file: TextIO, delimiter: str) -> None:
-        self.lines = 0
+        self.lines = self.begun = 0
         self.unclosed = False
         self._file, self._delimiter = file, delimiter
         mark, spaces = re.escape(delimiter), "" if delimiter == " " else " *+"
@@ -75,7 +78,7 @@ class Records:
 
     def _record(self, line: str) -> Iterator[list[str]]:
         """The record that begins with this line or piece of a line, unless it is too long or without text."""
-        kept, size = [line], len(line)
+        kept, size, self.begun = [line], len(line), self.lines
         goes_on = self._after("", line)
         while goes_on is not None and (line := self._line()):
             size += len(line)
@@ -114,23 +117,43 @@ WITH_HALVES = ("utf-7", "unicode_escape", "raw-unicode-escape", "unicode-escape"
 
 
 def load(connection: duckdb.DuckDBPyConnection, table: Table, path: Path) -> Raw:
-    """Copy the declared columns into a table of texts."""
+    """Copy the declared columns of a file, or of one after the other, into a table of texts."""
+    made, unclosed, ragged = create(connection, table), 0, 0
+    for file in files_at(path):
+        rows_of_other_lengths, begun = _load(connection, table, file)
+        unclosed, ragged = unclosed or begun, ragged + rows_of_other_lengths
+    return replace(made, unclosed=unclosed, ragged=ragged)
+
+
+def _load(connection: duckdb.DuckDBPyConnection, table: Table, path: Path) -> tuple[int, int]:
+    """How many rows do not fit the header, and the line of the record in which the file ends inside a quoted field."""
     with open_text(path, table.source.encoding) as file:
         rows = open_records(file, table.source)
         names = header(rows, table.source)
-        places = positions(table, names, HINT)
-        fast = _load_fast(connection, table, path, len(names), places) if rows.lines <= 1 else None
-        if fast is not None:
-            return fast
+        places = _places(table, names, path)
+        if rows.lines <= 1 and _load_fast(connection, table, path, len(names), places):
+            return 0, 0
         ragged = [0]
-        made = insert(connection, table, places, _measured(rows, len(names), ragged))
-        return replace(made, unclosed=rows.unclosed, ragged=ragged[0])
+        insert(connection, table, places, _measured(rows, len(names), ragged))
+        return ragged[0], table.source.skip + rows.begun if rows.unclosed else 0
 
 
 def check_header(table: Table, path: Path) -> None:
-    """Raise InvalidInputError unless the file can be opened and its header has the wanted columns."""
-    with open_text(path, table.source.encoding) as file:
-        positions(table, header(open_records(file, table.source), table.source), HINT)
+    """Raise InvalidInputError unless all files can be opened and their headers have the wanted columns."""
+    for each in files_at(path):
+        with open_text(each, table.source.encoding) as file:
+            _places(table, header(open_records(file, table.source), table.source), each)
+
+
+def files_at(path: Path) -> tuple[Path, ...]:
+    """The file, or those in a folder or of a pattern; what is not there cannot be opened, and then says so."""
+    return find(path, "csv") or (path,)
+
+
+def _places(table: Table, names: Sequence[str], path: Path) -> list[int]:
+    """Where the wanted columns stand: in each file of a folder at places of its own."""
+    hint = HINT if path.name == Path(table.source.path or "").name else f"{HINT}; this is about {show(path.name)}"
+    return positions(table, names, hint)
 
 
 def _measured(rows: Records, width: int, ragged: list[int]) -> Iterator[list[str]]:
@@ -153,7 +176,7 @@ def open_text(path: Path, encoding: str, errors: str = "privet.bytes") -> Iterat
             "unsupported-format",
         )
     try:
-        with _open_bytes(path) as opened, io.TextIOWrapper(opened, encoding=codec, errors=errors, newline="") as file:
+        with open_bytes(path) as opened, io.TextIOWrapper(opened, encoding=codec, errors=errors, newline="") as file:
             yield file
     except zlib.error:
         raise unreadable() from None
@@ -165,10 +188,6 @@ def _as_halves(error: UnicodeError) -> tuple[str, int]:
 
 
 codecs.register_error("privet.bytes", _as_halves)
-
-
-def _open_bytes(path: Path) -> Any:
-    return gzip.open(path) if path.suffix == ".gz" else path.open("rb")
 
 
 def open_records(file: TextIO, source: Source) -> Records:
@@ -186,8 +205,9 @@ def header(rows: Records, source: Source) -> tuple[str, ...]:
 
 def _load_fast(
     connection: duckdb.DuckDBPyConnection, table: Table, path: Path, width: int, places: Sequence[int]
-) -> Raw | None:
-    """By the engine's reader, or None where it does not accept the file or might read it differently.
+) -> bool:
+    """By the engine's reader. False, and nothing is read, where it does not accept the file or might read it
+    differently.
 
     On several threads it guesses where a row starts, and a text with line breaks could make it guess wrong. So one
     thread reads and several count. It also skips lines in another way: a quote there would count.
@@ -195,13 +215,12 @@ def _load_fast(
     source = table.source
     encoding = codecs.lookup(source.encoding).name
     if source.delimiter == " " or encoding not in ("utf-8", "utf-8-sig") or set("*?[") & set(str(path)):
-        return None
+        return False
     if source.skip or not _well_quoted(path, source.delimiter.encode()):
-        return None
+        return False
     columns = [f"c{number}" for number in range(width)]
     given = [Given(sql=columns[place], type="VARCHAR", trimmed=True) for place in places]
-    select, types = projection(table, given)
-    name = relation_name(table)
+    select, _ = projection(table, given)
     declared = ", ".join(f"{column}: 'VARCHAR'" for column in columns)
     options = (
         f"columns = {{{declared}}}, auto_detect = false, strict_mode = true, null_padding = false, "
@@ -214,13 +233,16 @@ def _load_fast(
         f"FROM read_csv({text(str(path))}, parallel = {parallel}, {options}) WHERE coalesce({anything}) IS NOT NULL"
         for parallel in (False, True)
     )
+    connection.execute("BEGIN")
     try:
-        connection.execute(f"CREATE OR REPLACE TABLE {name} AS SELECT {select} {one}")
-        same = f"SELECT (SELECT count(*) FROM {name}) = (SELECT count(*) {many})"  # noqa: S608  names of ours
-        counts = connection.execute(same).fetchall()
+        inserted = connection.execute(f"INSERT INTO {relation_name(table)} SELECT {select} {one}").fetchall()
+        if inserted == connection.execute(f"SELECT count(*) {many}").fetchall():
+            connection.execute("COMMIT")
+            return True
     except duckdb.Error:
-        return None
-    return Raw(relation=name, types=types) if counts == [(True,)] else None
+        pass
+    connection.execute("ROLLBACK")
+    return False
 
 
 def _well_quoted(path: Path, delimiter: bytes) -> bool:
@@ -241,7 +263,7 @@ def _well_quoted(path: Path, delimiter: bytes) -> bool:
 
 def _blocks(path: Path) -> Iterator[bytes]:
     """The file without its mark of the encoding, and with the end of its last line."""
-    with _open_bytes(path) as file:
+    with open_bytes(path) as file:
         yield file.read(BLOCK).removeprefix(codecs.BOM_UTF8)
         yield from iter(partial(file.read, BLOCK), b"")
     yield b"\n"

@@ -12,8 +12,9 @@ from privet.catalog.declarations import Source, Table
 from privet.core.rational import show
 from privet.core.schema import Kind, Text
 from privet.errors import InvalidInputError
+from privet.sources.limits import check_book
 from privet.sources.relation import Raw, positions, unreadable, wanted
-from privet.sources.rows import as_text, insert
+from privet.sources.rows import as_text, create, insert
 
 HINT = "check the name, and the source's sheet and skip"
 
@@ -23,7 +24,9 @@ def load(connection: duckdb.DuckDBPyConnection, table: Table, path: Path) -> Raw
     names, rows = read_sheet(path, table.source)
     places = positions(table, names, HINT)
     kinds = [column.kind for column in wanted(table)]
-    return insert(connection, table, range(len(places)), _texts(rows, places, kinds))
+    raw = create(connection, table)
+    insert(connection, table, range(len(places)), _texts(rows, places, kinds))
+    return raw
 
 
 def check_header(table: Table, path: Path) -> None:
@@ -33,6 +36,7 @@ def check_header(table: Table, path: Path) -> None:
 
 def read_sheet(path: Path, source: Source) -> tuple[tuple[str, ...], Iterator[Sequence[object]]]:
     """The names of all columns, and the rows below them."""
+    check_book(path)
     try:
         with CalamineWorkbook.from_path(path) as book:
             rows = iter(_sheet(book, source.sheet).to_python(skip_empty_area=False))

@@ -11,6 +11,7 @@ from pathlib import Path
 import duckdb
 
 from privet.catalog.declarations import Source, Table
+from privet.catalog.file_kinds import find
 from privet.core.claim import claim
 from privet.core.rational import show
 from privet.errors import InvalidInputError
@@ -131,7 +132,7 @@ def _by_type(
 def open_in_place(connection: duckdb.DuckDBPyConnection, source: Source, path: Path) -> tuple[str, tuple[Path, ...]]:
     """What to write after FROM, and the files that are opened whenever it is read."""
     if source.kind == "parquet":
-        files = find(path)
+        files = find(path, "parquet")
         return _parquet(source, files), files
     return _database(connection, source, path), ()
 
@@ -144,18 +145,6 @@ def _parquet(source: Source, files: tuple[Path, ...]) -> str:
     paths = ", ".join(text(str(file)) for file in files)
     # Folder names such as year=2020 are columns of text: their types are not guessed.
     return f"read_parquet([{paths}], union_by_name = {len(files) > 1}, hive_types_autocast = false)"
-
-
-def find(path: Path) -> tuple[Path, ...]:
-    """One file, all files below a folder, or those that a pattern names now, in a fixed order.
-
-    Names that start with "_" or "." are notes of the program that wrote the folder.
-    """
-    if path.is_file():
-        return (path,)
-    anchor = Path(path.anchor)
-    found = path.rglob("*.parquet") if path.is_dir() else anchor.glob(str(path.relative_to(anchor)))
-    return tuple(sorted(file for file in found if file.is_file() and file.name[0] not in "_."))
 
 
 def _database(connection: duckdb.DuckDBPyConnection, source: Source, path: Path) -> str:

@@ -8,10 +8,13 @@ from dataclasses import replace
 from privet.catalog.declarations import Source
 from privet.catalog.writing import Writing
 from privet.core.rational import show
+from privet.core.schema import Integer, Kind, Number
 from privet.sources.candidates import Candidate
+from privet.sources.number_draft import about, percent
 from privet.sources.profile import ColumnFacts
 
 PLAIN_DATE = "%Y-%m-%d"
+MUCH = 3  # times the width of what occurs
 SHARES = (0.001, 0.01, 0.02, 0.05, 0.1)
 Known = Mapping[str, ColumnFacts]
 
@@ -76,20 +79,48 @@ def beside(writing: Writing, source: Source) -> Writing:
     return replace(writing, decimal=None, thousands=None) if same else writing
 
 
-def notes_of(fact: ColumnFacts) -> list[str]:
-    """How the texts of a column are read, where they could be read in another way; and how many cannot."""
+def notes_of(fact: ColumnFacts, kind: Kind) -> list[str]:
+    """How the texts of a column are read, where they could be read in another way; which count as missing; and how many
+    values cannot be read or lie outside."""
     if fact.several:
         return [
             f"its dates have several forms ({', '.join(fact.several)}): write them all in one form to ask about them"
             " as dates"
         ]
-    if fact.form is None:
-        return ["one text is not a number and counts as missing"] if "number" in fact.fits and fact.odd else []
-    notes = _of_numbers(fact.form) if fact.form.number else _of_moments(fact.form)
-    if fact.form.unread:
+    notes = [] if fact.form is None else _of_numbers(fact.form) if fact.form.number else _of_moments(fact.form)
+    if fact.own_codes:
+        notes.append(f'{", ".join(fact.own_codes)} counts as missing: if it is a real value, remove it from "missing"')
+    if fact.form is None and "number" in fact.fits and fact.odd and len(fact.own_codes) == len(_coded(fact)):
+        notes.append("one text that is not a number counts as missing")
+    elif fact.form is not None and fact.form.unread and not fact.own_codes:
         most = next(share for share in SHARES if fact.form.unread <= share)
         notes.append(f"less than {most:.1%} of the values cannot be read and count as missing".replace(".0%", "%"))
-    return notes
+    return notes + _outside(fact, kind)
+
+
+def _coded(fact: ColumnFacts) -> tuple[int, ...]:
+    return () if fact.numbers is None else fact.numbers.codes
+
+
+def _outside(fact: ColumnFacts, kind: Kind) -> list[str]:
+    """What a narrower range leaves out, and which one would not."""
+    if fact.numbers is None or not isinstance(kind, Integer | Number):
+        return []
+    wide = fact.numbers.ranges[0]
+    used = next((one for one in fact.numbers.ranges if (one.low, one.high) == (kind.low, kind.high)), None)
+    if used is None and kind.high - kind.low > MUCH * wide.width:  # as of ages of children
+        times = about(float((kind.high - kind.low) / wide.width))
+        return [
+            f"all values in this file are from {show(wide.low)} to {show(wide.high)}; if anybody may know that, declare"
+            f" it: answers then need {times} times less noise"
+        ]
+    if used is None or not used.outside:
+        return []
+    times = about(float(wide.width / used.width))
+    return [
+        f"{percent(used.outside)} of the values lie outside and count as {show(kind.low)} or {show(kind.high)};"
+        f" low = {show(wide.low)}, high = {show(wide.high)} would keep them all, with {times} times the noise"
+    ]
 
 
 def _of_moments(form: Candidate) -> list[str]:

@@ -23,6 +23,7 @@ from privet.sources.relation import (
     Raw,
     check_recorded,
     described,
+    extra,
     positions,
     projection,
     recorded,
@@ -39,6 +40,18 @@ Pick = tuple[int, str, Kind | None]  # where a column stands, its name and its d
 def load(connection: duckdb.DuckDBPyConnection, table: Table, memory: Mapping[str, object]) -> Raw:
     """A copy of the declared columns: later changes of the frame do not reach the vault."""
     frame, picks = _frame(table, memory)
+    return _copy(connection, table, frame, picks, "CREATE OR REPLACE TABLE {} AS")
+
+
+def append(connection: duckdb.DuckDBPyConnection, table: Table, frame: object) -> None:
+    """More rows of a frame that was loaded."""
+    frame, picks = _frame(table, {table.name: frame})
+    _copy(connection, table, frame, picks, "INSERT INTO {}")
+
+
+def _copy(
+    connection: duckdb.DuckDBPyConnection, table: Table, frame: object, picks: Sequence[Pick], statement: str
+) -> Raw:
     types = _types(connection, frame, picks)
     check_recorded(table, {pick[1]: type_ for pick, type_ in zip(picks, types, strict=True)})
     given = [
@@ -49,7 +62,7 @@ def load(connection: duckdb.DuckDBPyConnection, table: Table, memory: Mapping[st
     relation = relation_name(table)
     connection.register(FRAME, _picked(frame, picks))
     try:
-        connection.execute(f"CREATE OR REPLACE TABLE {relation} AS SELECT {select} FROM {FRAME}")
+        connection.execute(f"{statement.format(relation)} SELECT {select} FROM {FRAME}")
     finally:
         connection.unregister(FRAME)
     return Raw(relation=relation, types=read_as)
@@ -141,7 +154,7 @@ def _picked(frame: Any, picks: Sequence[Pick]) -> Any:
             ]  # the index goes: it would align the columns
             return import_module("pandas").DataFrame(dict(zip(new, series, strict=True)))
         case "polars":
-            _need_arrow()
+            extra("pyarrow", "a polars frame")
             names = frame.collect_schema().names()
             old = [names[place] for place, _, _ in picks]
             return frame.lazy().select(old).rename(dict(zip(old, new, strict=True))).collect()
@@ -160,17 +173,6 @@ def _texts(values: Iterable[object], name: str, kind: Kind | None) -> Any:
         )
     texts = (as_text(value, kind) for value in own)
     return np.array([text and spelled(text, unit=kind is None) for text in texts], dtype=object)
-
-
-def _need_arrow() -> None:
-    try:
-        import_module("pyarrow")
-    except ImportError:
-        raise InvalidInputError(
-            "a polars frame is read through pyarrow, which is not installed",
-            "install pyarrow, or write the frame to a Parquet file and give its path",
-            "missing-extra",
-        ) from None
 
 
 def _type(connection: duckdb.DuckDBPyConnection, name: str, column: Any) -> str:

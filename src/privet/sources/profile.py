@@ -19,9 +19,14 @@ from privet.core.schema import Text
 from privet.errors import InvalidInputError
 from privet.sources.attach import attach
 from privet.sources.candidates import Candidate, candidate, several
+from privet.sources.forms import number_sql
+from privet.sources.number_draft import Numbers, numbers
 from privet.sources.relation import NUMBERS, Raw, quoted, text
 
-CODES = ("NA", "N/A", "n/a", "#N/A", "NULL", "null", "None", "NaN", "nan", "?", "-", "--", ".", "missing")
+CODES = (
+    "NA", "N/A", "n/a", "N.A.", "n.a.", "#N/A", "<NA>", "NULL", "null", "None", "NaN", "nan", "NaT", "?", "-", "--",
+    ".", "missing", "k.A.", "k. A.", "K.A.", "keine Angabe", "o.A.",
+)  # fmt: skip
 MOST_CATEGORIES = 50
 OFTEN = 20  # rows that must have a text before a draft lists it
 MOST_PUBLIC = 1000  # texts of a public table, where none is left out
@@ -51,7 +56,9 @@ class ColumnFacts:
     first: dt.datetime | None = None
     last: dt.datetime | None = None
     odd: int = 0  # texts that are no number
-    codes: tuple[str, ...] = ()
+    codes: tuple[str, ...] = ()  # for "missing", in whatever column
+    own_codes: tuple[str, ...] = ()  # in this column
+    numbers: Numbers | None = None  # if it has numbers
     common: tuple[str, ...] = ()  # texts to list; none if there are too many
     form: Candidate | None = None  # of texts that have no plain form
     several: tuple[str, ...] = ()  # forms of dates in one column
@@ -67,14 +74,39 @@ def facts(
         found = _of_texts(connection, relation, quoted(column), public=public)
         form = _form(connection, found, comma=comma)
         words = form is None and not found.fits and found.distinct > 0
-        return replace(found, form=form, several=several(connection, VALUES) if words else ())
-    sql = f"CAST({quoted(column)} AS DOUBLE)" if type_.partition("(")[0] in NUMBERS else "NULL::DOUBLE"
+        found = replace(found, form=form, several=several(connection, VALUES) if words else ())
+        return _with_numbers(connection, found)
     time = f"CAST({quoted(column)} AS TIMESTAMP)" if type_ in ("DATE", "TIMESTAMP") else "NULL::TIMESTAMP"
-    row = _row(
+    filled, distinct, first, last = _row(
         connection,
-        f"SELECT count({quoted(column)}), approx_count_distinct({quoted(column)}), {_range(sql, time)} FROM {relation}",
+        f"SELECT count({quoted(column)}), approx_count_distinct({quoted(column)}), "
+        f"min({time}) FILTER (WHERE isfinite({time})), max({time}) FILTER (WHERE isfinite({time})) FROM {relation}",
     )
-    return ColumnFacts(filled=row[0], distinct=row[1], low=row[2] or 0, high=row[3] or 0, first=row[4], last=row[5])
+    found = ColumnFacts(filled=filled, distinct=distinct, first=first, last=last)
+    if type_.partition("(")[0] not in NUMBERS:
+        return found
+    seen = numbers(connection, f"SELECT CAST({quoted(column)} AS DOUBLE) AS v, 1 AS n FROM {relation}")
+    return found if seen is None else replace(found, numbers=seen, own_codes=tuple(map(str, seen.codes)))
+
+
+def _with_numbers(connection: duckdb.DuckDBPyConnection, found: ColumnFacts) -> ColumnFacts:
+    """What the numbers say, if the texts are numbers; and the texts among them that stand for "missing"."""
+    if found.form is not None and found.form.number:
+        how = found.form.writing
+        sql = number_sql("q", how.decimal or ".", how.thousands or "", how.marks)
+    elif found.form is None and "number" in found.fits and not found.some & {"padded"}:
+        sql = "q"
+    else:
+        return found
+    value = f"TRY_CAST({sql} AS DOUBLE)"
+    seen = numbers(connection, f"SELECT {value} AS v, n FROM {VALUES}")
+    if seen is None:
+        return found
+    codes = ", ".join(map(str, seen.codes)) or "NULL"
+    texts = (
+        f"SELECT q FROM {VALUES} WHERE {value} IN ({codes}) OR ({value} IS NULL AND n >= {OFTEN}) ORDER BY q LIMIT 9"
+    )
+    return replace(found, numbers=seen, own_codes=tuple(q for (q,) in connection.execute(texts).fetchall()))
 
 
 def _range(number: str, time: str) -> str:

@@ -6,16 +6,19 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
-from privet.catalog.declarations import Table, listed, marks_of
+from privet.catalog.declarations import STATISTICAL, Table, listed, marks_of
 from privet.core.claim import claim
 from privet.core.rational import show
 from privet.core.schema import Boolean, Category, Date, Integer, Kind, Number, Text, Timestamp
 from privet.errors import InvalidInputError
 from privet.sources.forms import NEVER, UNREADABLE, moment_sql, number_sql
+from privet.spelling import did_you_mean
 
 WHOLE = {f"{sign}{size}" for sign in ("", "U") for size in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")}
 FLOATS = {"FLOAT", "DOUBLE"}
@@ -55,6 +58,7 @@ NANOSECONDS = {"TIMESTAMP_NS", "TIMESTAMPTZ_NS"}
 TELLS_APART = {"FLOAT": 2.0**24, "DOUBLE": 2.0**53}  # from here on whole numbers that differ can be the same float
 UNIT_COLUMN = " unit"  # of a relation, where the unit is also declared; no declared name begins with a space
 NOTHING = '"NULL"'  # the type of a column without any value
+LABELED = " with labels"  # behind the type of a column whose codes are read as their labels
 MIXED = "mixed"  # recorded where the files of a folder have different types
 LOOKS = r"(\\+)(x[0-9a-f]{2}|ud[89a-f][0-9a-f]{2})"  # like a byte or half a surrogate pair that is spelled out
 HALF = re.compile("[\ud800-\udfff]")
@@ -72,8 +76,10 @@ class Raw:
     relation: str
     types: Mapping[str, str]
     files: tuple[Path, ...] = ()  # read in place whenever a query runs
-    unclosed: bool = False  # the file ends inside a quoted field
-    ragged: int = 0  # rows with fewer fields than the header, or with text behind its last column
+    unclosed: int = 0  # the line of the record in which the file ends inside a quoted field, if it does
+    ragged: int = 0  # rows with fewer fields than the header, or with text behind its last column; lines without a row
+    absent: tuple[str, ...] = ()  # wanted columns that no row has anything to say about, where rows name their columns
+    array: bool = False  # lines of JSON that are those of one array
     beside: Mapping[str, Raw] = field(default_factory=dict)  # other tables that can be read together with it
 
     def unit(self, table: Table) -> tuple[str, str]:
@@ -126,17 +132,29 @@ def positions(table: Table, names: Sequence[str], hint: str) -> list[int]:
             raise wrong(name, "appears more than once", "give the columns different names", "duplicate-name")
         if not alike or names[alike[0]] != name:
             near = f"; it has {show(names[alike[0]])}" if alike else ""
-            raise wrong(name, f"is not in the data{near}", hint, "unknown-column")
+            raise wrong(name, f"is not in the data{near}", did_you_mean(name, names) + hint, "unknown-column")
         found.append(alike[0])
     return found
 
 
 def expected(table: Table) -> Raw:
     """As the table is read if its types are those that were recorded; files of texts have none."""
-    known = {column.name: table.types.get(column.source, "VARCHAR") for column in wanted(table)}
+    known = {
+        column.name: given_type(table, column, table.types.get(column.source, "VARCHAR")) for column in wanted(table)
+    }
     columns = [Given(sql="", type="VARCHAR" if type_ == MIXED else type_) for type_ in known.values()]
     types = {name: "VARCHAR" if known[name] == MIXED else read for name, read in projection(table, columns)[1].items()}
     return Raw(relation=relation_name(table), types=types)
+
+
+def given_type(table: Table, column: Wanted, word: str) -> str:
+    """The type of a column whose recorded word is this. Of SAS, SPSS and Stata files categories and texts are read as
+    texts: numbers may be codes there, and have labels."""
+    if table.source.kind not in STATISTICAL:
+        return word
+    base = word.removesuffix(LABELED)
+    codes = word != base or base == "DOUBLE"
+    return "VARCHAR" if codes and isinstance(column.kind, Category | Text) else base
 
 
 def projection(table: Table, columns: Sequence[Given]) -> tuple[str, dict[str, str]]:
@@ -306,6 +324,42 @@ def unreadable() -> InvalidInputError:
     return InvalidInputError(
         "the data cannot be read", "check that the file is complete and of the declared kind", "unreadable-file"
     )
+
+
+def check_complete(raw: Raw) -> None:
+    """For the owner: raise InvalidInputError where a file says less than it seems to."""
+    if raw.unclosed:
+        raise InvalidInputError(
+            f"the file ends inside a quoted field of the record that begins in line {raw.unclosed:,}",
+            "close the quote: it swallows every row after it",
+            "unclosed-quote",
+        )
+    if raw.array:
+        raise InvalidInputError(
+            "the file is one JSON array, and only JSON lines are read: an object in each line",
+            "write it anew, for example with jq -c '.[]' FILE > data.jsonl",
+            "unsupported-format",
+        )
+    if raw.absent:
+        raise wrong(
+            raw.absent[0],
+            "is in no line of the file",
+            "check the name; each line must be one JSON object",
+            "unknown-column",
+        )
+
+
+def extra(module: str, what: str) -> Any:
+    """A library that is not among those that Privet needs."""
+    try:
+        return import_module(module)
+    except ImportError:
+        library = module.partition(".")[0]
+        raise InvalidInputError(
+            f"{what} is read with {library}, which is not installed",
+            'run `pip install "privet[sources]"`',
+            "missing-extra",
+        ) from None
 
 
 def described(connection: duckdb.DuckDBPyConnection, query: str) -> list[tuple[str, str]]:

@@ -25,19 +25,26 @@ DIGITS = 400  # of a whole number that is written; no float reaches it
 PLAIN = (str, int, float, Decimal, dt.date, uuid.UUID, NoneType)  # what has a text, or is missing
 
 
+def create(connection: duckdb.DuckDBPyConnection, table: Table) -> Raw:
+    """An empty table of texts, for `insert`."""
+    name = relation_name(table)
+    _, types = projection(table, [Given(sql="", type="VARCHAR") for _ in wanted(table)])
+    declared = ", ".join(f"{quoted(column)} {type_}" for column, type_ in types.items())
+    connection.execute(f"CREATE OR REPLACE TABLE {name} ({declared})")
+    return Raw(relation=name, types=types)
+
+
 def insert(
     connection: duckdb.DuckDBPyConnection, table: Table, places: Sequence[int], rows: Iterable[Sequence[str | None]]
-) -> Raw:
-    """A table of texts from the fields at these places. Short rows are padded, further fields are ignored."""
+) -> None:
+    """Add rows to a table of texts, from the fields at these places. Short rows are padded, further fields ignored."""
     columns = [f"c{number}" for number in range(len(places))]
     inputs = [  # a piece without any value has no type
         Given(sql=f"CAST({column} AS VARCHAR)", type="VARCHAR", trimmed=True, spelled=True) for column in columns
     ]
-    select, types = projection(table, inputs)
+    select, _ = projection(table, inputs)
     units = [column.kind is None for column in wanted(table)]
-    name = relation_name(table)
-    declared = ", ".join(f"{quoted(column)} {type_}" for column, type_ in types.items())
-    connection.execute(f"CREATE OR REPLACE TABLE {name} ({declared})")
+    statement = f"INSERT INTO {relation_name(table)} SELECT {select} FROM {PIECE_NAME}"
     remaining = iter(rows)
     while piece := list(islice(remaining, PIECE)):
         fields = [[row[place] if place < len(row) else None for row in piece] for place in places]
@@ -45,10 +52,7 @@ def insert(
             [field and spelled(field, unit=unit) for field in column]
             for unit, column in zip(units, fields, strict=True)
         ]
-        _put(
-            connection, dict(zip(columns, fields, strict=True)), f"INSERT INTO {name} SELECT {select} FROM {PIECE_NAME}"
-        )
-    return Raw(relation=name, types=types)
+        _put(connection, dict(zip(columns, fields, strict=True)), statement)
 
 
 def _put(connection: duckdb.DuckDBPyConnection, columns: dict[str, list[str | None]], statement: str) -> None:

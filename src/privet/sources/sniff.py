@@ -4,27 +4,28 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import fields, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
-from privet.catalog.declarations import Source
+from privet.catalog.declarations import STATISTICAL, Source
+from privet.catalog.file_kinds import kind_of
 from privet.core.rational import show
 from privet.errors import InvalidInputError
-from privet.sources.delimited import header, open_records, open_text
+from privet.sources import arrow_file, json_lines, sqlite_file, statistical
+from privet.sources.delimited import files_at, header, open_records, open_text
 from privet.sources.excel import read_sheet
-from privet.sources.files import open_in_place
+from privet.sources.files import PATTERN, open_in_place
+from privet.sources.limits import check_file
 from privet.sources.relation import NUMBER_TEXT, described
+from privet.spelling import did_you_mean
 
-ENDINGS = {
-    ".csv": "csv", ".tsv": "csv", ".tab": "csv", ".txt": "csv", ".gz": "csv",
-    ".parquet": "parquet", ".parq": "parquet", ".duckdb": "duckdb", ".db": "duckdb",
-    ".xlsx": "excel", ".xlsm": "excel", ".xlsb": "excel", ".xls": "excel", ".ods": "excel",
-}  # fmt: skip
 DELIMITERS = ",;\t|"
+MARKS = DELIMITERS + "^~: "  # of the last ones nobody is sure
 SAMPLE = 200  # rows that are looked at for the delimiter
 BLOCK = 1 << 20
 UNDEFINED = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")  # bytes that cp1252 does not know
@@ -32,13 +33,25 @@ UNDEFINED = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")  # bytes that cp1252 does not
 
 def guess(path: Path, given: dict[str, Any]) -> Source:
     """The source that a file seems to be. What is given is not guessed."""
-    kind = given.get("kind") or ("parquet" if path.is_dir() or "*" in path.name else ENDINGS.get(path.suffix.lower()))
+    known = {part.name for part in fields(Source)} - {"path"}
+    for name in given:
+        if name not in known:
+            raise InvalidInputError(
+                f"there is no option {show(name)}",
+                f"{did_you_mean(name, known)}the options are: {', '.join(sorted(known))}",
+                "unknown-option",
+            )
+    check_file(path)
+    kind = given.get("kind") or kind_of(path)
     if kind is None:
         raise InvalidInputError(
             f"{show(path.name)} has an unknown ending", 'say what kind it is, for example kind="csv"', "wrong-ending"
         )
+    if kind == "sqlite" and "table" not in given:
+        given = {"table": _only_table(path)} | given
     source = Source(**{**given, "kind": kind, "path": str(path)})
     if kind == "csv":
+        path = files_at(path)[0]  # how all of them are read is guessed from the first
         if "encoding" not in given:
             source = replace(source, encoding=_encoding(path))
         if "delimiter" not in given:
@@ -48,19 +61,57 @@ def guess(path: Path, given: dict[str, Any]) -> Source:
     return source
 
 
+def check_there(path: Path, named: str) -> None:
+    """Raise InvalidInputError unless something is there, or a pattern may find something."""
+    if path.exists():
+        if path.is_file() and not path.stat().st_size:
+            raise InvalidInputError(f"{show(named)} is empty", "name a file with data", "empty")
+    elif not PATTERN & set(path.name):
+        beside = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
+        raise InvalidInputError(
+            f"there is no file {show(named)}",
+            did_you_mean(path.name, beside, 0.8) + "check the path, and put a name with spaces in quotes",
+            "missing-file",
+        )
+
+
 def schema(connection: duckdb.DuckDBPyConnection, source: Source, path: Path) -> list[tuple[str, str]]:
     """Names and engine types of all columns."""
-    if source.kind in ("csv", "excel"):
+    if source.kind in ("csv", "excel", "json", "sqlite"):
         return [(name, "VARCHAR") for name in _header(path, source)]
+    if source.kind == "arrow":
+        return arrow_file.schema(connection, path)
+    if source.kind in STATISTICAL:
+        return statistical.schema(path, source)
     origin, _ = open_in_place(connection, source, path)
     return described(connection, f"FROM {origin}")
+
+
+def codebook(path: Path, source: Source) -> Mapping[str, tuple[str, ...]]:
+    """What the file itself says of its values."""
+    return statistical.codebook(path, source) if source.kind in STATISTICAL else {}
 
 
 def _header(path: Path, source: Source) -> tuple[str, ...]:
     if source.kind == "excel":
         return read_sheet(path, source)[0]
-    with open_text(path, source.encoding) as file:
+    if source.kind == "json":
+        return json_lines.names_in(path, source)
+    if source.kind == "sqlite":
+        return tuple(sqlite_file.columns_in(path, source))
+    with open_text(files_at(path)[0], source.encoding) as file:
         return header(open_records(file, source), source)
+
+
+def _only_table(path: Path) -> str:
+    tables = sqlite_file.tables_in(path)
+    if len(tables) != 1:
+        raise InvalidInputError(
+            f"{show(path.name)} has {len(tables)} tables: {', '.join(map(show, tables)) or 'none'}",
+            'name one, for example table="visits"',
+            "missing-name",
+        )
+    return tables[0]
 
 
 def _numbered(first: tuple[str, ...]) -> tuple[str, ...]:
@@ -96,3 +147,32 @@ def _delimiter(path: Path, source: Source) -> str:
         width, rows_alike = max(widths.items(), key=lambda item: item[1], default=(0, 0))
         scores[mark] = (rows_alike, width)
     return max(DELIMITERS, key=lambda mark: scores[mark])
+
+
+def doubts(path: Path, source: Source, ragged: int) -> tuple[str, ...]:
+    """Signs that a file is read wrong: one column that another delimiter would divide, or so many rows that do not fit
+    the header."""
+    if source.kind == "json" and ragged:
+        many = "1 line is" if ragged == 1 else f"{ragged:,} lines are"
+        return (f"{many} no JSON object, and so no row",)
+    if source.kind != "csv":
+        return ()
+    with open_text(path, source.encoding) as file:
+        records = open_records(file, source)
+        names = header(records, source)
+        rows = list(islice(records, SAMPLE))
+    if len(names) == 1:
+        alike = {mark: sum(row[0].count(mark) == names[0].count(mark) > 0 for row in rows) for mark in MARKS}
+        mark = max(MARKS, key=lambda mark: alike[mark])
+        if alike[mark] > len(rows) / 2:
+            return (
+                f"the only column is {show(names[0])}: if {show(mark)} separates fields, give --delimiter {mark!r}",
+            )
+    if not ragged:
+        return ()
+    other, many = _delimiter(path, source), "1 row has" if ragged == 1 else f"{ragged:,} rows have"
+    first = f"give --delimiter {other!r}, or look" if other != source.delimiter else "look"
+    return (
+        f"{many} more or fewer fields than the header, which has {len(names)}: {first} for texts with a delimiter"
+        " or a line break that are not in quotes, and for numbers with a decimal comma that are not",
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import itertools
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from privet.core.origin import tables_in
 from privet.core.plan import Origin
 from privet.core.rational import show
 from privet.errors import RefusedQueryError
+from privet.spelling import closest
 from privet.sql.known_tables import Known, Rows
 from privet.sql.terms import Term
 
@@ -45,9 +45,8 @@ def short(name: str) -> str:
 
 
 def missing(name: str, declared: Collection[str], what: str) -> RefusedQueryError:
-    by_lower = {other.lower(): other for other in declared}
-    close = difflib.get_close_matches(name[:100].lower(), by_lower, 1, 0.7)
-    guess = f"did you mean {short(by_lower[close[0]])}? " if close else ""
+    near = closest(name, declared)
+    guess = "" if near is None else f"did you mean {short(near)}? "
     return RefusedQueryError(
         f"there is no {what} {show(name)}",
         guess + listed(declared, f"{what}s"),

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import islice
 from typing import Any, assert_never
 
 from privet.backends import HABITS, Spread
 from privet.core.cells import Keys, in_order
-from privet.core.laws import Choice, DiscreteGaussian, DiscreteLaplace
+from privet.core.laws import Choice, DiscreteGaussian, DiscreteLaplace, Top
 from privet.core.loss import Loss
 from privet.core.measures import Role
 from privet.core.parts import Part
@@ -25,6 +26,7 @@ class ExactPart:
 
     Of quantiles, MIN and MAX a value is a list of (number in steps, how many rows have it), and the bounds are for the
     loss of a candidate, see `privet.core.ranks`. Where keys are not public the last part has the units of each key.
+    Where groups are chosen by their scores it has the scores of all groups, and so many `rounds`.
     """
 
     role: str
@@ -38,6 +40,7 @@ class ExactPart:
     step: Fraction
     values: tuple[Any, ...]
     threshold: int | None = None
+    rounds: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,8 +54,9 @@ class Exact:
 def exact(query: Query, *, key: bytes, keys: Sequence[Keys] | None = None, way: int = -1) -> Exact:
     """What the release of this query would add noise to, with the bounding secret fixed to `key`. Charges nothing.
 
-    Keys that are not public are all that occur, or those that are given. Of a question that chooses its limits, first
-    the histogram of rows per unit, then the parts with the limits at the place `way`: the last are the declared ones.
+    Keys that are not public are all that occur, or those that are given. Where groups are chosen by their scores, they
+    are the first ones, or those that are given. Of a question that chooses its limits, first the histogram of rows per
+    unit, then the parts with the limits at the place `way`: the last are the declared ones.
     """
     check_testing(query)
     if query.fitting is not None:
@@ -60,7 +64,13 @@ def exact(query: Query, *, key: bytes, keys: Sequence[Keys] | None = None, way: 
         habits = query.gate.backend.habits(task)[HABITS.index("in_all")]
         return Exact(keys=then.keys, parts=(_part(query.fitting.histogram, merged(habits, task.bins)), *then.parts))
     backend, people, task = query.gate.backend, None, query.task(key)
-    if task.cells.private:
+    scores = None
+    if task.top is not None:
+        score, law = task.top
+        (scores,) = backend.exact(task.scoring(score))
+        listed = islice(task.cells.keys(), law.rounds) if keys is None else keys
+        task = task.measuring(law.rounds).showing(listed)
+    elif task.cells.private:
         people = backend.people(task)
         shown = in_order(people) if keys is None else list(keys)
         people = {one: people.get(one, 0) for one in shown}
@@ -68,6 +78,8 @@ def exact(query: Query, *, key: bytes, keys: Sequence[Keys] | None = None, way: 
     vectors = [[_plain(value) for value in vector] for vector in backend.exact(task)]
     if people is not None:
         vectors.append(list(people.values()))
+    if scores is not None:
+        vectors.append(list(scores))
     parts = [
         _part(part, vector[-1:] if part.measure.rest else vector)
         for part, vector in zip(query.priced.parts, vectors, strict=True)
@@ -98,7 +110,7 @@ def _part(part: Part, values: list[Any]) -> ExactPart:
             mechanism, scale = "laplace", law.scale
         case DiscreteGaussian():
             mechanism, scale = "gaussian", law.variance
-        case Choice():
+        case Choice() | Top():
             mechanism, scale = "permute-and-flip" if law.flip else "exponential", law.rate
         case _:
             assert_never(law)
@@ -114,6 +126,7 @@ def _part(part: Part, values: list[Any]) -> ExactPart:
         step=part.measure.step ** (2 if part.measure.role is Role.SQUARES else 1),
         values=tuple(values),
         threshold=part.threshold,
+        rounds=law.rounds if isinstance(law, Top) else None,
     )
 
 

@@ -23,12 +23,13 @@ from privet.answer import Answer
 from privet.audits.verdict import CONSISTENT, VIOLATED, Check, Checks
 from privet.backends import Backend, Spread, Task, Vector
 from privet.core.cells import Keys, in_order
-from privet.core.laws import Choice, DiscreteGaussian, DiscreteLaplace
+from privet.core.laws import Choice, Choices, DiscreteGaussian, DiscreteLaplace, Top
 from privet.core.loss import Loss
 from privet.core.measures import Measure, Role
 from privet.core.parts import Law, Part
 from privet.core.ranks import rank
 from privet.core.rational import whole
+from privet.core.top import apart
 from privet.core.unit import Neighbors
 from privet.engine import FreshNoise
 from privet.errors import InvalidInputError
@@ -93,6 +94,17 @@ class _Source:
         self.asked.append(FrozenQuery(law=law, values={0: spread}, noisy={0: chosen}))
         return chosen
 
+    def top(self, scores: Sequence[int], law: Top) -> list[int]:
+        before = self._before()
+        places = list(before.get(0, FreshNoise().top(scores, law)))
+        self.asked.append(FrozenQuery(law=law, values=dict(enumerate(scores)), noisy={0: tuple(places)}))
+        return places
+
+    def choose_all(self, spread: Spread, measure: Measure, law: Choices) -> list[int]:
+        chosen: list[int] = list(self._before().get(0, None) or FreshNoise().choose_all(spread, measure, law))
+        self.asked.append(FrozenQuery(law=law, values={0: spread}, noisy={0: chosen}))
+        return chosen
+
     def _before(self) -> Values:
         place = len(self.asked)
         return {} if self.earlier is None or place >= len(self.earlier) else self.earlier[place].noisy
@@ -111,7 +123,8 @@ class _Watched:
 
     def exact(self, task: Task, written: Any = None) -> list[Vector]:
         found = self._backend.exact(task, written)
-        self._source.expect(found)
+        if task.laws:  # or else they are scores, which get no noise
+            self._source.expect(found)
         return found
 
     def people(self, task: Task, written: Any = None) -> dict[Keys, int]:
@@ -251,6 +264,8 @@ def _compare(query: Query, one: _Released, two: _Released, found: _Found) -> Non
         found.note("price", f"the parts cost {total} together, and {charged} was charged")
     for part, a, b in _matched(query, one, two):
         _check_distance(part, a, b, found)
+        if isinstance(part.law, Top) and a:
+            _check_apart(apart(part.measure, query.priced.bounds), a[0], b[0], found)
 
 
 def _labels(asked: FrozenQuery) -> list[Hashable]:
@@ -269,9 +284,9 @@ def _check_requests(query: Query, released: _Released, found: _Found) -> None:
 
 
 def _in_order(query: Query) -> list[Part]:
-    """Keys are chosen before anything else."""
+    """Keys are chosen before anything else, and so are the best cells."""
     parts = list(query.priced.parts)
-    return [parts[-1], *parts[:-1]] if _private(query) else parts
+    return [parts[-1], *parts[:-1]] if _private(query) or query.priced.top is not None else parts
 
 
 def _times(part: Part, query: Query, released: _Released) -> int:
@@ -283,7 +298,7 @@ def _cells(query: Query, released: _Released) -> int:
     """How many there are; of keys that are not public, those that were shown and the rest."""
     cells, threshold = query.priced.cells, query.priced.parts[-1].threshold
     if threshold is None:
-        return cells.count
+        return query.priced.setting().limit or cells.count
     shown = [number >= threshold for asked in released.asked[:1] for number in asked.noisy.values()]
     return shown.count(True) + cells.rest
 
@@ -306,6 +321,14 @@ def _check_distance(part: Part, one: Sequence[FrozenQuery], two: Sequence[Frozen
         if size > limit:
             words = f"the {part.measure.role} moves by {size} ({name}, in steps of {part.measure.step})"
             found.note("distance", f"{words}; {limit} is paid for")
+
+
+def _check_apart(most: int, one: FrozenQuery, two: FrozenQuery, found: _Found) -> None:
+    """A choice depends on differences between scores alone: how far one moves away from another one."""
+    moves = [int(two.values[label]) - int(value) for label, value in one.values.items()]
+    if max(moves) - min(moves) > most:
+        words = f"a score moves away from another one by {max(moves) - min(moves)}"
+        found.note("distance", f"{words}; {most} is paid for")
 
 
 def _apart(part: Part, one: FrozenQuery, two: FrozenQuery, label: Hashable) -> int:
@@ -342,6 +365,10 @@ def _unpaid(part: Part, query: Query) -> list[str]:
             square = law.rate**2 * far.l2_squared / 2
             paid = _at_most(square * (4 if law.flip else 1), loss.rho)
             paid = paid and (loss.delta > 0 or _at_most(2 * law.rate * far.l1, loss.epsilon))
+        case Top():
+            each = law.rate * apart(part.measure, query.priced.bounds)
+            paid = _at_most(law.rounds * each**2 / (2 if law.flip else 8), loss.rho)
+            paid = paid and (loss.delta > 0 or _at_most(law.rounds * each, loss.epsilon))
         case _:
             assert_never(law)
     found = [] if paid else [f"the {part.measure.role} reaches {far}; {law} is too little noise for {loss}"]

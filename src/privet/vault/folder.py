@@ -13,6 +13,7 @@ from privet.errors import InvalidInputError
 from privet.ledger import Ledger, anchor
 from privet.ledger.transaction import other_protection
 
+PUBLIC, EACH_ROW = "public = true", "rows_are_units = true"  # whom a table protects, in the words of the ledger
 DECLARATIONS, LEDGER = "vault.toml", "ledger.sqlite"
 
 
@@ -60,6 +61,18 @@ def check_protection(ledger: Ledger, table: Table) -> None:
     said = ledger.noted.get(table.name.casefold(), table.protects)
     if said != table.protects:
         raise other_protection(table.name, said, table.protects)
+
+
+def check_domain(ledger: Ledger, table: Table) -> None:
+    """Raise InvalidInputError if the ledger was charged for another kind of unit, even if its tables are gone."""
+    others = {said for said in ledger.noted.values() if said not in (PUBLIC, table.protects)}
+    if not table.public and any((said == EACH_ROW) != (table.unit is None) for said in others):
+        raise InvalidInputError(
+            f"the ledger has charged for {'people' if table.unit is None else 'rows'}, and table {show(table.name)}"
+            f" protects {table.domain}",
+            "make a new vault for another kind of unit",
+            "mixed-units",
+        )
 
 
 def with_parts(folder: Path, declared: Catalog, ledger: Ledger) -> Catalog:

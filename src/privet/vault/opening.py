@@ -14,10 +14,13 @@ from privet.errors import InvalidInputError
 from privet.ledger import Policy, Terms
 from privet.ledger import sqlite as ledgers
 from privet.ledger.connection import alone_in, sync_folder
+from privet.spelling import did_you_mean
 from privet.vault.folder import DECLARATIONS, LEDGER, check_agreed, remains, with_parts
+from privet.vault.keywords import known_keywords
 from privet.vault.vault import Vault
 
 
+@known_keywords()
 def create(  # noqa: PLR0913  the public contract
     path: str | os.PathLike[str],
     *,
@@ -25,12 +28,14 @@ def create(  # noqa: PLR0913  the public contract
     neighbors: str = "add-remove",
     on_exhausted: str = "refuse",
     rho_without_delta: str = "allow",
+    analysts: str = "anyone",
     testing: bool = False,
 ) -> Vault:
     """A new vault: an empty folder becomes one. The budget, the relation and the policy never change.
 
-    With rho_without_delta="refuse" a price in rho needs a delta, so that every charge has a finite epsilon. The owner
-    may change that line of vault.toml later.
+    With rho_without_delta="refuse" a price in rho needs a delta, so that every charge has a finite epsilon. With
+    analysts="granted" only the owner and analysts with a grant may ask. The owner may change these lines of vault.toml
+    later.
     """
     folder = Path(path)
     terms = Terms(
@@ -45,7 +50,7 @@ def create(  # noqa: PLR0913  the public contract
         with alone_in(folder):
             for rest in remains(folder):
                 rest.unlink()
-            declared = Catalog(neighbors=terms.neighbors, rho_without_delta=rho_without_delta)
+            declared = Catalog(neighbors=terms.neighbors, rho_without_delta=rho_without_delta, analysts=analysts)
             vault_file.write(folder / DECLARATIONS, declared)
             vault = Vault(folder, declared, ledgers.create(folder / LEDGER, terms))  # last: it makes the folder a vault
     except OSError as error:
@@ -62,7 +67,7 @@ def open(path: str | os.PathLike[str]) -> Vault:
     folder = Path(path)
     if not (folder / DECLARATIONS).is_file() or not (folder / LEDGER).is_file():
         raise InvalidInputError(
-            f"{show(str(folder))} is not a vault", "create one with pv.create or `privet init`", "vault-missing"
+            f"{show(str(folder))} is not a vault", f"{_near(folder)}make one with pv.create", "vault-missing"
         )
     declared = vault_file.read(folder / DECLARATIONS)
     ledger = ledgers.open(folder / LEDGER)
@@ -72,6 +77,15 @@ def open(path: str | os.PathLike[str]) -> Vault:
     except BaseException:
         ledger.close()
         raise
+
+
+def _near(folder: Path) -> str:
+    """A vault beside it with a name like it."""
+    try:
+        beside = [other.name for other in folder.absolute().parent.iterdir() if (other / DECLARATIONS).is_file()]
+    except OSError:
+        return ""
+    return did_you_mean(folder.name, beside)
 
 
 def _checked_budget(budget: object) -> Budget:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,13 +11,26 @@ from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
 from types import EllipsisType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from privet.backends.duckdb import DuckDb
 from privet.backends.origins import check_unit_wise
+from privet.backends.table_fit import TableFit
 from privet.backends.unreadable import Unread
 from privet.catalog import vault_file
-from privet.catalog.declarations import LIMITS, Catalog, Source, Table, defaults, limit_of, portable, with_limits
+from privet.catalog.declarations import (
+    LIMITS,
+    OPTIONS,
+    Catalog,
+    Source,
+    Table,
+    defaults,
+    limit_of,
+    listed,
+    portable,
+    with_limits,
+)  # fmt: skip
+from privet.catalog.file_kinds import ENDINGS, kind_of
 from privet.core.accountant import Budget
 from privet.core.loss import parallel
 from privet.core.origin import origin_of, rows_of_a_unit, tables_in
@@ -31,22 +45,22 @@ from privet.engine import FreshNoise, Gate, NoiseSource
 from privet.errors import InvalidInputError, PrivetError, RefusedQueryError
 from privet.estimates.fitting import fitting, obstacle
 from privet.estimates.implied import tightened
-from privet.estimates.priced import Priced, outline, with_fewest_groups
-from privet.estimates.pricing import EARLIER, Wanted, ask, ways_of
+from privet.estimates.priced import Outline, Priced, outline, with_fewest_groups
+from privet.estimates.pricing import ALL_GROUPS, EARLIER, Wanted, ask, ways_of
 from privet.ledger import Ledger, Terms
 from privet.query import Query
+from privet.spelling import did_you_mean
 from privet.vault.budget_reading import BudgetReading
-from privet.vault.folder import DECLARATIONS, check_protection, with_parts
+from privet.vault.folder import DECLARATIONS, check_domain, check_protection, with_parts
+from privet.vault.keywords import known_keywords, unknown_keyword
 from privet.vault.options import Options
+from privet.vault.seen_files import SeenFiles
 
 if TYPE_CHECKING:
     from privet.frame import Frame, Summary
     from privet.suggest import Suggestion
 
-KINDS = {
-    ".csv": "csv", ".tsv": "csv", ".txt": "csv", ".parquet": "parquet", ".pq": "parquet",
-    ".xlsx": "excel", ".xls": "excel", ".xlsm": "excel", ".ods": "excel", ".duckdb": "duckdb", ".db": "duckdb",
-}  # fmt: skip
+SOURCE = {part.name for part in fields(Source)}
 
 
 class Vault:
@@ -58,7 +72,9 @@ class Vault:
         self._catalog = declared
         self._memory: dict[str, object] = {}
         self._unread: dict[str, tuple[Unread, ...]] = {}
+        self._declared: dict[str, tuple[object, Table]] = {}  # as it stands in the file of these marks
         self._backend = DuckDb(self.base, self._memory)
+        self._files = SeenFiles(folder=self.folder, backend=self._backend)
         self._noise: NoiseSource = FreshNoise()
         self.note = ""  # what whoever looks at a frame of it should know
 
@@ -123,6 +139,7 @@ class Vault:
         partition = self.ledger.partition
         return () if partition is None else partition.parts
 
+    @known_keywords(SOURCE)
     def add_table(  # noqa: PLR0913  the public contract
         self,
         name: str,
@@ -177,11 +194,16 @@ class Vault:
         """The same for a declaration as it was read from a file, such as a draft that the owner has edited."""
         return self._keep(Catalog.with_table, table, None)
 
-    def check(self, name: str) -> None:
-        """For the owner: raise InvalidInputError unless the declared columns can be read. It touches the data."""
+    def check(self, name: str, *, digest: bool = False) -> bool:
+        """For the owner: raise InvalidInputError unless the declared columns can be read, of files that are the same as
+        when the table was declared. It touches the data. With `digest` files are the same if their content is; False if
+        nothing was noted to compare it with."""
         table = self.declaration(name)
         self._unread[name] = self._backend.check(table)
         self._backend.check_unread(table, self._unread[name])
+        compared = not digest or self._files.compare(table, divides=self._divides(table))
+        self._files.check_same(table, divides=self._divides(table))
+        return compared
 
     def unreadable(self, name: str) -> dict[str, tuple[int, int]]:
         """For the owner: of each column with values that cannot be read as declared, and so count as missing, how many
@@ -190,6 +212,13 @@ class Vault:
             self._unread[name] = self._backend.check(self.declaration(name))
         return {one.column: (one.unread, one.values) for one in self._unread[name] if one.unread}
 
+    def check_fit(self, name: str) -> TableFit:
+        """For the owner: how many rows the limits of a table keep, how many values its ranges clamp, how many are
+        missing or cannot be read, and what to declare instead. It touches the data, as `check` does, which it runs."""
+        self.check(name)
+        return self._backend.fit(self.declaration(name))
+
+    @known_keywords(SOURCE, ("columns", "unit", "public", "key", "writing", *LIMITS))
     def update_table(self, name: str, data: object = None, **changes: Any) -> Table:
         """New data or declarations under the same name. The version goes up; what was spent stays spent."""
         old = self.declaration(name)
@@ -198,13 +227,29 @@ class Vault:
         if isinstance(declared.get("key"), str):
             declared["key"] = (declared["key"],)
         if data is not None:
-            source = self._source(data, changes)
-            kept = {} if source.kind != old.source.kind else _given(old.source)
+            kept = {} if _kind(data, changes) != old.source.kind else _given(old.source)
             declared["source"] = self._source(data, {**kept, **changes})
         elif changes:
-            declared["source"] = replace(old.source, **_options(changes))
+            declared["source"] = replace(old.source, **changes)
         table = replace(old, **declared, version=old.version + 1)
         return self._keep(Catalog.updated, table, data)
+
+    def remove_table(self, name: str) -> int:
+        """Forget the declaration of a table, and give its last version back. What was spent stays spent, its answers
+        stay in the ledger, and its files stay where they are. A table of the same name that is added later has a
+        higher version, so that no answer about the old one is given for it, and protects the same unit."""
+        self.declaration(name)
+        with self.ledger.exclusive():
+            self._check_unchanged()
+            self._check_charged(self.declaration(name))
+            declared = self._catalog.without_table(name)
+            vault_file.write(self.folder / DECLARATIONS, declared)
+            self._catalog = declared
+            self._files.forget(name)
+        self._memory.pop(name, None)
+        self._unread.pop(name, None)
+        self._backend.forget(name)
+        return declared.last_removed(name)
 
     def attach(self, name: str, data: object) -> None:
         """Give a table that lives in memory its data frame again. The declarations and the version stay."""
@@ -219,7 +264,7 @@ class Vault:
         if name not in self.tables:
             raise InvalidInputError(
                 f"there is no table {show(name)}",
-                f"the tables are: {', '.join(self.tables) or 'none'}",
+                did_you_mean(name, self.tables) + f"the tables are: {', '.join(self.tables) or 'none'}",
                 "unknown-table",
             )
         return self.tables[name]
@@ -230,6 +275,7 @@ class Vault:
 
         return frame_of(self, self.declaration(name).name, self.note)
 
+    @known_keywords()
     def sql(  # noqa: PLR0913  the public contract
         self,
         text: str,
@@ -274,9 +320,14 @@ class Vault:
 
     def ask(self, plan: Plan, text: str, **options: Any) -> Query:
         """The same for a plan that a front has made; `text` is what the ledger notes for people."""
+        known = {part.name for part in fields(Options)}
+        for name in options:
+            if name not in known:
+                raise unknown_keyword(name, known)
         return self._query(plan, text, Options(**options))
 
     def _query(self, plan: Plan, text: str, options: Options) -> Query:
+        self._check_analyst(options.analyst)
         if options.part is not None:
             plan = self._of_part(plan, options.part)
         beside = {name: self.tables[name] for name in tables_in(origin_of(plan)) if name != plan.table}
@@ -302,10 +353,11 @@ class Vault:
         chosen = fitting(read, self.terms.budget, options) if options.chooses and not kept else None
         priced = ask(read, self.terms.budget, options, finite=self._finite) if chosen is None else chosen.ways[-1]
         changed = tight != plan or read.bounds != bounds or any(ways_of(priced) - ways for ways in EARLIER)
+        whole = None if priced.top is None else read
         return Query(
             text=text,
             priced=priced,
-            earlier=partial(self._earlier, plan, columns, options) if changed and chosen is None else tuple,
+            earlier=partial(self._earlier, whole, plan, columns, options) if changed and chosen is None else tuple,
             table=table,
             beside=beside,
             analyst=options.analyst,
@@ -316,15 +368,29 @@ class Vault:
             kept=kept,
         )
 
-    def _earlier(self, plan: Plan, columns: Mapping[str, Mapping[str, Kind]], options: Options) -> Iterator[Priced]:
+    def _check_analyst(self, name: str) -> None:
+        """Whether the owner lets this analyst ask."""
+        if name and self._catalog.analysts == "granted" and self.ledger.granted(name) is None:
+            raise RefusedQueryError(
+                f"this vault answers only analysts with a budget of their own, and {show(name)} has none",
+                f"ask the owner to run `privet budget {self.folder.name} --grant {name} --epsilon E`",
+                "not-granted",
+            )
+
+    def _earlier(
+        self, read: Outline | None, plan: Plan, columns: Mapping[str, Mapping[str, Kind]], options: Options
+    ) -> Iterator[Priced]:
         """The question as earlier versions asked it, the latest first: with wider ranges and limits, and fewer ways to
-        spend its price. What they refused, they did not answer."""
+        spend its price. What they refused, they did not answer. Before these, what is `read` about all groups."""
+        if read is not None:
+            yield ask(read, self.terms.budget, options, finite=self._finite, allowed=ALL_GROUPS)
         table = self.tables[plan.table]
         bounds = self._bounds(table, options.limits(table), rows_of_a_unit(origin_of(plan)))
         for allowed in EARLIER:
             with suppress(PrivetError):
                 yield ask(outline(plan, table.columns, bounds, columns), self.terms.budget, options, allowed=allowed)
 
+    @known_keywords()
     def suggest_bounds(
         self, text: str | Summary, *, epsilon: object, analyst: str = "", part: str | None = None
     ) -> Suggestion:
@@ -345,7 +411,7 @@ class Vault:
         if partition is None:
             raise InvalidInputError(
                 "the units of this vault are not divided into parts",
-                'leave the part out, or divide them: vault.partition("patients", "hospital")',
+                "leave out part=; the owner can divide them with vault.partition",
                 "not-divided",
             )
         register = self.tables.get(partition.table)
@@ -410,6 +476,10 @@ class Vault:
         mark = ", NOT PRIVATE (testing)" if self.terms.testing else ""
         return f"<privet vault {self.folder.name}: {len(self.tables)} tables{mark}>"
 
+    def _divides(self, table: Table) -> bool:
+        """Does it say in which part a unit is?"""
+        return self._catalog.partition is not None and self._catalog.partition.table == table.name
+
     @property
     def _finite(self) -> bool:
         """Whether the owner declared that every price has a finite epsilon."""
@@ -434,29 +504,40 @@ class Vault:
                     f"give it again: vault.attach({table.name!r}, frame)",
                     "not-attached",
                 )
+            self._check_current(table)
+            self._files.check_same(table, divides=self._divides(table))
         self._backend.ready(*tables)
+
+    def _check_current(self, table: Table) -> None:
+        """Is it still declared like that? Another process may have removed or updated it."""
+        path, marks = self.folder / DECLARATIONS, None
+        with suppress(OSError):  # then it cannot be read either
+            found = path.stat()
+            marks = (found.st_ino, found.st_size, found.st_mtime_ns)
+        if self._declared.get(table.name) != (marks, table):
+            if vault_file.read(path).tables.get(table.name) != table:
+                raise InvalidInputError(
+                    f"table {show(table.name)} was changed or removed since this vault was opened",
+                    "open the vault again",
+                    "declaration-changed",
+                )
+            self._declared[table.name] = (marks, table)
 
     def _source(self, data: object, options: Mapping[str, Any]) -> Source:
         """A path is told by its ending; everything else is a data frame."""
-        _options(options)
-        if not isinstance(data, str | os.PathLike):
-            return Source(kind="memory", **options)
-        path = Path(data)
-        kind: Any = options.get("kind") or ("parquet" if path.is_dir() else KINDS.get(path.suffix.lower()))
-        if kind is None:
-            raise InvalidInputError(
-                f"{show(str(path))} has no ending that says what it is",
-                f"give kind= as one of csv, parquet, excel, duckdb, or a file that ends in {', '.join(KINDS)}",
-                "wrong-ending",
-            )
         rest = {name: value for name, value in options.items() if name != "kind"}
-        return Source(kind=kind, path=portable(path, self.base), **rest)
+        kind = _kind(data, options)
+        if kind == "memory":
+            return Source(kind=kind, **rest)
+        return Source(kind=kind, path=portable(cast(str, data), self.base), **rest)
 
     def _keep(self, change: Callable[[Catalog, Table], Catalog], table: Table, data: object) -> Table:
         """Only what can be read is declared. Reading takes a while, so whether somebody else has changed the file is
         looked at again afterwards, while nobody else can."""
         self._check_unchanged()
-        change(self._catalog, table)
+        new = change(self._catalog, table)
+        table = new.tables[table.name]
+        self._check_known(table)
         frame = data if table.source.kind == "memory" else None
         with self._tried(table, frame, record=True) as recorded, self.ledger.exclusive():
             self._check_unchanged()
@@ -464,7 +545,21 @@ class Vault:
             declared = change(self._catalog, recorded)
             vault_file.write(self.folder / DECLARATIONS, declared)
             self._catalog = declared
+            self._files.note(recorded)  # last: what is noted of a version that is not declared would bless other data
         return recorded
+
+    def _check_known(self, table: Table) -> None:
+        """Refuse a table that the ledger has answers about, where no declaration says which versions these were."""
+        check_protection(self.ledger, table)
+        check_domain(self.ledger, table)
+        gone = table.name.casefold() in self.ledger.noted and table.name not in self.tables
+        if gone and not self._catalog.last_removed(table.name):
+            raise InvalidInputError(
+                f"the ledger has answers about a table {show(table.name)}, which {DECLARATIONS} does not declare",
+                f"choose another name, or write at the end of {DECLARATIONS} the line [removed] and below it"
+                f" {json.dumps(table.name)} = N, where N is the last version that it had",
+                "declaration-changed",
+            )
 
     def _check_charged(self, table: Table) -> None:
         """What the ledger has charged for never changes, whatever became of the declarations meanwhile."""
@@ -504,14 +599,18 @@ class Vault:
                 trial.close()
 
 
-def _options(options: Mapping[str, Any]) -> Mapping[str, Any]:
-    known = {part.name for part in fields(Source)}
-    for name in options:
-        if name not in known:
-            raise InvalidInputError(
-                f"there is no option {show(name)}", f"the options are: {', '.join(sorted(known))}", "unknown-option"
-            )
-    return options
+def _kind(data: object, options: Mapping[str, Any]) -> Any:
+    """Where the rows are: in memory, or in a file of some kind."""
+    if not isinstance(data, str | os.PathLike):
+        return "memory"
+    kind = options.get("kind") or kind_of(Path(data))
+    if kind is None:
+        raise InvalidInputError(
+            f"{show(str(data))} does not show by its ending what kind of file it is",
+            f"give kind= as one of {listed(set(OPTIONS) - {'memory'})}, or a file that ends in {', '.join(ENDINGS)}",
+            "wrong-ending",
+        )
+    return kind
 
 
 def _given(source: Source) -> dict[str, Any]:

@@ -140,7 +140,9 @@ def attack_linkage(  # noqa: PLR0913  options of one attack
     tell = progress or (lambda *_: None)
     if not 0.5 < precision < 1:
         raise InvalidInputError(
-            f"a precision of {precision:g} cannot be promised", "give one such as 0.95", "out-of-range"
+            f"a precision of {precision:g} cannot be promised",
+            "give a probability below 1, for example precision=0.95",
+            "out-of-range",
         )
     tell("reading", 0, 1)
     if known is None:

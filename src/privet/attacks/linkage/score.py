@@ -9,6 +9,7 @@ import numpy as np
 from privet.attacks.finding import Score
 from privet.attacks.linkage.evidence import Progress
 from privet.attacks.linkage.linking import Linked, LinkSetting, attack, without
+from privet.attacks.proofs.work import STOPPED
 from privet.errors import InvalidInputError
 from privet.stats.binomial import share
 from privet.stats.intervals import Interval, exactly
@@ -75,6 +76,10 @@ def scored(setting: LinkSetting, linked: Linked, progress: Progress) -> Scored |
     )
 
 
+class _NoControlError(Exception):
+    """Somebody stopped the attack: the links are kept, without a control."""
+
+
 def _given(ids: Texts) -> Truths:
     return np.fromiter((one is not None for one in ids), np.bool_, len(ids))
 
@@ -88,7 +93,16 @@ def _control(setting: LinkSetting, ids: Texts, names: Texts, there: Truths, prog
     if len(gone) == len(ids):
         return 0, 0
     fewer = replace(setting, released=without(setting.released, gone))
-    again = attack(fewer, lambda what, done, of: progress(f"control: {what}", done, of))
+
+    def tell(what: str, done: int, of: int) -> None:
+        progress(f"control: {what}", done, of)
+        if STOPPED.is_set():
+            raise _NoControlError
+
+    try:
+        again = attack(fewer, tell)
+    except _NoControlError:
+        return 0, 0
     claimed = again.guesses.person[again.claimed(setting.precision)]
     found = np.unique(names[claimed].astype(str))
     return number, int(np.isin(found, held).sum())

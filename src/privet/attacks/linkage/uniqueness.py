@@ -21,6 +21,7 @@ import numpy as np
 
 from privet.attacks.finding import Findings, ShownTable
 from privet.attacks.linkage.join import classes
+from privet.attacks.proofs.work import STOPPED
 from privet.core.rational import show
 from privet.errors import InvalidInputError
 from privet.records.microdata import Microdata, read
@@ -100,11 +101,13 @@ def _of_sets(table: Microdata, columns: list[str], most: int, run: Run) -> Findi
     sets = [some for size in range(1, most + 1) for some in itertools.combinations(columns, size)]
     if len(columns) > most:
         sets.append(tuple(columns))
-    found = []
+    found: list[tuple[tuple[str, ...], int]] = []
     for done, some in enumerate(sets):
         run.tell("counting", done, len(sets))
+        if STOPPED.is_set() and found:
+            break
         found.append((some, unique_records(table, some)))
-    every = found[-1][1]
+    known, every = max(found, key=lambda one: (one[1], len(one[0])))  # all columns, unless somebody stopped it
     ranked = sorted(found, key=lambda one: (len(one[0]), -one[1]))
     shown = [row for _, same in itertools.groupby(ranked, lambda one: len(one[0])) for row in list(same)[:SHOWN]]
     rows = tuple(
@@ -113,8 +116,8 @@ def _of_sets(table: Microdata, columns: list[str], most: int, run: Run) -> Findi
     return Findings(
         attack="uniqueness",
         subject=run.subject,
-        headline=f"{every:,} of {len(table):,} records are unique by {', '.join(map(show, columns[:8]))}"
-        + (" and more" if len(columns) > 8 else ""),
+        headline=f"{every:,} of {len(table):,} records are unique by {', '.join(map(show, known[:8]))}"
+        + (" and more" if len(known) > 8 else ""),
         people=len(table),
         proven=every,
         findings=(),
@@ -170,9 +173,11 @@ Row = tuple[int, int, int, Interval]  # points, unique people, of how many, thei
 
 
 def _rows(visits: _Visits, numbers: Sequence[int], people: int, tell: Progress) -> list[Row]:
-    rows = []
+    rows: list[Row] = []
     for number in numbers:
         tell("drawing points", number, numbers[-1])
+        if STOPPED.is_set() and rows:
+            break
         unique, of = _drawn(visits, number, people)
         rows.append((number, unique, of, share(unique, of)))
     return rows

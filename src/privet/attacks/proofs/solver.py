@@ -11,11 +11,12 @@ from ortools.linear_solver import pywraplp
 from ortools.sat.python import cp_model
 
 from privet.attacks.proofs.certificate import ProofClaim, System, Terms, fits
-from privet.attacks.proofs.work import Work
+from privet.attacks.proofs.work import STOPPED, Work
 
 Values = tuple[int, ...]
 UNIT = 2.0  # seconds of an ordinary machine in a unit of CP-SAT's deterministic time, about
 MOST_NODES = 10**6
+_running: list[cp_model.CpSolver] = []
 NODE = 100  # steps of the simplex method that a branch of SCIP counts as
 
 
@@ -57,7 +58,7 @@ class Solver:
         if least is not None:
             self._model.minimize(self._sum(least))
         solver = _limited(work)
-        status = solver.solve(self._model)
+        status = _solved(solver, self._model)
         work.used(UNIT * solver.response_proto.deterministic_time)
         if status == cp_model.INFEASIBLE:
             return Solved(Outcome.IMPOSSIBLE)
@@ -85,7 +86,7 @@ class Solver:
         self._model.clear_objective()
         solver = _limited(work)
         solver.parameters.enumerate_all_solutions = True
-        status = solver.solve(self._model, Collect())
+        status = _solved(solver, self._model, Collect())
         work.used(UNIT * solver.response_proto.deterministic_time)
         return found, status == cp_model.OPTIMAL and len(found) < limit
 
@@ -96,7 +97,24 @@ def _limited(work: Work) -> cp_model.CpSolver:
     solver = cp_model.CpSolver()
     solver.parameters.max_deterministic_time = work.left / UNIT
     solver.parameters.num_workers = 1
+    solver.parameters.catch_sigint_signal = False  # it would stop this search alone, and silently
     return solver
+
+
+def _solved(solver: cp_model.CpSolver, model: Any, callback: Any = None) -> Any:
+    """The status. Another thread may stop it."""
+    _running.append(solver)
+    try:
+        return solver.solve(model, callback)
+    finally:
+        _running.remove(solver)
+
+
+def stop() -> None:
+    """No work is left for any attack, and the search that runs now ends. Called from another thread."""
+    STOPPED.set()
+    for solver in list(_running):
+        solver.stop_search()
 
 
 def impossible(system: System, claim: ProofClaim, work: Work) -> bool:
@@ -110,7 +128,9 @@ def impossible(system: System, claim: ProofClaim, work: Work) -> bool:
         for at, coefficient in row.terms:
             constraint.SetCoefficient(variables[at], coefficient)
     entries = NODE * sum(1 + len(row.terms) for row in system.rows)
-    solver.SetSolverSpecificParametersAsString(f"limits/totalnodes = {min(work.steps(entries), MOST_NODES)}")
+    solver.SetSolverSpecificParametersAsString(
+        f"limits/totalnodes = {min(work.steps(entries), MOST_NODES)}\nmisc/catchctrlc = FALSE"
+    )
     found = solver.Solve()
     work.stepped(solver.nodes(), entries)
     return bool(found == pywraplp.Solver.INFEASIBLE)
@@ -125,7 +145,7 @@ def smallest_cover(sets: Iterable[frozenset[str]], work: Work) -> frozenset[str]
         model.add_bool_or([chosen[name] for name in sorted(names)])
     model.minimize(sum(chosen.values()))
     solver = _limited(work)
-    status = solver.solve(model)
+    status = _solved(solver, model)
     work.used(UNIT * solver.response_proto.deterministic_time)
     if status != cp_model.OPTIMAL:
         return None

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from threading import Event
+
+STOPPED = Event()  # set by whoever wants running attacks to end with what they have: then no work is left
 ITERATION = 2e-8  # seconds that an entry of a linear program takes in one step of the simplex method, about
 START = 10  # steps that setting up and reading a linear program costs
 
@@ -11,9 +14,13 @@ class Work:
     read here: what is found must not depend on how busy the machine is."""
 
     def __init__(self, seconds: float, of: Work | None = None) -> None:
-        self.left = max(0.0, seconds)
+        self._left = max(0.0, seconds)
         self.spent = 0.0
         self._of = of
+
+    @property
+    def left(self) -> float:
+        return 0.0 if STOPPED.is_set() else self._left
 
     def part(self, share: float) -> Work:
         """This share of what is left. What it uses is used up here, too."""
@@ -24,7 +31,7 @@ class Work:
         return Work(min(self.left, seconds), self)
 
     def used(self, seconds: float) -> None:
-        self.left = max(0.0, self.left - seconds)
+        self._left = max(0.0, self._left - seconds)
         self.spent += seconds
         if self._of is not None:
             self._of.used(seconds)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from privet.attacks.proofs.work import Work
+from privet.attacks.proofs.work import STOPPED, Work
 from privet.attacks.pseudonyms.formats import Format
 from privet.attacks.pseudonyms.schemes import BITS, HashReading, Scheme, plain_digest
 from privet.typing import Words
@@ -104,16 +104,19 @@ class Sweep:
             if number is not None:
                 yield number, one
 
-    def rate(self) -> float:
-        """Ids a second, all cores together, measured on a few; the first call compiles, and is not counted."""
+    def pace(self) -> tuple[float, float]:
+        """Ids a second, all cores together, measured on a few; and how many seconds the first call takes, which may
+        compile."""
         count = min(TRIAL, self.format.size)
+        start = time.perf_counter()
         self.swept(0, 1)
+        first = time.perf_counter() - start
         spent, done = 0.0, 0
         while spent < 0.02:
             start = time.perf_counter()
             self.swept(0, count)
             spent, done = spent + time.perf_counter() - start, done + count
-        return done / spent * self.cores
+        return done / spent * self.cores, first
 
     def run(self, work: Work, tell: Callable[[int], object]) -> tuple[list[tuple[int, bytes]], int]:
         """The hits, and how many ids were tried with the work that is left. `tell` hears how many are done."""
@@ -123,7 +126,7 @@ class Sweep:
         pending: dict[Future[list[tuple[int, bytes]]], int] = {}
         with ThreadPoolExecutor(self.cores) as pool:
             while True:
-                fresh = islice(starts, 2 * self.cores - len(pending))
+                fresh = islice(starts, 0 if STOPPED.is_set() else 2 * self.cores - len(pending))
                 pending |= {pool.submit(self.swept, start, step): start for start in fresh}
                 if not pending:
                     work.used(done / pace)

@@ -130,7 +130,7 @@ def forecast_of(plan: SearchPlan) -> SearchForecast:
     """How fast it goes is measured, on the largest format."""
     ids, first = space(plan.formats), plan.rounds[0]
     largest = max(plan.formats, key=lambda format: format.size)
-    rate = Sweep.of(largest, first[0], plan.targets).rate()
+    rate, compiling = Sweep.of(largest, first[0], plan.targets).pace()
     return SearchForecast(
         pseudonyms=plan.pseudonyms_sought,
         reading=str(plan.pseudonyms.reading),
@@ -138,7 +138,7 @@ def forecast_of(plan: SearchPlan) -> SearchForecast:
         formats={format.text: format.size for format in plan.formats},
         ids=ids,
         rate=rate,
-        seconds=ids * len(first) / rate,
+        seconds=ids * len(first) / rate + compiling * (len(first) - 1),  # the first way is compiled by now
     )
 
 

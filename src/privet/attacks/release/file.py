@@ -9,19 +9,22 @@ from decimal import Decimal
 from fractions import Fraction
 from math import lcm
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from privet.attacks.release.published import SAID, WORDS, Reader, at, mapping, only, sequence
+from privet.attacks.release.sheet_cells import TABLES
 from privet.attacks.release.statistics import EVERYBODY, Between, Mark, Statistic, Tables
-from privet.catalog.declarations import LONGEST_NAME, check_name
+from privet.catalog.declarations import LONGEST_NAME, check_name, texts
 from privet.core.expression import Value
 from privet.core.rational import positive, rational, show
 from privet.errors import InvalidInputError
 
 FORMAT = 1
+OTHERS = {"queries": "attack_differencing", "tables": "attack_tables"}  # the attack of each kind of file
 KEYS = (
     "format", "kind", "attributes", "public", "rules", "statistics",
-    "tables", "workbook", "labels", "total", "suppressed", "zeros", "decimal", "ignore",
+    "tables", "workbook", "labels", "total", "suppressed", "zeros", "decimal", "ignore", "questions",
 )  # fmt: skip
 MOST_VALUES = 10**6  # of one attribute
 
@@ -36,6 +39,13 @@ def read_tables(path: Path | str, workbook: Path | None = None) -> Tables:
 @contextmanager
 def document_of(path: Path, kind: str) -> Iterator[Mapping[str, Any]]:
     """What a release file of this kind says. Whatever is refused inside is refused in the name of the file."""
+    if kind == "tables" and path.suffix.lower() in TABLES:
+        raise InvalidInputError(
+            f"{path.name} holds only tables; the attack needs a release file, which says what they mean",
+            f"draft it with `privet describe {quote(str(path))} --release --out "
+            f"{quote(str(path.with_suffix('.toml')))}`, check the draft, and attack the draft",
+            "wrong-format",
+        )
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError):
@@ -46,12 +56,15 @@ def document_of(path: Path, kind: str) -> Iterator[Mapping[str, Any]]:
         try:
             document = tomllib.loads(text, parse_float=Decimal)  # 38.0 keeps its decimals
         except (tomllib.TOMLDecodeError, ArithmeticError, RecursionError, ValueError) as error:
-            raise InvalidInputError(f"this is not TOML: {error}", "correct that place", "wrong-format") from None
+            remedy = (
+                "correct that place" if path.suffix.lower() == ".toml" else "name a TOML file as in docs/releases.md"
+            )
+            raise InvalidInputError(f"this is not TOML: {error}", remedy, "wrong-format") from None
         for key, wanted, written in (("format", FORMAT, "1"), ("kind", kind, f'"{kind}"')):
             if document.get(key) != wanted:
-                raise InvalidInputError(
-                    f"{key} is {show(document.get(key))}", f"write {key} = {written}", "unsupported-format"
-                )
+                other = OTHERS.get(str(document.get(key))) if key == "kind" else None
+                remedy = f"write {key} = {written}" + (f", or attack it with attacks.{other}" if other else "")
+                raise InvalidInputError(f"{key} is {show(document.get(key))}", remedy, "unsupported-format")
         yield document
 
 
@@ -72,7 +85,7 @@ def tables_of(document: Mapping[str, Any], folder: Path | None = None, workbook:
         raise InvalidInputError(
             "attributes are missing", 'write such as [attributes] and sex = ["F", "M"]', "missing-entry"
         )
-    attributes = _attributes(mapping(document["attributes"], "attributes"))
+    attributes = attributes_of(mapping(document["attributes"], "attributes"))
     reader = Reader(attributes)
     rules = {}
     for name, text in mapping(document.get("rules", {}), "rules").items():
@@ -98,6 +111,7 @@ def tables_of(document: Mapping[str, Any], folder: Path | None = None, workbook:
         public=public,
         unread=unread,
         ignored=ignored,
+        questions=texts(document.get("questions", ()), "questions"),
     )
 
 
@@ -127,7 +141,8 @@ def _check_names(statistics: Iterable[Statistic]) -> None:
 # Attributes
 
 
-def _attributes(given: Mapping[str, Any]) -> dict[str, tuple[Value, ...]]:
+def attributes_of(given: Mapping[str, Any]) -> dict[str, tuple[Value, ...]]:
+    """Each attribute with all values that anybody can have."""
     if not given:
         raise InvalidInputError("there are no attributes", 'write such as sex = ["F", "M"] below [attributes]', "empty")
     found: dict[str, tuple[Value, ...]] = {}
@@ -164,12 +179,12 @@ def _values(entry: Any) -> tuple[Value, ...]:
 def _listed(entry: Sequence[Any]) -> tuple[Value, ...]:
     if not entry:
         raise InvalidInputError("its list is empty", "list all values that anybody can have", "empty")
-    texts = all(isinstance(value, str) for value in entry)
-    if not texts and any(isinstance(value, bool | str) for value in entry):
+    words = all(isinstance(value, str) for value in entry)
+    if not words and any(isinstance(value, bool | str) for value in entry):
         raise InvalidInputError(
             "its list is mixed", 'list only texts or only numbers; or write "boolean"', "type-mismatch"
         )
-    values = tuple(value if texts else rational(value, "a value") for value in entry)
+    values = tuple(value if words else rational(value, "a value") for value in entry)
     if len(set(values)) < len(values):
         twice = next(value for place, value in enumerate(values) if value in values[:place])
         raise InvalidInputError(f"it lists {show(twice)} twice", "list each value once", "duplicate-value")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import re
-import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,15 +11,17 @@ from decimal import Decimal
 from numbers import Number
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 from python_calamine import CalamineError, CalamineWorkbook, SheetTypeEnum, SheetVisibleEnum
 
+from privet.attacks.release.workbook_xml import check_reach, has_cells, look_of
 from privet.core.rational import show
 from privet.errors import InvalidInputError
+from privet.sources.limits import check_book
 from privet.sources.rows import as_text
 
 Cell = str | Decimal
+TABLES = (".csv", ".tsv", ".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")  # files of a folder that may hold tables
 SPACES = " \u00a0\u2009\u202f"  # plain, unbreakable, thin and narrow
 GROUPED = r"[+-]?(?:\d{{1,3}}(?:{mark}\d{{3}})+|\d+)(?:{point}\d+)?"
 NUMBERS = {
@@ -48,24 +49,25 @@ def open_sheet(entry: Mapping[str, Any], folder: Path, workbook: Path | None) ->
         )
     if given == ["frame"]:
         name = str(entry.get("name", "frame"))
-        return Sheet(name, name, _cells(_frame_rows(entry["frame"])))
+        return Sheet(name, name, cells_of(_frame_rows(entry["frame"])))
     name = entry[given[0]]
     if not isinstance(name, str):
         raise InvalidInputError(f"{given[0]} is {show(name)}", f'write a text: {given[0]} = "T1"', "wrong-type")
     delimiter = entry.get("delimiter", ",")
     if given == ["file"]:
         where = workbook if workbook is not None and workbook.is_dir() else folder
-        return Sheet(name, name, _cells(_csv_rows(where / name, delimiter)))
+        return Sheet(name, name, cells_of(csv_rows(where / name, delimiter)))
     if workbook is None:
         raise InvalidInputError(
             f"nobody said which workbook has the sheet {show(name)}", 'write workbook = "x.xlsx"', "missing-entry"
         )
     if workbook.is_dir():
-        return Sheet(name, f"{name}.csv", _cells(_csv_rows(workbook / f"{name}.csv", delimiter)))
-    return Sheet(name, f"{workbook.name}, sheet {show(name)}", _cells(_excel_rows(workbook, name)))
+        return Sheet(name, f"{name}.csv", cells_of(csv_rows(workbook / f"{name}.csv", delimiter)))
+    return Sheet(name, f"{workbook.name}, sheet {show(name)}", cells_of(excel_rows(workbook, name)))
 
 
-def _cells(rows: Iterable[Iterable[object]]) -> list[list[Cell]]:
+def cells_of(rows: Iterable[Iterable[object]]) -> list[list[Cell]]:
+    """Numbers, and texts without spaces around them."""
     return [[_cell(value) for value in row] for row in rows]
 
 
@@ -76,14 +78,20 @@ def _cell(value: object) -> Cell:
     return " ".join(text.split())
 
 
-def _csv_rows(path: Path, delimiter: object) -> list[list[str]]:
+def csv_rows(path: Path, delimiter: object) -> list[list[str]]:
+    """The fields as they stand in the file."""
     if not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n':
         raise InvalidInputError(
             f"delimiter is {show(delimiter)}", 'write one character, such as delimiter = ";"', "wrong-type"
         )
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            return list(csv.reader(file, delimiter=delimiter))
+            rows, width = list[list[str]](), 0
+            for row in csv.reader(file, delimiter=delimiter):
+                rows.append(row)
+                width = max(width, len(row))
+                check_reach(path.name, len(rows), width)
+            return rows
     except (OSError, UnicodeDecodeError, csv.Error):
         raise InvalidInputError(
             f"{path.name} cannot be read", "check that the file is there, as CSV in UTF-8", "unreadable-file"
@@ -110,7 +118,10 @@ def sheets_of(path: Path) -> list[SheetName]:
 
 def is_blank(path: Path, sheet: SheetName) -> bool:
     """Whether nothing stands on a sheet. A chart is not blank: its numbers are in the file."""
-    return sheet.cells and not any(cell != "" for row in _cells(_excel_rows(path, sheet.name)) for cell in row)
+    known = has_cells(path, sheet.name) if sheet.cells else True
+    if known is None:
+        return not any(cell != "" for row in cells_of(excel_rows(path, sheet.name)) for cell in row)
+    return not known
 
 
 @contextmanager
@@ -124,7 +135,8 @@ def _opened(path: Path) -> Iterator[CalamineWorkbook]:
         ) from None
 
 
-def _excel_rows(path: Path, sheet: str) -> list[list[Any]]:
+def excel_rows(path: Path, sheet: str) -> list[list[Any]]:
+    """The values as they stand in the file; a formula without a value is a text."""
     names = [one.name for one in sheets_of(path)]
     if sheet not in names:
         raise InvalidInputError(
@@ -132,49 +144,16 @@ def _excel_rows(path: Path, sheet: str) -> list[list[Any]]:
             f"its sheets are {', '.join(map(show, names)) or 'none'}",
             "unknown-sheet",
         )
+    look = look_of(path, sheet)  # first, since it refuses what would not fit into memory
+    if has_cells(path, sheet) is None:  # another format: its size is known of all sheets together
+        check_book(path)
     with _opened(path) as book:
         rows = book.get_sheet_by_name(sheet).to_python(skip_empty_area=False)
-    for (row, column), formula in _without_value(path, sheet).items():
+    for (row, column), formula in look.formulas.items():
         rows += [[] for _ in range(row + 1 - len(rows))]
         rows[row] += [""] * (column + 1 - len(rows[row]))
         rows[row][column] = formula
     return rows
-
-
-def _without_value(path: Path, sheet: str) -> dict[tuple[int, int], str]:
-    """place -> a formula without a stored value: libraries that write workbooks compute none, spreadsheets do."""
-    found = {}
-    try:
-        with zipfile.ZipFile(path) as archive, archive.open(_part(archive, sheet)) as part:
-            for _, cell in ElementTree.iterparse(part):  # noqa: S314  expat limits what entities expand to
-                if not cell.tag.endswith("}c"):
-                    continue
-                formula, value = cell.find("{*}f"), cell.find("{*}v")
-                if formula is not None and cell.get("t") != "str" and (value is None or not value.text):
-                    found[_place(cell.get("r", ""))] = f"={formula.text or ''}"
-                cell.clear()
-    except (zipfile.BadZipFile, ElementTree.ParseError, KeyError, StopIteration):
-        return {}  # an older format of Excel, or OpenDocument: these hold values
-    return found
-
-
-def _part(archive: zipfile.ZipFile, sheet: str) -> str:
-    """The file inside an .xlsx file that holds a sheet."""
-    book = ElementTree.fromstring(archive.read("xl/workbook.xml"))  # noqa: S314
-    entry = next(one for one in book.iterfind("{*}sheets/{*}sheet") if one.get("name") == sheet)
-    number = next(value for key, value in entry.items() if key.endswith("}id"))
-    links = ElementTree.fromstring(archive.read("xl/_rels/workbook.xml.rels"))  # noqa: S314
-    target = next(link.get("Target", "") for link in links if link.get("Id") == number)
-    return target.removeprefix("/") if target.startswith("/") else f"xl/{target}"
-
-
-def _place(name: str) -> tuple[int, int]:
-    """Of B7: 6, 1."""
-    letters = name.rstrip("0123456789")
-    column = 0
-    for letter in letters:
-        column = 26 * column + ord(letter) - ord("A") + 1
-    return int(name[len(letters) :]) - 1, column - 1
 
 
 def _frame_rows(frame: Any) -> list[Iterable[object]]:

@@ -27,7 +27,8 @@ BANDS: tuple[tuple[re.Pattern[str], tuple[Relation, ...]], ...] = tuple(
     (re.compile(pattern.replace("N", NUMBER)), relations)
     for pattern, relations in (
         ("N", (Relation.EQUAL,)),
-        (r"N ?(?:-|to) ?N", (Relation.GREATER_EQUAL, Relation.LESS_EQUAL)),
+        (r"(?:from )?N ?(?:-|to) ?N", (Relation.GREATER_EQUAL, Relation.LESS_EQUAL)),
+        (rf"N ?(?:-|to) {LESS} ?N", (Relation.GREATER_EQUAL, Relation.LESS)),
         (rf"N ?\+|N (?:and|or) {MORE}|(?:>=|≥|at least|from) ?N", (Relation.GREATER_EQUAL,)),
         (r"(?:>|over|above|more than|older than) ?N", (Relation.GREATER,)),
         (r"(?:<|under|below|less than|younger than) ?N", (Relation.LESS,)),

@@ -69,12 +69,15 @@ def read_sheets(document: Mapping[str, Any], reader: Reader, folder: Path, workb
         workbook = folder / document["workbook"]
     found, opened = list[Statistic](), dict[str, tuple[Sheet, list[Area]]]()
     ignored, skipped = texts(document.get("ignore", ()), "ignore"), list[str]()
-    said = [f"sheet {show(name)}" for name in ignored]
+    said, known = [f"sheet {show(name)}" for name in ignored], dict[tuple[str, ...], Sheet]()
     for place, entry in enumerate(sequence(document.get("tables", []), "tables"), 1):
         with at(f"table {place}"):
             given = mapping(entry, "it")
             only(given, KEYS)
-            sheet = open_sheet(given, folder, workbook)
+            source = tuple(repr(given.get(name)) for name in ("file", "sheet", "delimiter"))
+            if "frame" in given or source not in known:
+                known[source] = open_sheet(given, folder, workbook)
+            sheet = known[source]
         with at(sheet.place):
             table = _Table(given, document, reader, sheet)
             found += list(table.statistics())
@@ -89,6 +92,15 @@ def read_sheets(document: Mapping[str, Any], reader: Reader, folder: Path, workb
         unread += unread_cells(sheet, areas)
     unread += dict.fromkeys(skipped)
     return SheetsRead(tuple(found), tuple(unread), tuple(said))
+
+
+def statistics_of(
+    given: Mapping[str, Any], document: Mapping[str, Any], reader: Reader, sheet: Sheet
+) -> list[Statistic]:
+    """What one entry of [[tables]] says of a sheet."""
+    only(given, KEYS)
+    with at(sheet.place):
+        return list(_Table(given, document, reader, sheet).statistics())
 
 
 Labeled = tuple[str, str, Expression]  # attribute or [labels] section, label, whom it means

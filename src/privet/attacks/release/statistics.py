@@ -90,7 +90,7 @@ class Tables:
     """Attributes with all values that anybody can have (texts, truths or exact numbers); statistics; and rules that are
     true of every record, whoever is counted. `public` are attributes that anybody can see of a person. With
     `confidence`, the statistics are noisy, and all of them hold with this probability only. `unread` names what else
-    the workbook holds, `ignored` what the owner says is no part of the release."""
+    the workbook holds, `ignored` what the owner says is no part of the release, `questions` what a draft left open."""
 
     attributes: Mapping[str, tuple[Value, ...]]
     statistics: tuple[Statistic, ...]
@@ -99,6 +99,7 @@ class Tables:
     confidence: Fraction | None = None
     unread: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
+    questions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

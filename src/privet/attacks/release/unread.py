@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-from privet.attacks.release.sheet_cells import Cell, Sheet, coordinate, is_blank, number_of, sheets_of
+from privet.attacks.release.sheet_cells import TABLES, Cell, Sheet, coordinate, is_blank, number_of, sheets_of
 from privet.attacks.release.sheet_labels import folded
 from privet.core.rational import show
 
-TABLES = (".csv", ".tsv", ".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")  # files of a folder that may hold tables
 FLAG = re.compile(r"^[<>≤≥~]\s*|\s*(?:%|\*+|\([^()]*\)|\[[^\[\]]*\])$")  # around a number: "<5", "20 %", "20 (a)"
 
 

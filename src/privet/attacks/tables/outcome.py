@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 SURE = Fraction(9, 10)  # what follows from noisy numbers is claimed of people from this probability on
 LONGEST_SUM = 8  # weights of a proof that is shown as arithmetic
 MOST_UNREAD = 3  # sheets, columns and rows named in the headline
-NO_WORK = ("not used", "not audited", "not read")  # limits that more work does not lift
+NO_WORK = ("not used", "not audited", "not read", "not answered")  # limits that more work does not lift
 UNREAD = (
     "Say in [[tables]] what it means, or list it in ignore = [...] if it is not published: sheets at the top of the"
     ' release file, columns and rows (such as "7:9") in their table'
@@ -122,6 +122,8 @@ class AttackOutcome:
         if unread:
             more = f" and {len(unread) - MOST_UNREAD:,} more" if len(unread) > MOST_UNREAD else ""
             listed.append(f"{', '.join(unread[:MOST_UNREAD])}{more} not read")
+        if self.found.tables.questions:
+            listed.append(f"{_number(len(self.found.tables.questions), 'question')} of the release file not answered")
         return listed
 
     # Words
@@ -277,6 +279,7 @@ class AttackOutcome:
                    if not limit.endswith(NO_WORK)]  # fmt: skip
         if found.tables.unread:
             listed.append(f"not read: {', '.join(found.tables.unread)}. {UNREAD}")
+        listed += [f"not answered: {question}" for question in found.tables.questions]
         if any(one.proof is None for one in found.certain):
             listed.append("some claims rest on two solvers and have no certificate")
         listed.append("statements such as “not this value”: only values, published bands and ranges of numbers count")

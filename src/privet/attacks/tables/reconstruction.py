@@ -152,7 +152,7 @@ def solve(tables: Tables, work: Work, limit: int, progress: Progress = silent) -
     if outcome is Outcome.UNKNOWN:
         raise InvalidInputError(
             "no data set that fits was found in the work that was given, and none was ruled out: nothing is known",
-            "give it more work with --seconds, or attack fewer tables at a time",
+            "give it more work with seconds=, or attack fewer tables at a time",
             "out-of-time",
         )
     told_apart = len(kinds.groups) > 1  # else nothing is said about anybody

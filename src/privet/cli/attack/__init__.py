@@ -7,11 +7,14 @@ import argparse
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from privet.cli.attack import anonymized, linkage, membership, pseudonyms, regimes, release, subsets
-from privet.cli.attack.result import EXIT_CODES, check, seconds_option, show
-from privet.cli.verb import Verb, counting, kinds_of, result_options
+from privet.cli.attack.result import EXIT_CODES, check, seconds_option, show, so_far
+from privet.cli.progress import counting
+from privet.cli.stopping import WORDS, stoppable
+from privet.cli.verb import Verb, kinds_of, result_options
 from privet.errors import InvalidInputError
 
 KINDS: dict[str, Verb] = {  # a file a kind of attack; each has a mapping of its own
@@ -40,16 +43,19 @@ def _preflight(options: argparse.Namespace) -> int:
     if not mapping.exists():
         raise InvalidInputError(
             f"there is no {mapping}, the file that says what the sheets of {options.workbook.name} mean",
-            "write it as docs/releases.md shows, or name another file with --mapping",
+            f"draft it with `privet describe {quote(str(options.workbook))} --release --out {quote(str(mapping))}` and "
+            "check it, or name another file with --mapping",
             "missing-file",
         )
     from privet import attacks  # noqa: PLC0415
+    from privet.attacks.proofs import solver, work  # noqa: PLC0415
 
-    with counting() as progress:
+    with stoppable(work.STOPPED, solver.stop) as stopped, counting() as progress:
         tables = attacks.read_tables(mapping, options.workbook)
         findings = attacks.attack_tables(
             tables, seconds=options.seconds, subject=options.workbook.name, progress=progress
         )
+        findings = so_far(findings, stopped=stopped.is_set())
     code = show(findings, options)
     if not options.json:
         print(f"\n{_verdict(findings.to_json())}")
@@ -69,8 +75,10 @@ def _verdict(result: Mapping[str, Any]) -> str:
 
 
 def _remedies(limits: Sequence[str]) -> Iterator[str]:
-    if any(not limit.endswith(("not used", "not audited", "not read")) for limit in limits):
+    if any(not limit.endswith(("not used", "not audited", "not read", "not answered", WORDS)) for limit in limits):
         yield "try --seconds with more"
+    if any(limit.endswith("not answered") for limit in limits):
+        yield "answer the questions in the mapping, and delete each one once it is answered"
     if any(limit.endswith("not read") for limit in limits):
         yield "add what was not read to the mapping, or to its ignore = [...] if it is not published"
 

@@ -6,7 +6,8 @@ import argparse
 from pathlib import Path
 
 from privet.cli.attack.result import check, show
-from privet.cli.verb import Verb, result_options, working
+from privet.cli.progress import working
+from privet.cli.verb import Verb, result_options
 from privet.errors import InvalidInputError
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from privet.cli.attack.result import check, show
-from privet.cli.verb import Verb, check_table, counting, result_options
+from privet.cli.attack.result import check, show, so_far
+from privet.cli.progress import counting
+from privet.cli.stopping import stoppable, unless_stopped
+from privet.cli.verb import Verb, check_table, result_options
 from privet.errors import InvalidInputError
 
 
@@ -68,8 +70,9 @@ def _linkage(options: argparse.Namespace) -> int:
     if len(truth) > 1:
         raise InvalidInputError("--truth must name one column of ids", "for example --truth id=person", "syntax-error")
     from privet import attacks  # noqa: PLC0415  brings NumPy and DuckDB
+    from privet.attacks.proofs.work import STOPPED  # noqa: PLC0415
 
-    with counting() as progress:
+    with stoppable(STOPPED) as stopped, counting() as progress:
         found = attacks.attack_linkage(
             options.released,
             options.known,
@@ -79,11 +82,12 @@ def _linkage(options: argparse.Namespace) -> int:
             precision=options.precision,
             errors=not options.exact,
             one_to_one=options.one_to_one,
-            progress=progress,
+            progress=unless_stopped(stopped, progress, "control"),
         )
+        findings = so_far(found.findings, stopped=stopped.is_set())
     if options.matches is not None:
         found.write(options.matches)
-    return show(found.findings, options)
+    return show(findings, options)
 
 
 def _truth(pairs: list[tuple[str, str]], known: str | None) -> tuple[str, str] | str | None:
@@ -151,8 +155,9 @@ def _uniqueness(options: argparse.Namespace) -> int:
             f"--points {options.points} is not a list of numbers", "for example --points 1,2,3,4", "syntax-error"
         )
     from privet import attacks  # noqa: PLC0415
+    from privet.attacks.proofs.work import STOPPED  # noqa: PLC0415
 
-    with counting() as progress:
+    with stoppable(STOPPED) as stopped, counting() as progress:
         found = attacks.attack_uniqueness(
             options.data,
             on=list(pairs_of(options.on, "--on")) or None,
@@ -161,6 +166,7 @@ def _uniqueness(options: argparse.Namespace) -> int:
             most=options.most,
             progress=progress,
         )
+        found = so_far(found, stopped=stopped.is_set())
     return show(found, options)
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from privet.cli.attack.result import check, show
-from privet.cli.verb import Verb, counting, result_options
+from privet.cli.progress import counting
+from privet.cli.verb import Verb, result_options
 from privet.errors import InvalidInputError
 
 if TYPE_CHECKING:

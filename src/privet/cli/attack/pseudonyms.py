@@ -6,8 +6,10 @@ import argparse
 import sys
 from pathlib import Path
 
-from privet.cli.attack.result import check, seconds_option, show
-from privet.cli.verb import Verb, check_table, counting, read_text, result_options, spreadsheet_option
+from privet.cli.attack.result import check, seconds_option, show, so_far
+from privet.cli.progress import counting
+from privet.cli.stopping import stoppable
+from privet.cli.verb import Verb, check_table, read_text, result_options, spreadsheet_option
 from privet.errors import InvalidInputError
 
 
@@ -39,15 +41,17 @@ def _attack(options: argparse.Namespace) -> int:
     if options.ids is not None:
         check_table(options.ids, "--ids")
     key = None if options.hmac_key is None else _key(options.hmac_key)
+    from privet.attacks.proofs.work import STOPPED  # noqa: PLC0415
     from privet.attacks.pseudonyms.reversal import attack_pseudonyms  # noqa: PLC0415  brings NumPy and DuckDB
 
-    with counting() as progress:
+    with stoppable(STOPPED) as stopped, counting() as progress:
         found = attack_pseudonyms(
             options.file, options.column,
             formats=options.format, algorithm=options.hash, salt=options.salt, salts=options.salts, key=key,
             secret_bits=options.secret_bits, seconds=options.seconds, progress=progress,
             forecast=lambda ahead: sys.stderr.write(f"privet: {ahead}\n"),
         )  # fmt: skip
+        findings = so_far(found.findings, stopped=stopped.is_set())
     if options.ids is not None:
         from privet.records import microdata  # noqa: PLC0415
 
@@ -55,7 +59,7 @@ def _attack(options: argparse.Namespace) -> int:
         made = {name: microdata.column(name, texts) for name, texts in columns.items()}
         shown = microdata.Microdata(made, len(found.ids))
         microdata.write(shown, options.ids, spreadsheet_safe=options.spreadsheet_safe)
-    return show(found.findings, options)
+    return show(findings, options)
 
 
 def _key(path: Path) -> bytes:

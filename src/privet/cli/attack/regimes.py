@@ -6,7 +6,8 @@ import argparse
 from pathlib import Path
 
 from privet.cli.attack.result import check, show
-from privet.cli.verb import Verb, counting, result_options
+from privet.cli.progress import counting
+from privet.cli.verb import Verb, result_options
 from privet.errors import InvalidInputError
 
 RANGE = 3  # parts of name:low:high

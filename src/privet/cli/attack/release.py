@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import os
 from collections.abc import Iterable
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from multiprocessing.synchronize import Event as EventType
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from privet.cli.attack.result import BAD_INPUT, FOUND, INCONCLUSIVE, NOTHING, check, exit_code, seconds_option, show
-from privet.cli.verb import Verb, counting, print_json, result_options
+from privet.cli.attack.result import (
+    BAD_INPUT,
+    FOUND,
+    INCONCLUSIVE,
+    NOTHING,
+    check,
+    exit_code,
+    seconds_option,
+    show,
+    so_far,
+)
+from privet.cli.progress import counting
+from privet.cli.stopping import STOPPED, WORDS, stoppable
+from privet.cli.verb import Verb, print_json, result_options
 from privet.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -19,6 +33,9 @@ if TYPE_CHECKING:
 
 SUMMED = ("people", "proven", "certain", "learned", "undone", "unrounded")
 WORST = (FOUND, BAD_INPUT, INCONCLUSIVE, NOTHING)  # of several releases, the first of these that one of them has
+
+
+_ended: EventType | None = None
 
 
 def _options(command: argparse.ArgumentParser) -> None:
@@ -43,8 +60,10 @@ def _attack(options: argparse.Namespace) -> int:
     if len(options.files) > 1:
         return _many(options)
     (path,) = options.files
-    with counting() as progress:
-        findings = _findings(path, options, progress)
+    from privet.attacks.proofs import solver, work  # noqa: PLC0415  brings OR-Tools
+
+    with stoppable(work.STOPPED, solver.stop) as stopped, counting() as progress:
+        findings = so_far(_findings(path, options, progress), stopped=stopped.is_set())
     return show(findings, options)
 
 
@@ -73,26 +92,52 @@ def _many(options: argparse.Namespace) -> int:
         raise InvalidInputError(
             "--out and --truth need exactly one file", "attack each file alone", "contradictory-options"
         )
-    results: dict[Path, dict[str, Any]] = {}
-    with counting() as progress, ProcessPoolExecutor(os.cpu_count()) as pool:
+    results, ended = dict[Path, dict[str, Any]](), multiprocessing.Event()
+    with counting() as progress, _processes(ended) as pool:
         jobs = {pool.submit(_one, path, options): path for path in options.files}
-        for done, job in enumerate(as_completed(jobs), 1):
-            results[jobs[job]] = job.result()
-            progress("attacking", done, len(jobs))
-    listed = [{"file": str(path), **results[path]} for path in options.files]
+        try:
+            for done, job in enumerate(as_completed(jobs), 1):
+                results[jobs[job]] = job.result()
+                progress("attacking", done, len(jobs))
+        except KeyboardInterrupt:
+            ended.set()
+            pool.shutdown(cancel_futures=True)  # those that are running end by themselves, with what they have
+            results |= {path: job.result() for job, path in jobs.items() if job.done() and not _failed(job)}
+    left = {"problem": WORDS, "remedy": "attack it again", "stopped": True}
+    listed = [{"file": str(path), **results.get(path, left)} for path in options.files]
     total = {key: sum(one.get(key) or 0 for one in listed) for key in SUMMED}
     if options.json:
         print_json("attack", {**total, "releases": listed})
     else:
         print(_lines(listed, total))
+    if any(one.get("stopped") for one in listed):
+        return STOPPED
     return min(map(exit_code, listed), key=WORST.index)
 
 
+def _processes(ended: EventType) -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(os.cpu_count(), initializer=_begin, initargs=(ended,))
+
+
+def _begin(ended: EventType) -> None:
+    """In each process. What waits there for its turn does not begin any more."""
+    global _ended  # noqa: PLW0603  there is no other way to hand it over
+    _ended = ended
+
+
+def _failed(job: Future[dict[str, Any]]) -> bool:
+    return job.cancelled() or job.exception() is not None
+
+
 def _one(path: Path, options: argparse.Namespace) -> dict[str, Any]:
+    from privet.attacks.proofs import solver, work  # noqa: PLC0415
     from privet.errors import PrivetError  # noqa: PLC0415
 
+    if _ended is not None and _ended.is_set():
+        raise KeyboardInterrupt
     try:
-        return _findings(path, options, lambda *_: None).to_json()
+        with stoppable(work.STOPPED, solver.stop, news="") as stopped:
+            return so_far(_findings(path, options, lambda *_: None), stopped=stopped.is_set()).to_json()
     except PrivetError as error:  # the others go on
         return {"problem": error.problem, "remedy": error.remedy}
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from privet.cli.stopping import STOPPED, WORDS
 from privet.cli.verb import check_report, check_seconds, pen, print_json
 
 if TYPE_CHECKING:
@@ -45,6 +47,19 @@ def exit_code(result: Mapping[str, Any]) -> int:
     return INCONCLUSIVE if result.get("limits") else NOTHING
 
 
+def so_far(findings: Findings, *, stopped: bool) -> Findings:
+    """What was found until somebody stopped the attack. It says so, and is never green."""
+    if not stopped:
+        return findings
+    known = bool(findings.known) if findings.alarm is None else findings.alarm == "bad"
+    return replace(
+        findings,
+        headline=f"{WORDS}: {findings.headline}",
+        numbers={**findings.numbers, "limits": [*findings.numbers.get("limits", ()), WORDS], "stopped": True},
+        alarm=findings.alarm if known else "neutral",
+    )
+
+
 def show(findings: Findings, options: argparse.Namespace) -> int:
     """Prints it, writes the report, and says by the exit code what was found."""
     from privet.report.findings.text import page  # noqa: PLC0415
@@ -57,4 +72,4 @@ def show(findings: Findings, options: argparse.Namespace) -> int:
         print(page(findings, pen()))
         if options.out is not None:
             print(f"\nThe report is in {options.out}")
-    return exit_code(findings.to_json())
+    return STOPPED if findings.numbers.get("stopped") else exit_code(findings.to_json())

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from privet.cli.attack.result import NOTHING, check, show
-from privet.cli.verb import Verb, counting, opened, result_options
+from privet.cli.progress import counting
+from privet.cli.verb import Verb, opened, result_options
 from privet.errors import InvalidInputError
 
 if TYPE_CHECKING:

@@ -12,7 +12,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from privet.cli.audit.result import EXIT_CODES, claim_of, claim_options, given, show
-from privet.cli.verb import Verb, check_report, counting, result_options
+from privet.cli.progress import counting
+from privet.cli.stopping import stoppable
+from privet.cli.verb import Verb, check_report, result_options
 from privet.core.rational import show as shown
 from privet.errors import InvalidInputError
 from privet.report.terminal import one_line
@@ -53,9 +55,11 @@ def _run(options: argparse.Namespace) -> int:
     from privet.audits import audit  # noqa: PLC0415  brings NumPy
 
     settings = given(options, "samples", "seconds", "confidence", "pairs", "ignore_float_bits")
-    with counting() as progress:
+    from privet.audits.stages import STOPPED  # noqa: PLC0415
+
+    with stoppable(STOPPED) as stopped, counting() as progress:
         found = audit(mechanism, claim, neighbors, progress=progress, **settings)
-    return show(found, options)
+        return show(found, options, stopped=stopped.is_set())
 
 
 def load(text: str) -> Callable[..., Any]:

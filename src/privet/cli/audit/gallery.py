@@ -6,7 +6,9 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from privet.cli.verb import Verb, counting, json_option, pen, print_json
+from privet.cli.progress import counting
+from privet.cli.stopping import STOPPED, WORDS, stoppable
+from privet.cli.verb import Verb, json_option, pen, print_json
 from privet.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -31,12 +33,18 @@ def _gallery(options: argparse.Namespace) -> int:
         raise InvalidInputError(f"seconds must be above 0, not {seconds:g}", "for example --seconds 3", "not-positive")
     if options.seed < 0:
         raise InvalidInputError(f"a seed is not negative, as {options.seed} is", "for example --seed 7", "negative")
-    with counting() as progress:
+    from privet.audits.stages import STOPPED as STOP  # noqa: PLC0415
+
+    with stoppable(STOP) as asked, counting() as progress:
         rows = run(options.seed, seconds=seconds, only=options.only, progress=progress)
+        stopped = asked.is_set()
     if options.json:
-        print_json("gallery", {"seed": options.seed, **_counts(rows), "rows": [row.to_json() for row in rows]})
+        told = {"seed": options.seed, **_counts(rows), "rows": [row.to_json() for row in rows]}
+        print_json("gallery", told | ({"stopped": True} if stopped else {}))
     else:
-        print(_table(rows))
+        print(_table(rows, stopped=stopped))
+    if stopped:
+        return STOPPED
     return 0 if all(row.right for row in rows) else NOT_AS_IT_SHOULD_BE
 
 
@@ -51,7 +59,7 @@ def _counts(rows: Sequence[GalleryRow]) -> dict[str, int]:
     }
 
 
-def _table(rows: Sequence[GalleryRow]) -> str:
+def _table(rows: Sequence[GalleryRow], *, stopped: bool) -> str:
     """A line a mechanism, and one that counts them."""
     from privet.audits.verdict import down  # noqa: PLC0415
 
@@ -63,19 +71,21 @@ def _table(rows: Sequence[GalleryRow]) -> str:
     widths = [max(len(line[column]) for line in cells) for column in range(6)]
     lines = ["  ".join([*(line[i].ljust(widths[i]) for i in range(6)), line[6]]) for line in cells]
     marked = [pen().head(lines[0]), *(_marked(row, line) for row, line in zip(rows, lines[1:], strict=True))]
-    return "\n".join([*marked, "", _sentence(rows)])
+    return "\n".join([*marked, "", _sentence(rows, stopped=stopped)])
 
 
 def _marked(row: GalleryRow, line: str) -> str:
     return line if row.right else pen().bad(line)
 
 
-def _sentence(rows: Sequence[GalleryRow]) -> str:
+def _sentence(rows: Sequence[GalleryRow], *, stopped: bool) -> str:
     n = _counts(rows)
     words = (
         f"{n['caught']} of {n['broken']} broken mechanisms caught, "
         f"{n['flagged']} of {n['correct']} correct ones flagged; {sum(row.seconds for row in rows):.0f} s of work"
     )
+    if stopped:
+        return f"{words}; {WORDS}: the others were not audited"
     return pen().good(words) if all(row.right for row in rows) else pen().bad(words)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from privet.cli.stopping import STOPPED, WORDS
 from privet.cli.verb import pen, print_json
 from privet.report.terminal import one_line, plain_numbers
 
@@ -34,8 +35,10 @@ def claim_of(options: argparse.Namespace) -> Claim:
     return Claim(options.epsilon, options.delta, rho=options.rho, mu=options.mu)
 
 
-def show(found: Audit | Checks, options: argparse.Namespace) -> int:
+def show(found: Audit | Checks, options: argparse.Namespace, *, stopped: bool = False) -> int:
     """Prints it, writes the report, and says by the exit code what was found."""
+    if stopped:
+        return _so_far(found, options)
     if options.out is not None:
         found.report(options.out)
     if options.json:
@@ -45,6 +48,23 @@ def show(found: Audit | Checks, options: argparse.Namespace) -> int:
         if options.out is not None:
             print(f"\nThe report is in {one_line(str(options.out))}")
     return code(found.verdict)
+
+
+def _so_far(found: Audit | Checks, options: argparse.Namespace) -> int:
+    """Of an audit that was stopped. A violation stays one; anything else says nothing of the claim."""
+    if options.json:
+        told = (
+            plain_numbers(found.to_json()) | {"stopped": True} | ({} if found.violated else {"verdict": "inconclusive"})
+        )
+        print_json("checks" if hasattr(found, "checks") else "audit", told)
+    elif found.violated:
+        show(found, options)
+        print(f"\n{WORDS}: not everything asked for was tried.")
+    else:
+        print(
+            f"inconclusive: {WORDS}. Nothing contradicts the claim so far; not everything that was asked for was tried."
+        )
+    return STOPPED
 
 
 def code(verdict: str) -> int:

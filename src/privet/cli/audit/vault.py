@@ -10,8 +10,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from privet.cli.audit.result import EXIT_CODES, show
-from privet.cli.verb import Verb, check_report, check_seconds, counting, opened, result_options
-from privet.core.laws import Choice
+from privet.cli.progress import counting
+from privet.cli.stopping import stoppable
+from privet.cli.verb import Verb, check_report, check_seconds, opened, result_options
+from privet.core.laws import Choice, Top
 from privet.errors import InvalidInputError
 from privet.report.terminal import one_line
 
@@ -65,15 +67,17 @@ def _run(options: argparse.Namespace) -> int:
             f"{options.releases:,} releases show nothing", f"give --releases {LEAST_RELEASES} or more", "too-few"
         )
     from privet.audits import Checks  # noqa: PLC0415  brings NumPy
+    from privet.audits.stages import STOPPED  # noqa: PLC0415
     from privet.cli.audit.made_pair import made_pairs  # noqa: PLC0415
 
-    with opened(options.vault) as vault, counting() as progress:
+    with opened(options.vault) as vault, stoppable(STOPPED) as stopped, counting() as progress:
         asked = _asked(vault, options)
         with made_pairs(vault, asked.table.name) as made:
             pairs = [(_of(first, options), _of(second, options)) for first, second in made]
             checks = _checks(pairs, options, progress)
-    subject = f"{one_line(options.sql)} ({one_line(options.vault)}, on made-up data)"
-    return show(Checks(subject=subject, checks=tuple(checks), not_tested=NOT_TESTED), options)
+        subject = f"{one_line(options.sql)} ({one_line(options.vault)}, on made-up data)"
+        made_of = Checks(subject=subject, checks=tuple(checks), not_tested=NOT_TESTED)
+        return show(made_of, options, stopped=stopped.is_set())
 
 
 def _of(side: PairSide, options: argparse.Namespace) -> AuditedQuery:
@@ -167,7 +171,7 @@ def _last_step(pair: tuple[AuditedQuery, AuditedQuery]) -> Callable[[AuditedQuer
     from privet.engine import FreshNoise  # noqa: PLC0415
 
     parts = pair[0].query.priced.parts
-    if any(isinstance(part.law, Choice) or part.threshold is not None for part in parts):
+    if any(isinstance(part.law, Choice | Top) or part.threshold is not None for part in parts):
         return None
     moves = [(part.law, step) for part, steps in zip(parts, _steps(pair), strict=True) for step in steps if step]
     if max(abs(step) for _, step in moves) >= FARTHEST:

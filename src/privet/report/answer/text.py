@@ -11,15 +11,16 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, assert_never
 
 from privet.core.expression import Value
+from privet.core.families import off_by
 from privet.core.laws import Choice, DiscreteLaplace
 from privet.core.loss import Amount, Loss
 from privet.core.plan import Function
-from privet.core.ranks import rows_off
 from privet.estimates.choosing import affected
 from privet.estimates.estimate import SINGLE, Line, Row, plain
 from privet.estimates.moments import Estimate
 from privet.estimates.publication import printed
 from privet.estimates.ranked import is_unknown
+from privet.estimates.top import Best, best_of
 from privet.report.terminal import Pen, ceiling, decimals_for, fixed, one_line, step_decimals, terminal_width
 
 if TYPE_CHECKING:
@@ -120,6 +121,9 @@ def _none_left(answer: Answer) -> str:
 
 def chosen_words(answer: Answer) -> list[str]:
     """What the choice of rows by noisy numbers did to the intervals."""
+    best = best_of(answer.priced, SHARE)
+    if best is not None:
+        return _best(answer, best)
     found = affected(answer.priced, answer.selection)
     together, given, none = (", ".join(map(one_line, names)) for names in (found.together, found.given, found.none))
     rows = answer.selection.rows
@@ -129,6 +133,18 @@ def chosen_words(answer: Answer) -> list[str]:
         *([f"LIMIT chose rows by noisy numbers. {wider}"] if together and rows > 1 else []),
         *([f"HAVING chose rows by noisy numbers. {further}"] if given else []),
         *([f"There are no intervals for {none}: HAVING or LIMIT chose rows by the same noise."] if none else []),
+    ]
+
+
+def _best(answer: Answer, best: Best) -> list[str]:
+    """Which groups there are was bought by itself, and other rows of a person may have counted for that."""
+    name, decimals = one_line(best.by), step_decimals(answer.priced.parts[-1].measure.step)
+    limits = "" if answer.choice_limits == answer.limits else f", counting {' and '.join(answer.choice_limits)}"
+    return [
+        f"{best.groups:,} of {best.among:,} groups {'was' if best.groups == 1 else 'were'} chosen privately by {name},"
+        " then measured: each interval holds by itself.",
+        f"With probability 95 % no group that is left out exceeds one that is shown by more than"
+        f" {fixed(best.left_out, decimals)} in {name}{limits}.",
     ]
 
 
@@ -155,7 +171,7 @@ def _ranked(answer: Answer) -> list[str]:
             if not answer.selection.tested.isdisjoint(recipe.measures):
                 lines.append(f"{name}: HAVING chose rows by it, so the error of its rank is not known.")
                 continue
-            rows = rows_off(part.measure, part.law, answer.selection.share(recipe.measures, SHARE))
+            rows = off_by(part.measure, part.law, answer.selection.share(recipe.measures, SHARE))
             inside = (
                 "" if part.measure.quantile is not None else f"; it aims {rows:,} rows inside, at nobody's own value"
             )

@@ -9,18 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 from privet.answer import loss_json
 from privet.core.accountant import Budget, accepts, how_many
-from privet.core.laws import Choice, DiscreteLaplace
+from privet.core.families import off_by
+from privet.core.laws import Choice, Choices, DiscreteLaplace, Top
 from privet.core.loss import Loss
-from privet.core.measures import Recipe, Role
+from privet.core.measures import End, Recipe, Role
 from privet.core.parts import Gauge, Part
 from privet.core.plan import Function
-from privet.core.ranks import parts_of_a_row, root_below, rows_beyond, rows_off
+from privet.core.ranks import parts_of_a_row, root_below, rows_beyond
 from privet.estimates.accuracy import half_width
 from privet.estimates.choosing import Affected, affected, selection_of
 from privet.estimates.estimate import SINGLE, total_error
 from privet.estimates.levels import Level, finest, levels_of, rows_of_level
 from privet.estimates.pairs import NoisyPair, furthest
 from privet.estimates.priced import Priced
+from privet.estimates.top import Best, best_of, by_scores
 from privet.ledger import Policy
 from privet.report.explain.plan_words import call
 from privet.report.terminal import floor, plain_numbers
@@ -33,6 +35,7 @@ ASSUMED_ROWS = (100, 1_000, 10_000)
 LAPLACE, GAUSSIAN, CHOICE, FLIP = (
     "discrete Laplace", "discrete Gaussian", "exponential mechanism", "permute-and-flip"
 )  # fmt: skip
+INSIDE = ", quantiles one inside the other"
 DIGITS = 10**6  # a square root is shown to a millionth, rounded up
 
 
@@ -125,6 +128,8 @@ class Explanation:
     outlooks: tuple[Outlook, ...]
     totals: tuple[TotalFacts, ...]
     chosen: Chosen | None  # None: noisy numbers choose no rows
+    best: Best | None  # None: no groups are chosen by their scores
+    could_choose: bool  # they could be, but that would err more
     cells: int | None  # None: they are chosen from the data
     threshold: int | None  # from how many units on, about
     standings: tuple[Standing, ...]
@@ -149,6 +154,7 @@ class Explanation:
             "aggregates": [plain_numbers(asdict(outlook)) for outlook in self.outlooks],
             "totals": [plain_numbers(asdict(total)) for total in self.totals],
             "chosen": None if self.chosen is None else plain_numbers(asdict(self.chosen)),
+            "best": None if self.best is None else plain_numbers(asdict(self.best)),
             "cost": loss_json(self.cost),
             "budgets": [
                 {
@@ -180,6 +186,8 @@ def explanation(query: Query) -> Explanation:
         outlooks=tuple(_outlook(recipe, asked.parts) for recipe in asked.recipes),
         totals=_totals(asked),
         chosen=_chosen(asked),
+        best=best_of(asked, SHARE),
+        could_choose=asked.top is None and by_scores(asked) is not None,
         cells=None if asked.cells.private else asked.cells.count,
         threshold=asked.parts[-1].threshold,
         standings=(_tightest(budgets, query.cost), *shares),
@@ -188,7 +196,7 @@ def explanation(query: Query) -> Explanation:
         largest=_largest((*budgets, *shares), query.cost),
         ends_epsilon=any(_ends_epsilon(standing, query.cost) for standing in (*budgets, *shares)),
         may_pass=ledger.terms.policy is Policy.WARN and not query.analyst,
-        stored=ledger.stored(query.request) is not None,
+        stored=query.answered,
         suspended=ledger.suspended(query.analyst),
         choosing=_choosing(query),
     )
@@ -205,8 +213,11 @@ def _choosing(query: Query) -> Choosing | None:
 
 def mechanism_of(part: Part) -> str:
     """Its noise in words."""
+    if isinstance(part.law, Top):
+        return f"{FLIP if part.law.flip else CHOICE}, {part.law.rounds:,} times"
     if isinstance(part.law, Choice):
-        return f"chosen by rank with the {CHOICE}" if not part.law.flip else f"chosen by rank with {FLIP}"
+        inside = INSIDE if isinstance(part.law, Choices) else ""
+        return f"chosen by rank with {FLIP if part.law.flip else f'the {CHOICE}'}{inside}"
     return f"{LAPLACE if isinstance(part.law, DiscreteLaplace) else GAUSSIAN} noise"
 
 
@@ -265,26 +276,43 @@ def _outlook(recipe: Recipe, parts: tuple[Part, ...]) -> Outlook:
     if function in SINGLE:
         return replace(bare, error=total_error(recipe, parts, SHARE))
     if ranked:
-        return _ranked(bare, used)
+        return _ranked(bare, used, parts)
     if function is Function.AVG:
         return replace(bare, errors=tuple((rows, _average_error(bare, rows)) for rows in ASSUMED_ROWS))
     return bare
 
 
-def _ranked(bare: Outlook, used: list[Part]) -> Outlook:
+def _ranked(bare: Outlook, used: list[Part], parts: tuple[Part, ...]) -> Outlook:
     """A rate grows like an epsilon, and with the root of a rho."""
     measure, law = used[0].measure, used[0].law
     assert isinstance(law, Choice)  # noqa: S101  it is chosen by rank
-    rows = rows_off(measure, law, SHARE)
+    rows = off_by(measure, law, SHARE)
     if measure.end is not None:
         return replace(bare, rows=rows, beyond=rows, rows_alone=rows)
     if len(used) == 1:
         return replace(bare, rows=rows)
+    beyond = rows_beyond(used[1].measure, used[1].law)  # type: ignore[arg-type]
+    if isinstance(law, Choices):
+        return replace(bare, rows=rows, beyond=beyond, rows_alone=off_by(measure, _alone(used[0], law, parts), SHARE))
     rates = [part.law.rate for part in used if isinstance(part.law, Choice)]
     linear = used[0].gauge is Gauge.EPSILON
     rate = sum(rates) if linear else root_below(Fraction(sum(rate**2 for rate in rates)))
-    beyond = rows_beyond(used[1].measure, used[1].law)  # type: ignore[arg-type]
-    return replace(bare, rows=rows, beyond=beyond, rows_alone=rows_off(measure, Choice(Fraction(rate)), SHARE))
+    return replace(bare, rows=rows, beyond=beyond, rows_alone=off_by(measure, Choice(Fraction(rate)), SHARE))
+
+
+def _alone(value: Part, law: Choices, parts: tuple[Part, ...]) -> Choices:
+    """Of quantiles one inside the other, with what is paid for the ends of them all."""
+    members = {
+        replace(value.measure, quantiles=(), quantile=one, end=end) for one in value.measure.quantiles for end in End
+    }
+    pure = value.gauge is Gauge.EPSILON
+    own, *ends = (
+        Fraction((part.loss.epsilon if pure else part.loss.rho) or 0)
+        for part in (value, *(part for part in parts if part.measure in members))
+    )
+    more = 1 + sum(ends) / own
+    factor = more if pure else root_below(more)
+    return replace(law, rates=tuple(rate * factor for rate in law.rates))
 
 
 def _average_error(outlook: Outlook, rows: int) -> Fraction | None:
@@ -307,19 +335,19 @@ def _most_off(outlook: Outlook) -> tuple[Fraction, Fraction]:
 
 def _rows_error(part: Part, share: Fraction) -> Fraction | None:
     measure, law = part.measure, part.law
-    if measure.numbers == 1 or isinstance(law, Choice):
+    if measure.numbers == 1 or isinstance(law, Choice | Top):
         return None
     return NoisyPair(measure=measure, above=0, below=0, between=(0,) * (measure.numbers - 2), law=law).rows_width(share)
 
 
 def _noise(part: Part, share: Fraction) -> NoiseFacts:
     step, law, far = part.measure.step, part.law, part.sensitivity
+    assert not isinstance(law, Top)  # noqa: S101  no aggregate is made of a choice of groups
     if isinstance(law, Choice):
         unit = parts_of_a_row(part.measure)
-        moved, off = Fraction(far.l1, unit), Fraction(rows_off(part.measure, law, share))
-        return NoiseFacts(
-            role=part.measure.role, sensitivity=moved, mechanism=FLIP if law.flip else CHOICE, scale=law.rate, error=off
-        )
+        moved, off = Fraction(far.l1, unit), Fraction(off_by(part.measure, law, share))
+        mechanism = (FLIP if law.flip else CHOICE) + (INSIDE if isinstance(law, Choices) else "")
+        return NoiseFacts(role=part.measure.role, sensitivity=moved, mechanism=mechanism, scale=law.rate, error=off)
     numbers = part.measure.numbers
     error = (furthest(law, share, numbers) if numbers > 1 else half_width(law, share)) * step
     if part.measure.role is Role.SQUARES:  # its numbers are in squared steps; what it is off by is that of a sum

@@ -4,6 +4,7 @@ made of them for free."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import assert_never
 
@@ -12,7 +13,6 @@ from privet.core.loss import Loss
 from privet.core.measures import Measure, Role
 from privet.core.origin import origin_of
 from privet.core.parts import Part
-from privet.core.plan import Plan
 from privet.estimates.fitting import Fitting
 from privet.estimates.levels import Level, finest, levels_of
 from privet.estimates.priced import Outline, Priced
@@ -56,6 +56,9 @@ def _groups(asked: Priced) -> TreeBranch:
     keys = short(", ".join(map(_key, finest(plan), (words_of(key.value) for key in plan.keys))))
     missing = any(domain[-1:] == (None,) for domain in read.cells.domains)
     items = (TreeBranch("rows whose group is missing are a group of their own"),) if missing else ()
+    if read.top is not None:
+        some = f"{plan.limit:,} of {read.cells.count:,}"
+        return TreeBranch(f"{some} groups by {keys}, chosen before they are measured", items)
     if not read.cells.private:
         return TreeBranch(f"{read.cells.count:,} groups by {keys}", items)
     return TreeBranch(f"the groups by {keys} that have about {asked.parts[-1].threshold:,} units or more", items)
@@ -102,12 +105,18 @@ def measure_words(measure: Measure) -> str:
         case Role.DISTINCT:
             return f"how many different values of {value}"
         case Role.QUANTILE:
+            if measure.quantiles:
+                shares = and_([constant(share) for share in measure.quantiles])
+                return f"the values of {value} with {shares} of the rows below them"
             sought = f"the value of {value} with {constant(measure.quantile)} of the rows below it"
             return sought if measure.end is None else f"the {measure.end} end of an interval for {sought}"
         case Role.MIN | Role.MAX:
             return f"nearly the {'smallest' if measure.role is Role.MIN else 'largest'} {value}"
         case Role.KEYS:
             return "which groups are shown, by how many units they have"
+        case Role.TOP:
+            assert measure.score is not None  # noqa: S101  what `by_scores` gives
+            return f"which groups are shown, by {measure_words(replace(measure, role=measure.score, score=None))}"
         case _:
             assert_never(measure.role)
 
@@ -133,11 +142,14 @@ def _made(read: Outline) -> Iterator[TreeBranch]:
         yield TreeBranch(
             f"{one_line(column.name)} = {short(inside(column.value))}" + (f", from {and_(used)}" if used else "")
         )
-    yield from _sifted(plan)
+    yield from _sifted(read)
 
 
-def _sifted(plan: Plan) -> Iterator[TreeBranch]:
-    if plan.having is not None or plan.order or plan.limit is not None:
+def _sifted(read: Outline) -> Iterator[TreeBranch]:
+    plan = read.plan
+    if read.top is not None:
+        yield TreeBranch("ORDER BY: it sorts the groups by published numbers")
+    elif plan.having is not None or plan.order or plan.limit is not None:
         yield TreeBranch("HAVING, ORDER BY and LIMIT: they look at published numbers only")
 
 

@@ -15,9 +15,12 @@ from privet.core.unit import Neighbors
 from privet.estimates.calibration import epsilon_of_rho
 from privet.estimates.computed import divides
 from privet.estimates.fitting import is_open
+from privet.estimates.priced import Priced
 from privet.estimates.pricing import example_delta
+from privet.estimates.top import Best
 from privet.report.answer.text import price_words
 from privet.report.explain.explanation import (
+    INSIDE,
     Choosing,
     Chosen,
     Explanation,
@@ -61,10 +64,31 @@ def _protected(query: Query) -> list[str]:
     }[bounds.neighbors]
     if table.unit is None:
         return [f"   Each row by itself, {presence}."]
+    unit = one_line(table.unit)
     return [
-        f"   Each {one_line(table.unit)} with all its rows, {presence}.",
-        f"   At most {_counted(bounds, one_line(table.unit))}: rows beyond that are dropped, and so are rows without"
-        " one.",
+        f"   Each {unit} with all its rows, {presence}.",
+        f"   At most {_first(query.priced, unit)}: rows beyond that are dropped, and so are rows without {unit}.",
+        *_anew(query.priced, unit),
+    ]
+
+
+def _first(asked: Priced, unit: str) -> str:
+    """The limits for everything, or for the choice of groups."""
+    bounds = asked.bounds
+    if asked.top is None or bounds.groups == 1:
+        return _counted(bounds, unit)
+    in_all = f" and {_times(bounds.in_all, 'row')} in all" if bounds.in_all else ""
+    return f"{_times(bounds.rows, 'row')} of each {unit} count in each group{in_all}"
+
+
+def _anew(asked: Priced, unit: str) -> list[str]:
+    """The limits in groups that were chosen, unless they are those of the choice there."""
+    measured = asked.setting().measured()
+    same = asked.bounds.in_all is None and measured.bounds.groups == measured.cells
+    if asked.top is None or same:
+        return []
+    return [
+        f"   That limit is for the choice of groups. In the chosen groups at most {_counted(measured.bounds, unit)}."
     ]
 
 
@@ -96,7 +120,9 @@ def _noises(query: Query, facts: Explanation) -> list[str]:
     lines = [line for outlook in facts.outlooks for line in _outlook(outlook, unit)]
     lines += [line for total in facts.totals for line in _total(total)]
     lines += [f"   {_follows(column)}" for column in query.plan.computed]
-    return [*lines, *([] if facts.chosen is None else _chosen(facts.chosen))]
+    lines += [] if facts.best is None else _best(facts.best)
+    lines += [] if facts.chosen is None else _chosen(facts.chosen)
+    return [*lines, *(["   (choosing the groups first and measuring only these would err more)"] * facts.could_choose)]
 
 
 def _total(total: TotalFacts) -> list[str]:
@@ -107,6 +133,17 @@ def _total(total: TotalFacts) -> list[str]:
     if not off:
         return []
     return [f"   a total {level_words(total.level)}, of {_times(total.cells, 'group')}: off by at most {off}"]
+
+
+def _best(best: Best) -> list[str]:
+    """Groups that are chosen first and measured by themselves."""
+    name = one_line(best.by)
+    return [
+        f"   which groups: {best.groups:,} of {best.among:,}, chosen by {name} first; only these are measured, so no"
+        " interval is widened",
+        f"     no group that is left out exceeds one that is shown by more than {up(best.left_out)} in {name}, counted"
+        " within the limits above; another LIMIT is another question, with its own price",
+    ]
 
 
 def _chosen(chosen: Chosen) -> list[str]:
@@ -202,8 +239,9 @@ def _interval_cost(outlook: Outlook) -> str:
     """What the interval of a choice by rank costs the value."""
     if outlook.rows == outlook.rows_alone:
         return "its interval is free: from the end of the range to the value"
+    part = "part" if outlook.noises[0].mechanism.endswith(INSIDE) else "a third"
     return (
-        f"its interval reaches about {outlook.beyond:,} rows of rank to either side and takes a third of the price;"
+        f"its interval reaches about {outlook.beyond:,} rows of rank to either side and takes {part} of the price;"
         f" with quantile_intervals=False the rank would be off by at most {outlook.rows_alone:,} rows"
     )
 
@@ -270,20 +308,21 @@ def left_words(standing: Standing) -> str:
 def _advice(query: Query, facts: Explanation) -> list[str]:
     """What declarations and price alone tell; the data may be kinder."""
     lines = [line for outlook in facts.outlooks for line in _useful(outlook)]
-    measures = len(query.priced.parts)
+    measures = len(query.priced.parts) - (facts.best is not None)
     if measures > 1:
         lines.append(
-            f"{measures} noisy numbers a group share the price: ask for fewer of them to get each with less noise."
+            f"{measures} noisy numbers per group share the price: ask for fewer of them to get each with less noise."
         )
     bounds = query.priced.bounds
-    most = min(bounds.groups, facts.cells or bounds.groups) * bounds.rows
+    shown = facts.cells or bounds.groups if facts.best is None else facts.best.groups
+    most = min(bounds.groups, shown) * bounds.rows
     most = min(most, bounds.in_all or most)
     if most > MANY_OF_ONE:
         lines.append(
             f"One {one_line(query.table.unit or 'row')} may count {most:,} times: lower max_groups, max_rows_per_group"
             f" or max_rows mean less noise, but drop more rows{_remedy(query)}."
         )
-    if facts.cells is not None and facts.cells >= MANY_GROUPS:
+    if facts.cells is not None and facts.best is None and facts.cells >= MANY_GROUPS:
         lines.append(
             f"Of {facts.cells:,} groups about {math.ceil(facts.cells / 20):,} are further off than said here, and empty"
             " groups get noise as well: ask for fewer and larger groups."
@@ -297,7 +336,7 @@ def _remedy(query: Query) -> str:
         return ""
     return (
         '; bounds="auto" (--bounds auto) chooses, for a quarter of epsilon'
-        if is_open(query.priced)
+        if is_open(query.priced) and query.priced.top is None
         else "; privet suggest says which fit"
     )
 
