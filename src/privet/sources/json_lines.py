@@ -1,4 +1,4 @@
-"""JSON lines: each line is one object, and so one row. A line that is none is no row, whatever the others are."""
+"""JSON lines: each line is one object, and so one row. Any other line is not a row, whatever stands beside it."""
 
 from __future__ import annotations
 
