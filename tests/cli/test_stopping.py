@@ -162,6 +162,30 @@ def test_the_second_one_ends_it_at_once(monkeypatch: pytest.MonkeyPatch, capsys:
     assert said.err.splitlines()[-1] == "privet: stopped before anything was found, so nothing is known"
 
 
+@pytest.mark.parametrize("kind", ["membership", "subsets"])
+def test_runs_that_were_made_are_kept(
+    kind: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """If they are enough for an interval."""
+    wanted = [45, 10]
+
+    @contextmanager
+    def counting() -> Iterator[Tell]:
+        def tell(_what: str, done: int, _of: int) -> None:
+            if done == wanted[0]:
+                signal.raise_signal(signal.SIGINT)
+
+        yield tell
+
+    monkeypatch.setattr(regimes, "counting", counting)
+    words = ["attack", "leak", "--made", "60,1", "--epsilons", "1", "--kind", kind]
+    result = stopped(words, capsys)
+    assert (result["runs"], result["limits"]) == (46, ["stopped with Ctrl-C"])
+    wanted.pop(0)
+    assert cli.main(words) == 130
+    assert capsys.readouterr().err.splitlines()[-1] == "privet: stopped before anything was found, so nothing is known"
+
+
 def test_what_keeps_nothing_says_so(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     press(monkeypatch, regimes, "")
     assert cli.main(["attack", "regimes", "--people", "50", "--statistics", "20"]) == 130

@@ -457,22 +457,30 @@ def test_a_column_that_no_line_has(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "code"),
+    "text",
     [
-        ('[{"id": 1, "a": 5}]', "empty"),
-        ('\n[\n{"id": 1, "a": 5}\n,\n{"id": 2, "a": 6}\n]\n', "unsupported-format: jq"),
-        ('[{"id": 1},\n{"id": 2}\n]', "unsupported-format: jq"),
+        '[{"id": 1, "a": 5}]',
+        '\n[\n{"id": 1, "a": 5}\n,\n{"id": 2, "a": 6}\n]\n',
+        '[{"id": 1},\n{"id": 2}\n]',
+        '\n [{"id": 1' + "0" * 60 + "}]",  # longer than a line may be
     ],
 )
-def test_a_file_that_is_one_array_is_refused(text: str, code: str, tmp_path: Path) -> None:
+def test_a_file_that_is_one_array_is_refused(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Some of its lines may be objects: rows of a file of which the others would be missing."""
+    monkeypatch.setattr(json_lines, "LONGEST", 40)
     (tmp_path / "t.json").write_text(text)
-    with raises_code(InvalidInputError, code):
+    with raises_code(InvalidInputError, "unsupported-format: jq"):
         describe(tmp_path / "t.json")
     with pv.create(tmp_path / "v.privet", budget=pv.Budget(1)) as vault:
         with raises_code(InvalidInputError, "unsupported-format: jq"):
             vault.add_table("t", tmp_path / "t.json", unit=None, columns={"id": Integer(0, 9)})
         assert not vault.tables
+
+
+def test_a_file_without_any_object_has_no_column(tmp_path: Path) -> None:
+    (tmp_path / "t.jsonl").write_text('null\n5\n"x"\n')
+    with raises_code(InvalidInputError, "empty: no column"):
+        describe(tmp_path / "t.jsonl")
 
 
 def test_a_draft_counts_the_lines_that_are_no_object(tmp_path: Path) -> None:

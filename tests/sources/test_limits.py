@@ -46,8 +46,11 @@ def packed(path: Path, data: bytes, times: int) -> None:
     path.write_bytes(gzip.compress(b"x\n") + gzip.compress(data) * times)
 
 
-def test_a_packed_file_that_grows_beyond_all_measure(vault: Vault, tmp_path: Path) -> None:
-    packed(tmp_path / "t.csv.gz", b"1\n" * 2**24, 60)  # 2 GB
+def test_a_packed_file_that_grows_beyond_all_measure(
+    vault: Vault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "FREE", 2**20)
+    packed(tmp_path / "t.csv.gz", b"1\n" * 2**20, 40)
     refused(vault, tmp_path / "t.csv.gz", "too-large: 't.csv.gz' … 200")
 
 
@@ -66,6 +69,12 @@ def test_a_pipe_is_refused_before_it_is_opened(ending: str, vault: Vault, tmp_pa
         describe(tmp_path / f"t{ending}", **options)
     with raises_code(InvalidInputError, "not-a-file"):
         vault.add_table("t", tmp_path / f"t{ending}", unit=None, columns=COLUMNS, **options)
+
+
+@pytest.mark.parametrize("name", ["t.zip", "t.TAR", "t.tar.gz", "t.csv.bz2"])
+def test_an_archive_is_to_be_unpacked(name: str, vault: Vault, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(b"PK")
+    refused(vault, tmp_path / name, f"wrong-ending: {name} … packed")
 
 
 def test_a_device_is_no_file() -> None:
@@ -123,6 +132,67 @@ def test_a_binary_sheet_says_how_far_it_reaches(vault: Vault, tmp_path: Path) ->
     less = b"".join(number.to_bytes(4, "little") for number in (0, 2**20 - 1, 0, 31))
     for sheet in (start + less, b"\x81\x01\x00"):
         limits.check_book(binary(tmp_path / "t.xlsb", sheet))  # raises nothing
+
+
+def open_document(path: Path, rows: str) -> Path:
+    """A workbook of LibreOffice, with so much as is needed to read it."""
+    names = " ".join(f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"' for name in NAMESPACES)
+    sheet = f'<table:table table:name="S">{rows}</table:table>'
+    body = f"<office:body><office:spreadsheet>{sheet}</office:spreadsheet></office:body>"
+    with zipfile.ZipFile(path, "w") as made:
+        made.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
+        made.writestr("META-INF/manifest.xml", '<manifest:manifest xmlns:manifest="m"/>')
+        made.writestr("content.xml", f"<office:document-content {names}>{body}</office:document-content>")
+    return path
+
+
+NAMESPACES = ("office", "table", "text")
+X = '<table:table-cell office:value-type="string"><text:p>x</text:p></table:table-cell>'
+FIVE = '<table:table-cell office:value-type="float" office:value="5"><text:p>5</text:p></table:table-cell>'
+ROW = "<table:table-row>{}</table:table-row>"
+MANY = '<table:table-row table:number-rows-repeated="{}">{}</table:table-row>'
+GAP = "<table:table-cell table:style-name='a>b' table:number-columns-repeated=\"{}\"/>"
+HEAD = ROW.format(X) + ROW.format(FIVE)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        HEAD + MANY.format(1048573, GAP.format(16384)) + ROW.format(GAP.format(16383) + FIVE),
+        HEAD + MANY.format(20000, GAP.format(9)) + ROW.format(GAP.format(3000) + FIVE.replace("><", " ><")),
+        HEAD + MANY.format(1048574, GAP.format(32) + FIVE),
+        HEAD + MANY.format(1048574, GAP.format(33).replace("style-name='a>b'", "formula='of:=1>0'")),
+        HEAD.replace("</table:table-row>", GAP.format(16383) + FIVE + "</table:table-row>") + MANY.format(9000, FIVE),
+    ],
+)
+@pytest.mark.parametrize("block", [7, 1 << 20])
+def test_an_open_document_with_a_far_cell(
+    rows: str, block: int, vault: Vault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "BLOCK", block)
+    refused(vault, open_document(tmp_path / "t.ods", rows), "too-large: at most 33,554,432")
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        HEAD + MANY.format(1048574, GAP.format(16384)),  # what LibreOffice writes below each sheet
+        ROW.format(X + GAP.format(16383)) + ROW.format(FIVE + GAP.format(16383)) + "<table:table-row/>",
+        ROW.format(X) + MANY.format(100_000, FIVE),
+        ROW.format(X + GAP.format(3000) + FIVE) + MANY.format(300, FIVE),
+    ],
+)
+def test_an_open_document_with_cells_less_far(rows: str, vault: Vault, tmp_path: Path) -> None:
+    vault.add_table("t", open_document(tmp_path / "t.ods", rows), unit=None, columns=COLUMNS)
+
+
+def test_an_open_document_with_a_tag_without_an_end(
+    vault: Vault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "BLOCK", 100)
+    monkeypatch.setattr(limits, "LONGEST_CELL", 5000)
+    open_document(tmp_path / "t.ods", HEAD + ROW.format(f'<table:table-cell table:style-name="{"s" * 9000}"/>'))
+    refused(vault, tmp_path / "t.ods", "too-large: 5,000")
 
 
 def test_cells_of_which_only_the_format_is_far_do_no_harm(vault: Vault, tmp_path: Path) -> None:

@@ -13,9 +13,10 @@ from support.refusals import raises_code
 from privet.catalog.vault_file import parse
 from privet.core.schema import Boolean, Category, Date, Integer, Kind, Number, Text, Timestamp
 from privet.errors import InvalidInputError
+from privet.sources import unit_draft
 from privet.sources.describing import DraftTable, describe
 from privet.sources.number_draft import about, marks, percent
-from privet.sources.unit_draft import LIMITS, error, kept, placed
+from privet.sources.unit_draft import LIMITS, First, error, find_limits, kept, placed, unit_rows, width_in_means
 
 
 @pytest.fixture
@@ -164,13 +165,77 @@ def test_the_expected_error_is_that_of_simulated_noise() -> None:
     """A count of 100 rows of which 90 are left, with half of the price. Standard error of 200,000 draws below 0.2 %."""
     draw = np.random.default_rng(1)
     noise = draw.laplace(scale=3 / 0.25, size=200_000)
-    count = error(np.array([100.0]), np.array([90.0]), 3, 0.5) - 1.5 * 12 / 90
-    assert abs(count * 100 - np.abs(noise - 10).mean()) < 0.1
-    assert error(np.array([100.0]), np.array([0.0]), 3, 0.5) > 1  # a mean of nothing is all wrong
+    of_count, of_mean = error(np.array([100.0]), np.array([90.0]), 3, 0.5)
+    assert abs(of_count * 100 - np.abs(noise - 10).mean()) < 0.1
+    ends = 45 + draw.laplace(scale=3 / 0.25, size=(2, 200_000))  # the two sums of a mean in the middle of its range
+    assert abs(of_mean - np.abs(np.clip(ends[0] / ends.sum(axis=0), 0, 1) - 0.5).mean()) < 0.02
+    assert error(np.array([100.0]), np.array([0.0]), 3, 0.5)[1] == 0.5  # a mean of nothing is anywhere in its range
     assert tuple(sorted(set(LIMITS))) == LIMITS
 
 
+def test_limits_are_fair_to_all_useful_first_questions() -> None:
+    """No other limit serves the question better that is served worst; a narrow range alone wants a higher limit than a
+    wide one alone."""
+    rows = [(f"p{n}", "AB"[n % 2]) for n in range(900) for _ in range(1 + 600 // (n + 1))]
+    with duckdb.connect() as connection:
+        counted = unit_rows(connection, {"g": rows_in(connection, list(rows))}, people=True)
+    table, epsilons, widths = counted.tables["g"], (0.1, 1.0), (0.1, 8.0)
+
+    def error_of(asked: First, limit: int) -> float:
+        of_count, of_mean = error(table[:, -1], table[:, limit], limit, asked.epsilon)
+        return of_count + asked.width * of_mean
+
+    asked = [First(column="g", epsilon=epsilon, width=width) for epsilon in epsilons for width in widths]
+    least = {one: min(error_of(one, limit) for limit in LIMITS if limit <= 601) for one in asked}
+    useful = [one for one in asked if least[one] <= 0.5]
+    assert 1 < len(useful) < len(asked)  # at epsilon 0.1 nothing is known of the wide range
+    worst = {limit: max(error_of(one, limit) / least[one] for one in useful) for limit in LIMITS if limit <= 601}
+    found = find_limits(counted, epsilons=epsilons, widths=widths)
+    assert found.ratio == pytest.approx(worst[found.max_rows])
+    assert found.ratio <= 1.05 * min(worst.values())
+    assert found.served_worst in useful
+    narrow, wide = (find_limits(counted, epsilons=(1.0,), widths=(width,)).max_rows for width in widths)
+    assert wide < found.max_rows < narrow or wide < narrow == found.max_rows
+
+
+def test_no_fair_limit_is_said(drafted: Callable[..., DraftTable]) -> None:
+    """Most people have one row, few have 25. A count of 30 small groups wants one row at epsilon 0.1; one of two large
+    groups wants all rows at epsilon 1."""
+    rows = [
+        f"p{n},{'AB'[(n + turn) % 2]},d{(n + turn) % 30},{(n + turn) % 7 + 50}"
+        for n in range(3000)
+        for turn in range(25 if n < 60 else 1)
+    ]
+    head, said = "person,ward,name,x", "no limit is within 1.5 times the least error for all first questions: one by"
+    assert said in str(drafted(head, rows))
+    assert said not in str(drafted(head, rows, epsilon=1))
+    assert said not in str(drafted(head, rows[1500:]))
+
+
+def test_nobody_in_the_part_that_is_read(drafted: Callable[..., DraftTable], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of many rows only those of some units are read: here of none, for the only one is not among them."""
+    monkeypatch.setattr(unit_draft, "MOST_ROWS", 200)
+    drafts = [
+        drafted("patient_id,ward", [f"p{one},{'AB'[n % 2]}" for n in range(300)], unit="patient_id") for one in range(8)
+    ]
+    assert {draft.table().unit for draft in drafts} == {"patient_id"}
+    assert {draft.limits.first is None for draft in drafts if draft.limits is not None} == {False, True}
+    assert not any("nan" in str(draft) or "occurs in only one row" in draft.toml() for draft in drafts)
+
+
+def test_widths_in_means() -> None:
+    assert [width_in_means(*one) for one in ((100, 50), (100, -50), (1, 1000), (5, 0), (0, 0))] == [2, 2, 0.1, 20, 0.1]
+
+
 # Ranges, steps, codes
+
+
+def test_numbers_near_the_largest_float(drafted: Callable[..., DraftTable]) -> None:
+    """Their range is wider than a float can say. It is drafted as if they were smaller."""
+    rows = [f"p{n % 100},w{n % 3},{'-' * (n % 2)}1e308" for n in range(600)]
+    kind = drafted("person,ward,x", rows).table().columns["x"]
+    assert isinstance(kind, Number)
+    assert (kind.low, kind.high) == (-(10**150), 10**150)
 
 
 def column(drafted: Callable[..., DraftTable], values: Sequence[object], name: str = "x") -> Kind:

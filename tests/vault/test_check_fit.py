@@ -165,6 +165,23 @@ def test_a_part_of_many_people_is_counted(vault: Vault, monkeypatch: pytest.Monk
     assert abs(fit.kept["ward"] - 8000) < 10 * 4 * 2000**0.5
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("t.jsonl", '{"x": 1}\n{"x": 2\n[3]\n{"x": 4}', "2 lines are no JSON object, and so no row"),
+        ("t.jsonl", '{"x": 1}\n{"x": 2\n', "1 line is no JSON object, and so no row"),
+        ("t.csv", "x,y\n1,2\n3\n", "1 row has more or fewer fields than the header"),
+        ("t.csv", "x,y\n1,2\n3,4\n", ""),
+    ],
+)
+def test_rows_that_do_not_fit_are_said(name: str, text: str, said: str, vault: Vault, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(text)
+    vault.add_table("t", tmp_path / name, unit=None, columns={"x": pv.Integer(0, 9)})
+    fit = vault.check_fit("t")
+    assert fit.odd == said
+    assert [line.strip() for line in fit.lines()[2:]][: 1 if said else 0] == ([said] if said else [])
+
+
 def test_a_table_that_cannot_be_read_has_no_fit(vault: Vault, tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("x\n1\n")
     vault.add_table("t", tmp_path / "t.csv", unit=None, columns={"x": pv.Integer(0, 9)})

@@ -348,6 +348,7 @@ def test_only_analysts_with_a_grant_if_the_owner_wants_it(tmp_path: Path) -> Non
         ({"delimeter": ";"}, "delimiter"),
         ({"sep": ";"}, "delimiter"),
         ({"Public": True}, "public"),
+        ({"path": "visits.csv"}, "data"),
     ],
 )
 def test_options_that_are_nearly_right(options: dict[str, Any], meant: str, vault: Vault, tmp_path: Path) -> None:
@@ -355,6 +356,8 @@ def test_options_that_are_nearly_right(options: dict[str, Any], meant: str, vaul
         add(vault, tmp_path, "other", **options)
     with raises_code(InvalidInputError, "unknown-option: did you mean columns"):
         vault.add_table("other", tmp_path / "visits.csv", unit="id", colums=COLUMNS)  # type: ignore[call-arg]
+    with raises_code(InvalidInputError, "unknown-option: did you mean data"):
+        vault.add_table("other", path=tmp_path / "visits.csv", unit="id", columns=COLUMNS)  # type: ignore[call-arg]
 
 
 def test_other_calls_that_are_nearly_right(vault: Vault, tmp_path: Path) -> None:

@@ -593,3 +593,11 @@ def test_new_data_are_read_as_the_old_ones_were(folder: Path) -> None:
         rows = vault.sql("SELECT COUNT(age) AS n, SUM(age) AS s FROM t", epsilon=1).release().rows
         assert rows == [{"n": 1, "s": 0}]
         assert vault.update_table("t", frame(), columns={"age": pv.Integer(0, 9)}).source.delimiter == ","
+
+
+def test_an_ending_that_names_no_kind_of_file_is_refused(tmp_path: Path) -> None:
+    with (
+        pv.create(tmp_path / "v.privet", budget=pv.Budget(1)) as vault,
+        raises_code(InvalidInputError, "wrong-ending: kind="),
+    ):
+        vault.add_table("t", tmp_path / "rows.unknown", unit="id", columns={"age": pv.Integer(0, 9)})

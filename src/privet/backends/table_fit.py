@@ -10,6 +10,7 @@ import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any, assert_never
 
 import duckdb
@@ -23,6 +24,7 @@ from privet.core.rational import show
 from privet.core.schema import EPOCH, Boolean, Category, Date, Integer, Kind, Number, Timestamp
 from privet.sources import Raw
 from privet.sources.number_draft import marks, percent, years
+from privet.sources.relation import odd_rows
 from privet.sources.unit_draft import (
     MOST_COLUMNS,
     MOST_ROWS,
@@ -32,6 +34,7 @@ from privet.sources.unit_draft import (
     find_limits,
     placed,
     sampled,
+    unit_rows,
 )
 
 Ranged = Integer | Number | Date | Timestamp
@@ -59,7 +62,8 @@ class ColumnFit:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableFit:
     """Of a table the rows, those without a unit, and the units; how many rows count in a question without groups ("")
-    and in one by each column that can group; the limits, as declared. `change` says which to declare instead."""
+    and in one by each column that can group; the limits, as declared. `change` says which to declare instead; `odd`,
+    how many rows or lines of the file do not fit."""
 
     name: str
     rows: int
@@ -69,6 +73,7 @@ class TableFit:
     kept: dict[str, int]
     columns: tuple[ColumnFit, ...]
     change: str = ""
+    odd: str = ""
 
     @property
     def changes(self) -> list[str]:
@@ -81,6 +86,7 @@ class TableFit:
         without = f"; {self.unowned:,} more belong to nobody and never count" if self.unowned else ""
         lines = ["  for the owner's eyes: these numbers are exact"]
         lines += [f"  rows: {owned:,}, of {self.units:,} units{without}"]
+        lines += [f"  {self.odd}"] if self.odd else []
         counted: dict[int, list[str]] = {}
         for name, left in self.kept.items() if self.limits else ():
             counted.setdefault(left, []).append(f"by {name}" if name else "without groups")
@@ -110,9 +116,10 @@ class TableFit:
 def table_fit(cursor: duckdb.DuckDBPyConnection, table: Table, raw: Raw) -> TableFit:
     """Counts everything. It reads the table several times."""
     columns = tuple(_column(cursor, table, raw, name) for name in table.columns)
+    fit = partial(TableFit, name=table.name, columns=columns, odd=odd_rows(table.source.kind, raw.ragged))
     if table.unit is None:
         (rows,) = _row(cursor, f"SELECT count(*) FROM {raw.relation}")
-        return TableFit(name=table.name, rows=rows, unowned=0, units=rows, limits="", kept={"": rows}, columns=columns)
+        return fit(rows=rows, unowned=0, units=rows, limits="", kept={"": rows})
     own, type_ = raw.unit(table)
     source = f"source.{quoted(own)}"
     person = f"CASE WHEN {is_unit(type_, source)} THEN {source} END"
@@ -125,15 +132,13 @@ def table_fit(cursor: duckdb.DuckDBPyConnection, table: Table, raw: Raw) -> Tabl
     found, part = dict[str | None, Counts](), owned // MOST_ROWS + 1
     for name, sql in list(groups.items())[: MOST_COLUMNS + 1]:
         found[name] = part * _kept(cursor, sampled(sql, part), _bounds(table, name))
-    return TableFit(
-        name=table.name,
+    return fit(
         rows=rows,
         unowned=rows - owned,
         units=units,
         limits=_written(table),
         kept={name or "": round(left.sum()) for name, (_, left) in found.items()},
-        columns=columns,
-        change=_other_limit(table, found, find_limits(cursor, groups, people=True, epsilons=PRICES)) if owned else "",
+        change=_other_limit(table, found, _best_limits(cursor, groups)) if owned else "",
     )
 
 
@@ -168,22 +173,24 @@ def _kept(cursor: duckdb.DuckDBPyConnection, rows: str, bounds: tuple[int, int, 
     return np.array(cursor.execute(counted).fetchall(), dtype=np.float64).reshape(-1, 2).T
 
 
+def _best_limits(cursor: duckdb.DuckDBPyConnection, groups: Mapping[str | None, str]) -> Limits:
+    return find_limits(unit_rows(cursor, groups, people=True), epsilons=PRICES)
+
+
 def _other_limit(table: Table, found: Mapping[str | None, Counts], best: Limits) -> str:
     """The limit with which questions would err less, if it is worth a change."""
-    some = {name: counts for name, counts in found.items() if name is not None} or found
-    ratios = [
-        max(
-            error(size, left, _bounds(table, name)[2], epsilon) / best.least[name, epsilon]
-            for name, (size, left) in some.items()
-        )
-        for epsilon in PRICES
-    ]
-    if min(ratios) <= BETTER * best.ratio:  # at some price the limits are good
+    ratios: dict[float, float] = {}  # by price
+    for asked, least in best.least.items():
+        size, left = found[asked.column]
+        of_counts, of_means = error(size, left, _bounds(table, asked.column)[2], asked.epsilon)
+        ratio = (of_counts + asked.width * of_means) / least
+        ratios[asked.epsilon] = max(ratio, ratios.get(asked.epsilon, 1.0))
+    if min(ratios.values()) <= BETTER * best.ratio:  # at some price the limits are good
         return ""
     limit = "max_groups = 1, max_rows_per_group = 1" if best.max_rows == 1 else f"max_rows = {best.max_rows}"
     return (
         f"limits: write {limit} instead of {_written(table)}. Then {best.first}. With the declared limits, the error is"
-        f" up to {max(ratios):.2g} times what it could be"
+        f" up to {max(ratios.values()):.2g} times what it could be"
     )
 
 

@@ -16,12 +16,15 @@ ENDINGS = {
     ".duckdb": "duckdb", ".db": "duckdb", ".sqlite": "sqlite", ".sqlite3": "sqlite", ".db3": "sqlite",
     ".sas7bdat": "sas", ".xpt": "sas", ".sav": "spss", ".zsav": "spss", ".por": "spss", ".dta": "stata",
 }  # fmt: skip
+ARCHIVES = (".zip", ".7z", ".rar", ".tar", ".tar.gz", ".tgz", ".bz2", ".xz", ".zst")
 MANY = ("csv", "parquet")  # kinds that may be a folder or a pattern
 SQLITE = b"SQLite format 3\0"
 
 
 def kind_of(path: Path) -> str | None:
-    """By its ending; of a folder or a pattern by the files there. None if that says nothing."""
+    """By its ending; of a folder or a pattern by the files there. None if that says nothing.
+
+    Raises InvalidInputError for an archive, and for a folder with files of two kinds."""
     if not path.is_file():
         found = {kind for kind in MANY if find(path, kind)}
         if len(found) > 1:
@@ -32,6 +35,10 @@ def kind_of(path: Path) -> str | None:
             )
         if found or path.is_dir():
             return next(iter(found), "parquet")
+    if path.name.lower().endswith(ARCHIVES):
+        raise InvalidInputError(
+            f"{show(path.name)} is packed", "unpack it, and name the file with the table", "wrong-ending"
+        )
     kind = ENDINGS.get(_ending(path))
     if kind == "duckdb" and path.is_file():  # both kinds of database are called .db
         with path.open("rb") as file:

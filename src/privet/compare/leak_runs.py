@@ -8,17 +8,19 @@ the two differ in what it promises.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
+from privet.attacks.proofs.work import STOPPED
 from privet.core.accountant import Budget
 from privet.core.claim import claim
 from privet.core.laws import DiscreteLaplace, Law
 from privet.core.mechanisms import gaussian_for_rho, laplace_for
+from privet.errors import InvalidInputError
 from privet.interpret import group_delta
 from privet.noise.fast import sampler
 from privet.stats.binomial import share
@@ -35,6 +37,7 @@ WATCHED = 100  # people inside a release who are tested, and as many outside
 MOST_PEOPLE = 200  # in a release of subset sums
 ANSWERS = 2  # subset sums a person
 TINY = 1e-9
+FEWEST_RUNS = 40
 UP = 1 + 1e-12  # bounds are rounded up
 BEYOND = 2.0  # standard deviations of a mean over runs, either side
 
@@ -92,9 +95,10 @@ def _corners(price: Price, steps: int) -> list[tuple[float, float]]:
 
 def membership(
     values: LeakValues, laws: list[Law | None], runs: int, seed: int, progress: Progress | None
-) -> list[Interval]:
-    """The AUC at each law. Some people are the attacker's reference. Of the others each run publishes the sums of all
-    but a third of the pool, which is everybody if they are few: who of the pool is in is drawn anew."""
+) -> tuple[list[Interval], int]:
+    """The AUC at each law, and by how many runs. Some people are the attacker's reference. Of the others each run
+    publishes the sums of all but a third of the pool, which is everybody if they are few: who of the pool is in is
+    drawn anew."""
     random = np.random.default_rng((seed, 1))  # other draws than those of made people
     people = values.steps[random.permutation(values.people)]
     known, rest = people[: reference(values)].astype(np.float64), people[reference(values) :]
@@ -103,17 +107,28 @@ def membership(
     always, watched = rest[POOL:].sum(axis=0), min(WATCHED, left_out)
     attacks = [_Test(known, inside, deviation(law)) for law in laws]
     scores: list[list[Floats]] = [[] for _ in laws]
-    for run in range(runs):
-        if progress is not None:
-            progress("attacking releases", run, runs)
+    for _ in _until_stopped(runs, progress):
         drawn = pool[random.permutation(len(pool))]
         sums = always + drawn[left_out:].sum(axis=0)
         tested = np.concatenate([drawn[-watched:], drawn[:watched]]).astype(np.float64)
         for law, attack, found in zip(laws, attacks, scores, strict=True):
             found.append(attack.scores((sums + _noise(law, len(sums))) / inside, tested))
-    names = np.repeat(np.arange(runs), watched)
+    names = np.repeat(np.arange(len(scores[0])), watched)
     tables = [np.stack(found) for found in scores]
-    return [roc(table[:, :watched].ravel(), table[:, watched:].ravel(), runs=(names, names)).auc for table in tables]
+    areas = [roc(table[:, :watched].ravel(), table[:, watched:].ravel(), runs=(names, names)).auc for table in tables]
+    return areas, len(scores[0])
+
+
+def _until_stopped(runs: int, progress: Progress | None) -> Iterator[None]:
+    """One step for each run. Whoever stops the attack has fewer, but enough for an interval."""
+    for run in range(runs):
+        if STOPPED.is_set():
+            if run < FEWEST_RUNS:
+                raise InvalidInputError(f"stopped after {run} runs", f"let it make {FEWEST_RUNS} or more", "stopped")
+            return
+        if progress is not None:
+            progress("attacking releases", run, runs)
+        yield
 
 
 def reference(values: LeakValues) -> int:
@@ -149,16 +164,14 @@ class _Test:
 
 def subsets(
     values: LeakValues, laws: list[Law | None], runs: int, seed: int, progress: Progress | None
-) -> list[Interval]:
-    """The share of secrets that is right: each run publishes sums of the secret over random halves of some people, and
-    the best linear decoder guesses everybody's."""
+) -> tuple[list[Interval], int]:
+    """The share of secrets that is right, and by how many runs: each publishes sums of the secret over random halves of
+    some people, and the best linear decoder guesses everybody's."""
     random = np.random.default_rng((seed, 2))
     people = min(values.people, MOST_PEOPLE)
     secrets, rate = values.steps[:, 0], float(values.steps[:, 0].mean())
     right: list[list[int]] = [[] for _ in laws]
-    for run in range(runs):
-        if progress is not None:
-            progress("attacking releases", run, runs)
+    for _ in _until_stopped(runs, progress):
         some = secrets[random.choice(values.people, people, replace=False)]
         rows = random.integers(0, 2, (ANSWERS * people, people))
         sums = rows @ some
@@ -168,7 +181,7 @@ def subsets(
             weights = sizes / (sizes**2 + deviation(law) ** 2 / max(rate * (1 - rate), 1e-9) + 1e-9)
             guess = rate + across.T @ (weights * (left.T @ (answers - rate * rows.sum(axis=1))))
             found.append(int(((guess > 0.5) == some).sum()))
-    return [_share(np.array(found), people) for found in right]
+    return [_share(np.array(found), people) for found in right], len(right[0])
 
 
 def subset_tops(values: LeakValues) -> tuple[int, ...]:

@@ -19,6 +19,7 @@ import numpy as np
 from privet.attacks.finding import Findings
 from privet.compare.leak_findings import WORDS, Leak, Level, findings_of
 from privet.compare.leak_runs import (
+    FEWEST_RUNS,
     MOST_PEOPLE,
     LeakValues,
     Price,
@@ -41,7 +42,7 @@ from privet.records import microdata
 Column = str | tuple[str, object, object]  # a yes or no, or (name, lowest, highest)
 YES, NO = {"1", "true", "yes", "1.0"}, {"0", "false", "no", "0.0"}
 FINE = 1000  # steps from the lowest to the highest number
-FEWEST_PEOPLE, MOST_COLUMNS, FEWEST_RUNS = 40, 500, 40
+FEWEST_PEOPLE, MOST_COLUMNS = 40, 500
 MOST_MADE = 10**7
 
 
@@ -80,7 +81,7 @@ def _measured(
     whole_table = attack == "membership"
     tops = values.tops if whole_table else subset_tops(values)
     laws = [law_for(price, tops) for price in prices]
-    found = (membership if whole_table else subsets)(values, [*laws, None], *how)
+    found, runs = (membership if whole_table else subsets)(values, [*laws, None], *how)
     inside = members(values) if whole_table else min(values.people, MOST_PEOPLE)
     counted = inside if whole_table else inside // 2
     return Leak(
@@ -94,7 +95,7 @@ def _measured(
         rate=float(values.steps[:, 0].mean()),
         inside=inside,
         counted=counted,
-        runs=how[0],
+        runs=runs,
     )
 
 

@@ -34,7 +34,16 @@ from privet.sources.profile import ColumnFacts, facts
 from privet.sources.relation import FIRST, FLOATS, TEXT, WHOLE, Raw, quoted, text, unreadable
 from privet.sources.scratch import Scratch
 from privet.sources.sniff import check_there, codebook, doubts, guess, schema
-from privet.sources.unit_draft import Limits, constant_columns, find_limits, find_unit
+from privet.sources.unit_draft import (
+    WIDTHS,
+    Limits,
+    UnitRows,
+    constant_columns,
+    find_limits,
+    find_unit,
+    unit_rows,
+    width_in_means,
+)
 
 LARGEST_WHOLE = 10**18
 KNOWN = {"age": (0, 120), "minute": (0, 59), "hour": (0, 23), "month": (1, 12), "week": (1, 53), "day": (1, 31)}
@@ -92,7 +101,7 @@ class DraftTable:
         widths = [max(len(row[place]) for row in rows) for place in (0, 1)]
         lines = [f"{row[0]:<{widths[0]}}  {row[1]:<{widths[1]}}  {row[2]}" for row in rows]
         head = [f"{self.proposed.name}: {unit} ({self.notes['unit']})", *(f"check: {one}" for one in self.remarks)]
-        return "\n".join(head + ([] if self.limits is None else told(self.limits)) + lines)
+        return "\n".join([*head, *([] if self.limits is None else self.limits.lines()), *lines])
 
 
 def describe(
@@ -106,8 +115,9 @@ def describe(
 ) -> DraftTable:
     """Draft a declaration of a file. The options are those of a source, such as kind, delimiter, sheet or table.
 
-    `unit` is the column that names a person; without it, one is proposed whose name says so. Limits and ranges are
-    those with which a first count and mean err least at `epsilon`; without it, between 0.1 and 1. Of a table that is
+    `unit` is the column that names a person; without it, one is proposed whose name says so. Limits are
+    fair to all useful first counts and means at `epsilon`, without it between 0.1 and 1, and ranges are those with
+    which a mean errs least. Of a table that is
     `public`, which everybody may read, all texts are listed."""
     epsilons = EPSILONS if epsilon is None else (float(positive(epsilon, "epsilon")),)
     full = Path(os.path.abspath(path))  # noqa: PTH100  resolve() would follow links
@@ -173,7 +183,7 @@ def _draft(connection: duckdb.DuckDBPyConnection, source: Source, path: Path, na
     (rows,) = connection.execute(f"SELECT count(*) FROM {raw.relation}").fetchall()[0]  # noqa: S608
     unit, remark = (unit, "") if unit is not None else find_unit(known, rows)
     remarks += (remark,) if remark else ()
-    limits = find_limits(connection, _groups(known, raw, unit), people=unit is not None, epsilons=wish.epsilons)
+    limits = _fair_limits(unit_rows(connection, _groups(known, raw, unit), people=unit is not None), known, wish)
     kinds = {column: _kind(column, raw.types[column], known[column], limits.noise, wish.epsilons) for column in first}
     kinds |= labels
     constant = set() if unit is None or limits.once else _constant(connection, raw, unit, kinds)
@@ -184,6 +194,15 @@ def _draft(connection: duckdb.DuckDBPyConnection, source: Source, path: Path, na
     table = draft(unit=unit, columns=kinds, writing=writing, missing=missing, **with_limits(_limits(limits)))
     notes = _column_notes(known, kinds, CHECKS) | _unit_notes(unit, limits)
     return DraftTable(proposed=table, notes=notes, left_out=left_out, limits=limits, remarks=remarks)
+
+
+def _fair_limits(counted: UnitRows, known: Mapping[str, ColumnFacts], wish: _Wish) -> Limits:
+    """Those that are fair to means of the columns of numbers; their ranges depend on the noise, and so on limits."""
+    noise = find_limits(counted, epsilons=wish.epsilons).noise
+    found = {name: fact.numbers for name, fact in known.items() if fact.numbers is not None}
+    kinds = {name: _number(name, one, noise, wish.epsilons) for name, one in found.items()}
+    widths = [width_in_means(float(kind.high - kind.low), found[name].mean) for name, kind in kinds.items()]
+    return find_limits(counted, epsilons=wish.epsilons, widths=widths or WIDTHS)
 
 
 def _limits(limits: Limits) -> dict[str, int]:
@@ -235,16 +254,6 @@ def _unit_notes(unit: str | None, limits: Limits) -> dict[str, str]:
             " the column that identifies people"
         )
     return notes
-
-
-def told(limits: Limits) -> list[str]:
-    """How many rows of a unit count, and how far a first count is off, for the owner."""
-    if limits.first is None:
-        return []
-    if limits.max_rows > 1:
-        usual = f"19 of 20 units have at most {limits.usual}"
-        return [f"limits: {limits.max_rows} rows of each unit count in all ({usual}); {limits.first}"]
-    return [f"limits: 1 row of each unit counts; {limits.first}"]
 
 
 def _column_notes(
@@ -341,7 +350,7 @@ def _typed(type_: str, fact: ColumnFacts) -> Kind:
             return Boolean()
 
 
-def _number(name: str, found: Numbers, noise: float, epsilons: Sequence[float]) -> Kind:
+def _number(name: str, found: Numbers, noise: float, epsilons: Sequence[float]) -> Integer | Number:
     """Ages, years, and other ranges between marks of a coarse grid."""
     whole = found.places == 0
     for word, (low, high) in KNOWN.items():

@@ -14,7 +14,7 @@ import duckdb
 from privet.catalog.declarations import Source, Table
 from privet.core.schema import Kind
 from privet.sources.delimited import LONGEST, open_text
-from privet.sources.relation import HALF, Raw, wanted
+from privet.sources.relation import HALF, Raw, one_array, wanted
 from privet.sources.rows import as_text, create, insert
 
 
@@ -29,6 +29,7 @@ class Objects:
     def __iter__(self) -> Iterator[dict[str, Any]]:
         first = True
         while line := self._file.readline(LONGEST):
+            self.array |= first and line.lstrip().startswith("[")
             whole = line[-1] in "\r\n" or len(line) < LONGEST
             while not whole and (rest := self._file.readline(LONGEST)):
                 line, whole = "too long", rest[-1] in "\r\n"
@@ -36,7 +37,6 @@ class Objects:
                 yield found
             elif line.strip():
                 self.others += 1
-                self.array |= first and line.lstrip().startswith("[")
             first &= not line.strip()
 
 
@@ -57,8 +57,11 @@ def names_in(path: Path, source: Source) -> tuple[str, ...]:
     """What the objects say anything about, in the order in which it first occurs."""
     found: dict[str, None] = {}
     with open_text(path, source.encoding) as file:
-        for one in Objects(file):
+        objects = Objects(file)
+        for one in objects:
             found.update(dict.fromkeys(one))
+    if objects.array:
+        raise one_array()
     return tuple(found)
 
 

@@ -9,7 +9,8 @@ import gzip
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO
 
@@ -23,6 +24,12 @@ BLOCK = 1 << 20
 SHEET = re.compile(r"xl/worksheets/[^/]+\.(xml|bin)", re.IGNORECASE)
 LAST_CELL = re.compile(rb'(?s:.*)<(?:\w+:)?c\s[^>]*?\br="[A-Z]{1,3}(\d{1,7})"[^>/]*>')
 FAR_COLUMN = re.compile(rb'<(?:\w+:)?c\s[^>]*?\br="([A-Z]{2,3})\d{1,7}"[^>/]*>')  # of cells with something in them
+OPEN_SHEETS = "content.xml"  # of an OpenDocument file: all of its sheets
+OPEN_TAG = re.compile(
+    rb"""<(/?)table:(table|table-row|table-cell|covered-table-cell)(?=[\s/>])((?:[^<>"']|"[^"]*"|'[^']*')*+)>"""
+)
+REPEATED = re.compile(rb"""\btable:number-(?:columns|rows)-repeated=["'](\d{1,9})["']""")
+LONGEST_CELL = 2**24
 SIZE_RECORD = b"\x94\x01\x10"  # of a binary sheet: first and last row, first and last column
 
 
@@ -94,21 +101,30 @@ def _check_entries(path: Path) -> None:
     with zipfile.ZipFile(path) as book:
         for entry in book.infolist():
             entry.file_size = 2**62  # what the archive says of it need not be so
-            sheet, size = SHEET.fullmatch(entry.filename), [1, 1]
-            for block in _blocks(book, entry):
-                growth.counted(block[-BLOCK:])
-                if sheet:
-                    size = [*map(max, size, _size(block, binary=sheet[1].lower() == "bin"))]
-            _check_size(entry.filename, *size)
+            blocks = _counted(book, entry, growth)
+            if entry.filename == OPEN_SHEETS:
+                for rows, columns in _open_sizes(blocks):
+                    _check_size(entry.filename, rows, columns)
+            elif sheet := SHEET.fullmatch(entry.filename):
+                sizes = [_size(block, binary=sheet[1].lower() == "bin") for block in _overlapping(blocks)]
+                _check_size(entry.filename, *map(max, *sizes, (1, 1), (1, 1)))
+            else:
+                deque(blocks, maxlen=0)
 
 
-def _blocks(book: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Iterator[bytes]:
-    """The unpacked bytes. Each block begins with the end of the one before, from its last tag on."""
-    rest = b""
+def _counted(book: zipfile.ZipFile, entry: zipfile.ZipInfo, growth: _Growth) -> Iterator[bytes]:
+    """The unpacked bytes, as long as they are not too many."""
     with book.open(entry) as file:
         while block := file.read(BLOCK):
-            yield rest + block
-            rest = block[-1000:][block[-1000:].rfind(b"<") :] if b"<" in block[-1000:] else b""
+            yield growth.counted(block)
+
+
+def _overlapping(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """Each block begins with the end of the one before, from its last tag on."""
+    rest = b""
+    for block in blocks:
+        yield rest + block
+        rest = block[-1000:][block[-1000:].rfind(b"<") :] if b"<" in block[-1000:] else b""
 
 
 def _size(block: bytes, *, binary: bool) -> tuple[int, int]:
@@ -120,6 +136,47 @@ def _size(block: bytes, *, binary: bool) -> tuple[int, int]:
     last = LAST_CELL.match(block)
     columns = set(FAR_COLUMN.findall(block))
     return int(last[1]) if last else 1, max(map(_number, columns), default=26)
+
+
+def _open_sizes(blocks: Iterable[bytes]) -> Iterator[tuple[int, int]]:
+    """Of the sheets of an OpenDocument file, row by row: the last row and the last column in which something stands,
+    as far as is known. Rows and cells that are alike stand there once, with their number."""
+    above = rows = columns = before = last = times = 0
+    for closes, name, said in _open_tags(blocks):
+        if name == b"table":
+            above = rows = columns = 0
+        elif name == b"table-row" and not closes:
+            before, last, times = 0, 0, _times(said)
+        elif name != b"table-row" and not closes:
+            before += _times(said)
+            if b"office:" in said or b"formula=" in said or not said.endswith(b"/"):
+                last = before
+        if name == b"table-row" and (closes or said.endswith(b"/")):
+            above += times
+            rows, columns = above if last else rows, max(columns, last)
+            yield rows, columns
+
+
+def _open_tags(blocks: Iterable[bytes]) -> Iterator[tuple[bytes, bytes, bytes]]:
+    """The tags of sheets, rows and cells, and what they say."""
+    rest = b""
+    for block in blocks:
+        rest += block
+        end = 0
+        for tag in OPEN_TAG.finditer(rest):
+            end = tag.end()
+            yield tag[1], tag[2], tag[3]
+        begun = rest.rfind(b"<", end)
+        rest = rest[begun:] if begun >= 0 else b""
+        if len(rest) > LONGEST_CELL:
+            raise InvalidInputError(
+                f"a cell has more than {LONGEST_CELL:,} bytes", "shorten it, or save the sheet as CSV", "too-large"
+            )
+
+
+def _times(said: bytes) -> int:
+    found = REPEATED.search(said)
+    return int(found[1]) if found else 1
 
 
 def _number(letters: bytes) -> int:

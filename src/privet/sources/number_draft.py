@@ -22,6 +22,7 @@ SOME_TIME = (dt.datetime(2000, 1, 1), dt.datetime(2029, 12, 31, 23, 59, 59))  # 
 ENOUGH = 5  # rows that have a code
 SMALL, MOST_BELOW = -6, 5  # codes that could be scores; more than so many codes below 0 are none
 APART = 2  # how many times as large as all other values a code is
+LARGEST = 1e150  # numbers count as no larger, so that sums and squares of them are finite
 MOST_CODE = 50  # whole numbers from 1 to so many may be codes: there is none for 0
 FINEST = 6  # decimals
 OUTSIDE = (0.0, 0.001, 0.005, 0.01)  # shares of the values that a range may leave out at each end
@@ -50,6 +51,7 @@ class Numbers:
 
     low: float
     high: float
+    mean: float
     places: int | None
     ranges: tuple[Range, ...]
     codes: tuple[int, ...] = ()
@@ -58,19 +60,21 @@ class Numbers:
 def numbers(connection: duckdb.DuckDBPyConnection, select: str) -> Numbers | None:
     """What can be said of the numbers v, each in n rows, that a statement selects; None if there are none."""
     connection.execute(
-        f"CREATE OR REPLACE TEMP TABLE {NUMBERS} AS SELECT v, sum(n)::BIGINT AS n FROM ({select}) "
-        "WHERE isfinite(v) GROUP BY v"
+        f"CREATE OR REPLACE TEMP TABLE {NUMBERS} AS SELECT least(greatest(v, -{LARGEST}), {LARGEST}) AS v, "
+        f"sum(n)::BIGINT AS n FROM ({select}) WHERE isfinite(v) GROUP BY 1"
     )
     codes = _codes(connection)
     if codes:
         connection.execute(f"DELETE FROM {NUMBERS} WHERE v IN ({', '.join(map(str, codes))})")
-    low, high, places = connection.execute(f"SELECT min(v), max(v), max({_places('v')}) FROM {NUMBERS}").fetchall()[0]
+    said = f"SELECT min(v), max(v), sum(v * n) / sum(n), max({_places('v')}) FROM {NUMBERS}"
+    low, high, mean, places = connection.execute(said).fetchall()[0]
     if low is None:
         return None
     whole = places == 0
     return Numbers(
         low=low,
         high=high,
+        mean=mean,
         places=None if places > FINEST else places,
         ranges=_ranges(connection, whole=whole),
         codes=codes,

@@ -335,11 +335,7 @@ def check_complete(raw: Raw) -> None:
             "unclosed-quote",
         )
     if raw.array:
-        raise InvalidInputError(
-            "the file is one JSON array, and only JSON lines are read: an object in each line",
-            "write it anew, for example with jq -c '.[]' FILE > data.jsonl",
-            "unsupported-format",
-        )
+        raise one_array()
     if raw.absent:
         raise wrong(
             raw.absent[0],
@@ -347,6 +343,23 @@ def check_complete(raw: Raw) -> None:
             "check the name; each line must be one JSON object",
             "unknown-column",
         )
+
+
+def odd_rows(kind: str, ragged: int) -> str:
+    """What to tell the owner of rows, or lines, that do not fit; nothing where all do."""
+    if not ragged:
+        return ""
+    if kind == "json":
+        return f"{'1 line is' if ragged == 1 else f'{ragged:,} lines are'} no JSON object, and so no row"
+    return f"{'1 row has' if ragged == 1 else f'{ragged:,} rows have'} more or fewer fields than the header"
+
+
+def one_array() -> InvalidInputError:
+    return InvalidInputError(
+        "the file is one JSON array, and only JSON lines are read: an object in each line",
+        "write it anew, for example with jq -c '.[]' FILE > data.jsonl",
+        "unsupported-format",
+    )
 
 
 def extra(module: str, what: str) -> Any:

@@ -21,7 +21,7 @@ from privet.sources.delimited import files_at, header, open_records, open_text
 from privet.sources.excel import read_sheet
 from privet.sources.files import PATTERN, open_in_place
 from privet.sources.limits import check_file
-from privet.sources.relation import NUMBER_TEXT, described
+from privet.sources.relation import NUMBER_TEXT, described, odd_rows
 from privet.spelling import did_you_mean
 
 DELIMITERS = ",;\t|"
@@ -152,11 +152,9 @@ def _delimiter(path: Path, source: Source) -> str:
 def doubts(path: Path, source: Source, ragged: int) -> tuple[str, ...]:
     """Signs that a file is read wrong: one column that another delimiter would divide, or so many rows that do not fit
     the header."""
-    if source.kind == "json" and ragged:
-        many = "1 line is" if ragged == 1 else f"{ragged:,} lines are"
-        return (f"{many} no JSON object, and so no row",)
+    odd = odd_rows(source.kind, ragged)
     if source.kind != "csv":
-        return ()
+        return (odd,) if odd else ()
     with open_text(path, source.encoding) as file:
         records = open_records(file, source)
         names = header(records, source)
@@ -170,9 +168,9 @@ def doubts(path: Path, source: Source, ragged: int) -> tuple[str, ...]:
             )
     if not ragged:
         return ()
-    other, many = _delimiter(path, source), "1 row has" if ragged == 1 else f"{ragged:,} rows have"
+    other = _delimiter(path, source)
     first = f"give --delimiter {other!r}, or look" if other != source.delimiter else "look"
     return (
-        f"{many} more or fewer fields than the header, which has {len(names)}: {first} for texts with a delimiter"
+        f"{odd}, which has {len(names)}: {first} for texts with a delimiter"
         " or a line break that are not in quotes, and for numbers with a decimal comma that are not",
     )

@@ -1,8 +1,9 @@
 """What a draft says of the unit: which column names a person, which columns are the same in all rows of one, and how
 many rows of one should count.
 
-The limits are those with which a first count and mean by group err least, by what the file has: rows that are left out
-on one hand, noise on the other. All of it is counted in the data and is for the owner alone.
+The limits are fair to all useful first questions at once, a count and a mean by group: rows that are left out on one
+hand, noise on the other. The question that they serve worst, beside its own best limits, is served as well as possible.
+All of it is counted in the data and is for the owner alone.
 """
 # ruff: noqa: S608  every name in a statement is quoted or generated here
 
@@ -37,7 +38,12 @@ LIMITS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 60, 80, 100, 150,
 MOST_COLUMNS, MOST_ROWS, MOST_LIMIT = 6, 1_000_000, LIMITS[-1]
 ENOUGH = 20  # people with several rows, or nothing is said of what is constant
 RELATIVE = 0.75  # of the noise of a mean: its two sums have as much noise each, and it lies between their ends
-SPREAD = 2 * RELATIVE  # as a share of the mean itself: a range is about twice as wide as a mean is large
+WORST = 0.5  # of a range is what a mean is off where there is noise alone
+WIDTHS = (0.5, 2.0)  # of ranges, in means, where no column says which
+NARROWEST, WIDEST = 0.1, 20.0  # of those that columns say
+USEFUL = 0.5  # of the numbers is what a first question may be off; limits need not be fair to any other
+FAIR = 1.5  # times the least error
+AS_GOOD = 1.05  # times the worst ratio: then the lower limit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +65,16 @@ class Grouped:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class First:
+    """A first question: a count and a mean by a column, at an epsilon. The range of the numbers is `width` times as
+    wide as their mean is large."""
+
+    column: str | None
+    epsilon: float
+    width: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """`max_rows` rows of a unit count; 1 where each value of the unit occurs once. `usual` is the number of rows that
     19 of 20 units have at most."""
@@ -67,14 +83,36 @@ class Limits:
     once: bool = True
     usual: int = 1
     first: Grouped | None = None
-    least: Mapping[tuple[str | None, float], float] = field(default_factory=dict)  # error by column and epsilon
-    ratio: float = 1.0  # how many times as large the error is, at worst
+    least: Mapping[First, float] = field(default_factory=dict)  # error of each useful question with its own best limit
+    ratio: float = 1.0  # how many times that its error is, at worst
+    served_worst: First | None = None
 
     @property
     def noise(self) -> float:
         """Of a mean by group beside a count, at epsilon 1, as a share of the width of its range."""
         size = 0.0 if self.first is None else self.first.size * (1 - self.first.left_out)
         return 2 * RELATIVE * self.max_rows / max(size, 1)
+
+    def lines(self) -> list[str]:
+        """How many rows of a unit count, and how far a first count is off, for the owner."""
+        if self.first is None:
+            return []
+        usual = f"19 of 20 units have at most {self.usual}"
+        many = f"{self.max_rows} rows of each unit count in all ({usual})"
+        said = many if self.max_rows > 1 else "1 row of each unit counts"
+        return [f"limits: {said}; {self.first}", *self._unfair()]
+
+    def _unfair(self) -> list[str]:
+        """What to say where no limit is good for all first questions."""
+        worst = self.served_worst
+        if worst is None or self.ratio <= FAIR:
+            return []
+        by = "" if worst.column is None else f" by {show(worst.column)}"
+        return [
+            f"check: no limit is within {FAIR} times the least error for all first questions: one{by} at epsilon"
+            f" {worst.epsilon:g} errs about {self.ratio:.2g} times as much as with a limit of its own. If you know the"
+            " price of a question, draft with --epsilon"
+        ]
 
 
 # Who is the unit
@@ -145,37 +183,65 @@ Rows = Mapping[str | None, str]  # column by which rows are grouped, or None -> 
 Counts = npt.NDArray[np.float64]
 
 
-def find_limits(
-    connection: duckdb.DuckDBPyConnection, rows: Rows, *, people: bool, epsilons: Sequence[float] = EPSILONS
-) -> Limits:
-    """The limit with which a first count and mean by any of the groups, at any of the epsilons, is nowhere much worse
-    than with the best one for that. Without `people` each row is a unit."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnitRows:
+    """Of each column that groups: how many rows of each group count with each limit of all rows of a unit."""
+
+    tables: Mapping[str | None, Counts]  # [group, limit]
+    most: int = 1
+    usual: int = 1
+    people: bool = True
+
+
+def unit_rows(connection: duckdb.DuckDBPyConnection, rows: Rows, *, people: bool) -> UnitRows:
+    """Counts them, of many rows in a part of the units. Without `people` each row is a unit."""
     name, one = next(iter(rows.items()))
     if not people:
-        return Limits(first=_grouped(name, kept(connection, one, rows_are_units=True), 1, epsilons))
+        return UnitRows(tables={name: kept(connection, one, rows_are_units=True)}, people=False)
     sizes = f"SELECT count(*) AS n FROM ({one}) WHERE u IS NOT NULL GROUP BY u"
     facts = f"SELECT sum(n), max(n), quantile_disc(n, 0.95) FROM ({sizes})"
     number, most, usual = connection.execute(facts).fetchall()[0]
     if number is None:
-        return Limits()
+        return UnitRows(tables={})
     part = number // MOST_ROWS + 1
     some = {name: sql for name, sql in rows.items() if name is not None} or rows
     tables = {name: part * kept(connection, sampled(sql, part)) for name, sql in list(some.items())[:MOST_COLUMNS]}
-    limits = [limit for limit in LIMITS if limit < most] + [min(most, MOST_LIMIT)]
-    errors = {
-        (name, epsilon): np.array([error(table[:, -1], table[:, limit], limit, epsilon) for limit in limits])
-        for (name, table), epsilon in product(tables.items(), epsilons)
-    }
-    worst = np.array([one / one.min() for one in errors.values()]).max(axis=0)
-    limit, name = limits[int(worst.argmin())], next(iter(tables))
+    return UnitRows(tables=tables, most=most, usual=usual)
+
+
+def find_limits(counted: UnitRows, *, epsilons: Sequence[float] = EPSILONS, widths: Iterable[float] = WIDTHS) -> Limits:
+    """The limit with which no useful first question errs much more than with the best limit for it alone: by any of the
+    columns, at any of the epsilons, about numbers with ranges of any of the widths."""
+    if not counted.people or not any(map(len, counted.tables.values())):  # nobody, or nobody in the part that is read
+        first = next((_grouped(*one, 1, epsilons) for one in counted.tables.items()), None)
+        return Limits(once=counted.most == 1, usual=counted.usual, first=first)
+    limits = [limit for limit in LIMITS if limit < counted.most] + [min(counted.most, MOST_LIMIT)]
+    errors: dict[First, Counts] = {}
+    for (name, table), epsilon in product(counted.tables.items(), epsilons):
+        of_counts, of_means = np.array([error(table[:, -1], table[:, one], one, epsilon) for one in limits]).T
+        for width in sorted(set(widths)):
+            errors[First(column=name, epsilon=epsilon, width=width)] = of_counts + width * of_means
+    least = {asked: float(one.min()) for asked, one in errors.items()}
+    bound = max(USEFUL, *least.values()) if min(least.values()) > USEFUL else USEFUL
+    least = {asked: one for asked, one in least.items() if one <= bound}
+    ratios = np.array([errors[asked] / one for asked, one in least.items()])
+    worst = ratios.max(axis=0)
+    place = int((worst <= AS_GOOD * worst.min()).argmax())
+    name = next(iter(counted.tables))
     return Limits(
-        max_rows=limit,
-        once=most == 1,
-        usual=usual,
-        first=_grouped(name, tables[name], limit, epsilons),
-        least={where: float(one.min()) for where, one in errors.items()},
-        ratio=float(worst.min()),
+        max_rows=limits[place],
+        once=counted.most == 1,
+        usual=counted.usual,
+        first=_grouped(name, counted.tables[name], limits[place], epsilons),
+        least=least,
+        ratio=float(worst[place]),
+        served_worst=list(least)[int(ratios[:, place].argmax())],
     )
+
+
+def width_in_means(width: float, mean: float) -> float:
+    """How many times as wide a range is as the mean in it is large."""
+    return round(float(np.clip(width / max(abs(mean), width / WIDEST), NARROWEST, WIDEST)), 1) if width else NARROWEST
 
 
 def sampled(rows: str, part: int) -> str:
@@ -208,12 +274,13 @@ def placed(rows: str, groups: int | None = None, in_group: int | None = None) ->
     return f"SELECT g, CASE WHEN w THEN {place} END AS place FROM (SELECT *, {within} AS w FROM ({turns}))"
 
 
-def error(size: Counts, left: Counts, reach: int, epsilon: float) -> float:
-    """Of a count and a mean by group that share a price: the expected error, as a share of the numbers, of all groups
-    together. So many rows of a group are there, so many are left; a unit moves the numbers by `reach` rows."""
-    noise = reach / (epsilon / 2)
-    mean = np.minimum(SPREAD * noise / np.maximum(left, 1), 1)
-    return float((_off(size - left, noise).sum() + (mean * size).sum()) / max(size.sum(), 1))
+def error(size: Counts, left: Counts, reach: int, epsilon: float) -> tuple[float, float]:
+    """Of a count and a mean by group that share a price: the expected error of the counts as a share of the numbers of
+    all groups together, and that of the means as a share of a range. So many rows of a group are there, so many are
+    left; a unit moves the numbers by `reach` rows."""
+    noise, rows = reach / (epsilon / 2), max(size.sum(), 1)
+    mean = np.minimum(RELATIVE * noise / np.maximum(left, 1), WORST)
+    return float(_off(size - left, noise).sum() / rows), float((mean * size).sum() / rows)
 
 
 def _off(lost: Counts, noise: float) -> Counts:

@@ -17,6 +17,7 @@ ELSEWHERE = {  # as vault.toml, the command line or other libraries say it
     "rows_are_units": "unit=None (each row is one person)",
     "id": 'unit="patient_id"', "user": 'unit="patient_id"', "unit_column": 'unit="patient_id"',
     "privacy_unit": 'unit="patient_id"', "eps": "epsilon", "user_id": 'unit="patient_id"',
+    "path": "data", "file": "data", "filename": "data", "source": "data", "df": "data",
     "sep": "delimiter", "separator": "delimiter", "skiprows": "skip", "na_values": "missing",
 }  # fmt: skip
 

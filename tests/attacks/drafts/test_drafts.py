@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
@@ -294,6 +295,7 @@ QUESTIONS: list[tuple[Rows, str]] = [
     ([["Tongue", "n"], ["Dutch", 4], ["Frisian", 5], ["Total", 7]], "can one person count in several"),
     ([["Ward", "n"], ["A", 4], ["B", 5], ["Elsewhere", 9]], "is 'Elsewhere' the total"),
     ([["no", "Ward", "n"], [11, "A", 4], [12, "B", 5]], "column A only codes"),
+    ([["Site", "Cases", "n"], ["A1", "1-4", 40], ["B2", "5-9", 50]], "texts in column A only codes"),
     ([["sex", "n"], ["F", 4], ["M", "c"]], "what does 'c' mean"),
     ([["sex", "n"], ["F", "c"], ["M", 4]], "what does 'c' mean"),
     ([["sex", "n"], ["F", 4], ["M", "secret"], ["Total", 9]], "does row 3 belong to the table above it"),
@@ -473,6 +475,15 @@ def test_files_that_are_no_workbook(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(b"PK\xff\xfe nonsense")
         with raises_code(InvalidInputError, f"{code}: {name}"):
             draft_release(tmp_path / name)
+
+
+def test_a_pipe_and_a_field_without_an_end(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.csv")
+    with raises_code(InvalidInputError, "not-a-file: pipe.csv"):
+        draft_release(tmp_path / "pipe.csv")
+    (tmp_path / "open.csv").write_text('a,b\nx,1\n"y,2\n' + "z,3\n" * 50_000)
+    with raises_code(InvalidInputError, "unreadable-file: open.csv … line 3 … 131,072"):
+        draft_release(tmp_path / "open.csv")
 
 
 def test_many_rows_are_refused_with_their_number(tmp_path: Path) -> None:

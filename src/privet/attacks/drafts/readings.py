@@ -11,6 +11,7 @@ from privet.attacks.drafts.label_trees import Node, column_nodes, column_paths, 
 from privet.attacks.drafts.layout import Block
 from privet.attacks.drafts.vocabulary import (
     BELOW,
+    CODE,
     FEMALE,
     MALE,
     Meaning,
@@ -84,9 +85,10 @@ def read_table(block: Block, facts: Facts) -> TableDraft:
     draft = TableDraft(block, facts)
     paths, guessed = column_paths(block)
     for column in block.codes:
-        if any(is_number(cell) or BELOW.fullmatch(str(cell)) for cell in block.number_cells(column)):
-            name = coordinate(0, column)[:-1]
-            draft.asks.append(f"{draft.place}: are the numbers in column {name} only codes for the labels?")
+        numbers = any(is_number(cell) or BELOW.fullmatch(str(cell)) for cell in block.number_cells(column))
+        if numbers or not CODE.search(block.name_of(column)):
+            name, what = coordinate(0, column)[:-1], "numbers" if numbers else "texts"
+            draft.asks.append(f"{draft.place}: are the {what} in column {name} only codes for the labels?")
     if guessed:
         draft.asks.append(f"{draft.place}: does each upper heading cover all columns up to the next heading?")
     draft.times = times_of([*block.title, *(text for path in paths.values() for text in path)])

@@ -20,6 +20,7 @@ LETTERS = frozenset((
     "c", "x", "s", "d", "z", "np", "nd", "na", "n/a", "n.a.", "n.p.", "n.d.", "k.a.", "..c", "conf.", "confidential",
     "suppressed",
 ))  # fmt: skip
+CODE = re.compile(r"code|schl.ssel|(?<![a-z])(ids?|nr|no|key|ags|nuts|iso)(?![a-z])", re.IGNORECASE)  # in a header
 BELOW = re.compile(r"([<≤])\s?(\d+)")
 LONGEST_MARK = 16
 FEWER = re.compile(r"(?:less|fewer|smaller|lower) than (\d+)|(?:below|under) (\d+)|<\s?(\d+)")

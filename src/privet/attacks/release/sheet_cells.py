@@ -17,7 +17,7 @@ from python_calamine import CalamineError, CalamineWorkbook, SheetTypeEnum, Shee
 from privet.attacks.release.workbook_xml import check_reach, has_cells, look_of
 from privet.core.rational import show
 from privet.errors import InvalidInputError
-from privet.sources.limits import check_book
+from privet.sources.limits import check_book, check_file
 from privet.sources.rows import as_text
 
 Cell = str | Decimal
@@ -84,15 +84,24 @@ def csv_rows(path: Path, delimiter: object) -> list[list[str]]:
         raise InvalidInputError(
             f"delimiter is {show(delimiter)}", 'write one character, such as delimiter = ";"', "wrong-type"
         )
+    check_file(path)
+    rows, width, begun = list[list[str]](), 0, 1
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            rows, width = list[list[str]](), 0
-            for row in csv.reader(file, delimiter=delimiter):
+            reader = csv.reader(file, delimiter=delimiter)
+            for row in reader:
                 rows.append(row)
-                width = max(width, len(row))
+                width, begun = max(width, len(row)), reader.line_num + 1
                 check_reach(path.name, len(rows), width)
             return rows
-    except (OSError, UnicodeDecodeError, csv.Error):
+    except csv.Error:
+        raise InvalidInputError(
+            f"{path.name}: the record that begins in line {begun:,} has a field of more than"
+            f" {csv.field_size_limit():,} characters",
+            "close its quotes, or shorten it",
+            "unreadable-file",
+        ) from None
+    except (OSError, UnicodeDecodeError):
         raise InvalidInputError(
             f"{path.name} cannot be read", "check that the file is there, as CSV in UTF-8", "unreadable-file"
         ) from None
