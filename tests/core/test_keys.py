@@ -350,7 +350,8 @@ def test_people_of_the_rest_are_paid_for_once(mine: tuple[str, ...], groups: int
     """What shown keys have is known from their choice; one more number, of the rest alone, moves by 1."""
     limits = Bounds(groups=groups, rows=3, neighbors=Neighbors.ADD_REMOVE)
     read = outline(plan((CITY,), Aggregate(name="p", function=Function.COUNT_DISTINCT), other="rest"), KINDS, limits)
-    ((_, asked),) = WAYS[way](read)
+    ((_, priced),) = WAYS[way](read)
+    asked = priced()
     of_rest, keys = asked.parts
     assert (of_rest.measure.rest, of_rest.sensitivity) == (True, Sensitivity(l1=1, l2_squared=1, linf=1, touched=1))
     assert (asked.loss.epsilon, asked.loss.delta) == (2, F(1, 50))
@@ -371,7 +372,8 @@ def test_people_of_the_rest_are_paid_for_once(mine: tuple[str, ...], groups: int
 def test_keys_and_counts_together_cost_the_sum(mine: tuple[str, ...], groups: int, way: str, other: str | None) -> None:
     """The second phase sees which keys were shown. Everything that is published, against the whole charge."""
     limits = Bounds(groups=groups, rows=2, neighbors=Neighbors.ADD_REMOVE)
-    ((_, asked),) = WAYS[way](outline(plan((CITY,), N, other=other), KINDS, limits))
+    ((_, priced),) = WAYS[way](outline(plan((CITY,), N, other=other), KINDS, limits))
+    asked = priced()
     _, threshold = asked.parts[0], asked.parts[1].threshold
     assert threshold is not None
     assert (asked.loss.epsilon, asked.loss.delta) == (2, F(2, 100))
@@ -388,7 +390,8 @@ def test_keys_and_counts_together_cost_the_sum(mine: tuple[str, ...], groups: in
 def test_keys_and_gaussian_counts_together_cost_the_sum(mine: tuple[str, ...]) -> None:
     limits = Bounds(groups=2, rows=1, neighbors=Neighbors.ADD_REMOVE)
     read = outline(plan((CITY,), N, other="elsewhere"), KINDS, limits)
-    ((_, asked),) = _gaussian(read, F(3), F(1, 20))  # with Laplace noise on keys
+    ((_, priced),) = _gaussian(read, F(3), F(1, 20))  # with Laplace noise on keys
+    asked = priced()
     assert isinstance(asked.parts[0].law, DiscreteGaussian)
     assert (asked.loss.epsilon, asked.loss.delta) == (3, F(1, 20))
     assert asked.parts[1].threshold is not None

@@ -31,11 +31,14 @@ from support.refusals import raises_code
 from privet.core.accountant import Budget
 from privet.core.expression import (
     And,
+    Case,
     Coalesce,
     Column,
+    Expression,
     IsNull,
     Literal,
     Not,
+    Or,
 )
 from privet.core.measures import CHOSEN, FINEST, KEYS, ROWS, WIDEST, End, Measure, Role, Wish, measures_of
 from privet.core.parts import Gauge, Setting, priced, sensitivity_of
@@ -240,6 +243,18 @@ def test_pairs_share_measures_with_other_pairs_where_both_are_always_there() -> 
     assert len(read.measures) == 8  # y may be missing, so x of the pair is not x of the average
     both = replace(known, where=And((Not(IsNull(X)), Not(IsNull(Y)))))
     assert len(outline(both, KINDS, BOUNDS).measures) == 6
+
+
+@pytest.mark.parametrize("lacking", [IsNull(X), Or((IsNull(X), IsNull(Y)))])
+def test_a_branch_for_a_missing_value_is_left_out_only_where_none_can_be_missing(lacking: Expression) -> None:
+    """So the variance of x over the rows that have both shares its sum and count with the pair of x and y."""
+    alone = Case(((lacking, Literal(None)),), X)
+    known = plan(aggregate(Function.COVAR_POP, X, Y, "c"), aggregate(Function.VAR_POP, alone, name="v"))
+    there = replace(known, where=And((Not(IsNull(X)), Not(IsNull(Y)))))
+    values = [measure.value for measure in outline(there, KINDS, BOUNDS).measures]
+    assert len(values) == 5  # x, y, x * y, the count, and the square of x
+    assert not any(isinstance(value, Case) for value in values)
+    assert alone in [measure.value for measure in outline(known, KINDS, BOUNDS).measures]
 
 
 def different(rows: Sequence[int]) -> int:

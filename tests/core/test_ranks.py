@@ -389,11 +389,18 @@ def test_quantiles_of_the_same_numbers_are_published_in_order() -> None:
         quantile("again", "age", F(1, 2)),
     ]
     asked = question(plan((), *made, intervals=False), epsilon=1)
-    drawn = {"n": 100, "top": 3, "low": 30, "cost": -4, "middle": 9, "bottom": 50}
-    (line,) = lines(asked, [[number] for number in drawn.values()], F(95, 100))
+
+    def line_of(top: int, bottom: int) -> dict[str, object]:
+        drawn = {"n": 100, "top": top, "low": 30, "cost": -4, "middle": 9, "bottom": bottom}
+        (line,) = lines(asked, [[number] for number in drawn.values()], F(95, 100))
+        return dict(line)
+
+    line = line_of(top=12, bottom=10)
     values = {name: plain(item) for name, item in line.items()}
     assert values == {"bottom": 9, "low": 9, "again": 30, "middle": 30, "top": 30, "cost": -2, "n": 100}
     assert line["middle"] == Estimate(value=F(30), low=None, high=None)
+    crossed = {name: plain(item) for name, item in line_of(top=3, bottom=50).items()}
+    assert crossed == values | {"bottom": None, "top": None}  # MIN above MAX: both are noise
 
 
 def test_the_engine_chooses_by_these_ranks() -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 import math
+from collections.abc import Iterator
 from fractions import Fraction as F
-from typing import Any
+from typing import Any, cast
 
 import mpmath
 import pytest
@@ -32,7 +33,7 @@ from privet.estimates.calibration import epsilon_of_rho
 from privet.estimates.estimate import lines, plain
 from privet.estimates.moments import Estimate
 from privet.estimates.priced import Outline, Priced, formerly, outline
-from privet.estimates.pricing import SMALLEST, Price, _beside_keys, ask
+from privet.estimates.pricing import SMALLEST, Price, _beside_keys, _cheapest, ask
 from privet.noise.fast import sampler
 
 KINDS: dict[str, Kind] = {
@@ -413,3 +414,20 @@ def test_equal_plans_have_equal_names_and_unequal_ones_never() -> None:
 def test_the_largest_sum_fits_the_engine() -> None:
     """The largest value times 2**40 rows fits 38 digits, which fit 128 bits."""
     assert LIMIT * 2**40 <= 10**38 < 2**127
+
+
+def test_a_way_that_is_refused_leaves_the_others() -> None:
+    """Refused before or while it is priced; a question is refused only if all ways are, for the first reason."""
+
+    def refused(reason: str) -> Any:
+        raise RefusedQueryError(reason, "ask otherwise", "too-large")
+
+    def at_once(reason: str) -> Iterator[tuple[float, Any]]:
+        yield 0.0, refused(reason)
+
+    late = [(1.0, lambda: refused("late"))]
+    taken = [(2.0, lambda: "taken"), (3.0, lambda: "worse")]
+    found: Any = _cheapest([at_once("early"), iter(late), iter(cast(Any, taken))])
+    assert found == (2.0, "taken")
+    with raises_code(RefusedQueryError, "too-large: early"):
+        _cheapest([at_once("early"), iter(late)])

@@ -94,6 +94,33 @@ def test_published_values_and_ends_ascend(drawn: tuple[int, ...]) -> None:
         assert item.high is not None and item.high >= max(ends)  # noqa: PT018
 
 
+ENDS = (of(Function.MIN, "low"), of(Function.MAX, "high"))
+
+
+@pytest.mark.parametrize("intervals", [True, False])
+@pytest.mark.parametrize("others", [(), (MEDIAN,)])
+def test_a_smallest_value_above_the_largest_is_unknown(others: tuple[Aggregate, ...], intervals: bool) -> None:
+    """Nothing is said but the intervals as they were drawn; a quantile between the two is shown, if it is known."""
+    asked = question(plan((key("sex"),), *ENDS, *others, intervals=intervals))
+    ends = () if not others else ([30] * 3, [20] * 3, [35] * 3) if intervals else ([30] * 3,)
+    shown = answer(asked, [40, 20, 40], [20, 40, 40], *ends)
+    assert [(row["low"], row["high"]) for row in shown.rows] == [
+        (None, None), (20, 40), (30, 40) if others else (40, 40)
+    ]  # fmt: skip
+    assert [row.get("m") for row in shown.rows] == [30 if others else None] * 3
+    first = shown.interval()[0]
+    assert (first["low"]["low"], first["low"]["high"]) == ((0, 40) if intervals else (None, None))
+    assert (first["high"]["low"], first["high"]["high"]) == ((20, 120) if intervals else (None, None))
+    assert "or MIN came out above MAX" in str(shown)
+    assert shown.published().rows[0]["low"] is None
+
+
+def test_what_is_made_of_an_unknown_end_is_unknown() -> None:
+    span = plan_of("SELECT MAX(age) - MIN(age) AS span, MIN(age) AS low FROM visits", {"visits": KINDS})
+    crossed, straight = (answer(question(span), *drawn).rows[0]["span"] for drawn in (([40], [20]), ([20], [40])))
+    assert (crossed, straight) == (None, 20)
+
+
 def test_what_is_surer_than_was_paid_for_has_no_interval() -> None:
     shown = answer(question(plan((), MEDIAN)), [50], [40], [60])
     assert shown.interval(SURE)[0]["m"] == shown.interval(HALF)[0]["m"] == {"value": 50, "low": 40, "high": 60}

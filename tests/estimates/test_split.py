@@ -239,7 +239,7 @@ def test_a_way_that_is_refused_does_not_refuse_the_others() -> None:
     variance = Aggregate(name="v", function=Function.VAR_POP, value=Column("cost"))
     read = outline(plan((), variance), KINDS, bounds(groups=1, rows=2, neighbors=Neighbors.REPLACE))
     with raises_code(RefusedQueryError, "too-fine"):
-        list(_gaussian(read, F(1, 1000), F(1, 10**12)))
+        [asked() for _, asked in _gaussian(read, F(1, 1000), F(1, 10**12))]
     asked = ask(read, BUDGET, Price(epsilon="0.001", delta="1e-12"))
     assert asked.parts == ask(read, BUDGET, Price(epsilon="0.001")).parts
     coarse = {"x": Number(0, 10**27, step=1000)}
@@ -311,8 +311,8 @@ def joint_delta(parts: Sequence[Part], epsilon: F, scale: float = 1.0) -> float:
 
 def gaussian_of(*made: Aggregate, epsilon: F, delta: F) -> Priced:
     read: Outline = outline(plan((), *made), KINDS, bounds(rows=1))
-    ((_, found),) = _gaussian(read, epsilon, delta)
-    return found
+    ((_, asked),) = _gaussian(read, epsilon, delta)
+    return asked()
 
 
 MEDIAN = Aggregate(name="m", function=Function.QUANTILE, value=Column("smoker"), quantile=F(1, 2))
@@ -340,7 +340,8 @@ def test_a_delta_that_buys_no_rho_is_left_out() -> None:
 def test_keys_pay_for_themselves_beside_gaussian_noise(neighbors: Neighbors) -> None:
     limits = bounds(groups=3, neighbors=neighbors)
     read = outline(plan((key("city"),), N, average("a", "age"), average("b", "cost")), KINDS, limits)
-    ((_, asked),) = _gaussian(read, F(1), F(1, 1000))
+    ((_, priced),) = _gaussian(read, F(1), F(1, 1000))
+    asked = priced()
     *noisy, keys = asked.parts
     assert asked.loss.epsilon == 1
     assert F(1, 1000) * F(999_999, 10**6) < asked.loss.delta <= F(1, 1000)

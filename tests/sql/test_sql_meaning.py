@@ -259,8 +259,10 @@ def test_aggregates_mean_what_duckdb_says(text: str, database: Any) -> None:
     assert ours == pytest.approx([float(value) for value in (theirs if isinstance(theirs, list) else [theirs])])
 
 
-@pytest.mark.parametrize("text", ["REGR_SLOPE(a, b)", "REGR_SLOPE(c, a + b)", "REGR_SLOPE(b, c) FILTER (WHERE p OR q)"])
-def test_slopes_mean_what_duckdb_says(text: str, database: Any) -> None:
+@pytest.mark.parametrize("name", ["REGR_SLOPE", "REGR_INTERCEPT", "REGR_R2"])
+@pytest.mark.parametrize("of", ["(a, b)", "(c, a + b)", "(b, c) FILTER (WHERE p OR q)"])
+def test_lines_mean_what_duckdb_says(name: str, of: str, database: Any) -> None:
+    text = name + of
     (theirs,) = database.execute(f"SELECT {text} FROM t").fetchone()
     plan = plan_of(f"SELECT {text} AS slope FROM t", {"t": COLUMNS})
     known = {aggregate.name: Fraction(defined(aggregate)) for aggregate in plan.aggregates}

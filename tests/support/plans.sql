@@ -2034,13 +2034,22 @@ SELECT SUM(n) FROM patients JOIN (SELECT * FROM (SELECT patient_id, ward, COUNT(
 SELECT SUM(a) FROM patients JOIN (SELECT patient_id, age AS a FROM visits JOIN wards USING (ward)) t USING (patient_id)
 => (patients JOIN (visits JOIN wards ON ward = ward MOST 1) BY UNIT MOST 50 GIVES age) | sum_age=SUM(age) | show sum_age
 
-# The slope of a line, and the time between two moments
+# Lines of least squares, and the time between two moments
 
 SELECT REGR_SLOPE(cost, age) AS s FROM visits WHERE age < 30
-=> visits | where (age < 30) | covar_pop_cost_age=COVAR_POP(cost, age), var_pop=VAR_POP(CASE WHEN (NOT (cost IS NULL)) THEN age ELSE NULL END) | computed s=(covar_pop_cost_age / var_pop) | show s
+=> visits | where (age < 30) | covar_pop_cost_age=COVAR_POP(cost, age), var_pop=VAR_POP(CASE WHEN ((cost IS NULL) OR (age IS NULL)) THEN NULL ELSE age END) | computed s=(covar_pop_cost_age / var_pop) | show s
 
 SELECT ward, ROUND(REGR_SLOPE(cost, age), 2) AS s FROM visits GROUP BY ward HAVING REGR_SLOPE(cost, age) > 0 ORDER BY s
-=> visits | by ward=ward | covar_pop_cost_age=COVAR_POP(cost, age), var_pop=VAR_POP(CASE WHEN (NOT (cost IS NULL)) THEN age ELSE NULL END) | computed s=round((covar_pop_cost_age / var_pop), 2) | show ward, s | having ((covar_pop_cost_age / var_pop) > 0) | order s
+=> visits | by ward=ward | covar_pop_cost_age=COVAR_POP(cost, age), var_pop=VAR_POP(CASE WHEN ((cost IS NULL) OR (age IS NULL)) THEN NULL ELSE age END) | computed s=round((covar_pop_cost_age / var_pop), 2) | show ward, s | having ((covar_pop_cost_age / var_pop) > 0) | order s
+
+SELECT REGR_INTERCEPT(cost, age) FILTER (WHERE age < 30 OR cost > 5) AS i FROM visits
+=> visits | avg=AVG(CASE WHEN ((CASE WHEN ((age < 30) OR (cost > 5)) THEN cost ELSE NULL END IS NULL) OR (CASE WHEN ((age < 30) OR (cost > 5)) THEN age ELSE NULL END IS NULL)) THEN NULL ELSE CASE WHEN ((age < 30) OR (cost > 5)) THEN cost ELSE NULL END END), covar_pop=COVAR_POP(CASE WHEN ((age < 30) OR (cost > 5)) THEN cost ELSE NULL END, CASE WHEN ((age < 30) OR (cost > 5)) THEN age ELSE NULL END), var_pop=VAR_POP(CASE WHEN ((CASE WHEN ((age < 30) OR (cost > 5)) THEN cost ELSE NULL END IS NULL) OR (CASE WHEN ((age < 30) OR (cost > 5)) THEN age ELSE NULL END IS NULL)) THEN NULL ELSE CASE WHEN ((age < 30) OR (cost > 5)) THEN age ELSE NULL END END), avg_2=AVG(CASE WHEN ((CASE WHEN ((age < 30) OR (cost > 5)) THEN cost ELSE NULL END IS NULL) OR (CASE WHEN ((age < 30) OR (cost > 5)) THEN age ELSE NULL END IS NULL)) THEN NULL ELSE CASE WHEN ((age < 30) OR (cost > 5)) THEN age ELSE NULL END END) | computed i=(avg - ((covar_pop / var_pop) * avg_2)) | show i
+
+SELECT ward, regr_r2(cost, age) AS r FROM visits GROUP BY ward
+=> visits | by ward=ward | corr_cost_age=CORR(cost, age) | computed r=POWER(corr_cost_age, 2) | show ward, r
+
+SELECT REGR_R2(cost, age, 2) FROM visits
+=> REFUSED: wrong-arguments: REGR_R2 … two arguments
 
 SELECT REGR_SLOPE(cost) FROM visits
 => REFUSED: wrong-arguments: REGR_SLOPE … two arguments

@@ -71,7 +71,7 @@ class Measure:
     @property
     def numbers(self) -> int:
         """How many there are of a cell."""
-        return {Role.PAIR: 2, Role.SQUARES: 3}.get(self.role, 1)
+        return 2 if self.role is Role.PAIR else 3 if self.role is Role.SQUARES else 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -259,7 +259,10 @@ def _with_ends(measures: tuple[Measure, ...]) -> tuple[Measure, ...]:
 
 
 def _number(aggregate: Aggregate, value: Expression | None, columns: Shapes) -> Expression:
-    """The expression as a number; true is 1 and false is 0."""
+    """The expression as a number; true is 1 and false is 0. A branch for a value that is never missing is left out."""
+    if isinstance(value, Case):
+        taken = tuple(branch for branch in value.branches if not _never(branch[0], columns))
+        value = replace(value, branches=taken) if taken else value.otherwise
     shape = None if value is None else shape_of(value, columns)
     if value is not None and shape is not None and shape.form is Form.TRUTH:
         value = Case(((value, Literal(Fraction(1))), (Not(value), ZERO)), Literal(None))
@@ -269,3 +272,13 @@ def _number(aggregate: Aggregate, value: Expression | None, columns: Shapes) -> 
             f"{aggregate.function} needs a number", "give numbers, booleans or an expression of them", "type-mismatch"
         )
     return value
+
+
+def _never(condition: Expression, columns: Shapes) -> bool:
+    match condition:
+        case IsNull(value):
+            return not shape_of(value, columns).null
+        case Or(items):
+            return all(_never(item, columns) for item in items)
+        case _:
+            return False

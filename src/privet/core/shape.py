@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from functools import reduce
@@ -59,23 +59,20 @@ TRUTH = Shape(form=Form.TRUTH, high=1)
 @claim("never-missing")
 def shape_of_kind(kind: Kind) -> Shape:
     """A declared column. Any value can be missing, unless `never_missing` says how such a one is read."""
-    return replace(_shape_of_kind(kind), null=not kind.never_missing)
-
-
-def _shape_of_kind(kind: Kind) -> Shape:
+    null = not kind.never_missing
     match kind:
         case Integer() | Number():
             low, high = kind.steps
-            return checked(Shape(form=Form.NUMBER, low=low, high=high, step=getattr(kind, "step", ONE)))
+            return checked(Shape(form=Form.NUMBER, low=low, high=high, step=getattr(kind, "step", ONE), null=null))
         case Boolean():
-            return TRUTH
+            return Shape(form=Form.TRUTH, high=1, null=null)
         case Date() | Timestamp():
             low, high = kind.steps
-            return Shape(form=Form.DATE if isinstance(kind, Date) else Form.TIME, low=low, high=high)
+            return Shape(form=Form.DATE if isinstance(kind, Date) else Form.TIME, low=low, high=high, null=null)
         case Category():
-            return Shape(form=Form.WORD, values=kind.values)
+            return Shape(form=Form.WORD, values=kind.values, null=null)
         case Text():
-            return Shape(form=Form.WORD)
+            return Shape(form=Form.WORD, null=null)
         case _:
             assert_never(kind)
 

@@ -48,8 +48,9 @@ def _chosen(read: Outline, most: int) -> dict[int, Together]:
     measures, recipes, setting = read.released, read.recipes, read.setting()
     alone = costs(measures, recipes, setting, Gauge.EPSILON)
     found: dict[int, Together] = {}
-    for count in dict.fromkeys(count for _, count in _candidates(measures, recipes)):
-        ways = [way for way, other in _candidates(measures, recipes) if other == count and len(way) < most]
+    candidates = list(_candidates(measures, recipes))
+    for count in dict.fromkeys(count for _, count in candidates):
+        ways = [way for way, other in candidates if other == count and len(way) < most]
         gains = {way: _gain(measures, setting, alone, (*way, count)) for way in dict.fromkeys(ways)}
         best = max(gains, key=lambda way: gains[way], default=())
         if best and gains[best] > 0 and not {*best} & {place for way in found.values() for place in way}:

@@ -31,7 +31,7 @@ class Estimate:
     """A value, and an interval that holds the exact bounded value with the asked probability; None if there is none.
 
     With `null` the exact value may be NULL: perhaps nobody is there, or all values are equal. One that is not `known`
-    is not shown: the released numbers say that it may be any value of the range."""
+    is not shown: the released numbers say that it may be any value of the range, or contradict it."""
 
     value: Fraction
     low: Fraction | None

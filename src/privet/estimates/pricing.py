@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
+from functools import partial
 
 from privet.core.accountant import Budget, how_many, rho_cap
 from privet.core.claim import claim
@@ -67,7 +68,7 @@ class Price:
 
 
 Nested = Callable[[Outline, Gauge], Outline]
-Candidate = tuple[float, Priced]  # with the squared error of all aggregates together
+Candidate = tuple[float, Callable[[], Priced]]  # with the squared error of all aggregates together; priced if taken
 SINGLE = (Function.COUNT, Function.COUNT_DISTINCT, Function.SUM)
 
 
@@ -105,7 +106,7 @@ def ask(
     delta = _delta(read, budget, price)
     if price.within is not None:
         return _within(read, budget, _targets(read, price), finite=finite)
-    total, found = _cheapest(list(_ways(read if Way.KEYS in allowed else formerly(read), price, delta, allowed)))
+    total, found = _cheapest(_ways(read if Way.KEYS in allowed else formerly(read), price, delta, allowed))
     if finite and found.loss.epsilon is None:
         raise InvalidInputError(
             "the owner of this vault allows rho only with a delta, so that it is booked as an epsilon as well",
@@ -116,7 +117,7 @@ def ask(
     if chosen is None:
         return found
     with suppress(RefusedQueryError):
-        lost, best = _cheapest(list(_ways(chosen, price, delta, allowed)))
+        lost, best = _cheapest(_ways(chosen, price, delta, allowed))
         if lost <= (total + missed(found)) * (1 + ROUNDING):  # if alike, the narrower intervals decide
             return best
     return found
@@ -132,7 +133,8 @@ def _ways(
     def nested(one: Outline, gauge: Gauge) -> Outline:
         return with_families(one, gauge, epsilon) if Way.FAMILIES in allowed else one
 
-    for variant in variants(read):
+    plain = variants(read)
+    for variant in plain:
         joint = nested(variant, Gauge.RHO)
         if epsilon is None:
             rho = _amount(price.rho, "rho", MOST**2 // 2)
@@ -148,8 +150,11 @@ def _ways(
                 yield _beside_keys(pure, epsilon, for_keys)
     if epsilon is not None:
         squared = any(one.function in SQUARED for one in read.plan.aggregates)
-        for way in sorted(allowed & ({Way.PAIRS, Way.SQUARES} if squared else {Way.PAIRS})):
-            yield from _joint(read, epsilon, delta, nested, NUMBERS[way])
+        held = allowed & ({Way.PAIRS, Way.SQUARES} if squared else {Way.PAIRS})
+        centered = _centered(plain[-1]) if held else None
+        if centered is not None:
+            for way in sorted(held):
+                yield from _joint(centered, epsilon, delta, nested, NUMBERS[way])
 
 
 def example_delta(budget: Budget) -> str:
@@ -157,7 +162,7 @@ def example_delta(budget: Budget) -> str:
     return f"{float(budget.delta / 40):.2g}"
 
 
-def _cheapest(ways: Sequence[Iterator[Candidate]]) -> Candidate:
+def _cheapest(ways: Iterable[Iterator[Candidate]]) -> tuple[float, Priced]:
     """The way that errs least; it is refused only if all are."""
     found: list[Candidate] = []
     refused: list[RefusedQueryError] = []
@@ -166,9 +171,12 @@ def _cheapest(ways: Sequence[Iterator[Candidate]]) -> Candidate:
             found += way
         except RefusedQueryError as problem:
             refused.append(problem)
-    if not found:
-        raise refused[0]
-    return min(found, key=lambda candidate: candidate[0])
+    for total, asked in sorted(found, key=lambda candidate: candidate[0]):
+        try:
+            return total, asked()
+        except RefusedQueryError as problem:
+            refused.append(problem)
+    raise refused[0]
 
 
 def _amount(given: object, name: str, most: int) -> Fraction:
@@ -219,8 +227,12 @@ def _delta(read: Outline, budget: Budget, price: Price) -> Fraction | None:
 def _shared(read: Outline, gauge: Gauge, amount: Fraction, delta: Fraction | None) -> Iterator[Candidate]:
     """All measures by noise of one kind."""
     found = costs(read.released, read.recipes, read.setting(delta), gauge)
-    prices = [amount * share for share in shares(found, gauge)]
-    yield error(found, gauge, amount), at_price(read, gauge, prices, delta if read.cells.private else None)
+
+    def asked() -> Priced:
+        prices = [amount * share for share in shares(found, gauge)]
+        return at_price(read, gauge, prices, delta if read.cells.private else None)
+
+    yield error(found, gauge, amount), asked
 
 
 @claim("rho-with-delta")
@@ -228,17 +240,24 @@ def _booked(read: Outline, rho: Fraction, delta: Fraction) -> Iterator[Candidate
     """All measures together in zCDP, booked as the epsilon that their rho implies at delta unless their pure prices are
     lower; keys have a half of delta for themselves. Each part's loss is its share of that joint price."""
     rest = delta / 2 if read.cells.private else delta
-    for total, plain in _shared(read, Gauge.RHO, rho, rest):
-        noisy, keys = plain.parts[: len(_noisy(read))], plain.parts[len(_noisy(read)) :]
-        paid = total_loss(noisy)
-        if paid.rho and (paid.epsilon is None or paid.epsilon > epsilon_of_rho(paid.rho, rest)):
-            epsilon, whole = epsilon_of_rho(paid.rho, rest), paid.rho
-            shares_ = [(part.loss.rho or whole) / whole for part in noisy]
-            noisy = tuple(
-                _paid(part, replace(part.loss, epsilon=epsilon * share, delta=rest * share))
-                for part, share in zip(noisy, shares_, strict=True)
-            )
-        yield total, replace(plain, parts=(*noisy, *keys))
+    for total, asked in _shared(read, Gauge.RHO, rho, rest):
+        yield total, partial(_with_epsilon, asked, len(_noisy(read)), rest)
+
+
+@claim("rho-with-delta")
+def _with_epsilon(asked: Callable[[], Priced], together: int, delta: Fraction) -> Priced:
+    """The first parts, so many `together`, at the epsilon that their rho implies at delta."""
+    plain = asked()
+    noisy, keys = plain.parts[:together], plain.parts[together:]
+    paid = total_loss(noisy)
+    if paid.rho and (paid.epsilon is None or paid.epsilon > epsilon_of_rho(paid.rho, delta)):
+        epsilon, whole = epsilon_of_rho(paid.rho, delta), paid.rho
+        shares_ = [(part.loss.rho or whole) / whole for part in noisy]
+        noisy = tuple(
+            _paid(part, replace(part.loss, epsilon=epsilon * share, delta=delta * share))
+            for part, share in zip(noisy, shares_, strict=True)
+        )
+    return replace(plain, parts=(*noisy, *keys))
 
 
 def _noisy(read: Outline) -> tuple[Measure, ...]:
@@ -246,16 +265,21 @@ def _noisy(read: Outline) -> tuple[Measure, ...]:
     return read.measures if read.cells.private else read.released
 
 
+def _centered(read: Outline) -> Outline | None:
+    """With every sum beside its count if that is there, even where the middle of its range is 0."""
+    sums = [recipe for recipe in read.recipes if recipe.aggregate.function is Function.SUM]
+    return read if all(len(recipe.measures) > 1 for recipe in sums) else lowered(read, joint=True)
+
+
 def _joint(
-    read: Outline, epsilon: Fraction, delta: Fraction | None, nested: Nested, most: int
+    centered: Outline, epsilon: Fraction, delta: Fraction | None, nested: Nested, most: int
 ) -> Iterator[Iterator[Candidate]]:
     """By Laplace noise, with pairs, or with squares and pairs, where these err less."""
-    centered = lowered(read, joint=True)
-    paired = None if centered is None else with_pairs(centered, most)
+    paired = with_pairs(centered, most)
     if paired is not None:
         paired = nested(paired, Gauge.EPSILON)
         yield _shared(paired, Gauge.EPSILON, epsilon, delta)
-        if delta is not None and read.cells.private and not read.former:
+        if delta is not None and centered.cells.private and not centered.former:
             yield _beside_keys(paired, epsilon, delta)
 
 
@@ -279,14 +303,17 @@ def _gaussian(read: Outline, epsilon: Fraction, delta: Fraction | None) -> Itera
     rho = rho_cap(epsilon - for_keys, rest)
     if rho < SMALLEST:
         return
-    parts = shares(found, Gauge.RHO)
-    noisy = priced(_noisy(read), setting, Gauge.RHO, [rho * share for share in parts])
-    joint = [
-        _paid(part, Loss(epsilon=(epsilon - for_keys) * share, delta=rest * share, rho=rho * share))
-        for part, share in zip(noisy, parts, strict=True)
-    ]
-    total = error(found, Gauge.RHO, rho) + (alone / float(for_keys) ** 2 if keys else 0)
-    yield total, Priced.of(read, (*joint, *keys))
+
+    def asked() -> Priced:
+        parts = shares(found, Gauge.RHO)
+        noisy = priced(_noisy(read), setting, Gauge.RHO, [rho * share for share in parts])
+        joint = [
+            _paid(part, Loss(epsilon=(epsilon - for_keys) * share, delta=rest * share, rho=rho * share))
+            for part, share in zip(noisy, parts, strict=True)
+        ]
+        return Priced.of(read, (*joint, *keys))
+
+    yield error(found, Gauge.RHO, rho) + (alone / float(for_keys) ** 2 if keys else 0), asked
 
 
 @claim("gaussian-keys-price")
@@ -310,7 +337,7 @@ def _with_keys(
         _paid(part, replace(part.loss, epsilon=epsilon * share, delta=part.loss.delta + half * share, rho=rho * share))
         for part, share in zip(parts, split, strict=True)
     ]
-    yield error(found, Gauge.RHO, rho), Priced.of(read, joint)
+    yield error(found, Gauge.RHO, rho), partial(Priced.of, read, joint)
 
 
 @claim("gaussian-keys-price")
@@ -331,7 +358,8 @@ def _beside_keys(read: Outline, epsilon: Fraction, delta: Fraction) -> Iterator[
     (keys,) = priced(read.released[-1:], setting, Gauge.RHO, [rho])
     keys = _paid(keys, replace(keys.loss, epsilon=for_keys, delta=delta))
     noisy = priced(read.measures, setting, Gauge.EPSILON, prices)
-    yield error(found, Gauge.EPSILON, epsilon - for_keys) + alone / float(rho), Priced.of(read, (*noisy, keys))
+    total = error(found, Gauge.EPSILON, epsilon - for_keys) + alone / float(rho)
+    yield total, partial(Priced.of, read, (*noisy, keys))
 
 
 SMALLEST = Fraction(1, 10**12)  # a rho below it is of no use

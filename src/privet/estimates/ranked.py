@@ -43,14 +43,15 @@ def by_rank(measure: Measure, chosen: Sequence[int], *, proved: bool) -> Estimat
 
 
 def is_unknown(item: Value | Estimate) -> bool:
-    """Whether released numbers say that it may be any value of its range."""
+    """Whether released numbers say that it may be any value of its range, or contradict each other."""
     return isinstance(item, Estimate) and not item.known
 
 
 @claim("rank-interval")
 def ascending(asked: Priced, found: Mapping[str, Estimate]) -> dict[str, Estimate]:
     """Quantiles of the same numbers, drawn apart, put in order: a larger one is never below a smaller one, and none is
-    beyond MIN and MAX. So are their intervals, which only become wider."""
+    beyond MIN and MAX. So are their intervals, which only become wider. MIN and MAX are unknown where MIN was drawn
+    above MAX."""
     ranked: dict[Expression | None, dict[Fraction, list[str]]] = defaultdict(lambda: defaultdict(list))
     for recipe in asked.recipes:
         part = asked.parts[recipe.measures[0]]
@@ -58,7 +59,7 @@ def ascending(asked: Priced, found: Mapping[str, Estimate]) -> dict[str, Estimat
             ranked[part.measure.value][_place(part.measure, recipe.aggregate)].append(recipe.aggregate.name)
     ordered: dict[str, Estimate] = {}
     for places in ranked.values():
-        in_order = _in_order({place: found[names[0]] for place, names in sorted(places.items())})
+        in_order = _in_order(_crossed({place: found[names[0]] for place, names in sorted(places.items())}))
         ordered |= {name: in_order[place] for place, names in places.items() for name in names}
     return ordered
 
@@ -67,6 +68,14 @@ def _place(measure: Measure, aggregate: Aggregate) -> Fraction:
     if measure.quantile is None or aggregate.quantile is None:
         return Fraction(measure.role is Role.MAX)
     return aggregate.quantile
+
+
+def _crossed(found: Mapping[Fraction, Estimate]) -> dict[Fraction, Estimate]:
+    """MIN and MAX are unknown if one is above the other."""
+    ends = {place: one for place, one in found.items() if place in (0, 1)}
+    if len(ends) < 2 or ends[Fraction(0)].value <= ends[Fraction(1)].value:
+        return dict(found)
+    return {**found, **{place: replace(one, known=False) for place, one in ends.items()}}
 
 
 def _in_order(found: Mapping[Fraction, Estimate]) -> dict[Fraction, Estimate]:

@@ -19,7 +19,7 @@ FUNCTIONS = (
 # Dialects give these different orders of arguments: they are kept as the user wrote them, and read by `named`.
 KEPT = {
     "DATE_TRUNC", "DATETRUNC", "DATE_ADD", "DATEADD", "DATE_SUB", "DATE_DIFF", "DATEDIFF", "DECODE", "TO_CHAR",
-    "STRFTIME", "DATE_FORMAT", "FORMAT_DATE", "REGR_SLOPE",
+    "STRFTIME", "DATE_FORMAT", "FORMAT_DATE", "REGR_SLOPE", "REGR_INTERCEPT", "REGR_R2",
 }  # fmt: skip
 SIGNS = {
     TokenType.LIKE, TokenType.ILIKE, TokenType.ESCAPE, TokenType.DPIPE, TokenType.MOD, TokenType.DIV, TokenType.DSTAR,

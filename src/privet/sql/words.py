@@ -95,8 +95,8 @@ _BEFORE_LIST = {TokenType.L_PAREN, TokenType.COMMA}
 _AFTER_LIST = {TokenType.R_PAREN, TokenType.COMMA}
 _PREFIXES = {TokenType.NOT, TokenType.DASH, TokenType.PLUS}
 
-SLOPE = "REGR_SLOPE"
-FUNCTIONS = (*sorted(SPELLINGS), SLOPE, "ROW_NUMBER", *functions.FUNCTIONS)
+LINES = ("REGR_SLOPE", "REGR_INTERCEPT", "REGR_R2")
+FUNCTIONS = (*sorted(SPELLINGS), *LINES, "ROW_NUMBER", *functions.FUNCTIONS)
 _THE_FUNCTIONS = (
     "the functions are: COUNT, SUM, AVG, MIN, MAX, MEDIAN, QUANTILE, VARIANCE, STDDEV, COVAR_POP, CORR, ABS, FLOOR,"
     " CEIL, ROUND, LEAST, GREATEST, COALESCE, NULLIF, IF, date_trunc, EXTRACT, CAST, UPPER, LOWER, SUBSTRING, LIKE and"
@@ -106,7 +106,6 @@ _NO_ROWS = "no answer shows the value of one row: GROUP BY the column and count"
 _FIRST = "write FIRST(x ORDER BY day) in a sub-query with GROUP BY unit"
 _FREQUENT = "GROUP BY the column and take the largest counts: ORDER BY COUNT(*) DESC LIMIT 1"
 _MOMENTS = "select AVG(x), AVG(x * x) and AVG(x * x * x) and compute with the answers: that is free"
-_SLOPE = "select COVAR_POP(y, x), VAR_POP(x), AVG(x) and AVG(y) and compute with the answers: that is free"
 _EVERY = "count the rows where it holds and where it does not: COUNT_IF(smoker), COUNT_IF(NOT smoker)"
 _LIST = "write QUANTILE(x, [0.25, 0.5, 0.75]); other lists are not answered"
 _RANKS = (
@@ -130,9 +129,8 @@ REMEDIES = {
     "LISTAGG": _NO_ROWS, "STRING_AGG": _NO_ROWS, "GROUP_CONCAT": _NO_ROWS, "ARRAY_AGG": _NO_ROWS, "LIST": _NO_ROWS,
     "COLLECT_LIST": _NO_ROWS, "COLLECT_SET": _NO_ROWS, "JSON_AGG": _NO_ROWS, "FIRST_VALUE": _FIRST,
     "LAST_VALUE": _FIRST, "ANY_VALUE": _FIRST, "ARBITRARY": _FIRST,
-    "SKEWNESS": _MOMENTS, "KURTOSIS": _MOMENTS, "REGR_INTERCEPT": _SLOPE,
-    "REGR_R2": "select CORR(x, y) and square the answer: that is free", "BOOL_AND": _EVERY, "BOOL_OR": _EVERY,
-    "EVERY": _EVERY, "LOGICAL_AND": _EVERY, "LOGICAL_OR": _EVERY, "HISTOGRAM": "GROUP BY FLOOR(x / 10) and count",
+    "SKEWNESS": _MOMENTS, "KURTOSIS": _MOMENTS, "BOOL_AND": _EVERY, "BOOL_OR": _EVERY, "EVERY": _EVERY,
+    "LOGICAL_AND": _EVERY, "LOGICAL_OR": _EVERY, "HISTOGRAM": "GROUP BY FLOOR(x / 10) and count",
     "MAD": "write MEDIAN(ABS(x - 40)) with a known middle", **functions.REMEDIES,
     "CURRENT_DATE": "write the date itself: DATE '2020-01-31'", "NOW": "write the time itself",
     "CURRENT_TIMESTAMP": "write the time itself", "?": "write the value itself", "$": "write the value itself",
@@ -146,27 +144,43 @@ def tree_of(text: str, names: Collection[str]) -> exp.Select:
         (tree,) = _DIALECT.parser().parse(tokens, text)  # no semicolon, one tree
     except ParseError as problem:
         raise _unreadable(text, problem) from None
-    found = cast(exp.Select, tree).transform(_slope, copy=False)
+    found = cast(exp.Select, tree).transform(_line, copy=False)
     return cast(exp.Select, found)  # of other trees `plan_from` refuses the arguments
 
 
-def _slope(node: exp.Expr) -> exp.Expr:
-    """REGR_SLOPE(y, x) is COVAR_POP(y, x) / VAR_POP(x) over the rows that have both. Other nodes stay as they are."""
+def _line(node: exp.Expr) -> exp.Expr:
+    """The least squares line of y over x, from moments of the rows that have both. Other nodes stay as they are."""
     call = node.this if isinstance(node, exp.Filter) else node
-    if not isinstance(call, exp.Anonymous) or call.name.upper() != SLOPE:
+    if not isinstance(call, exp.Anonymous) or call.name.upper() not in LINES:
         return node
+    name = call.name.upper()
     if len(call.expressions) != 2:
-        raise RefusedQueryError(f"{SLOPE} does not have two arguments", f"write {SLOPE}(y, x)", "wrong-arguments")
+        raise RefusedQueryError(f"{name} does not have two arguments", f"write {name}(y, x)", "wrong-arguments")
     y, x = call.expressions
-    together: exp.Expr = exp.Anonymous(this="COVAR_POP", expressions=[y, x])
-    having_both: exp.Expr = exp.Not(this=exp.Is(this=y.copy(), expression=exp.Null()))
     if call is not node:
-        condition = node.expression.this
-        having_both = exp.And(this=exp.Paren(this=condition.copy()), expression=having_both)
-        together = exp.Filter(this=together, expression=exp.Where(this=condition))
-    alone = exp.Anonymous(this="VAR_POP", expressions=[x.copy()])
-    spread = exp.Filter(this=alone, expression=exp.Where(this=having_both))
-    return exp.Paren(this=exp.Div(this=together, expression=spread))
+        y, x = (exp.Case().when(node.expression.this, value) for value in (y, x))
+    if name == "REGR_R2":
+        return exp.Pow(this=_call("CORR", y, x), expression=exp.Literal.number(2))
+    y_alone, x_alone = (_where_both(value, y, x) for value in (y, x))  # as COVAR_POP has them: they share moments
+    slope = exp.Paren(this=exp.Div(this=_call("COVAR_POP", y, x), expression=_call("VAR_POP", x_alone)))
+    if name == "REGR_SLOPE":
+        return slope
+    rise = exp.Mul(this=slope, expression=_call("AVG", x_alone))
+    return exp.Paren(this=exp.Sub(this=_call("AVG", y_alone), expression=rise))
+
+
+def _where_both(value: exp.Expr, y: exp.Expr, x: exp.Expr) -> exp.Expr:
+    """The value in rows that have both, NULL elsewhere."""
+    lacking = exp.Or(this=_is_null(y), expression=_is_null(x))
+    return exp.Case().when(lacking, exp.Null()).else_(value.copy())
+
+
+def _is_null(value: exp.Expr) -> exp.Expr:
+    return exp.Paren(this=exp.Is(this=value.copy(), expression=exp.Null()))
+
+
+def _call(function: str, *columns: exp.Expr) -> exp.Expr:
+    return exp.Anonymous(this=function, expressions=[column.copy() for column in columns])
 
 
 def tokens_of(text: str) -> list[Token]:

@@ -30,7 +30,9 @@ MISSING = "(missing)"
 EVERY = "(all)"  # of a key that is rolled up
 NO_VALUE = "-"  # of what is divided by 0
 UNKNOWN = "unknown"  # of what may be any value of its range
-UNKNOWN_MEANS = "Unknown: the released numbers fit any value of the range. Ask about larger groups."
+UNKNOWN_MEANS = (
+    "Unknown: the released numbers fit any value of the range, or MIN came out above MAX. Ask about larger groups."
+)
 NOT_SHOWN = "The 95 % count cells as right that have no value or no interval. If many have none, fewer others hold."
 SHARE = Fraction(95, 100)
 SHOWN_DIGEST = 16  # hex digits of a receipt; the JSON has all 64
