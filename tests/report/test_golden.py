@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -107,6 +108,27 @@ def membership() -> Findings:
     return attacks.attack_membership(patients.mean(axis=0), asked, reference=reference, size=30, members=np.arange(30))
 
 
+class Memory:
+    """Nearly sure of the rows that it was trained on."""
+
+    def __init__(self, rows: np.ndarray[Any, Any], labels: np.ndarray[Any, Any]) -> None:
+        self.known = dict(zip(rows[:, 0].tolist(), labels.tolist(), strict=True))
+
+    def predict_proba(self, rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        usual = 0.5 + rows[:, 0] / 1000
+        second = [
+            {0: 0.1, 1: 0.95}.get(self.known.get(row, 2), own) for row, own in zip(rows[:, 0], usual, strict=True)
+        ]
+        return np.column_stack([1 - np.array(second), second])
+
+
+def model() -> Findings:
+    rows, labels = np.arange(80.0)[:, None], np.arange(80) % 2
+    members, others = (rows[:40], labels[:40]), (rows[40:], labels[40:])
+    promise = attacks.privacy(1)
+    return attacks.attack_model(Memory(*members), members, others, refit=Memory, shadows=16, models=3, privacy=promise)
+
+
 def regimes() -> Findings:
     return attacks.attack_regimes(people=20, statistics=30)
 
@@ -126,7 +148,7 @@ ATTACKS: dict[str, Callable[[], Findings]] = {
     "attack-tables": tables, "attack-differencing": differencing, "attack-anonymized": anonymized,
     "attack-linkage": linkage, "attack-scoreboard": scoreboard, "attack-uniqueness": uniqueness,
     "attack-pseudonyms": pseudonyms, "attack-membership": membership, "attack-regimes": regimes,
-    "attack-subsets": subsets, "attack-counter": counter,
+    "attack-model": model, "attack-subsets": subsets, "attack-counter": counter,
     "findings-all": block, "findings-some": likely, "findings-none": nobody,
 }  # fmt: skip
 

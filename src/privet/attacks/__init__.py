@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from privet.attacks.membership.members import attack_membership
     from privet.attacks.membership.reductions import membership_by_reconstruction, reconstruction_by_membership
     from privet.attacks.membership.regimes import attack_regimes
+    from privet.attacks.models.model_attack import attack_model
+    from privet.attacks.models.outputs import Asking
+    from privet.attacks.models.stacked import Stacked
     from privet.attacks.promise import Privacy, privacy
     from privet.attacks.proofs.certificate import check
     from privet.attacks.pseudonyms.reversal import attack_pseudonyms
@@ -70,6 +73,9 @@ PLACES = {  # the solvers take a second to load, so a release with a mistake in 
     "finding": ("Curve", "Finding", "Findings", "Picture", "Score", "Strength"),
     "linkage.linking": ("Linkage", "attack_linkage"),
     "membership.members": ("attack_membership",),
+    "models.model_attack": ("attack_model",),
+    "models.outputs": ("Asking",),
+    "models.stacked": ("Stacked",),
     "release.planned": ("margins",),
     "drafts.release_draft": ("DraftRelease", "draft_release"),
     "subsets.predicates": ("attack_answers",),
@@ -98,10 +104,10 @@ WHERE["Errors"] = "privet.attacks.subsets.decoders.problem"
 WHERE["holds"] = "privet.records.conditions"
 WHERE["read_plink"] = "privet.records.plink"
 __all__ = [
-    "Between", "Curve", "DraftRelease", "Errors", "Finding", "Findings", "Interval", "Knowledge", "Largest",
+    "Asking", "Between", "Curve", "DraftRelease", "Errors", "Finding", "Findings", "Interval", "Knowledge", "Largest",
     "Linkage", "Mean", "Noise", "Picture", "Privacy", "PublishedQuery", "Quantile", "Queries", "Score", "Secret",
-    "Share", "Smallest", "Statistic", "Strength", "Tables", "Total", "attack_anonymized", "attack_answers",
-    "attack_counter", "attack_differencing", "attack_linkage", "attack_membership", "attack_pseudonyms",
+    "Share", "Smallest", "Stacked", "Statistic", "Strength", "Tables", "Total", "attack_anonymized", "attack_answers",
+    "attack_counter", "attack_differencing", "attack_linkage", "attack_membership", "attack_model", "attack_pseudonyms",
     "attack_regimes", "attack_scoreboard", "attack_subsets", "attack_tables", "attack_uniqueness", "check",
     "draft_release", "holds", "margins", "membership_by_reconstruction", "number", "privacy", "published_tables",
     "queries_of", "read_errors", "read_plink", "read_queries", "read_records", "read_secrets", "read_subsets",

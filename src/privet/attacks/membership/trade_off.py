@@ -76,8 +76,9 @@ def _surely(inside: Floats, outside: Floats, miss: float) -> list[tuple[float, f
     return found
 
 
-def picture(roc: Roc, privacy: Privacy | None, title: str, *, steps: int = 1) -> Picture:
-    """The curve with its band, blind guessing, and the trade-off curve where a claim is made."""
+def picture(roc: Roc, privacy: Privacy | None, title: str, *, steps: int = 1, verdict: str | None = None) -> Picture:
+    """The curve with its band, blind guessing, and the trade-off curve where a claim is made. `verdict` says what
+    another test than that of the band found of the claim."""
     x, y = _filled(*_thinned(*roc.points))
     low, high = _band_around(roc, x)
     curves = [
@@ -86,7 +87,7 @@ def picture(roc: Roc, privacy: Privacy | None, title: str, *, steps: int = 1) ->
     ]
     seen = f"The curve has an AUC of {roc.auc.value:.3f} and finds {100 * roc.tpr_at(0.01).value:.0f} % of people"
     text = "How many people in the data are found, against how many others are taken for one, for every threshold."
-    said = "" if privacy is None else _said(under(roc, privacy, steps=steps))
+    said = "" if privacy is None else verdict or _said(under(roc, privacy, steps=steps))
     if privacy is not None:
         rates = sorted({*np.linspace(0, 1, 51).tolist(), 0.002, 0.005, 0.01, 0.03, 0.97, 0.99})
         most = tuple(bound_at(rate, privacy, steps) for rate in rates)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from privet.cli.attack.result import check, show
+from privet.cli.attack.result import check, show, so_far
 from privet.cli.progress import counting
+from privet.cli.stopping import stoppable
 from privet.cli.verb import Verb, result_options
 from privet.errors import InvalidInputError
 
@@ -64,15 +65,17 @@ def _leak(options: argparse.Namespace) -> int:
             "for example: privet attack leak patients.csv --columns smoker,age:0:99",
             "not-exactly-one",
         )
+    from privet.attacks.proofs.work import STOPPED  # noqa: PLC0415
     from privet.compare.leakage import leak, made  # noqa: PLC0415  brings NumPy and DuckDB
 
-    with counting() as progress:
+    with stoppable(STOPPED) as stopped, counting() as progress:
         data: object = options.data if options.made is None else made(*_sizes(options.made), seed=options.seed)
         columns = _columns(options.columns) if options.columns else list(data)  # type: ignore[call-overload]
         found = leak(
             data, columns=columns, epsilons=_listed(options.epsilons), attack=options.kind, delta=options.delta,
             neighbors=options.neighbors, runs=options.runs, seed=options.seed, progress=progress,
         )  # fmt: skip
+        found = so_far(found, stopped=stopped.is_set())
     return show(found, options)
 
 

@@ -62,24 +62,24 @@ def _run(options: argparse.Namespace) -> int:
         return show(found, options, stopped=stopped.is_set())
 
 
-def load(text: str) -> Callable[..., Any]:
+def load(text: str, remedy: str = REMEDY) -> Callable[..., Any]:
     """The function that FILE.py:NAME names. The file is run as Python runs it: its own folder comes first."""
     path, _, name = text.rpartition(":")
     if not path.endswith(".py") or not name:
-        raise InvalidInputError(f"{shown(text)} does not name a function in a file", REMEDY, "syntax-error")
-    module = _module(Path(path))
+        raise InvalidInputError(f"{shown(text)} does not name a function in a file", remedy, "syntax-error")
+    module = _module(Path(path), remedy)
     found = vars(module).get(name)
     if not callable(found):
         names = [key for key, value in vars(module).items() if _own_function(value, module)]
         problem = f"{one_line(path)} has no {shown(name)}" if found is None else f"{shown(name)} is not a function"
-        remedy = f"its functions are: {', '.join(names)}" if names else REMEDY
+        remedy = f"its functions are: {', '.join(names)}" if names else remedy
         raise InvalidInputError(problem, remedy, "unknown-function")
     return found  # type: ignore[no-any-return]
 
 
-def _module(path: Path) -> ModuleType:
+def _module(path: Path, remedy: str) -> ModuleType:
     if not path.is_file():
-        raise InvalidInputError(f"there is no file {one_line(str(path))}", REMEDY, "missing-file")
+        raise InvalidInputError(f"there is no file {one_line(str(path))}", remedy, "missing-file")
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None  # noqa: S101  the name ends in .py
     module = importlib.util.module_from_spec(spec)

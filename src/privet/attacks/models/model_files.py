@@ -1,0 +1,48 @@
+"""Files for an attack on a model: records with a column for the class."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from privet.core.rational import show
+from privet.errors import InvalidInputError
+from privet.records.microdata import RecordColumn, read
+
+Pair = tuple[npt.NDArray[Any], npt.NDArray[Any]]
+
+
+def pairs_of(paths: Sequence[Path], label: str) -> list[Pair]:
+    """(X, y) of each file. X has the other columns in the order of the first file: numbers where all of a column are
+    numbers in all files (NaN is missing), otherwise texts (None is missing). Classes are texts, or numbers likewise."""
+    tables = [read(path) for path in paths]
+    names = [column.name for column in tables[0] if column.name != label]
+    if not names:
+        raise InvalidInputError(
+            f"{paths[0].name} has no column other than {show(label)}",
+            "give a file with columns to classify by",
+            "empty",
+        )
+    parts = [_together([table[name] for table in tables]) for name in names]
+    classes = _together([table[label] for table in tables])
+    if any((one == None).any() for one in classes if one.dtype == object):  # noqa: E711  element by element
+        raise InvalidInputError(
+            f"a value of column {show(label)} is missing", "fill it in, or leave the record out", "missing-value"
+        )
+    plain = all(part[0].dtype.kind == "f" for part in parts)
+    return [
+        (np.column_stack([part[at] for part in parts]).astype(np.float64 if plain else object), classes[at])
+        for at in range(len(tables))
+    ]
+
+
+def _together(columns: list[RecordColumn]) -> list[npt.NDArray[Any]]:
+    """One column of each file, of one type."""
+    try:
+        return [np.array([np.nan if text is None else float(text) for text in one.texts])[one.codes] for one in columns]
+    except ValueError:
+        return [one.listed() for one in columns]

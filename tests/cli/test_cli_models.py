@@ -1,0 +1,132 @@
+"""`privet attack model`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.refusals import refused
+
+from privet import cli
+
+CODE = """
+import numpy as np
+from privet.attacks import Stacked
+
+class Encoded:
+    def __init__(self, X, y, seed):
+        self.model = Stacked(hidden=(16,), epochs=40, batch=20, rate=0.01).fit(_numbers(X), y, seed=seed)
+        self.classes_ = self.model.classes_
+
+    def predict_proba(self, X):
+        return self.model.predict_proba(_numbers(X))
+
+def fit(X, y, seed):
+    return Encoded(X, y, seed)
+
+def broken(X, y):
+    return X @ 1
+
+def answer(X):
+    return np.full(len(X), "yes")
+
+def _numbers(X):
+    return (X == "red").astype(float) if X.dtype == object else X
+"""
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> dict[str, str]:
+    draw = np.random.default_rng(0)
+    (tmp_path / "train.py").write_text(CODE)
+    for name in ("members", "others"):
+        rows = draw.normal(size=(60, 5)).round(3)
+        classes = np.where(rows[:, 0] + 2 * draw.normal(size=60) > 0, "yes", "no")
+        lines = [",".join(map(str, [*row, label])) for row, label in zip(rows.tolist(), classes, strict=True)]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["a,b,c,d,e,answer", *lines]) + "\n")
+    return {name: str(tmp_path / name) for name in ("train.py", "members.csv", "others.csv", "kept")}
+
+
+def words(files: dict[str, str], *more: str) -> list[str]:
+    where = ["--members", files["members.csv"], "--others", files["others.csv"], "--label", "answer"]
+    return ["attack", "model", f"{files['train.py']}:fit", *where, "--shadows", "16", "--models", "3", *more]
+
+
+def told(files: dict[str, str], capsys: pytest.CaptureFixture[str], code: int, *more: str) -> dict[str, Any]:
+    assert cli.main([*words(files, *more), "--json"]) == code
+    result: dict[str, Any] = json.loads(capsys.readouterr().out)["result"]
+    return result
+
+
+def test_a_model_that_is_trained_here(files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    found = told(files, capsys, 1, "--epsilon", "0.1", "--delta", "1e-9")
+    assert (found["attack"], found["subject"], found["answers"]) == ("model", "members.csv", "probabilities")
+    assert (found["shadows"], found["models"], found["violated"]) == (16, 3, True)
+
+
+def test_a_service_that_tells_labels(files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    """It always says the same, as no model that is trained here does."""
+    found = told(files, capsys, 3, "--model", f"{files['train.py']}:answer", "--kept", files["kept"])
+    assert found["answers"] == "labels"
+    assert (found["claimed"], found["rows_asked"]) == (0, 120)
+    assert len(list(Path(files["kept"]).iterdir())) == 1
+    assert told(files, capsys, 3, "--model", f"{files['train.py']}:answer", "--kept", files["kept"])["rows_asked"] == 20
+
+
+def test_texts_stay_texts(files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    for name, color in (("members.csv", "red"), ("others.csv", "blue")):
+        lines = Path(files[name]).read_text().splitlines()
+        table = [f"{color if place else 'color'},{line}" for place, line in enumerate(lines)]
+        Path(files[name]).write_text("\n".join(table) + "\n")
+    assert told(files, capsys, 3)["slots"] == 60
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        (["--label", "nothing"], "unknown-column"),
+        (["--kept", "here"], "missing-option"),
+        (["--model", "train.py:fit"], "missing-file"),
+        (["--answers", "odds"], "unknown-choice"),
+        (["--answers", "scores"], "not-supported"),
+    ],
+)
+def test_mistakes(files: dict[str, str], change: list[str], code: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert refused([*words(files, *change), "--json"], capsys).code == code
+
+
+def test_a_class_that_is_missing(files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    path = Path(files["members.csv"])
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join([*lines[:-1], lines[-1].rpartition(",")[0] + ","]) + "\n")
+    assert refused([*words(files), "--json"], capsys).code == "missing-value"
+    path.write_text("answer\nyes\nno\n")
+    assert refused([*words(files), "--json"], capsys).code == "empty"
+
+
+def test_training_that_fails(files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    line = [word.replace(":fit", ":broken") for word in words(files, "--json")]
+    assert "ValueError" in refused(line, capsys).problem
+
+
+@pytest.mark.parametrize("ends", ["import sys\nsys.exit(0)\n", "def fit(X, y):\n    raise SystemExit\n"])
+def test_a_file_that_ends_the_program_is_no_green_light(
+    files: dict[str, str], ends: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It would end with 0, which says that nothing was found."""
+    Path(files["train.py"]).write_text(ends)
+    assert refused([*words(files), "--json"], capsys).code == "code-fails"
+
+
+def test_training_in_place_does_not_change_the_members(
+    files: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Otherwise members would differ from others in being shifted."""
+    promise = ("--epsilon", "0.1", "--delta", "1e-9")
+    first = told(files, capsys, 1, *promise)
+    code = CODE.replace("return Encoded(X, y, seed)", "model = Encoded(X, y, seed); X += 9; return model")
+    Path(files["train.py"]).write_text(code)
+    assert told(files, capsys, 1, *promise)["attacks"] == first["attacks"]
