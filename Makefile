@@ -27,7 +27,7 @@ export OPENBLAS_NUM_THREADS = 1
 # Many tests start processes. Without stored bytecode, each process would compile pandas, sqlglot and OR-Tools again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo quick test proofs cover check evidence rest bench peers mutate wheel lock system-deps clean
+.PHONY: demo quick test proofs cover check evidence rest bench peers gpu mutate wheel lock system-deps clean
 
 demo: $(BASE)
 	@$(BIN)/privet demo
@@ -85,6 +85,7 @@ evidence: $(READY) bench peers mutate rest
 	$(BIN)/python benchmarks/subset_forecasts.py --part claims --json docs/evidence/subset-claims.json
 	$(BIN)/python benchmarks/subset_forecasts.py --part few --json docs/evidence/subset-few.json
 	$(BIN)/python benchmarks/membership.py --json docs/evidence/membership.json
+	$(BIN)/python benchmarks/models.py --json docs/evidence/models.json
 
 # Branch coverage of all files by all tests that are not proofs. Fails below 98 %.
 rest: $(READY)
@@ -99,6 +100,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/pseudonyms.py --json docs/evidence/pseudonyms.json
 	$(BIN)/python benchmarks/release_path.py --json docs/evidence/release-path.json
 	$(BIN)/python benchmarks/reading.py --json docs/evidence/reading.json
+	$(BIN)/python benchmarks/learning.py --speed --json docs/evidence/learning-speed.json
 
 # Compares Privet with other engines: speed, and error at equal privacy. Builds .venv-peers-NAME, and reads real data
 # from PRIVET_DATA.
@@ -108,6 +110,11 @@ peers: $(READY)
 	$(BIN)/python benchmarks/audit_peers.py --json docs/evidence/audit-peers.json
 	$(BIN)/python benchmarks/anonymize.py --json docs/evidence/anonymize.json
 	$(BIN)/python benchmarks/linkage.py --json docs/evidence/linkage.json
+	$(BIN)/python benchmarks/learning.py --json docs/evidence/learning.json
+
+# Needs torch and CUDA, which no other step has. Opacus is compared if it is installed.
+gpu: $(READY)
+	$(BIN)/python benchmarks/gpu.py --commit "$(shell git rev-parse --short HEAD)" --json docs/evidence/gpu.json
 
 mutate: $(READY)
 	$(BIN)/python benchmarks/mutation.py --json docs/evidence/mutation.json

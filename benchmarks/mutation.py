@@ -46,7 +46,7 @@ COMPARISONS = {
 OPERATORS = {
     ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Add, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult,
     ast.Mod: ast.FloorDiv, ast.Pow: ast.Mult, ast.LShift: ast.RShift, ast.RShift: ast.LShift,
-    ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd, ast.BitXor: ast.BitAnd,
+    ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd, ast.BitXor: ast.BitAnd, ast.MatMult: ast.Mult,
 }  # fmt: skip
 NAMES = {"min": "max", "max": "min", "floor": "ceil", "ceil": "floor", "any": "all", "all": "any"}
 
@@ -119,7 +119,7 @@ def put(parent: ast.AST, field: str, i: int | None, child: ast.AST) -> None:
 def chosen(trusted: Trusted, only: str | None, *, fenced: bool) -> list[str]:
     """The files to change."""
     if only is not None:
-        return [only]
+        return only.split(",")
     return trusted.trusted() if fenced else [one.file for one in trusted.read]
 
 
@@ -187,7 +187,7 @@ def preload() -> None:
 
 def main(given: Sequence[str] | None = None) -> None:
     parser = options(__doc__)
-    parser.add_argument("--only", help="one file, such as noise/fast.py")
+    parser.add_argument("--only", help="one file or several, for example noise/fast.py,core/laws.py")
     parser.add_argument("--fenced", action="store_true", help="also what is tested or checked, and not read")
     parser.add_argument("--sample", type=int, help="take so many mutants of all files together, at random")
     asked = parse(parser, given, only="core/rational.py", sample=1)

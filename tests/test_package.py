@@ -21,7 +21,7 @@ from privet.noise.fast import LARGEST_POOL, MAX_SCALE, Sampler, sampler
 
 def test_import_is_light() -> None:
     """Nothing heavy loads before it is used; that, not a stop-watch, keeps `import privet` below 0.2 s."""
-    heavy = "('numpy', 'cryptography', 'altair', 'duckdb', 'sqlglot')"
+    heavy = "('numpy', 'cryptography', 'altair', 'duckdb', 'sqlglot', 'sklearn')"
     code = f"import sys, privet; print([m for m in {heavy} if m in sys.modules])"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert result.stdout.strip() == "[]"
@@ -31,8 +31,8 @@ def test_public_names() -> None:
     assert dir(pv) == [
         "Boolean", "Budget", "Category", "Date", "Integer", "Number", "Text", "Timestamp", "__version__",
         "anonymize", "attacks", "audits", "col", "compare", "corr", "count", "cov", "create", "errors", "from_frame",
-        "lit", "max", "mean", "meaning", "median", "min", "n_distinct", "n_units", "noise", "open", "quantile", "std",
-        "sum", "testing", "var", "when",
+        "learn", "lit", "max", "mean", "meaning", "median", "min", "n_distinct", "n_units", "noise", "open", "quantile",
+        "std", "sum", "testing", "var", "when",
     ]  # fmt: skip
     assert issubclass(pv.errors.InvalidInputError, pv.errors.PrivetError)
     assert issubclass(NoiseOverflowError, OverflowError)

@@ -59,6 +59,9 @@ EACH_ROLE = [
     PART | {"role": "max", "law": {"name": "exponential", "rate": "1/800"}},
     KEYS_PART,
     PART | {"role": "top", "low": -2, "law": {"name": "permute-and-flip", "rate": "1/900", "rounds": 3}},
+    PART | {"role": "vector", "low": 30, "high": 400, "law": {"name": "gaussian", "variance": "90000"}},
+    PART | {"role": "counts", "low": 2, "high": 2, "law": {"name": "laplace", "scale": "600"}},
+    PART | {"role": "gram", "low": 30, "high": 400, "law": {"name": "gaussian", "variance": "90000"}},
     PART
     | {
         "role": "quantile",
@@ -164,6 +167,63 @@ def test_the_numbers_of_pairs_and_squares_move_as_far_as_is_said(role: str, widt
         ), limits
         half = sensitivity(part._replace(role="sum", ends=(far // 2, far // 2)), neighbors) if width > 1 else None
         assert half is None or half.l1 < found.l1
+
+
+def vectors_of_rows(role: str, low: int, high: int, rows: int) -> set[tuple[int, ...]]:
+    """What a unit can add: `rows` rows at most, each a vector of two whole numbers within these limits, of a gram the
+    products of each two numbers of (a, b) with |a| + |b| <= low and a * a + b * b <= high."""
+    numbers = range(0 if role == "counts" else -high, high + 1)
+    row = [v for v in itertools.product(numbers, repeat=2) if sum(map(abs, v)) <= low and sum(x * x for x in v) <= high]
+    if role == "gram":
+        row = sorted({(a * a, a * b, b * a, b * b) for a, b in row})
+    size = len(row[0])
+    some = itertools.combinations_with_replacement([(0,) * size, *row], rows)
+    return {tuple(map(sum, zip(*chosen, strict=True))) for chosen in some}
+
+
+@pytest.mark.parametrize("neighbors", RELATIONS)
+@pytest.mark.parametrize("rows", [1, 2])
+@pytest.mark.parametrize("role", ["vector", "counts", "gram"])
+def test_vectors_of_rows_move_as_far_as_is_said(role: str, rows: int, neighbors: str) -> None:
+    """No two units are further apart; and where a limit can be attained, two units attain it."""
+    times = 1 + (neighbors == "replace")
+    for low, high, l1, l2_squared in [
+        (1, 1, True, True), (2, 2, True, True), (1, 2, True, False), (2, 4, True, True), (2, 5, True, False),
+        (3, 5, True, True),
+    ]:  # fmt: skip
+        known = vectors_of_rows(role, low, high, rows)
+        others = known if neighbors == "replace" else {(0,) * len(next(iter(known)))}
+        changes = {tuple(abs(a - b) for a, b in zip(*two, strict=True)) for two in itertools.product(known, others)}
+        power = 2 if role == "gram" else 1
+        stated = PART | {"role": role, "groups": 1, "rows": rows, "cells": 2**power}
+        stated |= {"low": low**power, "high": high**power}
+        _, found, _ = recheck.recheck(guarantee(stated, neighbors=neighbors)).parts[0]
+        most = max(map(sum, changes)), max(sum(x * x for x in change) for change in changes)
+        assert most[0] <= found.l1 == times * rows * low**power
+        assert most[1] <= found.l2_squared
+        if role != "vector" and neighbors == "replace" and high > 1:
+            continue  # two rows at a right angle have no room in two numbers: a witness is below
+        assert not l1 or most[0] == found.l1, (low, high)
+        assert not l2_squared or most[1] == found.l2_squared, (low, high)
+
+
+def test_two_rows_at_a_right_angle_move_as_far_as_is_said() -> None:
+    stated = PART | {"role": "gram", "groups": 1, "rows": 3, "cells": 4, "low": 4, "high": 16}
+    one, other = (3 * 4, 0, 0, 0), (0, 0, 0, 3 * 4)  # three times (2, 0), and three times (0, 2)
+    _, found, _ = recheck.recheck(guarantee(stated, neighbors="replace")).parts[0]
+    assert found.l2_squared == sum((a - b) ** 2 for a, b in zip(one, other, strict=True))
+    assert found.l1 == sum(abs(a - b) for a, b in zip(one, other, strict=True))
+    stated = PART | {"role": "counts", "groups": 1, "rows": 3, "cells": 4, "low": 2, "high": 2}
+    one, other = (3, 3, 0, 0), (0, 0, 3, 3)
+    _, found, _ = recheck.recheck(guarantee(stated, neighbors="replace")).parts[0]
+    assert found.l2_squared == sum((a - b) ** 2 for a, b in zip(one, other, strict=True))
+    assert found.l1 == sum(abs(a - b) for a, b in zip(one, other, strict=True))
+
+
+def test_vectors_without_bounds_are_refused() -> None:
+    for wrong in ({"low": -1}, {"low": None}, {"high": None}, {"low": 3, "high": 2}, {"quantile": "1/2"}):
+        stated = PART | {"role": "vector", "groups": 1, "low": 1, "high": 2} | wrong
+        assert problems(guarantee(stated)), wrong
 
 
 def test_the_whole_range_of_a_cell_moves_and_more_cells_never_less() -> None:

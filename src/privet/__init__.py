@@ -6,7 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from privet import anonymize, attacks, audits, compare, errors, noise, testing
+    from privet import anonymize, attacks, audits, compare, errors, learn, noise, testing
     from privet.core.accountant import Budget
     from privet.core.schema import Boolean, Category, Date, Integer, Number, Text, Timestamp
     from privet.frame.aggregates import (
@@ -35,7 +35,7 @@ __version__ = "0.1.0"
 AGGREGATES = (
     "corr", "count", "cov", "max", "mean", "median", "min", "n_distinct", "n_units", "quantile", "std", "sum", "var",
 )  # fmt: skip
-ROOMS = ("anonymize", "attacks", "audits", "compare", "errors", "noise", "testing")
+ROOMS = ("anonymize", "attacks", "audits", "compare", "errors", "learn", "noise", "testing")
 PLACES = {  # where a name lives that is not itself a module
     "Budget": "core.accountant",
     "create": "vault",
@@ -50,8 +50,8 @@ PLACES = {  # where a name lives that is not itself a module
 __all__ = [
     "Boolean", "Budget", "Category", "Date", "Integer", "Number", "Text", "Timestamp",
     "anonymize", "attacks", "audits", "col", "compare", "corr", "count", "cov", "create", "errors", "from_frame",
-    "lit", "max", "mean", "meaning", "median", "min", "n_distinct", "n_units", "noise", "open", "quantile", "std",
-    "sum", "testing", "var", "when",
+    "learn", "lit", "max", "mean", "meaning", "median", "min", "n_distinct", "n_units", "noise", "open", "quantile",
+    "std", "sum", "testing", "var", "when",
 ]  # fmt: skip
 
 

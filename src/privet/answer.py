@@ -22,7 +22,7 @@ from privet.estimates.priced import Priced
 from privet.estimates.publication import AS_RELEASED, Publication, check_publication
 from privet.estimates.ranked import is_unknown
 from privet.estimates.top import best_of
-from privet.ledger import Receipt
+from privet.ledger import Ledger, Receipt
 
 if TYPE_CHECKING:
     import altair as alt
@@ -233,6 +233,19 @@ def loss_json(loss: Loss) -> dict[str, float | None]:
             ("epsilon", loss.epsilon), ("delta", loss.delta), ("rho", loss.rho), ("rho_delta", loss.rho_delta)
         )
     }  # fmt: skip
+
+
+def warnings_of(ledger: Ledger) -> tuple[str, ...]:
+    """What every answer from this ledger must say."""
+    return (
+        *(["NOT PRIVATE: this vault was made for testing"] if ledger.terms.testing else []),
+        *([] if ledger.spent().holds else ["the cap no longer holds: the owner's policy let charges pass it"]),
+        *(
+            ["the cap may not hold: entries of the ledger were lost, and what they spent is not counted"]
+            if ledger.entries_lost
+            else []
+        ),
+    )
 
 
 def _checked_share(share: object) -> Fraction:

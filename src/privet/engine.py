@@ -68,8 +68,7 @@ class Watched:
     """The same noise source; records whether any noise was drawn."""
 
     def __init__(self, noise: NoiseSource) -> None:
-        self._noise = noise
-        self.drawn = False
+        self._noise, self.drawn = noise, False
 
     def draw(self, law: Law, size: int) -> Integers:
         self.drawn = True
@@ -118,24 +117,31 @@ class Release:
 @claim("spend-before-you-look", "one-repeat", "gate-price", "fitted-limits")
 def run(charge: Charge, tasks: Sequence[Task], gate: Gate, fit: Fit | None = None) -> Release:
     """The path of every release. With `fit`, one more task is chosen by the noisy numbers of the others."""
-    if type(gate.noise) is not FreshNoise and not gate.ledger.terms.testing:
-        raise RefusedQueryError(
-            "the noise was replaced, but this vault is not for testing", "open the vault again", "not-for-testing"
-        )
+    check_noise(gate)
     others = () if fit is None else tuple(fit.tasks)
     charge = _about(charge, [*tasks, *others])
     for each in others or (None,):  # whichever is picked
         _check(charge, tasks, gate, each)  # 1 sensitivity and 2 price
     written, waiting = ([[gate.backend.write(x) for x in _stages(task)] for task in some] for some in (tasks, others))
     receipt = gate.ledger.spend(charge)  # 3 durable, or raises; no data read yet
-    noise = Watched(gate.noise)
-    try:
+
+    def work(noise: NoiseSource) -> bytes:
         found = [_noisy(task, text, gate.backend, noise) for task, text in zip(tasks, written, strict=True)]  # 4
         place = None
         if fit is not None:
             place = fit.pick([vector for one in found for vector in one.vectors])
             found.append(_noisy(others[place], waiting[place], gate.backend, noise))
-        body = _body(found, place)
+        return _body(found, place)
+
+    return delivered(receipt, gate, work)
+
+
+@claim("spend-before-you-look", "one-repeat")
+def delivered(receipt: Receipt, gate: Gate, work: Callable[[Watched], bytes]) -> Release:
+    """What `work` gives after the charge, stored before it is delivered. If it fails, nobody learns why."""
+    noise = Watched(gate.noise)
+    try:
+        body = work(noise)
         gate.ledger.store(receipt, body)  # 5 durable before it is delivered
         return Release(receipt=receipt, body=body)
     except Exception:  # noqa: S110  the error may quote data, so it is not shown
@@ -146,7 +152,18 @@ def run(charge: Charge, tasks: Sequence[Task], gate: Gate, fit: Fit | None = Non
             gate.ledger.fail(receipt, before_any_draw=not noise.drawn)
         raise
     gate.ledger.fail(receipt, before_any_draw=not noise.drawn)
-    raise _failed(receipt)
+    raise ReleaseFailedError(
+        f"the release failed after it was charged, and the charge stays (entry {receipt.entry} of the ledger)",
+        "ask again (the first retry is free if the failure came before any noise was drawn);"
+        " if it fails again, ask the owner to run `privet check VAULT`",
+    )
+
+
+def check_noise(gate: Gate) -> None:
+    if type(gate.noise) is not FreshNoise and not gate.ledger.terms.testing:
+        raise RefusedQueryError(
+            "the noise was replaced, but this vault is not for testing", "open the vault again", "not-for-testing"
+        )
 
 
 def _about(charge: Charge, tasks: Sequence[Task]) -> Charge:
@@ -160,25 +177,30 @@ def _about(charge: Charge, tasks: Sequence[Task]) -> Charge:
 def guarantee(tasks: Sequence[Task], neighbors: Neighbors, loss: Loss) -> dict[str, Any]:
     """The limits that are enforced, the noise that is added, and the charge as the ledger writes it: all that the price
     depends on, as plain values. Every answer carries it, so that anyone can check the price (`privet recheck`)."""
+    parts = [part for task in tasks for part in _parts(task)]
+    return {"neighbors": neighbors.value, "parts": parts, "cost": cost_fields(loss)}
+
+
+def cost_fields(loss: Loss) -> dict[str, str | None]:
     loss = writable(loss)
-    return {
-        "neighbors": neighbors.value,
-        "parts": [part for task in tasks for part in _parts(task)],
-        "cost": {name: _text(getattr(loss, name)) for name in ("epsilon", "delta", "rho", "rho_delta")},
-    }
+    return {name: _text(getattr(loss, name)) for name in ("epsilon", "delta", "rho", "rho_delta")}
 
 
 def _check(charge: Charge, tasks: Sequence[Task], gate: Gate, picked: Task | None) -> None:
     """Is the charge enough for these tasks, and for the one that follows on them if it is picked?"""
     tasks = tasks if picked is None else [*tasks, picked]
-    stated = guarantee(tasks, gate.ledger.terms.neighbors, charge.loss)
-    problems = [*_contradictions(tasks), *recheck.problems(stated)]
+    problems = [*_contradictions(tasks), *recheck.problems(guarantee(tasks, gate.ledger.terms.neighbors, charge.loss))]
     if picked is not None and (charge.loss.delta or charge.loss.rho_delta or any(task.top for task in tasks)):
         problems.append("it picks one of several tasks, and such a charge has no delta and chooses no cells")
     if charge.part is not None and not all(_about_part(task, gate.ledger.partition, charge.part) for task in tasks):
         problems.append("it is charged to one part of the units, but asked about others")
     if gate.finite and charge.loss.epsilon is None:
         problems.append("its epsilon is infinite, and the owner allows no such charge")
+    refuse(problems)
+
+
+def refuse(problems: Sequence[str]) -> None:
+    """Refuse a release that has problems, before anything is charged."""
     if problems:
         raise RefusedQueryError(
             f"the gate refused this release: {'; '.join(problems)}",
@@ -206,8 +228,7 @@ def _about_part(task: Task, partition: Partition | None, part: str) -> bool:
     if partition is None or partition.table not in tables:
         return False
     register = tables[partition.table]
-    same = register.digest == partition.register
-    return same and asks_part(task.plan, partition, part, by_row=register.unit is None)
+    return register.digest == partition.register and asks_part(task.plan, partition, part, by_row=register.unit is None)
 
 
 def _parts(task: Task) -> Iterator[dict[str, Any]]:
@@ -228,7 +249,7 @@ def _parts(task: Task) -> Iterator[dict[str, Any]]:
             "low": measure.low,
             "high": measure.high,
             "quantile": list(map(str, measure.quantiles)) if measure.quantiles else _text(measure.quantile),
-            "law": _law(law),
+            "law": law_fields(law),
             "threshold": task.threshold if measure.role is Role.KEYS else None,
         }
 
@@ -246,7 +267,7 @@ def _limits(task: Task) -> dict[str, Any]:
     }
 
 
-def _law(law: Law | Choice | Top) -> dict[str, Any]:
+def law_fields(law: Law | Choice | Top) -> dict[str, Any]:
     match law:
         case DiscreteLaplace():
             return {"name": "laplace", "scale": str(law.scale)}
@@ -349,11 +370,3 @@ def _body(found: Sequence[_Noisy], place: int | None = None) -> bytes:
     if any(one.shown is not None for one in found):
         body["keys"] = [plain_keys(key) for one in found for key in one.shown or ()]
     return json.dumps(body, separators=(",", ":")).encode()
-
-
-def _failed(receipt: Receipt) -> ReleaseFailedError:
-    return ReleaseFailedError(
-        f"the release failed after it was charged, and the charge stays (entry {receipt.entry} of the ledger)",
-        "ask again (the first retry is free if the failure came before any noise was drawn);"
-        " if it fails again, ask the owner to run `privet check VAULT`",
-    )

@@ -8,22 +8,22 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from privet.answer import Answer
+from privet.answer import Answer, warnings_of
 from privet.backends import Task
 from privet.catalog.declarations import Table
-from privet.core.accountant import how_many
 from privet.core.cells import Keys, keys_from
 from privet.core.laws import DiscreteLaplace, Top
 from privet.core.loss import Loss
 from privet.core.plan import Plan, fingerprint
 from privet.core.rational import show
 from privet.engine import Fit, Gate, Release, guarantee, run
-from privet.errors import InvalidInputError, TableUnavailableError
+from privet.errors import InvalidInputError
 from privet.estimates.estimate import SINGLE, total_error
 from privet.estimates.fitting import UNITS_IN_BINS, Fitting
 from privet.estimates.levels import most_cells
 from privet.estimates.priced import Priced
-from privet.ledger import Charge, Ledger, Stored
+from privet.ledger import Charge, Stored
+from privet.ledger.refusal import about_n_more, check_ready
 
 if TYPE_CHECKING:
     from privet.report.terminal import Pen
@@ -71,14 +71,7 @@ class Query:
     @property
     def about_n_more(self) -> int:
         """How many such questions still fit the budget; none once the cap was passed."""
-        ledger = self.gate.ledger
-        own = ledger.granted(self.analyst) if self.analyst else None
-        fits = [
-            how_many(one.cap, one.spent.loss, self.cost) if one.spent.holds else 0 for one in ledger.readings(self.part)
-        ]
-        if own is not None:
-            fits.append(how_many(own, ledger.spent(self.analyst).loss, self.cost))
-        return min(fits)
+        return about_n_more(self.gate.ledger, self.cost, self.analyst, self.part)
 
     @property
     def answered(self) -> bool:
@@ -134,16 +127,7 @@ class Query:
 
     def check_ready(self) -> None:
         """Raise, before anything is charged, if the data are not there. An analyst is not told why (rule 7)."""
-        try:
-            self.gate.ready()
-        except InvalidInputError:
-            if not self.analyst:
-                raise
-        else:
-            return
-        raise TableUnavailableError(
-            "the table is not available", "ask the owner to run `privet check VAULT`, which says why"
-        )
+        check_ready(self.gate.ready, self.analyst)
 
     @property
     def request(self) -> str:
@@ -242,19 +226,6 @@ class Query:
             fitted=self.fitting.fitted([histogram], body["picked"]),
             guarantee=guarantee([self.choosing(b""), way.task(b"")], self.gate.ledger.terms.neighbors, paid),
         )
-
-
-def warnings_of(ledger: Ledger) -> tuple[str, ...]:
-    """What every answer from this ledger must say."""
-    return (
-        *(["NOT PRIVATE: this vault was made for testing"] if ledger.terms.testing else []),
-        *([] if ledger.spent().holds else ["the cap no longer holds: the owner's policy let charges pass it"]),
-        *(
-            ["the cap may not hold: entries of the ledger were lost, and what they spent is not counted"]
-            if ledger.entries_lost
-            else []
-        ),
-    )
 
 
 def _declared(table: Table) -> list[Any]:

@@ -1,8 +1,7 @@
 """TRUSTED: computes the price of a release again, from what its answer carries: `python recheck.py answer.json`.
 
-It imports the standard library only, so that it can be read, copied and run without the rest of Privet. It computes
-sensitivity and price from the limits that were enforced and the law of the noise: in fractions, or in decimals rounded
-so that no price is too low. docs/budgets.md has the format. Anything that it does not recognize is refused, never free.
+It uses the standard library only, so it can be copied and run alone. Prices follow from enforced limits and the law of
+the noise, in fractions or in decimals rounded up. docs/budgets.md has the format. What is not recognized is refused.
 """
 
 from __future__ import annotations
@@ -19,8 +18,9 @@ from typing import Any, NamedTuple
 RELATIONS = {"add-remove": "one unit is added or removed", "replace": "one unit is replaced by another"}
 PARAMETER = {"laplace": "scale", "gaussian": "variance", "exponential": "rate", "permute-and-flip": "rate"}
 NOISE, CHOICE = ("laplace", "gaussian"), ("exponential", "permute-and-flip")
-LAWS = {"count": NOISE, "sum": NOISE, "pair": NOISE, "squares": NOISE, "people": NOISE, "distinct": NOISE,
-        "quantile": CHOICE, "min": CHOICE, "max": CHOICE, "keys": NOISE, "top": CHOICE}  # fmt: skip
+VECTORS = {"vector": 2, "counts": 1, "gram": 1}  # sums of whole rows; replacing doubles squares so many times
+LAWS = dict.fromkeys(("count", "sum", "pair", "squares", "people", "distinct", "keys", *VECTORS), NOISE)
+LAWS |= dict.fromkeys(("quantile", "min", "max", "top"), CHOICE)
 JOINT = {"pair": 2, "squares": 3}  # numbers of a cell that a row divides: (u, v), or (u * u, 2 * u * v, v * v)
 FIELDS = ("role", "groups", "rows", "in_all", "cells", "low", "high", "quantile", "law", "threshold")
 FRACTION = re.compile(r"[0-9]{1,600}(/[1-9][0-9]{0,599})?")
@@ -97,6 +97,8 @@ def sensitivity(part: Part, neighbors: str) -> Sensitivity:
     most = min(limit, groups * rows)
     full, rest = divmod(most, rows)  # the worst case for squares: full cells, and one cell with the rest
     times = 1 + (neighbors == "replace")
+    if part.role in VECTORS:  # a row adds `near` in sum and `far` in squares; only vectors can be opposite
+        return Sensitivity(l1 := times * limit * near, times ** VECTORS[part.role] * limit**2 * far, l1, groups)
     if part.role == "top":  # only differences matter: a round's scores move half as far as any two of them move apart
         by = Fraction(times * (far * rows + near * min(rows, limit - rows) * (part.groups > 1)), 2)
         return Sensitivity((part.rounds or 0) * by, (part.rounds or 0) * by**2, by, min(times * groups, cells))
@@ -299,8 +301,8 @@ def _part(given: object, what: str) -> Part:
 
 def _ends(fields: dict[str, Any], what: str) -> tuple[int, int]:
     role, given = fields["role"], fields["quantile"]
-    ranged = role in ("sum", "top") or role in JOINT
-    low, high = (_whole(fields[n], f"{n} of {what}", -LARGEST, nullable=not ranged) or 0 for n in ("low", "high"))
+    ranged, least = role in ("sum", "top", *JOINT, *VECTORS), 0 if role in VECTORS else -LARGEST
+    low, high = (_whole(fields[n], f"{n} of {what}", least, nullable=not ranged) or 0 for n in ("low", "high"))
     share = _fraction(given, f"quantile of {what}", nullable=role != "quantile")
     if role in JOINT and (low != 0 or high < JOINT[role] - 1):
         raise ValueError(f"{what}: rows of a pair have a low of 0 and a high of 1 or more, those of squares 2 or more")
@@ -308,7 +310,7 @@ def _ends(fields: dict[str, Any], what: str) -> tuple[int, int]:
         raise ValueError(f"{what}: low must not exceed high; a quantile is between 0 and 1, in lowest terms")
     high = high**2 if role == "squares" else high  # u + v is at most `high`, and so (u + v)**2 at most its square
     ends = (max(high, 0), max(-low, 0)) if ranged else (2 if role in ("min", "max") else 1, 0)  # min, max: half rows
-    ends = (share.numerator, share.denominator - share.numerator) if share else ends
+    ends = (high, low) if role in VECTORS else (share.numerator, share.denominator - share.numerator) if share else ends
     return (max(ends), min(ends)) if any(ends) else (1, 0)  # a sum that is always 0 is priced as a count
 
 
@@ -360,10 +362,10 @@ def _in_words(numbers: Sensitivity | Cost) -> str:
 
 
 def guarantee_of(text: str) -> Any:
-    """The guarantee in the JSON of an answer. Raises ValueError."""
+    """The guarantee in the JSON of an answer, a model or a model card. Raises ValueError."""
     try:
-        return json.loads(text)["result"]["guarantee"]
-    except (KeyError, TypeError, ValueError, RecursionError):
+        return (found := json.loads(text)).get("result", found)["guarantee"]
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
         raise ValueError("the input is not the JSON of an answer with a guarantee") from None
 
 

@@ -15,7 +15,7 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Any
 
-from privet.answer import loss_json
+from privet.answer import loss_json, warnings_of
 from privet.backends import BINS, Task
 from privet.core.claim import claim
 from privet.core.expression import And, Case, Column, Compare, Expression, IsNull, Literal, Not, Relation
@@ -32,7 +32,7 @@ from privet.estimates.accuracy import half_width
 from privet.estimates.fitting import UNITS_IN_BINS
 from privet.estimates.priced import Outline, outline
 from privet.ledger import Charge, Receipt
-from privet.query import Query, warnings_of
+from privet.query import Query
 
 UNITS, NUMBERS = Fraction(95, 100), Fraction(99, 100)  # that are covered by what is suggested
 SURE = Fraction(95, 100)

@@ -68,6 +68,7 @@ REFUSED = {
     "audits/views.py": ("from privet import gallery", "the gallery of broken mechanisms is opened by"),
     "records/microdata.py": ("from privet.gallery import noises", "records that an owner holds get no noise"),
     "sources/sniff.py": ("from cryptography import x509", "one room draws random bits"),
+    "suggest.py": ("from privet import training", "learners reach data through their own gate only"),
     "vault.py": ("from privet import recheck", "prices are rechecked by the gate and by its own command"),
     "noise/entropy.py": (
         "from privet.estimates import split",

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from privet.catalog.vault_file import Table
 from privet.core.cells import Cells, Keys
 from privet.core.claim import claim
+from privet.core.expression import Expression
 from privet.core.laws import Choice, Law, Top
 from privet.core.measures import Measure
 from privet.core.plan import Plan
+from privet.core.rounds import Round
 from privet.core.sensitivity import Bounds, among
 from privet.core.shape import Shapes
 from privet.core.top import compared
@@ -62,6 +64,23 @@ class Task:
         return replace(self, cells=replace(self.cells, chosen=tuple(chosen)))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Course:
+    """What a learner is taught: rows of these columns, of a unit at most `rows`, in rounds of noisy sums.
+
+    The gate prices this object and nothing else. `secret` keys the hash that decides which rows of a unit are kept. Of
+    a vault's table `values` says what each column is of a row, and only rows that pass `where` count.
+    """
+
+    table: Table
+    columns: tuple[str, ...]
+    rows: int
+    rounds: tuple[Round, ...]
+    secret: bytes
+    values: tuple[Expression, ...] = ()
+    where: Expression | None = None
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Spread:
     """The distinct values of one cell, ascending, in steps; and how many rows have each value."""
@@ -69,6 +88,9 @@ class Spread:
     values: Integers
     counts: Integers
 
+
+if TYPE_CHECKING:
+    from privet.backends.contributions import Rows
 
 Vector = list[int] | list[Spread]  # spreads for quantiles, MIN and MAX
 HABITS = ("groups", "rows", "in_all")  # of a unit: its groups, the rows in its largest, those that count in all
@@ -95,6 +117,11 @@ class Backend(Protocol):
     def habits(self, task: Task, written: Any = None) -> Habits:
         """How many units have 1, 2, 3-4, 5-8, ... groups; then the same for the rows in their largest group; and for
         all rows, if at most `bounds.rows` count in each group."""
+        ...
+
+    def rows(self, course: Course) -> Rows:
+        """The rows of a course that have a value in every column: whole numbers, in steps above the lowest one; of a
+        unit as many as were priced."""
         ...
 
     def ready(self, *tables: Table) -> None:

@@ -15,8 +15,10 @@ from typing import Any, Self, TypeVar
 
 import duckdb
 
-from privet.backends import HABITS, Habits, Task, Vector, fused
+from privet.backends import HABITS, Course, Habits, Task, Vector, fused
 from privet.backends.cellsql import Given, given
+from privet.backends.contributions import Rows
+from privet.backends.course_rows import held
 from privet.backends.pairing import apart, joined
 from privet.backends.reading import unit_text
 from privet.backends.rowsql import RowsSql
@@ -35,6 +37,7 @@ from privet.sources.profile import form_in
 from privet.sources.scratch import Scratch
 
 Found = TypeVar("Found")
+MOST_AT_ONCE = 256  # questions that are computed; more wait
 _LEFT_TO_THE_PARENT: list[object] = []  # closing a connection in a forked child would wait for threads it does not have
 
 # With it the engine simplifies a query by the least and largest values of its columns. In DuckDB 2.0 some of these
@@ -89,6 +92,7 @@ class DuckDb:
         self._attached: dict[str, _Attached] = {}
         self._seen: dict[str, tuple[Table, object, Stamp]] = {}
         self._folder: Scratch | None = None
+        self._workers = ThreadPoolExecutor(MOST_AT_ONCE)
 
     def _after_fork(self) -> None:
         """A forked process begins anew, and leaves what it inherited to its parent."""
@@ -106,24 +110,29 @@ class DuckDb:
         with self._asked_of(task, written) as (found, cursor):
             asked = found.rows
             if asked is None:
-                return joined(task, _waited_for(cursor, lambda: portable(cursor, pieces, found)))
+                return joined(task, self._waited_for(cursor, lambda: portable(cursor, pieces, found)))
             folder = self._scratch_folder()
-            return joined(task, _waited_for(cursor, lambda: fused.exact(cursor, pieces, asked, folder)))
+            return joined(task, self._waited_for(cursor, lambda: fused.exact(cursor, pieces, asked, folder)))
 
     def people(self, task: Task, written: WrittenTask | None = None) -> dict[Keys, int]:
         """For every key that occurs, how many units have it; each unit counts for `bounds.groups` keys at most."""
         with self._asked_of(task, written) as (found, cursor):
             keys = found.keys
             if isinstance(keys, RowsSql):
-                return _waited_for(cursor, lambda: fused.people(cursor, task, keys, self._scratch_folder()))
+                return self._waited_for(cursor, lambda: fused.people(cursor, task, keys, self._scratch_folder()))
             assert keys is not None  # noqa: S101  nobody asks where keys are public
-            return keys.counted(_rows(cursor, keys.sql))
+            return keys.counted(self._rows(cursor, keys.sql))
 
     def habits(self, task: Task, written: WrittenTask | None = None) -> Habits:
         """How many units have 1, 2, 3-4, 5-8, ... groups; of rows in the largest, the same; and of all that count."""
         with self._asked_of(replace(task, habits=HABITS), written) as (found, cursor):
             assert found.habits is not None  # noqa: S101  what `write` gives
-            return found.habits.binned(_rows(cursor, found.habits.sql, given(task)))
+            return found.habits.binned(self._rows(cursor, found.habits.sql, given(task)))
+
+    def rows(self, course: Course) -> Rows:
+        """The rows of a course, for learners. They lie in memory from here on."""
+        with self._asked(course.table) as (raw, cursor):
+            return self._waited_for(cursor, lambda: held(cursor, course, raw)).rows(course)
 
     def _with_kernel(self, task: Task) -> bool:
         return task.table.unit is not None and not self._portable
@@ -222,7 +231,7 @@ class DuckDb:
     def fit(self, table: Table) -> TableFit:
         """How well the declaration fits the data. For the owner, as `check` is; call that first."""
         with self._asked(table) as (raw, cursor):
-            return _waited_for(cursor, lambda: table_fit(cursor, table, raw))
+            return self._waited_for(cursor, lambda: table_fit(cursor, table, raw))
 
     def _read(self, table: Table) -> tuple[Unread, ...] | None:
         """None if the engine fails."""
@@ -230,10 +239,10 @@ class DuckDb:
         try:
             with self._asked(table) as (raw, cursor):
                 for name, count in counts(table, raw):
-                    _, values, unread = _rows(cursor, count)[0]
+                    _, values, unread = self._rows(cursor, count)[0]
                     found.append(Unread(column=name, values=values, unread=unread))
                 if table.unit is not None:
-                    _rows(cursor, _trial_of_unit(table, raw))
+                    self._rows(cursor, _trial_of_unit(table, raw))
         except duckdb.Error:
             return None
         return tuple(found)
@@ -310,6 +319,20 @@ class DuckDb:
             weakref.finalize(self, self._folder.remove)
         return self._folder.path
 
+    def _rows(self, cursor: duckdb.DuckDBPyConnection, sql: str, lists: Given | None = None) -> list[tuple[Any, ...]]:
+        return self._waited_for(cursor, lambda: _run(cursor, sql, lists).fetchall())
+
+    def _waited_for(self, cursor: duckdb.DuckDBPyConnection, work: Callable[[], Found]) -> Found:
+        """Done in another thread: the engine ignores signals while it works, but a thread that waits does not. Threads
+        are kept, since to start one takes as long as a small question."""
+        waiting = self._workers.submit(work)
+        try:
+            return waiting.result()
+        finally:
+            while not waiting.done():  # again and again, since the query may not have begun
+                cursor.interrupt()
+                wait([waiting], timeout=0.01)
+
     def close(self) -> None:
         """Close every database; a later question opens them again."""
         if self._process == os.getpid():
@@ -373,21 +396,5 @@ def portable(cursor: duckdb.DuckDBPyConnection, task: Task, written: WrittenTask
     return [spreads[wanted(measure)] if measure.role in RANKED else next(sums) for measure in task.measures]
 
 
-def _rows(cursor: duckdb.DuckDBPyConnection, sql: str, lists: Given | None = None) -> list[tuple[Any, ...]]:
-    return _waited_for(cursor, lambda: _run(cursor, sql, lists).fetchall())
-
-
 def _run(cursor: duckdb.DuckDBPyConnection, sql: str, lists: Given | None) -> duckdb.DuckDBPyConnection:
     return cursor.execute(sql, lists or None)
-
-
-def _waited_for(cursor: duckdb.DuckDBPyConnection, work: Callable[[], Found]) -> Found:
-    """Done in a thread of its own: the engine ignores signals while it works, but a thread that waits does not."""
-    with ThreadPoolExecutor(max_workers=1) as worker:
-        waiting = worker.submit(work)
-        try:
-            return waiting.result()
-        finally:
-            while not waiting.done():  # again and again, since the query may not have begun
-                cursor.interrupt()
-                wait([waiting], timeout=0.01)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from privet import __version__
-from privet.cli import anonymize, ask, attack, audit, book, compare, owner, pseudonymize, recheck, show
+from privet.cli import anonymize, ask, attack, audit, book, compare, fit, owner, pseudonymize, recheck, show
 from privet.cli.parser import Parser
 from privet.cli.progress import alive
 from privet.cli.stopping import NOTHING_YET, STOPPED
@@ -53,7 +53,7 @@ exit codes:
   141  the reader of a pipe went away"""
 
 VERBS: dict[str, Verb] = {
-    **show.VERBS, **owner.VERBS, **ask.VERBS, **book.VERBS, **recheck.VERBS, **attack.VERBS,
+    **show.VERBS, **owner.VERBS, **ask.VERBS, **fit.VERBS, **book.VERBS, **recheck.VERBS, **attack.VERBS,
     **audit.VERBS, **anonymize.VERBS, **compare.VERBS, **pseudonymize.VERBS,
 }  # fmt: skip
 GROUPS = {  # in this order in `privet --help`
@@ -63,7 +63,7 @@ GROUPS = {  # in this order in `privet --help`
         "init", "describe", "add", "update", "remove", "partition", "check", "dummy", "ledger",
     ),
     "answer questions under differential privacy, for the analyst": (
-        "suggest", "explain", "query", "budget", "recheck",
+        "suggest", "explain", "query", "fit", "budget", "recheck",
     ),
     "audit the guarantee": ("audit",),
     "ship records that reveal less": ("anonymize", "pseudonymize", "compare"),
@@ -127,7 +127,7 @@ def _run(words: Sequence[str]) -> int:
         raise command.not_known(unknown, words)
     try:
         with alive(command.prog.removeprefix("privet ")):
-            return options.run(options) or 0
+            return _finished(options)
     except KeyboardInterrupt as stop:
         if words[0] in ("attack", "audit", "preflight") and not getattr(stop, "__notes__", []):
             asked = getattr(options, "vault", None) if words[0] == "attack" else None
@@ -138,6 +138,18 @@ def _run(words: Sequence[str]) -> int:
         if _names_files(error, words):
             error.remedy = f"{error.remedy}; `{FILES_HERE}` writes the folders examples and docs"
         raise
+
+
+def _finished(options: argparse.Namespace) -> int:
+    """What the verb returns. Somebody's file that ends the process must not make it look as if nothing was found."""
+    try:
+        return options.run(options) or 0
+    except SystemExit:
+        raise InvalidInputError(
+            "a Python file ends the program before the work is done",
+            "remove sys.exit() and exit() from it, or put them under if __name__ == '__main__':",
+            "code-fails",
+        ) from None
 
 
 def _names_files(error: PrivetError, words: Sequence[str]) -> bool:

@@ -18,7 +18,6 @@ from privet.output import spreadsheet_safe
 
 if TYPE_CHECKING:
     from privet.answer import Answer
-    from privet.ledger import Ledger
     from privet.query import Query
     from privet.vault import Vault
 
@@ -103,7 +102,7 @@ def _query(options: argparse.Namespace) -> None:
             from privet.estimates.publication import AS_PRINTED, check_publication  # noqa: PLC0415
 
             check_publication(AS_PRINTED, asked.plan)  # before it is paid for
-        with _charge_is_told(vault.ledger, asked.request), working("answering"):
+        with verb.charge_is_told(vault.ledger, asked.request), working("answering"):
             answer = asked.release(key=options.key, fresh=options.fresh)
     with _answer_is_kept(answer.receipt.entry):
         _deliver(answer.published() if options.published else answer, options)
@@ -118,21 +117,6 @@ def _check_files(options: argparse.Namespace, asked: Query) -> None:
 
         verb.check_picture(options.chart, "--chart")
         check_drawable(asked.priced)
-
-
-@contextmanager
-def _charge_is_told(ledger: Ledger, request: str | None = None) -> Iterator[None]:
-    """Ctrl-C may come at any moment of a release; the ledger knows whether that was after the charge. Without a request
-    any charge since may be this one."""
-    before = ledger.head().entry
-    try:
-        yield
-    except KeyboardInterrupt as stop:
-        if not getattr(stop, "__notes__", []):
-            new = [entry for entry in ledger.entries() if entry.number > before and request in (None, entry.request)]
-            charged = f"entry {new[0].number} of the ledger stays charged" if new else "nothing was charged"
-            stop.add_note(f"stopped: {charged}")
-        raise
 
 
 @contextmanager
@@ -209,7 +193,7 @@ def _suggest_options(command: argparse.ArgumentParser) -> None:
 
 
 def _suggest(options: argparse.Namespace) -> None:
-    with verb.opened(options.vault) as vault, _charge_is_told(vault.ledger), working("looking"):
+    with verb.opened(options.vault) as vault, verb.charge_is_told(vault.ledger), working("looking"):
         found = vault.suggest_bounds(
             _text(options), epsilon=options.epsilon, analyst=options.analyst, part=options.part
         )

@@ -12,12 +12,17 @@ from privet.cli.verb import Verb, json_option, print_json, read_text
 from privet.errors import InvalidInputError
 from privet.report.terminal import one_line
 
-REMEDY = "repeat the query (the same query is free) as `privet query ... --json > answer.json`, then recheck that file"
+REMEDY = (
+    "repeat the query (the same query is free) as `privet query ... --json > answer.json`, or the fit as"
+    " `privet fit ... --out model.json`, then recheck that file"
+)
 
 
 def _options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
-        "answer", metavar="ANSWER.json", help="the output of `privet query --json`, or - to read stdin"
+        "answer",
+        metavar="ANSWER.json",
+        help="the output of `privet query --json`, the JSON file of a model, or - for stdin",
     )
     json_option(command)
 
@@ -25,7 +30,9 @@ def _options(command: argparse.ArgumentParser) -> None:
 def _recheck(options: argparse.Namespace) -> int:
     text = _text(options.answer)
     try:
-        found = recheck.recheck(recheck.guarantee_of(text))
+        found = recheck.recheck(_known(recheck.guarantee_of(text)))
+    except InvalidInputError:
+        raise
     except ValueError as error:
         raise InvalidInputError(f"{one_line(options.answer)}: {error}", REMEDY, "wrong-format") from None
     if options.json:
@@ -33,6 +40,17 @@ def _recheck(options: argparse.Namespace) -> int:
     else:
         print(recheck.report(found))
     return 1 if found.problems else 0
+
+
+def _known(guarantee: Any) -> Any:
+    """Noisy training steps are priced by a library, and not by the arithmetic here."""
+    if isinstance(guarantee, dict) and "descent" in guarantee:
+        raise InvalidInputError(
+            "the price of a network cannot be computed again here: its steps are priced by dp-accounting",
+            "read the schedule in the file's guarantee, and compute its price with dp-accounting",
+            "not-supported",
+        )
+    return guarantee
 
 
 def _text(name: str) -> str:
@@ -70,7 +88,7 @@ def _amounts(cost: recheck.Cost) -> dict[str, str | None]:
 
 VERBS = {
     "recheck": Verb(
-        "check the price of an answer from its limits and noise alone; needs no vault and no data",
+        "check the price of an answer or a model from its limits and noise alone; needs no vault and no data",
         "privet recheck answer.json",
         _options,
         _recheck,

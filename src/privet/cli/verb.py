@@ -19,6 +19,7 @@ from privet.output import check_free, write_text
 from privet.report.terminal import Pen, one_line
 
 if TYPE_CHECKING:
+    from privet.ledger import Ledger
     from privet.vault import Vault
 
 ASCII = {"±": "+/-"}
@@ -180,6 +181,21 @@ def _explained(path: Path, option: str) -> Iterator[None]:
             f"name a file in a folder that you may write to: {option} FOLDER/{path.name}",
             "cannot-write",
         ) from None
+
+
+@contextmanager
+def charge_is_told(ledger: Ledger, request: str | None = None) -> Iterator[None]:
+    """Ctrl-C may come at any moment of a release; the ledger knows whether that was after the charge. Without a request
+    any charge since may be this one."""
+    before = ledger.head().entry
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        if not getattr(stop, "__notes__", []):
+            new = [entry for entry in ledger.entries() if entry.number > before and request in (None, entry.request)]
+            charged = f"entry {new[0].number} of the ledger stays charged" if new else "nothing was charged"
+            stop.add_note(f"stopped: {charged}")
+        raise
 
 
 def check_input(name: str) -> None:

@@ -2,19 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from math import isqrt
+from typing import TYPE_CHECKING
 
+from privet.core.accountant import how_many
 from privet.core.loss import Loss
-from privet.errors import BudgetExceededError
+from privet.errors import BudgetExceededError, InvalidInputError, TableUnavailableError
 from privet.ledger.sums import fits, plus
 from privet.ledger.units import DELTA, EPSILON, RHO, Caps, Units, price
 
+if TYPE_CHECKING:
+    from privet.ledger import Ledger
+
 DIGITS = 6
 MORE = "ask the owner for more"
+
+
+def check_ready(ready: Callable[[], None], analyst: str) -> None:
+    """Raise, before anything is charged, if the data are not there. An analyst is not told why (rule 7)."""
+    try:
+        ready()
+    except InvalidInputError:
+        if not analyst:
+            raise
+    else:
+        return
+    raise TableUnavailableError(
+        "the table is not available", "ask the owner to run `privet check VAULT`, which says why"
+    )
+
+
+def about_n_more(ledger: Ledger, loss: Loss, analyst: str = "", part: str | None = None) -> int:
+    """How many charges of this price still fit every budget that they count in; none once a cap was passed."""
+    found = [how_many(one.cap, one.spent.loss, loss) if one.spent.holds else 0 for one in ledger.readings(part)]
+    own = ledger.granted(analyst) if analyst else None
+    if own is not None:
+        found.append(how_many(own, ledger.spent(analyst).loss, loss))
+    return min(found)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -58,9 +58,10 @@ from privet.vault.seen_files import SeenFiles
 
 if TYPE_CHECKING:
     from privet.frame import Frame, Summary
+    from privet.learn.table_fit import FitPlan
     from privet.suggest import Suggestion
 
-SOURCE = {part.name for part in fields(Source)}
+SOURCE = {part.name for part in fields(Source)} - {"path"}  # which is `data`
 
 
 class Vault:
@@ -404,6 +405,61 @@ class Vault:
         private = {"delta": self.terms.budget.delta / 4} if self.terms.budget.delta else {}
         how: dict[str, Any] = {"epsilon": price, "analyst": analyst, "part": part, **private}
         return suggest(self.sql(text, **how) if isinstance(text, str) else text.query(**how), price)
+
+    @known_keywords()
+    def fit(  # noqa: PLR0913  the public contract
+        self,
+        estimator: Any,
+        table: str,
+        *,
+        target: str | None = None,
+        features: Sequence[str] | None = None,
+        max_rows: int | None = None,
+        where: str | None = None,
+        analyst: str = "",
+    ) -> Any:
+        """Fit a model to a table: charge the ledger, learn, return the fitted model. The same fit again is free.
+
+        `estimator` is a learner of `privet.learn` with a price; it is not changed, and a fitted clone comes back.
+        `table` is the table's name. `target` is the column to predict, and `features` are the columns to learn from
+        (default: all that can be used); their ranges and classes are those declared. `max_rows` of each unit count
+        (default: the table's limits). `where` is a condition in SQL on rows. `analyst` is who asks, if not the owner.
+
+        Raises InvalidInputError if a column, the target or a limit does not fit the declarations, RefusedQueryError if
+        the condition or the table cannot be used, and BudgetExceededError, before any data are read.
+        """
+        options = {"target": target, "features": features, "max_rows": max_rows, "where": where, "analyst": analyst}
+        return self.plan_fit(estimator, table, **options).release()  # type: ignore[arg-type]
+
+    @known_keywords()
+    def plan_fit(  # noqa: PLR0913  the public contract
+        self,
+        estimator: Any,
+        table: str,
+        *,
+        target: str | None = None,
+        features: Sequence[str] | None = None,
+        max_rows: int | None = None,
+        where: str | None = None,
+        analyst: str = "",
+    ) -> FitPlan:
+        """Plan a fit; the parameters and errors are those of `fit`, but for the budget. The plan has `cost`,
+        `about_n_more` and `explain()`. Nothing is spent and no data are touched before its `release()`."""
+        from privet.learn.table_fit import Asked, fit_plan  # noqa: PLC0415  an extra
+        from privet.vault.learning import condition_of  # noqa: PLC0415  rarely needed
+
+        self._check_analyst(analyst)
+        declared = self.declaration(table)
+        condition = None if where is None else condition_of(where, declared, self.tables)
+        asked = Asked(
+            target=target,
+            features=features,
+            max_rows=max_rows,
+            where=condition,
+            condition=where or "",
+            analyst=analyst,
+        )
+        return fit_plan(estimator, declared, self._gate([declared]), asked)
 
     def _of_part(self, plan: Plan, part: str) -> Plan:
         """The question about one part, while its register is declared as it was when units were divided."""
