@@ -39,7 +39,10 @@ from privet.core.expression import (
     Compare,
     Exponential,
     Expression,
+    IsNull,
     Literal,
+    Or,
+    Power,
     Quotient,
     Relation,
     Root,
@@ -123,6 +126,12 @@ def of(function: Function, name: str = "v", column: str = "x", second: str | Non
     return Aggregate(
         name=name, function=function, value=Column(column), second=None if second is None else Column(second)
     )
+
+
+def of_both(function: Function, name: str, column: str) -> Aggregate:
+    """Of the rows that have x and y, as SQL's regressions take them."""
+    lacking = Or((IsNull(Column("x")), IsNull(Column("y"))))
+    return Aggregate(name=name, function=function, value=Case(((lacking, Literal(None)),), Column(column)))
 
 
 @cache
@@ -270,6 +279,7 @@ COUNTED = of(Function.COUNT, "n")
 PART = Arithmetic(Sign.MULTIPLY, Column("v"), Literal(Fraction(1, 100)))
 SPREADS = (Function.VAR_POP, Function.VAR_SAMP, Function.STDDEV_POP, Function.STDDEV_SAMP)
 PAIRS = (Function.COVAR_POP, Function.COVAR_SAMP, Function.CORR)
+RISE = Arithmetic(Sign.MULTIPLY, Quotient(Column("v"), Column("s")), Column("b"))
 LARGER = Compare(Relation.GREATER, Column("n"), Literal(Fraction(3)))
 PLAIN = (
     Plain(name="COUNT(*)", aggregates=(N,), shown="n"),
@@ -308,6 +318,23 @@ PLAIN = (
         aggregates=(of(Function.COVAR_POP, second="y"), of(Function.VAR_POP, "s")),
         shown="r",
         computed=(_ratio("v", "s"),),
+    ),
+    Plain(
+        name="REGR_INTERCEPT",
+        aggregates=(
+            of_both(Function.AVG, "a", "y"),
+            of(Function.COVAR_POP, second="y"),
+            of_both(Function.VAR_POP, "s", "x"),
+            of_both(Function.AVG, "b", "x"),
+        ),
+        shown="r",
+        computed=(Computed(name="r", value=Arithmetic(Sign.SUBTRACT, Column("a"), RISE)),),
+    ),
+    Plain(
+        name="REGR_R2",
+        aggregates=(of(Function.CORR, second="y"),),
+        shown="r",
+        computed=(_real(Power(Column("v"), 2)),),
     ),
     Plain(name="EXP(AVG / 100)", aggregates=(of(Function.AVG),), shown="r", computed=(_real(Exponential(PART)),)),
     Plain(name="SQRT(COUNT)", aggregates=(COUNTED,), shown="r", computed=(_real(Root(Column("n"), 2)),)),
