@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from fractions import Fraction as F
 
 import pytest
@@ -90,6 +91,12 @@ def test_rounds_share_the_price() -> None:
     assert noisy.law == DiscreteGaussian(4 * 10**6 / (2 * other.loss.rho))
     assert noisy.deviation == pytest.approx((4 * 10**6 / (2 * float(other.loss.rho))) ** 0.5)
     assert (other.loss.epsilon, other.loss.delta) == (1, F(1, 10**6))
+
+
+def test_noise_is_weighed_by_how_many_sums_have_it() -> None:
+    two = priced([[(counts(7), F(1, 4))], [(counts(2), F(3, 4))]], 1, Neighbors.ADD_REMOVE, F(1), F(0))
+    first, second = (each.deviation for one in two.rounds for each in one)
+    assert two.noise == pytest.approx(7 * math.log(first) + 2 * math.log(second))
 
 
 def test_the_noise_that_is_less() -> None:

@@ -84,8 +84,10 @@ def test_whatever_was_read_is_within_what_was_declared() -> None:
 
 def test_rows_of_people_say_whose_they_are() -> None:
     rows = np.ones((3, 3))
-    with pytest.raises(ValueError, match="whose"):
-        work(people=True).done(Rows(rows))
+    unless_said = Descent(recipe=work().recipe, epsilon=EPSILON, delta=DELTA, tops=TOPS)
+    for made in (work(people=True), unless_said):
+        with pytest.raises(ValueError, match="whose"):
+            made.done(Rows(rows))
     assert work(people=True).done(Rows(rows, np.array([1, 1, 2])))
 
 
