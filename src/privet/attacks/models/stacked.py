@@ -8,7 +8,9 @@ does around each step is done once for the stack. Numbers are 32-bit floats.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -16,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from privet.errors import InvalidInputError
+from privet.gpu import torch_with_cuda
 from privet.typing import Floats, Integers
 
 Singles = npt.NDArray[np.float32]
@@ -62,7 +65,7 @@ class Stacked:
 
     hidden: units of each hidden layer. epochs: how often all records are used, at most. batch: records per step. rate:
     the rate of Adam. decay: the weight of squared weights in the loss. tol: training stops after 10 epochs that
-    improve the loss by less.
+    improve the loss by less. device: "cpu", or "cuda" for torch and a GPU.
     """
 
     hidden: tuple[int, ...] = (100,)
@@ -71,6 +74,7 @@ class Stacked:
     rate: float = 1e-3
     decay: float = 1e-4
     tol: float = 1e-4
+    device: str = "cpu"
 
     def fit(self, rows: Any, labels: Any, *, seed: int) -> StackedModel:
         """Train one model on these rows and labels, with weights and order drawn from `seed`, and return it."""
@@ -89,14 +93,30 @@ class Stacked:
             )
         answers = np.searchsorted(classes, np.asarray(labels))
         widths = (values.shape[1], *self.hidden, 1 if len(classes) == 2 else len(classes))
-        size = max(1, min(MOST, CACHE // sum(math.prod(pair) for pair in pairwise(widths))))
+        size, train = self._trainer(widths)
         found: list[StackedModel] = []
         for start in range(0, len(chosen), size):
             some = np.array(chosen[start : start + size])
-            run = _Run(self, widths, [np.random.default_rng(seed) for seed in seeds[start : start + size]])
-            layers = run.train(values, _targets(answers, widths[-1]), some)
+            draws = [np.random.default_rng(seed) for seed in seeds[start : start + size]]
+            layers = train(self, widths, draws, (values, answers, some))
             found += [StackedModel(classes, tuple((w[at], b[at, 0]) for w, b in layers)) for at in range(len(some))]
         return found
+
+    def _trainer(self, widths: tuple[int, ...]) -> tuple[int, Train]:
+        """Models in a stack, and what trains one."""
+        if self.device == "cpu":
+            return max(1, min(MOST, CACHE // sum(math.prod(pair) for pair in pairwise(widths)))), _trained
+        if self.device != "cuda":
+            raise InvalidInputError(
+                f'device must be "cpu" or "cuda", not {self.device!r}', 'give device="cpu"', "unknown-choice"
+            )
+        from privet.attacks.models.stacked_torch import stack_size, trained_on  # noqa: PLC0415
+
+        return stack_size(widths, self.batch), partial(trained_on, torch_with_cuda())
+
+
+Layer = tuple[Singles, Singles]
+Train = Callable[[Stacked, tuple[int, ...], list[np.random.Generator], tuple[Singles, Integers, Integers]], list[Layer]]
 
 
 def stacked_like(model: Any, rows: Any) -> Stacked | None:
@@ -128,18 +148,26 @@ def _targets(answers: Integers, outputs: int) -> Singles:
     return np.eye(outputs, dtype=np.float32)[answers]
 
 
+def _trained(
+    how: Stacked, widths: tuple[int, ...], draws: list[np.random.Generator], data: tuple[Singles, Integers, Integers]
+) -> list[Layer]:
+    """On the processor. `data`: all rows, the class of each, and the places that each model is trained on."""
+    rows, answers, chosen = data
+    return _Run(how, widths, draws).train(rows, _targets(answers, widths[-1]), chosen)
+
+
 class _Run:
     """The training of one stack. Weights are arrays of models x inputs x outputs."""
 
     def __init__(self, how: Stacked, widths: tuple[int, ...], draws: list[np.random.Generator]) -> None:
         self.how, self.draws = how, draws
-        self.layers = [_first(one, other, draws) for one, other in pairwise(widths)]
+        self.layers = [first_layer(one, other, draws) for one, other in pairwise(widths)]
         flat = [part for layer in self.layers for part in layer]
         self.moments = [(np.zeros_like(part), np.zeros_like(part), np.empty_like(part)) for part in flat]
         self.steps = 0
         self.rates = np.full((len(draws), 1, 1), how.rate, np.float32)
 
-    def train(self, rows: Singles, targets: Singles, chosen: Integers) -> list[tuple[Singles, Singles]]:
+    def train(self, rows: Singles, targets: Singles, chosen: Integers) -> list[Layer]:
         models, people = chosen.shape
         best, waited = np.full(models, np.inf), np.zeros(models, np.int64)
         for _ in range(self.how.epochs):
@@ -199,7 +227,7 @@ def _change(slope: Singles, mean: Singles, square: Singles, room: Singles) -> Si
     return np.divide(mean, room, out=room)
 
 
-def _first(inputs: int, outputs: int, draws: list[np.random.Generator]) -> tuple[Singles, Singles]:
+def first_layer(inputs: int, outputs: int, draws: list[np.random.Generator]) -> tuple[Singles, Singles]:
     """Uniform weights (Glorot and Bengio 2010)."""
     most = math.sqrt(6 / (inputs + outputs))
     weights = np.stack([draw.uniform(-most, most, (inputs, outputs)) for draw in draws])
