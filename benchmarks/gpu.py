@@ -19,9 +19,11 @@ to weights: the first call, which compiles, and later ones. One network alone th
 from __future__ import annotations
 
 import argparse
+import cProfile
 import json
 import math
 import platform
+import pstats
 import signal
 import sys
 import time
@@ -229,6 +231,12 @@ def shadows(torch: Any, device: str, models: int, report: Report, tiny: bool) ->
     how = stacked.Stacked(hidden=SIZES[1:-1], epochs=epochs, batch=256, rate=RATE, tol=-math.inf, device="cuda")
     told: dict[str, Any] = {"models": models, "steps": batches * epochs, "batch": 256}
 
+    def profiled(many: int) -> float:
+        with cProfile.Profile() as profile:
+            took = fit(many)
+        pstats.Stats(profile, stream=sys.stderr).sort_stats("tottime").print_stats(12)
+        return took
+
     def fit(many: int) -> float:
         start = time.perf_counter()
         found = how.fit_many(rows, labels, chosen[:many], list(range(many)))
@@ -242,6 +250,7 @@ def shadows(torch: Any, device: str, models: int, report: Report, tiny: bool) ->
     for name, many in calls.items():
         told[name] = report.part(f"shadows, {name}", lambda many=many: fit(many))
         report.save(shadows=told)
+    report.part("shadows, profiled", lambda: profiled(models))
     told["one model, as torch users write it"] = report.part(
         "shadows, torch", lambda: alone(torch, device, rows[chosen[0]], labels[chosen[0]], batches * epochs)
     )

@@ -77,7 +77,10 @@ def test_whatever_was_read_is_within_what_was_declared() -> None:
     assert np.shape(body["layers"]) == (1, 3, 2)
     assert seen[0].rows.tolist() == [[-1, 1], [0, -0.5], [-1, 1], [-1, 1]]
     assert seen[0].targets.tolist() == [1, 0, 1, 0]
-    number = work(train=partial(trained, step_=listened), recipe=replace(work().recipe, kind=Kind(activation="relu", classes=0), sizes=(2, 1)))
+    number = work(
+        train=partial(trained, step_=listened),
+        recipe=replace(work().recipe, kind=Kind(activation="relu", classes=0), sizes=(2, 1)),
+    )
     number.done(Rows(raw))
     assert seen[-1].targets.tolist() == [1, -1, 1, -1]
     assert json.loads(work().done(Rows(raw[:0])))["layers"]

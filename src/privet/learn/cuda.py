@@ -2,7 +2,7 @@
 
 The processor tosses the coins and draws the words of which the device makes normal numbers. The rest of a step is one
 graph of kernels: gradients, clipping, sums, noise and Adam. One row per unit. CI has no torch, so each training begins
-with a step on made-up rows, which is compared with `descent` before a row of the data is sent to the device.
+with steps on made-up rows, which are compared with `descent` before a row of the data is sent to the device.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from privet.learn.descent import FIRST_MOMENT, TAIL, Adam, Draws, Recipe, Units, beginning, clipped_sums
+from privet.learn.descent import TAIL, Adam, Draws, Recipe, Units, beginning, clipped_sums
 from privet.learn.network import Layers
 from privet.learn.torch_step import AT_ONCE, PARTS, noisy_step
 from privet.typing import Floats, Integers
@@ -22,7 +22,7 @@ from privet.typing import Floats, Integers
 DEVICE = "cuda"
 HANDS = 4  # threads that draw
 DEVIATIONS = 8  # a graph has room for so many more units than a step takes on average; if more come, another is made
-MADE_UP = 256  # rows of the step that is compared
+MADE_UP, COMPARED = 256, 3  # rows and steps that are compared
 AGREES = 1e-9
 LONG = 20_000  # steps from which on compiling is worth its time
 
@@ -140,23 +140,23 @@ class Training:
             self.step()
 
     def compare(self, draws: Draws) -> None:
-        """One step on made-up rows, beside the definition."""
+        """Some steps on made-up rows, beside the definition."""
         made, size = np.random.default_rng(0), min(MADE_UP, max(1, self.number), self.room)  # no data, no noise
         rows, targets = (
             made.uniform(-1, 1, (size, self.rows.shape[1])),
-            made.integers(0, max(2, self.recipe.kind.classes), size),
+            made.integers(0, max(2, self.kind.classes), size),
         )
         units, layers = Units.of(rows, targets.astype(np.float64), None), beginning(self.recipe.sizes, draws)
-        words, places = self.sent.numpy().view(np.uint64), np.arange(0, size, 2)
-        draws.words(words[0])
         self.begin(units, layers)
-        noise = draws.normals_of(words[0])[: len(self.flat)]
-        expected = _flat(clipped_sums(layers, units, places, self.recipe)) + self.scale * noise
-        moved = Adam.of(layers).move(layers, self._parts(expected), self.recipe.rate)
-        self._replay([places])
-        found = self.first.cpu().numpy() / (1 - FIRST_MOMENT), self.flat.cpu().numpy()
-        for one, other in zip(found, (expected, _flat(moved)), strict=True):
-            if not np.linalg.norm(one - other) <= AGREES * np.linalg.norm(other):
+        words, places, adam = self.sent.numpy().view(np.uint64), np.arange(0, size, 2), Adam.of(layers)
+        for step in range(COMPARED):
+            draws.words(words[step])
+            noise = draws.normals_of(words[step])[: len(self.flat)]
+            noisy = _flat(clipped_sums(layers, units, places, self.recipe)) + self.scale * noise
+            layers = adam.move(layers, self._parts(noisy), self.rate * (1 - step / self.steps))
+        self._replay([places] * COMPARED)
+        for one, exact in ((self.flat, layers), (self.first, adam.first), (self.second, adam.second)):
+            if not np.linalg.norm(one.cpu().numpy() - _flat(exact)) <= AGREES * np.linalg.norm(_flat(exact)):
                 raise RuntimeError("a step on this device differs from its definition; nothing was trained")
 
     def layers(self, flat: Any) -> Layers:

@@ -83,7 +83,7 @@ def _clipped(torch: Any, layers: list[Any], taken: tuple[Any, ...], own: Any) ->
 def _product(one: Any, other: Any) -> Any:
     """one.T @ other, in parts."""
     parts = (one.reshape(PARTS, -1, one.shape[1]), other.reshape(PARTS, -1, other.shape[1]))
-    return (parts[0].transpose(1, 2) @ parts[1]).sum(0)
+    return (parts[0].swapaxes(1, 2) @ parts[1]).sum(0)
 
 
 def _activated(torch: Any, out: Any, kind: Kind) -> Any:

@@ -60,12 +60,12 @@ class DeviceRun:
         (models, people), batch = chosen.shape, min(self.how.batch, chosen.shape[1])
         self.rows, self.answers, places = self._sent(rows), self._sent(answers), self._sent(chosen)
         full = people // batch
-        self.order = self._sent(np.zeros((full, models, batch), np.int64))
+        self.order = self.torch.zeros((full, models, batch), dtype=self.torch.int64, device=self.device)
         best, waited = np.full(models, np.inf), np.zeros(models, np.int64)
         step = self._ready(self.how.epochs * full * models >= LONG)
         for epoch in range(self.how.epochs):
             order = self._shuffled(places, epoch)
-            self.order.copy_(order[:, : full * batch].reshape(models, full, batch).transpose(0, 1))
+            self.order.copy_(order[:, : full * batch].reshape(models, full, batch).swapaxes(0, 1))
             self.at.zero_()
             self.lost.zero_()
             for _ in range(full):
@@ -143,9 +143,9 @@ def _step(torch: Any, own: DeviceRun, batch: Any) -> None:
     error, slopes = error / batch.shape[1], []
     for place in range(len(weights) - 1, -1, -1):
         own.lost.add_(decay / 2 * batch.shape[1] * (weights[place] * weights[place]).sum((1, 2)))
-        slopes += [error.sum(1, keepdim=True), inputs[place].transpose(1, 2) @ error + decay * weights[place]]
+        slopes += [error.sum(1)[:, None], inputs[place].swapaxes(1, 2) @ error + decay * weights[place]]
         if place:
-            error = (error @ weights[place].transpose(1, 2)) * (inputs[place] > 0)
+            error = (error @ weights[place].swapaxes(1, 2)) * (inputs[place] > 0)
     _move(torch, own, slopes[::-1])
 
 
