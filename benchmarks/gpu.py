@@ -1,209 +1,47 @@
-"""How fast is training by noisy gradients on a GPU? `python benchmarks/gpu.py [--json FILE]`. Needs torch, and CUDA.
+"""How fast are trainings on a GPU? `python benchmarks/gpu.py [--json FILE]`. Needs torch, and CUDA.
 
-600 inputs, 128 units inside, 100 classes, and 4,096 people expected in a step. Contenders train on the same rows, which
-lie on the device, in alternating rounds; the middle round of each counts.
+Noisy gradients: 600 inputs, 128 units inside, 100 classes, and 4,096 people expected in a step. Contenders train on the
+same rows, which lie on the device, in alternating rounds; the middle round of each counts.
 
-    plain     no privacy: autograd and fused Adam, or our own backward pass without clipping ("by hand"); the faster
-              one is what we compare with
-    privet    the step of `privet.learn.descent` in torch: a coin for every unit, clipping by rank-1 norms without any
-              gradient of one row, normal numbers of 53 bits; coins and noise from ChaCha20 under a key of the
-              operating system ("privet"), or from torch's own generator ("privet, generator of torch")
+    privet    what `pv.learn` does with device="cuda": coins of the processor, words of the keystream that are sent to
+              the device, gradients, clipping, noise and Adam there in 53 bits. As a graph, and compiled before that
+    plain     no privacy: autograd and fused Adam, or a backward pass by hand; step by step, captured as a graph, and
+              compiled before that. In TF32, "doubles" in 53 bits
     opacus    batches of fixed size (so no time for sampling), with hooks and with ghost clipping
-    estimator what `pv.learn` does with device="cuda": a slower and plainer way, with noise from the processor
 
-Each is run step by step, and (all but the last two) compiled and captured as a CUDA graph. Ratios are those of the
-method and not of the estimator. Before it measures, the script compares both with `privet.learn.network`, its words
-with another implementation, and the number of people taken with the declared rate.
+`whole` is the time of `cuda.trained_on` from rows to weights. Before each training, a step is compared with
+`privet.learn.descent`.
+
+Shadow models: 256 networks of the same sizes, 1,953 steps of 256 records each, by `Stacked(device="cuda")`, from rows
+to weights: the first call, which compiles, and later ones. One network alone the same way, and as torch users write it.
 """
 
 from __future__ import annotations
 
 import argparse
+import cProfile
 import json
+import math
 import platform
+import pstats
+import signal
 import sys
 import time
+import traceback
 import warnings
 from collections.abc import Callable
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from statistics import median
-from types import SimpleNamespace
-from typing import Any
+from typing import Any, TypeVar
 
-from gpu_step import (
-    CLIP,
-    NOISE,
-    RATE,
-    SIZES,
-    Stream,
-    Task,
-    Weights,
-    adam,
-    chacha,
-    checks,
-    definition,
-    gradient,
-    normals,
-)
+import numpy as np
+from gpu_step import RATE, SIZES, TOGETHER, Step, Task, captured, file_of, learner, opacus, plain, plain_by_hand, privet
 
-GOALS = {"of_plain": 0.7, "times_opacus": 2.5}
-TOGETHER = 16  # steps whose coins are drawn together; they are one graph
-Step = Callable[[], None]  # TOGETHER steps of training
-
-
-def privet(task: Task, compiled: bool, cipher: bool) -> Step:
-    """TOGETHER steps of DP-SGD."""
-    torch, weights = task.torch, Weights(task)
-    stream, units, room = Stream(torch, task.device, cipher), len(task.rows), task.capacity
-    border, places = task.coin - (1 << 31), torch.arange(1, room + 1, dtype=torch.int32, device=task.device)
-    coins = -(-units // 16) * 16
-
-    def taken(words: Any) -> Any:
-        return (words.view(TOGETHER, coins)[:, :units] < border).cumsum(1, dtype=torch.int32)
-
-    def step(sums: Any, found: Any, words: Any) -> None:
-        kept = (places <= sums[-1]).to(torch.float32)
-        index = torch.clamp(found, max=units - 1)
-        rows, lengths, targets = task.rows[index], task.lengths[index], task.targets[index]
-        total = gradient(torch, weights.layers, (rows, lengths, targets, kept), CLIP)
-        noise = normals(torch, words)
-        total = torch.nn.functional.pad(total, (0, weights.padded - weights.size)) + CLIP * NOISE * noise
-        adam(torch, weights, total / task.batch)
-
-    if compiled:
-        taken, step = torch.compile(taken), torch.compile(step)
-        if stream.blocks is chacha:
-            stream.blocks = torch.compile(chacha)
-
-    def steps() -> None:
-        sums = taken(stream.words(TOGETHER * coins))
-        found = torch.searchsorted(sums, places.expand(TOGETHER, room).contiguous())
-        words = stream.words(TOGETHER * 2 * weights.padded).view(TOGETHER, 2 * weights.padded)
-        for one in range(TOGETHER):
-            step(sums[one], found[one], words[one])
-
-    return steps
-
-
-def network(task: Task) -> Any:
-    """As torch users write it."""
-    nn = task.torch.nn
-    return nn.Sequential(nn.Linear(*SIZES[:2]), nn.ReLU(), nn.Linear(*SIZES[1:])).to(task.device)
-
-
-def plain(task: Task, compiled: bool) -> Step:
-    """No privacy: autograd and the optimizer of torch."""
-    torch = task.torch
-    model = torch.nn.Sequential(torch.nn.Linear(*SIZES[:2]), torch.nn.ReLU(), torch.nn.Linear(*SIZES[1:])).to(
-        task.device
-    )
-    on_device = task.device != "cpu"
-    optimizer = torch.optim.Adam(model.parameters(), lr=RATE, fused=on_device, capturable=on_device)
-    loss = torch.nn.CrossEntropyLoss()
-    forward = torch.compile(lambda rows, targets: loss(model(rows), targets)) if compiled else None
-
-    def steps() -> None:
-        index = torch.randint(len(task.rows), (TOGETHER, task.batch), device=task.device)
-        for one in index:
-            optimizer.zero_grad()
-            rows, targets = task.rows[one], task.targets[one]
-            (forward(rows, targets) if forward else loss(model(rows), targets)).backward()
-            optimizer.step()
-
-    return steps
-
-
-def plain_by_hand(task: Task, compiled: bool) -> Step:
-    """No privacy: our own step without coins, clipping and noise."""
-    torch, weights = task.torch, Weights(task)
-    ones = torch.ones(task.batch, device=task.device)
-
-    def step(index: Any) -> None:
-        rows, lengths, targets = task.rows[index], task.lengths[index], task.targets[index]
-        total = gradient(torch, weights.layers, (rows, lengths, targets, ones), None) / task.batch
-        adam(torch, weights, torch.nn.functional.pad(total, (0, weights.padded - weights.size)))
-
-    if compiled:
-        step = torch.compile(step)
-
-    def steps() -> None:
-        for one in torch.randint(len(task.rows), (TOGETHER, task.batch), device=task.device):
-            step(one)
-
-    return steps
-
-
-def opacus(task: Task, ghost: bool) -> Step:
-    """Opacus, without its sampling."""
-    torch = task.torch
-    from opacus import GradSampleModule  # noqa: PLC0415
-    from opacus.grad_sample import GradSampleModuleFastGradientClipping  # noqa: PLC0415
-    from opacus.optimizers import DPOptimizer  # noqa: PLC0415
-    from opacus.optimizers.optimizer_fast_gradient_clipping import DPOptimizerFastGradientClipping  # noqa: PLC0415
-    from opacus.utils.fast_gradient_clipping_utils import DPLossFastGradientClipping  # noqa: PLC0415
-
-    model = torch.nn.Sequential(torch.nn.Linear(*SIZES[:2]), torch.nn.ReLU(), torch.nn.Linear(*SIZES[1:])).to(
-        task.device
-    )
-    declared = {"noise_multiplier": NOISE, "max_grad_norm": CLIP, "expected_batch_size": task.batch}
-    inner = torch.optim.Adam(model.parameters(), lr=RATE, fused=task.device != "cpu")
-    loss: Any = torch.nn.CrossEntropyLoss()
-    if ghost:
-        model = GradSampleModuleFastGradientClipping(model, max_grad_norm=CLIP, use_ghost_clipping=True)
-        optimizer: Any = DPOptimizerFastGradientClipping(inner, **declared)
-        loss = DPLossFastGradientClipping(model, optimizer, loss)
-    else:
-        model = GradSampleModule(model)
-        optimizer = DPOptimizer(inner, **declared)
-
-    def steps() -> None:
-        for one in torch.randint(len(task.rows), (TOGETHER, task.batch), device=task.device):
-            optimizer.zero_grad()
-            loss(model(task.rows[one]), task.targets[one]).backward()
-            optimizer.step()
-
-    return steps
-
-
-def estimator(task: Task) -> Step:
-    """As pv.learn.MLPClassifier(device="cuda"): sums on the device in 53 bits, noise and Adam on the processor."""
-    network = definition()
-    from privet.learn.cuda import OnDevice  # noqa: PLC0415
-    from privet.learn.descent import Adam, Units, noisy_step  # noqa: PLC0415
-    from privet.noise.floats import FloatNoise  # noqa: PLC0415
-
-    units = Units.of(task.rows.cpu().double().numpy(), task.targets.cpu().double().numpy(), None)
-    schedule = SimpleNamespace(coin=task.coin, noise=NOISE)
-    kind = network.Kind(activation="relu", classes=SIZES[-1])
-    recipe: Any = SimpleNamespace(schedule=schedule, kind=kind, clip=CLIP)
-    layers = [layer.cpu().double().numpy() for layer in Weights(task).layers]
-    adam, draws, summed = Adam.of(layers), FloatNoise(), OnDevice(task.torch, task.device)
-
-    def steps() -> None:
-        nonlocal layers
-        for _ in range(TOGETHER):
-            layers = adam.move(layers, noisy_step(layers, units, recipe, draws, summed), RATE)
-
-    return steps
-
-
-def captured(torch: Any, steps: Step) -> Step:
-    """The same work as one CUDA graph."""
-    side = torch.cuda.Stream()
-    side.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(side):
-        for _ in range(3):
-            steps()
-    torch.cuda.current_stream().wait_stream(side)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        steps()
-
-    def again(_: Step = steps) -> None:  # the graph reads the memory of what `steps` holds
-        graph.replay()
-
-    return again
+GOALS = {"of_plain": 0.7, "times_opacus": 2.5, "shadow_seconds": 2}
+Found = TypeVar("Found")
+MOST_SECONDS = 120  # for what can fail by itself
 
 
 def seconds_of(torch: Any, device: str, steps: Step, seconds: float) -> float:
@@ -223,61 +61,208 @@ def seconds_of(torch: Any, device: str, steps: Step, seconds: float) -> float:
     return (time.perf_counter() - start) / count
 
 
-def contenders(task: Task, graphs: bool) -> tuple[dict[str, Step], dict[str, str]]:
-    """What runs here, warmed up, and why others do not."""
-    ways: dict[str, Callable[[], Step]] = {
+def contenders(task: Task) -> dict[str, Callable[[], Step]]:
+    found: dict[str, Callable[[], Step]] = {
+        "privet, graph": lambda: privet(task, compiled=False),
         "plain": lambda: plain(task, compiled=False),
         "plain by hand": lambda: plain_by_hand(task, compiled=False),
-        "privet": lambda: privet(task, compiled=False, cipher=True),
-        "privet, generator of torch": lambda: privet(task, compiled=False, cipher=False),
-        "estimator": lambda: estimator(task),
         "opacus, hooks": lambda: opacus(task, ghost=False),
         "opacus, ghost": lambda: opacus(task, ghost=True),
     }
-    if graphs:
+    if task.device != "cpu":
         torch = task.torch
-        ways |= {
+        found |= {
+            "privet compiled, graph": lambda: privet(task, compiled=True),
             "plain, graph": lambda: captured(torch, plain(task, compiled=False)),
             "plain compiled, graph": lambda: captured(torch, plain(task, compiled=True)),
-            "plain by hand, graph": lambda: captured(torch, plain_by_hand(task, compiled=True)),
-            "privet, graph": lambda: captured(torch, privet(task, compiled=False, cipher=True)),
-            "privet compiled, graph": lambda: captured(torch, privet(task, compiled=True, cipher=True)),
-            "privet, generator of torch, compiled, graph": lambda: captured(
-                torch, privet(task, compiled=True, cipher=False)
+            "plain by hand compiled, graph": lambda: captured(torch, plain_by_hand(task, compiled=True)),
+            "plain by hand compiled, graph, doubles": lambda: captured(
+                torch, plain_by_hand(task, compiled=True, doubles=True)
             ),
         }
-    found, absent = dict[str, Step](), dict[str, str]()
-    for name, make in ways.items():
+    return found
+
+
+class Report:
+    """What was found so far, on disk after each part: one that fails takes no other with it."""
+
+    def __init__(self, result: dict[str, Any], path: Path | None) -> None:
+        self.result, self.path = result, path
+        self.absent: dict[str, str] = {}
+
+    def part(self, name: str, work: Callable[[], Found]) -> Found | None:
+        def late(*_: object) -> None:
+            raise TimeoutError(f"more than {MOST_SECONDS} seconds")
+
+        signal.signal(signal.SIGALRM, late)
+        signal.alarm(MOST_SECONDS)
+        start = time.perf_counter()
         try:
-            found[name] = make()
-            for _ in range(2):
-                found[name]()
-            if task.device != "cpu":
-                task.torch.cuda.synchronize()
+            return work()
         except Exception as error:
-            found.pop(name, None)
-            absent[name] = f"{type(error).__name__}: {str(error)[:300]}"
-        print(name, absent.get(name, "runs"), file=sys.stderr, flush=True)
-    return found, absent
+            traceback.print_exc()
+            self.absent[name] = f"{type(error).__name__}: {str(error)[:300]}"
+            return None
+        finally:
+            signal.alarm(0)
+            told = self.absent.get(name, "ran")
+            print(f"{name}: {told}, {time.perf_counter() - start:.1f} s", file=sys.stderr, flush=True)
+
+    def save(self, **more: Any) -> None:
+        self.result |= more | {"absent": self.absent}
+        body = json.dumps({"privet": 1, "kind": "gpu", "result": self.result}, indent=1)
+        if self.path is not None:
+            self.path.write_text(body + "\n", encoding="utf-8")
+
+
+def descents(task: Task, report: Report, rounds: int, seconds: float) -> None:
+    """Samples per second of each contender."""
+    found: dict[str, Step] = {}
+    for name, make in contenders(task).items():
+
+        def warm(make: Callable[[], Step] = make) -> Step:
+            steps = make()
+            seconds_of(task.torch, task.device, steps, 0)
+            return steps
+
+        steps = report.part(name, warm)
+        if steps is not None:
+            found[name] = steps
+    times: dict[str, list[float]] = {name: [] for name in found}
+    for _ in range(rounds):
+        for name, steps in list(found.items()):
+            took = report.part(name, lambda steps=steps: seconds_of(task.torch, task.device, steps, seconds))
+            if took is None:
+                del found[name]
+            else:
+                times[name].append(took)
+    each = TOGETHER * task.batch
+    speeds = {name: each / median(one) for name, one in times.items() if one}
+    report.save(
+        **ratios(speeds),
+        samples_per_second={name: round(speed) for name, speed in speeds.items()},
+        slowest_and_fastest_round={
+            name: [round(each / max(t)), round(each / min(t))] for name, t in times.items() if t
+        },
+    )
 
 
 def ratios(speeds: dict[str, float]) -> dict[str, Any]:
-    """Ours over the fastest of the others, each way by itself and the best of all."""
+    """The product over others."""
+    ours = max((speed for name, speed in speeds.items() if name.startswith("privet")), default=None)
 
-    def best(prefix: str, graph: bool | None = None) -> float | None:
-        names = [name for name in speeds if name.startswith(prefix) and "generator" not in name]
-        return max((speeds[name] for name in names if graph in (None, name.endswith("graph"))), default=None)
-
-    def over(one: float | None, other: float | None) -> float | None:
-        return round(one / other, 3) if one and other else None
+    def over(*names: str) -> float | None:
+        speed = max((speeds[name] for name in speeds if name in names), default=None)
+        return round(ours / speed, 3) if ours and speed else None
 
     return {
-        "of_plain": over(best("privet"), best("plain")),
-        "of_plain_step_by_step": over(best("privet", False), best("plain", False)),
-        "times_opacus": over(best("privet"), best("opacus")),
-        "times_opacus_step_by_step": over(best("privet", False), best("opacus")),
+        "of_plain": over("plain"),
+        "of_plain_by_hand": over("plain by hand"),
+        "of_plain_graph": over("plain, graph", "plain compiled, graph"),
+        "of_plain_by_hand_graph": over("plain by hand compiled, graph"),
+        "of_plain_in_doubles_graph": over("plain by hand compiled, graph, doubles"),
+        "times_opacus": over("opacus, hooks", "opacus, ghost"),
         "goals": GOALS,
     }
+
+
+def whole(task: Task, steps: int) -> dict[str, float]:
+    """From rows to weights, as `MLPClassifier(device="cuda")` trains."""
+    from privet.noise.floats import FloatNoise  # noqa: PLC0415
+
+    cuda, network = learner("cuda"), learner("network")
+    cuda.DEVICE = task.device
+    units, recipe = task.units(), task.recipe(steps)
+    start = time.perf_counter()
+    layers = cuda.trained_on(task.torch, units, recipe, FloatNoise())
+    took = time.perf_counter() - start
+    right = network.scores(layers, units.rows[:5000], recipe.kind).argmax(1) == units.targets[:5000]
+    return {"steps": steps, "seconds": round(took, 2), "samples_per_second": round(steps * task.batch / took),
+            "accuracy": float(right.mean())}  # fmt: skip
+
+
+def draws_per_second(task: Task) -> dict[str, float]:
+    """Seconds that the processor needs for the draws of a step, by threads; the device does nothing."""
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415
+
+    from privet.noise.floats import FloatNoise  # noqa: PLC0415
+
+    units, found = len(task.rows), {}
+    for threads in (1, 4, 8):
+        hands = [FloatNoise().apart(hand) for hand in range(threads)]
+
+        def draw(hand: int, hands: list[Any] = hands) -> None:
+            words = np.empty(sum((one + 1) * other for one, other in pairwise(SIZES)), np.uint64)
+            for _ in range(50):
+                hands[hand].words(words)
+                np.flatnonzero(hands[hand].coins(task.coin, units))
+
+        with ThreadPoolExecutor(threads) as pool:
+            start = time.perf_counter()
+            list(pool.map(draw, range(threads)))
+            found[f"{threads} threads"] = (time.perf_counter() - start) / 50 / threads
+    return found
+
+
+def products(task: Task) -> dict[str, float]:
+    """Seconds of the products of a step in doubles: at once, and in eight parts."""
+    torch = task.torch
+    rows, inside = (torch.randn((4608, size), dtype=torch.float64, device=task.device) for size in SIZES[:2])
+    weights = torch.randn(SIZES[:2], dtype=torch.float64, device=task.device)
+    index = torch.randint(len(task.rows), (4608,), device=task.device)
+    ways = {
+        "forward": lambda: rows @ weights,
+        "sum at once": lambda: rows.T @ inside,
+        "sum in parts": lambda: (rows.view(8, 576, -1).transpose(1, 2) @ inside.view(8, 576, -1)).sum(0),
+        "gather of floats": lambda: task.rows[index],
+    }
+    return {name: seconds_of(torch, task.device, captured(torch, way), 0.2) for name, way in ways.items()}
+
+
+def shadows(torch: Any, device: str, models: int, report: Report, tiny: bool) -> None:
+    """`models` networks: seconds of the calls, and of one network alone."""
+    stacked, stacked_torch = (file_of("attacks.models", name) for name in ("stacked", "stacked_torch"))
+    stacked_torch.DEVICE, stacked.torch_with_cuda = device, lambda: torch  # --tiny has no GPU
+    batches, epochs = (2, 1) if tiny else (217, 9)  # 1,953 steps of 256
+    people, draw = 256 * batches, np.random.default_rng(0)
+    rows = (draw.random((2 * people, SIZES[0]), dtype=np.float32) < 0.3).astype(np.float32)
+    labels = ((rows - 0.3) @ draw.normal(size=(SIZES[0], SIZES[-1]))).argmax(1)
+    chosen = [np.random.default_rng(seed).permutation(2 * people)[:people] for seed in range(models)]
+    how = stacked.Stacked(hidden=SIZES[1:-1], epochs=epochs, batch=256, rate=RATE, tol=-math.inf, device="cuda")
+    told: dict[str, Any] = {"models": models, "steps": batches * epochs, "batch": 256}
+
+    def profiled(many: int) -> float:
+        with cProfile.Profile() as profile:
+            took = fit(many)
+        pstats.Stats(profile, stream=sys.stderr).sort_stats("tottime").print_stats(12)
+        return took
+
+    def fit(many: int) -> float:
+        start = time.perf_counter()
+        found = how.fit_many(rows, labels, chosen[:many], list(range(many)))
+        took = time.perf_counter() - start
+        inside, outside = chosen[0], np.setdiff1d(np.arange(2 * people), chosen[0])
+        for name, places in (("inside", inside), ("outside", outside)):
+            told[f"accuracy {name}"] = float((found[0].predict(rows[places]) == labels[places]).mean())
+        return took
+
+    calls = {"first call": models, "second call": models, "third call": models, "one model": 1, "one model again": 1}
+    for name, many in calls.items():
+        told[name] = report.part(f"shadows, {name}", lambda many=many: fit(many))
+        report.save(shadows=told)
+    report.part("shadows, profiled", lambda: profiled(models))
+    told["one model, as torch users write it"] = report.part(
+        "shadows, torch", lambda: alone(torch, device, rows[chosen[0]], labels[chosen[0]], batches * epochs)
+    )
+    report.save(shadows=told)
+
+
+def alone(torch: Any, device: str, rows: Any, labels: Any, steps: int) -> float:
+    """Seconds of one network, with autograd and fused Adam, step by step."""
+    task = Task(torch, device, torch.from_numpy(rows).to(device), torch.from_numpy(labels).to(device), 256)
+    step = plain(task, compiled=False)
+    step()
+    return seconds_of(torch, device, step, 1.0) * steps / TOGETHER
 
 
 def facts(torch: Any, device: str, commit: str) -> dict[str, Any]:
@@ -302,8 +287,9 @@ def main(given: list[str] | None = None) -> None:
     parser.add_argument("--commit", default="", help="which commit is measured, for the file")
     parser.add_argument("--units", type=int, default=200_000)
     parser.add_argument("--batch", type=int, default=4096)
-    parser.add_argument("--seconds", type=float, default=1.0, help="of one round")
+    parser.add_argument("--seconds", type=float, default=0.7, help="of one round")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--models", type=int, default=256)
     parser.add_argument("--tiny", action="store_true", help="test this script: smallest sizes, any device")
     read = parser.parse_args(given)
     try:
@@ -314,36 +300,23 @@ def main(given: list[str] | None = None) -> None:
     device = "cuda" if torch.cuda.is_available() else "cpu"
     if device == "cpu" and not read.tiny:
         sys.exit("no CUDA device: nothing was measured (--tiny tests the script without one)")
+    lengths = (500, 30_000)  # the longer one compiles
     if read.tiny:
-        read.units, read.batch, read.seconds, read.rounds = 2000, 128, 0.05, 1
-    torch.backends.cuda.matmul.allow_tf32 = True  # for every contender
-    torch.backends.cudnn.allow_tf32 = True
+        read.units, read.batch, read.seconds, read.rounds, read.models, lengths = 2000, 128, 0.05, 1, 2, (20,)
+    torch.set_float32_matmul_precision("high")  # TF32, for every contender
     task = Task.of(torch, device, read.units, read.batch)
-    checked = checks(task)
-    print(json.dumps(checked, indent=1), file=sys.stderr, flush=True)
-    wrong = checked["words"] == "WRONG" or checked["largest_share_of_a_row"] > CLIP
-    if wrong or abs(checked["taken_deviations"]) > 6 or checked["estimator_relative_error"] > 1e-9:
-        sys.exit("the step is wrong: nothing was measured")
-    found, absent = contenders(task, graphs=device != "cpu")
-    times: dict[str, list[float]] = {name: [] for name in found}
-    for _ in range(read.rounds):
-        for name, steps in found.items():
-            times[name].append(seconds_of(torch, device, steps, read.seconds))
-    speeds = {name: TOGETHER * read.batch / median(one) for name, one in times.items()}
-    spread = {name: [round(TOGETHER * read.batch / t) for t in (max(one), min(one))] for name, one in times.items()}
-    result = facts(torch, device, read.commit) | ratios(speeds) | {
-        "samples_per_second": {name: round(speed) for name, speed in speeds.items()},
-        "slowest_and_fastest_round": spread,
-        "absent": absent,
-        "checks": checked,
-        "task": {"sizes": SIZES, **{name: vars(read)[name] for name in ("units", "batch", "rounds", "seconds")}},
-    }  # fmt: skip
-    if read.tiny:
-        result["tiny"] = True
-    body = json.dumps({"privet": 1, "kind": "gpu", "result": result}, indent=1)
-    print(body)
-    if read.json is not None:
-        read.json.write_text(body + "\n", encoding="utf-8")
+    given_task = {"sizes": SIZES, **{name: vars(read)[name] for name in ("units", "batch", "rounds", "seconds")}}
+    report = Report(facts(torch, device, read.commit) | ({"tiny": True} if read.tiny else {}), read.json)
+    report.save(task=given_task)
+    shadows(torch, device, read.models, report, read.tiny)
+    descents(task, report, read.rounds, read.seconds)
+    report.save(
+        whole=[report.part(f"whole, {steps} steps", lambda steps=steps: whole(task, steps)) for steps in lengths]
+    )
+    report.save(draws=report.part("draws", lambda: draws_per_second(task)))
+    if device != "cpu":
+        report.save(products=report.part("products", lambda: products(task)))
+    print(json.dumps(report.result, indent=1))
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -72,11 +73,14 @@ def test_whatever_was_read_is_within_what_was_declared() -> None:
         return noisy_step(layers, units, given, draws)
 
     raw = np.array([[0, 8, 1], [4, 2, 0], [-1, 99, 7], [np.nan, np.inf, -np.inf]])
-    body = json.loads(work(step=listened).done(Rows(raw)))
+    body = json.loads(work(train=partial(trained, step_=listened)).done(Rows(raw)))
     assert np.shape(body["layers"]) == (1, 3, 2)
     assert seen[0].rows.tolist() == [[-1, 1], [0, -0.5], [-1, 1], [-1, 1]]
     assert seen[0].targets.tolist() == [1, 0, 1, 0]
-    number = work(step=listened, recipe=replace(work().recipe, kind=Kind(activation="relu", classes=0), sizes=(2, 1)))
+    number = work(
+        train=partial(trained, step_=listened),
+        recipe=replace(work().recipe, kind=Kind(activation="relu", classes=0), sizes=(2, 1)),
+    )
     number.done(Rows(raw))
     assert seen[-1].targets.tolist() == [1, -1, 1, -1]
     assert json.loads(work().done(Rows(raw[:0])))["layers"]
@@ -103,7 +107,7 @@ def test_through_the_gate(unit: str | None) -> None:
         seen.append(np.diff(units.first).tolist())
         return noisy_step(layers, units, given, draws)
 
-    made = work(step=listened)
+    made = work(train=partial(trained, step_=listened))
     with own_gate(held, EPSILON, DELTA, Neighbors.ADD_REMOVE) as gate:
         release = made.released(Charge(loss=made.loss, request="0" * 64), course, gate)
         assert gate.ledger.spent().loss.epsilon == EPSILON
@@ -121,7 +125,7 @@ def fails(*_: object) -> Layers:
 def test_a_failure_is_charged_and_says_nothing() -> None:
     table = Table(name="rows", source=Source(kind="memory"), unit=None, columns={"a": Integer(0, 8)})
     course = Course(table=table, columns=("a",), rows=1, rounds=(), secret=b"1" * 16)
-    made = work(step=fails)
+    made = work(train=partial(trained, step_=fails))
     gate: Gate
     with own_gate(HeldRows(np.ones((2, 3))), EPSILON, DELTA, Neighbors.ADD_REMOVE) as gate:
         with pytest.raises(ReleaseFailedError) as caught:

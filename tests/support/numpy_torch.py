@@ -1,4 +1,4 @@
-"""So much of torch as `privet.learn.cuda` uses, made of NumPy: CI has no torch."""
+"""So much of torch as `privet` uses, made of NumPy: CI has no torch. Rows on a device that the processor also sees."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ import numpy as np
 class Tensor(np.ndarray[Any, Any]):
     """An array that goes to a device and comes back."""
 
-    def to(self, device: str) -> Tensor:
-        return self
+    device = "cpu"
+
+    def to(self, where: Any) -> Tensor:
+        return self if isinstance(where, str) else self.astype(where)
 
     def cpu(self) -> Tensor:
         return self
@@ -20,28 +22,52 @@ class Tensor(np.ndarray[Any, Any]):
     def numpy(self) -> Any:
         return np.asarray(self)
 
-    def long(self) -> Any:
-        return self.astype(np.int64)
+    def copy_(self, other: Any, non_blocking: bool = False) -> Tensor:
+        self[...] = other
+        return self
+
+    def zero_(self) -> Tensor:
+        return self.copy_(0)
+
+    def add_(self, other: Any) -> Tensor:
+        return self.copy_(self + other)
+
+    def sub_(self, other: Any) -> Tensor:
+        return self.copy_(self - other)
+
+    def mul_(self, other: Any) -> Tensor:
+        return self.copy_(self * other)
 
 
 def softmax(values: Any, axis: int) -> Any:
-    shifted = np.exp(values - values.max(axis, keepdims=True))
-    return shifted / shifted.sum(axis, keepdims=True)
-
-
-def at_most(values: Any, *, max: float) -> Any:
-    return np.minimum(values, max)
+    shifted = np.exp(values - np.max(values, axis, keepdims=True))
+    return shifted / np.sum(np.asarray(shifted), axis=axis, keepdims=True)
 
 
 def numpy_torch(*, cuda: bool = True) -> Any:
     return SimpleNamespace(
         cuda=SimpleNamespace(is_available=lambda: cuda),
-        nn=SimpleNamespace(functional=SimpleNamespace(one_hot=lambda codes, size: np.eye(size)[codes])),
+        float64=np.float64,
+        int64=np.int64,
         from_numpy=lambda values: values.view(Tensor),
+        zeros=lambda shape, dtype, **_: np.zeros(shape, dtype).view(Tensor),
+        zeros_like=np.zeros_like,
+        arange=lambda size, **_: np.arange(size).view(Tensor),
         addmm=lambda added, one, other: one @ other + added,
+        baddbmm=lambda added, one, other: one @ other + added,
         softmax=softmax,
-        clamp=at_most,
+        clamp=lambda values, *, max: np.minimum(values, max),
         relu=lambda values: np.maximum(values, 0),
+        sigmoid=lambda values: 1 / (1 + np.exp(-values)),
+        logsumexp=lambda values, axis: np.log(np.exp(values).sum(axis)),
         cat=lambda parts: np.concatenate(parts).view(Tensor),
-        **{name: getattr(np, name) for name in ("where", "isfinite", "sqrt", "tanh", "ones_like")},
+        index_select=lambda values, axis, places: np.take(values, places, axis),
+        gather=lambda values, axis, places: np.take_along_axis(values, places, axis),
+        get_float32_matmul_precision=lambda: "highest",
+        set_float32_matmul_precision=lambda _: None,
+        **{
+            name: getattr(np, name)
+            for name in ("where", "isfinite", "sqrt", "tanh", "ones_like", "remainder", "log1p", "cos", "sin")
+        },
+        **{name: getattr(np, name) for name in ("argsort", "logaddexp")},
     )

@@ -16,7 +16,7 @@ import numpy as np
 from privet.core.claim import claim
 from privet.learn.network import Kind, Layers, Taken, clipped_sum
 from privet.learn.schedule import Schedule
-from privet.typing import Floats, Integers, Truths
+from privet.typing import Floats, Integers, Truths, Words
 
 FIRST_MOMENT, SECOND_MOMENT, TINY = 0.9, 0.99, 1e-12
 TAIL = 0.5  # the share of the steps, at the end, whose networks are averaged
@@ -28,6 +28,9 @@ class Draws(Protocol):
 
     def coins(self, coin: int, size: int) -> Truths: ...
     def normals(self, size: int) -> Floats: ...
+    def words(self, out: Words) -> None: ...
+    def normals_of(self, words: Words) -> Floats: ...
+    def apart(self, number: int) -> Draws: ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,19 +90,17 @@ def clipped_sums(layers: Layers, units: Units, places: Integers, recipe: Recipe)
     return total
 
 
-Summed = Callable[[Layers, Units, Integers, Recipe], Layers]
-
-
 @claim("descent-step")
-def noisy_step(layers: Layers, units: Units, recipe: Recipe, draws: Draws, summed: Summed = clipped_sums) -> Layers:
+def noisy_step(layers: Layers, units: Units, recipe: Recipe, draws: Draws) -> Layers:
     """The clipped sum over units that are taken by independent coins, with noise."""
     places = np.flatnonzero(draws.coins(recipe.schedule.coin, units.number))
     scale = recipe.clip * float(recipe.schedule.noise)
-    sums = summed(layers, units, places, recipe)
+    sums = clipped_sums(layers, units, places, recipe)
     return [one + scale * draws.normals(one.size).reshape(one.shape) for one in sums]
 
 
 Step = Callable[[Layers, Units, Recipe, Draws], Layers]
+Train = Callable[[Units, Recipe, Draws], Layers]
 
 
 @dataclass(slots=True)

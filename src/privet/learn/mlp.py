@@ -14,9 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 from privet.core.rational import positive, show, whole
 from privet.core.unit import Neighbors
 from privet.errors import InvalidInputError
+from privet.gpu import torch_with_cuda
 from privet.learn.base import PrivateEstimator
 from privet.learn.declared import Declared
-from privet.learn.descent import Recipe, Step, noisy_step
+from privet.learn.descent import Recipe, Train, trained
 from privet.learn.network import ACTIVATIONS, WIDEST, Kind, Layers, probabilities, scores
 from privet.learn.schedule import checked, coin_of, least_noise
 from privet.learn.work import Descent
@@ -70,22 +71,22 @@ class _Network(PrivateEstimator):
             epsilon=epsilon,
             delta=delta,
             tops=tuple(column.top for column in declared.columns),
-            step=self._step(declared),
+            train=self._train(declared),
             attributes=lambda layers: self._attributes(declared, layers),
         )
 
-    def _step(self, declared: Declared) -> Step:
+    def _train(self, declared: Declared) -> Train:
         if self.device == "cpu":
-            return noisy_step
+            return trained
         if self.device != "cuda" or declared.rows > 1:
             raise InvalidInputError(
                 f'device must be "cpu", or "cuda" with one row per unit, not {show(self.device)}',
                 'give device="cpu", or max_rows=1',
                 "unknown-choice",
             )
-        from privet.learn.cuda import OnDevice, torch_with_cuda  # noqa: PLC0415
+        from privet.learn.cuda import trained_on  # noqa: PLC0415
 
-        return partial(noisy_step, summed=OnDevice(torch_with_cuda()))
+        return partial(trained_on, torch_with_cuda())
 
     def _kind(self, declared: Declared) -> Kind:
         if self.activation not in ACTIVATIONS:

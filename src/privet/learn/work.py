@@ -19,7 +19,7 @@ from privet.core.rounds import Round
 from privet.core.unit import Neighbors
 from privet.engine import Gate, Release, cost_fields
 from privet.learn.base import NOT_PROMISED
-from privet.learn.descent import Recipe, Step, Units, noisy_step, trained
+from privet.learn.descent import Recipe, Train, Units, trained
 from privet.learn.network import Layers
 from privet.learn.schedule import COIN_BITS, loss_of
 from privet.ledger import Charge
@@ -41,7 +41,7 @@ class Descent:
     delta: Fraction
     tops: tuple[int, ...]
     people: bool = True  # rows say whose they are
-    step: Step = field(default=noisy_step, repr=False)
+    train: Train = field(default=trained, repr=False)
     attributes: Callable[[Layers], dict[str, Any]] = field(default=lambda _: {}, repr=False)
 
     @claim("descent-work")
@@ -53,7 +53,7 @@ class Descent:
         """The weights of the network that was trained."""
         if self.people and rows.units is None:
             raise ValueError("the rows of people do not say whose they are")
-        layers = trained(Units.of(*self._read(rows.raw), rows.units), self.recipe, FloatNoise(), self.step)
+        layers = self.train(Units.of(*self._read(rows.raw), rows.units), self.recipe, FloatNoise())
         return json.dumps({"layers": [layer.tolist() for layer in layers]}, separators=(",", ":")).encode()
 
     def _read(self, raw: Floats) -> tuple[Floats, Floats]:

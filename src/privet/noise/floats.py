@@ -7,11 +7,13 @@ NumPy: an attacker who sees all noise that a generator made so far must not be a
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 
 from privet.core.claim import claim
-from privet.noise.entropy import KEYSTREAM, Source
-from privet.typing import Floats, Truths
+from privet.noise.entropy import KEYSTREAM, Keystream, Source
+from privet.typing import Floats, Truths, Words
 
 PIECE = 1 << 16
 COIN_BITS = 32
@@ -35,14 +37,30 @@ class FloatNoise:
         """`size` independent standard normal numbers, by Box and Muller."""
         out = np.empty(size)
         for start in range(0, size, PIECE):
-            out[start : start + PIECE] = self._piece(min(PIECE, size - start))
+            part = out[start : start + PIECE]
+            words = np.empty(len(part) + len(part) % 2, np.uint64)
+            self.words(words)
+            part[:] = self.normals_of(words)[: len(part)]
         return out
 
-    def _piece(self, size: int) -> Floats:
-        half = (size + 1) // 2
-        words = np.empty(2 * half, np.uint64)
-        self._source.fill(words)
+    def words(self, out: Words) -> None:
+        """Overwrite `out` with uniform words, for `normals_of`."""
+        self._source.fill(out)
+
+    @staticmethod
+    def normals_of(words: Words) -> Floats:
+        """As many independent standard normal numbers as there are words; their number is even."""
+        half = len(words) // 2
         shares = (words >> np.uint64(11)).astype(np.float64) * 2.0**-53  # in [0, 1)
         length = np.sqrt(-2 * np.log1p(-shares[:half]))
         angle = 2 * np.pi * shares[half:]
-        return np.concatenate([length * np.cos(angle), length * np.sin(angle)])[:size]
+        return np.concatenate([length * np.cos(angle), length * np.sin(angle)])
+
+    def apart(self, number: int) -> FloatNoise:
+        """Draws for another thread, which wait for none of these."""
+        return FloatNoise(_keystream(number)) if self._source is KEYSTREAM else self
+
+
+@cache
+def _keystream(number: int) -> Keystream:  # noqa: ARG001  one for each number
+    return Keystream()

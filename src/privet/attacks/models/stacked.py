@@ -8,7 +8,9 @@ does around each step is done once for the stack. Numbers are 32-bit floats.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -16,10 +18,11 @@ import numpy as np
 import numpy.typing as npt
 
 from privet.errors import InvalidInputError
+from privet.gpu import torch_with_cuda
 from privet.typing import Floats, Integers
 
 Singles = npt.NDArray[np.float32]
-CACHE = 50_000  # weights of a stack
+CACHE = 300_000  # numbers of a stack: weights, and what a batch makes of its records
 MOST = 16  # models in a stack
 DECAYS, TINY = (0.9, 0.999), 1e-8  # Adam's
 PATIENCE = 10  # epochs without an improvement of the loss by `tol`, after which a model is done
@@ -62,7 +65,7 @@ class Stacked:
 
     hidden: units of each hidden layer. epochs: how often all records are used, at most. batch: records per step. rate:
     the rate of Adam. decay: the weight of squared weights in the loss. tol: training stops after 10 epochs that
-    improve the loss by less.
+    improve the loss by less. device: "cpu", or "cuda" for torch and a GPU.
     """
 
     hidden: tuple[int, ...] = (100,)
@@ -71,6 +74,7 @@ class Stacked:
     rate: float = 1e-3
     decay: float = 1e-4
     tol: float = 1e-4
+    device: str = "cpu"
 
     def fit(self, rows: Any, labels: Any, *, seed: int) -> StackedModel:
         """Train one model on these rows and labels, with weights and order drawn from `seed`, and return it."""
@@ -89,14 +93,31 @@ class Stacked:
             )
         answers = np.searchsorted(classes, np.asarray(labels))
         widths = (values.shape[1], *self.hidden, 1 if len(classes) == 2 else len(classes))
-        size = max(1, min(MOST, CACHE // sum(math.prod(pair) for pair in pairwise(widths))))
+        size, train = self._trainer(widths)
         found: list[StackedModel] = []
         for start in range(0, len(chosen), size):
             some = np.array(chosen[start : start + size])
-            run = _Run(self, widths, [np.random.default_rng(seed) for seed in seeds[start : start + size]])
-            layers = run.train(values, _targets(answers, widths[-1]), some)
+            draws = [np.random.default_rng(seed) for seed in seeds[start : start + size]]
+            layers = train(self, widths, draws, (values, answers, some))
             found += [StackedModel(classes, tuple((w[at], b[at, 0]) for w, b in layers)) for at in range(len(some))]
         return found
+
+    def _trainer(self, widths: tuple[int, ...]) -> tuple[int, Train]:
+        """Models in a stack, and what trains one."""
+        if self.device == "cpu":
+            numbers = sum(math.prod(pair) for pair in pairwise(widths)) + self.batch * sum(widths)
+            return max(1, min(MOST, CACHE // numbers)), _trained
+        if self.device != "cuda":
+            raise InvalidInputError(
+                f'device must be "cpu" or "cuda", not {self.device!r}', 'give device="cpu"', "unknown-choice"
+            )
+        from privet.attacks.models.stacked_torch import stack_size, trained_on  # noqa: PLC0415
+
+        return stack_size(widths, self.batch), partial(trained_on, torch_with_cuda())
+
+
+Layer = tuple[Singles, Singles]
+Train = Callable[[Stacked, tuple[int, ...], list[np.random.Generator], tuple[Singles, Integers, Integers]], list[Layer]]
 
 
 def stacked_like(model: Any, rows: Any) -> Stacked | None:
@@ -128,18 +149,37 @@ def _targets(answers: Integers, outputs: int) -> Singles:
     return np.eye(outputs, dtype=np.float32)[answers]
 
 
+def _trained(
+    how: Stacked, widths: tuple[int, ...], draws: list[np.random.Generator], data: tuple[Singles, Integers, Integers]
+) -> list[Layer]:
+    """On the processor. `data`: all rows, the class of each, and the places that each model is trained on."""
+    rows, answers, chosen = data
+    return _Run(how, widths, draws).train(rows, _targets(answers, widths[-1]), chosen)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class _Room:
+    """What a step needs beside weights: models x records x columns, and slopes as large as what they belong to."""
+
+    rows: Singles
+    values: list[Singles]  # what leaves each layer
+    errors: list[Singles]  # derivatives with respect to what leaves each layer but the last
+    slopes: list[tuple[Singles, Singles]]
+    ones: Singles
+
+
 class _Run:
     """The training of one stack. Weights are arrays of models x inputs x outputs."""
 
     def __init__(self, how: Stacked, widths: tuple[int, ...], draws: list[np.random.Generator]) -> None:
         self.how, self.draws = how, draws
-        self.layers = [_first(one, other, draws) for one, other in pairwise(widths)]
+        self.layers = [first_layer(one, other, draws) for one, other in pairwise(widths)]
         flat = [part for layer in self.layers for part in layer]
         self.moments = [(np.zeros_like(part), np.zeros_like(part), np.empty_like(part)) for part in flat]
-        self.steps = 0
+        self.steps, self.rooms = 0, dict[int, _Room]()
         self.rates = np.full((len(draws), 1, 1), how.rate, np.float32)
 
-    def train(self, rows: Singles, targets: Singles, chosen: Integers) -> list[tuple[Singles, Singles]]:
+    def train(self, rows: Singles, targets: Singles, chosen: Integers) -> list[Layer]:
         models, people = chosen.shape
         best, waited = np.full(models, np.inf), np.zeros(models, np.int64)
         for _ in range(self.how.epochs):
@@ -149,7 +189,7 @@ class _Run:
             lost = np.zeros(models)
             for start in range(0, people, self.how.batch):
                 batch = order[:, start : start + self.how.batch]
-                lost += self._step(rows[batch], targets[batch]) * batch.shape[1]
+                lost += self._step(rows, targets, batch) * batch.shape[1]
             lost /= people
             waited = np.where(lost > best - self.how.tol, waited + 1, 0)
             best = np.minimum(best, lost)
@@ -158,34 +198,52 @@ class _Run:
                 break
         return self.layers
 
-    def _step(self, rows: Singles, targets: Singles) -> Floats:
+    def _room(self, people: int) -> _Room:
+        """Arrays for batches of this size; made once, since new ones in each step would cost as much as the work."""
+        if people not in self.rooms:
+            models, widths = len(self.draws), [layer[0].shape[2] for layer in self.layers]
+            self.rooms[people] = _Room(
+                rows=np.empty((models, people, self.layers[0][0].shape[1]), np.float32),
+                values=[np.empty((models, people, width), np.float32) for width in widths],
+                errors=[np.empty((models, people, width), np.float32) for width in widths[:-1]],
+                slopes=[(np.empty_like(weights), np.empty_like(levels)) for weights, levels in self.layers],
+                ones=np.ones((1, people), np.float32),
+            )
+        return self.rooms[people]
+
+    def _step(self, rows: Singles, targets: Singles, batch: Integers) -> Floats:
         """Returns the loss of each model before the step."""
-        inputs = [rows]
-        for weights, intercepts in self.layers[:-1]:
-            values = inputs[-1] @ weights
-            values += intercepts
-            inputs.append(np.maximum(values, 0, out=values))
-        chances, lost = _losses(inputs[-1] @ self.layers[-1][0] + self.layers[-1][1], targets)
-        people, slopes = rows.shape[1], []
-        error = (chances - targets) / np.float32(people)
+        people = batch.shape[1]
+        room = self._room(people)
+        inputs = [np.take(rows, batch, axis=0, out=room.rows, mode="clip")]
+        for (weights, intercepts), values in zip(self.layers, room.values, strict=True):
+            np.add(np.matmul(inputs[-1], weights, out=values), intercepts, out=values)
+            inputs.append(values)
+            if len(inputs) <= len(self.layers):
+                np.maximum(values, 0, out=values)
+        chances, lost = _losses(inputs.pop(), targets[batch])
+        error = (chances - targets[batch]) / np.float32(people)
         for place in range(len(self.layers) - 1, -1, -1):
-            weights = self.layers[place][0]
-            cost = np.float32(self.how.decay / people)
-            slopes.append(error.sum(axis=1, keepdims=True))
-            slopes.append(inputs[place].transpose(0, 2, 1) @ error + cost * weights)
-            lost += self.how.decay / 2 / people * np.square(weights).sum(axis=(1, 2))
+            weights, (slope, level) = self.layers[place][0], room.slopes[place]
+            np.matmul(room.ones, error, out=level)
+            np.matmul(inputs[place].transpose(0, 2, 1), error, out=slope)
+            slope += np.multiply(weights, np.float32(self.how.decay / people), out=self.moments[2 * place][2])
+            lost += self.how.decay / 2 / people * np.einsum("mij,mij->m", weights, weights)
             if place:
-                error = error @ weights.transpose(0, 2, 1)
+                back, below = weights.transpose(0, 2, 1), room.errors[place - 1]
+                error = (np.multiply if error.shape[2] == 1 else np.matmul)(error, back, out=below)
                 error *= inputs[place] > 0
-        self._move(slopes[::-1])
+        self._move([part for slopes in room.slopes for part in slopes])
         return lost
 
     def _move(self, slopes: list[Singles]) -> None:
         self.steps += 1
         scale = math.sqrt(1 - DECAYS[1] ** self.steps) / (1 - DECAYS[0] ** self.steps)
         flat = [part for layer in self.layers for part in layer]
+        rates = self.rates * np.float32(scale)
         for part, slope, moments in zip(flat, slopes, self.moments, strict=True):
-            part -= _change(slope, *moments) * (self.rates * np.float32(scale))  # noqa: PLW2901  in place
+            change = _change(slope, *moments)
+            np.subtract(part, np.multiply(change, rates, out=change), out=part)
 
 
 def _change(slope: Singles, mean: Singles, square: Singles, room: Singles) -> Singles:
@@ -199,12 +257,15 @@ def _change(slope: Singles, mean: Singles, square: Singles, room: Singles) -> Si
     return np.divide(mean, room, out=room)
 
 
-def _first(inputs: int, outputs: int, draws: list[np.random.Generator]) -> tuple[Singles, Singles]:
+def first_layer(inputs: int, outputs: int, draws: list[np.random.Generator]) -> tuple[Singles, Singles]:
     """Uniform weights (Glorot and Bengio 2010)."""
     most = math.sqrt(6 / (inputs + outputs))
-    weights = np.stack([draw.uniform(-most, most, (inputs, outputs)) for draw in draws])
-    intercepts = np.stack([draw.uniform(-most, most, (1, outputs)) for draw in draws])
-    return weights.astype(np.float32), intercepts.astype(np.float32)
+    weights = np.empty((len(draws), inputs, outputs), np.float32)
+    intercepts = np.empty((len(draws), 1, outputs), np.float32)
+    for place, draw in enumerate(draws):
+        weights[place] = draw.uniform(-most, most, (inputs, outputs))
+        intercepts[place] = draw.uniform(-most, most, (1, outputs))
+    return weights, intercepts
 
 
 def _losses(values: Singles, targets: Singles) -> tuple[Singles, Floats]:
