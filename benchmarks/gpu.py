@@ -204,21 +204,6 @@ def draws_per_second(task: Task) -> dict[str, float]:
     return found
 
 
-def products(task: Task) -> dict[str, float]:
-    """Seconds of the products of a step in doubles: at once, and in eight parts."""
-    torch = task.torch
-    rows, inside = (torch.randn((4608, size), dtype=torch.float64, device=task.device) for size in SIZES[:2])
-    weights = torch.randn(SIZES[:2], dtype=torch.float64, device=task.device)
-    index = torch.randint(len(task.rows), (4608,), device=task.device)
-    ways = {
-        "forward": lambda: rows @ weights,
-        "sum at once": lambda: rows.T @ inside,
-        "sum in parts": lambda: (rows.view(8, 576, -1).transpose(1, 2) @ inside.view(8, 576, -1)).sum(0),
-        "gather of floats": lambda: task.rows[index],
-    }
-    return {name: seconds_of(torch, task.device, captured(torch, way), 0.2) for name, way in ways.items()}
-
-
 def shadows(torch: Any, device: str, models: int, report: Report, tiny: bool) -> None:
     """`models` networks: seconds of the calls, and of one network alone."""
     stacked, stacked_torch = (file_of("attacks.models", name) for name in ("stacked", "stacked_torch"))
@@ -314,8 +299,6 @@ def main(given: list[str] | None = None) -> None:
         whole=[report.part(f"whole, {steps} steps", lambda steps=steps: whole(task, steps)) for steps in lengths]
     )
     report.save(draws=report.part("draws", lambda: draws_per_second(task)))
-    if device != "cpu":
-        report.save(products=report.part("products", lambda: products(task)))
     print(json.dumps(report.result, indent=1))
 
 

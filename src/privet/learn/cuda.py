@@ -16,11 +16,11 @@ import numpy as np
 
 from privet.learn.descent import TAIL, Adam, Draws, Recipe, Units, beginning, clipped_sums
 from privet.learn.network import Layers
-from privet.learn.torch_step import AT_ONCE, PARTS, noisy_step
+from privet.learn.torch_step import AT_ONCE, noisy_step
 from privet.typing import Floats, Integers
 
 DEVICE = "cuda"
-HANDS = 4  # threads that draw
+HANDS = 8  # threads that draw
 DEVIATIONS = 8  # a graph has room for so many more units than a step takes on average; if more come, another is made
 MADE_UP, COMPARED = 256, 3  # rows and steps that are compared
 AGREES = 1e-9
@@ -73,7 +73,7 @@ class Training:
 
     def _graph(self, room: int) -> Callable[[], None]:
         """A step for at most `room` units, rounded up."""
-        self.room = -(-max(1, min(room, self.number)) // (8 * PARTS)) * 8 * PARTS
+        self.room = -(-max(1, min(room, self.number)) // 64) * 64
         self.places = self.torch.zeros((AT_ONCE, self.room + 1), dtype=self.torch.int64, device=self.device)
         self.chosen = self.torch.zeros(self.places.shape, dtype=self.torch.int64, pin_memory=self.device == "cuda")
         if self.device != "cuda":

@@ -10,7 +10,6 @@ from privet.learn.descent import FIRST_MOMENT, SECOND_MOMENT, TAIL, TINY
 from privet.learn.network import DOUBT, SLACK, Kind
 
 AT_ONCE = 16  # steps whose draws are sent together
-PARTS = 8  # a sum over units is as many sums, side by side: a GPU does more than one at a time
 
 
 def noisy_step(torch: Any, own: Any) -> None:
@@ -76,14 +75,8 @@ def _clipped(torch: Any, layers: list[Any], taken: tuple[Any, ...], own: Any) ->
     for place, (value, one) in enumerate(zip(values[:-1], derivatives, strict=True)):
         lasting = torch.where(factor > 0, one, 0.0) * factor
         known = value if place == 0 else torch.where(factor > 0, value, 0.0)  # rows are finite
-        sums += [_product(known, lasting).reshape(-1), lasting.sum(0)]
+        sums += [(known.T @ lasting).reshape(-1), lasting.sum(0)]
     return sums
-
-
-def _product(one: Any, other: Any) -> Any:
-    """one.T @ other, in parts."""
-    parts = (one.reshape(PARTS, -1, one.shape[1]), other.reshape(PARTS, -1, other.shape[1]))
-    return (parts[0].swapaxes(1, 2) @ parts[1]).sum(0)
 
 
 def _activated(torch: Any, out: Any, kind: Kind) -> Any:
