@@ -111,6 +111,7 @@ peers: $(READY)
 	$(BIN)/python benchmarks/anonymize.py --json docs/evidence/anonymize.json
 	$(BIN)/python benchmarks/linkage.py --json docs/evidence/linkage.json
 	$(BIN)/python benchmarks/learning.py --json docs/evidence/learning.json
+	$(BIN)/python benchmarks/model_peers.py --json docs/evidence/model-peers.json
 
 # Needs torch and CUDA, which no other step has. Opacus is compared if it is installed.
 gpu: $(READY)

@@ -71,7 +71,7 @@ def python_of(name: str) -> Path:
     if ready.exists() and ready.read_text() == pins.read_text():
         return python
     print(f"building {folder.name} (once)", file=sys.stderr, flush=True)
-    if shutil.which("uv"):
+    if shutil.which("uv") and "torch==" not in pins.read_text():  # pip finds a build of torch for the processor alone
         make = ["uv", "venv", "--quiet", "--clear", "--python", sys.executable, folder]
         install = ["uv", "pip", "install", "--quiet", "--python", python, "-r", pins]
     else:
