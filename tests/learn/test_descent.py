@@ -190,6 +190,22 @@ def test_what_a_common_factor_does_not_change() -> None:
     assert np.allclose(ends[0], ends[1], rtol=1e-6)
 
 
+def test_steps_are_those_of_adam_and_the_last_half_is_averaged() -> None:
+    """By the textbook (Kingma, Ba 2015), with a rate that falls to 0."""
+    given = several(5, rate=0.2)
+    gradients = np.random.default_rng(8).normal(size=(5, 3, 3))
+    left = iter(gradients)
+    (found,) = trained(units_of(PEOPLE), given, Chosen(normal=0.5), lambda *_: [next(left)])
+    (weights,) = beginning(given.sizes, Chosen(normal=0.5))
+    first, second, kept = np.zeros((3, 3)), np.zeros((3, 3)), []
+    for step, one in enumerate(gradients, 1):
+        first, second = 0.9 * first + 0.1 * one, 0.99 * second + 0.01 * one**2
+        mean, spread = first / (1 - 0.9**step), np.sqrt(second / (1 - 0.99**step))
+        weights = weights - 0.2 * (6 - step) / 5 * mean / (spread + 1e-12)
+        kept.append(weights)
+    np.testing.assert_allclose(found, np.mean(kept[2:], axis=0), rtol=1e-12)
+
+
 def test_a_training_that_fits_its_rows() -> None:
     """With little noise 200 units of two kinds are told apart."""
     generator = np.random.default_rng(3)

@@ -279,6 +279,14 @@ def test_the_other_gauge_has_the_smaller_of_two_prices(neighbors: Neighbors) -> 
     assert (loss.rho, loss.rho_delta) == (Fraction(1, 2), DELTA)
 
 
+def test_a_price_that_is_met_exactly_is_enough() -> None:
+    given, delta = schedule(1, 20, 3, Neighbors.ADD_REMOVE), Fraction(1, 10**6)
+    price = epsilon_of(given, delta, grid_for(Fraction(2)))
+    assert price is not None
+    assert price > 2  # above, all prices are on one grid
+    assert loss_of(given, price, delta).epsilon == price
+
+
 def test_a_price_below_the_schedule_is_refused() -> None:
     given = schedule("0.1", 100, 2, Neighbors.ADD_REMOVE)
     with raises_code(InvalidInputError, "too-small"):
