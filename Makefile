@@ -119,6 +119,7 @@ gpu: $(READY)
 
 mutate: $(READY)
 	$(BIN)/python benchmarks/mutation.py --json docs/evidence/mutation.json
+	$(BIN)/python benchmarks/mutation.py --learners --sample 300 --json docs/evidence/mutation-learners.json
 
 # What users install: the base dependencies and this folder.
 $(BASE): requirements.lock pyproject.toml

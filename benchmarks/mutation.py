@@ -1,9 +1,10 @@
 """Change trusted code one token at a time and see whether the tests notice.
 
-    python benchmarks/mutation.py [--fenced] [--only noise/fast.py] [--sample 300] [--tiny] [--json FILE]
+    python benchmarks/mutation.py [--fenced | --learners] [--only noise/fast.py] [--sample 300] [--tiny] [--json FILE]
 
 What is changed, and which tests can notice it, stands in docs/design/trusted.toml: the reading list, and with --fenced
-also what is tested against it or checked at run time.
+also what is tested against it or checked at run time. With --learners: what is read by those who fit models, and the
+files that decide which rows a learner gets and how long a share of a gradient is.
 
 Written here because mutmut leaves decorated functions alone, and every trusted function carries @claim. A mutant is a
 copy of src/privet with one change, tested in a forked process that has pytest, NumPy and SciPy loaded already. What
@@ -48,6 +49,7 @@ OPERATORS = {
     ast.Mod: ast.FloorDiv, ast.Pow: ast.Mult, ast.LShift: ast.RShift, ast.RShift: ast.LShift,
     ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd, ast.BitXor: ast.BitAnd, ast.MatMult: ast.Mult,
 }  # fmt: skip
+OF_LEARNERS = ("learn/network.py", "backends/course_rows.py", "backends/held_rows.py")
 NAMES = {"min": "max", "max": "min", "floor": "ceil", "ceil": "floor", "any": "all", "all": "any"}
 
 
@@ -116,10 +118,12 @@ def put(parent: ast.AST, field: str, i: int | None, child: ast.AST) -> None:
         getattr(parent, field)[i] = child
 
 
-def chosen(trusted: Trusted, only: str | None, *, fenced: bool) -> list[str]:
+def chosen(trusted: Trusted, only: str | None, *, fenced: bool, learners: bool = False) -> list[str]:
     """The files to change."""
     if only is not None:
         return only.split(",")
+    if learners:
+        return [*(one.file for one in trusted.read if one.learners), *OF_LEARNERS]
     return trusted.trusted() if fenced else [one.file for one in trusted.read]
 
 
@@ -189,12 +193,13 @@ def main(given: Sequence[str] | None = None) -> None:
     parser = options(__doc__)
     parser.add_argument("--only", help="one file or several, for example noise/fast.py,core/laws.py")
     parser.add_argument("--fenced", action="store_true", help="also what is tested or checked, and not read")
+    parser.add_argument("--learners", action="store_true", help="what is read and tested for learners")
     parser.add_argument("--sample", type=int, help="take so many mutants of all files together, at random")
     asked = parse(parser, given, only="core/rational.py", sample=1)
     if not asked.tiny:  # of two forks only, whose tests do without
         preload()
     evidence, results = Evidence(asked, "mutation"), []
-    files = chosen(TRUSTED, asked.only, fenced=asked.fenced)
+    files = chosen(TRUSTED, asked.only, fenced=asked.fenced, learners=asked.learners)
     for file, jobs in sampled(files, asked.sample, whole=bool(asked.fenced or asked.only)).items():
         failed, needed = trial(file, (ROOT / "src" / "privet" / file).read_text(), 600)
         assert not failed, f"tests of {file} fail unchanged"
