@@ -16,7 +16,9 @@ Data = tuple[npt.NDArray[np.float32], npt.NDArray[np.int64]]
 Mean = Callable[[list[float]], dict[str, float]]
 
 
-def updated(data: Data, sizes: tuple[int, int, int], seed: int, how: Stacked, counts: tuple[int, int]) -> pv.attacks.Findings:
+def updated(
+    data: Data, sizes: tuple[int, int, int], seed: int, how: Stacked, counts: tuple[int, int]
+) -> pv.attacks.Findings:
     """Records of both versions, added ones and others are drawn anew for each seed. Each version is trained with its
     own seed. Without counts of pairs, the attacker trains nothing."""
     rows, labels = data

@@ -80,6 +80,13 @@ def test_what_versions_share_is_the_slope_within_records() -> None:
     assert shared_chance(known.pairs) == pytest.approx(stats.linregress(np.concatenate(x), np.concatenate(y)).slope)
 
 
+def test_versions_that_do_not_vary_share_nothing() -> None:
+    """Training without chance: the first odds differ by rounding alone, and would be blown up."""
+    _, _, known, _ = world()
+    known.pairs.first[:] = 1 / 3 + 1e-16 * np.random.default_rng(0).integers(0, 2, known.pairs.first.shape)
+    assert shared_chance(known.pairs) == 0
+
+
 @pytest.mark.parametrize("shared", [0.0, 1.0])
 def test_the_ratio_uses_the_first_version_as_far_as_it_helps(shared: float) -> None:
     """Where versions share nothing, it is the ratio of the later one alone; where they share all, that of the rise."""

@@ -119,7 +119,7 @@ def _update(
 ) -> Update:
     asked = records_from(candidates, "candidates", 1)
     outside = asked.take(np.arange(0)) if others is None else records_from(others, "others")
-    fixed = asked.take(np.arange(0)) if base is None else records_from(base, "base")
+    fixed = asked.take(np.arange(0)) if base is None else records_from(base, "base records")
     size, people = len(asked), len(asked) + len(outside)
     usual = np.zeros(people, np.bool_)
     usual[size + draw.permutation(len(outside))[: (len(outside) + 1) // 2]] = True

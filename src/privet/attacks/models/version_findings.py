@@ -125,7 +125,7 @@ def _headline(result: VersionsResult) -> list[str]:
         return ["Nobody can be claimed"]
     if not result.update.known:
         counts = [f"{int((one.sure > 0).sum()):,} as {which}" for which, one in result.reached.items()]
-        return [f"Of {result.update.candidates:,} candidates, {' and '.join(counts)} are claimed"]
+        return [f"Claimed of {result.update.candidates:,} candidates: {' and '.join(counts)}"]
     parts = []
     for which, one in result.reached.items():
         of, best = int(one.joined.sum()), one.best

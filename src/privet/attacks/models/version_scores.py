@@ -99,14 +99,14 @@ def _rises(first: Floats, second: Floats, known: Known) -> tuple[Outputs, Shadow
 
 def shared_chance(pairs: Pairs) -> float:
     """By how much a person who is in neither version has higher odds in the second one if they are higher by one in
-    the first one than this person's usual ones."""
+    the first one than this person's usual ones. 0 where first versions do not differ but by rounding."""
     out = ~pairs.joined & ~pairs.left & np.isfinite(pairs.first) & np.isfinite(pairs.second)
     seen = np.maximum(out.sum(axis=0), 1)
     off = [
         np.where(out, odds - np.where(out, odds, 0.0).sum(axis=0) / seen, 0.0) for odds in (pairs.first, pairs.second)
     ]
     squares = float((off[0] ** 2).sum())
-    return float((off[0] * off[1]).sum()) / squares if squares > 0 else 0.0
+    return float((off[0] * off[1]).sum()) / squares if squares > LEAST**2 * out.sum() else 0.0
 
 
 ATTACKS: dict[str, Attack] = {
