@@ -16,19 +16,20 @@ Data = tuple[npt.NDArray[np.float32], npt.NDArray[np.int64]]
 Mean = Callable[[list[float]], dict[str, float]]
 
 
-def updated(
-    data: Data, sizes: tuple[int, int, int], seed: int, how: Stacked, counts: tuple[int, int]
-) -> pv.attacks.Findings:
-    """Records of both versions, added ones and others are drawn anew for each seed. Each version is trained with its
-    own seed. Without counts of pairs, the attacker trains nothing."""
+Sizes = tuple[int, int, int, int]  # records in both versions, added ones, others, and candidates in neither version
+
+
+def updated(data: Data, sizes: Sizes, seed: int, how: Stacked, counts: tuple[int, int]) -> pv.attacks.Findings:
+    """All records are drawn anew for each seed. Each version is trained with its own seed. Without counts of pairs,
+    the attacker trains nothing."""
     rows, labels = data
-    base, added, others = np.split(
-        np.random.default_rng(seed).permutation(len(labels))[: sum(sizes)], np.cumsum(sizes)[:2]
-    )
-    after = np.concatenate([base, added])
+    order = np.random.default_rng(seed).permutation(len(labels))[: sum(sizes)]
+    base, added, others, neither = np.split(order, np.cumsum(sizes)[:3])
+    asked, after = np.concatenate([added, neither]), np.concatenate([base, added])
     pair = [how.fit(rows[part], labels[part], seed=2 * seed + place) for place, part in enumerate((base, after))]
+    truth = ["added"] * len(added) + ["neither"] * len(neither)
     return pv.attacks.attack_versions(
-        *pair, (rows[added], labels[added]), (rows[others], labels[others]), truth=["added"] * len(added),
+        *pair, (rows[asked], labels[asked]), (rows[others], labels[others]), truth=truth,
         base=(rows[base], labels[base]), refit=how, shadows=counts[0], models=counts[1], seed=seed,
     )  # fmt: skip
 
@@ -57,12 +58,12 @@ def claims(runs: list[pv.attacks.Findings]) -> dict[str, Any]:
     }
 
 
-def ignored(data: Callable[[int], Data], sizes: tuple[int, int, int], seeds: Sequence[int], how: Stacked) -> Any:
+def ignored(data: Callable[[int], Data], sizes: Sizes, seeds: Sequence[int], how: Stacked) -> Any:
     """Both versions are trained on the old records: whoever is claimed is claimed wrongly."""
     claimed, hits, records = 0, 0, 0
     for seed in seeds:
         rows, labels = data(seed)
-        base, added, others = np.split(np.arange(sum(sizes)), np.cumsum(sizes)[:2])
+        base, added, others, _ = np.split(np.arange(sum(sizes)), np.cumsum(sizes)[:3])
         pair = [how.fit(rows[base], labels[base], seed=2 * seed + place) for place in (0, 1)]
         found = pv.attacks.attack_versions(
             *pair, (rows[added], labels[added]), (rows[others], labels[others]), truth=["added"] * len(added), seed=seed

@@ -190,11 +190,11 @@ def main(given: Sequence[str] | None = None) -> None:
     parser.add_argument("--part", choices=("all", "versions"), default="all", help="what is measured (all)")
     parser.set_defaults(
         counts=(64, 4), few=(32, 4), people=(150, 600), claims=range(100, 120), times=(600, 16, 30),
-        pairs=(32, 2), update=(600, 50, 1000), small_update=(150, 30, 300),
+        pairs=(32, 2), update=(600, 50, 1000, 0), small_update=(150, 30, 300, 30),
     )  # fmt: skip
     read = parse(
         parser, given, seeds=2, counts=(4, 2), few=(4, 2), people=(30, 30), claims=range(2), times=(40, 2, 1),
-        pairs=(4, 2), update=(40, 10, 110), small_update=(40, 10, 110),
+        pairs=(4, 2), update=(40, 10, 110, 0), small_update=(40, 10, 110, 10),
     )  # fmt: skip
     evidence, folder, (few, many) = Evidence(read, "models"), os.environ.get("PRIVET_DATA"), read.people
     tiny = Stacked(hidden=(4,), epochs=2, batch=32)

@@ -92,7 +92,7 @@ def _limits(result: VersionsResult) -> list[str]:
     if learned.failed[0]:
         found.append(f"{learned.failed[0]} trainings failed ({learned.failed[1]})")
     if size < USABLE:
-        found.append("too few pairs of versions trained again" if size else "no pairs of versions were trained again")
+        found.append("too few pairs of versions trained again" if size else _no_pairs(result))
     elif size < ENOUGH:
         found.append(f"only {size} pairs trained again: the attacks are weaker than they could be")
     if result.kind == "labels" or all(len(np.unique(one[np.isfinite(one)])) <= 2 for one in result.odds):
@@ -100,6 +100,11 @@ def _limits(result: VersionsResult) -> list[str]:
     if any(one.unlike for one in result.reached.values()):
         found.append("the pairs trained again are unlike the two versions")
     return found
+
+
+def _no_pairs(result: VersionsResult) -> str:
+    missing = "" if result.update.base else " (records of both versions are needed)"
+    return f"no pairs of versions were trained again{missing}"
 
 
 def _too_few(result: VersionsResult) -> str:
