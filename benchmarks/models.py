@@ -4,7 +4,8 @@ With PRIVET_DATA: networks of 128 units trained on 600 records of Adult, and on 
 them by heart; each seed draws other records, and every attack runs on the same models. Without: only simulated data.
 Claims: simulated models that overfit, and models that do not leak, many seeds: how many claims are wrong. Planted:
 records with a wrong class that the model knows by heart; whether they head the list of risks. Speed: networks trained
-at once and one after the other, in processor seconds of the same run.
+at once and one after the other, in processor seconds of the same run. Versions: who is recognized from two versions
+of a network before and after an update.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from evidence import Evidence, options, parse
+from model_versions import claims as versions_claims
+from model_versions import ignored, reached, updated
 
 import privet as pv
 from privet.attacks.models.over_models import student
@@ -162,32 +165,58 @@ def speed(people: int, models: int, epochs: int) -> list[dict[str, Any]]:
     return told
 
 
+def versions(sets: dict[str, tuple[Data, Stacked]], read: Any, how: Stacked, calm: Stacked) -> dict[str, Any]:
+    """With shadow pairs, and where the attacker trains nothing."""
+    sizes, few = read.update, read.small_update
+
+    def drawn(seed: int) -> Data:
+        return simulated(np.random.default_rng(seed), sum(few))
+
+    found: dict[str, Any] = {
+        "ignored update": ignored(drawn, few, read.claims, how),
+        "no leak": versions_claims([updated(drawn(seed), few, seed, calm, read.pairs) for seed in read.claims]),
+        "overfit": versions_claims([updated(drawn(seed), few, seed, how, read.pairs) for seed in read.claims]),
+    }
+    for name, (data, trained) in sets.items():
+        for words, counts in (("", read.pairs), (", nothing trained", (0, 0))):
+            runs = [updated(data, sizes, seed, trained, counts) for seed in range(read.seeds)]
+            found[name + words] = reached(runs, _mean)
+    return found
+
+
 def main(given: Sequence[str] | None = None) -> None:
     parser = options(__doc__)
     parser.add_argument("--seeds", type=int, default=5, help="seeds of each part on real records (5)")
-    parser.set_defaults(counts=(64, 4), few=(32, 4), people=(150, 600), claims=range(100, 120), times=(600, 16, 30))
+    parser.add_argument("--part", choices=("all", "versions"), default="all", help="what is measured (all)")
+    parser.set_defaults(
+        counts=(64, 4), few=(32, 4), people=(150, 600), claims=range(100, 120), times=(600, 16, 30),
+        pairs=(32, 2), update=(600, 50, 1000, 0), small_update=(150, 30, 300, 30),
+    )  # fmt: skip
     read = parse(
-        parser, given, seeds=2, counts=(4, 2), few=(4, 2), people=(30, 30), claims=range(2), times=(40, 2, 1)
+        parser, given, seeds=2, counts=(4, 2), few=(4, 2), people=(30, 30), claims=range(2), times=(40, 2, 1),
+        pairs=(4, 2), update=(40, 10, 110, 0), small_update=(40, 10, 110, 10),
     )  # fmt: skip
     evidence, folder, (few, many) = Evidence(read, "models"), os.environ.get("PRIVET_DATA"), read.people
     tiny = Stacked(hidden=(4,), epochs=2, batch=32)
     overfit, shorter = (tiny, tiny) if read.tiny else (OVERFIT, SHORTER)
     calm = Stacked(hidden=(), epochs=5, batch=32, rate=1e-2)
-    found: dict[str, Any] = {
-        "claims, overfit": claims(read.claims, few, overfit, read.few),
-        "claims, no leak": claims(read.claims, few, calm, read.few),
-        "planted": planted(read.claims[: read.seeds], few, 5, overfit, read.few),
-        "speed": speed(*read.times),
-    }
     sets: dict[str, tuple[Data, Stacked]] = {}
     if read.tiny:
         sets = dict.fromkeys(("adult", "location30"), (simulated(np.random.default_rng(0), 200), tiny))
     elif folder is not None:
         sets = {"adult": (adult(Path(folder)), overfit), "location30": (location30(Path(folder)), shorter)}
-    found["real"] = {
-        name: over_seeds([attacked(data, many, seed, how, read.counts) for seed in range(read.seeds)])
-        for name, (data, how) in sets.items()
-    } or None
+    found: dict[str, Any] = {"versions": versions(sets, read, overfit, calm)}
+    if read.part == "all":
+        found |= {
+            "claims, overfit": claims(read.claims, few, overfit, read.few),
+            "claims, no leak": claims(read.claims, few, calm, read.few),
+            "planted": planted(read.claims[: read.seeds], few, 5, overfit, read.few),
+            "speed": speed(*read.times),
+        }
+        found["real"] = {
+            name: over_seeds([attacked(data, many, seed, how, read.counts) for seed in range(read.seeds)])
+            for name, (data, how) in sets.items()
+        } or None
     print(json.dumps(found, indent=2))
     evidence.save(found)
 

@@ -129,6 +129,16 @@ def model() -> Findings:
     return attacks.attack_model(Memory(*members), members, others, refit=Memory, shadows=16, models=3, privacy=promise)
 
 
+def versions() -> Findings:
+    rows, labels = np.arange(400.0)[:, None], np.arange(400) % 2
+    order = np.random.default_rng(1).permutation(400)
+    base, added, removed, others = (order[start:end] for start, end in ((0, 20), (20, 60), (60, 64), (64, 400)))
+    before, after, asked = (np.concatenate(parts) for parts in ((base, removed), (base, added), (added, removed)))
+    pair = Memory(rows[before], labels[before]), Memory(rows[after], labels[after])
+    truth = ["added"] * 40 + ["removed"] * 4
+    return attacks.attack_versions(*pair, (rows[asked], labels[asked]), (rows[others], labels[others]), truth=truth)
+
+
 def regimes() -> Findings:
     return attacks.attack_regimes(people=20, statistics=30)
 
@@ -148,7 +158,7 @@ ATTACKS: dict[str, Callable[[], Findings]] = {
     "attack-tables": tables, "attack-differencing": differencing, "attack-anonymized": anonymized,
     "attack-linkage": linkage, "attack-scoreboard": scoreboard, "attack-uniqueness": uniqueness,
     "attack-pseudonyms": pseudonyms, "attack-membership": membership, "attack-regimes": regimes,
-    "attack-model": model, "attack-subsets": subsets, "attack-counter": counter,
+    "attack-model": model, "attack-versions": versions, "attack-subsets": subsets, "attack-counter": counter,
     "findings-all": block, "findings-some": likely, "findings-none": nobody,
 }  # fmt: skip
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from privet.attacks.models.model_attack import attack_model
     from privet.attacks.models.outputs import Asking
     from privet.attacks.models.stacked import Stacked
+    from privet.attacks.models.version_attack import attack_versions
     from privet.attacks.promise import Privacy, privacy
     from privet.attacks.proofs.certificate import check
     from privet.attacks.pseudonyms.reversal import attack_pseudonyms
@@ -76,6 +77,7 @@ PLACES = {  # the solvers take a second to load, so a release with a mistake in 
     "models.model_attack": ("attack_model",),
     "models.outputs": ("Asking",),
     "models.stacked": ("Stacked",),
+    "models.version_attack": ("attack_versions",),
     "release.planned": ("margins",),
     "drafts.release_draft": ("DraftRelease", "draft_release"),
     "subsets.predicates": ("attack_answers",),
@@ -108,7 +110,8 @@ __all__ = [
     "Linkage", "Mean", "Noise", "Picture", "Privacy", "PublishedQuery", "Quantile", "Queries", "Score", "Secret",
     "Share", "Smallest", "Stacked", "Statistic", "Strength", "Tables", "Total", "attack_anonymized", "attack_answers",
     "attack_counter", "attack_differencing", "attack_linkage", "attack_membership", "attack_model", "attack_pseudonyms",
-    "attack_regimes", "attack_scoreboard", "attack_subsets", "attack_tables", "attack_uniqueness", "check",
+    "attack_regimes", "attack_scoreboard", "attack_subsets", "attack_tables", "attack_uniqueness",
+    "attack_versions", "check",
     "draft_release", "holds", "margins", "membership_by_reconstruction", "number", "privacy", "published_tables",
     "queries_of", "read_errors", "read_plink", "read_queries", "read_records", "read_secrets", "read_subsets",
     "read_tables", "reconstruction_by_membership", "records_of", "simulate", "tables_of", "tables_of_answers",

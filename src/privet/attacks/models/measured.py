@@ -53,7 +53,7 @@ def measured(scores: Floats, truth: Truths, again: Floats, inside: Truths, taugh
         strict=None if models * people < MANY else _strict(again, inside, people),
         control=_control(control, LEVEL) if control else None,
         shifted=bool(control) and _shifted(control),
-        taught=_rank(shadow_curves),
+        taught=rank(shadow_curves),
     )
 
 
@@ -84,7 +84,7 @@ def _control(curves: list[Roc], level: float) -> Interval:
     return Interval(over.value, max(0.0, over.low - people), min(1.0, over.high + people))
 
 
-def _rank(curves: list[Roc]) -> tuple[float, float]:
+def rank(curves: list[Roc]) -> tuple[float, float]:
     """By people found at RATE, then by AUC."""
     if not curves:
         return 0.0, 0.0

@@ -91,7 +91,7 @@ def attack_model(  # noqa: PLR0913  what is known, and how to use it
     classes, counts = classes_of(known, out), (whole(shadows, "shadows", 0), whole(models, "models", 0))
     draw, asked = np.random.default_rng(whole(seed, "seed", 0)), asking or Asking()
     pool, called = pool_of(known, out, draw), _names(names, len(known))
-    again = _refit(model, refit, known.rows) if counts[0] else None
+    again = again_of(model, refit, known.rows) if counts[0] else None
     tell("asking the model", 0, 1)
     own, kind = outputs(model, pool.records.take(pool.candidates), classes, kind_of(model, answers), asked)
     if not np.isfinite(own.odds).any():
@@ -125,7 +125,7 @@ def _unclear(members: Records, others: Records, same: bool | None, deaf: bool) -
     return found
 
 
-def _refit(model: Any, given: Refit | Stack | None, rows: Any) -> Refit | Stack | None:
+def again_of(model: Any, given: Refit | Stack | None, rows: Any) -> Refit | Stack | None:
     again = given if given is not None else stacked_like(model, rows) or refit_of(model)
     if again is not None and not (callable(again) or isinstance(again, Stack)):
         raise InvalidInputError(

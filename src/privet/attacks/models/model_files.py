@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from privet.attacks.models.records import Records, keys
 from privet.core.rational import show
 from privet.errors import InvalidInputError
 from privet.records.microdata import RecordColumn, read
@@ -38,6 +40,23 @@ def pairs_of(paths: Sequence[Path], label: str) -> list[Pair]:
         (np.column_stack([part[at] for part in parts]).astype(np.float64 if plain else object), classes[at])
         for at in range(len(tables))
     ]
+
+
+def update_of(before: Pair, after: Pair, files: tuple[str, str]) -> tuple[list[int], list[int], list[int], list[str]]:
+    """What an update did, by the training data of both versions: places of the records that only `after` has, of those
+    that only `before` has, and of those in both (in `after`); and a name for each of the first two kinds. A record that
+    is there several times is in both as often as the one that has fewer of it."""
+    found, kept = [], list[int]()
+    for own, other in ((after, before), (before, after)):
+        spare = Counter(keys(Records(*other)))
+        only, both = list[int](), list[int]()
+        for place, key in enumerate(keys(Records(*own))):
+            (both if spare[key] > 0 else only).append(place)
+            spare[key] -= 1
+        found.append(only)
+        kept = kept or both
+    names = [f"record {place + 1} of {file}" for only, file in zip(found, files[::-1], strict=True) for place in only]
+    return found[0], found[1], kept, names
 
 
 def _together(columns: list[RecordColumn]) -> list[npt.NDArray[Any]]:

@@ -24,7 +24,7 @@ LEAD = (
 NOT_TRIED = (
     "Several answers for one record, such as for slightly changed copies; attacks on the weights of the model.",
     "Attacks that need no shadow models, such as quantile regression; several people at once.",
-    "What the model reveals about attributes, and what two versions of a model reveal together.",
+    "What the model reveals about attributes; what two versions of it reveal together (`privet attack versions`).",
 )
 
 

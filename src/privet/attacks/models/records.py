@@ -33,7 +33,7 @@ class Records:
         return Records(_joined(self.rows, others.rows), np.concatenate([self.labels, others.labels]))
 
 
-def records_from(given: object, which: str) -> Records:
+def records_from(given: object, which: str, fewest: int = FEWEST) -> Records:
     """From a pair (X, y)."""
     if not isinstance(given, tuple | list) or len(given) != 2:
         raise InvalidInputError(
@@ -47,8 +47,8 @@ def records_from(given: object, which: str) -> Records:
             "give X with one row per record and y with one class per record",
             "wrong-shape",
         )
-    if len(labels) < FEWEST:
-        raise InvalidInputError(f"there are {len(labels)} {which}", f"give {FEWEST} or more", "too-few")
+    if len(labels) < fewest:
+        raise InvalidInputError(f"there are {len(labels)} {which}", f"give {fewest} or more", "too-few")
     return Records(rows, labels)
 
 
@@ -77,16 +77,16 @@ def classes_of(members: Records, others: Records) -> npt.NDArray[Any]:
 
 def shared(members: Records, others: Records) -> int:
     """How many records, with their class, are among either."""
-    keys, size = _keys(members.and_then(others)), len(members)
-    return len(set(keys[:size]) & set(keys[size:]))
+    seen, size = keys(members.and_then(others)), len(members)
+    return len(set(seen[:size]) & set(seen[size:]))
 
 
 def repeated(members: Records) -> int:
     """How many of them are the very record of another one."""
-    return sum(count for count in Counter(_keys(members)).values() if count > 1)
+    return sum(count for count in Counter(keys(members)).values() if count > 1)
 
 
-def _keys(records: Records) -> list[str]:
+def keys(records: Records) -> list[str]:
     """Of records of one form: 1 and 1.0 would be different texts."""
     rows = records.rows.to_numpy() if hasattr(records.rows, "iloc") else records.rows
     return [repr((row.tolist(), label)) for row, label in zip(rows, records.labels.tolist(), strict=True)]

@@ -156,12 +156,18 @@ def _models(
     insides = np.concatenate([coins, ~coins], axis=1)
     chosen = [draw.permutation(np.concatenate([pool.fixed, pool.candidates[row]])) for row in insides]
     seeds = [int(seed) for seed in draw.integers(SEEDS, size=models)]
+    yield from zip(insides, makers(refit, pool.records, chosen, seeds), strict=True)
+
+
+def makers(
+    refit: Refit | Stack, records: Records, chosen: list[Integers], seeds: list[int]
+) -> Iterator[Callable[[], Any]]:
+    """For each list of places and its seed a function that gives the model of these records."""
     if isinstance(refit, Stack):
-        many = refit.fit_many(pool.records.rows, pool.records.labels, chosen, seeds)
-        yield from ((inside, partial(_same, model)) for inside, model in zip(insides, many, strict=True))
+        yield from (partial(_same, model) for model in refit.fit_many(records.rows, records.labels, chosen, seeds))
         return
-    for inside, places, seed in zip(insides, chosen, seeds, strict=True):
-        yield inside, partial(_again, refit, pool.records, places, seed)
+    for places, seed in zip(chosen, seeds, strict=True):
+        yield partial(_again, refit, records, places, seed)
 
 
 def _same(model: Any) -> Any:

@@ -10,7 +10,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from privet.cli.attack import anonymized, linkage, membership, models, pseudonyms, regimes, release, subsets
+from privet.cli.attack import anonymized, linkage, membership, models, pseudonyms, regimes, release, subsets, versions
 from privet.cli.attack.result import EXIT_CODES, check, seconds_option, show, so_far
 from privet.cli.progress import counting
 from privet.cli.stopping import WORDS, stoppable
@@ -19,7 +19,7 @@ from privet.errors import InvalidInputError
 
 KINDS: dict[str, Verb] = {  # a file a kind of attack; each has a mapping of its own
     **release.KINDS, **linkage.KINDS, **pseudonyms.KINDS, **anonymized.KINDS,
-    **membership.KINDS, **models.KINDS, **regimes.KINDS, **subsets.KINDS,
+    **membership.KINDS, **models.KINDS, **versions.KINDS, **regimes.KINDS, **subsets.KINDS,
 }  # fmt: skip
 KINDS = {name: replace(verb, example=f"{verb.example}\n\n{EXIT_CODES}") for name, verb in KINDS.items()}
 

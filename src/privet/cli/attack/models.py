@@ -76,7 +76,7 @@ def _attack(options: argparse.Namespace) -> int:
     promise = None if options.epsilon is None else privacy(options.epsilon, options.delta, options.neighbors)
     with counting() as progress:
         found = attack_model(
-            _trained(train, fit, members, options.seed) if service is None else service,
+            trained(train, fit, members, options.seed) if service is None else service,
             members,
             others,
             refit=fit,
@@ -92,12 +92,14 @@ def _attack(options: argparse.Namespace) -> int:
     return show(found, options)
 
 
-def _trained(train: Callable[..., Any], fit: Callable[..., Any], members: Any, seed: int) -> Any:
+def trained(
+    train: Callable[..., Any], fit: Callable[..., Any], members: Any, seed: int, which: str = "the members"
+) -> Any:
     try:
         return train(fit, (members[0].copy(), members[1].copy()), seed)  # it may change them
     except Exception as error:  # whatever somebody's function raises
         raise InvalidInputError(
-            f"the function cannot train on the members ({type(error).__name__})",
+            f"the function cannot train on {which} ({type(error).__name__})",
             "it gets an array of rows (numbers, or objects where a column has texts) and the class of each row; run it"
             " in Python to see where it fails",
             "code-fails",
