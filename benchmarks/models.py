@@ -265,7 +265,7 @@ def main(given: Sequence[str] | None = None) -> None:
     parser = options(__doc__)
     parser.add_argument("--seeds", type=int, default=5, help="seeds of each part on real records (5)")
     parser.set_defaults(counts=(64, 4), few=(32, 4), people=(150, 600), claims=range(100, 120), times=(600, 16, 30))
-    parser.set_defaults(laws=range(200, 300), again=8)
+    parser.set_defaults(laws=range(200, 500), again=8)
     read = parse(
         parser, given, seeds=2, counts=(4, 2), few=(4, 2), people=(30, 30), claims=range(2), times=(40, 2, 1),
         laws=range(2), again=3,
