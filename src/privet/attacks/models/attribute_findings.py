@@ -124,7 +124,7 @@ def _tables(result: AttributeResult) -> list[ShownTable]:
 
 
 def _guessed(result: AttributeResult) -> ShownTable:
-    blank = ("", "", *([""] if result.models else []))
+    blank = ("–",) * (3 if result.models else 2)
     ways = {"most frequent value": result.plain.frequent, result.plain.way: result.plain.guess}
     rows = [
         (f"without the model: {way}", *map(_share, shares_of(one, result.people.parts)), *blank)
