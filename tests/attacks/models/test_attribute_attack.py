@@ -236,7 +236,7 @@ def test_twins_and_missing_values_are_limits() -> None:
     others[0][5, 0] = members[0][7, 0] = np.nan
     found = attacked(Law(1.0), (members, others))
     assert "3 records are among members and others alike" in limits(found)
-    assert "2 people whose column 0 is missing" in limits(found)
+    assert "no column 0 is known of 2 people" in limits(found)
     assert (found.numbers["members"], len(found.numbers["risk"])) == (PEOPLE - 1, PEOPLE - 1)
     assert "member 8" not in {one["name"] for one in found.numbers["risk"]}
 
@@ -302,6 +302,28 @@ def test_frames_keep_their_types() -> None:
     assert found.numbers["sensitive"] == "s"
     assert found.numbers["attacks"]["largest"]["members"] == array.numbers["attacks"]["largest"]["members"]
     assert "s is guessed right" in found.headline
+
+
+def test_one_member_and_values_that_pandas_calls_missing() -> None:
+    members, others = world(0, 1.0, people=10)
+    frames = [
+        (pd.DataFrame(rows[:count]).astype({0: "Int64"}), labels[:count])
+        for (rows, labels), count in ((members, 2), (others, 13))
+    ]
+    frames[0][0].iloc[0, 0] = frames[1][0].iloc[4, 0] = pd.NA
+    found = attacked(lambda rows: Law(1.0).predict_proba(rows.to_numpy(float)), (frames[0], frames[1]))
+    assert (found.numbers["members"], found.numbers["others"], found.numbers["taught"]) == (1, 6, 6)
+    assert "1 member, 6 of the control, 6 to teach" in limits(found)
+    assert [one["name"] for one in found.numbers["risk"]] == ["member 2"]
+
+
+def test_shadow_models_that_say_nothing_are_left_out() -> None:
+    class Silent(Law):
+        def predict_proba(self, rows: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+            return np.full((len(rows), 2), np.nan)
+
+    found = attacked(Law(1.0), world(0, 1.0, people=50), refit=lambda *_: Silent(1.0), models=3)
+    assert (found.numbers["failed"], "shadow" in found.numbers["attacks"]) == (3, False)
 
 
 def test_texts_and_names() -> None:

@@ -340,12 +340,13 @@ def _unlooked(facts: Facts, people: People, kind: Kind, learned: Learned | None)
     found, name = [], people.sensitive.name
     counts = (people.members, people.others, len(people.teach))
     if min(counts) < PEOPLE:
+        ones = "member" if counts[0] == 1 else "members"
         found.append(
-            f"{counts[0]} members, {counts[1]} others as a control and {counts[2]} to teach are too few"
+            f"too few people: {counts[0]} {ones}, {counts[1]} of the control, {counts[2]} to teach"
             f" ({PEOPLE} of each are needed)"
         )
     if people.missing:
-        found.append(f"{people.missing:,} people whose {name} is missing were left out")
+        found.append(f"no {name} is known of {people.missing:,} {'person' if people.missing == 1 else 'people'}")
     if silent := int((~facts.told).sum()):
         found.append(f"no finite answer for {silent:,} of {len(facts.codes):,} people")
     told = facts.odds[facts.told]
