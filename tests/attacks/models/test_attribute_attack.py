@@ -324,6 +324,7 @@ def test_shadow_models_that_say_nothing_are_left_out() -> None:
 
     found = attacked(Law(1.0), world(0, 1.0, people=50), refit=lambda *_: Silent(1.0), models=3)
     assert (found.numbers["failed"], "shadow" in found.numbers["attacks"]) == (3, False)
+    assert "shadow was not tried" in limits(found)
 
 
 def test_texts_and_names() -> None:

@@ -357,6 +357,8 @@ def _unlooked(facts: Facts, people: People, kind: Kind, learned: Learned | None)
     if learned is not None and learned.trained.failed:
         of = learned.trained.failed + len(learned.trained.told)
         found.append(f"{learned.trained.failed} of {of} trainings failed ({learned.trained.error})")
+    if learned is not None and not learned.shadows:
+        found.append("no model could be trained on those who teach, so shadow was not tried")
     return found
 
 

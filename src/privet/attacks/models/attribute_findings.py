@@ -137,8 +137,9 @@ def _guessed(result: AttributeResult) -> ShownTable:
     return ShownTable(
         f"How often {result.people.sensitive.name} is guessed right",
         "Added for others: right guesses about people who were not in the data with the model, less those without it;"
-        " that is correlation. Leak: what the model adds for members, less what it adds for others. Intervals are over"
-        " people; the leaks of all attacks hold together with 95 %, each other interval has 95 %.",
+        " that is correlation. Leak: what the model adds for members, less what it adds for others, in percentage"
+        f" points. Intervals are over people{', in the last column over models' if result.models else ''}; the leaks of"
+        " all attacks hold together with 95 %, each other interval has 95 %.",
         (*columns, *([f"leak over {result.models} models trained again"] if result.models else [])),
         tuple(rows),
     )
@@ -156,7 +157,7 @@ def _given_away(result: AttributeResult) -> ShownTable | None:
         for one in listed[:MOST_LISTED]
     )
     return ShownTable(
-        f"Members whose {result.people.sensitive.name} is guessed with the model alone",
+        f"Members of whom {result.people.sensitive.name} is guessed right with the model alone",
         f"These are {len(listed):,} of {result.people.members:,} members, at most {MOST_LISTED} are shown; it is so for"
         f" {others:,} of {result.people.others:,} others, too, so nobody's place here is certain to be due to the"
         " training data. Weight: of the true value among all. The last column: the others to whose true value the model"
