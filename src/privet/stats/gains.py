@@ -5,8 +5,8 @@
 
 Both are put together from the intervals of Clopper and Pearson as Newcombe (1998) does, by squares: of the same people
 with the correlation of two counts of one multinomial law, of different people without. What is put together of exact
-intervals is not exact. Over simulated laws, from 30 to 1,000 people and also where counts are 0, an end of 95 % was
-wrong in at most 2.5 % of cases.
+intervals is not exact. In 3,000 draws each of 40 laws, from 30 to 1,000 people and also where counts are 0, an end of
+a 95 % interval was wrong in 0 to 2.5 % of draws.
 """
 
 from __future__ import annotations

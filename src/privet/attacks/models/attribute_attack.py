@@ -366,7 +366,7 @@ def _unsure(attacks: dict[str, Gains], name: str, *, heavy: bool, differ: bool) 
     """Why no leak is found although there may be one."""
     ones = attacks.values()
     found = ["members and others differ in more than being in the training data"] if differ else []
-    if any(one.leaks(shifted=differ) for one in ones) or (differ and any(one.differs for one in ones)):
+    if any(one.leaks(shifted=differ) for one in ones) or (differ and any(one.leak.low > 0 for one in ones)):
         return found
     if any(one.differs for one in ones):
         found.append("the model adds more for members than for others, although no better guess was found")

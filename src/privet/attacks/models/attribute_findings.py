@@ -66,7 +66,7 @@ def shown_attack(result: AttributeResult) -> str:
 
 def _undecided(result: AttributeResult) -> list[str]:
     """Where members and others differ anyhow: attacks by which the model adds more for members, the surest first."""
-    found = [name for name, one in result.attacks.items() if result.shifted and one.differs]
+    found = [name for name, one in result.attacks.items() if result.shifted and one.leak.low > 0]
     return sorted(found, key=lambda name: -result.attacks[name].leak.low)
 
 
