@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 from evidence import Evidence, options, parse
-from models import Data, _mean, adult, location30, simulated
+from model_data import Data, adult, location30, mean, simulated
 from peers.process import PeerError
 from peers.sampler import Process
 from sklearn.neural_network import MLPClassifier
@@ -80,7 +80,7 @@ def over_seeds(runs: list[dict[str, Any]]) -> dict[str, Any]:
             told[name] = {"failed": failed[0], "times": len(failed)}
         else:
             numbers = [key for key in fields[0] if isinstance(fields[0][key], float)]
-            told[name] = {key: _mean([one[key] for one in fields]) for key in numbers}
+            told[name] = {key: mean([one[key] for one in fields]) for key in numbers}
             told[name] |= {key: [one[key] for one in fields] for key in fields[0] if key not in numbers}
     return told
 

@@ -5,13 +5,11 @@ them by heart; each seed draws other records, and every attack runs on the same 
 Claims: simulated models that overfit, and models that do not leak, many seeds: how many claims are wrong. Planted:
 records with a wrong class that the model knows by heart; whether they head the list of risks. Speed: networks trained
 at once and one after the other, in processor seconds of the same run. Versions: who is recognized from two versions
-of a network before and after an update.
+of a network before and after an update. Attributes: see model_attributes.py.
 """
 
 from __future__ import annotations
 
-import csv
-import gzip
 import json
 import math
 import os
@@ -22,48 +20,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from evidence import Evidence, options, parse
+from model_attributes import attributes, married, smokers
+from model_data import Data, adult, location30, mean, simulated
 from model_versions import claims as versions_claims
 from model_versions import ignored, reached, updated
 
 import privet as pv
-from privet.attacks.models.over_models import student
 from privet.attacks.models.stacked import Stacked
 
-Floats = npt.NDArray[np.float64]
-Data = tuple[npt.NDArray[np.float32], npt.NDArray[np.int64]]
 OVERFIT = Stacked(hidden=(128,), epochs=150, batch=32)
 SHORTER = Stacked(hidden=(128,), epochs=40, batch=32)  # knows records of 446 columns by heart
-NUMBERS = ("age", "educational-num", "capital-gain", "capital-loss", "hours-per-week")
-TEXTS = ("workclass", "marital-status", "occupation", "relationship", "race", "gender")
-
-
-def adult(folder: Path) -> Data:
-    with gzip.open(folder / "adult_full" / "adult_full_48842.csv.gz", "rt") as file:
-        rows = list(csv.DictReader(file))
-    numbers = np.array([[float(row[name]) for name in NUMBERS] for row in rows])
-    numbers = (numbers - numbers.mean(axis=0)) / numbers.std(axis=0)
-    texts = [_one_hot(np.array([row[name] for row in rows])) for name in TEXTS]
-    return np.column_stack([numbers, *texts]).astype(np.float32), np.array(
-        [row["income"] == ">50K" for row in rows], int
-    )
-
-
-def _one_hot(values: npt.NDArray[Any]) -> Floats:
-    found, places = np.unique(values, return_inverse=True)
-    return np.eye(len(found))[places]
-
-
-def location30(folder: Path) -> Data:
-    table = np.loadtxt(folder / "location30" / "location30.csv.gz", delimiter=",", dtype=np.int64)
-    return table[:, 1:].astype(np.float32), table[:, 0]
-
-
-def simulated(draw: np.random.Generator, people: int, signal: float = 1.0) -> Data:
-    """Thirty columns, of which a yes or no depends in part."""
-    rows = draw.normal(size=(people, 30)).astype(np.float32)
-    return rows, (signal * rows[:, :5].sum(axis=1) + 2 * draw.normal(size=people) > 0).astype(np.int64)
 
 
 def attacked(data: Data, size: int, seed: int, how: Stacked, counts: tuple[int, int]) -> dict[str, Any]:
@@ -88,7 +55,7 @@ def over_seeds(runs: list[dict[str, Any]]) -> dict[str, Any]:
     }
     for name in runs[0]["attacks"]:
         told[name] = {
-            what: _mean([run["attacks"][name][what]["value"] for run in runs])
+            what: mean([run["attacks"][name][what]["value"] for run in runs])
             for what in ("auc", "found", "models_auc", "models_found", "control_auc")
         }
     return told | _claims(runs)
@@ -104,13 +71,6 @@ def _claims(runs: list[dict[str, Any]]) -> dict[str, Any]:
         "others": sum(run["slots"] for run in runs),
         "limited": sum(bool(run["limits"]) for run in runs),
     }
-
-
-def _mean(values: list[float]) -> dict[str, float]:
-    wide = (
-        student(len(values) - 1, 0.05) * float(np.std(values, ddof=1)) / math.sqrt(len(values)) if values[1:] else 1.0
-    )
-    return {"mean": float(np.mean(values)), "low": float(np.mean(values)) - wide, "high": float(np.mean(values)) + wide}
 
 
 def claims(seeds: Sequence[int], people: int, how: Stacked, counts: tuple[int, int]) -> dict[str, Any]:
@@ -180,21 +140,23 @@ def versions(sets: dict[str, tuple[Data, Stacked]], read: Any, how: Stacked, cal
     for name, (data, trained) in sets.items():
         for words, counts in (("", read.pairs), (", nothing trained", (0, 0))):
             runs = [updated(data, sizes, seed, trained, counts) for seed in range(read.seeds)]
-            found[name + words] = reached(runs, _mean)
+            found[name + words] = reached(runs, mean)
     return found
 
 
 def main(given: Sequence[str] | None = None) -> None:
     parser = options(__doc__)
     parser.add_argument("--seeds", type=int, default=5, help="seeds of each part on real records (5)")
-    parser.add_argument("--part", choices=("all", "versions"), default="all", help="what is measured (all)")
+    parser.add_argument(
+        "--part", choices=("all", "versions", "attributes"), default="all", help="what is measured (all)"
+    )
     parser.set_defaults(
         counts=(64, 4), few=(32, 4), people=(150, 600), claims=range(100, 120), times=(600, 16, 30),
-        pairs=(32, 2), update=(600, 50, 1000, 0), small_update=(150, 30, 300, 30),
+        pairs=(32, 2), update=(600, 50, 1000, 0), small_update=(150, 30, 300, 30), laws=range(200, 500), again=8,
     )  # fmt: skip
     read = parse(
         parser, given, seeds=2, counts=(4, 2), few=(4, 2), people=(30, 30), claims=range(2), times=(40, 2, 1),
-        pairs=(4, 2), update=(40, 10, 110, 0), small_update=(40, 10, 110, 10),
+        pairs=(4, 2), update=(40, 10, 110, 0), small_update=(40, 10, 110, 10), laws=range(2), again=3,
     )  # fmt: skip
     evidence, folder, (few, many) = Evidence(read, "models"), os.environ.get("PRIVET_DATA"), read.people
     tiny = Stacked(hidden=(4,), epochs=2, batch=32)
@@ -205,7 +167,13 @@ def main(given: Sequence[str] | None = None) -> None:
         sets = dict.fromkeys(("adult", "location30"), (simulated(np.random.default_rng(0), 200), tiny))
     elif folder is not None:
         sets = {"adult": (adult(Path(folder)), overfit), "location30": (location30(Path(folder)), shorter)}
-    found: dict[str, Any] = {"versions": versions(sets, read, overfit, calm)}
+    found: dict[str, Any] = {}
+    if read.part in ("all", "versions"):
+        found["versions"] = versions(sets, read, overfit, calm)
+    if read.part in ("all", "attributes"):
+        homes = {} if folder is None else {"adult": married(Path(folder))}
+        homes = {"adult": smokers(0, 200, 1.0)} if read.tiny else homes
+        found["attributes"] = attributes(read, homes, (overfit, calm))
     if read.part == "all":
         found |= {
             "claims, overfit": claims(read.claims, few, overfit, read.few),

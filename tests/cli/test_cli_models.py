@@ -1,4 +1,4 @@
-"""`privet attack model`."""
+"""`privet attack model` and `privet attack attributes`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.refusals import refused
+from support.refusals import expect_code, refused
 
 from privet import cli
 
@@ -32,6 +32,12 @@ def broken(X, y):
 
 def answer(X):
     return np.full(len(X), "yes")
+
+def smokers(X):
+    if not np.isin(X[:, 5], ["yes", "no"]).all():
+        raise ValueError
+    second = np.where(X[:, 5] == "yes", 0.8, 0.3)
+    return np.column_stack([1 - second, second])
 
 def _numbers(X):
     return (X == "red").astype(float) if X.dtype == object else X
@@ -130,3 +136,76 @@ def test_training_in_place_does_not_change_the_members(
     code = CODE.replace("return Encoded(X, y, seed)", "model = Encoded(X, y, seed); X += 9; return model")
     Path(files["train.py"]).write_text(code)
     assert told(files, capsys, 1, *promise)["attacks"] == first["attacks"]
+
+
+# A sensitive column
+
+
+@pytest.fixture
+def smoking(files: dict[str, str]) -> dict[str, str]:
+    """The same files with a column that says who smokes, more often of those whose answer is yes."""
+    draw = np.random.default_rng(1)
+    for name in ("members.csv", "others.csv"):
+        header, *rows = [line.rpartition(",") for line in Path(files[name]).read_text().splitlines()]
+        smoke = [draw.random() < (0.7 if label == "yes" else 0.3) for _, _, label in rows]
+        lines = [f"{row},{'yes' if one else 'no'},{label}" for (row, _, label), one in zip(rows, smoke, strict=True)]
+        Path(files[name]).write_text("\n".join([f"{header[0]},smoker,{header[2]}", *lines]) + "\n")
+    return files
+
+
+def inferring(files: dict[str, str], *more: str) -> list[str]:
+    where = ["--members", files["members.csv"], "--others", files["others.csv"], "--label", "answer"]
+    model = ["--model", f"{files['train.py']}:smokers", "--models", "0"]
+    return [
+        "attack",
+        "attributes",
+        f"{files['train.py']}:fit",
+        *where,
+        "--sensitive",
+        "smoker",
+        *model,
+        *more,
+        "--json",
+    ]
+
+
+def test_a_sensitive_column(smoking: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    """Sixty people of either kind are too few to be sure, and the model knows nobody."""
+    page = Path(smoking["kept"]).with_suffix(".html")
+    assert cli.main(inferring(smoking, "--kept", smoking["kept"], "--out", str(page))) == 3
+    found = json.loads(capsys.readouterr().out)["result"]
+    assert (found["attack"], found["subject"], found["sensitive"]) == ("attributes", "members.csv", "smoker")
+    assert (found["values"], found["rows_asked"], found["leak"], found["models"]) == (2, 240, False, 0)
+    assert found["limits"]
+    assert "guessed right" in page.read_text()
+    cli.main(inferring(smoking, "--kept", smoking["kept"]))
+    assert json.loads(capsys.readouterr().out)["result"]["rows_asked"] == 20
+
+
+def test_a_column_of_a_model_that_is_trained_here(files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("members.csv", "others.csv"):  # a to three values
+        header, *rows = Path(files[name]).read_text().splitlines()
+        short = [f"{round(max(-1.0, min(1.0, float(row.split(',')[0]))))},{row.partition(',')[2]}" for row in rows]
+        Path(files[name]).write_text("\n".join([header, *short]) + "\n")
+    where = ["--members", files["members.csv"], "--others", files["others.csv"], "--label", "answer"]
+    line = ["attack", "attributes", f"{files['train.py']}:fit", *where, "--sensitive", "a", "--models", "3", "--json"]
+    assert cli.main(line) in (1, 3)
+    found = json.loads(capsys.readouterr().out)["result"]
+    assert (found["values"], found["models"], found["answers"]) == (3, 3, "probabilities")
+    assert "shadow" in found["attacks"]
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (["--sensitive", "smokr"], "unknown-column: did you mean smoker"),
+        (["--sensitive", "answer"], "contradictory-options"),
+        (["--sensitive", "a"], "too-many: 20"),
+        (["--label", "nothing"], "unknown-column: nothing"),
+        (["--others", "there.csv"], "missing-file"),
+    ],
+)
+def test_mistakes_about_columns(
+    smoking: dict[str, str], change: list[str], expected: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert expect_code(expected, refused(inferring(smoking, *change), capsys))

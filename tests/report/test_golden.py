@@ -139,6 +139,20 @@ def versions() -> Findings:
     return attacks.attack_versions(*pair, (rows[asked], labels[asked]), (rows[others], labels[others]), truth=truth)
 
 
+def attributes() -> Findings:
+    """The model is nearly sure of the label of members, and of nothing if a value of theirs is changed."""
+    draw = np.random.default_rng(1)
+    rows, labels = np.column_stack([draw.integers(0, 2, 240), draw.permutation(240)]), draw.integers(0, 2, 240)
+    known = dict(zip(map(tuple, rows[:80].tolist()), labels[:80].tolist(), strict=True))
+
+    def service(asked: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        second = np.array([{0: 0.1, 1: 0.9}.get(known.get((a, b), 2), 0.5) for a, b in asked.tolist()])
+        return np.column_stack([1 - second, second])
+
+    people = (rows[:80], labels[:80]), (rows[80:], labels[80:])
+    return attacks.attack_attributes(service, *people, sensitive="smoker", columns=["smoker", "age"])
+
+
 def regimes() -> Findings:
     return attacks.attack_regimes(people=20, statistics=30)
 
@@ -158,7 +172,8 @@ ATTACKS: dict[str, Callable[[], Findings]] = {
     "attack-tables": tables, "attack-differencing": differencing, "attack-anonymized": anonymized,
     "attack-linkage": linkage, "attack-scoreboard": scoreboard, "attack-uniqueness": uniqueness,
     "attack-pseudonyms": pseudonyms, "attack-membership": membership, "attack-regimes": regimes,
-    "attack-model": model, "attack-versions": versions, "attack-subsets": subsets, "attack-counter": counter,
+    "attack-model": model, "attack-versions": versions, "attack-attributes": attributes,
+    "attack-subsets": subsets, "attack-counter": counter,
     "findings-all": block, "findings-some": likely, "findings-none": nobody,
 }  # fmt: skip
 

@@ -90,8 +90,8 @@ def attack_model(  # noqa: PLR0913  what is known, and how to use it
     known, out = records_from(members, "members"), records_from(others, "others")
     classes, counts = classes_of(known, out), (whole(shadows, "shadows", 0), whole(models, "models", 0))
     draw, asked = np.random.default_rng(whole(seed, "seed", 0)), asking or Asking()
-    pool, called = pool_of(known, out, draw), _names(names, len(known))
-    again = again_of(model, refit, known.rows) if counts[0] else None
+    pool, called = pool_of(known, out, draw), names_of(names, len(known))
+    again = refit_from(model, refit, known.rows) if counts[0] else None
     tell("asking the model", 0, 1)
     own, kind = outputs(model, pool.records.take(pool.candidates), classes, kind_of(model, answers), asked)
     if not np.isfinite(own.odds).any():
@@ -125,7 +125,7 @@ def _unclear(members: Records, others: Records, same: bool | None, deaf: bool) -
     return found
 
 
-def again_of(model: Any, given: Refit | Stack | None, rows: Any) -> Refit | Stack | None:
+def refit_from(model: Any, given: Refit | Stack | None, rows: Any) -> Refit | Stack | None:
     again = given if given is not None else stacked_like(model, rows) or refit_of(model)
     if again is not None and not (callable(again) or isinstance(again, Stack)):
         raise InvalidInputError(
@@ -134,7 +134,7 @@ def again_of(model: Any, given: Refit | Stack | None, rows: Any) -> Refit | Stac
     return again
 
 
-def _names(given: Sequence[str] | None, members: int) -> list[str]:
+def names_of(given: Sequence[str] | None, members: int) -> list[str]:
     if given is None:
         return [f"member {place + 1}" for place in range(members)]
     if len(given) != members:

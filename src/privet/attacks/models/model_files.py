@@ -18,9 +18,10 @@ from privet.records.microdata import RecordColumn, read
 Pair = tuple[npt.NDArray[Any], npt.NDArray[Any]]
 
 
-def pairs_of(paths: Sequence[Path], label: str) -> list[Pair]:
-    """(X, y) of each file. X has the other columns in the order of the first file: numbers where all of a column are
-    numbers in all files (NaN is missing), otherwise texts (None is missing). Classes are texts, or numbers likewise."""
+def pairs_of(paths: Sequence[Path], label: str) -> tuple[list[Pair], list[str]]:
+    """(X, y) of each file, and the names of the columns of X: those other than the label, in the order of the first
+    file. Numbers where all of a column are numbers in all files (NaN is missing), otherwise texts (None is missing).
+    Classes are texts, or numbers likewise."""
     tables = [read(path) for path in paths]
     names = [column.name for column in tables[0] if column.name != label]
     if not names:
@@ -36,10 +37,11 @@ def pairs_of(paths: Sequence[Path], label: str) -> list[Pair]:
             f"a value of column {show(label)} is missing", "fill it in, or leave the record out", "missing-value"
         )
     plain = all(part[0].dtype.kind == "f" for part in parts)
-    return [
+    pairs = [
         (np.column_stack([part[at] for part in parts]).astype(np.float64 if plain else object), classes[at])
         for at in range(len(tables))
     ]
+    return pairs, names
 
 
 def update_of(before: Pair, after: Pair, files: tuple[str, str]) -> tuple[list[int], list[int], list[int], list[str]]:

@@ -132,9 +132,12 @@ def trained(  # noqa: PLR0913, PLR0917  what is trained, on what, and how it is 
     draw: np.random.Generator,
     models: int,
     tell: Callable[[int, int], None],
+    asked: Records | None = None,
 ) -> Trained:
-    """Models on coins of their own, and what they say of every candidate. One that fails is left out."""
-    asked, failed, error = pool.records.take(pool.candidates), 0, ""
+    """Models on coins of their own, and what they say of every candidate, or of the records in `asked`. One that fails
+    is left out."""
+    failed, error = 0, ""
+    asked = pool.records.take(pool.candidates) if asked is None else asked
     rows: list[tuple[Outputs, Truths]] = []
     for inside, make in _models(refit, pool, models, draw):
         tell(len(rows) + failed, models)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from privet.attacks.finding import Findings
 from privet.attacks.models.likeness import SAME
-from privet.attacks.models.model_attack import again_of
+from privet.attacks.models.model_attack import refit_from
 from privet.attacks.models.outputs import Asking, Kind, kind_of, outputs
 from privet.attacks.models.records import Records, classes_of, keys, records_from, repeated, shared
 from privet.attacks.models.shadows import Progress, Refit, Stack, train
@@ -93,7 +93,7 @@ def attack_versions(  # noqa: PLR0913  what is known, and how to use it
     odds, kind, doubts = _answers((before, after), update, classes, answers, asked)
     limits = [*_versions_doubted((before, after), odds), *doubts, *_records_doubted(update)]
     learned, same = Learned.nothing(len(update.usual)), None
-    again = again_of(after, refit, update.records.rows) if counts[0] and update.base and update.known else None
+    again = refit_from(after, refit, update.records.rows) if counts[0] and update.base and update.known else None
     if again is not None and update.usual.any():
         training = Training(refit=again, update=update, classes=classes, kind=kind, draw=draw, progress=tell)
         learned = _learned(training, counts)

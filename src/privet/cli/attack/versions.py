@@ -68,7 +68,7 @@ def _attack(options: argparse.Namespace) -> int:
     from privet.attacks.models.outputs import Asking  # noqa: PLC0415
     from privet.attacks.models.version_attack import attack_versions  # noqa: PLC0415
 
-    before, after, others = pairs_of((options.before, options.after, options.others), options.label)
+    (before, after, others), _ = pairs_of((options.before, options.after, options.others), options.label)
     added, removed, both, names = update_of(before, after, (options.before.name, options.after.name))
     if not names:
         raise InvalidInputError(
