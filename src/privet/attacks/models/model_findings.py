@@ -11,7 +11,7 @@ import numpy as np
 from privet.attacks.finding import Finding, Findings, Picture, Score, ShownTable, Strength
 from privet.attacks.membership.trade_off import picture
 from privet.attacks.models.measured import MANY, RATE, STRICT, Measured, differ
-from privet.attacks.models.model_attack import ModelResult
+from privet.attacks.models.model_attack import USABLE, ModelResult
 from privet.stats.intervals import Interval, exactly
 from privet.stats.roc import LEVEL, allowed
 
@@ -23,7 +23,7 @@ LEAD = (
 )
 NOT_TRIED = (
     "Several answers for one record, such as for slightly changed copies; attacks on the weights of the model.",
-    "Attacks that need no shadow models, such as quantile regression; several people at once.",
+    "Several people at once; regressions on more people than those who are tested.",
     "What the model reveals about attributes, and what two versions of a model reveal together.",
 )
 
@@ -179,7 +179,8 @@ def _coins(result: ModelResult) -> ShownTable:
     return ShownTable(
         "Coins guessed",
         "In models trained again, a coin decided which of two people was in. The table counts the right ones among the"
-        " surest guesses. All low ends hold together with 95 %; if the promise is kept, its limit is not below them.",
+        f" surest guesses ({result.guesser}). All low ends hold together with 95 %; if the promise is kept, its"
+        " limit is not below them.",
         ("guesses", "right", "share", "low end", "limit of the promise"),
         rows,
     )
@@ -227,8 +228,11 @@ def _assumptions(result: ModelResult) -> list[str]:
     if shadows:
         told.append(
             f"The attacker can train models as the owner did, and has {shadows} of them. For each model and each pair"
-            " of a member and somebody else, a coin decided who was in. The attack shown first did best on them."
+            " of a member and somebody else, a coin decided who was in."
+            + (" The attack shown first did best on them." if shadows >= USABLE else "")
         )
+    if shadows < USABLE:
+        told.append(f"Without enough shadow models, the attack shown first was fixed beforehand: {result.main}.")
     if models:
         told.append(f"{models} further models, with coins of their own, show what another training would give.")
     if models < 2:
@@ -242,6 +246,7 @@ def _numbers(result: ModelResult) -> dict[str, Any]:
     found = best.curve.tpr_at(RATE)
     return {
         "main": result.main,
+        "guesser": result.guesser if result.coins else None,
         "answers": result.kind,
         "limits": list(result.limits),
         "slots": len(result.pool.slots),
