@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -130,3 +133,71 @@ def test_training_in_place_does_not_change_the_members(
     code = CODE.replace("return Encoded(X, y, seed)", "model = Encoded(X, y, seed); X += 9; return model")
     Path(files["train.py"]).write_text(code)
     assert told(files, capsys, 1, *promise)["attacks"] == first["attacks"]
+
+
+# A model behind an address
+
+
+@pytest.fixture
+def address() -> Iterator[tuple[str, list[Any]]]:
+    """A service that returns the logistic function of the first column, and what it was asked."""
+    asked: list[Any] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            asked.append((self.headers["X-Key"], request))
+            body = json.dumps({"out": {"p": [1 / (1 + np.exp(-row[0])) for row in request["rows"]]}}).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: Any) -> None: ...
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.005})
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/predict", asked
+        server.shutdown()
+        thread.join()
+
+
+def test_a_model_behind_an_address(
+    files: dict[str, str],
+    address: tuple[str, list[Any]],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Without a function that trains one."""
+    monkeypatch.setenv("KEY", "k-1")
+    line = [word for word in words(files) if not word.endswith(":fit")]
+    line += ["--model", address[0], "--header", "X-Key: key ${KEY}", "--request", "rows", "--response", "out.p"]
+    assert cli.main([*line, "--rate", "1000", "--batch", "50", "--kept", files["kept"], "--json"]) == 3
+    found = json.loads(capsys.readouterr().out)["result"]
+    assert (found["rows_asked"], found["answers"], found["main"]) == (120, "probabilities", "quantile regression")
+    assert [(key, len(request["rows"])) for key, request in address[1]] == [("key k-1", n) for n in (50, 50, 20)]
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        (["--rate", "2"], "unneeded-option"),
+        (["--model", "http://models.example/"], "unsafe-address"),
+        (["--model", "HTTPS://models.example/", "--header", "Authorization: s3cr3t"], "syntax-error"),
+        (["--model", "https://models.example/", "--header", "$HOME"], "syntax-error"),
+        (["--model", "https://models.example/", "--header", "A: $NOT_SET_ANYWHERE"], "missing-name"),
+        (["--model", "https://models.example/", "--rate", "0"], "not-positive"),
+    ],
+)
+def test_mistakes_with_an_address(
+    files: dict[str, str], change: list[str], code: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = refused([*words(files, *change), "--json"], capsys)
+    assert found.code == code
+    assert "s3cr3t" not in f"{found.problem}{found.remedy}"
+
+
+def test_something_to_attack_is_needed(files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    line = [word for word in words(files, "--json") if not word.endswith(":fit")]
+    assert refused(line, capsys).code == "missing-option"

@@ -51,6 +51,7 @@ class ModelResult:
     privacy: Privacy | None
     limits: tuple[str, ...]
     asked: int
+    failed_calls: int
 
     @property
     def best(self) -> Measured:
@@ -96,7 +97,8 @@ def attack_model(  # noqa: PLR0913  what is known, and how to use it
     draw, asked = np.random.default_rng(whole(seed, "seed", 0)), asking or Asking()
     pool, called = pool_of(known, out, draw), _names(names, len(known))
     again = _refit(model, refit, known.rows) if counts[0] else None
-    tell("asking the model", 0, 1)
+    asked.tell = partial(tell, "asking the model")
+    asked.tell(0, 1)
     own, kind = outputs(model, pool.records.take(pool.candidates), classes, kind_of(model, answers), asked)
     if not np.isfinite(own.odds).any():
         raise InvalidInputError(
@@ -113,7 +115,14 @@ def attack_model(  # noqa: PLR0913  what is known, and how to use it
     repeats = None if not len(result.shadows.told) else again
     same, deaf = (None, False) if repeats is None else _trained_alike(repeats, pool, classes, kind)
     limits = (*result.limits, *_unclear(known, out, same, deaf), *([asked.doubt] if asked.doubt else []))
-    result = replace(result, names=_candidates(called, pool), reproducible=same, asked=asked.asked, limits=limits)
+    result = replace(
+        result,
+        names=_candidates(called, pool),
+        reproducible=same,
+        asked=asked.asked,
+        failed_calls=asked.failed,
+        limits=limits,
+    )
     return findings_of(result, subject, start)
 
 
@@ -199,6 +208,7 @@ def _result(
         privacy=privacy,
         limits=tuple(_limits(own, pool, kind, learned, other=other) + _untested(best, coins, privacy)),
         asked=0,
+        failed_calls=0,
     )
 
 

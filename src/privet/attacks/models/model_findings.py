@@ -256,6 +256,7 @@ def _numbers(result: ModelResult) -> dict[str, Any]:
         "failed": result.shadows.failed + result.models.failed,
         "reproducible": result.reproducible,
         "rows_asked": result.asked,
+        "calls_failed": result.failed_calls,
         "auc": best.curve.auc.value,
         "auc_low": best.curve.auc.low,
         "auc_high": best.curve.auc.high,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,14 +13,20 @@ from privet.cli.attack.result import check, show
 from privet.cli.audit.function import load
 from privet.cli.progress import counting
 from privet.cli.verb import Verb, result_options
+from privet.core.rational import show as shown
 from privet.errors import InvalidInputError
 
 REMEDY = "name a function in a Python file: train.py:fit"
+SERVICE = ("rate", "batch", "header", "request", "response")
+VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 
 
 def _options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
-        "fit", metavar="FILE.py:FIT", help="a function that trains a model: fit(X, y) or fit(X, y, seed)"
+        "fit",
+        metavar="FILE.py:FIT",
+        nargs="?",
+        help="a function that trains a model: fit(X, y) or fit(X, y, seed); without it, give --model",
     )
     command.add_argument(
         "--members", metavar="FILE", type=Path, required=True, help="records that the model was trained on"
@@ -30,7 +38,7 @@ def _options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--model",
         metavar="FILE.py:NAME",
-        help="the model under attack: a function of rows (default: FIT on the members)",
+        help="the model under attack: a function of rows, or an address (default: FIT on the members)",
     )
     command.add_argument(
         "--kept", metavar="DIR", type=Path, help="save the answers of --model in this folder, to continue later"
@@ -53,7 +61,23 @@ def _options(command: argparse.ArgumentParser) -> None:
         "--neighbors", default="add-remove", metavar="WHICH", help="add-remove or replace (add-remove)"
     )
     command.add_argument("--seed", type=int, default=0, metavar="S", help="seed of the choice who is in each model (0)")
+    _service_options(command.add_argument_group("a model behind an address, such as --model https://host/predict"))
     result_options(command)
+
+
+def _service_options(group: Any) -> None:
+    group.add_argument("--rate", type=float, metavar="N", help="send at most N requests per second, evenly spaced")
+    group.add_argument("--batch", type=int, metavar="N", help="send N rows per request (1000)")
+    group.add_argument(
+        "--header", action="append", default=[], metavar="'NAME: $VARIABLE'",
+        help="send this header, with the value of an environment variable; may be given again",
+    )  # fmt: skip
+    group.add_argument("--request", metavar="FIELD", help="field of the request with the rows (instances)")
+    group.add_argument(
+        "--response",
+        metavar="FIELD",
+        help="field of the response with the answers, such as outputs.scores (predictions)",
+    )
 
 
 def _attack(options: argparse.Namespace) -> int:
@@ -64,8 +88,14 @@ def _attack(options: argparse.Namespace) -> int:
             "name a function with --model, or leave --kept out",
             "missing-option",
         )
-    fit = load(options.fit, REMEDY)
-    service = None if options.model is None else load(options.model, REMEDY)
+    if options.fit is None and options.model is None:
+        raise InvalidInputError(
+            "there is no model to attack",
+            "name a function that trains it, such as train.py:fit, or the model itself with --model",
+            "missing-option",
+        )
+    fit = None if options.fit is None else load(options.fit, REMEDY)
+    service = _service(options)
     from privet.attacks.models.model_attack import attack_model  # noqa: PLC0415  brings NumPy and DuckDB
     from privet.attacks.models.model_files import pairs_of  # noqa: PLC0415
     from privet.attacks.models.outputs import Asking  # noqa: PLC0415
@@ -83,7 +113,7 @@ def _attack(options: argparse.Namespace) -> int:
             shadows=options.shadows,
             models=options.models,
             answers=options.answers,
-            asking=Asking(kept=options.kept),
+            asking=Asking(kept=options.kept, **({} if options.batch is None else {"batch": options.batch})),
             privacy=promise,
             seed=options.seed,
             subject=options.members.name,
@@ -92,7 +122,43 @@ def _attack(options: argparse.Namespace) -> int:
     return show(found, options)
 
 
-def _trained(train: Callable[..., Any], fit: Callable[..., Any], members: Any, seed: int) -> Any:
+def _service(options: argparse.Namespace) -> Any:
+    """What --model names; None if the model is trained here."""
+    remote = options.model is not None and options.model.lower().startswith(("http://", "https://"))
+    given = [name for name in SERVICE if getattr(options, name) not in (None, [])]
+    if given and not remote:
+        raise InvalidInputError(
+            f"--{given[0]} is about a model behind an address",
+            f"give the address with --model, or leave --{given[0]} out",
+            "unneeded-option",
+        )
+    if not remote:
+        return None if options.model is None else load(options.model, REMEDY)
+    from privet.attacks.models.endpoint import Endpoint  # noqa: PLC0415  brings NumPy
+
+    fields = {"rows": options.request, "answer": options.response, "per_second": options.rate}
+    headers = dict(_header(text) for text in options.header)
+    return Endpoint(options.model, headers=headers, **{name: one for name, one in fields.items() if one is not None})
+
+
+def _header(text: str) -> tuple[str, str]:
+    """Everybody on a machine can read its command lines, so the value stands in an environment variable."""
+    name, colon, value = (part.strip() for part in text.partition(":"))
+    names = [one or other for one, other in VARIABLE.findall(value)]
+    if not colon or not names:
+        raise InvalidInputError(
+            "--header has no environment variable after a name",
+            "put the value into one and name it, in single quotes: --header 'Authorization: Bearer $TOKEN'",
+            "syntax-error",
+        )
+    if missing := [one for one in names if one not in os.environ]:
+        raise InvalidInputError(
+            f"there is no environment variable {shown(missing[0])}", f"set it: export {missing[0]}=...", "missing-name"
+        )
+    return name, VARIABLE.sub(lambda found: os.environ[found[1] or found[2]], value)
+
+
+def _trained(train: Callable[..., Any], fit: Callable[..., Any] | None, members: Any, seed: int) -> Any:
     try:
         return train(fit, (members[0].copy(), members[1].copy()), seed)  # it may change them
     except Exception as error:  # whatever somebody's function raises
