@@ -30,6 +30,13 @@ class Encoded:
 def fit(X, y, seed):
     return Encoded(X, y, seed)
 
+class Even:
+    def predict_proba(self, X):
+        return np.full((len(X), 2), 0.5) + np.array([0.01, -0.01]) * (X[:, :1] > 0)
+
+def private(X, y):
+    return Even()
+
 def broken(X, y):
     return X @ 1
 
@@ -133,6 +140,31 @@ def test_training_in_place_does_not_change_the_members(
     code = CODE.replace("return Encoded(X, y, seed)", "model = Encoded(X, y, seed); X += 9; return model")
     Path(files["train.py"]).write_text(code)
     assert told(files, capsys, 1, *promise)["attacks"] == first["attacks"]
+
+
+def test_a_private_model_beside_it(files: dict[str, str], capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    page = tmp_path / "both.html"
+    more = ("--compare", f"{files['train.py']}:private", "--epsilon", "1", "--out", str(page))
+    found = told(files, capsys, 3, *more)
+    assert (found["attack"], found["violated"]) == ("model comparison", False)
+    assert found["model"]["accuracy"]["members"]["value"] == 1
+    assert "private model" in page.read_text()
+    broken = told(files, capsys, 1, "--compare", f"{files['train.py']}:fit", "--epsilon", "0.1", "--delta", "1e-9")
+    assert broken["violated"] is True
+
+
+@pytest.mark.parametrize(
+    ("drop", "change"),
+    [
+        ("", ["--compare", "train.py:private"]),
+        (":fit", ["--compare", "train.py:private", "--model", "train.py:answer", "--epsilon", "1"]),
+    ],
+)
+def test_a_comparison_needs_both_functions_and_the_promise(
+    files: dict[str, str], drop: str, change: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = [word for word in words(files, *change, "--json") if not drop or not word.endswith(drop)]
+    assert refused(line, capsys).code == "missing-option"
 
 
 # A model behind an address

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from privet.attacks.membership.members import attack_membership
     from privet.attacks.membership.reductions import membership_by_reconstruction, reconstruction_by_membership
     from privet.attacks.membership.regimes import attack_regimes
+    from privet.attacks.models.compare_models import compare_models
     from privet.attacks.models.endpoint import Endpoint
     from privet.attacks.models.model_attack import attack_model
     from privet.attacks.models.outputs import Asking
@@ -74,6 +75,7 @@ PLACES = {  # the solvers take a second to load, so a release with a mistake in 
     "finding": ("Curve", "Finding", "Findings", "Picture", "Score", "Strength"),
     "linkage.linking": ("Linkage", "attack_linkage"),
     "membership.members": ("attack_membership",),
+    "models.compare_models": ("compare_models",),
     "models.endpoint": ("Endpoint",),
     "models.model_attack": ("attack_model",),
     "models.outputs": ("Asking",),
@@ -111,8 +113,8 @@ __all__ = [
     "Queries", "Score", "Secret", "Share", "Smallest", "Stacked", "Statistic", "Strength", "Tables", "Total",
     "attack_anonymized", "attack_answers", "attack_counter", "attack_differencing", "attack_linkage",
     "attack_membership", "attack_model", "attack_pseudonyms", "attack_regimes", "attack_scoreboard",
-    "attack_subsets", "attack_tables", "attack_uniqueness", "check", "draft_release", "holds", "margins",
-    "membership_by_reconstruction", "number", "privacy", "published_tables", "queries_of", "read_errors",
+    "attack_subsets", "attack_tables", "attack_uniqueness", "check", "compare_models", "draft_release", "holds",
+    "margins", "membership_by_reconstruction", "number", "privacy", "published_tables", "queries_of", "read_errors",
     "read_plink", "read_queries", "read_records", "read_secrets", "read_subsets", "read_tables",
     "reconstruction_by_membership", "records_of", "simulate", "tables_of", "tables_of_answers", "two_means",
     "two_releases",

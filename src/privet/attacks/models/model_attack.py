@@ -49,6 +49,7 @@ class ModelResult:
     coins: list[Guesses] | None
     guesser: str
     privacy: Privacy | None
+    own: Outputs
     limits: tuple[str, ...]
     asked: int
     failed_calls: int
@@ -91,7 +92,31 @@ def attack_model(  # noqa: PLR0913  what is known, and how to use it
     Raises InvalidInputError if the records, the model or its answers cannot be used."""
     from privet.attacks.models.model_findings import findings_of  # noqa: PLC0415  it knows this file
 
-    start, tell = time.perf_counter(), progress or (lambda *_: None)
+    start = time.perf_counter()
+    result = model_result(
+        model, members, others, refit=refit, shadows=shadows, models=models, answers=answers, asking=asking,
+        privacy=privacy, names=names, seed=seed, progress=progress,
+    )  # fmt: skip
+    return findings_of(result, subject, start)
+
+
+def model_result(  # noqa: PLR0913  as above
+    model: Any,
+    members: object,
+    others: object,
+    *,
+    refit: Refit | Stack | None = None,
+    shadows: int = 64,
+    models: int = 8,
+    answers: str = "auto",
+    asking: Asking | None = None,
+    privacy: Privacy | None = None,
+    names: Sequence[str] | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> ModelResult:
+    """The attack, before it is put into words. One seed makes the same slots and coins for every model."""
+    tell = progress or (lambda *_: None)
     known, out = records_from(members, "members"), records_from(others, "others")
     classes, counts = classes_of(known, out), (whole(shadows, "shadows", 0), whole(models, "models", 0))
     draw, asked = np.random.default_rng(whole(seed, "seed", 0)), asking or Asking()
@@ -114,16 +139,10 @@ def attack_model(  # noqa: PLR0913  what is known, and how to use it
     result = _result(pool, own, kind, learned, privacy)
     repeats = None if not len(result.shadows.told) else again
     same, deaf = (None, False) if repeats is None else _trained_alike(repeats, pool, classes, kind)
-    limits = (*result.limits, *_unclear(known, out, same, deaf), *([asked.doubt] if asked.doubt else []))
-    result = replace(
-        result,
-        names=_candidates(called, pool),
-        reproducible=same,
-        asked=asked.asked,
-        failed_calls=asked.failed,
-        limits=limits,
-    )
-    return findings_of(result, subject, start)
+    expected = None if privacy is not None else same  # private training has to be random
+    limits = (*result.limits, *_unclear(known, out, expected, deaf), *([asked.doubt] if asked.doubt else []))
+    result = replace(result, asked=asked.asked, failed_calls=asked.failed)
+    return replace(result, names=_candidates(called, pool), reproducible=same, limits=limits)
 
 
 def _unclear(members: Records, others: Records, same: bool | None, deaf: bool) -> list[str]:
@@ -206,6 +225,7 @@ def _result(
         coins=coins,
         guesser=guesser,
         privacy=privacy,
+        own=own,
         limits=tuple(_limits(own, pool, kind, learned, other=other) + _untested(best, coins, privacy)),
         asked=0,
         failed_calls=0,

@@ -129,7 +129,7 @@ def _finding(result: ModelResult, place: int) -> Finding:
 def _tables(result: ModelResult) -> list[ShownTable]:
     tables = [_reached(result)]
     if result.coins:
-        tables.append(_coins(result))
+        tables.append(coins_table(result))
     return tables
 
 
@@ -165,7 +165,7 @@ def _reached(result: ModelResult) -> ShownTable:
     )  # fmt: skip
 
 
-def _coins(result: ModelResult) -> ShownTable:
+def coins_table(result: ModelResult) -> ShownTable:
     rows = tuple(
         (
             f"{one.guessed:,}",
@@ -196,11 +196,11 @@ def _picture(result: ModelResult) -> Picture:
         result.privacy,
         "Members and others, told apart: models trained again",
         steps=steps,
-        verdict=_verdict(result),
+        verdict=verdict(result),
     )
 
 
-def _verdict(result: ModelResult) -> str | None:
+def verdict(result: ModelResult) -> str | None:
     if result.privacy is None:
         return None
     if not result.coins:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +54,11 @@ def _options(command: argparse.ArgumentParser) -> None:
         metavar="KIND",
         help="what the model returns: probabilities, scores or labels (auto)",
     )
+    command.add_argument(
+        "--compare",
+        metavar="FILE.py:FIT",
+        help="train the same model privately with this function, and attack both: leak and accuracy side by side",
+    )
     command.add_argument("--epsilon", metavar="E", help="epsilon of the promise of the training, which is tested")
     command.add_argument("--delta", default="0", metavar="D", help="delta of the promise (0)")
     command.add_argument(
@@ -82,44 +86,59 @@ def _service_options(group: Any) -> None:
 
 def _attack(options: argparse.Namespace) -> int:
     check(options)
+    _check_models(options)
+    fit = None if options.fit is None else load(options.fit, REMEDY)
+    private = None if options.compare is None else load(options.compare, REMEDY)
+    service = _service(options)
+    from privet.attacks.models.compare_models import compare_models  # noqa: PLC0415  brings NumPy and DuckDB
+    from privet.attacks.models.model_attack import attack_model  # noqa: PLC0415
+    from privet.attacks.models.model_files import pairs_of  # noqa: PLC0415
+    from privet.attacks.models.outputs import Asking  # noqa: PLC0415
+    from privet.attacks.models.shadows import fitted  # noqa: PLC0415
+    from privet.attacks.promise import privacy  # noqa: PLC0415
+
+    members, others = pairs_of((options.members, options.others), options.label)
+    promise = None if options.epsilon is None else privacy(options.epsilon, options.delta, options.neighbors)
+    settings: dict[str, Any] = {
+        **{name: getattr(options, name) for name in ("shadows", "models", "answers", "seed")},
+        "asking": Asking(kept=options.kept, **({} if options.batch is None else {"batch": options.batch})),
+        "privacy": promise,
+        "subject": options.members.name,
+    }
+    with counting() as progress:
+        settings["progress"] = progress
+        if fit is not None and private is not None:
+            found = compare_models(fit, private, members, others, model=service, **settings)
+        else:
+            model = fitted(fit, members, options.seed) if service is None and fit is not None else service
+            found = attack_model(model, members, others, refit=fit, **settings)
+    return show(found, options)
+
+
+def _check_models(options: argparse.Namespace) -> None:
+    """What must be given beside what."""
     if options.kept is not None and options.model is None:
         raise InvalidInputError(
             "--kept saves the answers of --model, which is missing",
             "name a function with --model, or leave --kept out",
             "missing-option",
         )
-    if options.fit is None and options.model is None:
+    if options.fit is None and (options.model is None or options.compare is not None):
         raise InvalidInputError(
-            "there is no model to attack",
-            "name a function that trains it, such as train.py:fit, or the model itself with --model",
+            "there is no model to attack"
+            if options.model is None
+            else "--compare trains both models, one of them with FIT",
+            "name a function that trains it, such as train.py:fit, or the model itself with --model"
+            if options.compare is None
+            else "name a function that trains the model, such as train.py:fit",
             "missing-option",
         )
-    fit = None if options.fit is None else load(options.fit, REMEDY)
-    service = _service(options)
-    from privet.attacks.models.model_attack import attack_model  # noqa: PLC0415  brings NumPy and DuckDB
-    from privet.attacks.models.model_files import pairs_of  # noqa: PLC0415
-    from privet.attacks.models.outputs import Asking  # noqa: PLC0415
-    from privet.attacks.models.shadows import train  # noqa: PLC0415
-    from privet.attacks.promise import privacy  # noqa: PLC0415
-
-    members, others = pairs_of((options.members, options.others), options.label)
-    promise = None if options.epsilon is None else privacy(options.epsilon, options.delta, options.neighbors)
-    with counting() as progress:
-        found = attack_model(
-            _trained(train, fit, members, options.seed) if service is None else service,
-            members,
-            others,
-            refit=fit,
-            shadows=options.shadows,
-            models=options.models,
-            answers=options.answers,
-            asking=Asking(kept=options.kept, **({} if options.batch is None else {"batch": options.batch})),
-            privacy=promise,
-            seed=options.seed,
-            subject=options.members.name,
-            progress=progress,
+    if options.compare is not None and options.epsilon is None:
+        raise InvalidInputError(
+            "--compare needs the promise of the private training",
+            "give it as --epsilon 1, and --delta 1e-6 if there is one",
+            "missing-option",
         )
-    return show(found, options)
 
 
 def _service(options: argparse.Namespace) -> Any:
@@ -156,18 +175,6 @@ def _header(text: str) -> tuple[str, str]:
             f"there is no environment variable {shown(missing[0])}", f"set it: export {missing[0]}=...", "missing-name"
         )
     return name, VARIABLE.sub(lambda found: os.environ[found[1] or found[2]], value)
-
-
-def _trained(train: Callable[..., Any], fit: Callable[..., Any] | None, members: Any, seed: int) -> Any:
-    try:
-        return train(fit, (members[0].copy(), members[1].copy()), seed)  # it may change them
-    except Exception as error:  # whatever somebody's function raises
-        raise InvalidInputError(
-            f"the function cannot train on the members ({type(error).__name__})",
-            "it gets an array of rows (numbers, or objects where a column has texts) and the class of each row; run it"
-            " in Python to see where it fails",
-            "code-fails",
-        ) from None
 
 
 KINDS = {
