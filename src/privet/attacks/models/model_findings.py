@@ -266,6 +266,10 @@ def _numbers(result: ModelResult) -> dict[str, Any]:
         "attacks": {name: _attack_numbers(one) for name, one in result.attacks.items()},
         "claimed_others": int(((result.sure > 0) & ~result.pool.truth).sum()),
         "violated": violated(result) if result.coins and result.privacy is not None else None,
+        "coins": [
+            {"guessed": one.guessed, "right": one.right, "low": one.share.low, "most": one.most}
+            for one in result.coins or ()
+        ],
         "enough_for_strict": len(result.models.told) * len(result.pool.slots) >= MANY,
         "risk": _risk(result),
     }
