@@ -27,6 +27,7 @@ from privet.attacks.models.quantile_regression import (
     described,
     regression,
     scores,
+    unlike,
 )
 from privet.attacks.models.records import Records
 from privet.attacks.models.shadows import Pool, Told
@@ -77,7 +78,7 @@ def slow(odds: Any, outside: Any, who: Any) -> Any:
         }
         least = LEAST * np.mean(np.square(list(errors.values()))) + TINY
         logs = {one: float(np.log(error**2 + least)) for one, error in errors.items()}
-        width = np.exp(predicted(who, logs, asked, SPREAD) / 2)
+        width = np.exp(np.clip(predicted(who, logs, asked, SPREAD), min(logs.values()), max(logs.values())) / 2)
         found[asked] = (odds[asked] - predicted(who, seen, asked, MEAN)) / width
     return found
 
@@ -190,6 +191,36 @@ def test_few_people_are_enough_to_run() -> None:
     assert scores(odds, ~people.truth, described(people))[:2] == pytest.approx(odds[:2])
     people, odds = world(5, slots=9)
     assert np.isfinite(scores(np.ones(18), ~people.truth, described(people))).all()
+
+
+def test_people_of_another_kind_are_no_accusation() -> None:
+    """Without shadow models, columns and answers alone tell whether others are people like the members."""
+    draw, reached = np.random.default_rng(0), 0
+    for shift in (1.0, 0.3):
+        rows = draw.normal(size=(300, 5)) * np.repeat([[1.0], [shift]], 150, axis=0)
+        labels = np.arange(300) % 2
+        chance = 1 / (1 + np.exp(-(rows**3).sum(axis=1)))
+        answers = dict(zip(rows[:, 0].tolist(), chance.tolist(), strict=True))
+
+        def service(asked: Any, answers: Any = answers) -> Any:
+            return np.array([answers[one] for one in asked[:, 0].tolist()])
+
+        found = attack_model(service, (rows[:150], labels[:150]), (rows[150:], labels[150:]))
+        differs = "members and others differ in more" in " / ".join(found.numbers["limits"])
+        assert differs is (shift < 1)
+        assert found.alarm == "neutral"
+        reached += found.numbers["tpr_low"] > 0.02
+    assert reached == 1  # of people of another kind more seem to be found
+
+
+def test_people_who_are_alike_are_seldom_unlike() -> None:
+    """200 worlds, each with a chance of 1 % at most; more than 15 have less than 1e-8. Membership changes nothing."""
+    assert binom.sf(15, 200, 0.01) < 1e-8
+    found = 0
+    for seed in range(200):
+        people, odds = world(seed, slots=24, gap=2.0)
+        found += unlike(odds, people.truth, described(people), 0.01)
+    assert found <= 15
 
 
 def test_coins_are_not_guessed_by_what_learns_from_other_coins(monkeypatch: pytest.MonkeyPatch) -> None:

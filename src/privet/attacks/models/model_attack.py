@@ -13,11 +13,12 @@ import numpy as np
 from privet.attacks.finding import Findings
 from privet.attacks.models.coins import Guesses, guesses
 from privet.attacks.models.likeness import SAME, too_many_alarms, unlike
-from privet.attacks.models.measured import Measured, measured
+from privet.attacks.models.measured import SHIFT, Measured, measured
 from privet.attacks.models.model_scores import ATTACKS, Shadows, left_out, scores_of
 from privet.attacks.models.outputs import Asking, Kind, Outputs, kind_of, outputs
 from privet.attacks.models.quantile_regression import NAME as QUANTILES
 from privet.attacks.models.quantile_regression import described, regression
+from privet.attacks.models.quantile_regression import unlike as unlike_people
 from privet.attacks.models.records import Records, classes_of, records_from, repeated, shared
 from privet.attacks.models.shadows import Pool, Progress, Refit, Stack, Told, Trained, pool_of, refit_of, train, trained
 from privet.attacks.models.stacked import stacked_like
@@ -242,7 +243,10 @@ def _by_quantiles(pool: Pool, own: Outputs, used: Shadows, models: Told) -> tupl
         return np.array(rows).reshape(told.inside.shape)
 
     taught, mine = of(used.told), scores_of(regression(who, ~pool.truth), own, used)
-    return measured(mine, pool.truth, of(models), models.inside, (taught, used.told.inside)), taught
+    found = measured(mine, pool.truth, of(models), models.inside, (taught, used.told.inside))
+    if found.control is None:  # no shadow models tell whether members and others are alike
+        found = replace(found, shifted=unlike_people(own.odds, pool.truth, who, SHIFT))
+    return found, taught
 
 
 def _without_shadows(pool: Pool) -> str:

@@ -301,10 +301,15 @@ def _answered(model: Callable[[Any], Any], records: Records, asking: Asking) -> 
             return answers
         asking.failed += 1
         seen = f"answers of shape {answers.shape} and type {answers.dtype} for {len(records):,} rows"
-    where = "give a folder as kept=" if asking.kept is None else f"answers so far are in {asking.kept}"
+    again = "run the same call again"
+    remedy = (
+        f"give a folder as kept= and {again}, which then sends only the missing batches"
+        if asking.kept is None
+        else f"{again}: answers so far are in {asking.kept}, and only the missing batches are sent"
+    )
     raise InvalidInputError(
         f"the model failed {asking.retries + 1} times in a row ({seen})",
-        f"{where}: run the same call again, which sends only the missing batches; or raise retries and pause",
+        f"see whether it answers as it should; {remedy}",
         "code-fails",
     )
 

@@ -17,8 +17,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from privet.attacks.models.measured import differ
 from privet.attacks.models.model_scores import Attack
 from privet.attacks.models.shadows import Pool
+from privet.stats.roc import roc
 from privet.typing import Floats, Integers, Truths
 
 NAME = "quantile regression"
@@ -66,7 +68,13 @@ def regression(who: Described, outside: Truths) -> Attack:
 
 def scores(odds: Floats, outside: Truths, who: Described) -> Floats:
     """NaN where the model said nothing. Where nobody is left to learn from, the log odds themselves."""
-    slots, found = who.slots, np.array(odds)
+    usual, width = laws(odds, outside, who)
+    return (odds - usual) / width
+
+
+def laws(odds: Floats, outside: Truths, who: Described) -> tuple[Floats, Floats]:
+    """Mean and spread of the log odds of each candidate, had the model not been trained on the record."""
+    slots, usual, width = who.slots, np.zeros(len(odds)), np.ones(len(odds))
     learners = np.where(outside[:slots], np.arange(slots), np.arange(slots, 2 * slots))[:LEARNERS]
     learners = learners[np.isfinite(odds[learners])]
     first = np.where(learners < slots, learners, learners - slots + min(LEARNERS, slots))
@@ -79,10 +87,18 @@ def scores(odds: Floats, outside: Truths, who: Described) -> Floats:
         weights = mean.weights(odds[learners], hidden)
         squares = (weights / mean.own(hidden)) ** 2  # of the error at each learner, had it been left out as well
         squares = np.log(squares + LEAST * squares[~hidden].mean() + TINY)
-        usual = _said(weights, learners, asked, who)
-        width = np.exp(_said(spread.weights(squares, hidden), learners, asked, who) / 2)
-        found[asked] = (odds[asked] - usual) / width
-    return found
+        usual[asked] = _said(weights, learners, asked, who)
+        spreads = _said(spread.weights(squares, hidden), learners, asked, who)
+        seen = squares[~hidden]
+        width[asked] = np.exp(np.clip(spreads, seen.min(), seen.max()) / 2)  # no further than errors were seen
+    return usual, width
+
+
+def unlike(odds: Floats, truth: Truths, who: Described, level: float) -> bool:
+    """Whether members and others differ in what membership does not change: in what is usual for records like them,
+    how far that is off, or how far from the middle of all records they lie. Then their scores may differ as well."""
+    far = (who.columns**2).sum(axis=1)
+    return any(differ(roc(one[truth], one[~truth]), level / 3) for one in (*laws(odds, ~truth, who), far))
 
 
 class _Ridge:
