@@ -180,28 +180,26 @@ def _side_by_side(both: tuple[Findings, Findings], right: Rights) -> ShownTable:
 
 
 def _picture(results: Pair, privacy: Privacy) -> Picture:
-    """The limit of the promise is drawn only where coins decided who was in: for models trained again."""
+    """Without bands, which would hide each other: intervals are in the table. The limit of the promise is drawn only
+    where coins decided who was in: for models trained again."""
     plain, private = (result.best for result in results)
+    text = "How many people in the data are found, against how many others are taken for one, for every threshold."
     if plain.model_curve is None or private.model_curve is None:
-        title, whose = "Members and others, told apart: both models", ""
+        title = "Members and others, told apart: both models"
         drawn = picture(plain.curve, None, title), picture(private.curve, None, title)
     else:
-        title, whose = (
-            "Members and others, told apart: models trained again",
-            " The limit is that of the private model.",
+        title = "Members and others, told apart: models trained again"
+        steps = 2 if privacy.neighbors == "add-remove" else 1
+        said = verdict(results[1]) or ""
+        drawn = (
+            picture(plain.model_curve, None, title),
+            picture(private.model_curve, privacy, title, steps=steps, verdict=said),
         )
-        below = picture(
-            private.model_curve,
-            privacy,
-            title,
-            steps=2 if privacy.neighbors == "add-remove" else 1,
-            verdict=verdict(results[1]),
-        )
-        drawn = picture(plain.model_curve, None, title), below
-    curves = [replace(one.curves[0], name=name) for name, one in zip(NAMES, drawn, strict=True)]
+        text += f" No test of a private model that keeps its promise is above the limit.{said}"
+    curves = [replace(one.curves[0], name=name, low=(), high=()) for name, one in zip(NAMES, drawn, strict=True)]
     return replace(
         drawn[1],
-        text=drawn[1].text + whose,
+        text=text,
         alt=" ".join(f"{name.capitalize()}: {one.alt}" for name, one in zip(NAMES, drawn, strict=True)),
         curves=(*curves, *drawn[1].curves[1:]),
     )
