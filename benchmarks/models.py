@@ -205,7 +205,7 @@ def speed(people: int, models: int, epochs: int) -> list[dict[str, Any]]:
 def main(given: Sequence[str] | None = None) -> None:
     parser = options(__doc__)
     parser.add_argument("--seeds", type=int, default=5, help="seeds of each part on real records (5)")
-    parser.add_argument("--private", action="store_true", help="also Privet's own learners at epsilon 1 (an hour)")
+    parser.add_argument("--private", action="store_true", help="also Privet's own learners at epsilon 1 (half an hour)")
     parser.set_defaults(counts=(64, 4), few=(32, 4), people=(150, 600), claims=range(100, 120), times=(600, 16, 30))
     read = parse(
         parser, given, seeds=2, counts=(4, 2), few=(4, 2), people=(30, 30), claims=range(2), times=(40, 2, 1)

@@ -123,14 +123,16 @@ def _check_models(options: argparse.Namespace) -> None:
             "name a function with --model, or leave --kept out",
             "missing-option",
         )
-    if options.fit is None and (options.model is None or options.compare is not None):
+    if options.fit is None and options.compare is not None:
         raise InvalidInputError(
-            "there is no model to attack"
-            if options.model is None
-            else "--compare trains both models, one of them with FIT",
-            "name a function that trains it, such as train.py:fit, or the model itself with --model"
-            if options.compare is None
-            else "name a function that trains the model, such as train.py:fit",
+            "--compare trains two models, and there is no function for the first one",
+            "name it before the options: privet attack model train.py:fit --compare train.py:private ...",
+            "missing-option",
+        )
+    if options.fit is None and options.model is None:
+        raise InvalidInputError(
+            "there is no model to attack",
+            "name a function that trains it, such as train.py:fit, or the model itself with --model",
             "missing-option",
         )
     if options.compare is not None and options.epsilon is None:
