@@ -147,6 +147,8 @@ def test_fields_have_the_names_that_the_service_wants(service: Service) -> None:
         of(frame[["n", "d"]])
     with raises_code(InvalidInputError, "wrong-type"):
         Endpoint(service.url())(np.array([[np.inf]]))
+    Endpoint(service.url())(np.array([[np.float32(0.5), np.int64(2)]], object))
+    assert service.requests[-1] == {"instances": [[0.5, 2]]}
 
 
 def test_requests_start_at_a_steady_rate(service: Service, clock: Any) -> None:
