@@ -5,7 +5,8 @@ them by heart; each seed draws other records, and every attack runs on the same 
 Claims: simulated models that overfit, and models that do not leak, many seeds: how many claims are wrong. Planted:
 records with a wrong class that the model knows by heart; whether they head the list of risks. Speed: networks trained
 at once and one after the other, in processor seconds of the same run. Versions: who is recognized from two versions
-of a network before and after an update. Attributes: see model_attributes.py.
+of a network before and after an update. Attributes: see model_attributes.py. Private: the same records, learned by
+Privet's own learners at epsilon 1; whether more coins are guessed right than that allows.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ import privet as pv
 from privet.attacks.models.stacked import Stacked
 
 OVERFIT = Stacked(hidden=(128,), epochs=150, batch=32)
+DELTA = "1e-6"
 SHORTER = Stacked(hidden=(128,), epochs=40, batch=32)  # knows records of 446 columns by heart
 
 
@@ -46,6 +48,44 @@ def attacked(data: Data, size: int, seed: int, how: Stacked, counts: tuple[int, 
     )  # fmt: skip
     right = float((model.predict(rows[outside]) == labels[outside]).mean())
     return dict(found.numbers) | {"seconds": time.process_time() - start, "accuracy": right, "score": found.score}
+
+
+def attacked_privately(data: Data, size: int, seed: int, learner: Any, counts: tuple[int, int]) -> dict[str, Any]:
+    """The same records as in `attacked`. Ranges are those of all records: here they are public."""
+    rows, labels = data[0].astype(np.float64), data[1]
+    order = np.random.default_rng(seed).permutation(len(labels))[: 2 * size]
+    inside, outside = order[:size], order[size:]
+    low, high = rows.min(axis=0), rows.max(axis=0)
+    bounds = list(zip(low.tolist(), np.where(high > low, high, low + 1).tolist(), strict=True))
+    classes = np.unique(labels).tolist()
+
+    def fit(chosen: Any, known: Any) -> Any:
+        return learner(epsilon=1, delta=DELTA, bounds=bounds, classes=classes).fit(chosen, known)
+
+    model, start = fit(rows[inside], labels[inside]), time.process_time()
+    found = pv.attacks.attack_model(
+        model, (rows[inside], labels[inside]), (rows[outside], labels[outside]),
+        refit=fit, shadows=counts[0], models=counts[1], seed=seed, privacy=pv.attacks.privacy(1, DELTA),
+    )  # fmt: skip
+    right = float((model.predict(rows[outside]) == labels[outside]).mean())
+    return dict(found.numbers) | {
+        "seconds": time.process_time() - start, "accuracy": right, "score": found.score,
+    }  # fmt: skip
+
+
+def private(sets: dict[str, tuple[Data, Stacked]], size: int, seeds: int, counts: tuple[int, int]) -> dict[str, Any]:
+    from privet import learn  # noqa: PLC0415  brings scikit-learn
+
+    told: dict[str, Any] = {}
+    for name, (data, _) in sets.items():
+        for learner in (learn.LogisticRegression, learn.MLPClassifier):
+            runs = [attacked_privately(data, size, seed, learner, counts) for seed in range(seeds)]
+            told[f"{name}, {learner.__name__}"] = over_seeds(runs) | {
+                "violated": sum(run["violated"] for run in runs),
+                "guessers": [run["guesser"] for run in runs],
+                "coins": [run["coins"] for run in runs],
+            }
+    return told
 
 
 def over_seeds(runs: list[dict[str, Any]]) -> dict[str, Any]:
@@ -148,15 +188,16 @@ def main(given: Sequence[str] | None = None) -> None:
     parser = options(__doc__)
     parser.add_argument("--seeds", type=int, default=5, help="seeds of each part on real records (5)")
     parser.add_argument(
-        "--part", choices=("all", "versions", "attributes"), default="all", help="what is measured (all)"
+        "--part", choices=("all", "versions", "attributes", "private"), default="all", help="what is measured (all)"
     )
     parser.set_defaults(
         counts=(64, 4), few=(32, 4), people=(150, 600), claims=range(100, 120), times=(600, 16, 30),
         pairs=(32, 2), update=(600, 50, 1000, 0), small_update=(150, 30, 300, 30), laws=range(200, 500), again=8,
+        private=(16, 4),
     )  # fmt: skip
     read = parse(
         parser, given, seeds=2, counts=(4, 2), few=(4, 2), people=(30, 30), claims=range(2), times=(40, 2, 1),
-        pairs=(4, 2), update=(40, 10, 110, 0), small_update=(40, 10, 110, 10), laws=range(2), again=3,
+        pairs=(4, 2), update=(40, 10, 110, 0), small_update=(40, 10, 110, 10), laws=range(2), again=3, private=(4, 2),
     )  # fmt: skip
     evidence, folder, (few, many) = Evidence(read, "models"), os.environ.get("PRIVET_DATA"), read.people
     tiny = Stacked(hidden=(4,), epochs=2, batch=32)
@@ -185,6 +226,8 @@ def main(given: Sequence[str] | None = None) -> None:
             name: over_seeds([attacked(data, many, seed, how, read.counts) for seed in range(read.seeds)])
             for name, (data, how) in sets.items()
         } or None
+    if read.part in ("all", "private"):
+        found["private"] = private(sets, many, read.seeds, read.private) or None
     print(json.dumps(found, indent=2))
     evidence.save(found)
 

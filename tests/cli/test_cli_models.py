@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +29,13 @@ class Encoded:
 
 def fit(X, y, seed):
     return Encoded(X, y, seed)
+
+class Even:
+    def predict_proba(self, X):
+        return np.full((len(X), 2), 0.5) + np.array([0.01, -0.01]) * (X[:, :1] > 0)
+
+def private(X, y):
+    return Even()
 
 def broken(X, y):
     return X @ 1
@@ -209,3 +219,96 @@ def test_mistakes_about_columns(
     smoking: dict[str, str], change: list[str], expected: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert expect_code(expected, refused(inferring(smoking, *change), capsys))
+
+
+def test_a_private_model_beside_it(files: dict[str, str], capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    page = tmp_path / "both.html"
+    more = ("--compare", f"{files['train.py']}:private", "--epsilon", "1", "--out", str(page))
+    found = told(files, capsys, 3, *more)
+    assert (found["attack"], found["violated"]) == ("model comparison", False)
+    assert found["model"]["accuracy"]["members"]["value"] > found["private"]["accuracy"]["members"]["value"]
+    assert "private model" in page.read_text()
+    broken = told(files, capsys, 1, "--compare", f"{files['train.py']}:fit", "--epsilon", "0.1", "--delta", "1e-9")
+    assert broken["violated"] is True
+
+
+@pytest.mark.parametrize(
+    ("drop", "change"),
+    [
+        ("", ["--compare", "train.py:private"]),
+        (":fit", ["--compare", "train.py:private", "--model", "train.py:answer", "--epsilon", "1"]),
+    ],
+)
+def test_a_comparison_needs_both_functions_and_the_promise(
+    files: dict[str, str], drop: str, change: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = [word for word in words(files, *change, "--json") if not drop or not word.endswith(drop)]
+    assert refused(line, capsys).code == "missing-option"
+
+
+# A model behind an address
+
+
+@pytest.fixture
+def address() -> Iterator[tuple[str, list[Any]]]:
+    """A service that returns the logistic function of the first column, and what it was asked."""
+    asked: list[Any] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            asked.append((self.headers["X-Key"], request))
+            body = json.dumps({"out": {"p": [1 / (1 + np.exp(-row[0])) for row in request["rows"]]}}).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: Any) -> None: ...
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.005})
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/predict", asked
+        server.shutdown()
+        thread.join()
+
+
+def test_a_model_behind_an_address(
+    files: dict[str, str],
+    address: tuple[str, list[Any]],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Without a function that trains one."""
+    monkeypatch.setenv("KEY", "k-1")
+    line = [word for word in words(files) if not word.endswith(":fit")]
+    line += ["--model", address[0], "--header", "X-Key: key ${KEY}", "--request", "rows", "--response", "out.p"]
+    assert cli.main([*line, "--rate", "1000", "--batch", "50", "--kept", files["kept"], "--json"]) == 3
+    found = json.loads(capsys.readouterr().out)["result"]
+    assert (found["rows_asked"], found["answers"], found["main"]) == (120, "probabilities", "quantile regression")
+    assert [(key, len(request["rows"])) for key, request in address[1]] == [("key k-1", n) for n in (50, 50, 20)]
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        (["--rate", "2"], "unneeded-option"),
+        (["--model", "http://models.example/"], "unsafe-address"),
+        (["--model", "HTTPS://models.example/", "--header", "Authorization: s3cr3t"], "syntax-error"),
+        (["--model", "https://models.example/", "--header", "$HOME"], "syntax-error"),
+        (["--model", "https://models.example/", "--header", "A: $NOT_SET_ANYWHERE"], "missing-name"),
+        (["--model", "https://models.example/", "--rate", "0"], "not-positive"),
+    ],
+)
+def test_mistakes_with_an_address(
+    files: dict[str, str], change: list[str], code: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = refused([*words(files, *change), "--json"], capsys)
+    assert found.code == code
+    assert "s3cr3t" not in f"{found.problem}{found.remedy}"
+
+
+def test_something_to_attack_is_needed(files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    line = [word for word in words(files, "--json") if not word.endswith(":fit")]
+    assert refused(line, capsys).code == "missing-option"

@@ -153,6 +153,19 @@ def attributes() -> Findings:
     return attacks.attack_attributes(service, *people, sensitive="smoker", columns=["smoker", "age"])
 
 
+class Level(Memory):
+    """Knows nobody."""
+
+    def __init__(self, *_: object) -> None:
+        self.known = {}
+
+
+def model_comparison() -> Findings:
+    rows, labels = np.arange(80.0)[:, None], np.arange(80) % 2
+    members, others = (rows[:40], labels[:40]), (rows[40:], labels[40:])
+    return attacks.compare_models(Memory, Level, members, others, privacy=attacks.privacy(1), shadows=16, models=3)
+
+
 def regimes() -> Findings:
     return attacks.attack_regimes(people=20, statistics=30)
 
@@ -172,7 +185,8 @@ ATTACKS: dict[str, Callable[[], Findings]] = {
     "attack-tables": tables, "attack-differencing": differencing, "attack-anonymized": anonymized,
     "attack-linkage": linkage, "attack-scoreboard": scoreboard, "attack-uniqueness": uniqueness,
     "attack-pseudonyms": pseudonyms, "attack-membership": membership, "attack-regimes": regimes,
-    "attack-model": model, "attack-versions": versions, "attack-attributes": attributes,
+    "attack-model": model, "attack-model-comparison": model_comparison, "attack-versions": versions,
+    "attack-attributes": attributes,
     "attack-subsets": subsets, "attack-counter": counter,
     "findings-all": block, "findings-some": likely, "findings-none": nobody,
 }  # fmt: skip

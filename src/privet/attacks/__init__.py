@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from privet.attacks.membership.reductions import membership_by_reconstruction, reconstruction_by_membership
     from privet.attacks.membership.regimes import attack_regimes
     from privet.attacks.models.attribute_attack import attack_attributes
+    from privet.attacks.models.compare_models import compare_models
+    from privet.attacks.models.endpoint import Endpoint
     from privet.attacks.models.model_attack import attack_model
     from privet.attacks.models.outputs import Asking
     from privet.attacks.models.stacked import Stacked
@@ -76,6 +78,8 @@ PLACES = {  # the solvers take a second to load, so a release with a mistake in 
     "linkage.linking": ("Linkage", "attack_linkage"),
     "membership.members": ("attack_membership",),
     "models.attribute_attack": ("attack_attributes",),
+    "models.compare_models": ("compare_models",),
+    "models.endpoint": ("Endpoint",),
     "models.model_attack": ("attack_model",),
     "models.outputs": ("Asking",),
     "models.stacked": ("Stacked",),
@@ -108,15 +112,16 @@ WHERE["Errors"] = "privet.attacks.subsets.decoders.problem"
 WHERE["holds"] = "privet.records.conditions"
 WHERE["read_plink"] = "privet.records.plink"
 __all__ = [
-    "Asking", "Between", "Curve", "DraftRelease", "Errors", "Finding", "Findings", "Interval", "Knowledge", "Largest",
-    "Linkage", "Mean", "Noise", "Picture", "Privacy", "PublishedQuery", "Quantile", "Queries", "Score", "Secret",
-    "Share", "Smallest", "Stacked", "Statistic", "Strength", "Tables", "Total", "attack_anonymized", "attack_answers",
-    "attack_attributes", "attack_counter", "attack_differencing", "attack_linkage", "attack_membership", "attack_model",
-    "attack_pseudonyms", "attack_regimes", "attack_scoreboard", "attack_subsets", "attack_tables", "attack_uniqueness",
-    "attack_versions", "check", "draft_release", "holds", "margins", "membership_by_reconstruction", "number", "privacy",
-    "published_tables", "queries_of", "read_errors", "read_plink", "read_queries", "read_records", "read_secrets",
-    "read_subsets", "read_tables", "reconstruction_by_membership", "records_of", "simulate", "tables_of",
-    "tables_of_answers", "two_means", "two_releases",
+    "Asking", "Between", "Curve", "DraftRelease", "Endpoint", "Errors", "Finding", "Findings", "Interval", "Knowledge",
+    "Largest", "Linkage", "Mean", "Noise", "Picture", "Privacy", "PublishedQuery", "Quantile", "Queries", "Score",
+    "Secret", "Share", "Smallest", "Stacked", "Statistic", "Strength", "Tables", "Total", "attack_anonymized",
+    "attack_answers", "attack_attributes", "attack_counter", "attack_differencing", "attack_linkage",
+    "attack_membership", "attack_model", "attack_pseudonyms", "attack_regimes", "attack_scoreboard", "attack_subsets",
+    "attack_tables", "attack_uniqueness", "attack_versions", "check", "compare_models", "draft_release", "holds",
+    "margins", "membership_by_reconstruction", "number", "privacy", "published_tables", "queries_of", "read_errors",
+    "read_plink", "read_queries", "read_records", "read_secrets", "read_subsets", "read_tables",
+    "reconstruction_by_membership", "records_of", "simulate", "tables_of", "tables_of_answers", "two_means",
+    "two_releases",
 ]  # fmt: skip
 RENAMED = {  # names of version 0.1
     "Query": "PublishedQuery",

@@ -13,9 +13,12 @@ import numpy as np
 from privet.attacks.finding import Findings
 from privet.attacks.models.coins import Guesses, guesses
 from privet.attacks.models.likeness import SAME, too_many_alarms, unlike
-from privet.attacks.models.measured import Measured, measured
+from privet.attacks.models.measured import SHIFT, Measured, measured
 from privet.attacks.models.model_scores import ATTACKS, Shadows, left_out, scores_of
 from privet.attacks.models.outputs import Asking, Kind, Outputs, kind_of, outputs
+from privet.attacks.models.quantile_regression import NAME as QUANTILES
+from privet.attacks.models.quantile_regression import described, regression
+from privet.attacks.models.quantile_regression import unlike as unlike_people
 from privet.attacks.models.records import Records, classes_of, records_from, repeated, shared
 from privet.attacks.models.shadows import Pool, Progress, Refit, Stack, Told, Trained, pool_of, refit_of, train, trained
 from privet.attacks.models.stacked import stacked_like
@@ -32,7 +35,8 @@ PEOPLE = 30  # in slots, below which nothing can be said
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ModelResult:
-    """`main` is the attack that did best on shadow models. `sure`: of each candidate, 0 where nothing is claimed."""
+    """`main` is the attack that did best on shadow models. `sure`: of each candidate, 0 where nothing is claimed.
+    `guesser` guessed the coins: it did best of those whose score of a slot says nothing of other coins of the model."""
 
     pool: Pool
     kind: Kind
@@ -44,9 +48,12 @@ class ModelResult:
     models: Trained
     reproducible: bool | None
     coins: list[Guesses] | None
+    guesser: str
     privacy: Privacy | None
+    own: Outputs
     limits: tuple[str, ...]
     asked: int
+    failed_calls: int
 
     @property
     def best(self) -> Measured:
@@ -74,7 +81,7 @@ def attack_model(  # noqa: PLR0913  what is known, and how to use it
     model: a fitted classifier, or a function of rows that returns probabilities, scores or classes.
     members: records (X, y) that the model was trained on. others: similar records that it was not trained on.
     refit: trains a model on (X, y), with `seed=` if it takes one; or a `Stacked`. Without it, a scikit-learn model is
-        cloned; on any other model, only the loss attack runs.
+        cloned; on any other model, only the attacks without shadow models run: loss and quantile regression.
     shadows: the number of shadow models to train the attack on. models: the number of further models to attack, so
         that intervals are over models.
     answers: "probabilities", "scores" or "labels"; "auto" uses the most detailed one that the model has.
@@ -86,13 +93,38 @@ def attack_model(  # noqa: PLR0913  what is known, and how to use it
     Raises InvalidInputError if the records, the model or its answers cannot be used."""
     from privet.attacks.models.model_findings import findings_of  # noqa: PLC0415  it knows this file
 
-    start, tell = time.perf_counter(), progress or (lambda *_: None)
+    start = time.perf_counter()
+    result = model_result(
+        model, members, others, refit=refit, shadows=shadows, models=models, answers=answers, asking=asking,
+        privacy=privacy, names=names, seed=seed, progress=progress,
+    )  # fmt: skip
+    return findings_of(result, subject, start)
+
+
+def model_result(  # noqa: PLR0913  as above
+    model: Any,
+    members: object,
+    others: object,
+    *,
+    refit: Refit | Stack | None = None,
+    shadows: int = 64,
+    models: int = 8,
+    answers: str = "auto",
+    asking: Asking | None = None,
+    privacy: Privacy | None = None,
+    names: Sequence[str] | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> ModelResult:
+    """The attack, before it is put into words. One seed makes the same slots and coins for every model."""
+    tell = progress or (lambda *_: None)
     known, out = records_from(members, "members"), records_from(others, "others")
     classes, counts = classes_of(known, out), (whole(shadows, "shadows", 0), whole(models, "models", 0))
     draw, asked = np.random.default_rng(whole(seed, "seed", 0)), asking or Asking()
     pool, called = pool_of(known, out, draw), names_of(names, len(known))
     again = refit_from(model, refit, known.rows) if counts[0] else None
-    tell("asking the model", 0, 1)
+    asked.tell = partial(tell, "asking the model")
+    asked.tell(0, 1)
     own, kind = outputs(model, pool.records.take(pool.candidates), classes, kind_of(model, answers), asked)
     if not np.isfinite(own.odds).any():
         raise InvalidInputError(
@@ -108,9 +140,10 @@ def attack_model(  # noqa: PLR0913  what is known, and how to use it
     result = _result(pool, own, kind, learned, privacy)
     repeats = None if not len(result.shadows.told) else again
     same, deaf = (None, False) if repeats is None else _trained_alike(repeats, pool, classes, kind)
-    limits = (*result.limits, *_unclear(known, out, same, deaf), *([asked.doubt] if asked.doubt else []))
-    result = replace(result, names=_candidates(called, pool), reproducible=same, asked=asked.asked, limits=limits)
-    return findings_of(result, subject, start)
+    expected = None if privacy is not None else same  # private training has to be random
+    limits = (*result.limits, *_unclear(known, out, expected, deaf), *([asked.doubt] if asked.doubt else []))
+    result = replace(result, asked=asked.asked, failed_calls=asked.failed)
+    return replace(result, names=_candidates(called, pool), reproducible=same, limits=limits)
 
 
 def _unclear(members: Records, others: Records, same: bool | None, deaf: bool) -> list[str]:
@@ -158,8 +191,8 @@ def _result(
     pool: Pool, own: Outputs, kind: Kind, learned: tuple[Trained, Trained], privacy: Privacy | None
 ) -> ModelResult:
     (shadows, models), labels = learned, pool.records.labels[pool.candidates]
-    used = Shadows(shadows.told, labels)
-    tried = list(ATTACKS) if len(shadows.told) >= USABLE else ["loss"]
+    used, usable = Shadows(shadows.told, labels), len(shadows.told) >= USABLE
+    tried = list(ATTACKS) if usable else ["loss"]
     taught = {name: left_out(ATTACKS[name], used) for name in tried}
     attacks = {
         name: measured(
@@ -171,12 +204,15 @@ def _result(
         )
         for name in tried
     }
-    main = max(tried, key=lambda name: attacks[name].taught)
+    guesser = max(tried, key=lambda name: attacks[name].taught)
+    attacks[QUANTILES], taught[QUANTILES] = _by_quantiles(pool, own, used, models.told)
+    main = max(attacks, key=lambda name: attacks[name].taught) if usable else _without_shadows(pool)
     best = attacks[main]
     steps = [] if len(shadows.told) < USABLE else thresholds(taught[main], shadows.told.inside)
     sure = sureness(best.scores, steps)
     other = unlike(own.odds, pool.truth, shadows.told) or too_many_alarms(sure, pool.truth)
-    coins = guesses(best.model_scores, models.told.inside, privacy, models.failed) if len(models.told) else []
+    guessed = attacks[guesser].model_scores
+    coins = guesses(guessed, models.told.inside, privacy, models.failed) if len(models.told) else []
     return ModelResult(
         pool=pool,
         kind=kind,
@@ -188,10 +224,34 @@ def _result(
         models=models,
         reproducible=None,
         coins=coins,
+        guesser=guesser,
         privacy=privacy,
+        own=own,
         limits=tuple(_limits(own, pool, kind, learned, other=other) + _untested(best, coins, privacy)),
         asked=0,
+        failed_calls=0,
     )
+
+
+def _by_quantiles(pool: Pool, own: Outputs, used: Shadows, models: Told) -> tuple[Measured, Floats]:
+    """The attack that learns from those who were not in a model how sure it is of others; and its scores of shadow
+    models. What it learns depends on the coins of other slots, so it guesses no coins."""
+    who = described(pool)
+
+    def of(told: Told) -> Floats:
+        rows = [scores_of(regression(who, ~told.inside[at]), told.model(at), used) for at in range(len(told))]
+        return np.array(rows).reshape(told.inside.shape)
+
+    taught, mine = of(used.told), scores_of(regression(who, ~pool.truth), own, used)
+    found = measured(mine, pool.truth, of(models), models.inside, (taught, used.told.inside))
+    if found.control is None:  # no shadow models tell whether members and others are alike
+        found = replace(found, shifted=unlike_people(own.odds, pool.truth, who, SHIFT))
+    return found, taught
+
+
+def _without_shadows(pool: Pool) -> str:
+    """Which attack is shown first where no shadow models tell: fixed before anything is asked."""
+    return QUANTILES if len(pool.slots) >= PEOPLE else "loss"
 
 
 def _limits(own: Outputs, pool: Pool, kind: Kind, learned: tuple[Trained, Trained], *, other: bool) -> list[str]:
@@ -205,9 +265,9 @@ def _limits(own: Outputs, pool: Pool, kind: Kind, learned: tuple[Trained, Traine
             f"{failed} of {failed + size + len(models.told)} trainings failed ({shadows.error or models.error})"
         )
     if size == 0:
-        found.append("no shadow models: only the loss was tried")
+        found.append("no shadow models: only attacks without them were tried")
     elif size < ENOUGH:
-        weak = "only the loss was tried" if size < USABLE else "the attacks are weaker than they could be"
+        weak = "only attacks without them were tried" if size < USABLE else "the attacks are weaker than they could be"
         found.append(f"only {size} shadow {'model' if size == 1 else 'models'}: {weak}")
     if kind == "labels" or len(np.unique(own.odds[np.isfinite(own.odds)])) <= 2:  # right or wrong
         found.append("the model returns labels only: probabilities may reveal more")

@@ -11,7 +11,7 @@ import numpy as np
 from privet.attacks.finding import Finding, Findings, Picture, Score, ShownTable, Strength
 from privet.attacks.membership.trade_off import picture
 from privet.attacks.models.measured import MANY, RATE, STRICT, Measured, differ
-from privet.attacks.models.model_attack import ModelResult
+from privet.attacks.models.model_attack import USABLE, ModelResult
 from privet.stats.intervals import Interval, exactly
 from privet.stats.roc import LEVEL, allowed
 
@@ -23,8 +23,9 @@ LEAD = (
 )
 NOT_TRIED = (
     "Several answers for one record, such as for slightly changed copies; attacks on the weights of the model.",
-    "Attacks that need no shadow models, such as quantile regression; several people at once.",
-    "What the model reveals about attributes; what two versions of it reveal together (`privet attack versions`).",
+    "Several people at once; regressions on more people than those who are tested.",
+    "What the model reveals about attributes (`privet attack attributes`); what two versions of it reveal together"
+    " (`privet attack versions`).",
 )
 
 
@@ -129,7 +130,7 @@ def _finding(result: ModelResult, place: int) -> Finding:
 def _tables(result: ModelResult) -> list[ShownTable]:
     tables = [_reached(result)]
     if result.coins:
-        tables.append(_coins(result))
+        tables.append(coins_table(result))
     return tables
 
 
@@ -165,7 +166,7 @@ def _reached(result: ModelResult) -> ShownTable:
     )  # fmt: skip
 
 
-def _coins(result: ModelResult) -> ShownTable:
+def coins_table(result: ModelResult) -> ShownTable:
     rows = tuple(
         (
             f"{one.guessed:,}",
@@ -179,7 +180,8 @@ def _coins(result: ModelResult) -> ShownTable:
     return ShownTable(
         "Coins guessed",
         "In models trained again, a coin decided which of two people was in. The table counts the right ones among the"
-        " surest guesses. All low ends hold together with 95 %; if the promise is kept, its limit is not below them.",
+        f" surest guesses ({result.guesser}). All low ends hold together with 95 %; if the promise is kept, its"
+        " limit is not below them.",
         ("guesses", "right", "share", "low end", "limit of the promise"),
         rows,
     )
@@ -195,11 +197,11 @@ def _picture(result: ModelResult) -> Picture:
         result.privacy,
         "Members and others, told apart: models trained again",
         steps=steps,
-        verdict=_verdict(result),
+        verdict=verdict(result),
     )
 
 
-def _verdict(result: ModelResult) -> str | None:
+def verdict(result: ModelResult) -> str | None:
     if result.privacy is None:
         return None
     if not result.coins:
@@ -227,8 +229,11 @@ def _assumptions(result: ModelResult) -> list[str]:
     if shadows:
         told.append(
             f"The attacker can train models as the owner did, and has {shadows} of them. For each model and each pair"
-            " of a member and somebody else, a coin decided who was in. The attack shown first did best on them."
+            " of a member and somebody else, a coin decided who was in."
+            + (" The attack shown first did best on them." if shadows >= USABLE else "")
         )
+    if shadows < USABLE:
+        told.append(f"Without enough shadow models, the attack shown first was fixed beforehand: {result.main}.")
     if models:
         told.append(f"{models} further models, with coins of their own, show what another training would give.")
     if models < 2:
@@ -242,6 +247,7 @@ def _numbers(result: ModelResult) -> dict[str, Any]:
     found = best.curve.tpr_at(RATE)
     return {
         "main": result.main,
+        "guesser": result.guesser if result.coins else None,
         "answers": result.kind,
         "limits": list(result.limits),
         "slots": len(result.pool.slots),
@@ -251,6 +257,7 @@ def _numbers(result: ModelResult) -> dict[str, Any]:
         "failed": result.shadows.failed + result.models.failed,
         "reproducible": result.reproducible,
         "rows_asked": result.asked,
+        "calls_failed": result.failed_calls,
         "auc": best.curve.auc.value,
         "auc_low": best.curve.auc.low,
         "auc_high": best.curve.auc.high,
@@ -260,6 +267,10 @@ def _numbers(result: ModelResult) -> dict[str, Any]:
         "attacks": {name: _attack_numbers(one) for name, one in result.attacks.items()},
         "claimed_others": int(((result.sure > 0) & ~result.pool.truth).sum()),
         "violated": violated(result) if result.coins and result.privacy is not None else None,
+        "coins": [
+            {"guessed": one.guessed, "right": one.right, "low": one.share.low, "most": one.most}
+            for one in result.coins or ()
+        ],
         "enough_for_strict": len(result.models.told) * len(result.pool.slots) >= MANY,
         "risk": _risk(result),
     }

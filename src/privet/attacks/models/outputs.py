@@ -31,6 +31,10 @@ AGAIN = 20  # rows that are asked again to know a model
 NEAR = 1e-3  # within which probabilities add up to 1: float32, and services that round
 
 
+class NoAnswerError(Exception):
+    """A service gave no usable answer, and may give one later. Its words hold no data: they are shown."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Outputs:
     """`odds`: log of p / (1 - p) for the true class of each record; NaN where the model gave no finite number. `top`:
@@ -45,8 +49,8 @@ class Asking:
     """How a function is queried.
 
     batch: rows per call. retries: how often a failed batch is tried again. pause: seconds before that, doubled each
-    time. kept: a folder for the answers. `asked` counts the rows that were sent, including those sent again, and
-    `doubt` says why the kept answers may be those of another model.
+    time. kept: a folder for the answers. `asked` counts the rows that were sent, including those sent again, `failed`
+    the calls without a usable answer, and `doubt` says why the kept answers may be those of another model.
     Raises InvalidInputError if batch or retries is not a whole number in range.
     """
 
@@ -55,7 +59,9 @@ class Asking:
     pause: float = 1.0
     kept: str | Path | None = None
     asked: int = field(default=0, init=False)
+    failed: int = field(default=0, init=False)
     doubt: str = field(default="", init=False)
+    tell: Callable[[int, int], object] = field(default=lambda *_: None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         whole(self.batch, "batch", 1)
@@ -227,7 +233,10 @@ def _asked(model: Callable[[Any], Any], records: Records, asking: Asking) -> npt
     kept = next((batch for batch in batches if (place := _place(batch, asking)) and place.exists()), None)
     if kept is not None:
         asking.doubt = _doubt(model, kept, asking)
-    parts = [_batch(model, batch, asking) for batch in batches]
+    parts = []
+    for done, batch in enumerate(batches):
+        asking.tell(done, len(batches))
+        parts.append(_batch(model, batch, asking))
     try:
         return np.concatenate(parts)
     except ValueError:
@@ -282,16 +291,25 @@ def _answered(model: Callable[[Any], Any], records: Records, asking: Asking) -> 
         asking.asked += len(records)
         try:
             answers = _plain(model(records.rows.copy()))  # it may change them
+        except InvalidInputError:  # asking again would not help
+            raise
         except Exception as error:  # whatever a service raises
-            seen = f"{type(error).__name__}"
+            asking.failed += 1
+            seen = str(error) if isinstance(error, NoAnswerError) else type(error).__name__
             continue
         if answers.ndim and len(answers) == len(records) and answers.dtype != object:
             return answers
+        asking.failed += 1
         seen = f"answers of shape {answers.shape} and type {answers.dtype} for {len(records):,} rows"
-    where = "give a folder as kept=" if asking.kept is None else f"answers so far are in {asking.kept}"
+    again = "run the same call again"
+    remedy = (
+        f"give a folder as kept= and {again}, which then sends only the missing batches"
+        if asking.kept is None
+        else f"{again}: answers so far are in {asking.kept}, and only the missing batches are sent"
+    )
     raise InvalidInputError(
         f"the model failed {asking.retries + 1} times in a row ({seen})",
-        f"{where}: run the same call again, which sends only the missing batches; or raise retries and pause",
+        f"see whether it answers as it should; {remedy}",
         "code-fails",
     )
 

@@ -124,6 +124,19 @@ def train(refit: Refit | Stack, pair: tuple[Any, npt.NDArray[Any]], seed: int) -
     return refit(*pair, **({"seed": seed} if takes_seed(refit) else {}))
 
 
+def fitted(refit: Refit | Stack, pair: tuple[Any, Any], seed: int, which: str = "the members") -> Any:
+    """A model to attack, trained on these records. Raises InvalidInputError if that fails."""
+    try:
+        return train(refit, (pair[0].copy(), pair[1].copy()), seed)  # it may change them
+    except Exception as error:  # whatever somebody's function raises
+        raise InvalidInputError(
+            f"the function cannot train on {which} ({type(error).__name__})",
+            "it gets an array of rows (numbers, or objects where a column has texts) and the class of each row; run it"
+            " in Python to see where it fails",
+            "code-fails",
+        ) from None
+
+
 def trained(  # noqa: PLR0913, PLR0917  what is trained, on what, and how it is asked
     refit: Refit | Stack,
     pool: Pool,

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from privet.cli.attack.models import REMEDY, trained
+from privet.cli.attack.models import REMEDY
 from privet.cli.attack.result import check, show
 from privet.cli.audit.function import load
 from privet.cli.progress import counting
@@ -114,12 +114,12 @@ def _check_models(options: argparse.Namespace) -> None:
 
 def _versions(given: list[Any], fit: Any, data: tuple[Any, Any], seed: int) -> tuple[Any, Any]:
     """A new version is trained with another seed, as chance would have it."""
-    from privet.attacks.models.shadows import train  # noqa: PLC0415
+    from privet.attacks.models.shadows import fitted  # noqa: PLC0415
 
     if given[0] is not None:
         return given[0], given[1]
     before, after = (
-        trained(train, fit, pair, seed + place, f"the records {('before', 'after')[place]} the update")
+        fitted(fit, pair, seed + place, f"the records {('before', 'after')[place]} the update")
         for place, pair in enumerate(data)
     )
     return before, after
