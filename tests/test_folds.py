@@ -107,6 +107,18 @@ def test_one_unit_more_leaves_all_others_in_their_folds(count: int) -> None:
         check_one_unit_moves_alone(count, secret)
 
 
+def test_the_order_in_which_rows_are_stored_does_not_matter() -> None:
+    raw = np.array([[1.0], [2.0], [2.0], [1.0], [0.0], [2.0], [2.0], [0.0]])
+    units = np.array([0, 0, 1, 1, 2, 2, 3, 3])
+    course, _ = course_of(5, Neighbors.ADD_REMOVE)
+
+    def pairs(order: Any) -> Counter[tuple[float, int]]:
+        return Counter(zip(raw[order, 0].tolist(), folds(raw[order], units[order], course).tolist(), strict=True))
+
+    for seed in range(20):
+        assert pairs(np.random.default_rng(seed).permutation(8)) == pairs(np.arange(8))
+
+
 def by_row(raw: Any, _: Any, course: Course) -> Any:
     """Planted: of a person one row is learned from and another tested."""
     return np.arange(len(raw)) % 2 % course.folds
