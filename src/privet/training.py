@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Protocol
 
 from privet import recheck
@@ -21,12 +22,22 @@ from privet.core.unit import Neighbors
 from privet.engine import Gate, NoiseSource, Release, Watched, check_noise, cost_fields, delivered, law_fields, refuse
 from privet.ledger import Charge
 
+Taught = Callable[[], Lesson]
+Tested = Callable[[Any], Lesson]  # of what a lesson returned: one round, with rows that it did not have
+
 
 @claim("gate-price")
 def guarantee(course: Course, neighbors: Neighbors, loss: Loss) -> dict[str, Any]:
     """The limits that are enforced on each row and unit in each round, the noise, and the charge."""
-    parts = [_part(noisy, course.rows) for one in course.rounds for noisy in one]
+    parts = [_part(noisy, course.rows) for one in touched(course) for noisy in one]
     return {"neighbors": neighbors.value, "parts": parts, "cost": cost_fields(loss)}
+
+
+@claim("folds-price")
+def touched(course: Course) -> list[Round]:
+    """The rounds that one unit is in, or as much as it is in. In folds it is learned from in all but one, and tested in
+    that one."""
+    return [*(course.folds - 1) * course.rounds, course.test] if course.folds else [*course.rounds]
 
 
 def _part(noisy: Noisy, rows: int) -> dict[str, Any]:
@@ -47,33 +58,49 @@ def _part(noisy: Noisy, rows: int) -> dict[str, Any]:
 
 
 @claim("spend-before-you-look", "gate-price", "rounds-see-noise-only")
-def train(charge: Charge, course: Course, lesson: Callable[[], Lesson], gate: Gate) -> Release:
+def train(charge: Charge, course: Course, lesson: Taught, gate: Gate, tested: Tested | None = None) -> Release:
     """Price all rounds, charge once, then round by round: exact sums, noise, and what the learner asks next."""
     check_noise(gate)
     charge = _about(charge, course)
     stated = guarantee(course, gate.ledger.terms.neighbors, charge.loss)
-    refuse([*_contradictions(charge, course, gate), *recheck.problems(stated)])
+    unlike = ["a course has folds exactly if it has a test"] if bool(course.folds) != (tested is not None) else []
+    refuse([*unlike, *_contradictions(charge, course, gate), *recheck.problems(stated)])
     receipt = gate.ledger.spend(charge)
 
     def work(noise: NoiseSource) -> bytes:
-        rows = gate.backend.rows(course)
         noisy: list[list[list[int]]] = []
 
-        def answer(one: Round, function: RowFunction) -> list[list[int]]:
+        def answer(rows: Rows, one: Round, function: RowFunction) -> list[list[int]]:
             exact = rows.sums(function, [each.sums for each in one])
             noisy.append([_with_noise(vector, each, noise) for vector, each in zip(exact, one, strict=True)])
             return [list(vector) for vector in noisy[-1]]  # what is stored is what was drawn, whatever becomes of these
 
-        _play(lesson(), course.rounds, answer, rows)
+        _follow(course, lesson, tested, answer, gate.backend.rows(course))
         return json.dumps({"noisy": noisy}, separators=(",", ":")).encode()
 
     return delivered(receipt, gate, work)
 
 
-def replayed(course: Course, lesson: Callable[[], Lesson], body: bytes) -> Any:
-    """What a lesson returns, from the stored noisy sums alone."""
+def replayed(course: Course, lesson: Taught, body: bytes, tested: Tested | None = None) -> Any:
+    """What a lesson returns, or of each fold what its test returns, from the stored noisy sums alone."""
     stored = iter(json.loads(body)["noisy"])
-    return _play(lesson(), course.rounds, lambda _, __: next(stored), None)
+    return _follow(course, lesson, tested, lambda *_: next(stored), None)
+
+
+@claim("folds-price")
+def _follow(
+    course: Course, lesson: Taught, tested: Tested | None, answer: Callable[..., Any], rows: Rows | None
+) -> Any:
+    """What the lesson returns. With folds each is left out once: what a lesson with the rows of all others returned is
+    tested with the rows of this one."""
+    if tested is None:
+        return _play(lesson(), course.rounds, partial(answer, rows), rows)
+    found = []
+    for fold in range(course.folds):
+        others, own = (None, None) if rows is None else rows.apart(fold)
+        model = _play(lesson(), course.rounds, partial(answer, others), others)
+        found.append(_play(tested(model), (course.test,), partial(answer, own), own))
+    return found
 
 
 class Work(Protocol):

@@ -106,6 +106,33 @@ def test_settings_and_conditions(run: Run, fails: Fails) -> None:
     assert spent() == 1
 
 
+def test_a_model_is_scored_in_folds(run: Run, fails: Fails) -> None:
+    folds = (*FIT[:-1], "0.5", "--folds", "3")
+    out = run(*folds, "--explain")
+    for words in ("Each pid is in one of 3 folds.", "epsilon 1.5, delta 0", "about 2 such cross-validations"):
+        assert words in out
+    assert spent() == 0
+    out = run(*folds)
+    for words in ("accuracy (share of right predictions): ", "   fold 3: ", "price: epsilon 1.5, delta 0", "entry 2"):
+        assert words in out
+    found = json.loads(kept := run(*folds, "--json"))
+    assert (found["kind"], len(found["result"]["folds"])) == ("cross-validation", 3)
+    assert found["result"]["card"]["replayed"]
+    Path("scores.json").write_text(kept)
+    assert "The charge covers the price." in run("recheck", "scores.json")
+    planned = json.loads(run(*folds, "--scoring", "accuracy", "--score-epsilon", "0.25", "--explain", "--json"))
+    assert (planned["result"]["cost"]["epsilon"], planned["result"]["folds"]) == (1.25, 3)
+    for words, code in (
+        ((*folds, "--out", "model.json"), "contradiction: --out"),
+        ((*FIT, "--score-epsilon", "1"), "missing-option: --score-epsilon … --folds"),
+        ((*FIT, "--scoring", "accuracy"), "missing-option: --scoring … --folds"),
+        ((*folds[:-1], "1"), "too-small|not-positive|out-of-range: folds"),
+        ((*folds, "--scoring", "r2"), "unknown-choice: 'r2' … accuracy"),
+    ):
+        expect_code(code, fails(*words))
+    assert spent() == 1.5
+
+
 def test_the_models_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as leaving:
         cli.main(["fit", "--list"])

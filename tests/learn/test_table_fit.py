@@ -244,7 +244,7 @@ def test_what_is_explained(shared: Vault, tmp_path: Path) -> None:
     assert (found["model"], found["features"], found["free"], found["unit"]) == ("PCA", ["age"], False, "who")
     assert [len(one) for one in found["noise"]] == [1, 2]
     plan.release()
-    assert "The same fit was made before: its model is computed again, free of charge." in plan.explain()
+    assert "The same fit was made before: its result is computed again, free of charge." in plan.explain()
     with vault_of(tmp_path, visits(), unit=None) as vault:
         assert "Each row by itself" in vault.plan_fit(learn.PCA(epsilon=1), "visits", features=["age"]).explain()
 

@@ -69,7 +69,8 @@ class Course:
     """What a learner is taught: rows of these columns, of a unit at most `rows`, in rounds of noisy sums.
 
     The gate prices this object and nothing else. `secret` keys the hash that decides which rows of a unit are kept. Of
-    a vault's table `values` says what each column is of a row, and only rows that pass `where` count.
+    a vault's table `values` says what each column is of a row, and only rows that pass `where` count. With `folds` each
+    unit is in one of so many: for each fold all rounds are measured on the units of the others, then `test` on its own.
     """
 
     table: Table
@@ -79,6 +80,8 @@ class Course:
     secret: bytes
     values: tuple[Expression, ...] = ()
     where: Expression | None = None
+    folds: int = 0
+    test: Round = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -63,15 +63,24 @@ Lesson = Generator[Recode | RowFunction, list[list[int]], Any]  # sent nothing a
 
 class Rows:
     """The bounded rows of a course. Each row of what a row function gives must depend on that row alone. `units` has
-    for each row the number of its unit, for work that looks at all rows of a unit together; None: each row is one."""
+    for each row the number of its unit, for work that looks at all rows of a unit together; None: each row is one.
+    `folds` has for each row the fold of its unit."""
 
-    def __init__(self, raw: Floats, units: Integers | None = None) -> None:
-        self._raw, self.units = raw, units
+    def __init__(self, raw: Floats, units: Integers | None = None, folds: Integers | None = None) -> None:
+        self._raw, self.units, self._folds = raw, units, folds
         self._recoded: list[tuple[Floats, Floats, Floats]] = []  # piece by piece; none: values are the raw ones
 
     @property
     def raw(self) -> Floats:
         return self._raw
+
+    @claim("folds-price")
+    def apart(self, fold: int) -> tuple[Rows, Rows]:
+        """The rows of all other folds, and those of this one."""
+        if self._folds is None:
+            raise ValueError("these rows are not in folds")
+        own = self._folds == fold
+        return Rows(self._raw[~own]), Rows(self._raw[own])
 
     @claim("row-functions")
     @QUIET

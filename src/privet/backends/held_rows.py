@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 
 import numpy as np
 
@@ -21,10 +22,11 @@ class HeldRows:
     def rows(self, course: Course) -> Rows:
         if (course.table.unit is None) != (self._units is None):
             raise ValueError("units are not declared, or not given")
-        if self._units is None:
-            return Rows(self._raw)
-        places = bounded(self._raw, self._units, course)
-        return Rows(self._raw[places], self._units[places])
+        raw, units = self._raw, self._units
+        if units is not None:
+            places = bounded(raw, units, course)
+            raw, units = raw[places], units[places]
+        return Rows(raw, units, folds(raw, units, course) if course.folds else None)
 
 
 @claim("bounding")
@@ -40,3 +42,18 @@ def bounded(raw: Floats, units: Integers, course: Course) -> Integers:
         first = sorted(range(len(own)), key=lambda at: words[at])[: course.rows]
         kept.append(own[first])
     return np.sort(np.concatenate(kept))
+
+
+@claim("folds-price")
+def folds(raw: Floats, units: Integers | None, course: Course) -> Integers:
+    """For each row the fold of its unit: a keyed hash of the rows of that unit and of how many units before it have the
+    same rows. So one unit more is in one fold, and all others are where they were, but that units alike may swap."""
+    found, alike = np.empty(len(raw), np.int64), Counter[bytes]()
+    order = np.arange(len(raw)) if units is None else np.argsort(units, kind="stable")
+    _, starts = np.unique(order if units is None else units[order], return_index=True)
+    for own in np.split(order, starts[1:]):
+        rows = b"".join(sorted(raw[place].tobytes() for place in own))
+        word = hashlib.blake2b(rows + alike[rows].to_bytes(8, "big"), key=course.secret).digest()
+        alike[rows] += 1
+        found[own] = int.from_bytes(word, "big") % course.folds
+    return found

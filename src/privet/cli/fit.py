@@ -1,4 +1,4 @@
-"""`privet fit`: fit a model to a vault's table, and write it to a file."""
+"""`privet fit`: fit a model to a vault's table, and write it to a file; or score it by cross-validation."""
 
 from __future__ import annotations
 
@@ -18,10 +18,12 @@ from privet.output import new_output
 from privet.spelling import did_you_mean
 
 if TYPE_CHECKING:
+    from privet.learn.cross_validation import CrossValidation
     from privet.learn.table_fit import FitPlan
     from privet.vault import Vault
 
 PRICED = ("epsilon", "delta", "bounds", "classes", "targets", "categories", "neighbors", "max_rows")
+SCORED = ("scoring", "score_epsilon")
 TARGETS = {None: "no target", "class": "a target with classes", "number": "a target that is a number"}
 
 
@@ -72,6 +74,18 @@ def _options(command: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         help="a setting of the model, such as n_clusters=3; may be given again",
     )
+    command.add_argument(
+        "--folds",
+        type=int,
+        metavar="K",
+        help="make no model, but score it by cross-validation: the price of K - 1 fits and one test",
+    )
+    command.add_argument(
+        "--scoring", metavar="NAME", help="with --folds: accuracy for classes; rmse or r2 for numbers (rmse)"
+    )
+    command.add_argument(
+        "--score-epsilon", metavar="EPSILON", help="with --folds: the price of a test (default: --epsilon)"
+    )
     command.add_argument("--analyst", metavar="NAME", default="", help="who asks; the owner if not given")
     command.add_argument(
         "--explain", action="store_true", help="show the price, the rounds and the noise, and spend nothing"
@@ -87,6 +101,7 @@ def _options(command: argparse.ArgumentParser) -> None:
 
 def _fit(options: argparse.Namespace) -> None:
     learner = _learner(options)
+    _check_folds(options)
     _check_file(options.out)
     with verb.opened(options.vault) as vault:
         plan = _planned(vault, learner, options)
@@ -97,21 +112,21 @@ def _fit(options: argparse.Namespace) -> None:
                 print(plan.explain())
             return
         with verb.charge_is_told(vault.ledger, plan.planned.charge.request), working("learning"):
-            model = plan.release()
-    _deliver(model, options)
+            found = plan.release()
+    if options.folds is None:
+        _deliver(found, options)
+    else:
+        _show(found, options)
 
 
 def _planned(vault: Vault, learner: Any, options: argparse.Namespace) -> FitPlan:
     features = None if options.features is None else [name.strip() for name in options.features.split(",")]
-    return vault.plan_fit(
-        learner,
-        options.table,
-        target=options.target,
-        features=features,
-        max_rows=options.max_rows,
-        where=options.where,
-        analyst=options.analyst,
-    )
+    asked = {"target": options.target, "features": features, "max_rows": options.max_rows}
+    asked |= {"where": options.where, "analyst": options.analyst}
+    if options.folds is None:
+        return vault.plan_fit(learner, options.table, **asked)
+    asked |= {name: getattr(options, name) for name in ("folds", *SCORED)}
+    return vault.plan_cross_validation(learner, options.table, **asked)
 
 
 def _learner(options: argparse.Namespace) -> Any:
@@ -151,6 +166,23 @@ def _settings(given: Sequence[str], learner: Any) -> dict[str, Any]:
     return found
 
 
+def _check_folds(options: argparse.Namespace) -> None:
+    """Options that mean nothing beside the others."""
+    given = [name for name in SCORED if getattr(options, name) is not None]
+    if options.folds is None and given:
+        raise InvalidInputError(
+            f"--{given[0].replace('_', '-')} is about the tests of a cross-validation",
+            "give --folds, for example --folds 5, or leave it out",
+            "missing-option",
+        )
+    if options.folds is not None and options.out is not None:
+        raise InvalidInputError(
+            "a cross-validation makes no model to write with --out",
+            "leave --out out; with --json > scores.json the scores are kept in a file",
+            "contradiction",
+        )
+
+
 def _check_file(path: Path | None) -> None:
     """Before the price is paid, not after it."""
     if path is None:
@@ -180,6 +212,13 @@ def _deliver(model: Any, options: argparse.Namespace) -> None:
         return
     print(model.privacy_)
     print(_where(options.out))
+
+
+def _show(found: CrossValidation, options: argparse.Namespace) -> None:
+    if options.json:
+        verb.print_json("cross-validation", found.to_json())
+    else:
+        print(found)
 
 
 def _where(path: Path | None) -> str:

@@ -11,6 +11,7 @@ if find_spec("sklearn") is None:
 
 from privet.learn.card import ModelCard
 from privet.learn.categorical_bayes import CategoricalNB
+from privet.learn.cross_validation import CrossValidation, cross_validate
 from privet.learn.gaussian_bayes import GaussianNB
 from privet.learn.kmeans import KMeans
 from privet.learn.linear import LinearRegression, Ridge
@@ -23,6 +24,7 @@ from privet.learn.scaler import StandardScaler
 __all__ = [
     "PCA",
     "CategoricalNB",
+    "CrossValidation",
     "GaussianNB",
     "KMeans",
     "LinearRegression",
@@ -32,6 +34,7 @@ __all__ = [
     "ModelCard",
     "Ridge",
     "StandardScaler",
+    "cross_validate",
     "load",
     "save",
 ]

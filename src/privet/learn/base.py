@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Protocol, Self
@@ -122,6 +123,18 @@ class Planned:
         """What was learned before in the same way, on a vault."""
         return self.told.gate.ledger.stored(self.charge.request) if self.told.vault else None
 
+    def delivered(self, model: str) -> tuple[dict[str, Any], ModelCard]:
+        """What was learned, and its card. It is paid for, unless the same was learned before: then it is made of what
+        was stored, free of charge."""
+        gate, stored = self.told.gate, self.stored
+        if stored is None:
+            check_ready(gate.ready, self.charge.analyst)
+            release = self.method.released(self.charge, self.course, gate)
+            body, receipt = release.body, release.receipt
+        else:
+            body, receipt = stored.body, stored.receipt
+        return self.method.fitted(self.course, body), self.card(model, receipt, replayed=stored is not None)
+
     def card(self, model: str, receipt: Receipt | None, *, replayed: bool) -> ModelCard:
         told, loss, ledger = self.told, self.method.loss, self.told.gate.ledger
         return ModelCard(
@@ -173,6 +186,11 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         """Yields the row function of each round (or a `Recode`), is sent noisy sums, returns fitted attributes by name.
         It is played twice, with rows and from the stored noisy sums: it must be a function of what it is sent."""
 
+    @abstractmethod
+    def _predicted(self, raw: Floats, declared: Declared) -> Floats:
+        """Of a fitted learner with a target, for rows as they were read: the place of the class, or the number's steps.
+        A row function: of each row the same bits wherever it stands (claim row-functions)."""
+
     def fit(self, X: Any, y: Any = None, units: Any = None) -> Self:  # noqa: N803
         """Fit to rows in memory, and return this learner. No ledger counts the fit.
 
@@ -180,6 +198,12 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         row, for learners with a target. `units` has the person of each row; without it each row is one person.
 
         Raises InvalidInputError if a declaration is missing, or if X, y or units do not fit it."""
+        with self._opened(X, y, units) as (declared, told):
+            return self._learn(declared, told)
+
+    @contextmanager
+    def _opened(self, X: Any, y: Any, units: Any, times: int = 1) -> Iterator[tuple[Declared, Told]]:  # noqa: N803
+        """What is declared of rows in memory, and a gate for them with a budget for so many fits."""
         epsilon, delta = self._price()
         rows = table_from(self, X, texts=self._texts)
         declared = self._declared([str(name) for name in self._names(rows.shape[1])], units is not None)
@@ -187,8 +211,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         unit = None if units is None else "unit"
         kinds = {f"column {at}": Integer(0, column.top) for at, column in enumerate(declared.columns)}
         table = Table(name="rows", source=Source(kind="memory"), unit=unit, columns=kinds)
-        with own_gate(HeldRows(raw, numbers), epsilon, delta, neighbors_from(self.neighbors)) as gate:
-            return self._learn(declared, Told(gate=gate, table=table, columns=tuple(kinds)))
+        with own_gate(HeldRows(raw, numbers), times * epsilon, delta, neighbors_from(self.neighbors)) as gate:
+            yield declared, Told(gate=gate, table=table, columns=tuple(kinds))
 
     def _price(self) -> tuple[Fraction, Fraction]:
         if self.epsilon is None:
@@ -226,18 +250,11 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         return InRounds(prices, lambda: self._lesson(declared, prices))
 
     def _learned(self, planned: Planned) -> Self:
-        """Pays, unless the same was learned before: then from what was stored, free of charge."""
-        gate, stored = planned.told.gate, planned.stored
-        if stored is None:
-            check_ready(gate.ready, planned.charge.analyst)
-            release = planned.method.released(planned.charge, planned.course, gate)
-            body, receipt = release.body, release.receipt
-        else:
-            body, receipt = stored.body, stored.receipt
-        for name, value in planned.method.fitted(planned.course, body).items():
+        found, card = planned.delivered(type(self).__name__)
+        for name, value in found.items():
             setattr(self, name, value)
         self.n_features_in_ = len(planned.declared.features)
-        self.privacy_ = planned.card(type(self).__name__, receipt, replayed=stored is not None)
+        self.privacy_ = card
         return self
 
     def _checked(self, X: Any, **how: Any) -> Any:  # noqa: N803

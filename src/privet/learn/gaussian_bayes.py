@@ -13,6 +13,7 @@ from privet.core.rounds import Noisy, Priced, Shares, Sums, vector
 from privet.learn.declared import Declared
 from privet.learn.look import UNIT, Look, from_middle, look_rows, look_sums, looked, one_hot, within
 from privet.learn.naive_bayes import NaiveBayes
+from privet.learn.rows import declared_values
 from privet.typing import Floats
 
 LOOK = Fraction(1, 4)  # its share of the price
@@ -65,6 +66,15 @@ class GaussianNB(NaiveBayes):
             "theta_": middle + half * (look.middles + widths * means),
             "var_": (half * widths) ** 2 * variances + smallest,
         }
+
+    @claim("row-functions")
+    def _predicted(self, raw: Floats, declared: Declared) -> Floats:
+        constants = np.log(self.class_prior_) - np.log(2 * np.pi * self.var_).sum(axis=1) / 2
+        found = np.tile(constants, (len(raw), 1))
+        for at, column in enumerate(declared.features):
+            away = declared_values(raw[:, at], column)[:, None] - self.theta_[:, at]
+            found = found - away * away / (2 * self.var_[:, at])
+        return np.asarray(found.argmax(axis=1), np.float64)
 
     def _joint(self, X: Any) -> Floats:  # noqa: N803
         rows: Floats = self._checked(X, dtype=np.float64)

@@ -23,6 +23,7 @@ from privet.learn.base import PrivateEstimator
 from privet.learn.declared import Declared
 from privet.learn.look import MIDDLE, UNIT, from_middle, within
 from privet.learn.pca import STEP, longest, product_sums, products_of, reach, square_of, where
+from privet.learn.rows import steps_between, weighted_sums
 from privet.typing import Floats
 
 WHERE = Fraction(1, 4)  # share of the price of the first round
@@ -77,6 +78,12 @@ class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         middle = np.array([(column.high + column.low) / 2 for column in declared.columns]) + halves * middles
         coef = slopes * high / steps
         return {"coef_": coef, "intercept_": float(middle[-1] + high * shift - middle[:-1] @ coef)}
+
+    @claim("row-functions")
+    def _predicted(self, raw: Floats, declared: Declared) -> Floats:
+        slopes, constant = self.coef_[:, None], np.array([self.intercept_])
+        target = declared.columns[-1]
+        return steps_between(weighted_sums(raw, declared, slopes, constant)[:, 0], target)
 
     def predict(self, X: Any) -> Floats:  # noqa: N803
         """The predicted number for each row of X."""

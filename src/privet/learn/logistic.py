@@ -14,11 +14,13 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from privet.backends.contributions import Lesson, Recode, Vectors
+from privet.core.claim import claim
 from privet.core.rounds import Priced, Shares
 from privet.learn.base import PrivateEstimator
 from privet.learn.declared import Declared
 from privet.learn.logistic_rows import CONSTANT, LENGTH, Design, Gradient, Measured, first_rows, shape_rows
 from privet.learn.logistic_steps import Belief, Moments, axes, moments, probabilities, step_of
+from privet.learn.rows import weighted_sums
 from privet.typing import Floats
 
 # Shares of the price (the first look, the shape), gradients at epsilon 1, and the most there are.
@@ -81,6 +83,12 @@ class LogisticRegression(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
                 found = found - found.sum(axis=1, keepdims=True) * seen.shares
             belief.learn(found, noisy.deviation / (LENGTH * steps))
         return {"classes_": np.array(declared.classes)} | _fitted(belief.weights, seen, declared)
+
+    @claim("row-functions")
+    def _predicted(self, raw: Floats, declared: Declared) -> Floats:
+        margins = weighted_sums(raw, declared, self.coef_.T, self.intercept_)
+        places = margins[:, 0] > 0 if margins.shape[1] == 1 else margins.argmax(axis=1)
+        return places.astype(np.float64)
 
     def decision_function(self, X: Any) -> Floats:  # noqa: N803
         """The margin of each row for the second of two classes, or of each class."""

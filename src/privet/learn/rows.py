@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from privet.core.claim import claim
+from privet.learn.declared import Column, Declared
 from privet.typing import Floats
 
 SHY = 1 - 2.0**-40  # so that a rounded factor does not lead beyond the limit
@@ -23,3 +24,26 @@ def clipped(matrix: Floats, l2_squared: int) -> Floats:
     squares = np.einsum("ij,ij->i", found, found)
     factor = np.sqrt(l2_squared / np.maximum(squares, 1)) * SHY
     return np.where((squares > l2_squared)[:, None], np.trunc(found * factor[:, None]), found)
+
+
+@claim("row-functions")
+def declared_values(steps: Floats, column: Column) -> Floats:
+    """Of whole numbers of steps the values in the units of the declaration."""
+    return np.asarray(column.low + steps * ((column.high - column.low) / max(column.top, 1)), np.float64)
+
+
+@claim("row-functions")
+def weighted_sums(raw: Floats, declared: Declared, slopes: Floats, constants: Floats) -> Floats:
+    """For each row its values times the slopes (a row for each column), and the constants. Column by column: a product
+    of matrices may round a row otherwise where other rows stand beside it."""
+    found = np.tile(constants, (len(raw), 1))
+    for at, column in enumerate(declared.features):
+        found = found + declared_values(raw[:, at], column)[:, None] * slopes[at]
+    return found
+
+
+@claim("row-functions")
+def steps_between(values: Floats, column: Column) -> Floats:
+    """Values in the units of the declaration as steps from 0 to the column's top, not rounded."""
+    span = column.high - column.low
+    return np.asarray(np.clip((values - column.low) * (column.top / span if span else 0.0), 0, column.top), np.float64)

@@ -56,6 +56,16 @@ class FitPlan:
     planned: Planned = field(repr=False)
     columns: TableColumns = field(repr=False)
     analyst: str = ""
+    what: str = "fit"
+
+    @property
+    def name(self) -> str:
+        """Of what is learned, on a card."""
+        return type(self.learner).__name__
+
+    def more(self, heading: str) -> list[str]:  # noqa: ARG002  a fit has nothing to add
+        """Lines that `explain` adds to those below a heading."""
+        return []
 
     @property
     def cost(self) -> Loss:
@@ -108,7 +118,7 @@ class FitPlan:
     @property
     def card(self) -> ModelCard:
         """The model card as it will be, without an entry of the ledger."""
-        return self.planned.card(type(self.learner).__name__, None, replayed=False)
+        return self.planned.card(self.name, None, replayed=False)
 
 
 def fit_plan(estimator: Any, table: Table, gate: Gate, asked: Asked) -> FitPlan:
@@ -234,16 +244,19 @@ def _explained(plan: FitPlan) -> list[str]:
         f"   {shown}",
         *(f"   {name}: {said}" for name, said in card.declared.items()),
         f"   {_missing(plan)}",
+        *plan.more("What is learned"),
         "",
         "Who is protected",
         *_protected(told.table, card.rows_per_unit, told.gate.ledger.terms.neighbors),
         "",
         "Noise",
         *(_rounds(plan.planned) or [f"   {card.rounds:,} steps. {card.noise}."]),
+        *plan.more("Noise"),
         "",
         "Price",
         f"   {amount('epsilon', plan.cost.epsilon, plan.cost.delta)}"
         f"; {amount('rho', plan.cost.rho, plan.cost.rho_delta)} on the other gauge",
+        *plan.more("Price"),
         *_standing(plan),
         "",
         "Nothing was spent, and no data were touched.",
@@ -280,5 +293,5 @@ def _rounds(planned: Planned) -> list[str]:
 
 def _standing(plan: FitPlan) -> list[str]:
     if plan.answered:
-        return ["   The same fit was made before: its model is computed again, free of charge."]
-    return [f"   The budget is enough for about {plan.about_n_more:,} such fits, this one included."]
+        return [f"   The same {plan.what} was made before: its result is computed again, free of charge."]
+    return [f"   The budget is enough for about {plan.about_n_more:,} such {plan.what}s, this one included."]

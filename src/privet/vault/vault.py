@@ -58,6 +58,7 @@ from privet.vault.seen_files import SeenFiles
 
 if TYPE_CHECKING:
     from privet.frame import Frame, Summary
+    from privet.learn.cross_validation import CrossValidation, CrossValidationPlan
     from privet.learn.table_fit import FitPlan
     from privet.suggest import Suggestion
 
@@ -460,6 +461,58 @@ class Vault:
             analyst=analyst,
         )
         return fit_plan(estimator, declared, self._gate([declared]), asked)
+
+    @known_keywords()
+    def cross_validate(  # noqa: PLR0913  the public contract
+        self,
+        estimator: Any,
+        table: str,
+        *,
+        target: str | None = None,
+        folds: int = 5,
+        scoring: str | None = None,
+        score_epsilon: object = None,
+        features: Sequence[str] | None = None,
+        max_rows: int | None = None,
+        where: str | None = None,
+        analyst: str = "",
+    ) -> CrossValidation:
+        """Cross-validate a learner: charge the ledger once, fit and test in each fold, return the scores with their
+        intervals. The same again is free.
+
+        `folds` is how many parts the units are divided into; each is left out once, learned from by the other models,
+        and all rows of a unit are in one. The price is that of a fit, times the number of folds less one, and that of
+        one test: `score_epsilon` (default: the epsilon of the learner). `scoring` is "accuracy" for classes, "rmse"
+        (the usual one) or "r2" for numbers. All other parameters are those of `fit`.
+
+        Raises what `fit` raises; InvalidInputError also for folds or a scoring that do not fit, and RefusedQueryError
+        for a learner without a target or with noise of its own (networks).
+        """
+        fit = {"target": target, "features": features, "max_rows": max_rows, "where": where, "analyst": analyst}
+        scored = {"folds": folds, "scoring": scoring, "score_epsilon": score_epsilon}
+        return self.plan_cross_validation(estimator, table, **scored, **fit).release()  # type: ignore[arg-type]
+
+    @known_keywords()
+    def plan_cross_validation(  # noqa: PLR0913  the public contract
+        self,
+        estimator: Any,
+        table: str,
+        *,
+        target: str | None = None,
+        folds: int = 5,
+        scoring: str | None = None,
+        score_epsilon: object = None,
+        features: Sequence[str] | None = None,
+        max_rows: int | None = None,
+        where: str | None = None,
+        analyst: str = "",
+    ) -> CrossValidationPlan:
+        """Plan a cross-validation; parameters and errors are those of `cross_validate`, but for the budget. The plan
+        has `cost`, `about_n_more` and `explain()`. Nothing is spent and no data are touched before its `release()`."""
+        from privet.learn.cross_validation import validated  # noqa: PLC0415  an extra
+
+        fit = {"target": target, "features": features, "max_rows": max_rows, "where": where, "analyst": analyst}
+        return validated(self.plan_fit(estimator, table, **fit), folds, scoring, score_epsilon)  # type: ignore[arg-type]
 
     def _of_part(self, plan: Plan, part: str) -> Plan:
         """The question about one part, while its register is declared as it was when units were divided."""
