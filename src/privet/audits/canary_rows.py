@@ -24,7 +24,7 @@ Labels = npt.NDArray[Any]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 INWARDS = 0.05  # of a range, at most
 WORDS: dict[Kind, str] = {
-    "mislabeled": "a record of the data with another label",
+    "mislabeled": "a record of the data, or a mixture of several, with another label",
     "corner": "a record with each column at or near an end of its range",
     "repeated": "a person with {rows} rows, each column at or near an end of its range",
 }
