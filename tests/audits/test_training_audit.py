@@ -199,6 +199,14 @@ def test_categories_and_whole_numbers_stay_what_they_are() -> None:
     assert str(listed) == "Every canary is a valid record: columns as in the data"
 
 
+def test_whole_numbers_stay_within_a_range_of_fractions() -> None:
+    data = read_data(np.array([[1, 2], [2, 2], [3, 2]]), None)
+    made = canaries_of("corner", 9, data, valid_from(data, [(0.5, 3.5), None], None, None), np.random.default_rng(3), 1)
+    assert made.here.rows.dtype == data.rows.dtype
+    assert set(made.here.rows[:, 0]) == {1, 3}
+    assert set(made.here.rows[:, 1]) == {2}
+
+
 def test_data_frames_stay_data_frames() -> None:
     frame = pd.DataFrame({"age": [30, 40, 50, 60], "ward": ["A", "B", "A", "A"]}, index=[3, 1, 4, 5])
     frame["ward"] = frame["ward"].astype("category")
@@ -393,7 +401,11 @@ def test_what_is_said_where_nothing_was_seen_or_could_be() -> None:
         ({"bounds": [(0, 1), 3]}, "reversed-range: column 2"),
         ({"bounds": (0, 0.5)}, "out-of-range: column 1 … 0 to 0.5"),
         ({"classes": ["no"]}, "out-of-range: y"),
-        ({"data": (ROWS, ROWS[:, 0]), "targets": (0, 0.1)}, "out-of-range: y"),
+        ({"classes": "no"}, "wrong-type: classes"),
+        ({"data": (ROWS, ROWS[:, 0]), "targets": 1}, "wrong-type: targets"),
+        ({"bounds": 1}, "wrong-type: bounds"),
+        ({"data": (ROWS, ROWS[:, 0]), "targets": [0, 0.1]}, "out-of-range: y … 0 to 0.1"),
+        ({"data": (np.full((3, 1), np.nan), np.arange(3))}, "reversed-range: column 1"),
         ({"neighbors": "both"}, "unknown-choice|not-one-of|wrong-value: both"),
         ({"rows": 1}, "too-small: rows"),
         ({"confidence": 1}, "out-of-range: confidence"),

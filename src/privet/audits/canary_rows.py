@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
@@ -136,8 +137,10 @@ def valid_from(data: LabeledRows, bounds: Any, classes: Any, targets: Any) -> Va
     if data.labels is None:
         return Valid(columns, None, classes=False, declared=declared)
     counted = classes is not None or (targets is None and not _decimals(data.labels))
-    given = list(np.unique(data.labels)) if told is None and counted else told
-    label = _ends(data.labels, list(given) if counted else given, "y")
+    given: Any = None if told is None else _listed(told, "targets" if classes is None else "classes")
+    if counted:
+        given = np.unique(data.labels).tolist() if given is None else given
+    label = _ends(data.labels, given if counted or given is None else tuple(given), "y")
     if counted and len(label.values) < 2:
         raise InvalidInputError(
             "the labels are all the same", "name all labels that a record may have with classes=", "no-variation"
@@ -149,7 +152,7 @@ def _each(bounds: Any, wide: int) -> list[Any]:
     """Of each column. A pair of numbers is for all columns."""
     if bounds is None:
         return [None] * wide
-    given = list(bounds)
+    given = _listed(bounds, "bounds")
     if len(given) == 2 and all(np.isscalar(end) and not isinstance(end, str) for end in given):
         return [tuple(given)] * wide
     if len(given) != wide:
@@ -161,6 +164,14 @@ def _each(bounds: Any, wide: int) -> list[Any]:
     return given
 
 
+def _listed(given: Any, name: str) -> list[Any]:
+    if isinstance(given, str) or not hasattr(given, "__iter__"):
+        raise InvalidInputError(
+            f"{name} is {show(given)}", f"give {name} as a list, or as a pair (low, high)", "wrong-type"
+        )
+    return list(given)
+
+
 def _column(rows: Any, at: int) -> Labels:
     return np.asarray(rows.iloc[:, at] if hasattr(rows, "iloc") else rows[:, at])
 
@@ -168,18 +179,21 @@ def _column(rows: Any, at: int) -> Labels:
 def _ends(values: Labels, given: Any, name: str) -> Ends:
     """A tuple of two numbers, or nothing for a column of numbers, is a range; a list has all categories."""
     if isinstance(given, list) or (given is None and not _numbers(values)):
-        listed = sorted({str(one) for one in values.tolist() if one is not None}) if given is None else given
-        counts = [int(np.sum(values == one)) for one in listed]
-        if not listed or (given is not None and sum(counts) + _missing(values) < len(values)):
+        known = Counter(one for one in values.tolist() if one is not None and one == one)  # noqa: PLR0124  NaN
+        listed = sorted(known, key=str) if given is None else given
+        counts = [known[one] for one in listed]
+        if not listed or sum(counts) < known.total():
             raise _outside(name, show(listed))
         return Ends(tuple(listed), int(np.argmin(counts)))
     numbers = np.asarray(values, np.float64)
-    known = numbers[~np.isnan(numbers)]
-    low, high = (known.min(), known.max()) if given is None and len(known) else _range(given, name)
-    if len(known) and not (low <= known.min() and known.max() <= high):
+    seen = numbers[~np.isnan(numbers)]
+    low, high = (seen.min(), seen.max()) if given is None and len(seen) else _range(given, name)
+    if len(seen) and not (low <= seen.min() and seen.max() <= high):
         raise _outside(name, f"{low:g} to {high:g}")
-    middle = known.mean() if len(known) else low
-    between = bool(len(known)) and not bool((known == np.rint(known)).all())
+    middle = seen.mean() if len(seen) else low
+    between = bool(len(seen)) and not bool((seen == np.rint(seen)).all())
+    if values.dtype.kind in "iu":  # a canary has whole numbers, too, and they lie within the range
+        low, high = np.ceil(low), np.floor(high)
     return Ends((float(low), float(high)), int(high - middle >= middle - low), between)
 
 
@@ -208,10 +222,6 @@ def _numbers(values: Labels) -> bool:
         return values.dtype.kind in "fiub" or bool(np.asarray(values, np.float64).size)
     except (TypeError, ValueError):
         return False
-
-
-def _missing(values: Labels) -> int:
-    return sum(one is None or one != one for one in values.tolist())  # noqa: PLR0124  NaN
 
 
 def _decimals(labels: Labels) -> bool:
@@ -283,7 +293,8 @@ def _mislabeled(size: int, data: LabeledRows, valid: Valid, draw: np.random.Gene
     right = replace(pick(data, places), units=None)
     if size > len(data):
         right = replace(right, rows=_like(data.rows, _mixed(data, places, draw)))
-    wrong = np.array([_other(one, valid, data.labels) for one in data.labels[places].tolist()])
+    counts = Counter(data.labels.tolist())
+    wrong = np.array([_other(one, valid, counts) for one in data.labels[places].tolist()])
     return Canaries("mislabeled", replace(right, labels=wrong), right)
 
 
@@ -294,11 +305,11 @@ def _mixed(data: LabeledRows, places: Integers, draw: np.random.Generator) -> li
     return [_column(data.rows, at)[np.concatenate([places[:size], others[at]])] for at in range(wide)]
 
 
-def _other(own: Any, valid: Valid, labels: Labels) -> Any:
+def _other(own: Any, valid: Valid, counts: Counter[Any]) -> Any:
     """The rarest other class, or the farther end."""
     assert valid.label is not None  # noqa: S101
     if valid.classes:
-        return min((one for one in valid.label.values if one != own), key=lambda one: int(np.sum(labels == one)))
+        return min((one for one in valid.label.values if one != own), key=counts.__getitem__)
     low, high = valid.label.values
     return high if high - own >= own - low else low
 
