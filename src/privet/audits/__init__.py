@@ -15,11 +15,13 @@ from privet.audits.listed_laws import exact
 from privet.audits.one_run import one_run
 from privet.audits.recorder import Recorder
 from privet.audits.replay import replay
+from privet.audits.training_audit import TrainingAudit, audit_training
 from privet.audits.values import Between
 from privet.audits.verdict import Audit, Check, Checks, Witness
 
 __all__ = [
     "Answers", "Audit", "Between", "Check", "Checks", "Claim", "Domain", "EpsilonBounds", "NotPrivateError", "Pairs",
-    "People", "Recorder", "Rows", "Witness", "assert_private", "audit", "exact", "exact_delta", "exact_epsilon",
-    "float_sum", "float_support", "from_scores", "one_run", "privacy_curve", "replay", "sensitivity", "side_channels",
+    "People", "Recorder", "Rows", "TrainingAudit", "Witness", "assert_private", "audit", "audit_training", "exact",
+    "exact_delta", "exact_epsilon", "float_sum", "float_support", "from_scores", "one_run", "privacy_curve", "replay",
+    "sensitivity", "side_channels",
 ]  # fmt: skip

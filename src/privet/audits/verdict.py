@@ -138,6 +138,30 @@ class Audit(Drawn):
         return (f" on {self.tried}" if self.tried else "") + ignored + self.power
 
     @property
+    def tries(self) -> str:
+        """What there were too few of, where nothing could be decided."""
+        return "draws"
+
+    @property
+    def advice(self) -> str:
+        """What to do where nothing could be decided."""
+        return "Take more samples."
+
+    @property
+    def unseen(self) -> str:
+        """Why it is no proof."""
+        looked = "this pair of data sets" if self.pairs == 1 else f"{self.pairs:,} pairs of data sets"
+        return (
+            f"only {looked} and a few events were tried, and a leak in outputs with "
+            f"a probability below {self.rarest:.1e} would not have been seen"
+        )
+
+    @property
+    def effort(self) -> str:
+        tried = "" if self.pairs == 1 else f", {self.pairs:,} pairs of data sets"
+        return f"{self.samples:,} draws a data set{tried}, {self.seconds:.1f} s"
+
+    @property
     def power(self) -> str:
         """What so many draws can show of a small violation: "; a true epsilon of 1.5 would show in outputs of ..."."""
         if self.visible is None:
@@ -150,9 +174,7 @@ class Audit(Drawn):
     def __str__(self) -> str:
         name = self.claim.parameter
         found = f"{name} is at least {down(self.lower_bound, 3)} (confidence {self.confidence:.10g}): {self.witness}"
-        tried = "" if self.pairs == 1 else f", {self.pairs:,} pairs of data sets"
-        work = f"{self.samples:,} draws a data set{tried}, {self.seconds:.1f} s"
-        ceiling = down(self.ceiling, 2)
+        work, ceiling = self.effort, down(self.ceiling, 2)
         if self.violated:
             bits = f"{self.float_bits} {IGNORE_BITS} " if self.float_bits else ""
             rounded = f"Outputs were rounded before: {self.rounded}. " if self.rounded else ""
@@ -163,9 +185,8 @@ class Audit(Drawn):
         if self.ceiling <= self.claim.value:
             return (
                 f"inconclusive: this audit can show {name} up to {ceiling} only, so it could not contradict the claim "
-                f"of {self.claim}; {found}. Take more samples ({work})."
+                f"of {self.claim}; {found}. {self.advice.removesuffix('.')} ({work})."
             )
-        looked = "this pair of data sets" if self.pairs == 1 else f"{self.pairs:,} pairs of data sets"
         if not self.complete:
             left = "; ".join(self.tried.left_out()) if self.tried else ""
             return (
@@ -174,8 +195,7 @@ class Audit(Drawn):
             )
         return (
             f"consistent up to {ceiling}{self.where}: nothing seen contradicts the claim of {self.claim}; {found}. "
-            f"This is not a proof: only {looked} and a few events were tried, and a leak in outputs with "
-            f"a probability below {self.rarest:.1e} would not have been seen ({work})."
+            f"This is not a proof: {self.unseen} ({work})."
         )
 
     def to_json(self) -> dict[str, Any]:

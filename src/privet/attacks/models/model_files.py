@@ -1,9 +1,10 @@
-"""Files for an attack on a model: records with a column for the class."""
+"""Files for attacks on models and audits of trainings: records with a column for the class."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,33 @@ def update_of(before: Pair, after: Pair, files: tuple[str, str]) -> tuple[list[i
         kept = kept or both
     names = [f"record {place + 1} of {file}" for only, file in zip(found, files[::-1], strict=True) for place in only]
     return found[0], found[1], kept, names
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TrainingRecords:
+    """`names` are those of the columns of `rows`; labels and units are None where no column has them."""
+
+    names: tuple[str, ...]
+    rows: npt.NDArray[Any]
+    labels: npt.NDArray[Any] | None
+    units: npt.NDArray[Any] | None
+
+
+def training_records(path: Path, label: str | None, unit: str | None) -> TrainingRecords:
+    """Records of one file, in the form of `pairs_of`. `unit` is the column that says whose they are."""
+    table = read(path)
+    names = tuple(column.name for column in table if column.name not in (label, unit))
+    labels, units = (None if name is None else _together([table[name]])[0] for name in (label, unit))
+    for name, values in ((label, labels), (unit, units)):
+        if values is not None and any(value is None or value != value for value in values.tolist()):  # noqa: PLR0124
+            raise InvalidInputError(
+                f"a value of column {show(name)} is missing", "fill it in, or leave the record out", "missing-value"
+            )
+    if not names:
+        raise InvalidInputError(f"{path.name} has no other columns", "give a file with columns to learn from", "empty")
+    parts = [_together([table[name]])[0] for name in names]
+    plain = all(part.dtype.kind == "f" for part in parts)
+    return TrainingRecords(names, np.column_stack(parts).astype(np.float64 if plain else object), labels, units)
 
 
 def _together(columns: list[RecordColumn]) -> list[npt.NDArray[Any]]:

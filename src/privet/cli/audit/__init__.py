@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from privet.cli.audit import function, gallery, scores, vault
+from privet.cli.audit import function, gallery, scores, training, vault
 from privet.cli.verb import Verb, kinds_of
 
-KINDS: dict[str, Verb] = {**function.KINDS, **vault.KINDS, **scores.KINDS, **gallery.KINDS}
+KINDS: dict[str, Verb] = {**function.KINDS, **vault.KINDS, **scores.KINDS, **training.KINDS, **gallery.KINDS}
 
 VERBS = {
     "audit": Verb(

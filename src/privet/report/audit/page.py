@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from privet.audits.training_audit import TrainingAudit
 from privet.audits.verdict import Audit
 from privet.report.audit import words
 from privet.report.page import Cell, List, Noted, PageTable, PageText, Part, Report, Section, Verdict
@@ -39,6 +40,7 @@ def _audit(audit: Audit) -> Report:
     sections = (
         Section(f"How large is {audit.claim.parameter}?", levels),
         Section("The witness", (PageText((_event(audit),)), *counts)),
+        *([Section("The canaries", (_canaries(audit),))] if isinstance(audit, TrainingAudit) else []),
         Section("Can the two data sets be told apart?", (PageText((CURVE,)), roc_figures(audit), *box)),
         Section("What was tested", (List(tuple(words.work(audit))),)),
         Section("What was not tested", (List(tuple(words.limits(audit))),)),
@@ -71,6 +73,13 @@ def _counts(audit: Audit) -> PageTable:
     )
     caption = f"How often it came up. Both probabilities lie in these ranges with confidence {audit.confidence:.10g}."
     return PageTable(caption, columns, rows, stacked=True)
+
+
+def _canaries(audit: TrainingAudit) -> PageTable:
+    name = audit.claim.parameter
+    columns = ("Canary", "What it is", "Canaries", "Failed trainings", f"{name} at least", "Could show up to")
+    caption = "What each kind of canary showed. All bounds hold together, with the confidence of the audit."
+    return PageTable(caption, columns, tuple(words.canaries(audit)), stacked=True)
 
 
 def _named(audit: Audit, place: int) -> Cell:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
+from privet.audits.training_audit import TrainingAudit
 from privet.audits.verdict import Audit
 from privet.report.audit import words
 from privet.report.terminal import Pen, percent, wrapped
@@ -29,6 +30,7 @@ def _audit(audit: Audit, pen: Pen) -> list[list[str]]:
         [*map(mark, wrapped(words.headline(audit))), *wrapped(words.lead(audit))],
         [*_bars(audit, pen), *(wrapped(meaning) if meaning else [])],
         [pen.head("The witness"), *_witness(audit)],
+        *([_block("The canaries", _canaries(audit), pen)] if isinstance(audit, TrainingAudit) else []),
         _block("What was tested", words.work(audit), pen),
         _block("What was not tested", words.limits(audit), pen),
     ]
@@ -55,6 +57,15 @@ def _witness(audit: Audit) -> list[str]:
         counts = f"on the {name} data set: {one.hits:,} of {one.draws:,} draws, {percent(one.share, 2)}"
         lines += wrapped(f"{counts}, {here}" if here else counts, f"{MARGIN}- ", f"{MARGIN}  ")
     return lines
+
+
+def _canaries(audit: TrainingAudit) -> list[str]:
+    name = audit.claim.parameter
+    return [
+        f"{kind} ({number}), {what}: {name} is at least {bound} and could have been shown up to {most}; failed "
+        f"trainings: {failed}"
+        for kind, what, number, failed, bound, most in words.canaries(audit)
+    ]
 
 
 def _checks(checks: Checks, pen: Pen) -> list[list[str]]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from privet.audits.training_audit import TrainingAudit
 from privet.audits.verdict import IGNORE_BITS, MORE_PAIRS, Witness
 from privet.report.terminal import ceiling, floor, seconds_words, share_at_least, share_at_most
 from privet.stats import binomial
@@ -62,7 +63,7 @@ def headline(audit: Audit) -> str:
             return f"The claim of {claimed(audit.claim)} is false"
         case "inconclusive":
             if audit.complete:
-                return "Not decided: too few draws to contradict the claim"
+                return f"Not decided: too few {audit.tries} to contradict the claim"
             return "Not decided: not everything was tried that was listed"
         case _:
             return f"Nothing contradicts the claim of {claimed(audit.claim)}{audit.where}"
@@ -83,8 +84,8 @@ def lead(audit: Audit) -> str:
             return f"Nothing seen contradicts the claim{audit.where}. Not tried: {left}. {MORE_PAIRS}"
         case "inconclusive":
             return (
-                f"Whatever the mechanism does, so few draws can show {name} up to {most} only, and {value} is claimed. "
-                "Take more samples."
+                f"Whatever the mechanism does, so few {audit.tries} can show {name} up to {most} only, and {value} is "
+                f"claimed. {audit.advice}"
             )
         case _:
             return (
@@ -149,6 +150,7 @@ def work(audit: Audit) -> list[str]:
     return [
         f"Method: {audit.method}.",
         f"{_amount(audit)}, in {seconds_words(audit.seconds)}.",
+        *(_trained(audit) if isinstance(audit, TrainingAudit) else []),
         *([] if audit.tried is None else [f"Tried: {audit.tried}; {audit.tried.events:,} sets of outputs compared."]),
         *([f"Last bits ignored: {audit.rounded}."] if audit.rounded else []),
         f"The bound holds with confidence {audit.confidence:.10g}: "
@@ -162,6 +164,34 @@ def _amount(audit: Audit) -> str:
     pairs = "One pair of data sets" if audit.pairs == 1 else f"{audit.pairs:,} pairs of data sets"
     fresh = "" if audit.witness.draws == audit.samples else f", {audit.witness.draws:,} of them fresh, for the count"
     return f"{pairs}; {audit.samples:,} outputs from each data set of the pair above{fresh}"
+
+
+def _trained(audit: TrainingAudit) -> list[str]:
+    """What the trainings had in common, and which ones failed."""
+    failed = f"{audit.failed:,} failed, the last one with {audit.error}" if audit.failed else "none failed"
+    unit = "person" if audit.people else "record"
+    relation = f"has another {unit}" if audit.neighbors == "replace" else f"has one {unit} more or less"
+    return [
+        f"Trainings, on {audit.records:,} records and canaries: {audit.trainings:,}; {failed}.",
+        f"Neighbors: one data set {relation}.",
+        f"{audit.valid}.",
+    ]
+
+
+def canaries(audit: TrainingAudit) -> list[tuple[str, str, str, str, str, str]]:
+    """Of each kind: what it is, how many, the trainings that failed, the bound, and the most it could have been."""
+    return [
+        (
+            one.kind,
+            one.words,
+            f"{one.canaries:,}",
+            f"{one.failed:,} of {one.trainings:,}"
+            + ("" if not one.failed or one.failed_with is None else f", {one.failed_with:,} of them with the canary"),
+            floor(Fraction(one.lower_bound)),
+            floor(Fraction(one.ceiling)),
+        )
+        for one in audit.kinds
+    ]
 
 
 def limits(audit: Audit) -> list[str]:
