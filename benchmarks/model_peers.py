@@ -5,8 +5,8 @@
 scikit-learn's networks of 128 units, trained on 600 records of Adult and on 600 of location30 until they know them by
 heart (PRIVET_DATA; without it and with --tiny, simulated records). Each seed draws other records. All attackers get the
 model, its 600 records, 600 others, and 64 shadow models (ART 16). AUC, and members found at 1 % false alarms, by the
-same code from each attacker's scores. The peers (.venv-peers-models, built when it is missing) run with every setting listed in
-peers/run_models.py; SACRO-ML's quantile regression learns from the same others that it is scored on.
+same code from each attacker's scores. The peers (.venv-peers-models, built when it is missing) run with every setting
+listed in peers/run_models.py; SACRO-ML's quantile regression learns from the same others that it is scored on.
 """
 
 from __future__ import annotations
