@@ -7,8 +7,9 @@ A cell is a task, an estimator, an epsilon and a delta. Privet fits with its def
 diffprivlib (.venv-peers-learning, built when it is missing) with its defaults and with every call of CALLS, given the
 same bounds. It has no delta: its figures stand beside both of ours. `peer` is that call which scores best in the cell,
 chosen afterwards, which is luck that nobody has who has to choose beforehand. Not every one of its calls keeps what it
-promises: see audit_peers.py. Classes it takes from the data. A fit of its that takes more than PATIENCE, or fails, ends
-that call in the cell, with the reason in `failures`.
+promises: see audit_peers.py. Its GaussianNB makes noisy counts add up to the exact number of rows, and charges somebody
+who changes class once for two classes. Classes it takes from the data. A fit of its that takes more than PATIENCE, or
+fails, ends that call in the cell, with the reason in `failures`.
 
 Each seed splits the table anew, 7 : 3, for everybody. Scores, all of the test rows and all "higher is better":
 accuracy; R2; for k-means the share of the squared distances to the mean that the centres take away, for PCA the share

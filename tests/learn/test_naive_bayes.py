@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 from sklearn import naive_bayes as exact
 from support.refusals import raises_code
+from support.row_functions import block_of
 
+from privet.core.laws import DiscreteGaussian
+from privet.core.rounds import Noisy, vector
 from privet.errors import InvalidInputError
 from privet.learn import CategoricalNB, GaussianNB
 from privet.learn.categorical_bayes import categories_from
+from privet.learn.gaussian_bayes import (
+    HEAVIEST,
+    READINGS,
+    SQUARES,
+    STEP,
+    Model,
+    Trial,
+    _lengths,
+    _models,
+    best_of,
+    trial_sums,
+)
 
 RELATIONS = ["add-remove", "replace"]
 ROWS = 6_000
@@ -72,6 +89,103 @@ def test_a_category_that_was_not_declared_says_nothing() -> None:
     unseen = np.array([["?", None], [None, float("nan")], ["?", [1]]], object)
     np.testing.assert_allclose(found.predict_log_proba(unseen), np.tile(found.predict_log_proba(unseen[:1]), (3, 1)))
     np.testing.assert_allclose(np.exp(found.predict_log_proba(unseen[:1]))[0], np.exp(found.class_log_prior_))
+
+
+# ------------------------------------------------------------------------------------------------------ readings
+
+
+def noise(deviation: float) -> Noisy:
+    return Noisy(sums=trial_sums(), law=DiscreteGaussian(variance=Fraction(deviation) ** 2))
+
+
+def measured(values: Any) -> Any:
+    """Rows as the second round has them, none of them shortened."""
+    count, _, _ = _lengths(values.shape[1])
+    ones = np.full(len(values), float(count))
+    return np.column_stack([ones, np.rint(STEP * values), np.rint(STEP * SQUARES * (values**2 - 1))])
+
+
+def standard(rows: int = 900) -> tuple[Any, Any]:
+    """Three classes, and columns that have mean 0 and variance 1 over all rows."""
+    rng = np.random.default_rng(7)
+    labels = rng.choice(3, rows, p=[0.5, 0.3, 0.2])
+    values = rng.normal(labels[:, None] * [1.0, -0.5], 0.4 + 0.3 * labels[:, None], (rows, 2))
+    return (values - values.mean(axis=0)) / values.std(axis=0), labels
+
+
+def test_readings_without_noise_are_those_of_the_rows() -> None:
+    """Variances of a class, those of all classes together, and these widened: by their definitions."""
+    values, labels = standard()
+    sums = np.array([measured(values[labels == one]).sum(axis=0) for one in range(3)])
+    found = _models(sums, noise(1e-3))
+    shares = np.bincount(labels) / len(labels)
+    means = np.array([values[labels == one].mean(axis=0) for one in range(3)])
+    own = np.array([values[labels == one].var(axis=0) for one in range(3)])
+    for model, (weight, wide) in zip(found, READINGS, strict=True):
+        np.testing.assert_allclose(model.counts, np.bincount(labels), rtol=1e-6)
+        np.testing.assert_allclose(model.means, means, atol=1e-3)
+        np.testing.assert_allclose(model.variances, wide * (weight * own + (1 - weight) * (shares @ own)), atol=0.01)
+
+
+def test_scores_of_the_trial_are_those_of_the_model() -> None:
+    """The class with the largest product of normal densities, but where two are as good as alike."""
+    values, labels = standard()
+    models = _models(np.array([measured(values[labels == one]).sum(axis=0) for one in range(3)]), noise(50))
+    right, sure = [], np.ones(len(values), bool)
+    for model in models:
+        away = (values[:, None] - model.means) ** 2 / model.variances
+        scores = np.log(model.counts / model.counts.sum()) - (np.log(model.variances) + away).sum(axis=2) / 2
+        right.append(scores.argmax(axis=1) == labels)
+        ordered = np.sort(scores, axis=1)
+        sure &= ordered[:, -1] - ordered[:, -2] > 0.05
+    raw = np.column_stack([values, labels])
+    block = replace(block_of(raw), values=measured(values))
+    wanted = np.column_stack([one.astype(int) - right[0] for one in right[1:]])
+    assert sure.mean() > 0.7
+    assert np.abs(wanted[sure]).sum() > 20
+    np.testing.assert_array_equal(Trial(models).ahead(block)[sure], wanted[sure])
+
+
+def test_scores_stay_exact_with_the_largest_weights() -> None:
+    strange = Model(np.array([1.0, 1e300]), np.full((2, 3), 1e300), np.full((2, 3), 1e-300))
+    with np.errstate(all="ignore"):
+        weights, constants = strange.linear()
+    assert np.abs(weights).max() == HEAVIEST
+    assert np.abs(constants).max() <= 2**50
+    columns = 2**18
+    _, _, longest = _lengths(columns)
+    assert HEAVIEST * np.sqrt(2.0 * columns * longest) + 2**50 < 2**53
+
+
+def test_the_first_reading_stays_unless_another_is_clearly_ahead() -> None:
+    assert best_of([0, 0, 0], noise(1), 1000.0) == 0
+    assert best_of([5, 6, -9], noise(1), 1000.0) == 0
+    assert best_of([5, 7, -9], noise(1), 1000.0) == 2
+    assert best_of([5, 7, 40], noise(50), 1000.0) == 0
+    assert trial_sums() == vector(3, 3)
+
+
+def test_classes_that_differ_in_width_only_keep_their_own() -> None:
+    """Other readings are right for half of the rows, this one for about 80 %: thousands of deviations of the noise."""
+    rng = np.random.default_rng(3)
+    y = rng.integers(0, 2, ROWS)
+    X = np.clip(rng.normal(0.5, np.where(y == 0, 0.03, 0.15)[:, None], (ROWS, 3)), 0, 1)  # noqa: N806
+    found = GaussianNB(epsilon=20, bounds=(0, 1), classes=[0, 1]).fit(X, y)
+    assert (found.var_[1] > 4 * found.var_[0]).all()
+    assert np.mean(found.predict(X) == y) > 0.8
+
+
+def test_columns_that_say_the_same_count_for_less() -> None:
+    """Twenty copies of a weak column: all of them at their word make predictions worse than the commonest class is."""
+    rng = np.random.default_rng(4)
+    y = (rng.random(ROWS) < 0.2).astype(int)
+    X = np.tile(np.clip(rng.normal(0.4 + 0.05 * y, 0.1), 0, 1)[:, None], 20)  # noqa: N806
+    assert np.mean(exact.GaussianNB().fit(X, y).predict(X) == y) < 0.75
+    found = GaussianNB(epsilon=20, delta=1e-6, bounds=(0, 1), classes=[0, 1]).fit(X, y)
+    assert np.mean(found.predict(X) == y) > 0.79
+
+
+# --------------------------------------------------------------------------------------------------- classes and rows
 
 
 def test_classes_in_order() -> None:

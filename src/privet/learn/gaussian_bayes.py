@@ -1,13 +1,20 @@
-"""Gaussian naive Bayes in two rounds: a first look at all rows, then sums for each class, in noisy widths."""
+"""Gaussian naive Bayes in three rounds: a first look at all rows, sums of each class in noisy widths, and a trial.
+
+The same sums can be read in several ways. Variances of a class of its own are known less well than those of all classes
+together, and columns that say partly the same should count for less. Which reading predicts best differs from table to
+table, so the last round counts how many rows each of them gets right.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from privet.backends.contributions import Lesson, Recode, Scaled
+from privet.backends.contributions import Block, Lesson, Recode, Scaled, Vectors
 from privet.core.claim import claim
 from privet.core.rounds import Noisy, Priced, Shares, Sums, vector
 from privet.learn.declared import Declared
@@ -16,16 +23,21 @@ from privet.learn.naive_bayes import NaiveBayes
 from privet.learn.rows import declared_values
 from privet.typing import Floats
 
-LOOK = Fraction(1, 4)  # its share of the price
+LOOK, TRIAL = Fraction(1, 4), Fraction(1, 10)  # shares of the price
 STEP = 2**10  # steps of one standard deviation
 FAR = 3.0  # standard deviations; values farther out count as so far
 SQUARES = 0.25  # weight of squares beside values: classes differ in their means first
 NARROWEST = 0.02  # variance of a class, of that of all rows
+READINGS = ((0.75, 1.0), (0.0, 1.0), (0.0, 3.0), (0.0, 100.0))  # weight of a class's own variances; factor of all
+SURE, CLEAR = 1.0, 0.005  # deviations of the noise, and share of the rows, by which a reading must pass the first
+WEIGHT = 2**10  # steps of a coefficient in the trial
+HEAVIEST = 2**20  # steps of the largest one: scores stay exact
 
 
 class GaussianNB(NaiveBayes):
     """Gaussian naive Bayes, as scikit-learn's. Where noise is strong, means and variances of a class are drawn toward
-    those of all rows.
+    those of all rows. The fit chooses whether classes have variances of their own or share them, and whether these
+    are widened: then columns say less beside the class's share of the rows.
 
     epsilon, delta: the price. bounds: (low, high) of all columns, or one pair for each. classes: all labels.
     neighbors: "add-remove" or "replace". max_rows: how many rows of a unit count.
@@ -46,7 +58,11 @@ class GaussianNB(NaiveBayes):
 
     def _shares(self, declared: Declared) -> Shares:
         columns = len(declared.features)
-        return [[(look_sums(columns), LOOK)], [(class_sums(columns, len(declared.classes)), 1 - LOOK)]]
+        return [
+            [(look_sums(columns), LOOK)],
+            [(class_sums(columns, len(declared.classes)), 1 - LOOK - TRIAL)],
+            [(trial_sums(), TRIAL)],
+        ]
 
     def _lesson(self, declared: Declared, prices: Priced) -> Lesson:
         tops, size = declared.tops, len(declared.classes)
@@ -54,17 +70,20 @@ class GaussianNB(NaiveBayes):
         look = looked(first, prices.rounds[0][0])
         yield Recode(lambda raw: measured_rows(raw, tops, look))
         (second,) = yield lambda block: [Scaled(one_hot(block.raw[:, -1], size))]
-        counts, means, variances = _classes(np.array(second, np.float64).reshape(size, -1), prices.rounds[1][0])
+        models = _models(np.array(second, np.float64).reshape(size, -1), prices.rounds[1][0])
+        trial = Trial(models)
+        (ahead,) = yield lambda block: [Vectors(trial.ahead(block))]
+        model = models[best_of(ahead, prices.rounds[2][0], look.rows)]
         half, middle = (declared.highs - declared.lows) / 2, (declared.highs + declared.lows) / 2
         widths = np.sqrt(look.variances)
         # Where low = high all rows are alike
         smallest = np.where(half > 0, 0, 1e-9)
         return {
             "classes_": np.array(declared.classes),
-            "class_count_": counts,
-            "class_prior_": counts / counts.sum(),
-            "theta_": middle + half * (look.middles + widths * means),
-            "var_": (half * widths) ** 2 * variances + smallest,
+            "class_count_": model.counts,
+            "class_prior_": model.counts / model.counts.sum(),
+            "theta_": middle + half * (look.middles + widths * model.means),
+            "var_": (half * widths) ** 2 * model.variances + smallest,
         }
 
     @claim("row-functions")
@@ -113,8 +132,27 @@ def measured_rows(raw: Floats, tops: Floats, look: Look) -> Floats:
     return np.column_stack([np.full(len(raw), float(count)), both])
 
 
-def _classes(sums: Floats, noisy: Noisy) -> tuple[Floats, Floats, Floats]:
-    """Counts, and of each class and column mean and variance where all rows have 0 and 1."""
+@dataclass(frozen=True, slots=True)
+class Model:
+    """Rows of each class, and of each class and column mean and variance where all rows have 0 and 1."""
+
+    counts: Floats
+    means: Floats
+    variances: Floats
+
+    def linear(self) -> tuple[Floats, Floats]:
+        """The logarithm of the joint probability of a row and each class: so much for each of its numbers as
+        `measured_rows` has them, and a constant. In whole steps."""
+        of_values, of_squares = self.means / self.variances, -0.5 / (SQUARES * self.variances)
+        most, largest = float(HEAVIEST), 2.0**50
+        weights = np.clip(np.rint(WEIGHT * np.hstack([of_values, of_squares])), -most, most)
+        shares = np.log(self.counts / self.counts.sum())
+        constants = shares - ((1 + self.means**2) / self.variances + np.log(self.variances)).sum(axis=1) / 2
+        return weights.T, np.clip(np.rint(WEIGHT * STEP * constants), -largest, largest)
+
+
+def _models(sums: Floats, noisy: Noisy) -> list[Model]:
+    """One for each of `READINGS`."""
     columns = sums.shape[1] // 2
     count, _, _ = _lengths(columns)
     noise = noisy.deviation / STEP
@@ -123,8 +161,39 @@ def _classes(sums: Floats, noisy: Noisy) -> tuple[Floats, Floats, Floats]:
     share = counts / counts.sum()
     pooled = np.clip(1 - (share * means**2).sum(axis=0), NARROWEST, 1)
     squares = sums[:, columns + 1 :] / STEP - SQUARES * counts * (pooled + means**2 - 1)
-    wider, _ = _drawn(squares, counts * SQUARES, noise)
-    return counts[:, 0], means, np.clip(pooled + wider, NARROWEST, FAR**2) + unsure
+    apart, _ = _drawn(squares, counts * SQUARES, noise)
+    own = np.clip(pooled + apart, NARROWEST, FAR**2)
+    return [
+        Model(counts[:, 0], means, wide * (weight * own + (1 - weight) * pooled + unsure)) for weight, wide in READINGS
+    ]
+
+
+def trial_sums() -> Sums:
+    """Of a row for each reading but the first: 1, 0 or -1."""
+    return vector(len(READINGS) - 1, len(READINGS) - 1)
+
+
+class Trial:
+    """The last round's row function: whether a model is right where the first one is not, or the other way round."""
+
+    def __init__(self, models: Sequence[Model]) -> None:
+        self.linear = [model.linear() for model in models]
+
+    @claim("row-functions")
+    def ahead(self, block: Block) -> Floats:
+        """Scores are sums of products of whole numbers, so that they are the same wherever a row stands."""
+        first, *others = (
+            (block.values[:, 1:] @ weights + constants).argmax(axis=1) == block.raw[:, -1]
+            for weights, constants in self.linear
+        )
+        return np.column_stack([right.astype(np.float64) - first for right in others])
+
+
+def best_of(ahead: Sequence[int], noisy: Noisy, rows: float) -> int:
+    """The place of the reading that gets most rows right: the first, unless another is clearly ahead."""
+    found = np.array(ahead, np.float64)
+    best = int(found.argmax())
+    return best + 1 if found[best] > SURE * noisy.deviation + CLEAR * rows else 0
 
 
 def _drawn(sums: Floats, counts: Floats, noise: float) -> tuple[Floats, Floats]:

@@ -38,6 +38,8 @@ from privet.learn.pca import (
 from privet.typing import Floats, Integers
 
 WHERE, AXES = Fraction(3, 20), Fraction(1, 4)  # shares of the price
+WIDE = 8  # columns; with more, and Laplace noise, few axes are found, and where the rows are is worth more:
+WHERE_OF_WIDE, AXES_OF_WIDE = Fraction(3, 10), Fraction(1, 10)
 ROUNDS = 4
 STEP = 2**10  # length of the longest row
 COUNT = STEP // 3  # weight of a row's count, and of its squared length: less than that of the way to it
@@ -69,12 +71,16 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, Pr
 
     def _shares(self, declared: Declared) -> Shares:
         columns, clusters = len(declared.features), whole(self.n_clusters, "n_clusters", 1)
-        each = (1 - WHERE - AXES) / ROUNDS
+        first, second = (WHERE_OF_WIDE, AXES_OF_WIDE) if self._wide(declared) else (WHERE, AXES)
+        each = (1 - first - second) / ROUNDS
         return [
-            [(where_sums(columns), WHERE)],
-            [(product_sums(columns, self._price()[1] == 0), AXES)],
+            [(where_sums(columns), first)],
+            [(product_sums(columns, self._price()[1] == 0), second)],
             *([(cluster_sums(columns, clusters), each)] for _ in range(ROUNDS)),
         ]
+
+    def _wide(self, declared: Declared) -> bool:
+        return self._price()[1] == 0 and len(declared.features) > WIDE
 
     def _lesson(self, declared: Declared, prices: Priced) -> Lesson:
         tops, clusters = declared.tops, whole(self.n_clusters, "n_clusters", 1)
@@ -84,7 +90,8 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, Pr
         most = width * reach(noisy, rows, len(tops))
         yield Recode(lambda raw: shortened(raw, tops, middle, most))
         (products,) = yield lambda block: [products_of(block, noisy.sums)]
-        points = drawn_points(middle, _axes(np.array(products, np.float64), noisy, rows, most / STEP))
+        spare = width if self._wide(declared) else 0.0
+        points = drawn_points(middle, _axes(np.array(products, np.float64), noisy, rows, most / STEP, spare))
         now = quantized(points, clusters, rows)
         for measured in prices.rounds[2:]:
             now = _restarted(now, points, 4 * measured[0].deviation / COUNT)
@@ -163,14 +170,16 @@ def _squares(rows: Floats, centers: Floats) -> Floats:
     return np.asarray(lengths - 2 * (rows @ centers.T), np.float64)
 
 
-def _axes(products: Floats, noisy: Noisy, rows: float, step: float) -> Floats:
-    """Principal axes as long as the deviations along them; what noise alone would make is taken off."""
+def _axes(products: Floats, noisy: Noisy, rows: float, step: float, width: float) -> Floats:
+    """Principal axes as long as the deviations along them; what noise alone would make is taken off. What they leave of
+    the width is in all directions alike: centers that start in one place would stay together."""
     twice = noisy.sums.form is Form.GRAM  # each product is there twice
     columns = noisy.sums.size if twice else math.isqrt(2 * noisy.sums.numbers)
     square = square_of(products, columns) * step**2 / rows
     noise = noisy.deviation * step**2 / rows * (math.sqrt(0.5) if twice else 1)
     values, vectors = np.linalg.eigh(square)
     left = np.maximum(values - 2 * math.sqrt(columns) * noise, 0)
+    left += max(width**2 - float(left.sum()), 0.0) / len(left)
     return np.asarray((vectors * np.sqrt(left)).T)
 
 
