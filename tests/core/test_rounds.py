@@ -95,7 +95,10 @@ def test_rounds_share_the_price() -> None:
 
 def test_noise_is_weighed_by_how_many_sums_have_it() -> None:
     two = priced([[(counts(7), F(1, 4))], [(counts(2), F(3, 4))]], 1, Neighbors.ADD_REMOVE, F(1), F(0))
-    first, second = (each.deviation for one in two.rounds for each in one)
+    noisy = [each for one in two.rounds for each in one]
+    first, second = (each.deviation for each in noisy)
+    scales = [float(each.law.scale) for each in noisy if isinstance(each.law, DiscreteLaplace)]
+    assert [first, second] == pytest.approx([2**0.5 * scale for scale in scales])
     assert two.noise == pytest.approx(7 * math.log(first) + 2 * math.log(second))
 
 

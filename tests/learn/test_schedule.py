@@ -287,6 +287,22 @@ def test_a_price_that_is_met_exactly_is_enough() -> None:
     assert loss_of(given, price, delta).epsilon == price
 
 
+def test_prices_on_the_other_gauge_where_both_are_alike() -> None:
+    """Four steps with noise 1 cost a rho of 2, which is also epsilon²/2 at 2."""
+    given, delta = schedule(1, 4, 1, Neighbors.ADD_REMOVE), Fraction(35, 100)
+    assert (loss_of(given, Fraction(2), delta).rho, loss_of(given, Fraction(2), delta).rho_delta) == (2, 0)
+    sampled = schedule("0.02", 50, 1, Neighbors.ADD_REMOVE)
+    loss = loss_of(sampled, Fraction(3), DELTA)
+    assert (loss.rho, loss.rho_delta) == (Fraction(9, 2), DELTA)
+
+
+def test_the_smallest_and_the_largest_prices() -> None:
+    assert epsilon_of(schedule(1, 1, 2, Neighbors.ADD_REMOVE), Fraction(1, 2)) == Fraction(1, 10**6)
+    large = epsilon_of(schedule(1, 10, "0.3", Neighbors.ADD_REMOVE), DELTA)
+    assert large is not None
+    assert 100 < large < 115
+
+
 def test_a_price_below_the_schedule_is_refused() -> None:
     given = schedule("0.1", 100, 2, Neighbors.ADD_REMOVE)
     with raises_code(InvalidInputError, "too-small"):

@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
+import numpy as np
+
 from privet.core.claim import claim
 from privet.core.loss import Loss
 from privet.core.unit import Neighbors
@@ -77,7 +79,9 @@ def epsilon_of(schedule: Schedule, delta: Fraction, grid: float = 1e-3) -> Fract
         sampling_prob=schedule.rate,
         neighboring_relation=relation,
     )
-    found = float(one.self_compose(schedule.steps).get_epsilon_for_delta(float(checked(delta)) * EXTRA[0] - EXTRA[1]))
+    with np.errstate(over="ignore"):  # where epsilon is 0
+        share = float(checked(delta)) * EXTRA[0] - EXTRA[1]
+        found = float(one.self_compose(schedule.steps).get_epsilon_for_delta(share))
     return Fraction(math.floor(found * DIGITS) + 1, DIGITS) if 0 <= found < 10**4 else None
 
 
