@@ -102,7 +102,7 @@ def _ranges(texts: Sequence[str], names: Sequence[str]) -> dict[str, tuple[float
         if name not in names:
             raise InvalidInputError(
                 f"{shown(text)} is not about a column of the file",
-                f"write COLUMN=LOW..HIGH with one of {', '.join(names)}",
+                f"give --range COLUMN=LOW..HIGH with one of {', '.join(names)}",
                 "unknown-column",
             )
         try:
