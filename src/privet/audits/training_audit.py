@@ -67,7 +67,7 @@ class TrainingAudit(Audit):
 
     @property
     def unseen(self) -> str:
-        return "only these canaries were tried, in these data, and only what their scores tell was looked at"
+        return "only these canaries were tried, in these data, and only their scores were looked at"
 
     @property
     def effort(self) -> str:
@@ -101,21 +101,22 @@ def audit_training(  # noqa: PLR0913  what is audited, what is declared, and how
     seed: int = 0,
     progress: Progress | None = None,
 ) -> TrainingAudit:
-    """A lower bound on the claim's parameter, from models that `fit` trains on data with canaries in it.
+    """Test what is claimed of a training: `fit` trains models on data with canaries in it, and how well one can guess
+    from the models which canaries were in bounds the claim's parameter from below. Returns the audit with this bound.
 
     fit: a function of (X, y), or of X alone, that returns a model. It gets `seed=` and `units=` if it takes them.
-    data: X or (X, y): the records that are in every training. Few records make a stronger audit.
+    data: X or (X, y): the records that are in every training. With fewer records, an audit usually shows more.
     claim: what is promised, for one unit more or less (neighbors="add-remove") or changed ("replace").
     canaries: how many there are in a training, of all kinds together; 1: the same one in every second training.
-    runs: how many trainings; with one canary, for each kind of it.
+    runs: the number of trainings; with one canary, the number for each kind.
     kinds: "mislabeled", "corner", "repeated"; without it, all that the data allow.
     bounds, classes, targets: the declared range of each column (or a list of its categories), all labels, or the range
         of a label that is a number. What is not declared is taken from the data.
     units: the person of each record; a canary is a person then. rows: of a repeated canary.
-    score: a function of (model, rows, labels) that returns a number per record, larger if it looks trained on. Without
-        it, the log odds of the label, less a squared error, or less a distance.
-    confidence: that the bound is true. seed: of coins, canaries, orders and of the seeds that `fit` gets.
-    progress: called with what is done, how many are done, and of how many.
+    score: a function of (model, rows, labels) that returns a number per record, higher if it looks trained on. Without
+        it: the log odds of the label, or minus the squared error, or minus a distance.
+    confidence: how sure the bound is. seed: of coins, canaries, orders and of the seeds that `fit` gets.
+    progress: a function that is called with a step's name, how many of its parts are done, and how many there are.
 
     Raises InvalidInputError if the data or the settings do not fit, or if the first trainings all fail."""
     started, sure = time.perf_counter(), read_confidence(claim, confidence)
@@ -190,7 +191,7 @@ def _check_fit(fit: Fit, data: LabeledRows) -> None:
         )
     if data.units is not None and not takes(fit, "units"):
         raise InvalidInputError(
-            "the function takes no units, so it cannot know whose the rows are",
+            "the function takes no units, so it cannot know to whom each row belongs",
             "write fit(X, y, units), or leave units out: then each row is a person",
             "not-supported",
         )

@@ -78,7 +78,7 @@ def _options(command: argparse.ArgumentParser) -> None:
         "--folds",
         type=int,
         metavar="K",
-        help="make no model, but score it by cross-validation: the price of K - 1 fits and one test",
+        help="score the model by cross-validation and write none, at the price of K - 1 fits and one test",
     )
     command.add_argument(
         "--scoring", metavar="NAME", help="with --folds: accuracy for classes; rmse or r2 for numbers (rmse)"
@@ -171,14 +171,14 @@ def _check_folds(options: argparse.Namespace) -> None:
     given = [name for name in SCORED if getattr(options, name) is not None]
     if options.folds is None and given:
         raise InvalidInputError(
-            f"--{given[0].replace('_', '-')} is about the tests of a cross-validation",
+            f"--{given[0].replace('_', '-')} applies only to a cross-validation",
             "give --folds, for example --folds 5, or leave it out",
             "missing-option",
         )
     if options.folds is not None and options.out is not None:
         raise InvalidInputError(
             "a cross-validation makes no model to write with --out",
-            "leave --out out; with --json > scores.json the scores are kept in a file",
+            "leave --out out; to write the scores to a file, add --json > scores.json",
             "contradiction",
         )
 
@@ -231,7 +231,7 @@ def _where(path: Path | None) -> str:
 
 VERBS = {
     "fit": verb.Verb(
-        "fit a model to a table: pay, fit, write it to a file; the same fit again is free",
+        "fit a model to a table under differential privacy, or score it (--folds); the same fit again is free",
         "privet fit clinic.privet visits GaussianNB --target readmitted --epsilon 1 --out model.json",
         _options,
         _fit,

@@ -15,6 +15,7 @@ _GIVEN = re.compile(
 _NAME = re.compile(r"(?<![\w.`'\"-])[a-z]+(?:_[a-z]+)+(?![\w=.(`'\"])")
 _CALLS = (  # what Python calls, and what it is called in a terminal
     (re.compile(r"\b(?:pv\.)?(?:audits\.)?(?:Claim|Budget)\(([^()]*)\)"), r"\1"),
+    (re.compile(r"\basking=Asking\(([^()]*)\)"), r"\1"),
     (re.compile(r"\bpv\.create(?:\([^()]*\))?"), "`privet init`"),
     (re.compile(r"\bvault\.partition(?:\([^()]*\))?"), "`privet partition`"),
     (re.compile(r"\bvault\.suggest_bounds(?:\([^()]*\))?"), "`privet suggest`"),

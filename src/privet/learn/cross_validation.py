@@ -192,10 +192,10 @@ def cross_validate(  # noqa: PLR0913  the public contract
     """Cross-validate a learner on rows in memory; `estimator` is not changed. No ledger counts it.
 
     `estimator` is a learner of `privet.learn` with a target, a price and declarations. `X`, `y` and `units` are as in
-    its `fit`. `folds` is how many parts the units are divided into. `scoring` is "accuracy" for classes, "rmse" (the
-    usual one) or "r2" for numbers. `score_epsilon` is the price of a test (default: the epsilon of the learner).
+    its `fit`. `folds` is the number of parts into which the units are divided. `scoring` is "accuracy" for classes,
+    "rmse" (default) or "r2" for numbers. `score_epsilon` is the price of a test (default: the epsilon of the learner).
 
-    Returns the scores. The price is that of a fit, times the number of folds less one, and that of one test.
+    Returns the scores. The price is that of `folds` - 1 fits and one test.
     Raises InvalidInputError if something is missing or does not fit."""
     if not isinstance(estimator, PrivateEstimator):
         raise InvalidInputError(
@@ -266,7 +266,7 @@ def _folds(given: Any) -> int:
     found = whole(given, "folds", 2)
     if found > MOST:
         raise InvalidInputError(
-            f"folds must be at most {MOST}, not {show(given)}: the price of a fit is paid for each but one",
+            f"folds must be at most {MOST}, not {show(given)}: a fit is paid for each fold but one",
             "for example folds=5",
             "too-large",
         )

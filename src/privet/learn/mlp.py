@@ -142,7 +142,7 @@ class MLPClassifier(ClassifierMixin, _Network):  # type: ignore[misc]
 
     epsilon, delta: the price; delta is at least 1e-10. bounds: (low, high) of all columns, or one pair for each.
     classes: all labels. hidden_layer_sizes: units of each hidden layer. activation: "relu", "tanh" or "identity".
-    sampling_rate: the chance of a unit to join a step. epochs: how often a unit joins a step on average.
+    sampling_rate: the chance that a unit joins a step. epochs: how often a unit joins a step on average.
     clip: the longest gradient of a unit. learning_rate_init: the rate of Adam. device: "cpu", or "cuda" for torch.
     neighbors: "add-remove" or "replace". max_rows: how many rows of a unit count.
 

@@ -480,10 +480,10 @@ class Vault:
         """Cross-validate a learner: charge the ledger once, fit and test in each fold, return the scores with their
         intervals. The same again is free.
 
-        `folds` is how many parts the units are divided into; each is left out once, learned from by the other models,
-        and all rows of a unit are in one. The price is that of a fit, times the number of folds less one, and that of
-        one test: `score_epsilon` (default: the epsilon of the learner). `scoring` is "accuracy" for classes, "rmse"
-        (the usual one) or "r2" for numbers. All other parameters are those of `fit`.
+        `folds` is the number of parts into which the units are divided. All rows of a unit are in one part, and each
+        part is left out once and predicted by a model of the others. The price is that of `folds` - 1 fits and one
+        test: `score_epsilon` is the price of the test (default: the epsilon of the learner). `scoring` is "accuracy"
+        for classes, "rmse" (default) or "r2" for numbers. All other parameters are those of `fit`.
 
         Raises what `fit` raises; InvalidInputError also for folds or a scoring that do not fit, and RefusedQueryError
         for a learner without a target or with noise of its own (networks).

@@ -113,7 +113,7 @@ def test_a_model_that_knows_its_members_by_heart(strength: float) -> None:
             assert abs(one["leak"]["value"] - true) < 0.12  # four standard deviations
             assert one["leak"]["low"] <= true <= one["leak"]["high"]
     assert (found.alarm, verdict(found)) == ("bad", "bad")
-    assert found.headline.startswith("The model gives its training data away by")
+    assert found.headline.startswith("The model leaks its training data: it adds")
 
 
 def test_the_list_has_those_who_are_known_by_heart() -> None:
@@ -127,7 +127,7 @@ def test_the_list_has_those_who_are_known_by_heart() -> None:
     leak = found.numbers["attacks"]["largest"]["leak"]
     assert leak["low"] < len(half) / PEOPLE / 2 < leak["high"]
     assert leak["low"] > 0
-    listed = next(table for table in found.tables if "with the model alone" in table.title)
+    listed = next(table for table in found.tables if "only with the model" in table.title)
     assert listed.rows[0][0] in half
     assert (found.claimed, found.proven, found.findings) == (0, 0, ())
 

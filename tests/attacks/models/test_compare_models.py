@@ -77,7 +77,7 @@ def test_the_headline_says_what_privacy_costs(found: Findings) -> None:
     assert f"{first} of {PEOPLE} members are found in the model ({plain['main']})" in found.headline
     assert f"and {second} in the private model ({private['main']}; epsilon 1)" in found.headline
     one, other = (f"{100 * told['accuracy']['others']['value']:.0f} %" for told in (plain, private))
-    assert f"the model is right about {one} of the others, and the private model about {other}" in found.headline
+    assert f"the model classifies {one} of the others correctly, and the private model {other}" in found.headline
 
 
 def test_both_rows_curves_and_the_limit_are_on_one_page(found: Findings, tmp_path: Path) -> None:

@@ -109,16 +109,17 @@ def attack_attributes(  # noqa: PLR0913  what is known, and how to use it
     whether that is correlation or a leak of the training data. Returns what was found with a report.
 
     model: a fitted classifier, or a function of rows that returns probabilities, scores or classes.
-    members: records (X, y) that the model was trained on. others: similar records that it was not trained on; half of
-        them teach the attack, the other half are the control.
-    sensitive: the column of X to infer, by its name or its place from 0. It has at most 20 values.
+    members: records (X, y) that the model was trained on. others: similar records that it was not trained on. The
+        attack learns from half of them, and the other half are the control.
+    sensitive: the column of X to infer: its name, or its place, counted from 0. It may have at most 20 values.
     columns: the names of the columns, if X is an array.
     refit: trains a model on (X, y), with `seed=` if it takes one; or a `Stacked`. Without it, a scikit-learn model is
         cloned. models: the number of models to train again, so that intervals are over models.
     answers: "probabilities", "scores" or "labels"; "auto" uses the most detailed one that the model has.
     asking: how a function is queried, and where its answers are saved.
-    names: a name for each member. seed: of the coins and of who teaches. subject: the model's name in the report.
-    progress: called with what is done, how many are done, and of how many.
+    names: a name for each member. subject: the model's name in the report.
+    seed: of all random choices: who is in each model trained again, and from which of the others the attack learns.
+    progress: a function that is called with a step's name, how many of its parts are done, and how many there are.
 
     Raises InvalidInputError if the records, the column, the model or its answers cannot be used."""
     from privet.attacks.models.attribute_findings import findings_of  # noqa: PLC0415  it knows this file
@@ -171,7 +172,7 @@ def _check_label(sensitive: Sensitive, records: Records) -> None:
     pairs = set(zip(sensitive.codes[there].tolist(), records.labels[there].tolist(), strict=True))
     if len(pairs) == len(sensitive.values) == len({label for _, label in pairs}):
         raise InvalidInputError(
-            f"column {show(sensitive.name)} and the label tell each other, and the attacker knows the label",
+            f"column {show(sensitive.name)} and the label determine each other, and the attacker knows the label",
             "name a column that the label does not give away",
             "nothing-to-do",
         )
@@ -351,7 +352,7 @@ def _unlooked(facts: Facts, people: People, kind: Kind, learned: Learned | None)
         found.append(f"no finite answer for {silent:,} of {len(facts.codes):,} people")
     told = facts.odds[facts.told]
     if not len(told) or float(np.ptp(told, axis=1).max()) <= STILL:
-        found.append(f"no answer of the model changes with {name}, so these attacks cannot tell more than without it")
+        found.append(f"no answer of the model changes with {name}, so these attacks learn nothing from the model")
     if kind == "labels":
         found.append("the model returns labels only: probabilities may reveal more")
     if learned is not None and learned.trained.failed:

@@ -17,13 +17,13 @@ from privet.stats.intervals import Interval
 MOST_LISTED = 20
 LEAD = (
     "Leak means: the model adds more to guesses about the people it was trained on than to guesses about others."
-    " Correlation means: it adds as much for people who were not in the data; it has learned how columns belong"
-    " together, and leaving a person out would not help that person."
+    " Correlation means: it adds as much for people who were not in the data. It has learned how columns go together,"
+    " and leaving a person out would not help that person. Points are percentage points of right guesses."
 )
 NOT_TRIED = (
     f"Several unknown columns at once; columns with more than {MOST_VALUES} values.",
     "Attacks on the weights of the model; several answers for one record with other columns changed.",
-    "Guesses without the model by more than a logistic regression: a better one may leave less to correlation.",
+    "Guesses without the model that are better than a logistic regression: they may leave less to correlation.",
 )
 
 
@@ -103,9 +103,12 @@ def _meaning(result: AttributeResult, one: Gains) -> str:
     if leaking(result):
         leak = _surest(one, shifted=result.shifted)
         over = "" if leak is one.leak else f" over {result.models} models trained again"
-        return f"The model gives its training data away by {_points(leak)}{over}"
+        return f"The model leaks its training data: it adds {_points(leak)} more for members than for others{over}"
     if _undecided(result):
-        return f"Not decided: the model adds {_points(one.leak)} more for members than for others, who differ anyhow"
+        return (
+            f"Not decided: the model adds {_points(one.leak)} more for members than for others, but they differ by"
+            " themselves"
+        )
     if one.added.low > 0:
         return (
             f"No leak found, but correlation: the model adds {_points(one.added)} for people who were not in the data,"
@@ -116,7 +119,7 @@ def _meaning(result: AttributeResult, one: Gains) -> str:
             "No leak found, but correlation: the guesses work for people who were not in the data, and about as well"
             " without the model, which is no leak of the training data"
         )
-    return "Neither a leak nor correlation found"
+    return "Neither a leak nor correlation was found"
 
 
 def _tables(result: AttributeResult) -> list[ShownTable]:
@@ -157,11 +160,11 @@ def _given_away(result: AttributeResult) -> ShownTable | None:
         for one in listed[:MOST_LISTED]
     )
     return ShownTable(
-        f"Members of whom {result.people.sensitive.name} is guessed right with the model alone",
-        f"These are {len(listed):,} of {result.people.members:,} members, at most {MOST_LISTED} are shown; it is so for"
-        f" {others:,} of {result.people.others:,} others, too, so nobody's place here is certain to be due to the"
-        " training data. Weight: of the true value among all. The last column: the others to whose true value the model"
-        " adds as much.",
+        f"Members whose {result.people.sensitive.name} is guessed right only with the model",
+        f"These are {len(listed):,} of {result.people.members:,} members; at most {MOST_LISTED} are shown. The same is"
+        f" true of {others:,} of {result.people.others:,} others, so being listed does not prove that the training data"
+        " are the reason. Weight: how probable the attack calls the true value. Others: the share of others to"
+        " whose true value the model adds at least as much.",
         ("member", "weight", "without the model", "others"),
         rows,
     )
@@ -195,10 +198,10 @@ def _assumptions(result: AttributeResult) -> list[str]:
         f"The model returns {result.kind}.",
         f"The attacker has {len(people.teach):,} records of people who were not in the training data, drawn from the"
         f" others. The other {people.others:,} are the control.",
-        f"The attack {result.main} guessed most of those {len(people.teach):,} right, left out in turn, before members"
-        " and control were looked at.",
+        f"The attack {result.main} guessed the most of those {len(people.teach):,} people right in cross-validation,"
+        " before members and control were looked at.",
         *(
-            ["The attack called shadow learned from models that were trained on them."]
+            ["The attack `shadow` learned from models that were trained on those people."]
             if "shadow" in result.attacks
             else []
         ),

@@ -46,12 +46,13 @@ def compare_models(  # noqa: PLR0913  two models, and how to attack both
 ) -> Findings:
     """Attack a model and the same model trained privately, and return both results, with the accuracy of each.
 
-    fit: trains the model on (X, y), with `seed=` if it takes one; or a `Stacked`. private_fit: trains it privately.
-    members: records (X, y) to train on. others: similar records, on which the accuracy is measured.
+    fit: a function of (X, y) that trains the model, and gets `seed=` if it takes one; or a `Stacked`.
+    private_fit: the same, for the private training.
+    members: records (X, y) to train on. others: similar records that neither model is trained on.
     privacy: what private_fit promises, for example `privet.attacks.privacy(1, "1e-6")`.
-    model: the model itself, if it is trained already (otherwise `fit` on the members).
-    shadows, models, answers, asking, names, seed, progress: as in `attack_model`; for both models the same people are
-        tested, and the same coins decide who is in the models trained again. asking is for `model`.
+    model: the model itself, if it is trained already. Without it, `fit` trains it on the members.
+    shadows, models, answers, names, seed, progress: as in `attack_model`. For both models the same people are tested,
+        and the same coins decide who is in the models trained again. asking: how `model` is queried.
     subject: the model's name in the report.
 
     Raises InvalidInputError if the records, a model, its training or its answers cannot be used."""
@@ -138,7 +139,7 @@ def _headline(both: tuple[Findings, Findings], right: Rights, privacy: Privacy, 
     parts = [
         f"{at}, {first:,} of {of:,} members {'is' if first == 1 else 'are'} found in the model ({ways[0]}), and"
         f" {second:,} in the private model ({ways[1]}; epsilon {float(privacy.epsilon):g}{slack})",
-        f"the model is right about {_percent(right[0]['others'])} of the others, and the private model about"
+        f"the model classifies {_percent(right[0]['others'])} of the others correctly, and the private model"
         f" {_percent(right[1]['others'])}",
     ]
     if both[1].numbers["violated"]:
@@ -167,10 +168,10 @@ def _side_by_side(both: tuple[Findings, Findings], right: Rights) -> ShownTable:
     counts = [found.numbers["models"] for found in both]
     return ShownTable(
         "The model beside the same model trained privately",
-        "Each model under the attack that did best on shadow models of its own. AUC: the chance that a member scores"
-        " higher than somebody who was not in the training data. Found: members above the threshold that one in 100 of"
-        f" the others passes. Trained again: {counts[0]} models and {counts[1]} private ones. Right: how often the true"
-        " class is the likeliest one, among the people who were tested. Intervals are 95 % ones.",
+        "Each model is shown under the attack that did best on its own shadow models. AUC: the chance that a member"
+        " scores higher than somebody who was not in the training data. Found: members above the threshold that one in"
+        f" 100 of the others passes. Trained again: {counts[0]} models and {counts[1]} private ones. Right: how often"
+        " the model calls the true class the likeliest one, among the people who are tested. Intervals hold with 95 %.",
         (
             "", "attack", "AUC", "found", "AUC, trained again", "found, trained again", "right about others",
             "right about members",

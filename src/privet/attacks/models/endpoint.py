@@ -38,11 +38,12 @@ VALUE = re.compile(r"[\x20-\x7e]*")
 
 @dataclass(slots=True)
 class Endpoint:
-    """A model that is asked by HTTP. Give it to `attack_model` as the model.
+    """A model behind an address, queried by HTTP. Give it to `attack_model` or `attack_attributes` as the model, or to
+    `attack_versions` as a version. A call with rows returns their answers as an array.
 
-    url: where rows are posted. Other machines than this one only by https.
+    url: where rows are posted: an https address, or an http address of this machine.
     headers: sent with each request, for example {"Authorization": "Bearer " + os.environ["TOKEN"]}.
-    per_second: requests per second, at most, evenly spaced. timeout: seconds for one answer.
+    per_second: the most requests per second, evenly spaced. timeout: seconds to wait for one answer.
     rows: the field of the request with the rows; "" if the request is the list of rows.
     answer: the field of the response with the answers, with dots between nested ones ("outputs.probabilities", which
         may also be a field of each answer in a list); "" if the response is the list of answers.
@@ -178,7 +179,10 @@ class Endpoint:
             405: "give the address that takes POST requests",
             413: "send fewer rows at once: asking=Asking(batch=100)",
         }
-        usual = "check the names of the fields (rows=, answer=, columns=, more=) and the form of X"
+        usual = (
+            "check the names of the fields (rows=, answer=, columns=, more=; in a terminal `--request`, `--response`)"
+            " and the form of X"
+        )
         return InvalidInputError(
             f"{self.host} refuses the request (HTTP {code})", remedies.get(code, usual), "endpoint-refuses"
         )

@@ -82,13 +82,15 @@ def attack_model(  # noqa: PLR0913  what is known, and how to use it
     members: records (X, y) that the model was trained on. others: similar records that it was not trained on.
     refit: trains a model on (X, y), with `seed=` if it takes one; or a `Stacked`. Without it, a scikit-learn model is
         cloned; on any other model, only the attacks without shadow models run: loss and quantile regression.
-    shadows: the number of shadow models to train the attack on. models: the number of further models to attack, so
-        that intervals are over models.
+    shadows: the number of shadow models (trained with known members) on which the attack is trained.
+    models: the number of further models to attack, so that intervals are over models.
     answers: "probabilities", "scores" or "labels"; "auto" uses the most detailed one that the model has.
     asking: how a function is queried, and where its answers are saved.
-    privacy: the promise of the training, tested on the models trained again.
-    names: a name for each member. seed: of the coins. subject: the model's name in the report.
-    progress: called with what is done, how many are done, and of how many.
+    privacy: what the training promises, for example `privet.attacks.privacy(1, "1e-5")`. It is tested on the models
+        trained again.
+    names: a name for each member. seed: of the coins that decide who is in each model trained again.
+    subject: the model's name in the report.
+    progress: a function that is called with a step's name, how many of its parts are done, and how many there are.
 
     Raises InvalidInputError if the records, the model or its answers cannot be used."""
     from privet.attacks.models.model_findings import findings_of  # noqa: PLC0415  it knows this file

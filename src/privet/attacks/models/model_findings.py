@@ -154,10 +154,10 @@ def _reached(result: ModelResult) -> ShownTable:
     return ShownTable(
         "How well members are distinguished from others",
         "AUC: the chance that a member scores higher than somebody who was not in the training data. Found: members"
-        " above the threshold that one in 100 of the others passes. Intervals are 95 % ones: for this model over"
+        " above the threshold that one in 100 of the others passes. Intervals hold with 95 %: for this model over"
         f" people, for {over} over models."
-        " Control: the same attack on shadow models, with the members of this model in place of their own; 0.5 if"
-        " members and others are alike.",
+        " Control: the same attack on shadow models, but scored by who was in this model; 0.5 if members and others"
+        " are alike.",
         (
             "attack", "AUC, this model", "found, this model", f"AUC, {over}", f"found, {over}",
             *(() if result.best.strict is None else (f"found at {100 * STRICT:g} % false alarms",)), "control AUC",
@@ -173,15 +173,15 @@ def coins_table(result: ModelResult) -> ShownTable:
             f"{one.right:,}",
             _percent(one.share.value),
             _percent(one.share.low),
-            "no promise was given" if one.most is None else _percent(one.most),
+            "no promise stated" if one.most is None else _percent(one.most),
         )
         for one in result.coins or ()
     )
     return ShownTable(
         "Coins guessed",
         "In models trained again, a coin decided which of two people was in. The table counts the right ones among the"
-        f" surest guesses ({result.guesser}). All low ends hold together with 95 %; if the promise is kept, its"
-        " limit is not below them.",
+        f" surest guesses ({result.guesser}). The low ends of the intervals hold together with 95 %. If one of them is"
+        " above the limit, the promise is not kept.",
         ("guesses", "right", "share", "low end", "limit of the promise"),
         rows,
     )
@@ -235,10 +235,12 @@ def _assumptions(result: ModelResult) -> list[str]:
     if shadows < USABLE:
         told.append(f"Without enough shadow models, the attack shown first was fixed beforehand: {result.main}.")
     if models:
-        told.append(f"{models} further models, with coins of their own, show what another training would give.")
+        told.append(
+            f"{models} further models, with coins of their own, show what the attacks find after another training."
+        )
     if models < 2:
         told.append("Intervals are for this one model and more people like these, not for another training.")
-    told.append("How sure a claim is assumes that the person was as likely in as out before.")
+    told.append("The probability of a claim assumes that the person was as likely in as out before.")
     return told
 
 

@@ -69,8 +69,8 @@ def attack_versions(  # noqa: PLR0913  what is known, and how to use it
     before, after: both versions: fitted classifiers, or functions of rows that return probabilities, scores or classes.
     candidates: records (X, y) that may have been added or removed.
     others: similar records that neither version was trained on. Half of them show what an update does to people who are
-        not in it, the other half is the control. Without them nobody is claimed.
-    truth: "added", "removed" or "neither" for each candidate, by which the attack is scored.
+        not in it, and the other half are the control. Without others, nobody is claimed.
+    truth: "added", "removed" or "neither" for each candidate. With it, the attack is scored.
     base: records that both versions were trained on. With them and the truth, pairs of versions are trained again.
     refit: trains a model on (X, y), with `seed=` if it takes one; or a `Stacked`. Without it, a scikit-learn model is
         cloned.
@@ -78,8 +78,8 @@ def attack_versions(  # noqa: PLR0913  what is known, and how to use it
         of pairs without changes.
     answers: "probabilities", "scores" or "labels"; "auto" uses the most detailed one that both versions have.
     asking: how a function is queried, and where its answers are saved.
-    names: a name for each candidate. seed: of what chance decides. subject: the name of the versions in the report.
-    progress: called with what is done, how many are done, and of how many.
+    names: a name for each candidate. seed: of all random choices. subject: the name of the versions in the report.
+    progress: a function that is called with a step's name, how many of its parts are done, and how many there are.
 
     Raises InvalidInputError if the records, the truth, the versions or their answers cannot be used."""
     from privet.attacks.models.version_findings import findings_of  # noqa: PLC0415  it knows this file
@@ -146,7 +146,7 @@ def _truth(given: Sequence[str], candidates: int) -> list[str]:
         )
     if unknown := sorted(set(said) - set(TRUTHS)):
         raise InvalidInputError(
-            f"{unknown[0]!r} is no truth", f"say one of {', '.join(TRUTHS)} for each candidate", "unknown-choice"
+            f"the truth of a candidate is {unknown[0]!r}", f"say one of {', '.join(TRUTHS)} for each", "unknown-choice"
         )
     if set(said) == {"neither"}:
         raise InvalidInputError(

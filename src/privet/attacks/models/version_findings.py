@@ -82,7 +82,7 @@ def _limits(result: VersionsResult) -> list[str]:
     if usual < FEWEST_USUAL:
         found.append(_too_few(result))
     if not update.known:
-        found.append("it is not said which candidates were added or removed")
+        found.append("it is not said which candidates were added or removed, so claims are not scored")
     for which, one in result.reached.items():
         if update.known and (few := int(one.joined.sum())) < PEOPLE and not _recognized(one, result):
             found.append(
@@ -212,8 +212,8 @@ def _tables(result: VersionsResult) -> list[ShownTable]:
             "Who is recognized from two versions",
             "AUC: the chance that the score of an added (or removed) record is higher than that of somebody in neither"
             " version. Recognized: above the threshold that at most 1 in 100 others passes. One version: the same"
-            " attack on the version that has the record alone. Intervals are 95 % ones: over people, or"
-            f" over updates for {pairs} pairs trained again.",
+            " attack on only the version that has the record. Intervals hold with 95 %: over people, or, for"
+            f" {pairs} pairs trained again, over updates.",
             (
                 "what", "attack", "AUC", "recognized", "from one version", "recognized, trained again",
                 "from one version, trained again",
@@ -222,8 +222,8 @@ def _tables(result: VersionsResult) -> list[ShownTable]:
         ),
         ShownTable(
             "Where nobody may be recognized",
-            "People in neither version pass the threshold as rarely as it says. Without changes: the same records,"
-            " if both versions are trained without them (on the same records, with other seeds).",
+            "People in neither version must pass the threshold in about 1 of 100 cases or fewer. Without changes: the"
+            " same records, where both versions are trained without them (on the same data, with different seeds).",
             ("what", "people in neither version", "the same records, without changes"),
             control,
         ),
@@ -261,9 +261,11 @@ def _assumptions(result: VersionsResult) -> list[str]:
             " removed. The attack that is shown first did best on them."
         )
     else:
-        told.append("The attack that is shown first needs the smaller change of people in neither version.")
+        told.append(
+            "The attack that is shown first is the one in which a smaller change of odds is enough to be recognized."
+        )
     if models := len(learned.models):
-        told.append(f"{models} further pairs show what other updates would give.")
+        told.append(f"{models} further pairs show what the attacks find on other updates.")
     else:
         told.append("Intervals are for these two versions and more people like these, not for another update.")
     return told

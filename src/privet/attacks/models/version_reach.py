@@ -190,7 +190,7 @@ def _doubts(first: Floats, update: Update, joined: Truths, best: Reached) -> tup
         found.append("the records differ from others in the version without them, so nobody is claimed")
     fell = int(_passed(-best.scores, update.usual)[joined].sum())
     if people and lower(fell, people, DIFFER) > RATE:
-        found.append("more of the records fall by much than of others, so nobody is claimed")
+        found.append("the odds of more records than of others fall by much, so nobody is claimed")
     if best.unchanged is not None and lower(int(best.unchanged.value * people), people, DIFFER) > RATE:  # same people
         found.append("the same records stand out where nothing changed, so nobody is claimed")
     return tuple(found)

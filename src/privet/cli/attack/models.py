@@ -25,7 +25,11 @@ VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 def _options(command: argparse.ArgumentParser) -> None:
     _record_options(command)
     command.add_argument(
-        "--shadows", type=int, default=64, metavar="N", help="number of models to train the attack on (64)"
+        "--shadows",
+        type=int,
+        default=64,
+        metavar="N",
+        help="number of shadow models, on which the attack is trained (64)",
     )
     _models_options(command)
     command.add_argument(
@@ -67,7 +71,7 @@ def _record_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--model",
         metavar="FILE.py:NAME",
-        help="the model under attack: a function of rows, or an address (default: FIT on the members)",
+        help="the model under attack: a function of rows, or an address (default: FIT trains it on the members)",
     )
     command.add_argument(
         "--kept", metavar="DIR", type=Path, help="save the answers of --model in this folder, to continue later"
@@ -87,7 +91,9 @@ def _models_options(command: argparse.ArgumentParser) -> None:
 
 
 def _last_options(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--seed", type=int, default=0, metavar="S", help="seed of the choice who is in each model (0)")
+    command.add_argument(
+        "--seed", type=int, default=0, metavar="S", help="seed of the random choices, such as who is in each model (0)"
+    )
     _service_options(command.add_argument_group("a model behind an address, such as --model https://host/predict"))
     result_options(command)
 
@@ -222,7 +228,7 @@ def _service(options: argparse.Namespace) -> Any:
     given = [name for name in SERVICE if getattr(options, name) not in (None, [])]
     if given and not remote:
         raise InvalidInputError(
-            f"--{given[0]} is about a model behind an address",
+            f"--{given[0]} applies only to a model behind an address",
             f"give the address with --model, or leave --{given[0]} out",
             "unneeded-option",
         )
@@ -241,8 +247,8 @@ def _header(text: str) -> tuple[str, str]:
     names = [one or other for one, other in VARIABLE.findall(value)]
     if not colon or not names:
         raise InvalidInputError(
-            "--header has no environment variable after a name",
-            "put the value into one and name it, in single quotes: --header 'Authorization: Bearer $TOKEN'",
+            "--header needs a name, a colon and an environment variable",
+            "put the value into a variable and name it, in single quotes: --header 'Authorization: Bearer $TOKEN'",
             "syntax-error",
         )
     if missing := [one for one in names if one not in os.environ]:

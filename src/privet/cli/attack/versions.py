@@ -33,7 +33,7 @@ def _options(command: argparse.ArgumentParser) -> None:
             f"--model-{which}",
             metavar="FILE.py:NAME",
             help=f"the {'earlier' if which == 'before' else 'later'} version: a function of rows"
-            f" (default: FIT on --{which})",
+            f" (default: FIT trains it on --{which})",
         )
     command.add_argument(
         "--kept",

@@ -25,7 +25,7 @@ def _options(command: argparse.ArgumentParser) -> None:
         help="a function that trains a model: fit(X, y) or fit(X), with seed and units if it takes them",
     )
     command.add_argument(
-        "--data", metavar="FILE", type=Path, required=True, help="records that are in every training; few are enough"
+        "--data", metavar="FILE", type=Path, required=True, help="records that are in every training; a few are enough"
     )
     command.add_argument("--label", metavar="COLUMN", help="the column with the class, or the number to predict")
     command.add_argument("--unit", metavar="COLUMN", help="the column with the person (default: each record is one)")
@@ -38,9 +38,9 @@ def _options(command: argparse.ArgumentParser) -> None:
         "--canaries",
         type=int,
         metavar="N",
-        help="how many in one training, each in by a coin; 1: the same one in every second training (1000)",
+        help="number in one training, each in or out by a coin; 1: the same one in every second training (1000)",
     )
-    canaries.add_argument("--runs", type=int, metavar="N", help="how many trainings (1)")
+    canaries.add_argument("--runs", type=int, metavar="N", help="number of trainings (1)")
     canaries.add_argument(
         "--kinds", metavar="KIND,...", help="mislabeled, corner, repeated (default: all that the data allow)"
     )
@@ -53,12 +53,14 @@ def _options(command: argparse.ArgumentParser) -> None:
     )
     canaries.add_argument("--classes", metavar="A,B,...", help="all classes of the label (default: those of the data)")
     canaries.add_argument(
-        "--rows", type=int, metavar="N", help="rows of a repeated canary (twice the most of a person)"
+        "--rows", type=int, metavar="N", help="rows of a repeated canary (default: twice as many as anybody has)"
     )
     canaries.add_argument(
-        "--score", metavar="FILE.py:NAME", help="a function of (model, rows, labels): a number per record"
+        "--score",
+        metavar="FILE.py:NAME",
+        help="a function of (model, rows, labels): a number per record, high if it looks trained on",
     )
-    command.add_argument("--confidence", help="that the bound is true (0.95)")
+    command.add_argument("--confidence", help="how sure the bound is (0.95)")
     command.add_argument("--seed", type=int, default=0, metavar="S", help="seed of the coins (0)")
     result_options(command)
 
@@ -100,14 +102,14 @@ def _ranges(texts: Sequence[str], names: Sequence[str]) -> dict[str, tuple[float
         if name not in names:
             raise InvalidInputError(
                 f"{shown(text)} is not about a column of the file",
-                f"write COLUMN=LOW..HIGH with one of {', '.join(names)}",
+                f"give --range COLUMN=LOW..HIGH with one of {', '.join(names)}",
                 "unknown-column",
             )
         try:
             found[name] = float(low), float(high)
         except ValueError:
             raise InvalidInputError(
-                f"{shown(text)} is not a range of numbers", f"write such as {name}=0..10", "syntax-error"
+                f"{shown(text)} is not a range of numbers", f"for example {name}=0..10", "syntax-error"
             ) from None
     return found
 
@@ -131,15 +133,15 @@ def _classes(text: str, labels: Any) -> list[Any]:
         return [float(one) for one in listed]
     except ValueError:
         raise InvalidInputError(
-            f"{shown(text)} has a class that is no number, and the labels of the file are numbers",
-            "write the classes as in the file",
+            f"{shown(text)} has a class that is not a number, and the labels of the file are numbers",
+            "write the classes as in the file, for example --classes 0,1",
             "wrong-type",
         ) from None
 
 
 KINDS = {
     "training": Verb(
-        "a function that trains a model against its claim: canaries in its data, a bound from what the model tells",
+        "a function that trains a model: canaries in its data test what it claims, and bound epsilon from below",
         "privet audit training train.py:fit --data train.csv --label y --epsilon 1 --delta 1e-6"
         f" --neighbors add-remove\n\n{EXIT_CODES}",
         _options,
