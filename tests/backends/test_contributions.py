@@ -124,6 +124,11 @@ def test_a_block_of_long_rows_fits_into_memory(monkeypatch: pytest.MonkeyPatch) 
     sizes.clear()
     Rows(np.ones((2, 20))).sums(noted, [vector(20, 20)])
     assert sizes == [1, 1]
+    sizes.clear()
+    Rows(np.ones((4, 2))).sums(
+        lambda block: [*noted(block), Vectors(np.ones((len(block.raw), 8)))], [vector(2, 2), vector(8, 8)]
+    )
+    assert sizes == [2, 2]
 
 
 def test_the_largest_block_adds_up_exactly() -> None:

@@ -12,6 +12,7 @@ import pytest
 from support.planted_descent import PLANTED, Chosen, recipe
 
 from privet.core.unit import Neighbors
+from privet.learn import descent
 from privet.learn.descent import ROWS_AT_A_TIME, Adam, Recipe, Step, Units, beginning, noisy_step, trained
 from privet.learn.network import SLACK, Kind, Layers, Taken, clipped_sum
 from privet.learn.schedule import Schedule, coin_of
@@ -134,6 +135,23 @@ def test_many_units_are_added_piece_by_piece() -> None:
     found = noisy_step(START, Units.of(rows, labels, None), recipe(), Chosen())[0]
     once = clipped_sum(START, Taken(rows, labels, np.ones(size, np.int64)), 0.25, recipe().kind)[0]
     assert np.allclose(found, once, rtol=1e-9, atol=1e-9)
+
+
+def test_no_piece_is_larger_than_it_must_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many whole units as fit into memory, or one that does not fit."""
+    pieces: list[int] = []
+
+    def noted(layers: Layers, taken: Taken, clip: float, kind: Kind) -> Layers:
+        pieces.append(len(taken.rows))
+        return clipped_sum(layers, taken, clip, kind)
+
+    monkeypatch.setattr(descent, "clipped_sum", noted)
+    monkeypatch.setattr(descent, "ROWS_AT_A_TIME", 6)
+    for rows, expected in ((2, [6, 6]), (3, [6, 6, 6]), (9, [9, 9])):
+        pieces.clear()
+        people = [((1.0, 1.0, 0),) * rows] * (sum(expected) // rows)
+        noisy_step(START, units_of(people), recipe(), Chosen())
+        assert pieces == expected
 
 
 # ------------------------------------------------------------------------------------------------------- trainings

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
-from privet.learn.network import ACTIVATIONS, Kind, Layers, Taken, clipped_sum, probabilities, scores
+from privet.learn.network import ACTIVATIONS, Kind, Layers, Taken, _norms, clipped_sum, probabilities, scores
 from privet.typing import Floats
 
 KINDS = [Kind(activation=name, classes=classes) for name in ACTIVATIONS for classes in (0, 3)]
@@ -113,6 +114,31 @@ def test_rows_whose_gradients_nearly_cancel_are_no_way_round_the_bound(kind: Kin
         targets = np.array([size, -size * (1 + 1e-14)]) + float(scores(layers, row[None], kind)[0, 0])
         share = summed(layers, rows, targets, [2], 1e-6, kind)
         assert np.linalg.norm(share) <= 1e-6
+
+
+@pytest.mark.parametrize("apart", [0.0, 1e-12, 1e-9, 1e-6, 1e-3, 1.0])
+def test_no_norm_is_below_the_true_one(apart: float) -> None:
+    """Two rows of a unit, and derivatives that are opposite but for a little. The truth is computed in fractions."""
+    generator = np.random.default_rng(10)
+    for size in (1e-3, 1.0, 1e3):
+        value = np.tile(generator.normal(size=6) * size, (2, 1))
+        one = generator.normal(size=3)
+        left = np.array([one, -one * (1 + apart)])
+        inner = sum(Fraction(x) ** 2 for x in value[0]) + 1
+        exact = inner * sum((Fraction(a) + Fraction(b)) ** 2 for a, b in zip(*left.tolist(), strict=True))
+        (norm,) = _norms([value], [left], np.array([2]))
+        assert Fraction(norm) ** 2 >= exact
+        assert norm <= (float(exact) ** 0.5 + 1e-5 * float(inner) ** 0.5 * np.linalg.norm(left)) * (1 + 1e-9)
+
+
+def test_scores_leave_the_last_layer() -> None:
+    generator, kind = np.random.default_rng(11), Kind(activation="relu", classes=2)
+    layers, rows = network((4, 5, 3, 2), generator, kind), generator.normal(size=(6, 4))
+    value = rows
+    for place, layer in enumerate(layers):
+        value = value @ layer[:-1] + layer[-1]
+        value = np.maximum(value, 0) if place < 2 else value
+    np.testing.assert_allclose(scores(layers, rows, kind), value, rtol=1e-12)
 
 
 def test_a_unit_is_clipped_as_a_whole_and_not_row_by_row() -> None:
