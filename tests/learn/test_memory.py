@@ -36,9 +36,19 @@ class Odd:
         raise ValueError(SECRET)
 
 
+class Divided:
+    """A value of another library, with errors of its own."""
+
+    def __hash__(self) -> int:
+        raise ZeroDivisionError(SECRET)
+
+    def __eq__(self, other: object) -> bool:
+        raise ZeroDivisionError(SECRET)
+
+
 HOSTILE = [
     SECRET, None, np.nan, float("inf"), pd.NA, pd.NaT, 10**400, Odd(), [1], {"a": 1}, 1j, b"1", Decimal("NaN"),
-    "1_0x", (), np.datetime64("NaT"),
+    "1_0x", (), np.datetime64("NaT"), Divided(),
 ]  # fmt: skip
 
 

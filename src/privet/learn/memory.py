@@ -172,8 +172,8 @@ def _identity(value: Any, below: float) -> Hashable | None:
 
 
 def is_value(value: Any) -> bool:
-    """NaN and pandas' missing values do not equal themselves."""
+    """NaN and pandas' missing values do not equal themselves. A foreign object may raise anything: that would tell."""
     try:
         return hash(value) is not None and bool(value == value)  # noqa: PLR0124
-    except (TypeError, ValueError):
+    except Exception:
         return False
