@@ -183,6 +183,17 @@ def test_too_much_noise_is_said() -> None:
     )
 
 
+def test_no_interval_ends_before_it_begins() -> None:
+    """Noise beyond its half-width may leave errors that no rows could make."""
+    one, n = round_of("r2", 1), 500
+    for errors in (-200, -30, 0, 5, n):
+        found = score("r2", TARGET, one, [[errors * STEP, n * STEP], [0, n * STEP]])
+        assert found.value is not None
+        assert found.low is not None
+        assert found.high is not None
+        assert found.low <= found.value <= found.high <= 1
+
+
 TRUE: dict[str, tuple[list[list[int]], float]] = {
     "accuracy": ([[160, 40]], 0.8),
     "rmse": ([[8 * STEP, 192 * STEP]], 4.0),

@@ -36,9 +36,19 @@ class Odd:
         raise ValueError(SECRET)
 
 
+class Divided:
+    """A value of another library, with errors of its own."""
+
+    def __hash__(self) -> int:
+        raise ZeroDivisionError(SECRET)
+
+    def __eq__(self, other: object) -> bool:
+        raise ZeroDivisionError(SECRET)
+
+
 HOSTILE = [
     SECRET, None, np.nan, float("inf"), pd.NA, pd.NaT, 10**400, Odd(), [1], {"a": 1}, 1j, b"1", Decimal("NaN"),
-    "1_0x", (), np.datetime64("NaT"),
+    "1_0x", (), np.datetime64("NaT"), Divided(),
 ]  # fmt: skip
 
 
@@ -86,6 +96,32 @@ def test_no_value_changes_how_another_is_read() -> None:
         assert first != second
     assert numbers_of(np.array([1, SECRET], object))[0] == 1
     assert codes_of(column_from([1, SECRET], 2, "y"), (0, 1))[0] == 1
+
+
+NARROW: dict[str, Any] = {
+    "a list": lambda values: list(np.array(values, np.float32)),
+    "objects": lambda values: np.array(list(np.array(values, np.float32)), object),
+    "pandas": lambda values: pd.Series(values, dtype="Float32"),
+    "pandas with arrow": lambda values: pd.Series(values, dtype="float[pyarrow]"),
+    "categories of pandas": lambda values: pd.Series(np.array(values, np.float32)).astype("category"),
+    "polars": lambda values: pl.Series(values, dtype=pl.Float32),
+    "a frame of polars": lambda values: pl.DataFrame({"a": pl.Series(values, dtype=pl.Float32)}),
+    "arrow": lambda values: pa.chunked_array([pa.array(values, pa.float32())]),
+}
+
+
+@pytest.mark.parametrize("kind", list(NARROW))
+def test_floats_of_half_the_width_tell_fewer_people_apart(kind: str) -> None:
+    """As doubles, two people with long ids would be one, who brings rows of both."""
+    column = NARROW[kind]([2.0**24, 2.0**24 + 1, 3.0, 2.0**24 - 1])
+    assert units_from(column, 4).tolist() == [NOBODY, NOBODY, 0, 1]
+
+
+@pytest.mark.parametrize("kind", ["Float64", "double[pyarrow]", "float64"])
+def test_doubles_tell_more_apart(kind: str) -> None:
+    assert len(set(units_from(pd.Series([2.0**24, 2.0**24 + 1, 2.0**53 - 1], dtype=kind), 3)) - {NOBODY}) == 3
+    halves = [list(np.array([2.0**11, 1.0], np.float16)), pa.array(np.array([2.0**11, 1.0], np.float16))]
+    assert all(units_from(one, 2).tolist() == [NOBODY, 0] for one in halves)
 
 
 BIG = 2**60 + 1  # the float that is nearest also stands for 2**60

@@ -4,6 +4,7 @@ value cannot, because an error would tell of it: what cannot be read counts as m
 from __future__ import annotations
 
 import numbers
+import re
 from collections.abc import Hashable, Sequence
 from decimal import Decimal
 from fractions import Fraction
@@ -18,6 +19,7 @@ from privet.errors import InvalidInputError
 from privet.typing import Floats, Integers
 
 TELLS_APART = 2.0**53  # from here on whole numbers that differ can be the same float
+NARROWER = {"half|float16": 2.0**11, "float(?!64)": 2.0**24}  # of other types, by their names in any library
 NOBODY = -1
 Values = np.ndarray[Any, Any]
 
@@ -144,16 +146,25 @@ def units_from(values: Any, rows: int) -> Integers:
         if found.dtype.kind == "f":
             known = np.abs(found) < min(TELLS_APART, 2.0 ** (np.finfo(found.dtype).nmant + 1))
         return np.where(known, np.unique(found, return_inverse=True)[1], NOBODY).astype(np.int64)
-    codes: dict[Hashable, int] = {}
-    names = [_identity(value) for value in found.astype(object).tolist()]
+    codes, below = dict[Hashable, int](), _tells_apart(values)
+    names = [_identity(value, below) for value in found.astype(object).tolist()]
     return np.array([NOBODY if name is None else codes.setdefault(name, len(codes)) for name in names], np.int64)
 
 
-def _identity(value: Any) -> Hashable | None:
+def _tells_apart(values: Any) -> float:
+    """From where on floats of a column can be the same. Read as a list, they are doubles, which they were not."""
+    values = _column(values, 0) if hasattr(values, "columns") else values
+    kind = getattr(values, "dtype", getattr(values, "type", ""))
+    kind = str(getattr(getattr(kind, "categories", None), "dtype", kind)).lower()
+    return next((below for name, below in NARROWER.items() if re.search(name, kind)), TELLS_APART)
+
+
+def _identity(value: Any, below: float) -> Hashable | None:
     """1 and 1.0 are one person; 1 and "1" are two."""
     if isinstance(value, np.generic):
+        below = min(below, 2.0 ** (np.finfo(value).nmant + 1)) if isinstance(value, np.floating) else below
         value = value.item()
-    if isinstance(value, float) and not abs(value) < TELLS_APART:  # not below: NaN too
+    if isinstance(value, float) and not abs(value) < below:  # not below: NaN too
         return None
     if isinstance(value, float | int) and not isinstance(value, bool):
         return (int, Fraction(value))
@@ -161,8 +172,8 @@ def _identity(value: Any) -> Hashable | None:
 
 
 def is_value(value: Any) -> bool:
-    """NaN and pandas' missing values do not equal themselves."""
+    """NaN and pandas' missing values do not equal themselves. A foreign object may raise anything: that would tell."""
     try:
         return hash(value) is not None and bool(value == value)  # noqa: PLR0124
-    except (TypeError, ValueError):
+    except Exception:
         return False

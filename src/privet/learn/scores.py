@@ -125,5 +125,5 @@ def _explained(sums: Sequence[Sequence[int]], far: Sequence[float]) -> Score:
     if least <= 0:
         return UNKNOWN
     middle = max(spread(squares, values / math.sqrt(STEP), rows), least)
-    low, high = 1 - (errors + wide) / least, 1 - max(errors - wide, 0.0) / largest
+    low, high = 1 - max(errors + wide, 0.0) / least, 1 - max(errors - wide, 0.0) / largest
     return Score(value=1 - max(errors, 0.0) / middle, low=low, high=high)
