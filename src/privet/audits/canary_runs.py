@@ -31,6 +31,7 @@ Fit = Callable[..., Any]
 Progress = Callable[[str, int, int], None]
 SEEDS = 2**31
 GIVE_UP = 6  # trainings that fail, the first ones and no others: a mistake in the call
+MOST_FAILED = 0.5  # of the trainings, beyond which a bound that is not reached says nothing
 OUT = {Neighbors.ADD_REMOVE: "without it", Neighbors.REPLACE: "with another record in its place"}
 
 
@@ -139,6 +140,7 @@ class Design:
         for at, (one, own) in enumerate(zip(canaries, np.split(coins, ends[:-1], axis=1), strict=True)):
             scores = over_runs([None if row is None else row[at] for row in told], len(one))
             audit = one_run(scores.ravel(), own.ravel(), self.claim, confidence=self.share)
+            audit = _shown(audit, scores.ravel(), trainer.failed / self.runs)
             witness = replace(audit.witness, event=f"{audit.witness.event}; canary: {one.kind}")
             found.append(CanaryAudit(one, replace(audit, witness=witness), trainer.failed))
         return found
@@ -152,10 +154,18 @@ class Design:
             failed[run % 2] += told is None
             sides[run % 2].append(-np.inf if told is None else float(told[0][0]))
         audit = from_scores(*sides, self.claim, confidence=self.share)
+        audit = _shown(audit, np.concatenate(sides), sum(failed) / self.runs)
         names = (f"with the canary ({canary.kind})", OUT[self.relation])
         return CanaryAudit(
             canary, replace(audit, witness=replace(audit.witness, neighbors=names)), sum(failed), failed_with=failed[0]
         )
+
+
+def _shown(audit: Audit, scores: Floats, failed: float) -> Audit:
+    """Scores that are all alike, or trainings most of which failed, could not have shown more than they did."""
+    if failed > MOST_FAILED or bool((scores == scores[0]).all()):
+        return replace(audit, ceiling=audit.lower_bound)
+    return audit
 
 
 def takes(fit: Fit, name: str) -> bool:
@@ -176,7 +186,7 @@ def over_runs(told: list[Floats | None], size: int) -> Floats:
     trainings. One that failed says nothing of its canaries, which are neither high nor low then."""
     scores = np.array([np.full(size, np.nan) if row is None else row for row in told])
     known = np.isfinite(scores)
-    if len(told) > 1:
+    if sum(row is not None for row in told) > 1:  # compared with itself alone it would say nothing
         scores = scores - np.where(known, scores, 0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
     middle = float(np.median(scores[known])) if known.any() else 0.0
     return np.where(np.isnan(scores), middle, scores)

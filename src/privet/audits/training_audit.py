@@ -10,7 +10,7 @@ import numpy as np
 
 from privet.audits.canaries import read_confidence
 from privet.audits.canary_rows import LabeledRows, canaries_of, kinds_from, read_data, rows_from, valid_from
-from privet.audits.canary_runs import CanaryAudit, Design, Fit, Progress, Trainer, takes
+from privet.audits.canary_runs import MOST_FAILED, CanaryAudit, Design, Fit, Progress, Trainer, takes
 from privet.audits.canary_scores import Score, usual_score
 from privet.audits.claims import Claim
 from privet.audits.one_run import FEWEST
@@ -63,6 +63,10 @@ class TrainingAudit(Audit):
 
     @property
     def advice(self) -> str:
+        if self.failed > MOST_FAILED * self.trainings:
+            return f"Most trainings failed ({self.error}): run the function on the same data to see why."
+        if self.ceiling <= self.lower_bound:
+            return "All scores are alike: return probabilities, or give a score that tells more."
         return "Use more canaries, or more trainings."
 
     @property
