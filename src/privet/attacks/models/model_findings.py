@@ -96,6 +96,12 @@ def _weak(result: ModelResult) -> ModelResult:
         said.append(f"members score lower than others (AUC {result.best.curve.auc.value:.2f})")
     if others:
         said.append(f"members of this model differ from others by {' and '.join(others)}")
+    tops = [(name, *one.top) for name, one in result.attacks.items() if one.top is not None]
+    for name, hits, of in tops[:1]:
+        said.append(
+            f"a few stand out in models trained again: of the {of:,} highest scores ({name}), {hits:,} are of people"
+            " who were in"
+        )
     return replace(result, limits=(*result.limits, *said))
 
 
