@@ -38,11 +38,12 @@ OUT = {Neighbors.ADD_REMOVE: "without it", Neighbors.REPLACE: "with another reco
 @dataclass(frozen=True, slots=True, eq=False)
 class CanaryAudit:
     """What one kind of canary showed. `failed_with`: of the trainings that failed, those with the canary; None where
-    each training has many."""
+    each training has many. `alike`: all scores were the same, so they tell nothing."""
 
     canaries: Canaries
     audit: Audit
     failed: int
+    alike: bool
     failed_with: int | None = None
 
 
@@ -140,9 +141,9 @@ class Design:
         for at, (one, own) in enumerate(zip(canaries, np.split(coins, ends[:-1], axis=1), strict=True)):
             scores = over_runs([None if row is None else row[at] for row in told], len(one))
             audit = one_run(scores.ravel(), own.ravel(), self.claim, confidence=self.share)
-            audit = _shown(audit, scores.ravel(), trainer.failed / self.runs)
+            audit, alike = _shown(audit, scores.ravel(), trainer.failed / self.runs)
             witness = replace(audit.witness, event=f"{audit.witness.event}; canary: {one.kind}")
-            found.append(CanaryAudit(one, replace(audit, witness=witness), trainer.failed))
+            found.append(CanaryAudit(one, replace(audit, witness=witness), trainer.failed, alike))
         return found
 
     def one_in_many(self, trainer: Trainer, canary: Canaries) -> CanaryAudit:
@@ -154,18 +155,22 @@ class Design:
             failed[run % 2] += told is None
             sides[run % 2].append(-np.inf if told is None else float(told[0][0]))
         audit = from_scores(*sides, self.claim, confidence=self.share)
-        audit = _shown(audit, np.concatenate(sides), sum(failed) / self.runs)
+        audit, alike = _shown(audit, np.concatenate(sides), sum(failed) / self.runs)
         names = (f"with the canary ({canary.kind})", OUT[self.relation])
         return CanaryAudit(
-            canary, replace(audit, witness=replace(audit.witness, neighbors=names)), sum(failed), failed_with=failed[0]
+            canary,
+            replace(audit, witness=replace(audit.witness, neighbors=names)),
+            sum(failed),
+            alike,
+            failed_with=failed[0],
         )
 
 
-def _shown(audit: Audit, scores: Floats, failed: float) -> Audit:
-    """Scores that are all alike, or trainings most of which failed, could not have shown more than they did."""
-    if failed > MOST_FAILED or bool((scores == scores[0]).all()):
-        return replace(audit, ceiling=audit.lower_bound)
-    return audit
+def _shown(audit: Audit, scores: Floats, failed: float) -> tuple[Audit, bool]:
+    """Scores that are all alike, or trainings most of which failed, could not have shown more than they did. And
+    whether the scores are alike."""
+    alike = bool((scores == scores[0]).all())
+    return (replace(audit, ceiling=audit.lower_bound) if alike or failed > MOST_FAILED else audit), alike
 
 
 def takes(fit: Fit, name: str) -> bool:
