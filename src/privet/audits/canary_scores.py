@@ -74,7 +74,7 @@ def _right(said: list[Any], labels: list[Any], classes: tuple[Any, ...]) -> Floa
     if known.isdisjoint(answers):
         raise InvalidInputError(
             "the model returns no class of the data",
-            "return classes as in the data; if it predicts a number, say its range: targets=(low, high), or --range y=0..10",
+            "return classes as in the data; if it predicts a number, declare the range of the label (targets)",
             "not-supported",
         )
     return np.array([float(one == _form(label)) for one, label in zip(answers, labels, strict=True)])

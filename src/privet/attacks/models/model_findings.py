@@ -24,6 +24,7 @@ LEAD = (
 NOT_TRIED = (
     "Several answers for one record, such as for slightly changed copies; attacks on the weights of the model.",
     "Several people at once; regressions on more people than those who are tested.",
+    "Marks in an answer other than its odds, such as how it is rounded or how long it takes.",
     "What the model reveals about attributes (`privet attack attributes`); what two versions of it reveal together"
     " (`privet attack versions`).",
 )
