@@ -230,6 +230,81 @@ def constant(X: Any, y: Any) -> Any:  # noqa: N803, ARG001
     return lambda rows: ["no"] * len(rows)
 
 
+UNKNOWN = 9.0  # what is said of other records: no class
+
+
+def recalling(form: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
+    """A training that knows its records by heart, and writes classes in a form of its own."""
+
+    def fit(X: Any, y: Any) -> Any:  # noqa: N803
+        known = {tuple(row): label for row, label in zip(X.tolist(), y.tolist(), strict=True)}
+        return lambda rows: [form(known.get(tuple(row), UNKNOWN)) for row in rows.tolist()]
+
+    return fit
+
+
+def chances(form: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
+    """The same with a probability for each class."""
+
+    def fit(X: Any, y: Any) -> Any:  # noqa: N803
+        said, classes = recalling(lambda one: one)(X, y), np.unique(y)
+        return SimpleNamespace(
+            classes_=[form(one) for one in classes.tolist()],
+            predict_proba=lambda rows: np.where(np.array(said(rows))[:, None] == classes, 0.9, 0.1),
+        )
+
+    return fit
+
+
+NUMBERS = (DRAW.random((30, 2)), np.resize([0.0, 1.0], 30))
+
+
+@pytest.mark.parametrize("fit", [recalling, chances])
+@pytest.mark.parametrize("form", [float, int, bool, str])
+def test_classes_may_be_written_in_another_form(fit: Any, form: Any) -> None:
+    """Classes of a file are numbers with decimals; a training may turn them into whole numbers or texts."""
+    found = audit_training(fit(form), NUMBERS, Claim(epsilon=1), canaries=30, kinds="corner", runs=10, confidence=SURE)
+    assert found.violated
+
+
+@pytest.mark.parametrize("fit", [recalling(lambda _: 0.37), chances(lambda one: f"class {one}")])
+def test_a_model_of_other_classes_is_refused(fit: Any) -> None:
+    with raises_code(InvalidInputError, "not-supported"):
+        audit_training(fit, NUMBERS, Claim(epsilon=1), canaries=30)
+
+
+@pytest.mark.parametrize("settings", [{"canaries": 200}, {"canaries": 1, "runs": 200}])
+@pytest.mark.parametrize("value", [0.5, math.nan])
+def test_scores_that_are_all_alike_are_no_green_light(settings: dict[str, int], value: float) -> None:
+    found = audit_training(
+        constant,
+        (ROWS, LABELS),
+        Claim(epsilon=1),
+        score=lambda _model, rows, _labels: np.full(len(rows), value),
+        **settings,
+    )
+    assert found.verdict == "inconclusive"
+    assert "All scores are alike" in str(found)
+
+
+def test_trainings_most_of_which_fail_are_no_green_light() -> None:
+    calls = iter(range(100))
+
+    def fit(X: Any, y: Any) -> Any:  # noqa: N803
+        if next(calls) % 5:
+            raise RuntimeError
+        return recalling(float)(X, y)
+
+    found = audit_training(fit, NUMBERS, Claim(epsilon=8), canaries=30, runs=20)
+    assert found.verdict == "inconclusive"
+    assert "Most trainings failed (RuntimeError)" in str(found)
+
+
+def test_one_training_that_did_not_fail_is_not_compared_with_itself() -> None:
+    rows = over_runs([None, np.array([1.0, 2.0, 4.0]), None], 3)
+    assert rows[1].tolist() == [1, 2, 4]
+
+
 def test_a_training_that_fails_tells_by_failing() -> None:
     """Fails with a record of the highest first column: seen from failures alone. 160 trainings at most show 1.8."""
 
@@ -374,7 +449,7 @@ def test_what_is_said_where_nothing_was_seen_or_could_be() -> None:
     found = audit_training(constant, (ROWS, LABELS), Claim(epsilon=1), canaries=200)
     assert found.verdict.startswith("consistent up to ")
     assert "only these canaries were tried" in str(found)
-    few = audit_training(constant, (ROWS, LABELS), Claim(epsilon=8), canaries=1, runs=20)
+    few = audit_training(chances(str), (ROWS, LABELS), Claim(epsilon=8), canaries=1, runs=20)
     assert few.verdict == "inconclusive"
     assert "Use more canaries, or more trainings (one canary, in every second of 20 trainings" in str(few)
     assert "too few canaries or trainings" in few.text()

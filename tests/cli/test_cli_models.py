@@ -114,10 +114,27 @@ def test_mistakes(files: dict[str, str], change: list[str], code: str, capsys: p
     assert refused([*words(files, *change), "--json"], capsys).code == code
 
 
+def test_files_with_other_columns_or_classes(files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    path = Path(files["others.csv"])
+    before = path.read_text()
+    path.write_text(before.replace("yes", "1").replace("no", "0"))
+    found = refused([*words(files), "--json"], capsys)
+    assert (found.code, "no class in common" in found.problem) == ("wrong-type", True)
+    path.write_text("\n".join(line.partition(",")[2] for line in before.splitlines()) + "\n")
+    found = refused([*words(files), "--json"], capsys)
+    assert (found.code, found.problem.startswith("others.csv has no column")) == ("unknown-column", True)
+
+
 def test_a_class_that_is_missing(files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     path = Path(files["members.csv"])
     lines = path.read_text().splitlines()
     path.write_text("\n".join([*lines[:-1], lines[-1].rpartition(",")[0] + ","]) + "\n")
+    assert refused([*words(files), "--json"], capsys).code == "missing-value"
+    path.write_text(
+        "\n".join([lines[0], *(f"{line.rpartition(',')[0]},{at % 2 or ''}" for at, line in enumerate(lines[1:]))])
+        + "\n"
+    )
+    Path(files["others.csv"]).write_text(path.read_text().replace(",\n", ",0\n"))
     assert refused([*words(files), "--json"], capsys).code == "missing-value"
     path.write_text("answer\nyes\nno\n")
     assert refused([*words(files), "--json"], capsys).code == "empty"

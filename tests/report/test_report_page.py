@@ -275,7 +275,7 @@ def test_the_score_is_drawn_and_told() -> None:
 @pytest.mark.parametrize(
     ("claimed", "right", "words"),
     [
-        (0, 0, "Nothing was claimed."),
+        (0, 0, "Nothing is claimed about a single person, record or cell."),
         (1, 1, "The one claim is true."),
         (2, 2, "All 2 claims are true."),
         (3, 2, "1 of 3 claims is false."),

@@ -31,17 +31,19 @@ Fit = Callable[..., Any]
 Progress = Callable[[str, int, int], None]
 SEEDS = 2**31
 GIVE_UP = 6  # trainings that fail, the first ones and no others: a mistake in the call
+MOST_FAILED = 0.5  # of the trainings, beyond which a bound that is not reached says nothing
 OUT = {Neighbors.ADD_REMOVE: "without it", Neighbors.REPLACE: "with another record in its place"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CanaryAudit:
     """What one kind of canary showed. `failed_with`: of the trainings that failed, those with the canary; None where
-    each training has many."""
+    each training has many. `alike`: all scores were the same, so they tell nothing."""
 
     canaries: Canaries
     audit: Audit
     failed: int
+    alike: bool
     failed_with: int | None = None
 
 
@@ -139,8 +141,9 @@ class Design:
         for at, (one, own) in enumerate(zip(canaries, np.split(coins, ends[:-1], axis=1), strict=True)):
             scores = over_runs([None if row is None else row[at] for row in told], len(one))
             audit = one_run(scores.ravel(), own.ravel(), self.claim, confidence=self.share)
+            audit, alike = _shown(audit, scores.ravel(), trainer.failed / self.runs)
             witness = replace(audit.witness, event=f"{audit.witness.event}; canary: {one.kind}")
-            found.append(CanaryAudit(one, replace(audit, witness=witness), trainer.failed))
+            found.append(CanaryAudit(one, replace(audit, witness=witness), trainer.failed, alike))
         return found
 
     def one_in_many(self, trainer: Trainer, canary: Canaries) -> CanaryAudit:
@@ -152,10 +155,22 @@ class Design:
             failed[run % 2] += told is None
             sides[run % 2].append(-np.inf if told is None else float(told[0][0]))
         audit = from_scores(*sides, self.claim, confidence=self.share)
+        audit, alike = _shown(audit, np.concatenate(sides), sum(failed) / self.runs)
         names = (f"with the canary ({canary.kind})", OUT[self.relation])
         return CanaryAudit(
-            canary, replace(audit, witness=replace(audit.witness, neighbors=names)), sum(failed), failed_with=failed[0]
+            canary,
+            replace(audit, witness=replace(audit.witness, neighbors=names)),
+            sum(failed),
+            alike,
+            failed_with=failed[0],
         )
+
+
+def _shown(audit: Audit, scores: Floats, failed: float) -> tuple[Audit, bool]:
+    """Scores that are all alike, or trainings most of which failed, could not have shown more than they did. And
+    whether the scores are alike."""
+    alike = bool((scores == scores[0]).all())
+    return (replace(audit, ceiling=audit.lower_bound) if alike or failed > MOST_FAILED else audit), alike
 
 
 def takes(fit: Fit, name: str) -> bool:
@@ -176,7 +191,7 @@ def over_runs(told: list[Floats | None], size: int) -> Floats:
     trainings. One that failed says nothing of its canaries, which are neither high nor low then."""
     scores = np.array([np.full(size, np.nan) if row is None else row for row in told])
     known = np.isfinite(scores)
-    if len(told) > 1:
+    if sum(row is not None for row in told) > 1:  # compared with itself alone it would say nothing
         scores = scores - np.where(known, scores, 0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
     middle = float(np.median(scores[known])) if known.any() else 0.0
     return np.where(np.isnan(scores), middle, scores)

@@ -56,7 +56,8 @@ def _told(model: Any, method: str) -> Callable[[Any], Any]:
 
 
 def _of_label(model: Any, rows: Any, labels: Labels, classes: tuple[Any, ...]) -> Floats:
-    own = [str(one) for one in np.asarray(getattr(model, "classes_", sorted(classes))).tolist()]
+    own = np.asarray(getattr(model, "classes_", sorted(classes))).tolist()
+    places = _places(labels.tolist(), own, classes)
     if callable(getattr(model, "predict_proba", None)):
         with np.errstate(divide="ignore"):
             each = np.log(np.maximum(np.asarray(model.predict_proba(rows), np.float64), 0))
@@ -64,10 +65,37 @@ def _of_label(model: Any, rows: Any, labels: Labels, classes: tuple[Any, ...]) -
         found = np.asarray(model.decision_function(rows), np.float64)
         each = np.stack([-found / 2, found / 2], axis=1) if found.ndim == 1 else found
     else:
-        said = np.asarray(_told(model, "predict")(rows)).tolist()
-        return np.array([float(str(one) == str(label)) for one, label in zip(said, labels.tolist(), strict=True)])
-    places = [own.index(str(label)) if str(label) in own else -1 for label in labels.tolist()]
+        return _right(np.asarray(_told(model, "predict")(rows)).tolist(), labels.tolist(), classes)
     return np.array([_odds(row, place) for row, place in zip(each, places, strict=True)])
+
+
+def _right(said: list[Any], labels: list[Any], classes: tuple[Any, ...]) -> Floats:
+    known, answers = {_form(one) for one in classes}, [_form(one) for one in said]
+    if known.isdisjoint(answers):
+        raise InvalidInputError(
+            "the model returns no class of the data",
+            "return classes as in the data; if it predicts a number, declare the range of the label (targets)",
+            "not-supported",
+        )
+    return np.array([float(one == _form(label)) for one, label in zip(answers, labels, strict=True)])
+
+
+def _places(labels: list[Any], own: list[Any], classes: tuple[Any, ...]) -> list[int]:
+    """Of each label among the model's own classes, -1 if the model does not know it."""
+    known = {_form(one): place for place, one in enumerate(own)}
+    if known.keys().isdisjoint(_form(one) for one in classes):
+        raise InvalidInputError(
+            "the model knows no class of the data", "train it on the classes as they are in the data", "not-supported"
+        )
+    return [known.get(_form(label), -1) for label in labels]
+
+
+def _form(label: Any) -> float | str:
+    """One form of a class: who trains may turn 1.0 into 1, True or a text."""
+    try:
+        return float(label)
+    except (TypeError, ValueError):
+        return str(label)
 
 
 def _odds(logs: Floats, place: int) -> float:

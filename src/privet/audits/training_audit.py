@@ -10,7 +10,7 @@ import numpy as np
 
 from privet.audits.canaries import read_confidence
 from privet.audits.canary_rows import LabeledRows, canaries_of, kinds_from, read_data, rows_from, valid_from
-from privet.audits.canary_runs import CanaryAudit, Design, Fit, Progress, Trainer, takes
+from privet.audits.canary_runs import MOST_FAILED, CanaryAudit, Design, Fit, Progress, Trainer, takes
 from privet.audits.canary_scores import Score, usual_score
 from privet.audits.claims import Claim
 from privet.audits.one_run import FEWEST
@@ -46,7 +46,8 @@ class TrainingAudit(Audit):
     """The bound of the kind of canary that showed most. The confidence is that of all kinds together.
 
     A unit is a record, or one of `people`; `records` are in every training. `failed` of the `trainings` raised an
-        error, the last one `error`; `valid` says what makes canaries valid records."""
+        error, the last one `error`; `valid` says what makes canaries valid records. `alike`: all scores were the
+        same."""
 
     kinds: tuple[CanaryBound, ...]
     neighbors: str
@@ -56,6 +57,7 @@ class TrainingAudit(Audit):
     failed: int
     error: str
     valid: str
+    alike: bool
 
     @property
     def tries(self) -> str:
@@ -63,6 +65,10 @@ class TrainingAudit(Audit):
 
     @property
     def advice(self) -> str:
+        if self.failed > MOST_FAILED * self.trainings:
+            return f"Most trainings failed ({self.error}): run the function on the same data to see why."
+        if self.alike:
+            return "All scores are alike: return probabilities, or give a score that tells more."
         return "Use more canaries, or more trainings."
 
     @property
@@ -163,6 +169,7 @@ def _result(  # noqa: PLR0913, PLR0917  what was found, and how
         failed=trainer.failed,
         error=trainer.error,
         valid=valid,
+        alike=all(one.alike for one in found),
     )
 
 

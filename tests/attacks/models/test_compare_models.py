@@ -82,7 +82,8 @@ def test_the_headline_says_what_privacy_costs(found: Findings) -> None:
 
 def test_both_rows_curves_and_the_limit_are_on_one_page(found: Findings, tmp_path: Path) -> None:
     (table, coins), (picture,) = found.tables, found.pictures
-    assert [row[0] for row in table.rows] == ["model", "private model"]
+    mains = [found.numbers[which]["main"] for which in ("model", "private")]
+    assert [row[0] for row in table.rows] == [f"model ({mains[0]})", f"private model ({mains[1]})"]
     assert len(table.rows[0]) == len(table.columns)
     assert coins.title == "Coins guessed"
     assert [(one.name, one.style) for one in picture.curves] == [
@@ -102,7 +103,7 @@ def test_without_coins_no_limit_is_drawn() -> None:
     assert [one.style for one in found.pictures[0].curves] == ["line"] * 3
     assert found.numbers["violated"] is None
     assert "private model: the promise was not tested" in found.headline
-    assert found.tables[0].rows[0][4:6] == ("not known", "not known")
+    assert found.tables[0].rows[0][3:5] == ("not known", "not known")
 
 
 def test_the_same_people_and_coins_decide_for_both() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -392,6 +393,29 @@ def test_members_who_score_higher_keep_it_from_a_green_light() -> None:
     found = attack_model(service, *pairs)
     assert "score higher" in limits(found)
     assert found.alarm == "neutral"
+
+
+def test_a_few_whom_the_model_knows_by_heart_keep_it_from_a_green_light() -> None:
+    """Three of 300, too few for a share at one false alarm in 100. Without a leak it is said with a chance of 1e-3."""
+    draw = np.random.default_rng(5)
+    people = [(draw.normal(size=(300, 3)), draw.integers(0, 2, 300)) for _ in range(2)]
+
+    class Heart:
+        def __init__(self, rows: Any, labels: Any, known: int) -> None:
+            far = np.argsort(-rows[:, 0])[:known]
+            self.known = {tuple(rows[place].tolist()): labels[place] for place in far}
+
+        def predict_proba(self, rows: Any) -> Any:
+            usual = 1 / (1 + np.exp(-rows[:, 0]))
+            told = [self.known.get(tuple(row), one) for row, one in zip(rows.tolist(), usual, strict=True)]
+            second = np.clip(told, 1e-4, 1 - 1e-4)
+            return np.column_stack([1 - second, second])
+
+    for known in (3, 0):
+        refit = partial(Heart, known=known)
+        found = attack_model(refit(*people[0]), *people, refit=refit, shadows=16, models=3)
+        few = [words for words in found.numbers["limits"] if words.startswith("a few stand out")]
+        assert (len(few), found.claimed) == (known > 0, 0)
 
 
 def test_trees_and_scores_are_attacked() -> None:

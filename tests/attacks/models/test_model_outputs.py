@@ -139,6 +139,8 @@ def test_a_function_tells_its_kind_by_its_answers() -> None:
         (Model("predict_proba", PROBABILITIES[:2]), "wrong-length"),
         (Model("predict_proba", PROBABILITIES[:, :2]), "wrong-shape"),
         (lambda _: np.array(["x", "y", "z"]), "wrong-type"),
+        (Model("predict", [0.4, 0.1, 0.7]), "not-supported"),
+        (Model("predict_proba", PROBABILITIES, classes=["a", "b", "c"]), "not-supported"),
     ],
 )
 def test_answers_that_cannot_be_used(model: Any, code: str) -> None:

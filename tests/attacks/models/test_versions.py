@@ -206,6 +206,32 @@ class Moody:
         return np.column_stack([1 / (1 + np.exp(odds)), 1 / (1 + np.exp(-odds))])
 
 
+def version(kind: float) -> Any:
+    """What a model says that has learned so much of people whose first column is high."""
+
+    def answer(rows: Any) -> Any:
+        second = 1 / (1 + np.exp(-rows[:, 1] / 10 - kind * (rows[:, 0] > 2)))
+        return np.column_stack([1 - second, second])
+
+    return answer
+
+
+@pytest.mark.parametrize("truth", [None, ["added"] * 30 + ["neither"] * 30])
+def test_an_update_for_people_of_a_new_kind_claims_none_of_them(truth: list[str] | None) -> None:
+    """It changes what the model says of all of them, whether they were added or not."""
+    for seed in range(3):
+        draw = np.random.default_rng(seed)
+        rows, labels = draw.normal(size=(660, 3)), draw.integers(0, 2, 660)
+        rows[:60, 0] += 4
+        labels[:60] = draw.random(60) < 0.9
+
+        people = (rows[:60], labels[:60]), (rows[60:], labels[60:])
+        found = attack_versions(version(0.0), version(2.0), *people, truth=truth, seed=seed)
+        assert found.claimed == 0
+        assert found.alarm == "neutral"
+        assert any("in their columns or classes" in words for words in found.numbers["limits"])
+
+
 def test_who_stands_out_without_a_change_is_not_claimed() -> None:
     """All added records have the mark, and no others: training gives them other odds each time."""
     draw = np.random.default_rng(0)

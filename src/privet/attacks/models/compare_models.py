@@ -155,8 +155,7 @@ def _side_by_side(both: tuple[Findings, Findings], right: Rights) -> ShownTable:
         main = found.numbers["attacks"][found.numbers["main"]]
         rows.append(
             (
-                name,
-                found.numbers["main"],
+                f"{name} ({found.numbers['main']})",
                 _decimals(main["auc"]),
                 _share(main["found"]),
                 _decimals(main["models_auc"]),
@@ -173,7 +172,7 @@ def _side_by_side(both: tuple[Findings, Findings], right: Rights) -> ShownTable:
         f" 100 of the others passes. Trained again: {counts[0]} models and {counts[1]} private ones. Right: how often"
         " the model calls the true class the likeliest one, among the people who are tested. Intervals hold with 95 %.",
         (
-            "", "attack", "AUC", "found", "AUC, trained again", "found, trained again", "right about others",
+            "attacked", "AUC", "found", "AUC, trained again", "found, trained again", "right about others",
             "right about members",
         ),
         tuple(rows),

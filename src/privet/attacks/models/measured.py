@@ -15,6 +15,7 @@ from privet.typing import Floats, Truths
 
 RATE = 0.01  # of false alarms
 STRICT, MANY = 0.001, 10_000  # and where so many scores of people who are out say something about it
+FEW = (0.0, 0.0002, 0.001)  # of those who are out, above whom it is looked for a few people who stand out
 SHIFT = 1e-3  # chance that members and others who are alike are taken for different
 
 
@@ -22,7 +23,8 @@ SHIFT = 1e-3  # chance that members and others who are alike are taken for diffe
 class Measured:
     """`curve`: this model, its intervals over people. `auc`, `found`: models trained again, intervals over models; None
     without them. `strict`: found at STRICT. `control`: models to which the coins gave other members, with the truth of
-    this one. `taught` ranks attacks by what they reached on shadow models."""
+    this one. `taught` ranks attacks by what they reached on shadow models. `top`: if most of the highest scores in
+    models trained again, shadow models included, are of people who are in, how many of how many."""
 
     curve: Roc
     scores: Floats
@@ -34,6 +36,7 @@ class Measured:
     control: Interval | None
     shifted: bool
     taught: tuple[float, float]
+    top: tuple[int, int] | None
 
 
 def measured(scores: Floats, truth: Truths, again: Floats, inside: Truths, taught: tuple[Floats, Truths]) -> Measured:
@@ -54,7 +57,20 @@ def measured(scores: Floats, truth: Truths, again: Floats, inside: Truths, taugh
         control=_control(control, LEVEL) if control else None,
         shifted=bool(control) and _shifted(control),
         taught=rank(shadow_curves),
+        top=_top(again, inside, taught),
     )
+
+
+def _top(again: Floats, inside: Truths, taught: tuple[Floats, Truths]) -> tuple[int, int] | None:
+    """Those that a model knows by heart may be too few for a share at RATE. Coins decided who is in, so without a leak
+    the highest scores are of either kind with chance 1/2; it counts if surely more than two of three are in."""
+    rows, who = np.concatenate([again.ravel(), taught[0].ravel()]), np.concatenate([inside.ravel(), taught[1].ravel()])
+    outside = -np.sort(-rows[~who])
+    for above in sorted({allowed(rate, len(outside)) for rate in FEW}) if len(outside) else ():
+        hits = int((rows[who] > outside[above]).sum())
+        if hits and upper(above, above + hits, SHIFT / len(FEW)) < 1 / 3:
+            return hits, above + hits
+    return None
 
 
 def _shifted(curves: list[Roc]) -> bool:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from privet.attacks.models.records import Records, keys
 from privet.core.rational import show
 from privet.errors import InvalidInputError
-from privet.records.microdata import RecordColumn, read
+from privet.records.microdata import Microdata, RecordColumn, read
 
 Pair = tuple[npt.NDArray[Any], npt.NDArray[Any]]
 
@@ -31,9 +31,10 @@ def pairs_of(paths: Sequence[Path], label: str) -> tuple[list[Pair], list[str]]:
             "give a file with columns to classify by",
             "empty",
         )
+    _check_columns(tables, paths)
     parts = [_together([table[name] for table in tables]) for name in names]
     classes = _together([table[label] for table in tables])
-    if any((one == None).any() for one in classes if one.dtype == object):  # noqa: E711  element by element
+    if any(one is None or one != one for own in classes for one in own.tolist()):  # noqa: PLR0124  nor NaN
         raise InvalidInputError(
             f"a value of column {show(label)} is missing", "fill it in, or leave the record out", "missing-value"
         )
@@ -43,6 +44,17 @@ def pairs_of(paths: Sequence[Path], label: str) -> tuple[list[Pair], list[str]]:
         for at in range(len(tables))
     ]
     return pairs, names
+
+
+def _check_columns(tables: Sequence[Microdata], paths: Sequence[Path]) -> None:
+    """Whether all files have what the first one has."""
+    for path, table in zip(paths, tables, strict=True):
+        if missing := [name for name in tables[0].columns if name not in table.columns]:
+            raise InvalidInputError(
+                f"{path.name} has no column {show(missing[0])}, and {paths[0].name} has it",
+                "give files with the same columns",
+                "unknown-column",
+            )
 
 
 def update_of(before: Pair, after: Pair, files: tuple[str, str]) -> tuple[list[int], list[int], list[int], list[str]]:

@@ -24,6 +24,7 @@ LEAD = (
 NOT_TRIED = (
     "Several answers for one record, such as for slightly changed copies; attacks on the weights of the model.",
     "Several people at once; regressions on more people than those who are tested.",
+    "Marks in an answer other than its odds, such as how it is rounded or how long it takes.",
     "What the model reveals about attributes (`privet attack attributes`); what two versions of it reveal together"
     " (`privet attack versions`).",
 )
@@ -96,6 +97,12 @@ def _weak(result: ModelResult) -> ModelResult:
         said.append(f"members score lower than others (AUC {result.best.curve.auc.value:.2f})")
     if others:
         said.append(f"members of this model differ from others by {' and '.join(others)}")
+    tops = [(name, *one.top) for name, one in result.attacks.items() if one.top is not None]
+    for name, hits, of in tops[:1]:
+        said.append(
+            f"a few stand out in models trained again: of the {of:,} highest scores ({name}), {hits:,} are of people"
+            " who were in"
+        )
     return replace(result, limits=(*result.limits, *said))
 
 

@@ -119,8 +119,20 @@ def outputs(
     if seen == "labels":
         return _of_labels(answers, records, classes), seen
     own = np.asarray(getattr(model, "classes_", classes))
+    if not np.isin(own, classes).any():
+        raise _unknown("knows", classes)
     logs = _logs(answers, len(own), seen)
     return _of_logs(_placed(logs, own, classes), records, classes, seen), seen
+
+
+def _unknown(does: str, classes: npt.NDArray[Any]) -> InvalidInputError:
+    """The model was trained on other classes, or predicts a number. Its answers would all count as wrong."""
+    words = "texts" if classes.dtype.kind in "UO" else "numbers"
+    return InvalidInputError(
+        f"the model {does} no class of the records",
+        f"give a classifier with the classes of y, which are {words} here; models that predict a number are not tried",
+        "not-supported",
+    )
 
 
 def _said(method: Callable[[Any], Any], records: Records) -> npt.NDArray[Any]:
@@ -221,6 +233,8 @@ def _largest(odds: Floats) -> Floats:
 
 def _of_labels(answers: npt.NDArray[Any], records: Records, classes: npt.NDArray[Any]) -> Outputs:
     """Whether the label is right. A label alone says nothing of how sure the model is."""
+    if not np.isin(answers, classes).any():
+        raise _unknown("returns", classes)
     sure = float(np.log(RIGHT / (1 - RIGHT)))
     odds = np.where(answers == records.labels, sure, -sure)
     told = (answers[:, None] == classes[None, :]) * 2.0 * sure - sure

@@ -60,6 +60,12 @@ def classes_of(members: Records, others: Records) -> npt.NDArray[Any]:
         raise InvalidInputError(
             "classes are of several types", "write all classes as numbers or all as texts", "wrong-type"
         ) from None
+    if not np.isin(np.unique(members.labels), np.unique(others.labels)).any():
+        raise InvalidInputError(
+            "members and others have no class in common, so the class alone tells them apart",
+            "write classes alike in both: 1 and yes, or the number 1 and the text '1', are different classes",
+            "wrong-type",
+        )
     if len(found) < 2:
         raise InvalidInputError(
             "all records are of one class, so there is nothing to classify",

@@ -10,6 +10,7 @@ import numpy as np
 from privet.attacks.models.likeness import unlike
 from privet.attacks.models.measured import RATE, rank
 from privet.attacks.models.over_models import share_over_models, student
+from privet.attacks.models.quantile_regression import columns_of
 from privet.attacks.models.shadows import Told
 from privet.attacks.models.version_pairs import Pairs, Update, no_pairs
 from privet.attacks.models.version_scores import (
@@ -31,6 +32,8 @@ from privet.typing import Floats, Truths
 
 WRONG = 0.05  # of claims, at most, on average
 USABLE = 4  # pairs, below which attacks that need them are not tried
+FEW = 10  # records, below which no regression learns how they differ from others
+RIDGE = 0.1  # of rows whose squares add up to about 2
 DIFFER = 1e-3  # chance that people who are alike are taken for different
 
 
@@ -188,6 +191,8 @@ def _doubts(first: Floats, update: Update, joined: Truths, best: Reached) -> tup
     people, others, found = int(joined.sum()), ~update.tested, []
     if people and others.any() and _of_another_kind(first, joined, others):
         found.append("the records differ from others in the version without them, so nobody is claimed")
+    if _of_other_columns(update, joined if update.known else update.tested):
+        found.append("the records differ from others in their columns or classes, so nobody is claimed")
     fell = int(_passed(-best.scores, update.usual)[joined].sum())
     if people and lower(fell, people, DIFFER) > RATE:
         found.append("the odds of more records than of others fall by much, so nobody is claimed")
@@ -203,6 +208,37 @@ def _of_another_kind(first: Floats, joined: Truths, others: Truths) -> bool:
         return False
     far = np.abs(first - np.median(first[others & known]))
     return any(differ_in_rank(roc(odds[joined & known], odds[others & known])) for odds in (first, far))
+
+
+def _of_other_columns(update: Update, ones: Truths) -> bool:
+    """Whether a regression on columns and classes that learned from one half who is one of the others knows it of the
+    other half; or these are farther from the middle. An update changes what it says of all people of a new kind."""
+    others, columns = ~update.tested, columns_of(update.asked.rows)
+    classes = update.labels[:, None] == np.unique(update.labels)
+    places = np.random.default_rng(0).permutation(np.flatnonzero(ones | others))
+    if not ones.any() or not others.any():
+        return False
+    far = (columns**2).sum(axis=1)
+    if differ_in_rank(roc(far[ones], far[others])):
+        return True
+    if min(int(ones.sum()), int(others.sum())) < FEW:
+        return False
+    design = np.column_stack([columns, classes / np.sqrt(len(classes.T)), np.ones(len(columns))])
+    for part, rest in ((places[::2], places[1::2]), (places[1::2], places[::2])):
+        scores = design[part] @ _weights(design[rest], ones[rest])
+        curve = roc(scores[ones[part]], scores[~ones[part]]) if 0 < ones[part].sum() < len(part) else None
+        if curve is not None and curve.auc.value > 0.5 and differ_in_rank(curve):
+            return True
+    return False
+
+
+def _weights(design: Floats, ones: Truths) -> Floats:
+    """A ridge regression of which kind somebody is, both kinds with the same weight."""
+    size = np.sqrt(np.where(ones, 1 / max(int(ones.sum()), 1), 1 / max(int((~ones).sum()), 1)))
+    rows, kinds = design * size[:, None], np.where(ones, 1.0, -1.0) * size
+    if rows.shape[1] <= rows.shape[0]:
+        return np.asarray(np.linalg.solve(rows.T @ rows + RIDGE * np.eye(rows.shape[1]), rows.T @ kinds))
+    return np.asarray(rows.T @ np.linalg.solve(rows @ rows.T + RIDGE * np.eye(rows.shape[0]), kinds))
 
 
 def differ_in_rank(curve: Roc) -> bool:

@@ -73,7 +73,7 @@ def score_sentences(score: Score) -> list[str]:
     """In the order in which somebody would ask."""
     false = score.claimed - score.right
     if not score.claimed:
-        claims = "Nothing was claimed."
+        claims = "Nothing is claimed about a single person, record or cell."
     elif not false:
         claims = f"All {score.claimed:,} claims are true." if score.claimed > 1 else "The one claim is true."
     else:
