@@ -113,3 +113,4 @@ def attributes(read: Any, sets: dict[str, Data], how: tuple[Stacked, Stacked]) -
         found[f"simulated, {name}"] = attributes_of_networks(made, few, network, read.again)
         for what, data in sets.items():
             found[f"{what}, {name}"] = attributes_of_networks([data] * len(seeds), many, network, read.again)
+    return found
