@@ -37,7 +37,8 @@ RATE = 0.01
 def attacked(data: Data, sizes: tuple[int, int, int], seed: int, epochs: int, peer: Process | None) -> dict[str, Any]:
     size, shadows, models = sizes
     order = np.random.default_rng(seed).permutation(len(data[1]))[: 2 * size]
-    inside, outside = ((data[0][part], data[1][part]) for part in (order[:size], order[size:]))
+    rows = data[0].astype(np.float64)  # in floats of half the width, chances of 1 are infinite odds to SACRO-ML
+    inside, outside = ((rows[part], data[1][part]) for part in (order[:size], order[size:]))
     with warnings.catch_warnings(action="ignore"):  # that it could train for longer
         model = MLPClassifier((128,), max_iter=epochs, batch_size=32, random_state=seed).fit(*inside)
     start = time.process_time()
