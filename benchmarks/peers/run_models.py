@@ -33,12 +33,14 @@ def attacks(ask: dict[str, Any], folder: str) -> dict[str, Callable[[], Scores]]
     with open(ask["model"], "rb") as file:  # noqa: PTH123
         model = pickle.load(file)  # made by our own benchmark a moment ago
     inside, outside = (data["rows_in"], data["labels_in"]), (data["rows_out"], data["labels_out"])
-    target = Target(
-        model=model, X_train=inside[0], y_train=inside[1], X_test=outside[0], y_test=outside[1], dataset_name="records"
-    )
 
-    def sacro(attack: Any) -> Scores:
-        attack.attack(target)
+    def sacro(attack: Any) -> Scores:  # it renumbers the classes of a target, so each attack gets a new one
+        attack.attack(
+            Target(
+                model=model, X_train=inside[0], y_train=inside[1], X_test=outside[0], y_test=outside[1],
+                dataset_name="records",
+            )
+        )  # fmt: skip
         return attack.attack_metrics[0]["individual"]["member_prob"]
 
     def lira(mode: str, *, fixed: bool) -> Scores:
