@@ -41,7 +41,8 @@ class ModelCard:
         return "\n".join([*(f"!! {warning}" for warning in self.warnings), *self._lines()])
 
     def _lines(self) -> list[str]:
-        unit = "each row" if self.unit == "rows" else f"each unit ({self.unit}), with at most {self.rows_per_unit} rows"
+        rows = "1 row" if self.rows_per_unit == 1 else f"{self.rows_per_unit:,} rows"
+        unit = "each row" if self.unit == "rows" else f"each unit ({self.unit}), with at most {rows}"
         rho = f"; {amount('rho', Fraction(self.rho))}" if self.rho else ""
         return [
             f"{self.model}, learned with differential privacy",
