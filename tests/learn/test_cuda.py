@@ -4,9 +4,12 @@ with a comparison."""
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -98,6 +101,58 @@ def test_more_units_than_a_graph_has_room_for(monkeypatch: pytest.MonkeyPatch) -
         found = trained_on(numpy_torch(), many, given, FloatNoise(Seeded()))
         for one, exact in zip(found, by_numpy(given, many), strict=True):
             np.testing.assert_allclose(one, exact, rtol=0, atol=1e-12)
+
+
+class Graph:
+    """What is called while it is captured does not run then, but whenever it is replayed."""
+
+    called: tuple[Any, Any]
+
+    def replay(self) -> None:
+        torch_step.noisy_step(*self.called)
+
+
+def with_graphs(monkeypatch: pytest.MonkeyPatch, log: list[str]) -> Any:
+    """torch on a device that has streams, events and graphs."""
+    capturing: list[Graph] = []
+
+    @contextmanager
+    def capture(graph: Graph) -> Iterator[None]:
+        log.append("capture")
+        capturing.append(graph)
+        yield
+        capturing.pop()
+
+    def step(torch: Any, own: Any) -> None:
+        if capturing:
+            capturing[-1].called = (torch, own)
+        else:
+            torch_step.noisy_step(torch, own)
+
+    stream = SimpleNamespace(wait_stream=lambda _: log.append("wait"))
+    event = SimpleNamespace(synchronize=lambda: log.append("copied"), record=lambda: log.append("record"))
+    torch = numpy_torch()
+    torch.cuda = SimpleNamespace(
+        Event=lambda: event, Stream=lambda: stream, current_stream=lambda: stream, stream=lambda _: nullcontext(),
+        synchronize=lambda: log.append("finished"), CUDAGraph=Graph, graph=capture,
+    )  # fmt: skip
+    monkeypatch.setattr(cuda, "DEVICE", "cuda")
+    monkeypatch.setattr(cuda, "noisy_step", step)
+    return torch
+
+
+def test_steps_are_replayed_from_a_graph(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Warming up leaves no trace, a larger graph is captured if more units come, and nothing is overwritten while it is
+    still being sent."""
+    monkeypatch.setattr(cuda, "DEVIATIONS", -1)
+    log: list[str] = []
+    given, many = declared(3, "relu", (5,)), units(1500)
+    with np.errstate(all="ignore"):
+        found = trained_on(with_graphs(monkeypatch, log), many, given, FloatNoise(Seeded()))
+        for one, exact in zip(found, by_numpy(given, many), strict=True):
+            np.testing.assert_allclose(one, exact, rtol=0, atol=1e-12)
+    made = ["finished", "wait", "wait", "capture"]
+    assert log == [*made, "record", "copied", *made, "record", "copied", "record"]
 
 
 def test_nobody() -> None:

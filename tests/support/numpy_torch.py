@@ -22,6 +22,9 @@ class Tensor(np.ndarray[Any, Any]):
     def numpy(self) -> Any:
         return np.asarray(self)
 
+    def clone(self) -> Tensor:
+        return self.copy()
+
     def copy_(self, other: Any, non_blocking: bool = False) -> Tensor:
         self[...] = other
         return self
